@@ -10,20 +10,20 @@ import (
 	"earshot/repositories"
 )
 
-// mention is an occurrence of a value in the text, in the words from first to before end.
+// mention is a value in the text, in the words from first to before end.
 type mention struct {
 	value      any
 	first, end int
 }
 
-// Mention is a value that a text names, in the words from First to before End.
+// Mention is a value in a text, in the words from First to before End.
 type Mention struct {
 	Value      any
 	First, End int
 }
 
-// Choices lists by parameter the values among the allowed ones that a text names, where it names
-// more than one: a list takes them all, and any other parameter none.
+// Choices lists by parameter the allowed values that a text names, if it names several: a list takes them all, any
+// other parameter none.
 func Choices(said *datetime.Text, tool *repositories.Tool) map[string][]Mention {
 	found := map[string][]Mention{}
 	f := newFiller(said, tool)
@@ -40,9 +40,9 @@ func Choices(said *datetime.Text, tool *repositories.Tool) map[string][]Mention 
 	return found
 }
 
-// readAllowed fills parameters with allowed values that occur literally in the text, or with one typing
-// error. If two of them do, the choice is open and nothing is filled. Where two parameters take the
-// same words, the one that cannot do without them gets them.
+// readAllowed fills parameters with allowed values that the text contains literally, or with one typing error. Two
+// of them leave the choice open, and nothing is filled. Of two parameters for the same words, the required one gets
+// them.
 func readAllowed(f *slotFiller) {
 	required := slices.DeleteFunc(slices.Clone(f.open), func(s *slot) bool { return !s.Required })
 	optional := slices.DeleteFunc(slices.Clone(f.open), func(s *slot) bool { return s.Required })
@@ -72,8 +72,7 @@ func known(found []mention, value any) bool {
 	return slices.ContainsFunc(found, func(m mention) bool { return m.value == value })
 }
 
-// mentions finds the distinct allowed values that the text has, longer ones before those that
-// are part of them.
+// mentions finds the distinct allowed values in the text, longer ones first.
 func (f *slotFiller) mentions(s *slot) (found []mention) {
 	used := make([]bool, len(f.Words))
 	for _, one := range s.longest {
@@ -86,7 +85,7 @@ func (f *slotFiller) mentions(s *slot) (found []mention) {
 
 func sameNumber(a, b text.Word) bool { return text.Singular(a.Norm) == text.Singular(b.Norm) }
 
-// find looks for the words of a value outside the words that are used, and uses them.
+// find looks for the words of a value outside the used words, and marks them used.
 func (f *slotFiller) find(s *slot, one choice, used []bool) (mention, bool) {
 	n := len(one.words)
 	for first := 0; n > 0 && first+n <= len(f.Words); first++ {
@@ -101,9 +100,8 @@ func (f *slotFiller) find(s *slot, one choice, used []bool) (mention, bool) {
 	return mention{}, false
 }
 
-// meant reports whether the words from first to before end stand for the value: they are not
-// denied, and a single letter, or a word such as "on", that is all of it is named or written
-// as the value is.
+// meant reports whether the words from first to before end mean the value: they are not denied, and a lone letter
+// or a word such as "on" follows the parameter's name or is written like the value.
 func (f *slotFiller) meant(s *slot, one choice, first, end int) bool {
 	if first > 0 && f.Words[first-1].Is(text.Denials) && f.Adjoins(first-1) {
 		return false
@@ -115,16 +113,15 @@ func (f *slotFiller) meant(s *slot, one choice, first, end int) bool {
 	return w.Norm != "a" && w.Norm != "i" && f.Surface(first, end) == one.written
 }
 
-// Lengths, in letters, from which a word that differs from a value in one letter is taken for
-// it: where a letter is missing or too many, and where it is another. Shorter words that differ
-// so little are too often both words, as boat and goat.
+// Minimum lengths, in letters, of a word that may be a typing error of a value: for a missing or extra letter, and
+// for a different one. Shorter ones, such as boat and goat, are often two words.
 const (
 	typoLength  = 5
 	otherLength = 6
 )
 
-// nearly reports whether the words from first on are those of a value but for a slip of the pen in
-// one of them. Words that the tool itself says are spelt as they are meant.
+// nearly reports whether the words from first on are a value's with a typing error in one of them. The tool's own
+// words are never typing errors.
 func (f *slotFiller) nearly(first int, words []text.Word) bool {
 	typos := 0
 	for i, w := range words {
@@ -134,7 +131,7 @@ func (f *slotFiller) nearly(first int, words []text.Word) bool {
 		}
 		length := len(w.Norm)
 		if len(words) > 1 {
-			length = max(length, typoLength) // the other words vouch for a short one
+			length = max(length, typoLength) // the other words support a short one
 		}
 		if typos++; length < typoLength || len(here.Norm) < 3 || !here.IsSubject() || f.own[here.Stem] || strings.ContainsAny(here.Norm+w.Norm, "0123456789") {
 			return false
@@ -146,8 +143,8 @@ func (f *slotFiller) nearly(first int, words []text.Word) bool {
 	return typos == 1
 }
 
-// readBooleans fills parameters that the text names: "with breakfast", "no pets",
-// "refundable: yes". It has to have at least half of the words that they are about.
+// readBooleans fills parameters that the text names by at least half of their subjects: "with breakfast", "no
+// pets", "refundable: yes".
 func readBooleans(f *slotFiller) {
 	for _, s := range f.slots(func(s *slot) bool { return s.Type == "boolean" }) {
 		said := map[string]bool{}
@@ -167,7 +164,7 @@ func readBooleans(f *slotFiller) {
 				f.fill(s, yes, i, i+2)
 				break
 			}
-			denied := false // by one of the two words before
+			denied := false // by one of the two previous words
 			for j := max(0, i-2); j < i; j++ {
 				denied = denied || f.Words[j].Is(text.Denials) && !strings.ContainsAny(f.Gap(j), ",.;!?")
 			}

@@ -12,8 +12,8 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// readCodes fills the one slot for a code with the one code that the text has: written with
-// letters and digits, or in digits, or digit by digit in words.
+// readCodes fills the one slot for a code with the one code in the text: of letters and digits, of digits, or
+// spoken digits.
 func readCodes(f *slotFiller) {
 	s := f.lone(func(s *slot) bool { return s.code })
 	if s == nil {
@@ -25,10 +25,9 @@ func readCodes(f *slotFiller) {
 	}
 }
 
-// codeReader finds codes.
 type codeReader struct{ *slotFiller }
 
-// codes finds what may be the slot's code.
+// codes finds candidates for the slot's code.
 func (f codeReader) codes(s *slot) []mention {
 	var found []mention
 	moments := f.Moments()
@@ -48,12 +47,11 @@ func (f codeReader) codes(s *slot) []mention {
 	return found
 }
 
-// codeForm is that of a code of letters and digits, which is no time, ordinal or amount.
+// codeForm matches a code of letters and digits, but no time, ordinal or amount.
 var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\pL\d]+)*$`)
 
-// codeAt reads the code that begins at word i; empty for none. Digits stand for themselves: no unit, sign
-// or noun makes them an amount, and where numbers are asked for as well, what stands before them names
-// the slot or the tool: "ticket 5123".
+// codeAt reads the code that begins at word i; empty for none. A unit, sign or noun after digits makes them an
+// amount. If the tool also takes numbers, the words before digits must name the slot or the tool: "ticket 5123".
 func (f codeReader) codeAt(s *slot, i int) (code string, end int) {
 	end = f.tied(i)
 	if said := f.Surface(i, end); len(said) >= shortestCode && !text.StartsWithDigit(f.Norm(i)) && codeForm.MatchString(said) {
@@ -81,8 +79,8 @@ func (f codeReader) codeAt(s *slot, i int) (code string, end int) {
 	return code, end
 }
 
-// digits reads a run of digits: in figures, or in words for digits and for numbers of two of
-// them, as "four seven one one", "forty-seven eleven". end is i for none.
+// digits reads a run of digits in figures, or in words for digits and two-digit numbers, as "four seven one one",
+// "forty-seven eleven". end is i for none.
 func (f codeReader) digits(i int) (digits string, end int) {
 	if w := f.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(f.Norm(i+1)) != 1) {
 		if i > 0 && tight[f.Gap(i-1)] || f.tied(i) > i+1 {
@@ -98,17 +96,17 @@ func (f codeReader) digits(i int) (digits string, end int) {
 		digits, end = digits+number, after
 	}
 	if end < i+2 || f.Words[i].Is(text.Determiners) {
-		return "", i // a single word counts something
+		return "", i // a single word is a count
 	}
 	return digits, end
 }
 
-// spoken reads one number under a hundred in words: the longest that there is.
+// spoken reads the longest number under a hundred in words.
 func (f codeReader) spoken(i int) (digits string, end int) {
 	switch w := f.Norm(i); {
 	case w == "oh":
 		return "0", i + 1
-	case w == "un" || w == "ein": // an article elsewhere; what begins a run is read apart
+	case w == "un" || w == "ein": // an article elsewhere; the first word of a run is read separately
 		return "1", i + 1
 	case text.StartsWithDigit(w) && len(w) == 1:
 		return w, i + 1 // 0 8 1 5
@@ -124,7 +122,7 @@ func (f codeReader) spoken(i int) (digits string, end int) {
 	return "", i
 }
 
-// readSpokenNumbers fills a number that is called a code with the digits of it, said one by one.
+// readSpokenNumbers fills a number that is called a code with its spoken digits.
 func readSpokenNumbers(f *slotFiller) {
 	slots := f.slots(func(s *slot) bool {
 		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedFor(text.CodeNames) && !countsSome(text.Identifier(s.Name))

@@ -6,12 +6,11 @@ import (
 	"earshot/matcher/text"
 )
 
-// cueReader fills free strings by what the marks of examples teach.
+// cueReader fills free strings by the marks in examples.
 type cueReader struct{ *slotFiller }
 
-// readKnown fills free strings with values that were marked in an example, where the text
-// has one of them. A word that the examples also say outside of marks may be no value here, and
-// neither may one that is a value of another parameter as well.
+// readKnown fills free strings with values that are marked in an example and occur in the text. A word that
+// examples also use outside of marks, or that is another parameter's value, does not count.
 func readKnown(filler *slotFiller) {
 	f := cueReader{filler}
 	for _, s := range f.taughtSlots() {
@@ -39,7 +38,7 @@ func readKnown(filler *slotFiller) {
 		if len(found) != 1 {
 			continue
 		}
-		m := found[0] // and no part of a longer name
+		m := found[0] // and not part of a longer name
 		before := m.first > 1 && f.Capital(m.first-1) && f.Capital(m.first) && f.Adjoins(m.first-1)
 		after := m.end < len(f.Words) && f.Capital(m.end) && f.Adjoins(m.end-1)
 		if !before && !after {
@@ -49,12 +48,12 @@ func readKnown(filler *slotFiller) {
 	}
 }
 
-// taughtSlots are the open free strings of which values are marked.
+// taughtSlots returns the open free strings with marked values.
 func (f cueReader) taughtSlots() []*slot {
 	return f.slots(func(s *slot) bool { return s.taught != nil && s.free })
 }
 
-// ofAnother reports whether the word before brings values of another parameter and none of this.
+// ofAnother reports whether the previous word introduces values of another parameter and none of this.
 func (f cueReader) ofAnother(s *slot, first int) bool {
 	left, _ := f.sentence().leftOf(first)
 	if s.taught.left[left] {
@@ -65,7 +64,7 @@ func (f cueReader) ofAnother(s *slot, first int) bool {
 	})
 }
 
-// foreign reports whether a word brings values of another parameter than the slot.
+// foreign reports whether a word introduces values of a parameter other than the slot.
 func (l *lesson) foreign(s *slot, word string) bool {
 	for name, of := range l.of {
 		if name != s.Name && of.left[word] {
@@ -75,8 +74,8 @@ func (l *lesson) foreign(s *slot, word string) bool {
 	return false
 }
 
-// readCued fills free strings that stand between two words between which values were marked,
-// never beside one of them alone, where no other slot may have words of them.
+// readCued fills free strings between two words between which values were marked. One of the two does not suffice,
+// and no other slot may match the words.
 func readCued(filler *slotFiller) {
 	f := cueReader{filler}
 	slots, found := f.taughtSlots(), map[*slot][]mention{}
@@ -97,9 +96,8 @@ func readCued(filler *slotFiller) {
 	}
 }
 
-// between finds what may be the slot's value by what stands on both sides. Of two that share words the
-// one nearer to its cue is meant, but what people note down has cues of its own: "remind me to drive to
-// Rome".
+// between finds candidates for the slot's value by the words on both sides. Of two with common words the one nearer
+// to its cue counts, except for notes, which contain cues: "remind me to drive to Rome".
 func (f cueReader) between(s *slot) (found []mention) {
 	here := f.sentence()
 	for first, w := range f.Words {
@@ -113,7 +111,7 @@ func (f cueReader) between(s *slot) (found []mention) {
 		}
 		end := f.upTo(s, here, first, left, s.taught.before[before])
 		if end == first || s.taught.left[w.Norm] || s.taught.left[f.Norm(end-1)] {
-			continue // its words go on to a cue, or are one
+			continue // its words continue with a cue, or are one
 		}
 		m := mention{f.Surface(first, end), first, end}
 		switch last := len(found) - 1; {
@@ -126,8 +124,8 @@ func (f cueReader) between(s *slot) (found []mention) {
 	return found
 }
 
-// upTo finds where the value that begins at first ends; there for none. before says that the two words
-// before it stand before a value in an example.
+// upTo finds the end of the value that begins at first; first for none. before means that the two words before it
+// precede a value in an example.
 func (f cueReader) upTo(s *slot, here sentence, first int, left string, before bool) int {
 	most := s.taught.longest + 2
 	if s.namedFor(text.NotedNames) {
@@ -138,12 +136,12 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 		right, knows := s.taught.knows(rights)
 		if !knows {
 			if noWord(rights[len(rights)-1]) || text.StopWords.Has(rights[0]) && f.lesson.foreign(s, rights[0]) {
-				return first // a grammar word brings the value of another parameter
+				return first // a grammar word introduces another parameter's value
 			}
 			continue
 		}
-		// Two cues are enough but where both are words that stand beside anything: then the left one
-		// must bring values in all examples, and more than once or with the word before it.
+		// Two cues suffice unless both are common words: then the left one must introduce values in all examples,
+		// and more than once or together with the word before it.
 		weak := left == atStart || left == atValue || text.StopWords.Has(left)
 		loose := noWord(right) || text.StopWords.Has(right)
 		brings := f.lesson.brings[left]
@@ -156,8 +154,8 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 	return first
 }
 
-// telling reports whether words say something, and hold together: "something" does not, nor
-// "Pranav and use". What people note down is any sentence.
+// telling reports whether words are meaningful and belong together, unlike "something" and "Pranav and use". A note
+// is any sentence.
 func (f cueReader) telling(s *slot, first, end int) bool {
 	noted := s.namedFor(text.NotedNames)
 	for i := first; i < end; i++ {

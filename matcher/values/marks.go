@@ -9,24 +9,22 @@ import (
 	"earshot/repositories"
 )
 
-// lesson is what the marks in a tool's examples teach of its parameters.
+// lesson is what the marks in a tool's examples tell of its parameters.
 type lesson struct {
-	of map[string]*taught // by the parameter's name
-	// said are the stems of the examples outside of marks, and brings how often each word
-	// stands before a value of any parameter, among all that it is said.
+	of map[string]*taught // by parameter name
+	// said are the stems of the examples outside of marks, and brings how often each word precedes a value of any
+	// parameter, among all its occurrences.
 	said   map[string]bool
 	brings map[string]share
 }
 
-// share is how many of some are of a kind.
 type share struct{ of, all int }
 
-// taught is what marks teach of one parameter.
+// taught is the marks of one parameter.
 type taught struct {
-	values   [][]text.Word // in the words that were marked
-	surfaces []string      // the same as they were written
-	// left and right are the words beside the values, articles left out; atStart, atEnd or
-	// atValue if there is no word of the example's own.
+	values   [][]text.Word // the marked words
+	surfaces []string      // the same as written
+	// left and right are the words beside the values, without articles; atStart, atEnd or atValue for no word.
 	left, right map[string]bool
 	// before are the two words before a value, joined by a space.
 	before  map[string]bool
@@ -36,17 +34,17 @@ type taught struct {
 	names   bool            // all begin with a capital letter
 }
 
-// What stands beside a value that is no word.
+// Neighbours of a value other than words.
 const (
 	atStart = "^" // the start of a clause
 	atEnd   = "$" // its end
 	atValue = "|" // another value
 )
 
-// noWord reports whether what stands beside a value is no word.
+// noWord reports whether a neighbour of a value is not a word.
 func noWord(cue string) bool { return cue == atStart || cue == atEnd || cue == atValue }
 
-// lessonOf reads the examples of a tool; nil where nothing is marked.
+// lessonOf reads the examples of a tool; nil without marks.
 func lessonOf(tool *repositories.Tool) *lesson {
 	if len(tool.Marked()) == 0 {
 		return nil
@@ -106,8 +104,8 @@ func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	l.brings[left] = one
 }
 
-// knows returns the one that stands behind values of the parameter. Before another value they
-// end as at the end.
+// knows returns the right neighbour that follows the parameter's values. Before another value, they end as at the
+// end.
 func (t *taught) knows(rights []string) (string, bool) {
 	for _, right := range rights {
 		if t.right[right] || right == atValue && t.right[atEnd] {
@@ -117,13 +115,13 @@ func (t *taught) knows(rights []string) (string, bool) {
 	return "", false
 }
 
-// sentence is a text in which some words are of values.
+// sentence is a text with the words that values have taken.
 type sentence struct {
 	text.Text
 	taken []bool
 }
 
-// parted reports whether a mark ends a clause after the word at i.
+// parted reports whether punctuation ends a clause after the word at i.
 func (s sentence) parted(i int) bool {
 	return i < 0 || i+1 >= len(s.Words) || strings.ContainsAny(s.Gap(i), ".,;:!?\n")
 }
@@ -133,8 +131,7 @@ func (s sentence) capital(i int) bool {
 	return unicode.IsUpper(first) || unicode.IsDigit(first)
 }
 
-// leftOf is what stands before the word at first, articles left out, and the same with the
-// word before it.
+// leftOf returns the neighbour before the word at first, without articles, and the same with the word before it.
 func (s sentence) leftOf(first int) (left, both string) {
 	i := first - 1
 	for i >= 0 && !s.parted(i) && !s.taken[i] && s.Words[i].Is(text.Determiners) {
@@ -151,8 +148,8 @@ func (s sentence) leftOf(first int) (left, both string) {
 	return s.Norm(i), s.Norm(i-1) + " " + s.Norm(i)
 }
 
-// rightOf is what stands from the word at end on: politeness at the end is nothing, and a
-// grammar word before another value is both.
+// rightOf returns the neighbours from the word at end on: politeness at the end counts as the end, and a grammar
+// word before another value as both.
 func (s sentence) rightOf(end int) []string {
 	i := end
 	for !s.parted(i-1) && s.Words[i].Is(text.PoliteWords) {

@@ -11,10 +11,9 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// readMoments fills dates and times of day, as they were said, or exactly where the
-// description asks for a form.
+// readMoments fills dates and times of day in the text's words, or exactly if the slot requires a format.
 func readMoments(f *slotFiller) {
-	sure := func(all []datetime.Reading) []datetime.Reading { // beyond doubt, and of no value yet
+	sure := func(all []datetime.Reading) []datetime.Reading { // certain and not taken yet
 		return slices.DeleteFunc(slices.Clone(all), func(m datetime.Reading) bool { return m.Doubtful || !f.free(m.First, m.End) })
 	}
 	dates, clocks := sure(f.Dates()), sure(f.Clocks())
@@ -34,15 +33,15 @@ func readMoments(f *slotFiller) {
 	f.share(f.slots(func(s *slot) bool { return s.date }), dates)
 	f.share(f.slots(func(s *slot) bool { return s.clock && !s.date }), clocks)
 	if !f.counts {
-		return // what no parameter asks for may be a part of a name
+		return // without a slot for them they may be part of a name
 	}
 	for _, m := range append(dates, clocks...) {
-		f.take(m.First, m.End) // the 8 of "March 8" is no number of anything
+		f.take(m.First, m.End) // the 8 of "March 8" is no number
 	}
 }
 
-// noteReadings notes of each slot with a format how else its words may be read: a value that is not certain
-// is asked for, with both readings.
+// noteReadings records the alternative readings for each slot with a format: the user is asked about an ambiguous
+// value, with both readings.
 func (f *slotFiller) noteReadings() {
 	for _, s := range f.slots(func(s *slot) bool { return s.Format != "" && s.isMoment() }) {
 		all := f.Clocks()
@@ -64,8 +63,7 @@ func (f *slotFiller) noteReadings() {
 	}
 }
 
-// share gives each slot the moment that its cue stands before, and a single slot the
-// single moment.
+// share gives each slot the moment after its cue, and a single slot the single moment.
 func (f *slotFiller) share(slots []*slot, all []datetime.Reading) {
 	var left []datetime.Reading
 	for _, m := range all {
@@ -82,8 +80,7 @@ func (f *slotFiller) share(slots []*slot, all []datetime.Reading) {
 	}
 }
 
-// cued returns the one slot that the words right before the moment speak of, by its name or as the side of
-// a period.
+// cued returns the one slot that the words before the moment name, or identify as a side of a period.
 func (f *slotFiller) cued(slots []*slot, m datetime.Reading) *slot {
 	if len(slots) < 2 {
 		return nil
@@ -101,18 +98,17 @@ func (f *slotFiller) cued(slots []*slot, m datetime.Reading) *slot {
 	return nil
 }
 
-// possessive is the ending of a day that something is of: "Thursday's appointment".
+// possessive matches the ending of a day that something belongs to: "Thursday's appointment".
 var possessive = regexp.MustCompile(`['’]s$`)
 
-// moment fills the slot with what was said, or with the exact form where that is
-// asked for; words that do not settle the exact form fill nothing.
+// moment fills the slot with the text's words, or with the exact form if required; ambiguous words fill nothing.
 func (f *slotFiller) moment(s *slot, m datetime.Reading) {
 	if !f.free(m.First, m.End) {
 		return
 	}
 	first := m.First
 	if f.Norm(first) == "the" && m.End-first > 2 {
-		first++ // no part of "8th of March"
+		first++ // but "the" is not part of "8th of March"
 	}
 	value := possessive.ReplaceAllString(f.Surface(first, m.End), "")
 	if wanted := s.layout(); wanted != "" {

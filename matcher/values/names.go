@@ -11,8 +11,7 @@ import (
 	"earshot/matcher/text"
 )
 
-// readPatterns fills e-mail addresses, URLs and telephone numbers where the text has
-// one and one parameter asks for it.
+// readPatterns fills e-mail addresses, URLs and telephone numbers if the text has one and one parameter takes it.
 func readPatterns(f *slotFiller) {
 	for _, of := range forms {
 		wanted := f.slots(func(s *slot) bool { return s.pattern == of.pattern })
@@ -30,11 +29,11 @@ func readPatterns(f *slotFiller) {
 	}
 }
 
-// readNamed fills free strings after the parameter's own name: "city Paris", "title:
-// Weekly review", "desk B", `name "Alice"`.
+// readNamed fills free strings after the parameter's own name: "city Paris", "title: Weekly review", "desk B",
+// `name "Alice"`.
 func readNamed(f *slotFiller) {
 	for _, s := range f.slots(func(s *slot) bool { return s.free || s.code }) {
-		named := func(at int) bool { // all words of its name that say something stand there and right before
+		named := func(at int) bool { // all meaningful words of its name are there and right before
 			for _, w := range slices.Backward(s.name) {
 				if w.Is(text.PlaceholderWords) {
 					continue
@@ -58,8 +57,8 @@ func readNamed(f *slotFiller) {
 	}
 }
 
-// after finds the value after the name at i: what is quoted; after a colon or "is",
-// all up to the next mark; else a name or a code. It is empty for none.
+// after finds the value after the name at i: a quotation; after a colon or "is", all up to the next punctuation;
+// else a name or a code. It is empty for none.
 func (f *slotFiller) after(i int) (first, end int) {
 	if i+1 >= len(f.Words) {
 		return 0, 0
@@ -78,14 +77,14 @@ func (f *slotFiller) after(i int) (first, end int) {
 		return 0, 0
 	}
 	first = i + 1
-	for f.At(first).Is(text.Copulas) { // "of" brings a name, not a code
+	for f.At(first).Is(text.Copulas) { // "of" introduces a name, not a code
 		told = told || f.Words[first].Norm != "of"
 		first++
 	}
 	switch end = f.properName(min(first, len(f.Words))); {
 	case first >= len(f.Words):
 		return 0, 0
-	case told: // up to the next mark, conjunction or date
+	case told: // up to punctuation, a conjunction or a date
 		for end = first + 1; end < len(f.Words) && (f.Adjoins(end-1) || inName(f.Gap(end-1))); end++ {
 			if f.Words[end].Is(text.BoundaryWords) || isCalendar(f.Norm(end)) {
 				break
@@ -105,10 +104,10 @@ func (f *slotFiller) after(i int) (first, end int) {
 	return 0, 0
 }
 
-// inName reports whether the gap can stand inside a name: O'Hara, A&B, St. John's.
+// inName reports whether the gap is possible inside a name: O'Hara, A&B, St. John's.
 func inName(gap string) bool { return tight[gap] || gap == "&" || gap == " & " || gap == "'" }
 
-// properName ends after the run of capitalised words, initials and numbers included.
+// properName returns the end of the run of capitalised words, initials and numbers.
 func (f *slotFiller) properName(first int) int {
 	end := first
 	for end < len(f.Words) {
@@ -127,9 +126,8 @@ func (f *slotFiller) properName(first int) int {
 	return end
 }
 
-// alone reports whether the word at i, of a writer who sets no capitals, stands between
-// the name and the end of what can belong to it: "city paris for tomorrow". After an
-// article the name is an ordinary word: "a desk lamp".
+// alone reports whether the word at i, in a text without capitals, is the single word after the parameter's name:
+// "city paris for tomorrow". After an article the parameter's name is an ordinary word: "a desk lamp".
 func (f *slotFiller) alone(name, i int) bool {
 	before, w := f.At(name-1), f.Words[i]
 	if name > 0 && before.IsSubject() && !f.name[before.Stem] || before.Is(text.Articles) {
@@ -143,7 +141,7 @@ func (f *slotFiller) alone(name, i int) bool {
 
 var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|‘([^’]+)’|(?:^|\s)'([^']+)'(?:\W|$)`)
 
-// quotations finds what stands in quotation marks and is not taken.
+// quotations finds the quoted texts that are not taken.
 func (f *slotFiller) quotations() []mention {
 	if !strings.ContainsAny(f.Said, `"“„«‘'`) {
 		return nil
@@ -163,12 +161,12 @@ func (f *slotFiller) quotations() []mention {
 	return found
 }
 
-// relation connects a kind of parameter with the prepositions that introduce its value: the
-// destination of "to Paris", the origin of "from London".
+// relation connects a kind of parameter with the prepositions that introduce its value: the destination of "to
+// Paris", the origin of "from London".
 type relation struct {
-	names text.List // of parameters, or words of their descriptions
+	names text.List // in names of parameters, or in their descriptions
 	cues  text.List
-	// byName looks at the parameter's name alone.
+	// byName considers only the parameter's name.
 	byName bool
 	// proper accepts only capitalised names.
 	proper bool
@@ -191,8 +189,7 @@ func (rel relation) fits(s *slot) bool {
 	return s.namedFor(rel.names) || !rel.byName && s.describedFor(rel.names)
 }
 
-// readPlaces fills free strings after a preposition, where one parameter and one name
-// fit the preposition.
+// readPlaces fills free strings after a preposition that fits one parameter and one name.
 func readPlaces(f *slotFiller) {
 	for _, rel := range relations {
 		s := f.lone(func(s *slot) bool { return s.free && rel.fits(s) })
@@ -225,8 +222,7 @@ func readPlaces(f *slotFiller) {
 	}
 }
 
-// readQuoted fills the one free string that is left with the one quotation that is
-// left.
+// readQuoted fills the one free string that is left with the one quotation that is left.
 func readQuoted(f *slotFiller) {
 	if s := f.lone(freeText); s != nil {
 		if found := f.quotations(); len(found) == 1 {
@@ -235,12 +231,11 @@ func readQuoted(f *slotFiller) {
 	}
 }
 
-// readLists fills arrays: all allowed values that are said, all numbers, or all that
-// is quoted.
+// readLists fills arrays: with all allowed values, all numbers, or all quotations in the text.
 func readLists(f *slotFiller) {
 	lists := f.slots(func(s *slot) bool { return s.Type == "array" && s.Items != nil })
 	if len(lists) != 1 {
-		return // nothing tells whose the values are
+		return // ambiguous
 	}
 	s, item := lists[0], lists[0].item
 	var found []mention

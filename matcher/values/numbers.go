@@ -15,11 +15,10 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// seconds is what a duration is converted to. Months and years have no number of seconds: a duration of
-// them is left out.
+// seconds is the unit for durations. Months and years have no number of seconds, so they are not read.
 var seconds = quantity.Of("second")
 
-// readDurations gives the one parameter that holds a duration the one amount of time of the text.
+// readDurations gives the single parameter for a duration the single amount of time in the text.
 func readDurations(f *slotFiller) {
 	s := f.lone(func(s *slot) bool { return s.Format == parameters.Duration })
 	if s == nil {
@@ -53,8 +52,8 @@ func readDurations(f *slotFiller) {
 	}
 }
 
-// readAmounts gives each parameter with a unit the one amount that converts to it. The words
-// of a range and of a denial are left to nobody.
+// readAmounts gives each parameter with a unit the one amount that converts to it. No parameter gets the words of a
+// range or of a denial.
 func readAmounts(f *slotFiller) {
 	counted := f.slots(func(s *slot) bool { return s.Unit != nil && isNumeric(s) })
 	for _, s := range counted {
@@ -70,7 +69,7 @@ func readAmounts(f *slotFiller) {
 	}
 }
 
-// amounts are those that convert to the slot's unit, and name one.
+// amounts returns the amounts with a unit that converts to the slot's.
 func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
 	for _, one := range s.Unit.Amounts(f.Said) {
@@ -86,15 +85,15 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	return fit
 }
 
-// A number that is a bound, an estimate, an exclusion, a change, or in another unit is no value of a
-// parameter that wants an exact one: "up to 500", "about 20", "anything but 40", "by 10", "20 dollars" for
-// an amount in euros. Acted upon, it does harm; where it is missing, it is asked for.
+// A number that is a bound, an estimate, an exclusion, a change, or in another unit is no exact value: "up to 500",
+// "about 20", "anything but 40", "by 10", "20 dollars" for an amount in euros. A wrong value does harm; a missing
+// one is asked for.
 
-// doubts reports whether the number in the words from first to before end is no value of the slot, and
-// notes why, as what the user is told.
+// doubts reports whether the number in the words from first to before end is no value of the slot, and records why
+// for the user.
 func (f *slotFiller) doubts(s *slot, first, end int) bool {
 	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !f.own[w.Stem] }
-	changed := func() string { // how much more or less is wanted: "by 10", "10 degrees warmer", "um 2 Grad höher"
+	changed := func() string { // the amount of a change: "by 10", "10 degrees warmer", "um 2 Grad höher"
 		if f.At(first-1).Is(text.StepCues) && slices.ContainsFunc(f.Words, changes) {
 			return f.Surface(first-1, end)
 		}
@@ -111,8 +110,8 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 		why = fmt.Sprintf("%q is no exact number", f.Surface(at, end))
 	} else if change := changed(); change != "" {
 		why = fmt.Sprintf("%q is a change, and no number to set", change)
-	} else if said := f.unitAt(first, end); said != 0 && s.Unit == nil { // where it declares one, other units are converted
-		var own []int // the units that the slot's name and description speak of
+	} else if said := f.unitAt(first, end); said != 0 && s.Unit == nil { // declared units are converted
+		var own []int // units in the slot's name and description
 		for _, w := range append(text.Split(s.Description), s.name...) {
 			if unit := unitOf[w.Norm]; unit != 0 {
 				own = append(own, unit)
@@ -128,7 +127,7 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 	return why != ""
 }
 
-// unitAt is the unit of the number in the words from first to before end; 0 for none that is known.
+// unitAt returns the unit of the number in the words from first to before end; 0 if unknown.
 func (f *slotFiller) unitAt(first, end int) int {
 	if sign := f.currencyBefore(f.Words[first].Start); sign != "" {
 		return unitOf[sign]
@@ -159,8 +158,8 @@ var unitOf = func() map[string]int {
 	return found
 }()
 
-// figures finds the numbers beyond doubt that no value has taken. The ends of a range are none,
-// nor is what is denied, or tied to letters before it, as in A-1234.
+// figures finds the certain numbers that no value has taken, without ends of ranges, denied ones, and parts of
+// codes such as A-1234.
 func (f *slotFiller) figures() []datetime.Reading {
 	var found []datetime.Reading
 	said := f.Amounts()
@@ -180,11 +179,11 @@ func (f *slotFiller) figures() []datetime.Reading {
 	return found
 }
 
-// meets reports whether a number and an amount share words.
+// meets reports whether a number and an amount overlap.
 func meets(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
 
-// exact are the figures that can be the slot's number as they are: where it has a unit,
-// none that stands with a unit, is of a range, or is denied.
+// exact returns the figures for the slot's number without conversion: for a slot with a unit, none with a unit, in
+// a range or denied.
 func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	var said []quantity.Amount
 	if s.Unit != nil {
@@ -197,11 +196,11 @@ func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	})
 }
 
-// readNumbers gives each numeric parameter the number that stands beside a word of its
-// name, and a single parameter the single number that is left.
+// readNumbers gives each numeric parameter the number beside a word of its name, and a single parameter the single
+// remaining number.
 func readNumbers(f *slotFiller) {
 	cued := f.slots(func(s *slot) bool { return s.counts() && s.taught != nil })
-	if here := f.sentence(); len(cued) > 1 { // the marks of examples tell them apart, on both sides: "120 over 80"
+	if here := f.sentence(); len(cued) > 1 { // marks of examples distinguish them by both neighbours: "120 over 80"
 		for _, s := range cued {
 			found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
 				left, _ := here.leftOf(n.First)
@@ -227,14 +226,13 @@ func readNumbers(f *slotFiller) {
 	}
 }
 
-// beside returns the figures next to a word of the slot's name: "2 rooms", "room 2",
-// "party of 4".
+// beside returns the figures next to a word of the slot's name: "2 rooms", "room 2", "party of 4".
 func (f *slotFiller) beside(s *slot) []datetime.Reading {
 	figures, topic := f.exact(s), s.quantity()
 	for _, other := range f.slots((*slot).counts) {
 		for stem := range other.quantity() {
 			if other != s {
-				delete(topic, stem) // it does not tell the two apart
+				delete(topic, stem) // it does not distinguish the two
 			}
 		}
 	}
@@ -255,7 +253,7 @@ func (f *slotFiller) beside(s *slot) []datetime.Reading {
 	})
 }
 
-// quantity holds the stems that a number of the slot stands beside.
+// quantity returns the stems beside which a number is the slot's.
 func (s *slot) quantity() map[string]bool {
 	found := map[string]bool{}
 	for _, w := range s.name {
@@ -266,10 +264,9 @@ func (s *slot) quantity() map[string]bool {
 	return found
 }
 
-// countsFor reports whether the number counts nothing that the slot does not know:
-// the 2 of "2 lamps" is no party size.
+// countsFor reports whether the number counts nothing foreign to the slot: the 2 of "2 lamps" is no party size.
 func (f *slotFiller) countsFor(s *slot, n datetime.Reading) bool {
-	amounts := s.namedFor(text.AmountNames) || s.stemmed("number", "how") // of whatever it is
+	amounts := s.namedFor(text.AmountNames) || s.stemmed("number", "how") // of anything
 	if amounts && f.labels(n) || s.stemmed("pin", "code", "passcode") && len(n.Exact) < shortestCode {
 		return false
 	}
@@ -297,10 +294,9 @@ func (f *slotFiller) labels(n datetime.Reading) bool {
 	return before.IsSubject() && !f.means(before) && !strings.HasSuffix(before.Norm, "ly")
 }
 
-// isFor reports whether a single number is that of the slot, though none of the words of its name stand
-// beside it. The number in "ibuprofen 600" is of the noun, as it is in "vitamin D 1000": an optional slot has
-// it only where a word beside it says so (contract 19), and so has a required one where the noun may be
-// another parameter's text.
+// isFor reports whether a single number belongs to the slot although no word of its name is beside it. In
+// "ibuprofen 600" and "vitamin D 1000" the number belongs to the noun. An optional slot takes it only with a
+// supporting word beside it (contract 19); a required one too if the noun may be another parameter's text.
 func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	if f.unitAt(n.First, n.End) != 0 || len(s.Allowed) > 0 || s.Required && len(f.kinds.Free) == 0 {
 		return true
@@ -324,7 +320,7 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	return !ends && !f.labels(n)
 }
 
-// number fills the slot: a string takes the figure as it was written.
+// number fills the slot; a string takes the figure as written.
 func (f *slotFiller) number(s *slot, n datetime.Reading) {
 	if isNumeric(s) {
 		f.fill(s, json.Number(n.Exact), n.First, n.End)
@@ -333,7 +329,6 @@ func (f *slotFiller) number(s *slot, n datetime.Reading) {
 	f.fill(s, f.currencyBefore(n.From)+f.Said[n.From:n.To], n.First, n.End)
 }
 
-// takes reports whether the number is within the slot's bounds and allowed values.
 func (s *slot) takes(number json.Number) bool {
 	value, err := number.Float64()
 	if err != nil || s.Type == "integer" && strings.Contains(string(number), ".") {

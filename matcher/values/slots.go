@@ -16,39 +16,37 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Kinds are the parameters of a tool that a model may fill, by what their values can be.
+// Kinds are the parameters of a tool that a model may fill, by their possible values.
 type Kinds struct {
-	All []string // the names of all
-	// Free are those whose value can be any words.
+	All []string // names of all
+	// Free are those that take any words.
 	Free []string
-	// Chosen are those whose value no other words can be: numbers, and values among a few.
+	// Chosen are those whose values are recognisable: numbers, and enumerated values.
 	Chosen []string
-	// Formatted are those whose value has a form that the words of users do not have: dates, times, durations.
+	// Formatted are those whose format differs from users' words: dates, times, durations.
 	Formatted []string
-	// Timed says that one of them holds a date, a time of day or an amount of time.
+	// Timed means that one of them holds a date, a time of day or an amount of time.
 	Timed bool
 }
 
-// KindsOf tells the parameters of a tool apart. The lists are shared, and not to be changed.
+// KindsOf classifies the parameters of a tool. The lists are shared and must not be modified.
 func KindsOf(tool *repositories.Tool) Kinds { return askedBy(tool).kinds }
 
-// asked is what a tool asks to know, and in which words it speaks of it. It is shared by all
-// texts, and never changed.
+// asked is a tool's parameters and its own words. It is shared by all texts and immutable.
 type asked struct {
 	all    []*slot
 	kinds  Kinds
-	counts bool            // there are parameters for moments or numbers
-	lesson *lesson         // nil where no example marks values
-	name   map[string]bool // the subjects of the tool's name
-	verb   string          // the first word of the tool's name
-	own    map[string]bool // the stems of its name and description, and of its examples outside of marks
-	verbs  map[string]bool // those that its examples begin with
+	counts bool            // has parameters for moments or numbers
+	lesson *lesson         // nil without marked examples
+	name   map[string]bool // subjects of the tool's name
+	verb   string          // first word of the tool's name
+	own    map[string]bool // stems of its name and description, and of its examples outside of marks
+	verbs  map[string]bool // first words of its examples
 }
 
 type askedForm struct{}
 
-// askedBy is worked out once in the life of the tool. The words of an example without marks
-// may be values.
+// askedBy returns the tool's asked, which the tool caches. The words of an example without marks may be values.
 func askedBy(tool *repositories.Tool) *asked {
 	return tool.Params().Derived(askedForm{}, func() any {
 		name := text.Identifier(tool.Name)
@@ -60,7 +58,7 @@ func askedBy(tool *repositories.Tool) *asked {
 		if a.lesson != nil {
 			maps.Copy(a.own, a.lesson.said)
 		}
-		for _, example := range tool.Spoken() { // its first word that says something, unless it is all of it
+		for _, example := range tool.Spoken() { // its first meaningful word, unless it is the only one
 			words := text.Split(example)
 			if i := slices.IndexFunc(words, text.Word.IsSubject); i >= 0 && len(words) > 1 {
 				a.verbs[words[i].Stem] = true
@@ -82,7 +80,7 @@ func askedBy(tool *repositories.Tool) *asked {
 			timed := s.isMoment() || s.Format != ""
 			a.counts = a.counts || timed || s.counts()
 			a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
-				slices.ContainsFunc(s.Allowed, func(value any) bool { // one of some days: of the week, or today and tomorrow
+				slices.ContainsFunc(s.Allowed, func(value any) bool { // some days: of the week, or today and tomorrow
 					said, is := value.(string)
 					return is && isCalendar(strings.ToLower(said))
 				})
@@ -93,26 +91,26 @@ func askedBy(tool *repositories.Tool) *asked {
 
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
-// slot is a parameter, and what its values look like.
+// slot is a parameter with the form of its values.
 type slot struct {
 	parameters.Parameter
-	name    []text.Word     // the words of its name
-	about   map[string]bool // the stems of its name and description
-	topic   map[string]bool // of a boolean: what it is about, beside what the tool is about
-	choices []choice        // the allowed values in the words that they are called by
-	longest []choice        // the same, the longest first
-	item    *slot           // of an array: its members
-	taught  *taught         // nil where no example marks a value of it
+	name    []text.Word     // words of its name
+	about   map[string]bool // stems of its name and description
+	topic   map[string]bool // of a boolean: subjects other than the tool's
+	choices []choice        // allowed values with their words
+	longest []choice        // the same, longest first
+	item    *slot           // of an array: its items
+	taught  *taught         // nil without marked values
 	date    bool            // a string that holds a date
 	clock   bool            // a string that holds a time of day
 	amount  bool            // a string that holds a number
-	pattern *regexp.Regexp  // how its values are written, or nil
+	pattern *regexp.Regexp  // format of its values, or nil
 	code    bool            // a string that holds a code
-	shapes  map[string]bool // those of the codes that its description and the examples show
-	free    bool            // any words can be its value: it is a string without a form of its own
+	shapes  map[string]bool // shapes of the codes in its description and the examples
+	free    bool            // takes any words: a string without a format
 }
 
-// choice is an allowed value in words. It is written as it is, unless the words are an alias.
+// choice is an allowed value with its words. written is empty for an alias.
 type choice struct {
 	value   any
 	words   []text.Word
@@ -182,8 +180,8 @@ var (
 	datesWanted   = regexp.MustCompile(`(?i)\b(date|day)\b`)
 )
 
-// layout is the form of date or time that the slot asks for, as package time writes it; empty if it
-// asks for none, and the words will do as they were said.
+// layout returns the slot's date or time format in the notation of package time; empty if the text's words are the
+// value.
 func (s *slot) layout() string {
 	switch s.Format {
 	case parameters.Date:
@@ -202,17 +200,16 @@ func (s *slot) layout() string {
 	return ""
 }
 
-// counting begins a name or a description of how many there are of something.
+// counting matches the beginning of a name or a description of a count.
 var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) (\pL+)`)
 
-// countsSome reports whether a name or a description is of how many there are. The number of
-// the appointment names one, and counts nothing.
+// countsSome reports whether a name or a description is of a count. "The number of the appointment" is not.
 func countsSome(said string) bool {
 	found := counting.FindStringSubmatch(said)
 	return found != nil && !text.Determiners.Has(strings.ToLower(found[1]))
 }
 
-// form is a pattern that identifies a kind of value by the way it is written, for parameters of some names.
+// form is a pattern for the values of parameters with certain names.
 type form struct {
 	names   text.List
 	pattern *regexp.Regexp
@@ -224,10 +221,10 @@ var forms = []form{
 	{text.PhoneNames, regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
 }
 
-// sampled is what a description shows as a sample of a code.
+// sampled matches a sample of a code in a description.
 var sampled = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
 
-// shortestCode is how many signs a code of digits has at least: fewer are a count of something.
+// shortestCode is the minimum length of a code of digits: shorter ones are counts.
 const shortestCode = 3
 
 func (s *slot) setShapes() {
@@ -246,7 +243,7 @@ func (s *slot) setShapes() {
 	}
 }
 
-// shapeOf writes a run of letters as A and one of digits as 9.
+// shapeOf replaces a run of letters by A and one of digits by 9.
 func shapeOf(code string) string {
 	var shape []rune
 	for _, c := range code {
@@ -271,7 +268,7 @@ func (s *slot) namedFor(list text.List) bool {
 	return slices.ContainsFunc(s.name, func(w text.Word) bool { return w.StemIs(list) })
 }
 
-// stemmed reports whether the slot's name has one of some words.
+// stemmed reports whether the slot's name has one of some words, by stem.
 func (s *slot) stemmed(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		stem := text.Stem(word)
@@ -289,13 +286,12 @@ func (s *slot) describedFor(list text.List) bool {
 	return false
 }
 
-// nameHas reports whether the word is one of the slot's name.
+// nameHas reports whether the slot's name has the word.
 func (s *slot) nameHas(w text.Word) bool {
 	return !w.Is(text.StopWords, text.DateNames, text.ClockNames) && slices.ContainsFunc(s.name, func(n text.Word) bool { return n.Stem == w.Stem })
 }
 
-// ends reports whether the word is the last of the slot's name, as desk in deskName;
-// in a name such as id there is no other.
+// ends reports whether the word is the last meaningful one of the slot's name: desk in deskName, but id in id.
 func (s *slot) ends(w text.Word) bool {
 	for _, n := range slices.Backward(s.name) {
 		if !n.Is(text.PlaceholderWords) {
@@ -305,10 +301,8 @@ func (s *slot) ends(w text.Word) bool {
 	return len(s.name) > 0 && s.name[len(s.name)-1].Stem == w.Stem
 }
 
-// isMoment reports whether the slot is a string that holds a date or a time.
 func (s *slot) isMoment() bool { return s.date || s.clock }
 
-// counts reports whether the slot holds a number.
 func (s *slot) counts() bool { return isNumeric(s) || s.amount }
 
 func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
@@ -317,17 +311,17 @@ func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 
 func freeText(s *slot) bool { return s.free }
 
-// slotFiller is the state of reading one text's values. Each reader marks the words that it
-// uses as taken, and later readers leave them alone.
+// slotFiller is the state of reading one text's values. Each reader marks its words as taken, and later readers
+// skip them.
 type slotFiller struct {
 	*datetime.Text
 	*asked
 	taken    []bool       // by word
-	open     []*slot      // those that have no value yet
-	listedAt map[int]bool // the words at which a listed value begins that was taken
+	open     []*slot      // slots without a value
+	listedAt map[int]bool // words at which a taken allowed value begins
 	values   map[string]any
-	why      map[string]string // by name: why a number is no value of a parameter
-	asks     map[string]string // by name: which of two readings is meant
+	why      map[string]string // by name: why a number is not the parameter's value
+	asks     map[string]string // by name: the question for an ambiguous value
 }
 
 func newFiller(said *datetime.Text, tool *repositories.Tool) *slotFiller {
@@ -336,14 +330,14 @@ func newFiller(said *datetime.Text, tool *repositories.Tool) *slotFiller {
 	return f
 }
 
-// fill gives the slot its value, which stands in the words from first to before end.
+// fill gives the slot its value from the words from first to before end.
 func (f *slotFiller) fill(s *slot, value any, first, end int) {
 	f.values[s.Name] = value
 	f.take(first, end)
 	f.open = f.slots(func(other *slot) bool { return other != s })
 }
 
-// take leaves the words from first to before end to no other value.
+// take reserves the words from first to before end.
 func (f *slotFiller) take(first, end int) {
 	for i := first; i < end; i++ {
 		f.taken[i] = true
@@ -355,7 +349,6 @@ func (f *slotFiller) free(first, end int) bool {
 	return !slices.Contains(f.taken[first:max(first, end)], true)
 }
 
-// slots returns the open slots that satisfy the condition.
 func (f *slotFiller) slots(want func(*slot) bool) []*slot {
 	var found []*slot
 	for _, s := range f.open {
@@ -366,8 +359,7 @@ func (f *slotFiller) slots(want func(*slot) bool) []*slot {
 	return found
 }
 
-// lone returns the one open slot that satisfies the condition, or the one of them that is required; nil
-// for none or several.
+// lone returns the one open slot that satisfies the condition, or the one required among several; else nil.
 func (f *slotFiller) lone(want func(*slot) bool) *slot {
 	return sole(f.slots(want))
 }
@@ -382,13 +374,12 @@ func sole(slots []*slot) *slot {
 	return slots[0]
 }
 
-// sentence is the text with the words that values have taken.
 func (f *slotFiller) sentence() sentence { return sentence{f.Text.Text, f.taken} }
 
-// tight are the signs that hold the parts of one name or code together.
+// tight are the signs inside a name or code.
 var tight = map[string]bool{"-": true, "_": true, "/": true, ".": true}
 
-// tied ends after the word at i and all that is tied to it: Chi-town, ef9-893.
+// tied returns the end of the word at i and all words tied to it: Chi-town, ef9-893.
 func (f *slotFiller) tied(i int) int {
 	for i+1 < len(f.Words) && tight[f.Gap(i)] {
 		i++
@@ -396,8 +387,7 @@ func (f *slotFiller) tied(i int) int {
 	return i + 1
 }
 
-// means reports whether a verb is of the tool's name, as remind is of reminder, or one that
-// its examples begin with.
+// means reports whether a verb is related to the tool's name, as remind to reminder, or begins an example.
 func (f *slotFiller) means(verb text.Word) bool {
 	if f.verbs[verb.Stem] || f.name[verb.Stem] {
 		return true
@@ -410,7 +400,7 @@ func (f *slotFiller) means(verb text.Word) bool {
 	return false
 }
 
-// currencyBefore is the sign of a currency that stands right before a place of the text.
+// currencyBefore returns the sign of a currency right before a place of the text.
 func (f *slotFiller) currencyBefore(at int) string { return currency.FindString(f.Said[:at]) }
 
 var currency = regexp.MustCompile(`[$€£¥]$`)

@@ -1,7 +1,6 @@
-// Package values reads the values of a tool's parameters from the words of a text, without a
-// model. A value is taken only where its reading is certain: words that could belong to two
-// parameters are given to neither, and nothing is made up. A value that is wrong does harm; one
-// that is missing is asked for.
+// Package values reads the values of a tool's parameters from the words of a text, without a model. It only takes
+// certain values: words that fit two parameters go to neither, and nothing is invented. A wrong value does harm; a
+// missing one is asked for.
 package values
 
 import (
@@ -13,24 +12,24 @@ import (
 	"earshot/repositories"
 )
 
-// Reading is what a text says of a tool's parameters.
+// Reading is the values of a tool's parameters in a text.
 type Reading struct {
 	*datetime.Text
-	Values map[string]any // by the names of the parameters; numbers are json.Number
-	Taken  []bool         // by word: it is of a value
-	// Why says of a parameter why a number in the text is no value of it.
+	Values map[string]any // by parameter name; numbers are json.Number
+	Taken  []bool         // by word: whether a value has it
+	// Why tells by parameter why a number in the text is not its value.
 	Why map[string]string
-	// Asks has a question for each parameter whose words have two readings: "at 9: 09:00 or 21:00?".
+	// Asks has a question for each parameter with an ambiguous value: "at 9: 09:00 or 21:00?".
 	Asks map[string]string
 }
 
-// readers fill the slots of a tool, each with what those before it have left.
+// readers fill the slots of a tool in order, each from the words that earlier ones left.
 var readers = []func(*slotFiller){
 	readPatterns, readAllowed, readKnown, readCodes, readNamed, readBooleans, readDurations, readAmounts, readMoments,
 	readSpokenNumbers, readNumbers, readLists, readCued, readPlaces, readQuoted, readRest,
 }
 
-// Of reads the values that the text gives for the tool's parameters.
+// Of reads the values of the tool's parameters from the text.
 func Of(said *datetime.Text, tool *repositories.Tool) Reading {
 	f := newFiller(said, tool)
 	for _, read := range readers {
@@ -42,10 +41,9 @@ func Of(said *datetime.Text, tool *repositories.Tool) Reading {
 // restReader reads the rest of a sentence.
 type restReader struct{ *slotFiller }
 
-// readRest fills a free string with the rest of the text, where it is certain that the rest is
-// its value and where it ends: what is announced by a colon or "called"; what a message says
-// after "that"; and the object of the verb that the tool is for, where the tool has no other
-// free string ("remind me to call mum", "add milk to the shopping list").
+// readRest fills a free string with the rest of the text if both its ends are certain: after a colon or "called";
+// after "that" in a message; and the object of the tool's verb, if the tool has no other free string ("remind me to
+// call mum", "add milk to the shopping list").
 func readRest(filler *slotFiller) {
 	f := restReader{filler}
 	for _, read := range []func() (*slot, int, int){f.announced, f.reported, f.objectOf} {
@@ -53,7 +51,7 @@ func readRest(filler *slotFiller) {
 		if s == nil || first >= end || !f.free(first, end) {
 			continue
 		}
-		fresh := func(w text.Word) bool { return !w.Is(text.StopWords) && !f.name[w.Stem] } // it says more than the tool's own name
+		fresh := func(w text.Word) bool { return !w.Is(text.StopWords) && !f.name[w.Stem] } // has words beyond the tool's own name
 		if slices.ContainsFunc(f.Words[first:end], fresh) {
 			f.fill(s, strings.TrimSpace(f.Surface(first, end)), first, end)
 			return
@@ -61,8 +59,8 @@ func readRest(filler *slotFiller) {
 	}
 }
 
-// announced finds all that follows a colon, or "called", for the one free string that is left, or the
-// one of them for contents.
+// announced finds the text after a colon, or "called", for the one free string that is left, or the one for
+// contents.
 func (f restReader) announced() (s *slot, first, end int) {
 	slots := f.slots(freeText)
 	if len(slots) > 1 {
@@ -79,11 +77,11 @@ func (f restReader) announced() (s *slot, first, end int) {
 	return nil, 0, 0
 }
 
-// mostBeforeThat is how many words an order has before "that": "please tell Laura Smith that".
+// mostBeforeThat is the maximum number of words before the "that" of an order: "please tell Laura Smith that".
 // Later it belongs to something else: "send me the report that Laura wrote".
 const mostBeforeThat = 4
 
-// reported finds what is said after "that", soon after an order to tell or to note it.
+// reported finds the text after "that", soon after an order to tell or to note it.
 func (f restReader) reported() (s *slot, first, end int) {
 	slots := f.slots(func(s *slot) bool { return s.free && s.namedFor(text.NotedNames) })
 	opening := f.Opening()
@@ -98,7 +96,7 @@ func (f restReader) reported() (s *slot, first, end int) {
 	return nil, 0, 0
 }
 
-// trimmed is the end of a stretch without politeness.
+// trimmed returns the end of a range without politeness.
 func (f restReader) trimmed(first, end int) int {
 	for end > first && f.Words[end-1].Is(text.PoliteWords) {
 		end--
@@ -106,7 +104,7 @@ func (f restReader) trimmed(first, end int) int {
 	return end
 }
 
-// sentenceEnd is where a mark ends the sentence.
+// sentenceEnd returns where punctuation ends the sentence.
 func (f restReader) sentenceEnd(first int) int {
 	for end := first; end < len(f.Words); end++ {
 		if strings.ContainsAny(f.Gap(end), ".?!\n") {
@@ -116,10 +114,10 @@ func (f restReader) sentenceEnd(first int) int {
 	return len(f.Words)
 }
 
-// named reports whether the word at i is one of the tool's name.
+// named reports whether the word at i is of the tool's name.
 func (f restReader) named(i int) bool { return f.name[f.At(i).Stem] }
 
-// objectOf finds what stands after the verb that the tool is for.
+// objectOf finds the text after the tool's verb.
 func (f restReader) objectOf() (s *slot, first, end int) {
 	slots := f.slots(func(s *slot) bool { return s.free && s.namedFor(text.ContentNames) })
 	if len(slots) != 1 || len(f.kinds.Free) != 1 {
@@ -144,7 +142,7 @@ func (f restReader) objectOf() (s *slot, first, end int) {
 	return nil, 0, 0
 }
 
-// object skips what stands between a verb and its object.
+// object skips the words between a verb and its object.
 func (f restReader) object(i int) int {
 	for i < len(f.Words) && (f.Words[i].Is(text.ObjectLinks) || f.named(i) || f.Words[i].Is(text.Determiners) && f.named(i+1)) {
 		i++
@@ -152,10 +150,9 @@ func (f restReader) object(i int) int {
 	return i
 }
 
-// listed ends before the place where something is put, in words that the tool itself has: "to
-// the shopping list".
+// listed returns the end before a target in the tool's own words: "to the shopping list".
 func (f restReader) listed(first, end int) int {
-	names := false // a word of the tool does
+	names := false // a word of the tool names it
 	for i := end - 1; i > first; i-- {
 		w := f.Words[i]
 		switch {
@@ -169,10 +166,9 @@ func (f restReader) listed(first, end int) int {
 	return end
 }
 
-// stripped leaves out what other values have taken at both ends, with the words that bring
-// them, and politeness.
+// stripped removes at both ends the words of other values, the words that introduce them, and politeness.
 func (f restReader) stripped(first, end int) (from, to int) {
-	bare := func(first, end int) bool { // nothing but grammar
+	bare := func(first, end int) bool { // only grammar
 		for i := first; i < end; i++ {
 			if !f.taken[i] && !f.Words[i].Is(text.StopWords, text.PoliteWords, text.TrailingWords) {
 				return false
@@ -189,7 +185,7 @@ func (f restReader) stripped(first, end int) (from, to int) {
 			continue
 		}
 		if !bare(i, end) {
-			return end, end // what follows may be a part of it
+			return end, end // the rest may be a part of it
 		}
 		end = i
 	}
