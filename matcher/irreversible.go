@@ -8,29 +8,27 @@ import (
 	"earshot/repositories/fault"
 )
 
-// final are the acts that cannot be taken back, by what they do in words.
+// final maps acts that cannot be undone to their effects.
 var final = map[string]string{
 	"pay": movesMoney, "repay": movesMoney, "refund": movesMoney, "charge": movesMoney, "transfer": movesMoney,
 	"buy": "orders something", "delete": "deletes something",
 }
 
-// What tools do that cannot be taken back.
+// Effects of tools that cannot be undone.
 const (
 	movesMoney   = "moves money"
 	endsContract = "ends a contract"
 )
 
 var (
-	// ending are the acts that end a contract, where they are done to one.
+	// ending are the acts that end a contract.
 	ending = []string{"cancel", "delete", "close", "unsubscribe"}
-	// harmless are acts by which a description tells that the noun of a name is a thing: "order-status"
-	// orders nothing.
+	// harmless are acts in a description which show that the name's noun is a thing: "order-status" orders nothing.
 	harmless = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
 )
 
-// irreversible says in words what a tool does that cannot be taken back, as far as its name tells,
-// or its description where the name has no plain verb; empty for most tools, for those that only
-// read, and for those that settle, which can be taken back.
+// irreversible returns an effect of a tool that cannot be undone, from its name, or its description if the name has
+// no plain verb. It is empty for most tools, for read-only ones, and for tools with settle, which can be cancelled.
 func irreversible(app *repositories.App, tool *repositories.Tool) string {
 	if tool.Settle > 0 || reads(app, tool) {
 		return ""
@@ -51,8 +49,8 @@ func irreversible(app *repositories.App, tool *repositories.Tool) string {
 	return ""
 }
 
-// effectOf is what a verb does, of which all senses are irreversible: "close" is not, unless it is done to an
-// account, and "transfer" is not of a call or a file.
+// effectOf returns the effect of a verb if all its senses are irreversible: "close" only of an account, and
+// "transfer" not of a call or a file.
 func effectOf(verb []string, tool *repositories.Tool) (does string) {
 	about := text.Split(text.Identifier(tool.Name) + " " + tool.Description)
 	ends := slices.ContainsFunc(verb, func(act string) bool { return slices.Contains(ending, act) })
@@ -71,13 +69,12 @@ func effectOf(verb []string, tool *repositories.Tool) (does string) {
 	return does
 }
 
-// reads reports whether a tool changes nothing.
 func reads(app *repositories.App, tool *repositories.Tool) bool {
 	return app.ReadOnly(tool) || tool.RunsStatement() && app.QueriesAlone(tool)
 }
 
-// AsksFirst says why a tool that a message calls for asks before it takes effect, though it does
-// not say so itself: the app wants it where the words decided. It is empty where it does not ask.
+// AsksFirst returns why the app's settings make a tool ask for confirmation if the words decided; empty if they do
+// not.
 func AsksFirst(app *repositories.App, stage string, tool *repositories.Tool) string {
 	byWords := stage == StageExact || stage == StageOffline
 	if !byWords || tool.Confirm != "" || tool.Name == repositories.CatchAll {
@@ -96,8 +93,8 @@ func AsksFirst(app *repositories.App, stage string, tool *repositories.Tool) str
 	return ""
 }
 
-// Unconfirmed advises a confirm for each tool of a repository that does what cannot be taken back, and
-// of which neither it nor the app says whether it asks first. The places are those of the tools.
+// Unconfirmed advises a confirm for each tool of a repository with an irreversible effect if neither it nor the app
+// decides on confirmation. The places are those of the tools.
 func Unconfirmed(app *repositories.App, r *repositories.Repository) fault.List {
 	var notes fault.List
 	for i := range r.Tools {

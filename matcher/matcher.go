@@ -1,14 +1,11 @@
-// Package matcher finds out which of the tools in scope a message calls for, and
-// with which values.
+// Package matcher decides which of the tools in scope a message calls for, and with which values.
 //
-// It has three stages, cheapest first: a text that equals a button-like tool, a
-// request to an LLM with tool calling, and, where no LLM is configured, a decision
-// from the words alone. None of them has a side effect: a message may be matched
-// twice, and package trigger sees to it that it is decided once.
+// It has three stages, cheapest first: a text that equals a button-like tool, a request to an LLM with tool
+// calling, and, without an LLM, a decision by the words. None has a side effect: a message may be matched twice,
+// and package trigger makes sure that it is decided once.
 //
-// Nothing that a model says is taken on trust. A tool that is not in scope is
-// dropped; arguments are read leniently and checked against the parameters; a faulty
-// call goes back once with its faults and is then rejected.
+// A model's output is untrusted. Tools out of scope are dropped; arguments are read leniently and checked against
+// the parameters; a faulty call is sent back once with its faults, and then rejected.
 package matcher
 
 import (
@@ -23,9 +20,9 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Stages of matching, in the order in which they are tried.
+// Stages of matching, in order.
 const (
-	StageNone    = "none" // there was nothing to match against
+	StageNone    = "none" // nothing to match against
 	StageExact   = "exact"
 	StageLLM     = "llm"
 	StageOffline = "offline"
@@ -39,7 +36,7 @@ const (
 
 // Utterance is an earlier message of the conversation.
 type Utterance struct {
-	// ID is the message's; empty for the message that is being matched.
+	// ID is empty for the message that is being matched.
 	ID    string
 	Actor string
 	Text  string
@@ -47,73 +44,68 @@ type Utterance struct {
 	Fired []PastCall
 }
 
-// PastCall is a tool call that an earlier message triggered, with its outcome.
+// PastCall is a tool call of an earlier message, with its outcome.
 type PastCall struct {
 	TriggerID string
 	Name      string
 	Values    map[string]any
-	// Result is the call's answer, nil if there is none (yet).
+	// Result is the call's answer; nil if none yet.
 	Result json.RawMessage
-	// Error says why the call failed; empty where it did not.
+	// Error is why the call failed; empty if it did not.
 	Error string
 }
 
-// Candidate is a tool in scope, with the repository that it comes from. Names are unique
-// among the candidates of a request.
+// Candidate is a tool in scope, with its repository. Names are unique among a request's candidates.
 type Candidate struct {
 	Repository *repositories.Repository
 	Tool       *repositories.Tool
 }
 
-// Request is one message with everything needed to match it.
+// Request is one message with all data for matching it.
 type Request struct {
 	App        *repositories.App
 	History    []Utterance // oldest first, without the message itself
 	Text       string
 	Candidates []Candidate // sorted by name; without the catch-all
-	// Shared are the app's tools, whoever asks; nil where they are not known apart. Of
-	// the candidates those that are not among them are Own: a session's, above all.
+	// Shared are the app's tools, for any user; nil if unknown. Own are the other candidates, mostly the session's.
 	Shared *Shared
 	Own    []Candidate
 	// Unfinished are calls that earlier messages began and that lack values.
 	Unfinished []Unfinished
-	// Now is the time of the message, in the time zone of who says it.
+	// Now is the time of the message, in the user's time zone.
 	Now time.Time
-	// Language is that of who says it, as a tag of BCP 47 such as de or de-AT; empty where
-	// it is not known.
+	// Language is the user's, as a BCP 47 tag such as de or de-AT; empty if unknown.
 	Language string
-	// Chat asks for the model's own text as well (settings.chatModeEnabled).
+	// Chat also requests the model's own text (settings.chatModeEnabled).
 	Chat bool
 }
 
-// Match is a tool call that the message asks for, with argument values that have passed the
-// tool's checks.
+// Match is a tool call that the message asks for, with checked values.
 type Match struct {
 	Candidate
 	Values map[string]any
-	// Repaired says that the model's arguments were not well-formed JSON.
+	// Repaired means that the model's arguments were not well-formed JSON.
 	Repaired bool
 	Coerced  []string
-	// Evidence says for each inferred value where it was said, nil for nowhere.
+	// Evidence locates each inferred value in the conversation; nil for none.
 	Evidence map[string]*Evidence
-	// Call is its number among those of the Trace, from 1; 0 without a trace.
+	// Call is its number in the Trace, from 1; 0 without a trace.
 	Call int
 }
 
-// Rejected is a tool call that the message asks for and that is not made, because required
-// values are missing or invalid.
+// Rejected is a tool call that the message asks for but that lacks required values or has invalid ones.
 type Rejected struct {
 	Candidate
 	Values  map[string]any
 	Missing []string
 	Errors  []parameters.ValueFault
-	// Asks has a question for each parameter whose value was said in words of two readings.
+	// Asks has a question for each parameter whose words had two readings.
 	Asks map[string]string
-	Call int // as of a Match
+	Call int // like Match.Call
 }
 
-// Ask is the question for the first of the named parameters that has one: that between two readings of
-// what was said, or the tool's own; empty where none has.
+// Ask returns the question for the first of the named parameters that has one: about two readings, or the tool's
+// own.
 func (r Rejected) Ask(names ...string) string {
 	for _, name := range names {
 		if ask := cmp.Or(r.Asks[name], r.Tool.Params().Ask(name)); ask != "" {
@@ -128,56 +120,53 @@ type Result struct {
 	Stage    string
 	Matches  []Match
 	Rejected []Rejected
-	// Text is the model's own text, where it wrote any.
+	// Text is the model's own text, if any.
 	Text string
 }
 
-// Matcher decides what a message calls for, and writes replies. Match returns an
-// *Unavailable error where the LLM gave no usable answer; nothing is decided then. It writes
-// the Trace of its context, where there is one.
+// Matcher decides what a message calls for, and writes replies. If the LLM gives no usable answer, Match returns an
+// *Unavailable error and nothing is decided. It writes the Trace of its context, if any.
 type Matcher interface {
 	Match(ctx context.Context, request Request) (Result, error)
-	// Reply writes the answer to a message after its tools have fired; fired holds
-	// their results. It returns the empty string where no LLM is configured.
+	// Reply writes the answer to a message after its tools have fired, with their results in fired. It returns the
+	// empty string without an LLM.
 	Reply(ctx context.Context, request Request, fired []PastCall) (string, error)
 }
 
-// Searcher is a Matcher that compares texts with the tools in scope. No model is asked to decide.
+// Searcher is a Matcher that ranks tools by similarity to a text, without asking a model.
 type Searcher interface {
-	// Search returns at most that many of the request's candidates, those first that the text
-	// is likest, whatever the conversation is about; none that has nothing in common with it.
+	// Search returns at most most of the request's candidates by similarity to the text, independent of the
+	// conversation. Candidates without any similarity are left out.
 	Search(ctx context.Context, request Request, text string, most int) []Score
 }
 
-// Unavailable means that the LLM was not reached, refused, took too long or gave an
-// answer that cannot be read. Nothing is decided; the message can be tried again.
+// Unavailable means that the LLM was unreachable, refused, took too long or gave an unreadable answer. Nothing is
+// decided; the message can be tried again.
 type Unavailable struct {
-	// Reason is for people; it holds no credential.
+	// Reason is for users; it contains no credential.
 	Reason string
-	// RetryAfter is the pause that the LLM asked for; zero where it asked for none.
+	// RetryAfter is the pause that the LLM requested; zero for none.
 	RetryAfter time.Duration
-	// Detail is for the log alone, as it may hold addresses of the operator's network;
-	// empty where Reason says all. It holds no credential.
+	// Detail is only for the log, because it may contain addresses of the operator's network. It contains no
+	// credential.
 	Detail string
 }
 
-// Error says what went wrong.
+// Error returns the Reason as a sentence.
 func (u *Unavailable) Error() string { return fmt.Sprintf("the LLM is not available: %s", u.Reason) }
 
-// Evidence is the place in the conversation where a value was said. The parts of a compound
-// value (a list, a date with a time) may come from several messages.
+// Evidence is the place of a value in the conversation. The parts of a compound value (a list, a date with a time)
+// may be from several messages.
 type Evidence struct {
-	// MessageID is the newest message that has the value or a part of it; empty for
-	// the message that is being matched.
+	// MessageID is the newest message with the value or a part of it; empty for the message that is being matched.
 	MessageID string `json:"messageId,omitempty"`
 	// Words are the message's own words; those of parts are joined by " … ".
 	Words string `json:"words"`
 }
 
-// HistoryStart returns the index of the first of total earlier messages that a model shown
-// at most limit of them sees. It moves in steps of a quarter of the limit, not with every
-// message, so that consecutive turns begin with the same messages and providers find them
-// in their cache. A caller that loads only part of the history must begin at this index.
+// HistoryStart returns the index of the first of total earlier messages that a model sees, at most limit. It moves
+// in steps of a quarter of the limit, so that consecutive requests begin with the same messages and hit the
+// provider's cache. A caller that loads only part of the history must begin at this index.
 func HistoryStart(total, limit int) int {
 	if total <= limit {
 		return 0
@@ -186,14 +175,12 @@ func HistoryStart(total, limit int) int {
 	return min(total, (total-limit+step-1)/step*step)
 }
 
-// Abandons reports whether a text cancels a call that was begun.
+// Abandons reports whether a text cancels an unfinished call.
 func Abandons(said string) bool { return text.Abandons(said) }
 
-// Consents reports whether a text is plainly a yes or plainly a no to what was asked just
-// before, and nothing else. What has any other content, a condition or a question is
-// neither: a yes that was none may spend money.
+// Consents reports whether a text is plainly yes or plainly no to the previous question, and nothing else. Any
+// other content, a condition or a question makes it neither: a wrong yes may spend money.
 func Consents(said string) (yes, no bool) { return text.Consents(said) }
 
-// LanguageOf returns the language of a text, as its code of ISO 639-1, among those that are
-// read; empty where no word of it tells.
+// LanguageOf returns the supported language of a text as an ISO 639-1 code; empty if unknown.
 func LanguageOf(said string) string { return text.LanguageOf(said) }

@@ -12,8 +12,8 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// Shown lists the parameters that a matcher may fill, in the order of the definition, as a model is
-// shown them: the offline matcher sees no more of a tool than a model does.
+// Shown lists the parameters that a matcher may fill, in the definition's order and as a model sees them: the
+// offline matcher sees no more of a tool than a model.
 func Shown(params *parameters.Parameters) []parameters.Parameter {
 	object, ok := readSchema(params.ModelSchema())
 	if !ok {
@@ -34,14 +34,13 @@ func Shown(params *parameters.Parameters) []parameters.Parameter {
 	return list
 }
 
-// Limits on the examples that are shown with a tool.
+// Limits of the examples in a tool's description.
 const (
 	maxExamples     = 3
 	maxExampleBytes = 120
 )
 
-// Description is what a model is told of a tool: what it does, and a few of its examples, since what
-// a user would say tells a model more.
+// Description returns a tool's description for models, with a few examples of users' words.
 func Description(of *repositories.Tool) string {
 	description, examples := of.Shown(), of.Spoken()
 	var quoted []string
@@ -66,8 +65,7 @@ type schema struct {
 	Required    []string                   `json:"required"`
 }
 
-// readSchema reads an object; a JSON Schema may also be a boolean, or have a form
-// whose values words cannot give.
+// readSchema reads a schema; false for a boolean, or a form that words cannot fill.
 func readSchema(raw json.RawMessage) (schema, bool) {
 	var read schema
 	return read, exactjson.Unmarshal(raw, &read) == nil

@@ -7,34 +7,31 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Trace is how a Result came about, for people who ask why. It is written for every message,
-// so it refers to what is there anyway and works nothing out. It holds what conversations and
-// models say, unmasked.
+// Trace explains a Result. It is written for every message, so it only refers to existing data. It contains the
+// texts of conversations and models, unmasked.
 type Trace struct {
-	// Scores are those of the candidates that were compared with the message by their
-	// words, the best first; not all need be among them.
+	// Scores are of candidates that were compared with the message by words, the best first; possibly not of all.
 	Scores []Score
-	// Offered are the candidates that the model was shown, where there were more than the
-	// Limit of a request; else nil, and it was shown all of them.
+	// Offered are the candidates that the model saw if there were more than Limit; nil if it saw all.
 	Offered []Candidate
 	Limit   int
-	// Exchanges are the requests to the model, in their order.
+	// Exchanges are the requests to the model, in order.
 	Exchanges []Exchange
-	// Calls are those that were found, whether or not they became a Match or Rejected.
+	// Calls are all found calls, whether or not they became a Match or Rejected.
 	Calls []Call
-	// Nearest are the candidates that a message which calls for none was nearest to, the best first, at
-	// most MostNearest; nil where no more are in scope.
+	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest; nil
+	// if no more are in scope.
 	Nearest []Candidate
-	// Silence is why no call was found, as the end of "Nothing fired: …"; empty where one was.
+	// Silence is why no call was found, as the end of "Nothing fired: …"; empty if one was.
 	Silence string
-	// Notes say what else is to be known, such as a setting that does not hold.
+	// Notes are other remarks, such as on an ineffective setting.
 	Notes []string
 }
 
-// MostNearest is how many tools are named where a message calls for none.
+// MostNearest is how many tools are named if a message calls for none.
 const MostNearest = 64
 
-// Score is how near a candidate is to a text: 0 for nothing in common, 1.3 at most.
+// Score is a candidate's similarity to a text: from 0 to 1.3.
 type Score struct {
 	Candidate
 	Score float32
@@ -43,15 +40,14 @@ type Score struct {
 // Exchange is one request to a model, and its answer.
 type Exchange struct {
 	Model string
-	// Request is the body that was sent; LeftOut names members that were not, as the model
-	// is known to refuse them.
+	// Request is the body as sent; LeftOut names members that were omitted because the model refuses them.
 	Request []Piece
 	LeftOut []string
-	// Answer is the body that came back, as it came; Error says why it is of no use.
+	// Answer is the body as received; Error is why it is not usable.
 	Answer []byte
 	Error  string
 	Took   time.Duration
-	// Tokens, as far as the provider reports them. Cached are among those of the prompt.
+	// Tokens, as far as the provider reports them. Cached ones are included in the prompt's.
 	PromptTokens, CachedTokens, CompletionTokens int
 }
 
@@ -63,39 +59,38 @@ type Piece struct {
 
 // Call is a call that was found for a message.
 type Call struct {
-	// Candidate is the tool; empty where the name stands for none in scope.
+	// Candidate is the tool; empty if no tool in scope has the name.
 	Candidate
 	Name string
-	// Arguments are as they were given, by the names of the parameters; Unread is their text
-	// where it cannot be read at all.
+	// Arguments are as given, by parameter name; Unread is their text if they are unreadable.
 	Arguments map[string]any
 	Unread    string
-	// Repaired says that they were not well-formed JSON. Coerced names those that were
-	// changed in form, Ignored those that no parameter asks for.
+	// Repaired means that they were not well-formed JSON. Coerced names those that were converted, Ignored those
+	// without a parameter.
 	Repaired         bool
 	Coerced, Ignored []string
 	Errors           []parameters.ValueFault
-	// Round is the answer of the model that has it, from 1; 0 where no model was asked.
+	// Round is the number of the model's answer with the call, from 1; 0 without a model.
 	Round int
-	// Dropped says why it is neither a Match nor Rejected, as a sentence.
+	// Dropped is why it is neither a Match nor Rejected, as a sentence.
 	Dropped string
 }
 
 type traceKey struct{}
 
-// Recorded returns a context under which a Matcher writes a Trace.
+// Recorded returns a context that makes a Matcher write the Trace.
 func Recorded(ctx context.Context) (context.Context, *Trace) {
 	trace := &Trace{}
 	return context.WithValue(ctx, traceKey{}, trace), trace
 }
 
-// TraceOf returns the trace that is to be written; nil for none.
+// TraceOf returns the trace to write; nil for none.
 func TraceOf(ctx context.Context) *Trace {
 	trace, _ := ctx.Value(traceKey{}).(*Trace)
 	return trace
 }
 
-// Add adds a call, and returns its number for a Match or Rejected; 0 without a trace.
+// Add adds a call and returns its number for a Match or Rejected; 0 without a trace.
 func (t *Trace) Add(call Call) int {
 	if t == nil {
 		return 0
@@ -104,14 +99,14 @@ func (t *Trace) Add(call Call) int {
 	return len(t.Calls)
 }
 
-// Silent notes why no call was found.
+// Silent records why no call was found.
 func (t *Trace) Silent(why string) {
 	if t != nil {
 		t.Silence = why
 	}
 }
 
-// Note adds what else is to be known, as a sentence.
+// Note adds a remark, as a sentence.
 func (t *Trace) Note(what string) {
 	if t != nil {
 		t.Notes = append(t.Notes, what)

@@ -9,14 +9,13 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Unfinished is a call that an earlier message began and that lacks a value. It is not
-// lost: the values of the next message are merged into those already known, and the call is
-// made when it is complete.
+// Unfinished is a call that an earlier message began and that lacks a value. The values of the next message are
+// merged into the known ones, and the call is made when it is complete.
 type Unfinished struct {
 	Candidate
-	// Values are the valid values that earlier messages gave.
+	// Values are the valid values from earlier messages.
 	Values map[string]any
-	// Missing names the parameters that still lack a value.
+	// Missing names the parameters without a value.
 	Missing []string
 }
 
@@ -29,10 +28,9 @@ func (r Request) Pending(c Candidate) (Unfinished, bool) {
 	return r.Unfinished[at], true
 }
 
-// Complete merges the arguments of a call into the values of an unfinished call of the same
-// tool. A value that is given again is a correction and replaces the old one. Null takes it
-// back where it is required, or where the message denies something: many models write null
-// for whatever optional value a message does not repeat.
+// Complete merges the arguments of a call into the values of an unfinished call of the same tool. A repeated value
+// is a correction. Null removes a value if it is required or the message denies something; else it is ignored,
+// because many models write null for optional values that a message does not repeat.
 func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
 	begun, is := r.Pending(c)
 	if !is {
@@ -56,8 +54,7 @@ func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any 
 	return whole
 }
 
-// Without returns the call without the values that a text takes back, as "not the office"
-// does: they are missing again. Words that are not of a value take nothing back.
+// Without returns the call without the values that a text denies, such as "not the office": they are missing again.
 func (u Unfinished) Without(said string) Unfinished {
 	t := text.Of(said)
 	left := Unfinished{Candidate: u.Candidate, Values: maps.Clone(u.Values), Missing: slices.Clone(u.Missing)}
@@ -75,16 +72,14 @@ func (u Unfinished) Without(said string) Unfinished {
 	return left
 }
 
-// Survives reports whether the call is kept after a text that nothing was called for by. One
-// that takes back something else than its values, as far as words tell, may mean one of them
-// in another language: then the call is better begun anew than made with what was denied. So is
-// one that is corrected in words that are not understood: the old value is never made.
+// Survives reports whether the call is kept after a text without a match. A text that denies or corrects something
+// unknown may mean one of its values in another language. Then the call is dropped, because a fresh start is better
+// than a call with a denied value.
 func (u Unfinished) Survives(said string) bool {
 	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said) && !text.Corrects(said))
 }
 
-// forms are the ways in which a value is said: as it is, by its aliases, and each member of
-// a list.
+// forms lists the texts of a value: as is, its aliases, and each member of a list.
 func forms(parameter parameters.Parameter, value any) []string {
 	var said []string
 	for _, alias := range parameter.Aliases {
