@@ -12,7 +12,7 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// Clocks returns the readings of times of day, left to right. They are not to be changed.
+// Clocks returns the readings of times of day in order, which must not be modified.
 func (t *Text) Clocks() []Reading {
 	if t.clocks == nil {
 		t.clocks = t.each(clockReader{t}.clock)
@@ -20,22 +20,22 @@ func (t *Text) Clocks() []Reading {
 	return t.clocks
 }
 
-// Moments returns the readings of dates, and then those of times of day.
+// Moments returns the readings of dates, then those of times of day.
 func (t *Text) Moments() []Reading { return slices.Concat(t.Dates(), t.Clocks()) }
 
-// Alone reads a text that is a number, a date, a time of day and nothing else, or a date and a
-// time together, which are returned apart: they may have been said apart.
+// Alone reads a text that is exactly a number, a date or a time of day. A date with a time is returned separately
+// as days and hours, because a conversation may name them apart.
 func (t *Text) Alone() (meant, days, hours []string) {
 	if p := stamp.FindStringSubmatch(t.Said); p != nil {
 		days, hours = NewText(p[1], t.Now).date(0).Values, clockReader{NewText(p[2], t.Now)}.clock(0).Values
-		if at, err := time.Parse(time.RFC3339, t.Said); err == nil { // people say what a clock on their wall does
+		if at, err := time.Parse(time.RFC3339, t.Said); err == nil { // users name the local time
 			here := at.In(t.Now.Location())
 			days, hours = append(days, here.Format(time.DateOnly)), append(hours, here.Format("15:04"))
 		}
 		return nil, days, hours
 	}
 	n := len(t.Words)
-	if n > 0 && !t.Words[n-1].Is(text.Ordinals) { // "second" is a class before it is a 2
+	if n > 0 && !t.Words[n-1].Is(text.Ordinals) { // "second" is usually an ordinal, not a 2
 		for _, found := range t.Numbers(0) {
 			if !slices.ContainsFunc(t.Words[found.End:], func(w text.Word) bool { return !w.StemIs(text.UnitNames) && !w.Is(text.Currencies) }) {
 				meant = append(meant, found.Values...)
@@ -60,24 +60,23 @@ func (t *Text) Alone() (meant, days, hours []string) {
 	return meant, nil, nil
 }
 
-// stamp is a date and time of ISO 8601 and RFC 3339. Whoever writes one may have left the time as
-// it was said, whatever the offset.
+// stamp matches a date and time of ISO 8601 and RFC 3339. Its writer may have kept the spoken time, with any
+// offset.
 var stamp = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$`)
 
-// hourAndMinute is a time of day as it was expressed in the text.
+// hourAndMinute is a time of day as the text expresses it.
 type hourAndMinute struct {
 	hour, minute int
-	half         string // a or p; empty where it was not said
-	sure         bool   // it is a time beyond doubt, and no other number
-	written      bool   // as on a watch of 24 hours: 9:15, 17 Uhr
-	day          bool   // of 24 hours beyond doubt: 09:15
-	stretch      bool   // it may be a stretch of time: "3 to 5 pm"
+	half         string // a or p; empty if not named
+	sure         bool   // certainly a time, and no other number
+	written      bool   // in 24-hour notation: 9:15, 17 Uhr
+	day          bool   // certainly in 24-hour notation: 09:15
+	stretch      bool   // possibly a period: "3 to 5 pm"
 }
 
-// clockReader reads the times of day of a text.
 type clockReader struct{ *Text }
 
-// in writes the time in a half of the day; none where that is not known.
+// in returns the time in a half of the day, or as is if half is empty.
 func (h hourAndMinute) in(half string) string {
 	hour := h.hour
 	if half != "" {
@@ -109,7 +108,7 @@ func (t clockReader) clock(i int) Reading {
 	if said.hour > 24 || said.minute > 59 || !said.sure && !cue.Is(text.ClockCues) {
 		return Reading{}
 	}
-	values := []string{said.in("a"), said.in("p")} // where the text does not say which half
+	values := []string{said.in("a"), said.in("p")} // if the text does not name the half
 	switch {
 	case said.hour > 12:
 		values = []string{said.in("")}
@@ -124,10 +123,10 @@ func (t clockReader) clock(i int) Reading {
 	return found
 }
 
-// counts reports whether a noun follows that a number counts.
+// counts reports whether a noun follows, which the number may count.
 func (t clockReader) counts(end int) bool { return end < len(t.Words) && t.Words[end].IsSubject() }
 
-// cue is the word before the word at i, where it may bring an hour: of "a" only the French à.
+// cue returns the word before word i if it may introduce an hour: of "a" only the French à.
 func (t clockReader) cue(i int) text.Word {
 	before := t.At(i - 1)
 	if before.Norm == "a" && t.Surface(i-1, i) != "à" && t.Surface(i-1, i) != "À" {
@@ -136,8 +135,8 @@ func (t clockReader) cue(i int) text.Word {
 	return before
 }
 
-// hourAndMinute reads a time in figures, as English says it (17:30, five thirty, half past five), or as
-// German and French do (halb sieben, six heures et demie). end is i for none.
+// hourAndMinute reads a time in figures, in English (17:30, five thirty, half past five), German or French (halb
+// sieben, six heures et demie). end is i for none.
 func (t clockReader) hourAndMinute(i int) (said hourAndMinute, end int) {
 	digits := text.StartsWithDigit(t.Norm(i))
 	for _, read := range []func(int) (hourAndMinute, int){t.beforeHour, t.hourNamed} {
@@ -165,15 +164,14 @@ func (t clockReader) hourAndMinute(i int) (said hourAndMinute, end int) {
 	return hourAndMinute{hour: hour}, end
 }
 
-// Parts of an hour in minutes, as each language names them beside the hour.
+// Parts of an hour in minutes, by language.
 var (
 	englishParts = map[string]int{"half": 30, "quarter": 15}
 	germanParts  = map[string]int{"halb": 30, "dreiviertel": 45}
 	frenchParts  = map[string]int{"demie": 30, "demi": 30, "quart": 15}
 )
 
-// beforeHour reads "halb sieben" and "dreiviertel acht", which are before the hour, and "Viertel nach
-// acht" and "zehn vor acht".
+// beforeHour reads "halb sieben", "dreiviertel acht", "Viertel nach acht" and "zehn vor acht".
 func (t clockReader) beforeHour(i int) (hourAndMinute, int) {
 	if minute := germanParts[t.Norm(i)]; minute > 0 {
 		hour, end := t.anyNumber(i+1, 24)
@@ -231,7 +229,6 @@ func (t clockReader) hourNamed(i int) (hourAndMinute, int) {
 	return said, at
 }
 
-// earlier is the hour before.
 func earlier(hour int) int { return (hour + 23) % 24 }
 
 // anyNumber reads a whole number of one word up to a limit, in any language. end is i for none.
@@ -249,8 +246,7 @@ func (t clockReader) anyNumber(i, limit int) (number, end int) {
 
 var clockFigures = regexp.MustCompile(`(?i)^(\d{1,2})(?:\s?[:.h]\s?(\d{2})(?::\d{2})?)?(?:\s*([ap])\.?\s?m\b\.?|\b)`)
 
-// figuresClock reads a time in figures. An hour of two digits under ten is one of 24
-// hours (ISO 8601).
+// figuresClock reads a time in figures. An hour such as 09 is in 24-hour notation (ISO 8601).
 func (t clockReader) figuresClock(i int) (hourAndMinute, int) {
 	written := t.window(i)
 	if !strings.ContainsAny(written[:min(len(written), 5)], ":.hHaApP") {
@@ -262,12 +258,12 @@ func (t clockReader) figuresClock(i int) (hourAndMinute, int) {
 	}
 	said := hourAndMinute{hour: atoi(p[1]), minute: atoi(p[2]), half: strings.ToLower(p[3]), written: p[2] != ""}
 	said.day = p[1][0] == '0' && len(p[1]) == 2
-	said.sure = !strings.Contains(p[0], ".") || p[3] != "" // 5.30 is a price as well
+	said.sure = !strings.Contains(p[0], ".") || p[3] != "" // 5.30 may be a price
 	return said, t.until(i, len(strings.TrimRight(p[0], ". ")))
 }
 
-// pastHour reads "half past five", "quarter to 6" and "ten past 7". "Ten to six" is a time and no stretch
-// of it where it is said in words, in fives, and after a word that brings one time.
+// pastHour reads "half past five", "quarter to 6" and "ten past 7". "Ten to six" is a time and not a period if it
+// is in words, a multiple of five, and follows a word that introduces one time.
 func (t clockReader) pastHour(i int) (hourAndMinute, int) {
 	first := t.Norm(i)
 	minute, at := englishParts[first], i+1
@@ -315,7 +311,7 @@ func (t clockReader) smallNumber(i, limit int) (number, end int) {
 	return number, end
 }
 
-// partLinks stand between an hour and the part of the day.
+// partLinks are words between an hour and the part of the day.
 var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
 
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
@@ -354,7 +350,6 @@ func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int)
 	return said, after
 }
 
-// letters reads am, pm, a.m. and p.m.
 func (t clockReader) letters(i int) (half string, end int) {
 	if i >= len(t.Words) || !t.Adjoins(i-1) { // "that one. Am I free?"
 		return "", i

@@ -9,7 +9,7 @@ import (
 	"earshot/matcher/text"
 )
 
-// Dates returns the readings of dates, left to right. They are not to be changed.
+// Dates returns the readings of dates in order, which must not be modified.
 func (t *Text) Dates() []Reading {
 	if t.dates == nil {
 		t.dates = t.each(t.date)
@@ -17,17 +17,16 @@ func (t *Text) Dates() []Reading {
 	return t.dates
 }
 
-// dateLists are the lists that have the words a date begins with.
+// dateLists are the lists with the first words of dates.
 var dateLists = []text.List{
 	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.DateWords,
 }
 
-// date reads the date that begins at word i: all days that it may mean, since people
-// leave the year out, differ on which day "next Friday" is, and write day and month in
-// either order.
+// date reads the date that begins at word i, with all possible days: users leave the year out, disagree on "next
+// Friday", and write day and month in either order.
 func (t *Text) date(i int) Reading {
 	if !t.At(i).Is(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
-		return Reading{} // as most words
+		return Reading{} // most words
 	}
 	for _, read := range []func(int) Reading{t.figuresDate, t.nearDay, t.weekday, t.week, t.monthDay, t.dayMonth, t.dayAlone, t.ahead} {
 		if found := read(i); found.End > 0 {
@@ -43,7 +42,7 @@ func (t *Text) today() time.Time {
 
 func (t *Text) in(days int) string { return t.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
-// dayOf returns the day as a list of one, or an empty list if there is no such day.
+// dayOf returns the day as a list of one, or an empty list for an invalid day.
 func dayOf(year, month, number int) []string {
 	date := time.Date(year, time.Month(month), number, 0, 0, 0, 0, time.UTC)
 	if date.Day() != number || month < 1 || month > 12 {
@@ -52,7 +51,7 @@ func dayOf(year, month, number int) []string {
 	return []string{date.Format(time.DateOnly)}
 }
 
-// days makes a reading from days, if there are any.
+// days makes a reading from days, if any.
 func (t *Text) days(first, end int, days ...string) Reading {
 	if len(days) == 0 {
 		return Reading{}
@@ -60,9 +59,8 @@ func (t *Text) days(first, end int, days ...string) Reading {
 	return t.reading(first, end, days...)
 }
 
-// dated reads the day and month that the words from first to before end name. Where no
-// year was said (0) it is the next such day, today included, and may be the one before:
-// of a conversation's dates most lie ahead, and some are told.
+// dated returns the reading of a day and month in the words from first to before end. Without a year (0) it is the
+// next such day, including today, or possibly the previous one: most dates in conversations are ahead.
 func (t *Text) dated(first, end, year, month, number int) Reading {
 	if year > 0 {
 		return t.days(first, end, dayOf(year, month, number)...)
@@ -85,12 +83,12 @@ func (t *Text) dated(first, end, year, month, number int) Reading {
 var (
 	yearFirst = regexp.MustCompile(`^([12]\d{3})[-/.](\d{1,2})[-/.](\d{1,2})(?:\D|$)`)
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([-/.])\s?(\d{1,2})[-/.]\s?(\d{4}|\d{2})\b`)
-	// Without a year only a slash tells a date from a decimal or a range.
+	// Without a year only a slash distinguishes a date from a decimal or a range.
 	noYear = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})\b`)
 )
 
-// figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8. Points are for the day first;
-// slashes leave the order open unless one of the two is no month.
+// figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8. With points the day is first; with slashes the order is
+// open unless one of the two is no month.
 func (t *Text) figuresDate(i int) Reading {
 	written := t.window(i)
 	if !text.StartsWithDigit(written) || !strings.ContainsAny(written[:min(len(written), 5)], "-/.") {
@@ -109,7 +107,7 @@ func (t *Text) figuresDate(i int) Reading {
 		if p[2] == "." && dayFirst != nil {
 			found.Exact = dayFirst[0]
 		}
-		found.Doubtful = short && p[2] != "/" // a version, a part of a code
+		found.Doubtful = short && p[2] != "/" // may be a version or a part of a code
 		return found
 	}
 	p := noYear.FindStringSubmatch(written)
@@ -131,21 +129,20 @@ func atoi(digits string) int {
 	return n
 }
 
-// nearDay reads "tomorrow" and its like.
+// nearDay reads "tomorrow" and similar days.
 func (t *Text) nearDay(i int) Reading {
 	if t.Norm(i) == "day" && t.Norm(i+1) == "after" && t.Norm(i+2) == "tomorrow" {
 		return t.reading(i, i+3, t.in(2))
 	}
-	// "morning" and "in the morning" are manana too; a day it is without an article.
+	// "morning" and "in the morning" are also manana; without an article it is a day.
 	if days, ok := text.NearDays.Number(t.Norm(i)); ok && t.Norm(i-1) != "la" && t.Norm(i-1) != "guten" {
 		return t.reading(i, i+1, t.in(days))
 	}
 	return Reading{}
 }
 
-// weekday reads "Friday", "this Fri", "last Friday", "next Friday", "Friday next week".
-// Which day "next Friday" is, people do not agree on: the coming one, or the one of next
-// week.
+// weekday reads "Friday", "this Fri", "last Friday", "next Friday", "Friday next week". "Next Friday" is ambiguous:
+// the coming one, or the one of next week.
 func (t *Text) weekday(i int) Reading {
 	at, before := i, t.Norm(i)
 	switch before {
@@ -181,12 +178,12 @@ func (t *Text) weekday(i int) Reading {
 	default:
 		found = t.reading(i, at+1, t.in(ahead))
 	}
-	found.Doubtful = short && at == i && !t.At(i-1).Is(text.DayCues) // sun and sat are words of their own
+	found.Doubtful = short && at == i && !t.At(i-1).Is(text.DayCues) // sun and sat are also other words
 	return found
 }
 
-// week reads "this weekend", either day of it, "next weekend", of which it is open
-// whether the coming one is meant, and "next week", which is no day.
+// week reads "this weekend" as either day, "next weekend" as possibly the coming one, and "next week", which is no
+// day.
 func (t *Text) week(i int) Reading {
 	first, what := t.Norm(i), t.Norm(i+1)
 	switch {
@@ -203,7 +200,7 @@ func (t *Text) week(i int) Reading {
 	return t.reading(i, i+2, days...)
 }
 
-// stretches of days by their stems.
+// stretches are lengths in days by stem.
 var stretches = map[string]int{"day": 1, "week": 7}
 
 // ahead reads "in 3 days", "in a week", "two weeks from now".
@@ -301,7 +298,7 @@ func (t *Text) ofMonth(first, at, number int) Reading {
 	return Reading{}
 }
 
-// withYear reads the year after a day and month, where there is one.
+// withYear reads the year after a day and month, if any.
 func (t *Text) withYear(first, end, month, number int) Reading {
 	at := t.afterOf(end)
 	if year := atoi(t.Norm(at)); year >= 1900 && year < 2200 && len(t.Norm(at)) == 4 {
@@ -310,8 +307,8 @@ func (t *Text) withYear(first, end, month, number int) Reading {
 	return t.dated(first, end, 0, month, number)
 }
 
-// dayAlone reads "the 8th" and "8th": of this month or of the next. Only an ordinal in
-// figures after "the", with nothing after it that it could count, is a day in itself.
+// dayAlone reads "the 8th" and "8th" of this month or the next. It is only certain as an ordinal in figures after
+// "the", without a following noun.
 func (t *Text) dayAlone(i int) Reading {
 	at := t.afterThe(i)
 	w, inFigures := t.At(at), endsAsOrdinal(t.Norm(at))
@@ -337,8 +334,7 @@ func (t *Text) dayAlone(i int) Reading {
 	return found
 }
 
-// dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first. end is i for
-// none.
+// dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first. end is i for none.
 func (t *Text) dayNumber(i int) (number, end int) {
 	w := t.At(i)
 	ordinal, is := text.Ordinals.Number(w.Norm)
@@ -362,10 +358,9 @@ func (t *Text) dayNumber(i int) (number, end int) {
 	return number, end
 }
 
-// Ordinal matches an English ordinal in figures, as 3rd.
+// Ordinal matches an English ordinal in figures, such as 3rd.
 var Ordinal = regexp.MustCompile(`^\d{1,2}(?:st|nd|rd|th)$`)
 
-// endsAsOrdinal reports whether the word is an ordinal in figures.
 func endsAsOrdinal(w string) bool {
 	return len(w) >= 3 && len(w) <= 4 && w[len(w)-1] > '9' && Ordinal.MatchString(w)
 }

@@ -11,9 +11,8 @@ import (
 	"earshot/matcher/text"
 )
 
-// Numbers returns the readings of the number that begins at word i, in figures or in
-// words: none or one, and a second one where a space may part its groups, as in
-// "2 300". They are not to be changed.
+// Numbers returns the readings of the number that begins at word i, in figures or in words: none, one, or two if a
+// space may separate its groups, as in "2 300". They must not be modified.
 func (t *Text) Numbers(i int) []Reading {
 	if i >= len(t.Words) {
 		return nil
@@ -27,8 +26,8 @@ func (t *Text) Numbers(i int) []Reading {
 	return t.numbers[i]
 }
 
-// AllNumbers returns the readings of all numbers, left to right. A number in figures does
-// not hide the one after it: the 300 of "room 2 300 guests" is one too.
+// AllNumbers returns the readings of all numbers in order. A number in figures does not hide the next one: the 300
+// of "room 2 300 guests" is another.
 func (t *Text) AllNumbers() []Reading {
 	var all []Reading
 	for i := 0; i < len(t.Words); {
@@ -72,7 +71,7 @@ func (t *Text) numbersAt(i int) []Reading {
 	return all
 }
 
-// digits are the spoken or written figures of the word at i, which stand for themselves.
+// digits returns the spoken or written digits of the word at i.
 func (t *Text) digits(i int) string {
 	w := t.At(i)
 	if strings.Trim(w.Norm, "0123456789") == "" {
@@ -86,8 +85,8 @@ func (t *Text) digits(i int) string {
 	return ""
 }
 
-// number makes a reading from decimals in any form. It is exact if there is only one and
-// JSON accepts it as written.
+// number makes a reading from decimals in any form. It is exact if there is only one and it is valid JSON as
+// written.
 func (t *Text) number(first, end int, doubtful bool, forms ...string) Reading {
 	var values []string
 	for _, form := range forms {
@@ -105,8 +104,7 @@ func (t *Text) number(first, end int, doubtful bool, forms ...string) Reading {
 
 var jsonNumber = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$`)
 
-// signed takes in the minus before a number, as a sign or as a word. A sign has no word right
-// before it: 3-5 is a range.
+// signed includes a preceding minus, as a sign or as a word. No word may touch the sign: 3-5 is a range.
 func (t *Text) signed(found Reading) Reading {
 	before := t.Said[:t.Words[found.First].Start]
 	bare := strings.TrimRight(before, "-−")
@@ -156,8 +154,7 @@ var (
 	grouping    = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 )
 
-// inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. What stands with letters that
-// are no unit may be a code.
+// inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. With letters other than a unit it may be a code.
 func (t *Text) inFigures(i int) Reading {
 	parts := figureText.FindStringSubmatch(t.Words[i].Norm)
 	if parts == nil {
@@ -169,7 +166,7 @@ func (t *Text) inFigures(i int) Reading {
 	switch {
 	case points+commas == 0:
 		forms = []string{figures}
-	case grouping.MatchString(figures) && points == 1: // one or a thousand
+	case grouping.MatchString(figures) && points == 1: // 1 or 1000
 		forms = []string{WithoutMarks(figures), figures}
 	case grouping.MatchString(figures):
 		forms = []string{WithoutMarks(figures)}
@@ -190,9 +187,8 @@ func (t *Text) inFigures(i int) Reading {
 	return found
 }
 
-// groups joins groups of three digits that a space or an apostrophe parts (ISO 80000-1
-// has the thin space, Switzerland the apostrophe). sure is false where the space may as
-// well part two numbers.
+// groups joins groups of three digits with a space or an apostrophe between (ISO 80000-1: the thin space;
+// Switzerland: the apostrophe). sure is false if a space may separate two numbers.
 func (t *Text) groups(i int) (digits string, end int, sure bool) {
 	digits, end, sure = t.Norm(i), i+1, true
 	if len(digits) > 3 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
@@ -208,7 +204,7 @@ func (t *Text) groups(i int) (digits string, end int, sure bool) {
 
 var groupGap = regexp.MustCompile(`^[ '’\x{A0}\x{2009}\x{202F}]$`)
 
-// WithoutMarks drops the points and commas of a number.
+// WithoutMarks removes the points and commas of a number.
 func WithoutMarks(norm string) string {
 	if !strings.ContainsAny(norm, ".,") {
 		return norm
@@ -216,7 +212,7 @@ func WithoutMarks(norm string) string {
 	return strings.NewReplacer(".", "", ",", "").Replace(norm)
 }
 
-// inWords reads a number in words, ordinals and the words for two and twelve included.
+// inWords reads a number in words, including ordinals and the words for two and twelve.
 func (t *Text) inWords(i int) Reading {
 	count := func(end, value int, doubtful bool) Reading { return t.number(i, end, doubtful, strconv.Itoa(value)) }
 	w, at := t.At(i), i
@@ -255,15 +251,15 @@ func (t *Text) lastOrdinal(value, first, end int) (int, int) {
 	return value, end
 }
 
-// spelled reads the number in English words that begins at i, up to the thousands:
-// "twenty five", "three hundred and twelve". A lone "one" is mostly no number ("that
-// one") and is read only before a word that can be counted. end is i for none.
+// spelled reads the number in English words that begins at i, up to the thousands: "twenty five", "three hundred
+// and twelve". A lone "one" is mostly no number ("that one") and only counts before a countable word. end is i for
+// none.
 func (t *Text) spelled(i int) (value, end int) {
 	total, current := 0, 0
 	for end = i; end < len(t.Words); end++ {
 		w := t.Words[end].Norm
 		next, is := text.NumberWords.Number(w)
-		if is && current%100 != 0 && (current%100 < 20 || current%10 != 0 || next > 9) { // it does not follow in one number
+		if is && current%100 != 0 && (current%100 < 20 || current%10 != 0 || next > 9) { // not part of the same number
 			return total + current, end
 		}
 		switch {
@@ -287,14 +283,14 @@ func (t *Text) spelled(i int) (value, end int) {
 	return total + current, end
 }
 
-// numberOf is the number that a list has for the word; zero for none.
+// numberOf returns the word's number in a list; zero for none.
 func numberOf(list text.List, word string) int {
 	number, _ := list.Number(word)
 	return number
 }
 
-// Decimal writes a number in canonical form, without plus sign, exponent and insignificant
-// zeros: two numbers are equal if and only if these texts are.
+// Decimal returns a number in canonical form, without plus sign, exponent and insignificant zeros: two numbers are
+// equal if and only if these texts are.
 func Decimal(text string) (string, bool) {
 	if !decimalText.MatchString(text) {
 		return "", false
@@ -325,7 +321,6 @@ func Decimal(text string) (string, bool) {
 // The exponent is bounded: 1e999999999 would fill the memory with zeros.
 var decimalText = regexp.MustCompile(`^-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?$`)
 
-// shifted multiplies a decimal by a power of ten.
 func shifted(decimal string, zeros int) string {
 	whole, fraction, _ := strings.Cut(decimal, ".")
 	fraction += strings.Repeat("0", max(0, zeros-len(fraction)))

@@ -11,38 +11,35 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// Reading is an interpretation of some words of a text as a date, a time of day or a
-// number. A caller that fills in a value takes the exact one; a caller that looks for
-// evidence of a value accepts any of them. One without words, whose End is 0, is none.
+// Reading is an interpretation of some words of a text as a date, a time of day or a number. To fill in a value use
+// Exact; as evidence for a value any of Values counts. An End of 0 means no reading.
 type Reading struct {
-	First, End int // the words, from first to before end
-	From, To   int // the same in bytes, the sign of a number included
-	// Values are all possible meanings of the words: days as 2006-01-02, times as 15:04,
-	// numbers as plain decimals. There are none if only the kind is known, as with "next
-	// week".
+	First, End int // words, from first to before end
+	From, To   int // the same in bytes, including a number's sign
+	// Values are all possible meanings of the words: days as 2006-01-02, times as 15:04, numbers as plain decimals.
+	// They are empty if only the kind is known, as for "next week".
 	Values []string
-	// Exact is the one value that is meant, a number as it was written; empty if the words
-	// are ambiguous.
+	// Exact is the only value, a number as written; empty if the words are ambiguous.
 	Exact string
-	// Doubtful is true if the words may not be a moment or number at all: the 5 of "for 5"
-	// is no time in itself, the second of "the second class" no day.
+	// Doubtful means that the words may not be a moment or number: the 5 of "for 5", the second of "the second
+	// class".
 	Doubtful bool
 }
 
-// Text is a text with its words, in which dates, times of day and numbers are read. It is of one
+// Text is a text split into words, with cached readings of dates, times of day and numbers. It is for one
 // goroutine.
 type Text struct {
 	text.Text
-	Now time.Time // what relative dates count from
+	Now time.Time // base of relative dates
 
-	// What has been read; nil before that. Several tools are often asked about one text.
+	// Cached readings; nil before the first use. Several tools often read one text.
 	dates, clocks []Reading
 	amounts       []quantity.Amount
 	numbers       [][]Reading // by word
 }
 
-// NewText splits the first words of a text. It is cut after the last of them: the
-// readers look at what follows a word, and a long rest would make each look a long one.
+// NewText splits the first words of a text. It cuts the text after the last of them, because readers look at the
+// text after a word, and a long rest would make each look expensive.
 func NewText(said string, now time.Time) *Text {
 	t := &Text{Text: text.Of(said), Now: now}
 	if n := len(t.Words); n == text.MaxWords {
@@ -51,8 +48,7 @@ func NewText(said string, now time.Time) *Text {
 	return t
 }
 
-// Amounts returns the numbers of the text and what each measures, left to right. They are not
-// to be changed.
+// Amounts returns the numbers of the text with their units in order, which must not be modified.
 func (t *Text) Amounts() []quantity.Amount {
 	if t.amounts == nil {
 		t.amounts = append([]quantity.Amount{}, quantity.Unit{}.Amounts(t.Said)...)
@@ -60,8 +56,7 @@ func (t *Text) Amounts() []quantity.Amount {
 	return t.amounts
 }
 
-// each collects what read finds. A doubtful reading does not hide one that shares
-// its words.
+// each collects the results of read. A doubtful reading does not hide one with common words.
 func (t *Text) each(read func(int) Reading) []Reading {
 	all := []Reading{}
 	for i := 0; i < len(t.Words); {
@@ -92,7 +87,7 @@ func (t *Text) reading(first, end int, values ...string) Reading {
 	return found
 }
 
-// window is the text from the word on, as far as a date or a time reaches.
+// window returns the text from the word on, as long as a date or a time can be.
 func (t *Text) window(i int) string {
 	const longest = 32
 	text := t.Said[t.Words[i].Start:]
@@ -106,7 +101,7 @@ func (t *Text) window(i int) string {
 	return text[:cut]
 }
 
-// until is the end, in words, of what takes length bytes from word i on.
+// until returns the end, in words, of length bytes from word i on.
 func (t *Text) until(i, length int) int {
 	end := i + 1
 	for end < len(t.Words) && t.Words[end].Start < t.Words[i].Start+length {
@@ -115,8 +110,8 @@ func (t *Text) until(i, length int) int {
 	return end
 }
 
-// Format writes a date as 2006-01-02, a time as 15:04, or both with a space between them in
-// a layout of package time, in a time zone; or returns an empty string if they lack a part of it.
+// Format writes a date (2006-01-02), a time (15:04), or both with a space between in a layout of package time, in a
+// time zone. It returns an empty string if exact lacks a part of the layout.
 func Format(exact, layout string, in *time.Location) string {
 	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
 		lacks := func(part string) bool { return strings.Contains(layout, part) && !strings.Contains(known, part) }

@@ -1,11 +1,10 @@
-// Package evidence finds where a conversation has the values that a matcher inferred.
+// Package evidence finds inferred values in a conversation.
 //
-// A value is written in all the forms in which it may have been said, and the messages,
-// newest first, are searched for any of them at the borders of words. A form is of one of
-// three kinds: words, folded, with what people leave out or in (the names of identifiers, "the",
-// a plural, initials in capitals, an alias); the same without the spaces between them; or a
-// meaning, as a plain decimal (25), a day (2006-01-02) or a time of day (17:30), which the
-// tables of every language give to what was said in figures, words or from today on.
+// A value is converted to all forms in which it may be expressed, and the messages, newest first, are searched for
+// them at word boundaries. A form has one of three kinds. Words are folded, with usual variations (the names of
+// identifiers, "the", a plural, initials in capitals, an alias). Tight forms are the same without spaces. A meaning
+// is a plain decimal (25), a day (2006-01-02) or a time of day (17:30); the tables of every language convert
+// figures, words and relative dates to it.
 package evidence
 
 import (
@@ -22,24 +21,21 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// Find locates every value that a matcher has inferred in the conversation: its Evidence is
-// in the newest message that has the value, nil if no message has it. Hidden parameters are
-// left out, and so are defaults that nobody mentioned.
+// Find locates every value that a matcher inferred: its Evidence is in the newest message with the value, nil if no
+// message has it. Hidden parameters are left out, and so are defaults without evidence.
 //
-// The messages of the user and of the agent count, up to the one that is being matched.
-// Words are compared without case, accents, spacing and punctuation, numbers, dates and
-// times of day without their form; relative dates are resolved against request.Now, in
-// older messages as well. The meaning of words is not considered: "cheap" is no evidence
-// for "inexpensive", nor "Philly" for "Philadelphia"; "LA" is for "Los Angeles". Of all values
-// together the first 512 parts are looked up, and further ones not found. The cost grows with
-// the length of the conversation, not its square.
+// The user's and the agent's messages count, up to the one that is being matched. Words are compared without case,
+// accents, spacing and punctuation, numbers, dates and times of day by meaning; relative dates count from
+// request.Now, also in older messages. Synonyms do not count: "cheap" is no evidence for "inexpensive", nor
+// "Philly" for "Philadelphia"; "LA" is for "Los Angeles". Only the first 512 parts of all values are searched. The
+// cost is linear in the length of the conversation.
 func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
 	found := make(map[string]*matcher.Evidence, len(values))
 	s, list := newSearch(request), tool.Params().List()
 	names := slices.AppendSeq(make([]string, 0, len(values)), maps.Keys(values))
 	slices.Sort(names)
 	for _, name := range names {
-		of := parameters.Parameter{Name: name} // a JSON Schema may take one without naming it
+		of := parameters.Parameter{Name: name} // a JSON Schema may allow one without naming it
 		if i := slices.IndexFunc(list, func(p parameters.Parameter) bool { return p.Name == name }); i >= 0 {
 			of = list[i]
 		}
@@ -53,12 +49,10 @@ func Find(request matcher.Request, values map[string]any, tool *repositories.Too
 	return found
 }
 
-// defaulted reports whether the value is the parameter's default.
 func defaulted(p parameters.Parameter, value any) bool {
 	return p.Default != nil && written(value) == written(p.Default)
 }
 
-// written encodes a value as JSON.
 func written(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -67,9 +61,8 @@ func written(value any) string {
 	return string(text)
 }
 
-// Read reads a model's arguments as those of a tool, against what was said: amounts are those
-// that the user means, in the parameter's unit, and grounded values stand in the conversation.
-// It returns the arguments as they are meant, as well.
+// Read reads a model's arguments for a tool and checks them against the conversation: amounts are converted from
+// the user's unit to the parameter's, and grounded values need evidence. It also returns the converted arguments.
 func Read(request matcher.Request, arguments map[string]any, tool *repositories.Tool) (parameters.Reading, map[string]any) {
 	reading := tool.Params().Read(arguments)
 	meant, unheard := meantAmounts(request, reading.Values, tool)
@@ -83,10 +76,8 @@ func Read(request matcher.Request, arguments map[string]any, tool *repositories.
 	return reading, arguments
 }
 
-// ungrounded returns a fault for every parameter with "grounded": true whose value
-// stands nowhere in the conversation, by the rules of Find. A value that
-// equals the parameter's default is taken for it and is no fault; neither is a list or
-// an object without any part, which claims nothing.
+// ungrounded returns a fault for every parameter with "grounded": true whose value has no evidence by the rules of
+// Find. A value equal to the default is exempt, and so is a list or an object without parts, which claims nothing.
 func ungrounded(request matcher.Request, reading parameters.Reading, tool *repositories.Tool) []parameters.ValueFault {
 	var faults []parameters.ValueFault
 	var s *search
@@ -109,7 +100,6 @@ func ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 	return faults
 }
 
-// short bounds what an error quotes.
 func short(text string) string {
 	if cut := fault.Cut(text, 100); cut != text {
 		return cut + "…"
@@ -117,16 +107,13 @@ func short(text string) string {
 	return text
 }
 
-// recent is in how many messages before the one that is matched the unit of a number is
-// looked for.
+// recent is how many earlier messages are searched for the unit of a number.
 const recent = 6
 
-// meantAmounts compares the numbers that a model took from the conversation with the units that
-// they were said in, in the newest of the messages that have them. A model that hears "30 seconds" and
-// gives 30 where minutes are counted means half a minute: meant has what the number is in the
-// parameter's unit. Where a number was said only of something that does not convert, in a range or in a
-// denial, it is no value, and among the faults. A number that was not said so is left as it is: models
-// may have worked it out.
+// meantAmounts compares a model's numbers with their units in the newest message that has them. If the user said
+// "30 seconds" and the model gives 30 for minutes, meant has the number in the parameter's unit. A number that only
+// occurs with an inconvertible unit, in a range or denied, is a fault. Any other number stays: models may have
+// computed it.
 func meantAmounts(request matcher.Request, values map[string]any, tool *repositories.Tool) (meant map[string]any, faults []parameters.ValueFault) {
 	said := []string{request.Text}
 	for _, one := range slices.Backward(request.History[max(0, len(request.History)-recent):]) {
@@ -156,7 +143,8 @@ func meantAmounts(request matcher.Request, values map[string]any, tool *reposito
 	return meant, faults
 }
 
-// judged says what a message makes of a number; not found where it does not have it.
+// judged compares a number with a message's amounts: instead is the converted number, why a fault. found is false
+// if the message does not have it.
 func judged(unit quantity.Unit, number json.Number, text string) (instead json.Number, why string, found bool) {
 	amounts := unit.Amounts(text)
 	for _, one := range amounts {
@@ -183,7 +171,7 @@ func judged(unit quantity.Unit, number json.Number, text string) (instead json.N
 	return "", "", false
 }
 
-// hasNumber reports whether a number is among others, however they are written.
+// hasNumber reports whether numbers contain a number, in any notation.
 func hasNumber(numbers []json.Number, wanted json.Number) bool {
 	plain, ok := datetime.Decimal(wanted.String())
 	return ok && slices.ContainsFunc(numbers, func(one json.Number) bool {

@@ -14,37 +14,36 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// forms are the ways in which a scalar may have been said; any of them will do.
+// forms are the alternative forms of a scalar.
 type forms struct {
-	sign  string // what has no letter or digit, and is looked for as it is
+	sign  string // a value without letters and digits, searched as is
 	words []form
 	meant []string // plain decimals, days and times of day
 	unit  *quantity.Unit
 	truth *bool
-	topic string // the name of the parameter
+	topic string // name of the parameter
 
-	unread      string // a string that has not been read for what it means
+	unread      string // a string whose meaning has not been read yet
 	now         time.Time
-	days, hours []string // of a day and a time in one value, which may have been said apart
+	days, hours []string // of a day with a time, possibly named apart
 }
 
 // form is a run of words, with a space around each or, if tight, without any.
 type form struct {
 	words string
 	tight bool
-	fits  func(m *message, first, last int) bool // of words that may be others; else nil
+	fits  func(m *message, first, last int) bool // an additional condition for ambiguous words, or nil
 }
 
-// What is longer than longest is prose: it may hold a date, but is none, and is not written
-// without spaces.
+// longest is the maximum length of values that are read as a meaning or compared without spaces. Longer texts are
+// prose.
 const longest = 64
 
 var seconds = quantity.Of("second")
 
-// spoken is how people say the values of a format: a date and time as both, in their zone.
+// spoken maps formats to the layout in which users name their values, in their time zone.
 var spoken = map[parameters.Format]string{parameters.Time: "15:04", parameters.DateTime: "2006-01-02 15:04"}
 
-// formsOf returns the forms of a parameter's value.
 func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	f := &forms{unit: of.Unit, topic: of.Name, now: now}
 	switch value := value.(type) {
@@ -77,8 +76,7 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	return f
 }
 
-// text takes a string as words and, where it is a truth value, a number, a date or a time, as
-// that.
+// text adds the forms of a string: its words and, for a truth value, number, date or time, its meaning.
 func (f *forms) text(value string) {
 	words := wordsOf(value)
 	switch {
@@ -98,8 +96,7 @@ func (f *forms) text(value string) {
 	}
 }
 
-// means returns the value in the notation of what is meant. It is worked out where the words
-// are not found.
+// means returns the value's meanings, computed only if its words are not found.
 func (f *forms) means() []string {
 	if f.unread != "" {
 		f.meant, f.days, f.hours = datetime.NewText(f.unread, f.now).Alone()
@@ -108,8 +105,8 @@ func (f *forms) means() []string {
 	return f.meant
 }
 
-// letter looks for a lone a or i, which is mostly a word of its own: it is the value after the
-// parameter's name, alone, or as a capital A where no sentence begins.
+// letter adds a lone a or i, mostly an ordinary word: it must follow the parameter's name, be the whole message, or
+// be a capital A inside a sentence.
 func (f *forms) letter(value, norm string) {
 	topic := wordsOf(text.Identifier(f.topic))
 	f.words = []form{{" " + norm + " ", false, func(m *message, i, _ int) bool {
@@ -123,7 +120,6 @@ func (f *forms) letter(value, norm string) {
 	}}}
 }
 
-// say adds a run of words.
 func (f *forms) say(words []word) {
 	if len(words) == 0 {
 		return
@@ -136,9 +132,8 @@ func (f *forms) say(words []word) {
 
 var possessive = regexp.MustCompile(`(?i)['’]s\b`)
 
-// name takes the words as they are, and in the ways in which people say a name: an
-// identifier in words, without the possessive s, without the article, in the other number, in
-// initials, and with the spaces set otherwise.
+// name adds the words and the variations of names: identifiers in words, without the possessive s, without the
+// article, in the other number, in initials, and with other spaces.
 func (f *forms) name(value string, words []word) {
 	f.say(words)
 	if !strings.Contains(value, " ") {
@@ -153,7 +148,7 @@ func (f *forms) name(value string, words []word) {
 		f.say(words[1:])
 	}
 	last := words[len(words)-1].norm
-	if len(last) > 2 && unicode.IsLetter(rune(last[len(last)-1])) { // "two apples" has an apple
+	if len(last) > 2 && unicode.IsLetter(rune(last[len(last)-1])) { // "two apples" contains an apple
 		other := text.Singular(last)
 		if other == last {
 			other += "s"
@@ -164,8 +159,7 @@ func (f *forms) name(value string, words []word) {
 	f.tight(words)
 }
 
-// initials adds those of a name of two to five words, in capitals: LA and L.A. for Los Angeles,
-// but not la.
+// initials adds those of a name of two to five words, in capitals: LA and L.A. for Los Angeles, but not la.
 func (f *forms) initials(words []word) {
 	if len(words) < 2 || len(words) > 5 {
 		return
@@ -182,7 +176,7 @@ func (f *forms) initials(words []word) {
 	if text.CalendarWords.Has(w) || text.AffirmingWords.Has(w) {
 		return
 	}
-	f.words = append(f.words, form{w, true, func(m *message, first, last int) bool { // what is around them is not in capitals
+	f.words = append(f.words, form{w, true, func(m *message, first, last int) bool { // not among other capitals
 		const near = 3
 		said := m.said[m.words[first].from:m.words[last].to]
 		around := m.said[m.words[max(0, first-near)].from:m.words[min(len(m.words)-1, last+near)].to]
@@ -190,9 +184,8 @@ func (f *forms) initials(words []word) {
 	}})
 }
 
-// tight adds the words without spaces, unless they must not be compared so: a few
-// digits may come together by chance, as those of "1 2" do. What is compared is short: names,
-// codes and telephone numbers.
+// tight adds the words without spaces, for short values such as names, codes and telephone numbers. A few digits
+// are excluded, because those of "1 2" may be adjacent by chance.
 func (f *forms) tight(words []word) {
 	joined, least := "", 7
 	for i := 0; i < len(words) && len(joined) <= longest; i++ {
@@ -206,20 +199,19 @@ func (f *forms) tight(words []word) {
 	}
 }
 
-// word is a folded word, with its place in the text, and without the points and commas of a
-// number.
+// word is a folded word with its place in the text; bare is without the points and commas of a number.
 type word struct {
 	norm, bare string
 	from, to   int
 }
 
-// wordsOf splits a text like text.Split, but the whole of it and without expanding
-// contractions: names are compared piece by piece, and grammar does not matter.
+// wordsOf splits a text like text.Split, but all of it and without expanding contractions, because names are
+// compared word by word without grammar.
 func wordsOf(said string) []word {
 	const usual, most = 5, 64 // bytes of a word with its space, words of a message
 	found := make([]word, 0, min(len(said)/usual+1, most))
 	lower := said
-	if isASCII(said) { // at once, and not each word alone
+	if isASCII(said) { // fold at once, faster than each word
 		lower = strings.ToLower(said)
 	}
 	for at := 0; at < len(said); {
@@ -244,7 +236,6 @@ func isASCII(said string) bool {
 	return !strings.ContainsFunc(said, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
-// inLine writes words with a space around each.
 func inLine(words []word) string {
 	var b strings.Builder
 	length := 1

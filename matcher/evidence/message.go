@@ -10,20 +10,20 @@ import (
 	"earshot/matcher/text"
 )
 
-// message is one message of a conversation, and what has been read of it so far.
+// message is one message of a conversation with its cached readings.
 type message struct {
 	id, actor, said string
 
 	words []word
-	line  string // the words with a space around each
+	line  string // words with a space around each
 	texts []reader
-	meant map[string]span // what its words mean, in one notation, where it is said first
+	meant map[string]span // meanings with their first places
 }
 
-// span is a stretch of a message's text, in bytes.
+// span is a range of a message's text, in bytes.
 type span struct{ from, to int }
 
-// has finds the first of the forms that the message has.
+// has finds the first matching form in the message.
 func (m *message) has(want *forms, now time.Time) (span, bool) {
 	if at := strings.Index(m.said, want.sign); want.sign != "" && at >= 0 {
 		return span{at, at + len(want.sign)}, true
@@ -49,14 +49,14 @@ func (m *message) has(want *forms, now time.Time) (span, bool) {
 	return span{}, false
 }
 
-// find returns the first place of a form, which begins and ends with words.
+// find returns the first place of a form at word boundaries.
 func (m *message) find(want form) (span, bool) {
 	if m.line == "" {
 		m.words = wordsOf(m.said)
 		m.line = inLine(m.words)
 	}
 	fits := func(first, last int) bool { return want.fits == nil || want.fits(m, first, last) }
-	if want.tight { // words may be spaced otherwise in the message: "wifi" for "Wi-Fi"
+	if want.tight { // spaces may differ: "wifi" for "Wi-Fi"
 		for first := range m.words {
 			rest, end, same := want.words, first, true
 			for ; same && rest != "" && end < len(m.words); end++ {
@@ -82,8 +82,7 @@ func (m *message) find(want form) (span, bool) {
 	}
 }
 
-// means notes the numbers, days and times of day that the message names. Where words leave
-// several open, any of them is meant.
+// means returns the numbers, days and times of day in the message. Ambiguous words have several.
 func (m *message) means(now time.Time) map[string]span {
 	if m.meant != nil {
 		return m.meant
@@ -101,14 +100,14 @@ func (m *message) means(now time.Time) map[string]span {
 	return m.meant
 }
 
-// reader reads what a stretch of a message means, from an offset on.
+// reader reads the meanings of a part of a message from an offset on.
 type reader struct {
 	*datetime.Text
 	offset int
 }
 
-// readers cut the message into stretches that are read whole. They overlap by more words than
-// any number, date or time has.
+// readers splits the message into parts that are read whole. They overlap by more words than any number, date or
+// time has.
 func (m *message) readers(now time.Time) []reader {
 	const overlap = 16
 	for at := 0; m.texts == nil || at > 0; {

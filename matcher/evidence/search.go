@@ -11,12 +11,11 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// maxParts bounds how many scalars one search looks up: each may cost a reading of
-// the whole conversation, and a model may send a list of any length.
+// maxParts bounds the scalars of one search: each may require reading the whole conversation, and a model's list
+// may have any length.
 const maxParts = 512
 
-// search looks values up in one conversation. It keeps what it has read of each message, so
-// that further values cost little. It is not safe for concurrent use.
+// search looks up values in one conversation. It caches readings of messages. It is not safe for concurrent use.
 type search struct {
 	request  matcher.Request
 	messages []message // newest first
@@ -32,15 +31,15 @@ func newSearch(request matcher.Request) *search {
 	return s
 }
 
-// part is a scalar inside a value, with its path, as in [2].day, and what is known of it.
+// part is a scalar inside a value with its path, such as [2].day.
 type part struct {
 	of    parameters.Parameter
 	at    string
 	value any
 }
 
-// partsOf lists the scalars of a value, in a stable order and one more than are looked
-// up at most. A member of an object is spoken of by its own name.
+// partsOf lists the scalars of a value in a stable order, at most one more than are searched. A member of an object
+// has its own name.
 func partsOf(parts []part, whole part) []part {
 	switch value := whole.value.(type) {
 	case nil:
@@ -65,8 +64,8 @@ func partsOf(parts []part, whole part) []part {
 	return parts
 }
 
-// value finds all parts of a parameter's value, and names words that stand for several once. missing is
-// the first part that was found nowhere; a value without parts has neither evidence nor a missing part.
+// value finds all parts of a parameter's value; words of several parts are listed once. missing is the first part
+// without evidence. A value without parts has neither.
 func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Evidence, missing *part) {
 	newest := len(s.messages)
 	var words []string
@@ -88,13 +87,12 @@ func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Ev
 	return &matcher.Evidence{MessageID: s.messages[newest].id, Words: strings.Join(words, " … ")}, nil
 }
 
-// place is where a scalar was found.
 type place struct {
 	message int // its index
 	words   string
 }
 
-// places finds a scalar: as a whole or, if it is a date with a time, in two places.
+// places finds a scalar as a whole or, if it is a date with a time, in two places.
 func (s *search) places(one part) []place {
 	if s.parts++; s.parts > maxParts {
 		return nil
@@ -111,7 +109,7 @@ func (s *search) places(one part) []place {
 	return found
 }
 
-// find adds the newest place of a scalar, if there is one.
+// find appends the newest place of a scalar, if any.
 func (s *search) find(found []place, want *forms) []place {
 	for i := range s.messages {
 		m := &s.messages[i]
@@ -126,9 +124,8 @@ func (s *search) find(found []place, want *forms) []place {
 	return found
 }
 
-// truth finds in a message what makes a boolean true or false: the words of its parameter's
-// name, denied or not ("with live music", "no pets"), or the user's yes or no to a question
-// that has them.
+// truth finds evidence for a boolean in a message: the words of its parameter's name, denied or not ("with live
+// music", "no pets"), or the user's yes or no to a question with them.
 func (s *search) truth(i int, want *forms) (span, bool) {
 	name, topic := text.Split(text.Identifier(want.topic)), map[string]bool{} // hasLiveMusic is about live and music
 	for _, w := range name {
@@ -144,7 +141,7 @@ func (s *search) truth(i int, want *forms) (span, bool) {
 	}
 	byUser := s.messages[i].actor == matcher.ActorUser
 	if said, found, ok := s.statement(i, topic); ok {
-		answered := false // a question of the agent is settled by the user's answer, which was looked at before
+		answered := false // the user's answer, already searched, settles the agent's question
 		if !byUser && i > 0 {
 			_, _, answered = s.reply(i - 1)
 		}
@@ -161,8 +158,7 @@ func (s *search) truth(i int, want *forms) (span, bool) {
 	return found, asked
 }
 
-// statement finds the words of the topic, at least half of them near each other, and
-// whether they are denied.
+// statement finds at least half of the topic's words near each other, and whether they are denied.
 func (s *search) statement(i int, topic map[string]bool) (said bool, found span, ok bool) {
 	const near = 5
 	for _, r := range s.messages[i].readers(s.request.Now) {
@@ -185,7 +181,7 @@ func (s *search) statement(i int, topic map[string]bool) (said bool, found span,
 	return false, span{}, false
 }
 
-// stance reports whether the words are affirmed, and widens them by what says so.
+// stance reports whether the words are affirmed, and extends their range by the affirming or denying words.
 func (r reader) stance(first, end int) (said bool, from, to int) {
 	if yes := r.At(end).Is(text.AffirmingWords); yes || r.At(end).Is(text.RefusingWords) {
 		return yes, first, end + 1
@@ -198,7 +194,7 @@ func (r reader) stance(first, end int) (said bool, from, to int) {
 	return true, first, end
 }
 
-// reply reads the yes or no with which a message begins.
+// reply reads the yes or no at the beginning of a message.
 func (s *search) reply(i int) (yes bool, found span, ok bool) {
 	const beginning = 6
 	words := s.messages[i].readers(s.request.Now)[0].Words
