@@ -18,10 +18,10 @@ type Alias struct {
 	Value any
 }
 
-// spoken is what people call the values of a parameter, and what its numbers count.
+// spoken holds the aliases of a parameter's values, and the unit of its numbers.
 type spoken struct {
-	aliases []Alias        // by their words
-	called  map[string]any // their values by the folded words
+	aliases []Alias        // by words
+	called  map[string]any // values by folded alias
 	unit    *quantity.Unit // nil for none
 }
 
@@ -30,7 +30,7 @@ func (s *spoken) count(unit string) {
 	s.unit = &of
 }
 
-// translate replaces an alias by its value and an amount by its number, and reports whether there was any.
+// translate replaces an alias by its value and an amount by its number, and reports whether it did.
 func (p *compiledParameter) translate(value any) (any, bool) {
 	list, isList := value.([]any)
 	text, isText := value.(string)
@@ -47,7 +47,7 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 	case p.kind == kindArray && p.items != nil:
 		return p.items.translate(value)
 	}
-	if len(p.called) > 0 { // a long text costs what it takes to fold
+	if len(p.called) > 0 { // folding a long text is expensive
 		if meant, is := p.called[foldWords(text)]; is && meant != value {
 			return meant, true
 		}
@@ -60,7 +60,7 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 	return value, false
 }
 
-// unread says why a text that names amounts is none in the parameter's unit.
+// unread returns why a text with amounts has none in the parameter's unit; empty if it has one.
 func (s *spoken) unread(value any) string {
 	text, is := value.(string)
 	if !is || s.unit == nil || len(s.unit.Amounts(text)) == 0 {
@@ -72,7 +72,7 @@ func (s *spoken) unread(value any) string {
 	return ""
 }
 
-// literals returns the allowed values, or nothing if a pattern is among them.
+// literals returns the allowed values, or nil if a pattern is among them.
 func (p *compiledParameter) literals() []any {
 	if p.property != nil && p.property.Enum != nil {
 		return p.property.Enum.Values
@@ -87,7 +87,7 @@ func (p *compiledParameter) literals() []any {
 	return values
 }
 
-// see lets allowed values be given without their invisible characters, as they are seen.
+// see allows values without their invisible characters, as people see them.
 func (p *compiledParameter) see() {
 	if p.items != nil {
 		p.items.see()
@@ -107,7 +107,7 @@ func (p *compiledParameter) see() {
 	}
 }
 
-// foldWords makes words that differ in case, accents and spacing alone equal.
+// foldWords removes differences in case, accents and spacing.
 func foldWords(text string) string {
 	folded := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -120,7 +120,7 @@ func foldWords(text string) string {
 
 const maxShownAliases = 600
 
-// shownDescription is the description that a model sees, with the unit and the aliases.
+// shownDescription returns the description for models, with the unit and the aliases.
 func (p *compiledParameter) shownDescription() string {
 	sentences := []string{}
 	if p.description != "" {

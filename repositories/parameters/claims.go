@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Claims are what verified ID tokens say of a user: by service, then by claim. A service in the map was
+// Claims are the contents of a user's verified ID tokens: by service, then by claim. A service in the map is
 // verified, even without claims. Numbers are json.Number.
 type Claims map[string]map[string]any
 
@@ -19,7 +19,7 @@ func (c Claims) Verified(service string) bool {
 	return ok
 }
 
-// Keep copies one claim into another Claims, under its dotted path as the name.
+// Keep copies one claim into another Claims, with its dotted path as the name.
 func (c Claims) Keep(service, field string, into Claims) {
 	if !c.Verified(service) {
 		return
@@ -32,7 +32,7 @@ func (c Claims) Keep(service, field string, into Claims) {
 	}
 }
 
-// lookUp finds a claim by its name, which may hold dots, or by a dotted path.
+// lookUp returns a claim by its name, which may contain dots, or by a dotted path.
 func lookUp(claims map[string]any, dotted string) any {
 	if value, ok := claims[dotted]; ok {
 		return value
@@ -53,9 +53,8 @@ func lookUp(claims map[string]any, dotted string) any {
 // Authenticated reports whether ID tokens fill parameters.
 func (p *Parameters) Authenticated() bool { return p.authenticated }
 
-// Authenticate returns a copy in which the parameters from ID tokens have their values, checked strictly. The
-// faults name parameters without a claim, and claims that break a rule. Default and required do not apply (as
-// in Toolbox).
+// Authenticate returns a copy with the parameters from ID tokens filled and checked strictly. The faults name
+// parameters without a claim, and invalid claims. Default and required do not apply (as in Toolbox).
 func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 	next := *p
 	next.list, next.byName = slices.Clone(p.list), maps.Clone(p.byName)
@@ -71,7 +70,7 @@ func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 	return &next, faults
 }
 
-// authenticate takes the claim of the first verified service, and no other if its token lacks it.
+// authenticate uses the claim of the first verified service, and no other even if its token lacks the claim.
 func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []ValueFault) {
 	i := p.verifiedBy(claims)
 	if i < 0 {
@@ -109,7 +108,7 @@ func (p *compiledParameter) unverified() string {
 	return "cannot be filled: it comes from a verified ID token of " + strings.Join(services, " or ") + ", and there is none"
 }
 
-// Unfilled adds the verified services whose tokens lack what a parameter needs, or break its rules.
+// Unfilled adds the verified services whose tokens lack a parameter's claim, or have an invalid one.
 func (p *Parameters) Unfilled(c Claims, services map[string]bool) {
 	for _, parameter := range p.list {
 		i := parameter.verifiedBy(c)
@@ -122,7 +121,7 @@ func (p *Parameters) Unfilled(c Claims, services map[string]bool) {
 	}
 }
 
-// KeepClaims copies the claims that the parameters ask for.
+// KeepClaims copies the claims that the parameters use.
 func (p *Parameters) KeepClaims(c, into Claims) {
 	if !p.authenticated {
 		return

@@ -10,9 +10,9 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// Compile compiles a tool's lists of parameters into one form; the Toolbox list may be a JSON Schema instead.
-// Those that are needed stand in the path of a URL: they are required, and never an empty text. The faults'
-// pointers are relative to the tool. With faults, the result is good for its names only, and may be nil.
+// Compile compiles a tool's lists of parameters into one form; the Toolbox list may be a JSON Schema instead. The
+// needed parameters are in the path of a URL: they are required and never empty. Pointers of faults are relative to
+// the tool. With faults the result may be nil, and is only good for its names.
 func Compile(lists []List, with *Budget, needed ...string) (*Parameters, fault.List) {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return !Present(l.Raw) })
 	root, faults := schemaOf(lists)
@@ -52,15 +52,15 @@ func Present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-// schemaOf returns the JSON Schema in place of a list, or nil. No other list may stand beside it, nor SERMAS's
-// beside Toolbox's.
+// schemaOf returns the JSON Schema in place of a list, or nil. It excludes other lists, and SERMAS's and Toolbox's
+// exclude each other.
 func schemaOf(lists []List) (json.RawMessage, fault.List) {
 	var root json.RawMessage
 	var others []string
 	for _, l := range lists {
 		if l.Field != Toolbox.Field {
 			others = append(others, l.Field)
-		} else if slices.Contains(others, SERMAS.Field) { // which is the first of the lists
+		} else if slices.Contains(others, SERMAS.Field) { // the first of the lists
 			return nil, fault.List{{Pointer: fault.Point(Toolbox.Field), Detail: "stands beside schema: a tool's parameters are given in one way"}}
 		} else if bytes.HasPrefix(bytes.TrimSpace(l.Raw), []byte("{")) {
 			root = l.Raw

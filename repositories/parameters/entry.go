@@ -15,11 +15,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// entry is a member of allowedValues or excludedValues: a text is a literal and a regular expression (RE2) at
-// once.
+// entry is a member of allowedValues or excludedValues: a text is both a literal and a regular expression (RE2).
 type entry struct {
 	given   any
-	pattern *regexp.Regexp // nil for what is a literal alone
+	pattern *regexp.Regexp // nil for a literal only
 	broken  error          // why a text did not compile
 }
 
@@ -77,8 +76,8 @@ func (e entry) is(value any, matches func(string) bool) bool {
 	return isText && slices.ContainsFunc(scalarTexts(value), matches)
 }
 
-// scalarTexts returns the texts that a pattern is compared with: none for lists and maps, and two for a number,
-// so that 1.0 cannot slip past a rule about 1.
+// scalarTexts returns the texts of a value for patterns: none for lists and maps, and two for a number, so that 1.0
+// cannot evade a rule about 1.
 func scalarTexts(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -102,7 +101,7 @@ func scalarTexts(value any) []string {
 // regexSigns are sequences that no literal has: options, a class, a repeated dot, a repetition, an anchor.
 var regexSigns = regexp.MustCompile(`\(\?[:=!<PiUms]|\\[dDwWsSbBpP]|\.[*+]|\\[1-9]|\{[0-9]+,?[0-9]*\}|^\^|[^\\]\$$`)
 
-// brokenRegex returns the fault of an entry that is meant as a regular expression and does not compile.
+// brokenRegex returns the fault of an entry that looks like a regular expression and does not compile.
 func (e entry) brokenRegex() string {
 	if e.broken == nil {
 		return ""
@@ -116,10 +115,10 @@ func (e entry) brokenRegex() string {
 	return "the regular expression " + fault.Show(text) + " does not compile as RE2: " + fault.Clip(reason)
 }
 
-// Sizes of regular expressions, in steps of some 40 bytes: x{1000} has a thousand.
+// Limits of the sizes of regular expressions, in steps of some 40 bytes: x{1000} has a thousand.
 const (
 	maxPatternSteps    = 5_000   // of one expression
-	maxRepositorySteps = 200_000 // of all expressions of a repository together
+	maxRepositorySteps = 200_000 // of all expressions of a repository
 )
 
 var (
@@ -130,7 +129,7 @@ var (
 // Budget bounds the regular expressions and the JSON Schemas of one repository.
 type Budget struct{ steps, values atomic.Int64 }
 
-// compile compiles RE2 within the bounds. Other texts are a *syntax.Error.
+// compile compiles RE2 within the limits. Syntax errors are *syntax.Error.
 func (b *Budget) compile(text string) (*regexp.Regexp, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
@@ -149,7 +148,7 @@ func (b *Budget) compile(text string) (*regexp.Regexp, error) {
 // engine is compile for the patterns of a JSON Schema.
 func (b *Budget) engine(text string) (jsonschema.Regexp, error) { return b.compile(text) }
 
-// patternSteps estimates the size of a program without making it.
+// patternSteps estimates the size of a compiled expression.
 func patternSteps(re *syntax.Regexp) int {
 	steps := len(re.Rune)
 	for _, sub := range re.Sub {

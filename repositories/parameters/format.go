@@ -11,7 +11,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Format is the form of a string's values, by the names of JSON Schema. A user's words are converted to it.
+// Format is the format of a string's values, as named in JSON Schema. A user's words are converted to it.
 type Format string
 
 // The formats: 2026-12-01; 15:04 or 15:04:05; 2026-12-01T15:04:05; and P3DT4H30M. Times may have an offset.
@@ -32,21 +32,21 @@ var layouts = map[Format][]string{
 	},
 }
 
-// durations are ISO 8601's: weeks alone, or years to seconds in their order.
+// durations matches ISO 8601's: weeks alone, or years to seconds in order.
 var durations = regexp.MustCompile(`^P(?:(\d+)W|(?:\d+Y)?(?:\d+M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)$`)
 
-// lengths are the seconds of the units that durations has a group for.
+// lengths are the seconds of the units with a group in durations.
 var lengths = []int64{7 * 24 * 60 * 60, 24 * 60 * 60, 60 * 60, 60, 1}
 
-// calendrical finds years and months, which have no number of seconds.
+// calendrical matches years and months, which have no fixed length.
 var calendrical = regexp.MustCompile(`^P\d+[YM]`)
 
 var formatExamples = map[Format]string{Date: "2026-12-01", Time: "15:04", DateTime: "2026-12-01T15:04:05+01:00", Duration: "PT1H30M"}
 
-// Known reports whether values are checked for the format.
+// Known reports whether values are checked against the format.
 func (f Format) Known() bool { return slices.Contains(formats, f) }
 
-// Flaw says why a text is no value of the format. It is empty for a value, and without a format.
+// Flaw returns why a text is not a value of the format; empty for a value, and without a format.
 func (f Format) Flaw(value string) string {
 	is := f == ""
 	switch f {
@@ -61,7 +61,7 @@ func (f Format) Flaw(value string) string {
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
 }
 
-// At returns the instant of a date, a time or both, in the time zone if the value has none.
+// At returns the instant of a date, a time or both; the time zone is for values without one.
 func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 	for _, layout := range layouts[f] {
 		if at, err := time.ParseInLocation(layout, value, in); err == nil {
@@ -71,7 +71,7 @@ func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 	return at, false
 }
 
-// Seconds returns the length of a duration as a decimal; false for years, months, and other texts.
+// Seconds returns the length of a duration as a decimal; false with years or months, and for other texts.
 func Seconds(duration string) (seconds string, is bool) {
 	parts := durations.FindStringSubmatch(duration)
 	if !isDuration(duration) || calendrical.MatchString(duration) {

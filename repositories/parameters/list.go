@@ -13,12 +13,12 @@ import (
 	"earshot/repositories/schema"
 )
 
-// dialect is a language of parameter lists: what the lists differ in.
+// dialect is a form of parameter lists with its differences.
 type dialect struct {
 	Field    string // of the tool
-	key      string // of the name
-	required bool   // unless the definition says otherwise
-	pasted   bool   // values become a part of a statement's text
+	key      string // the member's field for the name
+	required bool   // the default of required
+	pasted   bool   // values become part of a statement's text
 }
 
 // List is one of a tool's lists of parameters, as JSON in one of the dialects.
@@ -41,7 +41,7 @@ var (
 	HeaderList = dialect{Field: "headerParams", key: "name", required: true}
 )
 
-// definition is one member of a list as it was given. SERMAS calls the name "parameter".
+// definition is one given member of a list. SERMAS names it "parameter".
 type definition struct {
 	Parameter      string              `json:"parameter"`
 	Name           string              `json:"name"`
@@ -134,18 +134,18 @@ func newBound(given json.Number) *bound {
 	return &bound{given: given.String(), number: number}
 }
 
-// The words of the lists, in the order in which an error names them.
+// Enumerated values in the lists, in the order of error messages.
 var (
 	kinds      = []kind{kindString, kindNumber, kindInteger, kindFloat, kindBoolean, kindObject, kindArray, kindMap}
 	valueKinds = []kind{kindString, kindInteger, kindFloat, kindNumber, kindBoolean}
 	escapes    = []string{"single-quotes", "double-quotes", "backticks", "square-brackets"}
 )
 
-// faultCollector collects rules that can never be satisfied: they are refused at registration.
+// faultCollector collects unsatisfiable rules, which are refused at registration.
 type faultCollector struct {
 	faults *fault.List
 	at     string
-	before int // how many faults there were before
+	before int // number of earlier faults
 }
 
 func newFaultCollector(faults *fault.List, at string) *faultCollector {
@@ -158,7 +158,7 @@ func (f *faultCollector) add(field, format string, args ...any) {
 
 func (f *faultCollector) fresh() bool { return f.faults.Count() == f.before }
 
-// rules reports rules that contradict each other. It takes the format, the aliases and the unit.
+// rules reports contradictory rules. It compiles the format, the aliases and the unit.
 func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	if !slices.Contains(kinds, p.kind) {
 		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
@@ -232,14 +232,13 @@ func (f *faultCollector) misplaced(d *definition) {
 	}
 }
 
-// entries reports lists that no value of the type equals, broken expressions, and those that exclude
-// everything.
+// entries reports lists without any value of the type, broken expressions, and lists that exclude everything.
 func (f *faultCollector) entries(field string, entries []entry, p *compiledParameter) {
 	whole := p.kind == kindArray || p.kind.mapping()
 	apt := len(entries) == 0
 	for i, e := range entries {
 		switch given := e.given.(type) {
-		case string: // it is compared with the text of a scalar
+		case string: // compared with the text of a scalar
 			apt = apt || !whole
 		case json.Number:
 			apt = apt || p.kind.numeric() && exactjson.NumberFlaw(given) == ""
@@ -263,7 +262,7 @@ func (f *faultCollector) entries(field string, entries []entry, p *compiledParam
 	f.add(field, "none of them is %s, which is the type of the parameter%s", schema.Article(string(p.kind)), hint)
 }
 
-// unreachable reports an allow-list of literals that the other rules all refuse.
+// unreachable reports an allow-list whose literals all violate the other rules.
 func (f *faultCollector) unreachable(p *compiledParameter) {
 	if len(p.allowed) == 0 || p.kind == kindArray || p.kind.mapping() {
 		return
@@ -303,7 +302,7 @@ func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
 	}
 }
 
-// aliases compiles other words for allowed values. Read makes a value of a name, and says why it is none.
+// aliases compiles aliases of allowed values. read converts a name to a value, or tells why it is invalid.
 func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string, read func(name string) (any, string)) {
 	p.called = map[string]any{}
 	owners := map[string]string{}
@@ -339,7 +338,7 @@ func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string
 	slices.SortFunc(p.aliases, func(a, b Alias) int { return strings.Compare(a.Words, b.Words) })
 }
 
-// fixed compiles a default or a static value, which has to pass the parameter's own rules.
+// fixed compiles a default or a static value, which must satisfy the parameter's own rules.
 func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *fixed {
 	if given == nil {
 		return nil
@@ -372,7 +371,7 @@ func (f *faultCollector) inBody(p *compiledParameter, required *bool) {
 	}
 }
 
-// delimiters are those of each escape; a closing one inside a pasted value is doubled.
+// delimiters are an escape's opening and closing signs; a closing one inside a value is doubled.
 var delimiters = map[string][2]string{
 	"single-quotes": {"'", "'"}, "double-quotes": {`"`, `"`}, "backticks": {"`", "`"}, "square-brackets": {"[", "]"},
 }
@@ -382,12 +381,12 @@ type quoting struct {
 	Items                   *quoting
 }
 
-// Escaped returns the values as they are written into a statement or a request: between the delimiters of the
-// escapes of the list. It needs no compiled parameters.
+// Escaped returns the values for a statement or a request, between the delimiters of the list's escapes. It works
+// on uncompiled parameters.
 func (l List) Escaped(values map[string]any) map[string]any {
 	var members []quoting
 	if json.Unmarshal(l.Raw, &members) != nil {
-		return values // a JSON Schema, which has no escapes, or no list at all
+		return values // a JSON Schema, which has no escapes, or not a list
 	}
 	changed := false
 	for i := range members {

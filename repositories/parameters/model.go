@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// modelObject is the JSON Schema that a model is shown.
+// modelObject is the JSON Schema for models.
 type modelObject struct {
 	Type       string          `json:"type"`
 	Properties json.RawMessage `json:"properties"`
@@ -75,8 +75,7 @@ func (p *compiledParameter) modelProperty() *modelProperty {
 	return shown
 }
 
-// schemaModel renders the given JSON Schema without what is hidden, its draft and its identity, which providers
-// refuse.
+// schemaModel renders a JSON Schema without hidden parameters, $schema and $id, which providers refuse.
 func schemaModel(document map[string]any, list []*compiledParameter) json.RawMessage {
 	shown := maps.Clone(document)
 	delete(shown, "$schema")
@@ -85,7 +84,7 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 	properties, _ := document["properties"].(map[string]any)
 	names := requiredNames(document)
 	var ordered exactjson.Object
-	var required []string // in their given order, without hidden ones
+	var required []string // in order, without hidden ones
 	for _, p := range list {
 		if (names[p.name] || p.inPath && p.required) && !p.hidden() {
 			required = append(required, p.name)
@@ -107,7 +106,7 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 	return plaintext.JSON(raw)
 }
 
-// withoutOurWords drops the fields of the lists, and says what a model has to know of them in the description.
+// withoutOurWords removes the fields of the lists, and adds the relevant ones to the description.
 func (p *compiledParameter) withoutOurWords(property any) any {
 	given, ok := property.(map[string]any)
 	if !ok {

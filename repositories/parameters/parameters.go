@@ -1,8 +1,7 @@
-// Package parameters compiles the parameters of a tool, given as lists (of SERMAS or
-// Toolbox) or as a JSON Schema, into one form and checks values against it: Check takes a
-// program's values strictly, Read coerces what a model has written. Compile returns all
-// faults of a definition as a fault.List, Check and Read return all faults of the values as
-// ValueFaults. The size of regular expressions and JSON Schemas is bounded by a Budget.
+// Package parameters compiles the parameters of a tool, given as lists (of SERMAS or Toolbox) or as a JSON Schema,
+// into one form and checks values against it. Check validates a program's values strictly; Read coerces a model's
+// values. Compile returns all faults of a definition as a fault.List, Check and Read return all faults of values as
+// ValueFaults. A Budget bounds the size of regular expressions and JSON Schemas.
 package parameters
 
 import (
@@ -17,46 +16,45 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// Parameters is the one compiled form of a tool's parameters in any of the three languages. It is safe for
-// concurrent use.
+// Parameters is the compiled form of a tool's parameters. It is safe for concurrent use.
 type Parameters struct {
 	list          []*compiledParameter
 	byName        map[string]*compiledParameter
-	folded        map[string]string // name without case, - and _, to the one visible parameter of it
+	folded        map[string]string // name without case, - and _, to the only visible parameter with it
 	seen          map[string]string // name without invisible characters, to the name
-	schema        *rootSchema       // nil for the lists
+	schema        *rootSchema       // nil for lists
 	model         json.RawMessage
-	dialect       string    // the $schema that was given
-	derived       *sync.Map // what others made of the model's schema; nil for parameters made by hand
+	dialect       string    // the given $schema
+	derived       *sync.Map // cached data derived from the model's schema; nil if not compiled
 	authenticated bool      // ID tokens fill some of them
 }
 
 // ValueFault is one validation error of a value.
 type ValueFault struct {
-	Parameter string `json:"parameter"` // its name, or the unknown name that was given
-	// Detail says what is wrong; for a part it begins with the path, as "stops[2].day: 5 is not a string".
+	Parameter string `json:"parameter"` // name, or the given unknown name
+	// Detail describes the fault; for a part it begins with the path, as "stops[2].day: 5 is not a string".
 	Detail string      `json:"detail"`
 	Meant  fault.Meant `json:"-"` // for problems
 }
 
 // Reading is the result of reading a model's arguments.
 type Reading struct {
-	// Values have static values and defaults, and numbers as json.Number. A value at fault is not in it.
+	// Values include static values and defaults; numbers are json.Number. Faulty values are left out.
 	Values  map[string]any
-	Missing []string // the required parameters that have no value, each of which is in Errors as well
+	Missing []string // required parameters without a value; each is also in Errors
 	Errors  []ValueFault
-	Coerced []string // the parameters whose value was changed in form, not in meaning
-	Dropped []string // the arguments that no parameter asks for
+	Coerced []string // parameters whose value was converted without a change of meaning
+	Dropped []string // arguments without a parameter
 }
 
-// Infers reports whether there is any parameter that a matcher has to fill.
+// Infers reports whether there are parameters that a matcher must fill.
 func (p *Parameters) Infers() bool {
 	visible := func(one *compiledParameter) bool { return !one.hidden() }
 	return slices.ContainsFunc(p.list, visible) || p.schema != nil && p.schema.open
 }
 
-// ModelSchema is a JSON Schema object without ignored, static and authenticated parameters, keys in a stable
-// order. The caller must not change it.
+// ModelSchema returns a JSON Schema object without ignored, static and authenticated parameters, with keys in a
+// stable order. The caller must not modify it.
 func (p *Parameters) ModelSchema() json.RawMessage {
 	if p.model == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -64,11 +62,12 @@ func (p *Parameters) ModelSchema() json.RawMessage {
 	return p.model
 }
 
-// Dialect is the $schema of a JSON Schema, which ModelSchema leaves out: providers refuse it. Else it is empty.
+// Dialect returns the $schema of a JSON Schema, which ModelSchema omits because providers refuse it; empty for
+// lists.
 func (p *Parameters) Dialect() string { return p.dialect }
 
-// Derived returns what derive makes of the models' schema, and keeps it as long as the parameters live. The
-// form, of few, names what is made.
+// Derived returns the result of derive for the models' schema, cached as long as the parameters exist. form is the
+// cache key; there must be few.
 func (p *Parameters) Derived(form any, derive func() any) any {
 	if p.derived == nil {
 		return derive()
@@ -80,7 +79,7 @@ func (p *Parameters) Derived(form any, derive func() any) any {
 	return made
 }
 
-// Names returns the names of all parameters in the order in which they were given.
+// Names returns the names of all parameters in the given order.
 func (p *Parameters) Names() []string {
 	names := make([]string, len(p.list))
 	for i, parameter := range p.list {
@@ -95,8 +94,8 @@ func (p *Parameters) Hidden(name string) bool {
 	return ok && parameter.hidden()
 }
 
-// Unfillable finds the parameters in the path of a URL that no message can fill: they are hidden from models
-// and have no value. The pointers begin at the tool.
+// Unfillable returns the parameters in the path of a URL that no message can fill: they are hidden from models and
+// have no value. The pointers begin at the tool.
 func (p *Parameters) Unfillable() (pointers []string) {
 	for _, one := range p.list {
 		if one.inPath && len(one.claims) == 0 && one.static == nil && one.ignored && one.fallback == nil {
@@ -106,7 +105,7 @@ func (p *Parameters) Unfillable() (pointers []string) {
 	return pointers
 }
 
-// Ask returns the question for the first of the named parameters that has one.
+// Ask returns the question of the first named parameter that has one.
 func (p *Parameters) Ask(names ...string) string {
 	for _, name := range names {
 		if parameter, known := p.byName[name]; known && parameter.ask != "" {
@@ -116,17 +115,17 @@ func (p *Parameters) Ask(names ...string) string {
 	return ""
 }
 
-// Check takes a program's values strictly and completes them with static values and defaults. Nothing is
-// converted. Null counts as absent, unknown names are faults, and a static value wins. All faults are returned
-// at once; values at fault are left out.
+// Check validates a program's values strictly and adds static values and defaults. Nothing is converted. Null
+// counts as absent, unknown names are faults, and a static value takes precedence. All faults are returned at once;
+// faulty values are left out.
 func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault) {
 	run := evaluation{parameters: p}
 	run.evaluate(values)
 	return run.Values, run.Errors
 }
 
-// Read takes a model's arguments, coerces without loss, and checks as Check does. Unknown names are dropped,
-// unless one parameter has that name in another case or with other hyphens and underscores.
+// Read coerces a model's arguments without loss, and validates them like Check. Unknown names are dropped, unless
+// one parameter has the name with different case, hyphens or underscores.
 func (p *Parameters) Read(arguments map[string]any) Reading {
 	run := evaluation{parameters: p, lenient: true}
 	run.evaluate(arguments)
@@ -137,14 +136,14 @@ func (p *Parameters) Read(arguments map[string]any) Reading {
 type evaluation struct {
 	Reading
 	parameters *Parameters
-	lenient    bool // for a model's values, not for a program's
+	lenient    bool // for a model's values
 }
 
 func (e *evaluation) evaluate(given map[string]any) {
 	p := e.parameters
 	e.Values = make(map[string]any, len(p.list))
 	values := given
-	if len(p.seen) > 0 { // a caller may have been shown names without their invisible characters
+	if len(p.seen) > 0 { // callers may see names without their invisible characters
 		values = make(map[string]any, len(given))
 		for name, value := range given {
 			values[cmp.Or(p.seen[name], name)] = value
@@ -165,7 +164,7 @@ func (e *evaluation) evaluate(given map[string]any) {
 
 	for _, found := range p.schema.validate(e.Values) {
 		_, there := e.Values[found.Parameter]
-		// A value that is absent because it is at fault is not missing as well.
+		// A value left out as faulty is not also missing.
 		if there || !slices.ContainsFunc(e.Errors, func(f ValueFault) bool { return f.Parameter == found.Parameter }) {
 			e.Errors = append(e.Errors, found)
 		}
@@ -175,7 +174,7 @@ func (e *evaluation) evaluate(given map[string]any) {
 	}
 }
 
-// rename returns the arguments by the names of the parameters; those that are called so are returned as they are.
+// rename returns the arguments with the parameters' exact names.
 func (e *evaluation) rename(arguments map[string]any) map[string]any {
 	strange := false
 	for name := range arguments {
@@ -210,7 +209,7 @@ func (e *evaluation) rename(arguments map[string]any) map[string]any {
 	return named
 }
 
-// unknown finds a program's values that no parameter asks for.
+// unknown reports a program's values without a parameter.
 func (e *evaluation) unknown(values map[string]any) {
 	known := e.parameters.Names()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -218,7 +217,7 @@ func (e *evaluation) unknown(values map[string]any) {
 			continue
 		}
 		found := ValueFault{Parameter: fault.Clip(name), Detail: "is not a parameter of the tool"}
-		if len(e.Errors) < fault.Most { // the others are not listed, and each hint takes its time
+		if len(e.Errors) < fault.Most { // further ones are not listed, and hints are expensive
 			found.Meant = fault.DidYouMean(name, known)
 			found.Meant.Code = fault.UnknownField
 			found.Detail += found.Meant.String()
@@ -227,7 +226,7 @@ func (e *evaluation) unknown(values map[string]any) {
 	}
 }
 
-// keep takes a value that has no parameter if a JSON Schema is open to such.
+// keep accepts a value without a parameter if a JSON Schema allows it.
 func (e *evaluation) keep(name string, value any) bool {
 	if e.parameters.schema == nil || !e.parameters.schema.takes(name) {
 		return false
@@ -240,7 +239,7 @@ func (e *evaluation) keep(name string, value any) bool {
 func (e *evaluation) take(p *compiledParameter, values map[string]any) {
 	given, sent := values[p.name]
 	switch {
-	case len(p.claims) > 0: // neither a value that is sent nor a default takes the place of a claim
+	case len(p.claims) > 0: // neither a given value nor a default replaces a claim
 		if p.required {
 			e.miss(p, p.unverified())
 		}
@@ -250,7 +249,7 @@ func (e *evaluation) take(p *compiledParameter, values map[string]any) {
 		e.absent(p)
 	case given == nil || p.inPath && given == "" || e.lenient && p.absent(given):
 		if sent && p.nullable && p.required && !p.inPath {
-			e.Values[p.name] = nil // a JSON Schema requires the property, and lets it be null
+			e.Values[p.name] = nil // a JSON Schema requires the property, and allows null
 		} else {
 			e.absent(p)
 		}
@@ -259,7 +258,7 @@ func (e *evaluation) take(p *compiledParameter, values map[string]any) {
 	}
 }
 
-// body finds what a body lacks that is sent: one without any value is not.
+// body reports missing values of a body, unless it has no value at all and is not sent.
 func (e *evaluation) body() {
 	sent := slices.IndexFunc(e.parameters.list, func(p *compiledParameter) bool {
 		return p.ofBody && (e.Values[p.name] != nil || p.required && len(p.claims) > 0)
@@ -311,7 +310,7 @@ func (e *evaluation) coerced(name string) {
 	}
 }
 
-// absent reports whether a model's value is null, or the word "null", unless that word is allowed.
+// absent reports whether a model's value is null, or the text "null" if that is not allowed.
 func (p *compiledParameter) absent(value any) bool {
 	if p.refused != nil && equal(value, p.refused) {
 		return true
@@ -329,13 +328,13 @@ func (p *compiledParameter) readLeniently(value any) (any, bool) {
 	} else {
 		read, changed = p.coerce(meant)
 	}
-	if changed { // a list may have been sent as a text
+	if changed { // a list may be encoded as a text
 		read, _ = p.translate(read)
 	}
 	return read, changed || also
 }
 
-// flaws checks a value. One that a schema will validate as part of the whole is usable even with a flaw.
+// flaws checks a value. A flawed value is still usable if a schema validates it later as part of the whole.
 func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	if p.property == nil {
 		flaws = p.check(value, "")
@@ -354,9 +353,9 @@ func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	return flaws, true
 }
 
-// Said returns the value of words for the named parameter, as its author would have them read: coerced, with
-// number words as numbers. Those of a date or a time stay: what day they name depends on when they are spoken.
-// Why is the rule that they break, empty for a value.
+// Said returns the named parameter's value for an author's words: coerced, with number words as numbers. Words of a
+// date or a time stay, because their day depends on the time of the message. why is the violated rule, empty for a
+// value.
 func (p *Parameters) Said(name, words string) (value any, why string, known bool) {
 	of, known := p.byName[name]
 	if !known {
@@ -374,7 +373,7 @@ func (p *Parameters) Said(name, words string) (value any, why string, known bool
 	return value, why, true
 }
 
-// valueOf coerces words and names the first rule of the parameter that they break.
+// valueOf coerces words; the second result is the first violated rule of the parameter.
 func (p *compiledParameter) valueOf(words string) (any, string) {
 	value, _ := p.readLeniently(strings.TrimSpace(words))
 	flaws, _ := p.flaws(value)
@@ -387,7 +386,7 @@ func (p *compiledParameter) valueOf(words string) (any, string) {
 	return value, ""
 }
 
-// FoldName makes names that differ in case, hyphens, underscores and spaces alone equal.
+// FoldName removes differences in case, hyphens, underscores and spaces.
 func FoldName(name string) string { return nameFolder.Replace(strings.ToLower(name)) }
 
 var nameFolder = strings.NewReplacer("-", "", "_", "", " ", "")

@@ -16,8 +16,8 @@ import (
 	"earshot/repositories/schema"
 )
 
-// annotations are the keywords of a property that are no validation rules, mostly the words of the lists.
-// Others may use some for something else: what is not in the form of the lists is ignored.
+// annotations are the keywords of a property that are no validation rules, mostly fields of the lists. Other uses
+// of the same keywords, in another form, are ignored.
 type annotations struct {
 	Description  string          `json:"description"`
 	Default      any             `json:"default"`
@@ -36,7 +36,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	p := &compiledParameter{name: name, place: found.at, required: required, property: property, kind: kindOf(property)}
 	p.nullable = property.Validate(nil) == nil
 	var notes annotations
-	if _, is := given.(map[string]any); is { // true and false are schemas as well
+	if _, is := given.(map[string]any); is { // true and false are also schemas
 		raw, err := exactjson.Encode(given)
 		if err == nil && exactjson.Unmarshal(raw, &notes) != nil {
 			err = errors.New("ignore and grounded are true or false, authServices a list of {\"name\",\"field\"}")
@@ -55,8 +55,8 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	}
 	found.spoken(p, notes)
 	if notes.Default != nil {
-		// Real definitions say "false" for false, or "any" beside an enum without it: the first is read as a model's
-		// value, the second counts as no value.
+		// Real definitions have "false" for false, or "any" beside an enum without it: the first is read like a
+		// model's value, the second counts as none.
 		meant, _ := p.translate(normal(notes.Default))
 		read, _ := coerceProperty(meant, p.property)
 		if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
@@ -115,7 +115,7 @@ func (p *compiledParameter) schemaFlaws(value any) []violation {
 	return flaws
 }
 
-// kindOf returns the first type that a schema names, null aside; empty for none.
+// kindOf returns the first type of a schema except null; empty for none.
 func kindOf(s *jsonschema.Schema) kind {
 	if types := schemaTypes(s); len(types) > 0 {
 		return kind(types[0])
@@ -123,7 +123,7 @@ func kindOf(s *jsonschema.Schema) kind {
 	return ""
 }
 
-// schemaTypes returns the types that a schema names, null aside.
+// schemaTypes returns the types of a schema except null.
 func schemaTypes(s *jsonschema.Schema) []string {
 	if s != nil && s.Types == nil {
 		s = s.Ref
@@ -134,10 +134,10 @@ func schemaTypes(s *jsonschema.Schema) []string {
 	return slices.DeleteFunc(s.Types.ToStrings(), func(name string) bool { return name == "null" })
 }
 
-// coercion converts a model's value to what a JSON Schema wants, if nothing is lost. It is guided by
-// the types that the schema names; the check of the whole decides afterwards.
+// coercion converts a model's value to a JSON Schema's types without loss. The validation of the whole value
+// decides afterwards.
 type coercion struct {
-	budget  int // bounds it on schemas that refer in circles
+	budget  int // bounds the work on circular schemas
 	changed bool
 }
 
@@ -178,14 +178,14 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 			value[name] = c.read(value[name], property)
 			if value[name] == nil && known && !slices.Contains(s.Required, name) && property.Validate(nil) != nil {
 				c.changed = true
-				delete(value, name) // the schema has no use for null
+				delete(value, name) // the schema does not allow null
 			}
 		}
 	}
 	return value
 }
 
-// choose reads the value by the first of several forms that it then fits.
+// choose converts the value to the first of several forms that it then satisfies.
 func (c *coercion) choose(value any, forms []*jsonschema.Schema) any {
 	if slices.ContainsFunc(forms, func(s *jsonschema.Schema) bool { return s.Validate(value) == nil }) {
 		return value
@@ -233,7 +233,7 @@ func integersAlone(types []string) bool {
 	return slices.Contains(types, "integer") && !slices.Contains(types, "number")
 }
 
-// jsonType names the value's type in JSON Schema; a whole number is an integer if one is wanted.
+// jsonType names the value's type in JSON Schema; a whole number is an integer if wanted.
 func jsonType(value any, wanted []string) string {
 	switch value := value.(type) {
 	case nil:
@@ -257,7 +257,7 @@ func jsonType(value any, wanted []string) string {
 	}
 }
 
-// checkIntegers finds what JSON Schema lets through and a program may not send: 5.0 for an integer.
+// checkIntegers reports values that JSON Schema allows but programs may not send: 5.0 for an integer.
 func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
 	if s == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/schema"
 )
 
-// kind is the type of a parameter, in the words of the lists.
+// kind is the type of a parameter, as named in the lists.
 type kind string
 
 const (
@@ -42,22 +42,21 @@ func (k kind) schemaType() string {
 	}
 }
 
-// compiledParameter is the compiled form of one parameter. A property of a JSON Schema has its rules in the
-// schema.
+// compiledParameter is one compiled parameter. A property of a JSON Schema has its rules in the schema.
 type compiledParameter struct {
 	name        string
-	place       string // in the tool, as a JSON Pointer
+	place       string // JSON Pointer within the tool
 	description string
 	kind        kind
 	required    bool // and without default
 	ignored     bool
-	grounded    bool // a model's value has to stand in the conversation
+	grounded    bool // a model's value needs evidence in the conversation
 	claims      []Claim
 	pasted      bool   // into a statement
 	ofBody      bool   // of a request
-	inBody      bool   // required as soon as another part of the body has a value
-	inPath      bool   // of a URL, which has no room for an empty value
-	ask         string // the question that asks a user for it
+	inBody      bool   // required if another part of the body has a value
+	inPath      bool   // of a URL, which allows no empty value
+	ask         string // question for the user
 	format      Format // of a string
 
 	fallback *fixed // default
@@ -68,15 +67,15 @@ type compiledParameter struct {
 	least    *bound
 	most     *bound
 	items    *compiledParameter // of an array
-	values   *compiledParameter // of a map with valueType; nil if any value will do
+	values   *compiledParameter // of a map with valueType; nil for any
 
-	property *jsonschema.Schema // nil for the lists
+	property *jsonschema.Schema // nil for lists
 	spoken
 	nullable bool // the property may be null
-	refused  any  // its default, if its own schema refuses it
+	refused  any  // a default that the schema refuses
 }
 
-// Claim is a reference to a field of a verified ID token, as authServices lists them.
+// Claim refers to a field of a verified ID token, as listed in authServices.
 type Claim struct {
 	Service string `json:"name"`
 	Field   string `json:"field"`
@@ -89,12 +88,12 @@ type bound struct {
 	number exactjson.Decimal
 }
 
-// hidden reports whether a model neither sees the parameter nor fills it.
+// hidden reports whether models neither see nor fill the parameter.
 func (p *compiledParameter) hidden() bool {
 	return p.ignored || p.static != nil || len(p.claims) > 0
 }
 
-// need marks the parameters in the path of a URL, which are required; an empty default or value is none.
+// need marks the parameters in the path of a URL as required, and removes an empty default or value.
 func need(list []*compiledParameter, names []string) {
 	for _, p := range list {
 		if !slices.Contains(names, p.name) {
@@ -122,7 +121,7 @@ func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
 }
 
 // check validates a value strictly by the rules of a list, in the contract's order: type, allowed, excluded,
-// minimum, maximum. It reports the first broken rule for each member of a list or map.
+// minimum, maximum. It reports the first violation for each member of a list or map.
 func (p *compiledParameter) check(value any, at string) []violation {
 	if p.pasted {
 		if flaws := controlFlaws(value, at); len(flaws) > 0 {
@@ -157,7 +156,7 @@ func (p *compiledParameter) check(value any, at string) []violation {
 	return flaws
 }
 
-// meant says for programs what is wrong with a value that is at fault.
+// meant classifies the fault of a value for programs.
 func (p *compiledParameter) meant(value any) fault.Meant {
 	text, is := value.(string)
 	switch {
@@ -175,7 +174,7 @@ func (p *compiledParameter) meant(value any) fault.Meant {
 	return fault.DidYouMean(text, allowed)
 }
 
-// violation says why a value is not of the type, or nothing. Nothing is converted.
+// violation returns why a value is not of the type; empty if it is. Nothing is converted.
 func (k kind) violation(value any) string {
 	fits := false
 	switch value := value.(type) {
@@ -203,7 +202,7 @@ func (k kind) violation(value any) string {
 	return fault.Show(value) + " is not " + schema.Article(string(k))
 }
 
-// maxShownAllowed is how many allowed values a fault lists; it lists none of more.
+// maxShownAllowed is how many allowed values a fault lists; with more, none.
 const maxShownAllowed = 12
 
 func (p *compiledParameter) ruleFlaw(value any) string {
@@ -245,8 +244,8 @@ func (p *compiledParameter) formatFlaw(value any) string {
 	return ""
 }
 
-// coerce converts a model's value to what a list wants if nothing is lost, and reports whether its form
-// changed. What it cannot convert it returns unchanged, for check to report.
+// coerce converts a model's value to a list's type without loss, and reports whether it did. An inconvertible value
+// is returned unchanged, for check to report.
 func (p *compiledParameter) coerce(value any) (any, bool) {
 	value, changed := p.kind.read(value)
 	list, isList := value.([]any)
@@ -257,7 +256,7 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 			item, also := p.items.coerce(list[i])
 			list[i], changed = item, changed || also
 		}
-	case p.kind == kindArray: // a lone value, which has to be valid as the only member
+	case p.kind == kindArray: // a single value, which must be valid as the only member
 		if p.items == nil || value == nil {
 			return value, false
 		}
@@ -289,7 +288,7 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 	return value, changed
 }
 
-// meantBy returns the one candidate that equals the text without surrounding space, or without case as well.
+// meantBy returns the one candidate equal to the text without surrounding space, or also without case.
 func meantBy(text string, candidates []any) (string, bool) {
 	text = strings.TrimSpace(text)
 	var meant []string
@@ -308,8 +307,8 @@ func meantBy(text string, candidates []any) (string, bool) {
 	return meant[0], true
 }
 
-// read converts a value to the type without loss: a number or truth value to a string as written, true and
-// false in any case to a boolean, JSON text to a list or an object.
+// read converts a value to the type without loss: a number or boolean to a string as written, true and false in any
+// case to a boolean, JSON text to a list or an object.
 func (k kind) read(value any) (any, bool) {
 	switch {
 	case k == kindString:
@@ -355,7 +354,7 @@ func readNumber(value any) (any, bool) {
 	return json.Number(strings.TrimSpace(text)), true
 }
 
-// readInteger also takes 5.0 and 1e2, which are whole, and writes them as integers.
+// readInteger also accepts 5.0 and 1e2, which are whole, and converts them to integers.
 func readInteger(value any) (any, bool) {
 	read, changed := readNumber(value)
 	number, ok := read.(json.Number)

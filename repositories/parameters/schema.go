@@ -15,22 +15,21 @@ import (
 	"earshot/repositories/schema"
 )
 
-// How many values JSON Schemas are made of: the compiler takes time by the square of it, a second for the
-// largest.
+// Limits of the values in JSON Schemas: the compiler's time is quadratic in them, a second for the largest.
 const (
 	maxSchemaValues     = 10_000 // one schema
-	maxRepositoryValues = 20_000 // all of a repository's together
+	maxRepositoryValues = 20_000 // all of a repository
 )
 
-// rootSchema is the JSON Schema in which a tool's parameters were given.
+// rootSchema is the JSON Schema of a tool's parameters.
 type rootSchema struct {
 	compiled *jsonschema.Schema
-	cost     int // how many schemas apply to one place
-	// open says that the schema explicitly takes properties that it does not name.
+	cost     int // number of schemas that apply to one place
+	// open means that the schema explicitly allows properties that it does not name.
 	open bool
 }
 
-// compileRoot compiles a JSON Schema: what the lists know as well into parameters, all else into the schema.
+// compileRoot compiles a JSON Schema: rules common with lists become parameters, all others stay in the schema.
 func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameters, fault.List) {
 	var faults fault.List
 	at := fault.Point(Toolbox.Field)
@@ -65,7 +64,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	var outer struct{ Properties json.RawMessage }
 	if json.Unmarshal(raw, &outer) == nil && len(properties) > 0 {
 		if given, err := exactjson.Keys(outer.Properties); err == nil && len(given) == len(properties) {
-			names = given // in their order
+			names = given // in order
 		}
 	}
 	for _, name := range names {
@@ -78,7 +77,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	return p, faults
 }
 
-// isOpen reports whether the schema allows properties that it does not name, or has schemas that may name some.
+// isOpen reports whether the schema allows unnamed properties, or has subschemas that may name some.
 func isOpen(s *jsonschema.Schema) bool {
 	if s.AdditionalProperties == false {
 		return len(s.PatternProperties) > 0
@@ -88,7 +87,7 @@ func isOpen(s *jsonschema.Schema) bool {
 		len(s.AllOf)+len(s.AnyOf)+len(s.OneOf) > 0
 }
 
-// takes reports whether a value of that name is let through to the schema.
+// takes reports whether a value with the name is passed to the schema.
 func (r *rootSchema) takes(name string) bool {
 	if !r.open || r.compiled.AdditionalProperties != false {
 		return r.open
@@ -131,7 +130,7 @@ func (r *rootSchema) validate(values map[string]any) []ValueFault {
 	return faults
 }
 
-// path writes a place as stops[2].day: the value tells indices from names.
+// path formats a place as stops[2].day: the value distinguishes indices from names.
 func path(value any, at []string) string {
 	text := ""
 	for i, token := range at {
@@ -144,10 +143,10 @@ func path(value any, at []string) string {
 	return strings.TrimPrefix(text, ".")
 }
 
-// schemaURL names the schema while it is compiled; nothing can be loaded from its scheme.
+// schemaURL names the schema during compilation; its scheme cannot be loaded.
 const schemaURL = "earshot:///parameters"
 
-// noLoader refuses other documents: a tool's meaning must not depend on a URL, nor make the service request it.
+// noLoader refuses other documents: a tool must not depend on a URL, nor make the service request it.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -189,11 +188,11 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	return compiled, faults
 }
 
-// maxSchemaCost bounds the schemas that one value is held against: a schema of a hundred lines whose $ref
-// double would keep a processor busy for years.
+// maxSchemaCost bounds the schemas that apply to one value: a schema of a hundred lines with doubling $ref would
+// take years.
 const maxSchemaCost = 5000
 
-// schemaCost is the largest number of schemas that apply to one place of a value.
+// schemaCost returns the largest number of schemas that apply to one place of a value.
 func schemaCost(root *jsonschema.Schema) int {
 	known, seen := map[*jsonschema.Schema]int{}, map[*jsonschema.Schema]bool{root: true}
 	most := 0
@@ -225,7 +224,7 @@ func costHere(schema *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	return cost
 }
 
-// inPlace lists the schemas that a schema holds the same value against.
+// inPlace lists the schemas that a schema applies to the same value.
 func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	var dynamic *jsonschema.Schema
 	if s.DynamicRef != nil {
@@ -235,7 +234,7 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(slices.Concat(list, s.AllOf, s.AnyOf, s.OneOf), maps.Values(s.DependentSchemas))
 }
 
-// inside lists the schemas that a schema holds parts of the value against.
+// inside lists the schemas that a schema applies to parts of the value.
 func inside(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := []*jsonschema.Schema{s.PropertyNames, s.Contains, s.Items2020, s.UnevaluatedItems, s.UnevaluatedProperties}
 	list = slices.Grow(append(list, s.PrefixItems...), len(s.Properties)+len(s.PatternProperties))

@@ -15,7 +15,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// DecodeValues reads one JSON object. Numbers are json.Number; null and an empty input are an empty object.
+// DecodeValues reads one JSON object. Numbers are json.Number; null and empty input are an empty object.
 func DecodeValues(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil
@@ -69,7 +69,7 @@ func normal(value any) any {
 	}
 }
 
-// equal reports whether two values mean the same: 1 equals 1.0, everything else is compared exactly.
+// equal reports whether two values are equal, also in different notations of a number: 1 equals 1.0.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
@@ -93,7 +93,7 @@ func equal(a, b any) bool {
 	}
 }
 
-// violation is one validation error with its place inside the value, as [2].day.
+// violation is one validation error with its place inside the value, such as [2].day.
 type violation struct {
 	at, detail string
 	meant      fault.Meant
@@ -103,7 +103,7 @@ func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
 
 func member(at, key string) string { return at + "." + fault.Clip(key) }
 
-// checkAnything checks a value of which nothing is known: it finds what no reader could handle.
+// checkAnything checks a value of unknown type for parts that no reader could handle.
 func checkAnything(value any, at string) []violation {
 	var flaws []violation
 	switch value := value.(type) {
@@ -135,7 +135,7 @@ func ControlCharacter(text string) (found rune, has bool) {
 	return []rune(text[at:])[0], true
 }
 
-// controlFlaws names the control characters in a value, in its members and in their names.
+// controlFlaws reports control characters in a value, in its members and in their names.
 func controlFlaws(value any, at string) []violation {
 	var flaws []violation
 	switch value := value.(type) {

@@ -13,21 +13,21 @@ import (
 type Parameter struct {
 	Name        string
 	Description string
-	Type        string      // string, number, integer, boolean, object or array; empty if a JSON Schema names none
-	Required    bool        // a call without it cannot be made; false with a default
+	Type        string      // string, number, integer, boolean, object or array; empty if a JSON Schema has none
+	Required    bool        // required for a call; false with a default
 	Default     any         // nil for none
-	Allowed     []any       // the allowed values if all of them are literal, else nil
-	Hidden      bool        // models neither see nor fill the parameter
-	Grounded    bool        // a model's value has to stand in the conversation; Check and Read ignore it
-	Items       *Parameter  // the members of an array; nil if nothing is known of them
-	Min, Max    json.Number // inclusive bounds of a number; empty for none
+	Allowed     []any       // allowed values if all are literal, else nil
+	Hidden      bool        // models neither see nor fill it
+	Grounded    bool        // a model's value needs evidence in the conversation; Check and Read ignore it
+	Items       *Parameter  // of an array; nil if unknown
+	Min, Max    json.Number // inclusive; empty for none
 	Aliases     []Alias
-	Unit        *quantity.Unit // what a number counts; nil for none
+	Unit        *quantity.Unit // of a number; nil for none
 	Format      Format         // of a string; empty for any
 }
 
-// List describes the parameters in their order. Of a JSON Schema it describes the top level without $ref. The
-// list is the same at each call, and not to be changed.
+// List describes the parameters in order; for a JSON Schema, the top level without $ref. The list is shared and
+// must not be modified.
 func (p *Parameters) List() []Parameter {
 	return p.Derived(views{}, func() any {
 		list := make([]Parameter, len(p.list))
@@ -38,18 +38,18 @@ func (p *Parameters) List() []Parameter {
 	}).([]Parameter)
 }
 
-// views is the form of what List derives.
+// views is the cache key of List.
 type views struct{}
 
 // Placed is a Parameter with its place in the definition.
 type Placed struct {
 	Parameter
-	Kind   string  // the type as its list calls it: float and map are not translated
-	Place  string  // a JSON Pointer, relative to the tool
-	Claims []Claim // the fields of ID tokens that fill it, of which one has to be there
+	Kind   string  // type as named in the list, also float and map
+	Place  string  // JSON Pointer relative to the tool
+	Claims []Claim // alternative fields of ID tokens that fill it
 }
 
-// Placed lists the parameters in the order in which they were given.
+// Placed lists the parameters in the given order.
 func (p *Parameters) Placed() []Placed {
 	list := make([]Placed, len(p.list))
 	for i, one := range p.list {
@@ -58,7 +58,7 @@ func (p *Parameters) Placed() []Placed {
 	return list
 }
 
-// maxDepth bounds how deep items of items are described.
+// maxDepth bounds the described nesting of items.
 const maxDepth = 64
 
 func (p *compiledParameter) view() Parameter {
@@ -96,7 +96,7 @@ func (p *compiledParameter) view() Parameter {
 	return view
 }
 
-// fromSchema fills in what the schema says. The depth bounds it: items may refer to their own schema.
+// fromSchema fills in the schema's rules. depth bounds items that refer to their own schema.
 func (v *Parameter) fromSchema(s *jsonschema.Schema, depth int) {
 	if s.Enum != nil {
 		v.Allowed = s.Enum.Values
