@@ -1,6 +1,5 @@
-// Package chain puts the complete matcher together: exact text of a button-like tool first,
-// then an LLM if one is configured, otherwise the offline matcher, and evidence for the
-// values that they find.
+// Package chain combines the complete matcher: the exact text of a button-like tool first, then an LLM if one is
+// configured, otherwise the offline matcher, and evidence for the inferred values.
 package chain
 
 import (
@@ -17,25 +16,23 @@ import (
 	"earshot/repositories"
 )
 
-// Chain is the complete Matcher: exact text of a button-like tool first, then an LLM if one
-// is configured, otherwise the offline matcher.
+// Chain is the complete Matcher.
 type Chain struct {
-	certain   map[string][]certain // by settings.llm.when, in the order in which they are tried
+	certain   map[string][]certain // by settings.llm.when, in order
 	rest      matcher.Matcher
 	retriever *retrieval.Retriever
 	describes string
 }
 
-// certain decides what a message calls for from its words alone.
+// certain decides a message by its words.
 type certain interface {
-	// Certain returns the decision, and whether the words leave no doubt about it. A
-	// decision that nothing is called for has no matches.
+	// Certain returns the decision, and whether it is certain. A decision that nothing is called for has no
+	// matches.
 	Certain(request matcher.Request) (matcher.Result, bool)
 }
 
-// deciders lists who may decide in place of the rest. What is exactly a button's is the
-// button's whatever the settings say; the words decide in place of a model where an app says
-// that they may.
+// deciders lists the deciders before the model or the offline matcher. The exact text of a button always decides;
+// other words do if the app's settings allow it.
 func deciders(words ...certain) map[string][]certain {
 	return map[string][]certain{repositories.LLMAlways: {exact{}}, repositories.LLMUnsure: append([]certain{exact{}}, words...)}
 }
@@ -53,13 +50,11 @@ func New(options llm.Options) *Chain {
 	}
 }
 
-// Describe says in one sentence what matches, for the log at start. It names no
-// credential.
+// Describe returns a sentence on what matches, for the log at start. It contains no credential.
 func (c *Chain) Describe() string { return c.describes }
 
-// CheckModel says why the messages of an app whose settings name a model so cannot be
-// matched; nil where they can. Where no model is configured at all the words decide,
-// whatever the settings name.
+// CheckModel returns why messages cannot be matched with a model that settings name; nil if they can. Without any
+// configured model the words decide, whatever the settings name.
 func (c *Chain) CheckModel(named string) error {
 	if models, asks := c.rest.(*llm.LLM); asks {
 		return models.CheckModel(named)
@@ -103,8 +98,8 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 	return result, err
 }
 
-// nearest lists the candidates that a message was nearest to: those that it was compared with and the
-// model was offered, as they were ranked for that. Where the model was offered all, the words rank them.
+// nearest lists the candidates nearest to a message: those that it was compared with and the model was offered, in
+// their ranking. If the model was offered all, the words rank them.
 func (c *Chain) nearest(request matcher.Request, trace *matcher.Trace) []matcher.Candidate {
 	near := make([]matcher.Candidate, 0, matcher.MostNearest)
 	add := func(one matcher.Candidate) {

@@ -12,10 +12,9 @@ import (
 	"earshot/repositories"
 )
 
-// Exact matches a text that equals the name, the description or an example of a tool that
-// needs no further values, apart from case, accents, punctuation and spacing: in effect a
-// button of a front-end. It needs no LLM. If two tools have the same words, nothing is
-// decided.
+// Exact matches a text equal to the name, the description or an example of a tool without further values, ignoring
+// case, accents, punctuation and spacing: in effect a front-end's button. It needs no LLM. If two tools have the
+// same text, nothing is decided.
 func Exact(request matcher.Request) (matcher.Result, bool) {
 	said := text.Key(request.Text)
 	if said == "" {
@@ -32,14 +31,14 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 	return matcher.Result{Stage: matcher.StageExact, Matches: []matcher.Match{{Candidate: found[0], Values: reading.Values}}}, true
 }
 
-// exact is certain of what Exact matches.
+// exact is a decider by Exact.
 type exact struct{}
 
 // Certain implements certain.
 func (exact) Certain(request matcher.Request) (matcher.Result, bool) { return Exact(request) }
 
-// spelled lists the candidates of which one of the texts is what was said. Those that are
-// shared are looked up, and only the others gone through.
+// spelled lists the candidates with a text equal to the message. It looks up shared tools, and iterates over the
+// others.
 func spelled(request matcher.Request, said string) []matcher.Candidate {
 	var found []matcher.Candidate
 	own := request.Candidates
@@ -78,13 +77,13 @@ func spellingsOf(tools []matcher.Candidate) spellings {
 	return s
 }
 
-// texts lists what a button of the tool may say.
+// texts lists the possible texts of the tool's button.
 func texts(tool *repositories.Tool) []string {
 	return append([]string{tool.Name, text.Identifier(tool.Name), tool.Description}, tool.Spoken()...)
 }
 
-// spelledAs reports whether said is the key of one of the tool's own texts. The first letter is looked at
-// before: a message is compared with every text in scope, and nearly all differ there.
+// spelledAs reports whether said is the key of one of the tool's own texts. It compares the first letter before the
+// key, because a message is compared with every text in scope and nearly all differ there.
 func spelledAs(said string, tool *repositories.Tool) bool {
 	return slices.ContainsFunc(texts(tool), func(own string) bool {
 		at := strings.IndexFunc(own, func(r rune) bool { return r >= utf8.RuneSelf || text.InWord(r) })

@@ -1,7 +1,5 @@
-// Package evaldata reads the evaluation data: real conversations, the tools
-// that were on offer in them, and the calls that they should come to. The data is no
-// part of this project; the variable EARSHOT_EVAL_DATA names its folder, and a test
-// that asks for cases is skipped without it.
+// Package evaldata reads the evaluation data: real conversations with their tools and expected calls. The data is
+// not part of this project: EARSHOT_EVAL_DATA names its folder, and tests that need it are skipped without it.
 //
 // Numbers are json.Number throughout, with the digits of the file.
 package evaldata
@@ -24,29 +22,25 @@ import (
 	"earshot/matcher/matchertest"
 )
 
-// Case is one conversation with what it should set off.
+// Case is one conversation with its expected calls.
 type Case struct {
 	ID, Kind string
 	// Tools are definitions as a client registers them.
 	Tools []any
 	// Messages are the conversation; the last one is to be matched.
 	Messages []Message
-	// Calls are what the last message should set off, in the order of the file; none
-	// where it should fire nothing, and where any call will do.
+	// Calls are the expected calls of the last message, in file order; none if it should fire nothing, or with
+	// AnyCall.
 	Calls   []Call
 	AnyCall bool
-	// Grounded names the parameters of the call whose values were said in so many
-	// words, if the data says so.
+	// Grounded names the call's parameters whose values were said literally, if the data tells.
 	Grounded []string
-	// Unfinished is a call that the messages begin and that lacks required values;
-	// nil if there is none.
+	// Unfinished is a call that the messages begin and that lacks required values; nil for none.
 	Unfinished *Call
-	// Contradiction says why what is expected cannot be had with these tools; empty
-	// where it can.
+	// Contradiction is why these tools cannot give the expected result; empty if they can.
 	Contradiction string
 }
 
-// Message is what somebody said.
 type Message struct {
 	Actor string `json:"actor"` // user or agent
 	Text  string `json:"text"`
@@ -56,11 +50,11 @@ type Message struct {
 type Call struct {
 	Name   string
 	Values map[string]any
-	// Accepted are the values that are as right, by parameter: of BFCL all, of which "" may be left out.
+	// Accepted are alternative correct values by parameter: for BFCL all, and "" means optional.
 	Accepted map[string][]any
 }
 
-// Arguments are the values as a model writes them: JSON.
+// Arguments returns the values as a model's JSON.
 func (c Call) Arguments(t testing.TB) string {
 	t.Helper()
 	text, err := json.Marshal(c.Values)
@@ -70,7 +64,7 @@ func (c Call) Arguments(t testing.TB) string {
 	return string(text)
 }
 
-// Reply is the answer of a model that makes the calls; text if there are none.
+// Reply returns a model's answer with the calls; text if there are none.
 func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 	t.Helper()
 	if len(calls) == 0 {
@@ -83,7 +77,7 @@ func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 	return llmtest.Calls(written...)
 }
 
-// cases reads those of a set.
+// cases reads the cases of a set.
 func cases[L interface{ read() Case }](folder, set string) (found []Case, err error) {
 	all, err := matchertest.Read[L](filepath.Join(folder, set, "cases.jsonl"))
 	for _, one := range all {
@@ -101,7 +95,7 @@ func must(t testing.TB, read func(folder string) ([]Case, error)) []Case {
 	return found
 }
 
-// Body is the repository that holds the tools of the case, as a client registers it.
+// Body returns the repository with the tools of the case, as a client registers it.
 func (c Case) Body(t testing.TB) []byte {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"tools": c.Tools})
@@ -111,7 +105,7 @@ func (c Case) Body(t testing.TB) []byte {
 	return body
 }
 
-// Request is the last message, with the tools of the case in scope and what was said before.
+// Request returns the last message with the tools in scope and the history.
 func (c Case) Request(t testing.TB) matcher.Request {
 	t.Helper()
 	request := matcher.Request{Candidates: matchertest.InScope(t, matchertest.Scope, "eval", Definitions(t, c.Tools)...), Now: today}
@@ -126,7 +120,7 @@ func (c Case) Request(t testing.TB) matcher.Request {
 // today is the day of all dialogues of SGD.
 var today = time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// Definitions are tools as JSON.
+// Definitions returns tools as JSON.
 func Definitions[T any](t testing.TB, tools []T) []string {
 	t.Helper()
 	written := make([]string, len(tools))
@@ -140,15 +134,14 @@ func Definitions[T any](t testing.TB, tools []T) []string {
 	return written
 }
 
-// Accepts reports whether the call has a value of a parameter, or one that is as right.
+// Accepts reports whether a parameter's value is among the accepted alternatives.
 func (c Call) Accepts(name string, value any) bool {
 	text := strings.Trim(fmt.Sprint(value), " ")
 	return slices.ContainsFunc(c.Accepted[name], func(form any) bool { return strings.EqualFold(strings.TrimSpace(fmt.Sprint(form)), text) })
 }
 
-// Complete lays the values of a call over the defaults of its tool: this, and nothing
-// else, should arrive. A default that is none of the values that its own enum allows is
-// no value; some functions of BFCL have one.
+// Complete adds the defaults of the tool to a call's values: exactly this should arrive. A default outside its own
+// enum does not count; some functions of BFCL have one.
 func (c Case) Complete(call Call) map[string]any {
 	whole := map[string]any{}
 	parameters, _ := c.definition(call.Name)["parameters"].(map[string]any)
@@ -173,7 +166,7 @@ func (c Case) definition(tool string) map[string]any {
 	return nil
 }
 
-// sgdCase is a line of the cases that are made of the Schema-Guided Dialogue dataset.
+// sgdCase is a line of the cases from the Schema-Guided Dialogue dataset.
 type sgdCase struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
@@ -185,19 +178,18 @@ type sgdCase struct {
 		Accept   map[string][]any `json:"accept"`
 		Grounded map[string]bool  `json:"grounded"`
 		Intent   string           `json:"intent"`
-		// Partial lists the accepted forms of each value that was said, all as text.
+		// Partial lists the accepted forms of each known value, as text.
 		Partial map[string][]string `json:"partial"`
 	} `json:"expect"`
 }
 
-// SGD reads dialogues with tools in the form of SERMAS. Today is Friday 2019-03-01 in
-// all of them.
+// SGD reads dialogues with tools in the form of SERMAS. Today is Friday 2019-03-01 in all of them.
 func SGD(t testing.TB) []Case {
 	t.Helper()
 	return must(t, ReadSGD)
 }
 
-// ReadSGD does so without a test.
+// ReadSGD is SGD without a test.
 func ReadSGD(folder string) ([]Case, error) { return cases[sgdCase](folder, "sgd") }
 
 func (c sgdCase) read() Case {
@@ -225,14 +217,13 @@ func (c sgdCase) read() Case {
 	return read
 }
 
-// parameter is what the definitions of SGD say of one.
+// parameter is a parameter in a definition of SGD.
 type parameter struct {
 	name, kind string
 	required   bool
 	allowed    []any
 }
 
-// parameters lists those of a tool in the order of their definition.
 func (c Case) parameters(tool string) (list []parameter) {
 	schema, _ := c.definition(tool)["schema"].([]any)
 	for _, entry := range schema {
@@ -246,7 +237,7 @@ func (c Case) parameters(tool string) (list []parameter) {
 	return list
 }
 
-// typed reads a value that stands as text in the file.
+// typed converts a text in the file to the parameter's type.
 func (p parameter) typed(text string) any {
 	switch p.kind {
 	case "integer", "number", "float":
@@ -257,8 +248,7 @@ func (p parameter) typed(text string) any {
 	return text
 }
 
-// Missing names the required parameters that a call of a tool with a schema lacks, in
-// the order of their definition.
+// Missing names the required parameters that a call lacks, in order of their definition.
 func (c Case) Missing(call Call) []string {
 	var names []string
 	for _, p := range c.parameters(call.Name) {
@@ -269,7 +259,7 @@ func (c Case) Missing(call Call) []string {
 	return names
 }
 
-// Rest is what is missing of a call, with values that its tool takes; nobody said them.
+// Rest returns valid but made-up values for the missing parameters of a call.
 func (c Case) Rest(call Call) Call {
 	rest := Call{Name: call.Name, Values: map[string]any{}}
 	missing := c.Missing(call)
@@ -289,15 +279,14 @@ func (c Case) Rest(call Call) Call {
 	return rest
 }
 
-// bfclCase is a line of the cases that are made of the Berkeley Function Calling
-// Leaderboard.
+// bfclCase is a line of the cases from the Berkeley Function Calling Leaderboard.
 type bfclCase struct {
 	ID       string                           `json:"id"`
 	Category string                           `json:"category"`
 	Expect   string                           `json:"expect"`
 	Tools    []Function                       `json:"tools"`
 	Messages []struct{ Role, Content string } `json:"messages"`
-	// Answer lists calls; each parameter has the values that are accepted.
+	// Answer lists calls; each parameter has its accepted values.
 	Answer []map[string]map[string][]any `json:"possible_answer"`
 }
 
@@ -310,23 +299,22 @@ type Function struct {
 	} `json:"function"`
 }
 
-// Definition is the function as a client registers it, under a name that a tool may have.
+// Definition returns the function as a client registers it, with a valid tool name.
 func (f Function) Definition() map[string]any {
 	return map[string]any{"name": toolName(f.Function.Name), "description": f.Function.Description, "parameters": f.Function.Parameters}
 }
 
-// bfclContradiction is the case whose answer sorts words with a tool that takes
-// integers alone.
+// bfclContradiction is the case whose answer sorts words with a tool that only takes integers.
 const bfclContradiction = "parallel_multiple_94"
 
-// BFCL reads single messages with function schemas in OpenAI's form. Where a value has
-// several accepted forms, the first one is expected.
+// BFCL reads single messages with function schemas in OpenAI's form. Of several accepted forms of a value, the
+// first is expected.
 func BFCL(t testing.TB) []Case {
 	t.Helper()
 	return must(t, ReadBFCL)
 }
 
-// ReadBFCL does so without a test.
+// ReadBFCL is BFCL without a test.
 func ReadBFCL(folder string) ([]Case, error) { return cases[bfclCase](folder, "bfcl") }
 
 func (c bfclCase) read() Case {
@@ -337,7 +325,7 @@ func (c bfclCase) read() Case {
 	for _, tool := range c.Tools {
 		read.Tools = append(read.Tools, tool.Definition())
 	}
-	for _, message := range c.Messages { // its few system messages are as good as a user's
+	for _, message := range c.Messages { // its few system messages count as the user's
 		read.Messages = append(read.Messages, Message{Actor: "user", Text: message.Content})
 	}
 	for _, answer := range c.Answer {
@@ -348,7 +336,7 @@ func (c bfclCase) read() Case {
 	return read
 }
 
-// toolName maps a name to one that a tool may have.
+// toolName replaces the characters that tool names cannot have.
 func toolName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r) {
@@ -358,9 +346,8 @@ func toolName(name string) string {
 	}, name)
 }
 
-// firstAccepted takes the first accepted value of each parameter; an empty one means
-// that it may be left out. Objects list accepted values for each of their members; one that is no list
-// stands for itself.
+// firstAccepted returns the first accepted value of each parameter; an empty one means optional. Objects list
+// accepted values for each member; a member that is not a list is the value itself.
 func firstAccepted(accepted map[string][]any) map[string]any {
 	values := map[string]any{}
 	for name, options := range accepted {
@@ -390,21 +377,20 @@ func firstAccepted(accepted map[string][]any) map[string]any {
 	return values
 }
 
-// Spoken is a message of CLINC150, and the tool that it calls for; nil for none.
+// Spoken is a message of CLINC150 with the expected tool; nil for none.
 type Spoken struct {
 	ID, Text string
 	Tool     *string
 }
 
-// ReadCLINC reads tools as a client registers them, and what people say to them: that by which matchers are
-// measured, and more of the same.
+// ReadCLINC reads tools as a client registers them, the messages that measure matchers, and more such messages.
 func ReadCLINC(folder string) (tools []map[string]any, measured, more []Spoken, err error) {
 	content, err := os.ReadFile(filepath.Join(folder, "clinc", "tools.json"))
 	if err == nil {
 		err = json.Unmarshal(content, &tools)
 	}
 	for _, tool := range tools {
-		delete(tool, "domain") // which is no field of ours
+		delete(tool, "domain") // not a field of Earshot
 	}
 	measured, failed := matchertest.Read[Spoken](filepath.Join(folder, "clinc", "dev.jsonl"))
 	more, lost := matchertest.Read[Spoken](filepath.Join(folder, "clinc", "train.jsonl"))

@@ -9,8 +9,7 @@ import (
 	"earshot/matcher"
 )
 
-// vocabulary makes words out of syllables; those with low numbers are used most, as in a
-// language.
+// vocabulary makes words of syllables; those with low numbers are the most frequent, as in a language.
 type vocabulary struct {
 	words []string
 	zipf  *rand.Zipf
@@ -35,7 +34,7 @@ func (v vocabulary) text(words int) string {
 	return strings.Join(said, " ")
 }
 
-// Many is n tools of many words, a third of them with examples, and messages about them.
+// Many returns n tools of many words, a third of them with examples, and messages about them.
 func Many(t testing.TB, n int) (candidates []matcher.Candidate, messages []string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	v := newVocabulary(random, 20_000)

@@ -1,5 +1,4 @@
-// Package matchertest holds what tests of several matchers need: tools, requests, and
-// the data of evaluations.
+// Package matchertest has the common helpers of matchers' tests: tools, requests, and evaluation data.
 package matchertest
 
 import (
@@ -20,7 +19,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Tools as a client would register them.
+// Tools as a client registers them.
 const (
 	AppointmentTool = `{"name":"request-for-appointment","description":"User needs an appointment",
 		"examples":["I want an appointment","book me an appointment please"]}`
@@ -48,10 +47,10 @@ const (
 // Friday is a Friday.
 var Friday = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 
-// Scope is where InScope registers tools.
+// Scope is the scope for InScope.
 var Scope = repositories.Scope{AppID: "clinic"}
 
-// InScope registers tools as a client would and brings them into scope.
+// InScope registers tools like a client and returns them as candidates.
 func InScope(t testing.TB, scope repositories.Scope, id string, tools ...string) []matcher.Candidate {
 	t.Helper()
 	body := `{"tools":[` + strings.Join(tools, ",") + `]}`
@@ -66,12 +65,12 @@ func InScope(t testing.TB, scope repositories.Scope, id string, tools ...string)
 	return candidates
 }
 
-// Sort brings candidates into the order of a request.
+// Sort sorts candidates as in a request.
 func Sort(candidates []matcher.Candidate) {
 	slices.SortFunc(candidates, func(a, b matcher.Candidate) int { return strings.Compare(a.Tool.Name, b.Tool.Name) })
 }
 
-// Request is a message in a conversation that begins with it.
+// Request returns the first message of a conversation.
 func Request(t testing.TB, text string, tools ...string) matcher.Request {
 	t.Helper()
 	return matcher.Request{
@@ -101,7 +100,7 @@ func Names(candidates []matcher.Candidate) []string {
 	return names
 }
 
-// Found lists the names of what a search has found.
+// Found lists the names of the tools that a search has found.
 func Found(scores []matcher.Score) []string {
 	names := make([]string, len(scores))
 	for i, one := range scores {
@@ -110,7 +109,7 @@ func Found(scores []matcher.Score) []string {
 	return names
 }
 
-// GoingOn is a message that follows a booking for three which lacks its day.
+// GoingOn returns a message after an unfinished booking for three without a day.
 func GoingOn(t *testing.T, text string) matcher.Request {
 	request := Request(t, text, BookTool, LightTool)
 	request.Unfinished = []matcher.Unfinished{{
@@ -120,7 +119,7 @@ func GoingOn(t *testing.T, text string) matcher.Request {
 	return request
 }
 
-// Data is the folder of the evaluation data, which is not part of this project.
+// Data returns the folder of the evaluation data, which is not part of this project.
 func Data(t testing.TB) string {
 	t.Helper()
 	folder := os.Getenv("EARSHOT_EVAL_DATA")
@@ -130,7 +129,7 @@ func Data(t testing.TB) string {
 	return folder
 }
 
-// Lines reads a file of one JSON value a line, of which numbers keep their digits.
+// Lines reads a file with one JSON value per line. Numbers keep their digits.
 func Lines[T any](t testing.TB, path string) []T {
 	t.Helper()
 	found, err := Read[T](path)
@@ -139,7 +138,7 @@ func Lines[T any](t testing.TB, path string) []T {
 	return found
 }
 
-// Read does so without a test.
+// Read is Lines without a test.
 func Read[T any](path string) (found []T, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {

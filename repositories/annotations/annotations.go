@@ -1,32 +1,31 @@
-// Package annotations reads examples in which values are marked with the parameters that they are
-// for: "a table for [two](people) at [noon](time)" says "a table for two at noon". A bracket
-// that is meant as it is stands behind a backslash, as in "\[two](people)".
+// Package annotations reads examples in which values are marked with their parameters: "a table for [two](people)
+// at [noon](time)" means "a table for two at noon". A literal bracket follows a backslash, as in "\[two](people)".
 package annotations
 
 import "strings"
 
-// Example is what a user would say, in plain words.
+// Example is a user's possible words, as plain text.
 type Example struct {
 	Text  string
-	Marks []Mark // in the order of the text, none within another
+	Marks []Mark // in text order, not nested
 }
 
-// Mark says that words of an example are the value of a parameter.
+// Mark is a parameter's value within an example.
 type Mark struct {
 	Parameter string
-	From, To  int // in Example.Text, in bytes, without the spaces around the words; equal if nothing is marked
+	From, To  int // in Example.Text, in bytes, without surrounding spaces; equal if nothing is marked
 	Value     any
 }
 
-// Words are the marked words.
+// Words returns the marked words.
 func (e Example) Words(m Mark) string { return e.Text[m.From:m.To] }
 
-// longestName is how many bytes the name in a mark has at most: a text with many that begin
-// and none that ends is read in no more than that many steps a mark.
+// longestName bounds the name in a mark, in bytes. It bounds the work on a text with many beginnings and no end of
+// marks.
 const longestName = 200
 
-// Parse reads an example. Keep says what the words of a mark stand for, and whether they are a
-// value of the parameter; a mark that it refuses is left in the text as it was given.
+// Parse reads an example. keep returns the value of marked words, and whether the parameter accepts it; a refused
+// mark stays in the text as given.
 func Parse(given string, keep func(parameter, words string) (value any, kept bool)) Example {
 	if !strings.ContainsAny(given, `[\`) {
 		return Example{Text: given}
@@ -50,7 +49,7 @@ func Parse(given string, keep func(parameter, words string) (value any, kept boo
 	return Example{Text: string(p.text), Marks: p.marks}
 }
 
-// Plain returns the words of an example without any marks, for those who do not know the tool.
+// Plain returns an example without marks, for callers that do not know the tool.
 func Plain(given string) string {
 	return Parse(given, func(string, string) (any, bool) { return nil, true }).Text
 }
@@ -58,14 +57,13 @@ func Plain(given string) string {
 type parser struct {
 	given string
 	text  []byte // without marks
-	open  int    // where the last opening bracket stands in the text; -1 for none
+	open  int    // place of the last opening bracket in the text; -1 for none
 	marks []Mark
 	keep  func(parameter, words string) (any, bool)
 }
 
-// mark reads the end of a mark, from behind its closing bracket on: its words are in the text
-// already, behind their bracket. The name of the parameter stands between parentheses; one that has parentheses
-// of its own has them in pairs. It returns where the mark ends, -1 if it is none.
+// mark reads the end of a mark after its closing bracket; its words are already in the text. The parameter's name
+// is in parentheses, and may contain pairs of them. It returns the end of the mark, -1 for none.
 func (p *parser) mark(at int) (end int) {
 	depth, end := 0, -1
 	for i := at; i < len(p.given) && i-at <= longestName && end < 0; i++ {

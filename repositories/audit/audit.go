@@ -1,5 +1,5 @@
-// Package audit keeps who did what to an app: who confirmed, retried, erased, made keys or changed tools, and when.
-// An entry holds names and ids alone, never a text, a value or a credential, and no user.
+// Package audit records who confirmed, retried, erased, created keys or changed tools of an app, and when. Entries
+// only contain names and ids, never a text, a value, a credential or a user.
 package audit
 
 import (
@@ -19,7 +19,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Action is what was done.
+// Action is the kind of an act.
 type Action string
 
 // All actions.
@@ -43,20 +43,20 @@ const (
 	ResendWebhook    Action = "webhook.resend"
 )
 
-// Actions lists all, as a query may name them.
+// Actions lists all actions, for queries.
 var Actions = []string{
 	string(Confirm), string(Deny), string(Cancel), string(Retry), string(Remove), string(RetryAll), string(Purge), string(EraseSession), string(EraseUser),
 	string(CreateKey), string(RevokeKey), string(ChangeApp), string(DeleteApp), string(ChangeRepository), string(DeleteRepository), string(DeleteTool),
 	string(ResendWebhook),
 }
 
-// ByUser and BySession are who acted if it was nobody with a key: a user by words, and a front-end by its session token.
+// ByUser and BySession are actors without a key: a user by words, and a front-end by its session token.
 const (
 	ByUser    = "user"
 	BySession = "session"
 )
 
-// Ways that an act came by, besides REST, which passes some of them on.
+// Ways of a request. REST handles several others.
 const (
 	ViaREST    = "rest"
 	ViaNATS    = "nats"
@@ -68,18 +68,18 @@ const (
 
 type viaKey struct{}
 
-// WithVia notes by which way a request came that is passed on to REST.
+// WithVia records the way of a request that is handled by REST.
 func WithVia(ctx context.Context, via string) context.Context {
 	return context.WithValue(ctx, viaKey{}, via)
 }
 
-// ViaOf is the way that a request came by.
+// ViaOf returns the way of a request.
 func ViaOf(ctx context.Context) string {
 	via, _ := ctx.Value(viaKey{}).(string)
 	return cmp.Or(via, ViaREST)
 }
 
-// Author is who acts, and by which way.
+// Author is the actor of a request and its way.
 type Author struct {
 	By      string `json:"by"`                // admin, the id of a key, module:ID, ByUser or BySession
 	KeyName string `json:"keyName,omitempty"` // of that key
@@ -88,12 +88,12 @@ type Author struct {
 
 type authorKey struct{}
 
-// WithAuthor notes who asks for what is done in a context.
+// WithAuthor records the author of a context's acts.
 func WithAuthor(ctx context.Context, who Author) context.Context {
 	return context.WithValue(ctx, authorKey{}, who)
 }
 
-// AuthorOf is who asked; nobody where Earshot acts by itself.
+// AuthorOf returns the author; empty if Earshot acts by itself.
 func AuthorOf(ctx context.Context) Author {
 	who, _ := ctx.Value(authorKey{}).(Author)
 	return who
@@ -104,14 +104,14 @@ type Entry struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"ts"`
 	Action  Action    `json:"action"`
-	By      string    `json:"by"`                // as that of an Author
+	By      string    `json:"by"`                // like Author.By
 	KeyName string    `json:"keyName,omitempty"` // of that key
 	Via     string    `json:"via"`
 	Request string    `json:"requestId,omitempty"`
 	Subject
 }
 
-// Subject is what was acted on, besides the app.
+// Subject is the object of an act, besides the app.
 type Subject struct {
 	TriggerID    string `json:"triggerId,omitempty"`
 	SessionID    string `json:"sessionId,omitempty"`
@@ -127,19 +127,19 @@ const (
 	DefaultRetention = 400 * 24 * time.Hour
 )
 
-// Log is the lists of entries of all apps. It is safe for concurrent use. Entries and Retention have defaults.
+// Log is the log of all apps. It is safe for concurrent use. Entries and Retention have defaults.
 type Log struct {
 	DB        *keyspace.DB
-	Entries   int // that are kept of an app, the newest
+	Entries   int // maximum number for an app; the newest stay
 	Retention time.Duration
 	Now       func() time.Time
 }
 
-// add writes an entry. What is beyond the bounds goes before it, and not for it: an entry that is taken back again costs no
-// other one.
+// add writes an entry. Entries beyond the limits are removed first, not in exchange: if the entry is withdrawn, no
+// other is lost.
 //
 //	KEYS app, audit
-//	ARGV the entry, how many are kept, how long (ms)
+//	ARGV the entry, maximum number, retention (ms)
 //	=>   its id, or noapp
 var add = keyspace.NewFreeingScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
@@ -166,9 +166,9 @@ func (l *Log) add(ctx context.Context, appID string, entry Entry) (id string, er
 
 func (l *Log) retention() time.Duration { return cmp.Or(l.Retention, DefaultRetention) }
 
-// During writes entries about an app, does what they are about, and takes them back if do says that it did nothing. A crash in
-// between leaves an entry of what may not have been done, and never the other way about: only an app that is created has its
-// entry after the act. It returns the error of do, or that nothing was done for want of an entry.
+// During writes entries about an app, calls do, and withdraws them if do reports that nothing was done. A crash
+// between may leave an entry of an act that was not done, but never the reverse; only an app's creation is recorded
+// after the act. It returns the error of do, or of writing the entry, in which case nothing was done.
 func (l *Log) During(ctx context.Context, appID string, do func() (done bool, err error), entries ...Entry) error {
 	ids, created := make([]string, 0, len(entries)), false
 	for _, entry := range entries {
@@ -189,13 +189,13 @@ func (l *Log) During(ctx context.Context, appID string, do func() (done bool, er
 		l.withdraw(ctx, appID, ids)
 	case created:
 		for _, entry := range entries {
-			_, _ = l.add(context.WithoutCancel(ctx), appID, entry) // the act stands
+			_, _ = l.add(context.WithoutCancel(ctx), appID, entry) // the act cannot be undone
 		}
 	}
 	return err
 }
 
-// withdraw takes entries back. One that stays as Redis is away says less than the answer of its request did.
+// withdraw removes entries. If Redis is unavailable an entry stays, and the request's answer tells more than it.
 func (l *Log) withdraw(ctx context.Context, appID string, ids []string) {
 	if len(ids) > 0 {
 		_ = l.DB.XDel(context.WithoutCancel(ctx), keyspace.Audit(keyspace.KeysOf(appID)), ids...).Err()
@@ -206,18 +206,18 @@ func (l *Log) withdraw(ctx context.Context, appID string, ids []string) {
 type Query struct {
 	AppID      string
 	Action, By string
-	After      string // the id of an entry; older ones are listed
+	After      string // lists entries older than the one with this id
 	Limit      int
 }
 
-// IsID reports whether a text may be the id of an entry.
+// IsID reports whether a text has the form of an entry's id.
 func IsID(text string) bool { return idForm.MatchString(text) }
 
 var idForm = regexp.MustCompile(`^[0-9]{1,15}-[0-9]{1,15}$`)
 
 const readAtOnce = 1000
 
-// List lists entries, the newest first, and the cursor of the next page.
+// List returns entries, the newest first, and the cursor of the next page.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (l *Log) List(ctx context.Context, q Query) (items []Entry, next string, err error) {

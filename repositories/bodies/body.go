@@ -1,5 +1,5 @@
-// Package bodies reads request bodies and definitions that are described by JSON Schema:
-// untrusted text in, a struct or every fault at once out, each with its place.
+// Package bodies decodes untrusted request bodies and definitions that a JSON Schema describes, to a struct or to
+// every fault at once with its place.
 package bodies
 
 import (
@@ -15,24 +15,23 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Body is a request body while it is decoded: parsed, validated against its schema, decoded without the parts
-// at fault, and checked by the caller's rules. No step stops at the faults of another: all are reported at
-// once.
+// Body is a request body during decoding: parsed, validated against its schema, decoded without the faulty parts,
+// and checked by the caller's rules. No step stops at earlier faults: all are reported at once.
 type Body struct {
 	body    []byte
 	tree    any
 	faults  fault.List
-	places  map[string]bool // of the faults
+	places  map[string]bool // of faults
 	moved   Moved
 	leftOut bool // the tree lacks fields of the body that count as absent
-	closed  bool // no other fields are taken
+	closed  bool // no other fields are allowed
 }
 
-// Moved says where fields of a body stood when it was sent, by the place that they have now.
+// Moved maps the present places of fields to those in the sent body.
 type Moved map[string]string
 
-// Decode reads a body of the named kind into target, and returns all its faults as a fault.List. The definition
-// must be closed: JSON tags ignore case.
+// Decode decodes a body of the named kind into target, or returns all its faults as a fault.List. The definition
+// must be closed, because JSON tags ignore case.
 func (d *Definitions) Decode(name string, body []byte, target any) error {
 	reading, err := d.Read(name, body)
 	if err != nil {
@@ -45,14 +44,14 @@ func (d *Definitions) Decode(name string, body []byte, target any) error {
 	return reading.Err()
 }
 
-// Read reads a body as far as it is free of faults. It returns a fault.List if nothing more can be learnt of
-// it: it is no JSON, too long, or has too many faults.
+// Read reads the faultless parts of a body. It returns a fault.List if reading must end: the body is not JSON, too
+// long, or has too many faults.
 func (d *Definitions) Read(name string, body []byte) (*Body, error) {
 	return d.ReadMoved(name, body, func(any) Moved { return nil })
 }
 
-// ReadMoved is Read of a body whose fields may stand elsewhere: move puts them where they belong, and returns
-// where they were. Faults name the places where the fields were sent.
+// ReadMoved is Read of a body with fields in other places: move moves them and returns where they were. Faults name
+// the places in the sent body.
 func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Moved) (*Body, error) {
 	var faults fault.List
 	var cut string
@@ -73,13 +72,13 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	c.value(d.compiled[name], tree, nil)
 	b.faults.Join(c.faults)
 	if cut != "" {
-		// What is missing in the containers that were not read to their end may be there.
+		// Fields missing in incompletely read containers may exist.
 		b.faults = slices.DeleteFunc(b.faults, func(f fault.Fault) bool {
 			return f.Code == fault.Missing && strings.HasPrefix(cut, f.Pointer[:strings.LastIndexByte(f.Pointer, '/')+1])
 		})
 	}
 	if b.faults.Full() || cut != "" {
-		return nil, b.Err() // rules about what is left would cost more and say no more
+		return nil, b.Err() // further rules would cost more and add nothing
 	}
 	for _, one := range b.faults {
 		b.places[one.Pointer] = true
@@ -88,7 +87,7 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	return b, nil
 }
 
-// leaveOut takes away the fields that count as absent, at any depth, and reports whether there are any.
+// leaveOut removes the fields that count as absent, at any depth, and reports whether there are any.
 func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
 	if known == nil {
 		return false
@@ -120,7 +119,7 @@ func (b *Body) Object() map[string]any {
 	return object
 }
 
-// Into fills a struct with what is not at fault.
+// Into decodes the faultless parts into a struct.
 func (b *Body) Into(target any) {
 	raw, err := b.body, error(nil)
 	if !b.flat() {
@@ -134,8 +133,8 @@ func (b *Body) Into(target any) {
 	}
 }
 
-// flat reports whether the body says no more than its fields do, each a scalar, under names that are in their
-// own case: JSON tags ignore case.
+// flat reports whether the body has only scalar fields with exact names, so that it can be decoded directly: JSON
+// tags ignore case.
 func (b *Body) flat() bool {
 	if b.leftOut || len(b.faults)+len(b.moved) > 0 || !b.closed {
 		return false
@@ -152,7 +151,7 @@ func (b *Body) flat() bool {
 // Raw returns the body as it was sent.
 func (b *Body) Raw() []byte { return b.body }
 
-// Add records a fault of a rule, unless the place is at fault already.
+// Add records a fault, unless the place is already faulty.
 func (b *Body) Add(pointer, format string, args ...any) {
 	if b.Faulty(pointer) {
 		return
@@ -168,7 +167,7 @@ func (b *Body) Another(pointer, format string, args ...any) {
 	b.faults.Add(pointer, format, args...)
 }
 
-// Faulty reports whether the place, or one that it is in, is at fault.
+// Faulty reports whether the place, or one that contains it, is faulty.
 func (b *Body) Faulty(pointer string) bool {
 	for !b.places[pointer] {
 		end := strings.LastIndexByte(pointer, '/')
@@ -192,16 +191,16 @@ func (b *Body) Agree(field, want string) {
 	}
 }
 
-// Full reports whether as many faults were found as are listed.
+// Full reports whether the maximum number of faults is listed.
 func (b *Body) Full() bool { return b.faults.Full() }
 
 // Skip counts faults that are not listed.
 func (b *Body) Skip(n int) { b.faults.Skip(n) }
 
-// Faultless reports whether nothing was found so far.
+// Faultless reports whether no fault was found so far.
 func (b *Body) Faultless() bool { return len(b.faults) == 0 }
 
-// Err returns the faults in the order of their places, or nil.
+// Err returns the faults in order of their places, or nil.
 func (b *Body) Err() error {
 	listed, more := b.faults.Listed()
 	for i := range listed {
@@ -221,7 +220,7 @@ func (b *Body) Err() error {
 	return b.faults.Err()
 }
 
-// without deletes a field, or makes a member of a list null, so that the others keep their places.
+// without deletes a field, or sets a member of a list to null, so that the others keep their places.
 func without(tree any, place []string) any {
 	if len(place) == 0 {
 		return nil

@@ -11,17 +11,17 @@ import (
 	"earshot/repositories/schema"
 )
 
-// atOnce is how many values are validated at once. The validator finds all that is wrong, at a kilobyte for
-// each fault: a body is checked in pieces until enough was found.
+// atOnce is how many values are validated at once. The validator collects all faults, at a kilobyte each, so a body
+// is checked in pieces until enough are found.
 const atOnce = 500
 
-// checking holds a tree against a definition until fault.Most faults are found.
+// checking validates a tree against a definition until fault.Most faults are found.
 type checking struct {
 	definitions *Definitions
 	faults      fault.List
 }
 
-// value checks one value. No rule of ours looks deep inside a container: its members can be checked alone.
+// value checks one value. No rule looks deep inside a container, so members can be checked separately.
 func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 	if s == nil || c.faults.Full() {
 		return
@@ -83,7 +83,7 @@ func emptied(value any) any {
 	return value
 }
 
-// report adds what is wrong with a piece, without those of its members that are checked apart.
+// report adds the faults of a piece, except those of members that are checked separately.
 func (c *checking) report(err error, piece any, at []string, apart map[string]bool) {
 	if err == nil {
 		return

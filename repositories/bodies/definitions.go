@@ -14,26 +14,26 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Definitions are the compiled JSON Schemas of a document, by name. They read all bodies alike: every fault at
-// once with its place, and numbers with their digits. They are safe for concurrent use.
+// Definitions are the compiled JSON Schemas of a document, by name. All bodies are read alike: every fault at once
+// with its place, and numbers with their digits. They are safe for concurrent use.
 type Definitions struct {
 	document map[string]any
 	compiled map[string]*jsonschema.Schema
-	// Quiet keeps a value of the wrong type out of its fault: it may be a credential.
+	// Quiet omits a value of the wrong type from its fault: it may be a credential.
 	Quiet bool
-	// Instead names the alternative to a field that is not supported, or to a word that is none of a list.
+	// Instead names alternatives to unsupported fields and enumerated values.
 	Instead map[string]string
-	// Forms says, by the name of a format, how a value of it is written.
+	// Forms describes the values of formats, by name.
 	Forms map[string]string
-	// Absent says that null, or an empty text that a field cannot have, is the same as leaving the field out.
+	// Absent means that null, or an empty text that a field cannot have, counts as absent.
 	Absent bool
 }
 
 const definitionURL = "earshot:///definition"
 
 // Compile compiles a JSON Schema (draft 2020-12) with one $defs entry for each kind of body. A format
-// "earshot-NAME" calls the function of that name for the detail of a fault. It panics if an embedded schema
-// does not compile.
+// "earshot-NAME" calls the function with that name, whose error is the fault's detail. It panics if an embedded
+// schema does not compile.
 func Compile(schema []byte, formats map[string]func(string) error) *Definitions {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -59,7 +59,7 @@ func Compile(schema []byte, formats map[string]func(string) error) *Definitions 
 	return d
 }
 
-// fault puts a violation into words, with the nearest known name for a misspelt one. It has no place.
+// fault describes a violation, with the nearest known name for a misspelling. It sets no place.
 func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 	last := ""
 	if len(l.At) > 0 {
@@ -98,7 +98,7 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 	case *finding.MinLength:
 		found.Detail = "is empty"
 	case *finding.Format:
-		errors.As(what.Err, &found) // a check that says more than its text
+		errors.As(what.Err, &found) // the check may return a complete fault
 		found.Detail = l.Text(tree)
 	default:
 		found.Detail = l.Text(tree)
@@ -106,7 +106,7 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 	return found
 }
 
-// wanted says what a value of another type would have to be, if its schema has more to say than the type.
+// wanted describes the expected value if its schema tells more than the type.
 func (d *Definitions) wanted(schemaURL string, types []string) string {
 	if words := d.words(schemaURL); len(words) > 0 {
 		return "; it is " + quoted(words)
@@ -122,7 +122,7 @@ func (d *Definitions) wanted(schemaURL string, types []string) string {
 	return ""
 }
 
-// words returns the texts that the value in a place of the schema may be, of a list its members; none if it may be others.
+// words returns the allowed texts at a place of the schema, for a list its members'; none if others are allowed.
 func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
 	of, _ := d.at(schemaURL, more...).(map[string]any)
 	if items, is := of["items"].(map[string]any); is {
@@ -140,7 +140,7 @@ func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
 	return words
 }
 
-// mostListed is how many fields are listed in a sentence. Programs find all of them in Allowed.
+// mostListed is how many fields a sentence lists. Allowed has all of them.
 const mostListed = 12
 
 func sentenceOf(intro string, names []string) string {
@@ -158,7 +158,7 @@ func quoted(words []string) string {
 	return fault.OneOf(list)
 }
 
-// at returns the part of the document that a URL of a schema leads to, and what lies below it.
+// at returns the part of the document at a schema's URL, or below it.
 func (d *Definitions) at(schemaURL string, below ...string) any {
 	_, fragment, _ := strings.Cut(schemaURL, "#/")
 	return schema.ValueAt(d.document, append(strings.Split(fragment, "/"), below...))

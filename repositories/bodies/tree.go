@@ -14,26 +14,25 @@ import (
 )
 
 const (
-	// maxNesting bounds how deep a definition may be nested.
+	// maxNesting bounds the nesting of a definition.
 	maxNesting = 64
-	// maxValues bounds the values of a body. Each costs some hundred bytes, and a megabyte has room for half a
-	// million. A thousand tools of ten parameters have fifty thousand.
+	// maxValues bounds the values of a body. Each costs some hundred bytes, and a megabyte can have half a million.
+	// A thousand tools of ten parameters have fifty thousand.
 	maxValues = 100_000
 )
 
 var errManyValues = errors.New("too many values")
 
-// treeReader reads one JSON value token by token, so that it sees a field that is given twice. Numbers stay as
-// they are written.
+// treeReader reads one JSON value token by token, to detect repeated fields. Numbers stay as written.
 type treeReader struct {
 	decoder *json.Decoder
 	faults  fault.List
-	at      []any // the steps of the place where the reader is: names and indices
+	at      []any // current place: names and indices
 	values  int
 }
 
-// readTokens reads a body. If it is no JSON there is one fault and no tree. If it has too many values, cut is
-// the place where the reading ended.
+// readTokens reads a body. If it is not JSON, there is one fault and no tree. If it has too many values, cut is the
+// place where the reading ended.
 func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
@@ -124,7 +123,7 @@ func (r *treeReader) list() (any, error) {
 	return list, err
 }
 
-// fault records one in the place where the reader is, until enough are listed.
+// fault records one at the current place, or counts it if enough are listed.
 func (r *treeReader) fault(format string, args ...any) {
 	if r.faults.Full() {
 		r.faults.Skip(1)
@@ -133,7 +132,8 @@ func (r *treeReader) fault(format string, args ...any) {
 	r.faults.Add(fault.Point(r.at...), format, args...)
 }
 
-// malformed says where a body stops being JSON, as an editor counts: the decoder of tokens counts otherwise.
+// malformed describes where a body stops being JSON, in an editor's line and column; the token decoder's position
+// differs.
 func malformed(body []byte, offset int64, err error) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "the body is empty; a JSON object is wanted"
@@ -149,10 +149,10 @@ func malformed(body []byte, offset int64, err error) string {
 	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
 }
 
-// readFlawless reads a body in which a treeReader finds nothing: JSON without repeated fields, within all
-// bounds. It takes half of the time. If ok is false, nothing is known of the body.
+// readFlawless reads a body that treeReader would accept: JSON without repeated fields, within all limits. It takes
+// half of the time. If ok is false, the body may still be valid.
 func readFlawless(body []byte) (tree any, ok bool) {
-	fields, values, depth := 0, 1, 0 // JSON has a colon outside of texts for each field
+	fields, values, depth := 0, 1, 0 // outside of texts, JSON has a colon for each field
 	for i := 0; i < len(body); i++ {
 		switch body[i] {
 		case '"':
@@ -182,10 +182,10 @@ func readFlawless(body []byte) (tree any, ok bool) {
 		return nil, false
 	}
 	kept, ok := keptFields(tree)
-	return tree, ok && kept == fields // fewer where one was given twice
+	return tree, ok && kept == fields // fewer if one was repeated
 }
 
-// keptFields counts the fields of all objects; ok is false if a number cannot be used.
+// keptFields counts the fields of all objects; ok is false if a number is not usable.
 func keptFields(tree any) (fields int, ok bool) {
 	ok = true
 	add := func(member any) {

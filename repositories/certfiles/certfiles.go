@@ -1,6 +1,5 @@
-// Package certfiles reads what a client of TLS shows a server, and by what it trusts that
-// server, from files in PEM. They are read at each connection, so that files which were
-// renewed are used without a restart.
+// Package certfiles reads a TLS client's certificate and trusted authorities from PEM files. It reads them at each
+// connection, so that renewed files need no restart.
 package certfiles
 
 import (
@@ -14,16 +13,15 @@ import (
 	"time"
 )
 
-// Files are the paths. CA holds the certificates of authorities that a server's must be signed
-// by; without one those of the system are. Cert, with those up to its root, and Key are the
-// client's own.
+// Files are the paths. CA holds the authorities' certificates; the default is the system's. Cert, with its chain,
+// and Key are the client's own.
 type Files struct{ CA, Cert, Key string }
 
 // Empty reports whether no file is named.
 func (f Files) Empty() bool { return f == Files{} }
 
-// Check returns all faults of the files. They name the settings, which begin with a service's
-// name: NATS has NATS_CA_FILE, NATS_CERT_FILE and NATS_KEY_FILE.
+// Check returns all faults of the files. They name the settings, which begin with a service's name: NATS has
+// NATS_CA_FILE, NATS_CERT_FILE and NATS_KEY_FILE.
 func (f Files) Check(service string, now time.Time) error {
 	var faults []error
 	fault := func(setting, format string, args ...any) {
@@ -93,7 +91,7 @@ func (f Files) Certificate() (tls.Certificate, error) {
 	return pair, nil
 }
 
-// Config returns base with what the files hold now.
+// Config returns base with the present content of the files.
 func (f Files) Config(base *tls.Config) (_ *tls.Config, err error) {
 	config := base.Clone()
 	if f.CA != "" {
@@ -111,11 +109,10 @@ func (f Files) Config(base *tls.Config) (_ *tls.Config, err error) {
 	return config, nil
 }
 
-// maxSize bounds a file; all authorities of a system are a quarter of that.
+// maxSize bounds a file; all authorities of a system are a quarter of it.
 const maxSize = 1 << 20
 
-// Read reads a file that is small and a regular one: a pipe could be read only once, and a
-// device may have no end.
+// Read reads a small regular file: a pipe can only be read once, and a device may never end.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package cloudevent is an event on its way to NATS JetStream, and how long it may be.
+// Package cloudevent is an event for NATS JetStream, with its size limit.
 package cloudevent
 
 import (
@@ -8,8 +8,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Event is an event as the ledger keeps it: CloudEvents 1.0 in binary mode, where
-// the attributes are headers and Data is the payload.
+// Event is an event in the ledger: CloudEvents 1.0 in binary mode, with attributes as headers and Data as payload.
 type Event struct {
 	Subject string          `json:"subject"`
 	ID      string          `json:"id"`     // ce-id
@@ -17,18 +16,15 @@ type Event struct {
 	Source  string          `json:"source"` // ce-source
 	Time    time.Time       `json:"time"`   // ce-time
 	Data    json.RawMessage `json:"data"`
-	// TraceParent continues the trace of the request that led here (W3C Trace
-	// Context); may be empty.
+	// TraceParent continues the trace of the causing request (W3C Trace Context); may be empty.
 	TraceParent string `json:"traceparent,omitempty"`
 }
 
-// MaxPayload is the longest payload of an event, in bytes. NATS takes messages of 1 MiB
-// by default, headers included.
+// MaxPayload bounds the payload of an event, in bytes. NATS limits messages to 1 MiB by default, including headers.
 const MaxPayload = 1<<20 - 16<<10
 
-// EncodeWithin encodes the first of the forms of a payload that is no longer than
-// MaxPayload, or else the last one. It reports whether that is another than the
-// first.
+// EncodeWithin encodes the first of the forms of a payload within MaxPayload, or else the last one. cut reports
+// whether it is not the first.
 func EncodeWithin(forms ...any) (data []byte, cut bool, err error) {
 	for i, form := range forms {
 		data, err = exactjson.Encode(form)

@@ -11,27 +11,26 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Bounds of a number. Within them a number is compared digit by digit; beyond them
-// it is refused, since 1e999999999 is ten bytes to send and a gigabyte to expand.
+// Limits of a number. Within them numbers are compared digit by digit; beyond them they are refused, because
+// 1e999999999 is ten bytes to send and a gigabyte to expand.
 const (
 	maxExponent = 400
 	maxDigits   = 800
 )
 
-// NumberPattern is the number of RFC 8259, section 6, in parts: sign, whole part,
-// fraction, exponent.
+// NumberPattern is a number by RFC 8259, section 6, in parts: sign, whole part, fraction, exponent.
 var NumberPattern = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// Decimal is a number without rounding: 0.digits times ten to the point. The digits
-// have no zeros at either end, and zero has no digits.
+// Decimal is an exact number: 0.digits times ten to the point. The digits have no zeros at either end, and zero has
+// no digits.
 type Decimal struct {
 	negative bool
 	digits   string
 	point    int
 }
 
-// ParseDecimal reads a JSON number. It refuses what is no number, and numbers
-// outside the bounds above, or of float64, which is what most readers of JSON take.
+// ParseDecimal reads a JSON number. It refuses numbers beyond the limits above, or beyond float64, which most
+// readers of JSON use.
 func ParseDecimal(text string) (Decimal, bool) {
 	if len(text) > maxDigits {
 		return Decimal{}, false
@@ -58,7 +57,7 @@ func ParseDecimal(text string) (Decimal, bool) {
 	return Decimal{parts[1] == "-", kept, point}, point <= maxPoint && point >= -maxExponent
 }
 
-// Compare returns -1, 0 or 1 as d is under, equal to or over e.
+// Compare returns -1, 0 or 1 if d is less than, equal to or greater than e.
 func (d Decimal) Compare(e Decimal) int {
 	if d.sign() != e.sign() {
 		return cmp.Compare(d.sign(), e.sign())
@@ -84,8 +83,7 @@ func (d Decimal) sign() int {
 // Whole reports whether there is no fraction.
 func (d Decimal) Whole() bool { return d.point >= len(d.digits) }
 
-// String writes the number out, without exponent and needless zeros: one text for
-// 5, 5.0 and 50e-1.
+// String returns the number without exponent and unneeded zeros: one text for 5, 5.0 and 50e-1.
 func (d Decimal) String() string {
 	text := d.digits
 	switch {
@@ -104,8 +102,7 @@ func (d Decimal) String() string {
 	return text
 }
 
-// Normal writes the number as 0.5e1: one text for 5, 5.0 and 50e-1 as well, and no longer
-// than its digits, whatever the exponent.
+// Normal returns the number as 0.5e1: one text for 5, 5.0 and 50e-1, as short as its digits with any exponent.
 func (d Decimal) Normal() string {
 	if d.digits == "" {
 		return "0"
@@ -117,8 +114,8 @@ func (d Decimal) Normal() string {
 	return sign + "0." + d.digits + "e" + strconv.Itoa(d.point)
 }
 
-// IntegerFlaw says why a number is no integer; it is empty for an integer. An integer is written as
-// one: 5.0 and 1e2 are not. It fits into 64 bits, as its readers expect.
+// IntegerFlaw returns why a number is not an integer; empty for an integer. 5.0 and 1e2 are not written as
+// integers. An integer fits into 64 bits, as readers expect.
 func IntegerFlaw(number json.Number) string {
 	text := number.String()
 	if strings.ContainsAny(text, ".eE") {
@@ -130,7 +127,7 @@ func IntegerFlaw(number json.Number) string {
 	return ""
 }
 
-// NumberFlaw says why a number cannot be used; it is empty if it can.
+// NumberFlaw returns why a number is not usable; empty if it is.
 func NumberFlaw(number json.Number) string {
 	if _, ok := ParseDecimal(number.String()); ok {
 		return ""

@@ -1,5 +1,5 @@
-// Package exactjson reads and writes JSON whose numbers keep their digits: 9007199254740993
-// does not pass through a float, and 1.0 equals 1 without being rounded to it.
+// Package exactjson reads and writes JSON with exact numbers: 9007199254740993 is not rounded to a float, and 1.0
+// equals 1.
 package exactjson
 
 import (
@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// maxKept is the longest text whose memory is kept for the next one, in bytes.
+// maxKept is the maximum size in bytes of a text whose memory is reused.
 const maxKept = 64 << 10
 
 type writer struct {
@@ -37,33 +37,31 @@ func (w *writer) release() {
 	}
 }
 
-// Encode writes a value as JSON for events, records and answers. Unlike json.Marshal it
-// leaves & < > as they are: nothing of that is put into a page, and a text of them would
-// be six times as long as what was said.
+// Encode returns a value as JSON for events, records and answers. Unlike json.Marshal it does not escape & < >: no
+// text goes into an HTML page, and escapes would be six times as long.
 func Encode(value any) (text []byte, err error) {
 	err = Use(value, func(written []byte) { text = bytes.Clone(written) })
 	return text, err
 }
 
-// Text is Encode for what is kept as a text.
+// Text is Encode to a string.
 func Text(value any) (text string, err error) {
 	err = Use(value, func(written []byte) { text = string(written) })
 	return text, err
 }
 
-// Use is Encode for who keeps nothing of the text: it is there until take returns.
+// Use is Encode without a copy: the text is valid until take returns.
 func Use(value any, take func(text []byte)) error {
 	w := writers.Get().(*writer)
 	defer w.release()
 	err := w.encoder.Encode(value)
 	if err == nil {
-		take(w.text.Bytes()[:w.text.Len()-1]) // without the line's end
+		take(w.text.Bytes()[:w.text.Len()-1]) // without the newline
 	}
 	return err
 }
 
-// EncodeOrNull writes a value that came out of JSON; null is what is written for another
-// that JSON has no form of.
+// EncodeOrNull returns a value from JSON as JSON; null for another value that JSON cannot represent.
 func EncodeOrNull(value any) []byte {
 	text, err := Encode(value)
 	if err != nil {
@@ -84,14 +82,14 @@ var readers = sync.Pool{New: func() any {
 	return r
 }}
 
-// decode reads the first value of a text, and returns how long it is.
+// decode reads the first value of a text, and returns its length.
 func decode(raw []byte, into any) (length int, err error) {
 	r := readers.Get().(*reader)
 	r.source.Reset(raw)
 	began := r.decoder.InputOffset()
 	err = r.decoder.Decode(into)
 	length = int(r.decoder.InputOffset() - began)
-	// A decoder that has failed, or has something left, would bring that into the next text.
+	// A decoder with an error or remaining input would affect the next text.
 	if err == nil && length == len(raw) && length <= maxKept {
 		r.source.Reset(nil)
 		readers.Put(r)
@@ -99,14 +97,13 @@ func decode(raw []byte, into any) (length int, err error) {
 	return length, err
 }
 
-// Unmarshal is json.Unmarshal that keeps numbers as written, and does not look at what
-// stands behind the value.
+// Unmarshal is json.Unmarshal that keeps numbers as written, and ignores text after the value.
 func Unmarshal(raw []byte, into any) error {
 	_, err := decode(raw, into)
 	return err
 }
 
-// ErrMore is the error of a text that goes on behind its value.
+// ErrMore is the error of a text with more after its value.
 var ErrMore = errors.New("not JSON: there is more after the value")
 
 // Decode reads one JSON value and keeps its numbers as written.
@@ -122,14 +119,13 @@ func Decode(raw []byte) (any, error) {
 	return value, nil
 }
 
-// Object writes a JSON object whose fields keep the order in which they were
-// added; a Go map would sort them. It must not be copied.
+// Object builds a JSON object with its fields in the added order; a Go map would sort them. It must not be copied.
 type Object struct {
 	text    bytes.Buffer // without the closing brace
 	encoder *json.Encoder
 }
 
-// Add writes a field behind the others.
+// Add appends a field.
 func (o *Object) Add(name string, value any) error {
 	if o.encoder == nil {
 		o.encoder = encoderTo(&o.text)
@@ -153,7 +149,7 @@ func (o *Object) write(sign byte, value any) error {
 	if err := o.encoder.Encode(value); err != nil {
 		return err
 	}
-	o.text.Truncate(o.text.Len() - 1) // the line's end
+	o.text.Truncate(o.text.Len() - 1) // the newline
 	return nil
 }
 
@@ -167,7 +163,7 @@ func (o *Object) JSON() json.RawMessage {
 	return text
 }
 
-// Keys returns the keys of a JSON object in the order in which they stand.
+// Keys returns the keys of a JSON object in order.
 func Keys(raw []byte) ([]string, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	if _, err := decoder.Token(); err != nil {

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Members are those of an object, written as a map is for a third of what that costs: they stand in each event,
-// record and answer.
+// Members are an object's members, encoded like a map at a third of the cost: every event, record and answer has
+// them.
 type Members map[string]any
 
 // MarshalJSON implements json.Marshaler.
@@ -16,7 +16,7 @@ func (m Members) MarshalJSON() ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil
 	}
-	const usual = 8 // members, whose names are sorted in no memory of their own
+	const usual = 8 // members whose names are sorted without an allocation
 	names := slices.AppendSeq(make([]string, 0, usual), maps.Keys(m))
 	slices.Sort(names)
 	text := append(make([]byte, 0, 64), '{')

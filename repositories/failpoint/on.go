@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 )
 
-// variable names the point to die at, and how many times it is passed until then.
+// variable names the point to die at, and the number of passes until then.
 const variable = "EARSHOT_CRASH"
 
 var (
@@ -28,8 +28,7 @@ func read(text string) (Point, int64) {
 	return Point(name), n
 }
 
-// At kills the process, as kill -9 does, at the point that the environment names, when it is
-// passed for the wanted time.
+// At kills the process like kill -9 at the point that the environment names, at the given pass.
 func At(point Point) {
 	if point != target || passed.Add(1) != wanted {
 		return
@@ -37,15 +36,14 @@ func At(point Point) {
 	if self, err := os.FindProcess(os.Getpid()); err == nil {
 		_ = self.Kill()
 	}
-	select {} // nothing of this goroutine goes on while the signal arrives
+	select {} // this goroutine must not continue until the signal arrives
 }
 
 // Planted reports whether the process has the flaw.
 func Planted(flaw Flaw) bool { return Flaw(os.Getenv("EARSHOT_FLAW")) == flaw }
 
-// compared are the lines of scripts that hold what was planned against what is so: a
-// repository's revision, the state of a trigger, who has equal values, and a call that lacks
-// values.
+// compared matches the lines of scripts that compare a plan with the present state: a repository's revision, a
+// trigger's state, the first trigger with equal values, and a call that lacks values.
 var compared = map[Flaw]*regexp.Regexp{
 	CommitWithoutCAS: regexp.MustCompile(`(?m)^.*return \{'stale'\}.*$`),
 	MoveWithoutState: regexp.MustCompile(`(?m)^.*return \{'moved', 'state', state\}.*$`),
@@ -64,7 +62,7 @@ func Script(flaw Flaw, lua string) string {
 	return compared[flaw].ReplaceAllString(lua, "")
 }
 
-// panics are what the environment has panic, once each.
+// panics holds the places that the environment makes panic, once each.
 var panics = func() *sync.Map {
 	planted := &sync.Map{}
 	for in := range strings.SplitSeq(os.Getenv("EARSHOT_PANIC"), ",") {

@@ -1,5 +1,5 @@
-// Package fault collects what is wrong with a body: every fault at once, each with its
-// place as a JSON Pointer, in words that name the value and the way out.
+// Package fault collects the faults of a body: all at once, each with its place as a JSON Pointer, in words that
+// name the value and the solution.
 package fault
 
 import (
@@ -12,26 +12,23 @@ import (
 
 // Fault is one validation error of a body, with its place.
 type Fault struct {
-	// Pointer is the place in the body as a JSON Pointer (RFC 6901); empty for the
-	// body as a whole.
+	// Pointer is the place in the body as a JSON Pointer (RFC 6901); empty for the whole body.
 	Pointer string `json:"pointer"`
-	// Detail says what is wrong and, if it can, what would be right.
+	// Detail describes the fault and, if possible, the solution.
 	Detail string `json:"detail"`
 	Meant
-	// more is how many faults this one stands for that are not listed.
+	// more is how many unlisted faults this one stands for.
 	more int
 }
 
-// Most is how many faults of a body are listed (section 3 of the contract). What
-// is found beyond them is counted and never put into words: a body of a megabyte has
-// room for half a million, and nobody reads on.
+// Most is how many faults of a body are listed (section 3 of the contract). Further ones are only counted: a
+// megabyte can have half a million.
 const Most = 100
 
-// List is all validation errors of a body. It implements error so that a decoder can return
-// it, and is never returned empty.
+// List is all validation errors of a body. It is an error for decoders to return, and never returned empty.
 type List []Fault
 
-// Error lists the faults, one after the other.
+// Error joins the faults.
 func (f List) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
@@ -40,8 +37,7 @@ func (f List) Error() string {
 	return strings.Join(lines, "; ")
 }
 
-// Add appends a fault whose detail is formatted as by fmt.Sprintf; beyond Most it
-// only counts.
+// Add appends a fault with a detail formatted as by fmt.Sprintf; beyond Most it only counts.
 func (f *List) Add(pointer, format string, args ...any) {
 	if f.Full() {
 		f.Skip(1)
@@ -59,7 +55,7 @@ func (f *List) Put(one Fault) {
 	*f = append(*f, one)
 }
 
-// New makes a fault whose detail is formatted as by fmt.Sprintf. It means what the last of args does that is a Meant.
+// New makes a fault with a detail formatted as by fmt.Sprintf. The last of args that is a Meant becomes its Meant.
 func New(pointer, format string, args ...any) Fault {
 	made := Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}
 	for _, arg := range args {
@@ -70,7 +66,7 @@ func New(pointer, format string, args ...any) Fault {
 	return made
 }
 
-// Error returns the detail: a check of one value returns a fault as its error.
+// Error returns the detail, so that a check of one value can return a fault as its error.
 func (f Fault) Error() string { return f.Detail }
 
 // Join adds the faults of a part.
@@ -84,7 +80,7 @@ func (f *List) Join(others List) {
 	}
 }
 
-// Full reports whether as many are listed as may be.
+// Full reports whether the maximum number of faults is listed.
 func (f List) Full() bool { return len(f) >= Most }
 
 // Skip counts faults that are not listed.
@@ -105,8 +101,7 @@ func (f List) Count() int {
 	return len(listed) + more
 }
 
-// Listed separates the faults with a place and words of their own, at most Most,
-// from the number of the others.
+// Listed returns the listed faults, at most Most, and the number of the others.
 func (f List) Listed() (listed List, more int) {
 	if last := len(f) - 1; last >= 0 && f[last].more > 0 {
 		f, more = f[:last], f[last].more
@@ -138,7 +133,7 @@ func (f List) Err() error {
 	return f
 }
 
-// Point joins the unescaped tokens of a place to a JSON Pointer.
+// Point joins unescaped tokens to a JSON Pointer.
 func Point(tokens ...any) string {
 	var b strings.Builder
 	for _, token := range tokens {
@@ -150,7 +145,7 @@ func Point(tokens ...any) string {
 
 var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// Clip truncates a value for an error, so that a hostile one does not fill it.
+// Clip truncates a value for an error.
 func Clip(text string) string { return ClipTo(text, 80) }
 
 // ClipTo truncates a text to at most limit bytes and marks the cut.

@@ -10,7 +10,7 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// synonyms are the words of other products, of models and of languages, with ours for the same.
+// synonyms map words of other products, models and languages to Earshot's.
 var synonyms = map[string]string{
 	"role": "actor", "content": "text", "message": "text", "assistant": "agent", "bot": "agent",
 	"tool": "name", "arguments": "values", "args": "values", "params": "values", "parameters": "values", "input": "values",
@@ -18,17 +18,17 @@ var synonyms = map[string]string{
 	"endpoint": "url", "uri": "url", "model": "llm", "events": "types", "dead": "failed", "error": "failed", "errored": "failed",
 }
 
-// Unlike is the distance of two words neither of which is likely to be meant by the other.
+// Unlike is the distance of two unrelated words.
 const Unlike = 1000
 
-// mostKnown is how many words a misspelt one is compared with: a scope may have 10,000 tools.
+// mostKnown bounds the words that a misspelling is compared with: a scope may have 10,000 tools.
 const mostKnown = 2000
 
-// mostCompared is how long a word is at most: the cost of a comparison grows with the square of it.
+// mostCompared bounds the length of compared words: the cost of a comparison is quadratic in it.
 const mostCompared = 64
 
-// Distance counts the letters that were added, left out or changed from one word to another, case aside. A transposition in
-// a word counts as one. It is Unlike if they are more than half of the given word.
+// Distance counts the letters that were added, removed or changed between words, ignoring case. A transposition
+// counts as one. It is Unlike if they are more than half of the given word.
 func Distance(given, known string) int {
 	if len(given) > mostCompared || len(known) > 2*mostCompared {
 		return Unlike
@@ -44,8 +44,8 @@ func Distance(given, known string) int {
 	return d
 }
 
-// nearest returns the known word that another most likely stands for, case aside: its synonym; else the word that is
-// within half of its length, or has the same letters; else the word that it is the beginning or the end of.
+// nearest returns the known word that another most likely means, ignoring case: its synonym; else one within half
+// of its length or with the same letters; else one that it begins or ends.
 func nearest[S ~string](word string, known []S) S {
 	if len(word) > mostCompared {
 		return ""
@@ -71,28 +71,28 @@ func nearest[S ~string](word string, known []S) S {
 	return best
 }
 
-// letters returns the bytes of a word in their order.
+// letters returns the sorted bytes of a word.
 func letters(word string) string {
 	sorted := []byte(word)
 	slices.Sort(sorted)
 	return string(sorted)
 }
 
-// Code says for programs what is wrong with a value. It is never renamed, and never used for another thing.
+// Code classifies a fault for programs. Codes are never renamed or reused.
 type Code string
 
 // The codes of faults.
 const (
-	InvalidValue Code = "invalid_value" // what none of the others says
+	InvalidValue Code = "invalid_value" // any other fault
 	UnknownField Code = "unknown_field"
-	NotAllowed   Code = "not_allowed" // it is none of the words that are taken, or a name of nothing
+	NotAllowed   Code = "not_allowed" // not among the allowed words, or no known name
 	Missing      Code = "missing"
 	WrongType    Code = "wrong_type"
 	NotSupported Code = "not_supported"
 	Malformed    Code = "malformed_json"
 )
 
-// Codes says when each of the codes comes.
+// Codes describes each code.
 var Codes = []struct {
 	Code Code
 	When string
@@ -109,8 +109,8 @@ var Codes = []struct {
 // mostAllowed is how many words a Meant lists.
 const mostAllowed = 100
 
-// Meant says for programs what is wrong with a value, and which words were to be used. As a text it is the hint that
-// an error about an unknown word ends with, as in `; did you mean "tools"?`, or nothing if no known word is near.
+// Meant classifies a fault for programs, with the allowed words. As a text it is the hint at the end of an error
+// about an unknown word, as in `; did you mean "tools"?`, or empty if no known word is near.
 type Meant struct {
 	Code       Code     `json:"code,omitempty"`
 	Allowed    []string `json:"allowed,omitempty"`    // at most 100
@@ -125,7 +125,7 @@ func (m Meant) String() string {
 	return fmt.Sprintf("; did you mean %q?", m.Suggestion)
 }
 
-// DidYouMean says that a word is none of those that are known, and which is the nearest.
+// DidYouMean returns the Meant for an unknown word, with the nearest known one.
 func DidYouMean[S ~string](word string, known []S) Meant {
 	m := Meant{Code: NotAllowed, Suggestion: string(nearest(word, known))}
 	for _, one := range known[:min(len(known), mostAllowed)] {
@@ -134,7 +134,7 @@ func DidYouMean[S ~string](word string, known []S) Meant {
 	return m
 }
 
-// OneOf writes a list for an error: "a, b or c".
+// OneOf formats a list for an error: "a, b or c".
 func OneOf[S ~string](list []S) string {
 	texts := make([]string, len(list))
 	for i := range list {
@@ -147,8 +147,7 @@ func OneOf[S ~string](list []S) string {
 	return fmt.Sprintf("%s or %s", strings.Join(texts[:last], ", "), texts[last])
 }
 
-// Show writes a value for an error: as JSON, so that "5" and 5 look different, and
-// bounded.
+// Show formats a value for an error: as JSON, to distinguish "5" and 5, and truncated.
 func Show(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -159,7 +158,7 @@ func Show(value any) string {
 	return Clip(string(bytes.TrimSpace(text.Bytes())))
 }
 
-// ShowAll writes values for an error, separated by commas; of many it writes the first.
+// ShowAll formats values for an error, separated by commas; only the first of many.
 func ShowAll(values []any) string {
 	const most = 12
 	shown := make([]string, 0, most)

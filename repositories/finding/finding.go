@@ -1,33 +1,33 @@
-// Package finding is what a check of a server finds: how it is, how good that is, and what to
-// change. A start logs it, and earshot doctor prints it.
+// Package finding is the result of a check of a server: the state, its grade, and advice. The start logs it, and
+// earshot doctor prints it.
 package finding
 
-// Grade is how good something is.
+// Grade rates a state.
 type Grade int
 
 const (
 	// Good is as it should be.
 	Good Grade = iota
-	// Notable works, and a person should know of it.
+	// Notable works, but people should know.
 	Notable
-	// Doubtful may lose what was accepted, or could not be looked at.
+	// Doubtful may lose accepted data, or could not be checked.
 	Doubtful
 	// Unusable does not work.
 	Unusable
 )
 
-// Finding is one thing that was looked at.
+// Finding is the result of one check.
 type Finding struct {
-	Check string // what: eviction, permissions
-	At    string // which server of several; empty if there is one
+	Check string // such as eviction or permissions
+	At    string // which of several servers; empty for a single one
 	Grade Grade
-	Value string // what was found
-	// Advice says what is wrong and what to change; empty if nothing is wrong.
+	Value string // the found state
+	// Advice describes the problem and the solution; empty without one.
 	Advice string
-	Event  string // the name of it in a log
+	Event  string // its name in a log
 }
 
-// Text is the advice, with the server that it is about.
+// Text returns the advice, with its server.
 func (f Finding) Text() string {
 	if f.At == "" {
 		return f.Advice

@@ -9,9 +9,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// The first versions kept all work of a partition in one sorted set, its turns as
-// t/app/session/message and its effects as e/app/session/effect. Since then the set holds the
-// lanes of apps, and the lanes their work.
+// The first versions kept all work of a partition in one sorted set: turns as t/app/session/message and effects as
+// e/app/session/effect. The set now holds the lanes of apps, and the lanes their work.
 
 // IsEntry reports whether a member of keyspace.Keys.Due is an entry of the first versions.
 func IsEntry(member string) bool {
@@ -21,9 +20,9 @@ func IsEntry(member string) bool {
 
 const entriesAtOnce = 200
 
-// BringEntries puts the entries of the first versions in a partition into the lanes of their apps,
-// each due when it was. It is safe beside a program of those versions, which finds what it has
-// leased gone and leaves it: leases stand beside the effects and messages themselves.
+// BringEntries moves the entries of the first versions in a partition to the lanes of their apps, with their times.
+// It is safe beside a program of those versions: that skips leased entries that are gone, because leases are in the
+// effects and messages themselves.
 func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 	due := keyspace.PartitionKeys(n).Due()
 	members, err := db.ZRangeWithScores(ctx, due, 0, -1).Result()
@@ -38,7 +37,7 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 		}
 		words := strings.SplitN(member, "/", 4)
 		kind, app, session, id := words[0], words[1], cmp.Or(words[2], keyspace.NoSession), words[3]
-		k, box := keyspace.KeysOf(app), session // that of the app has the name of no session
+		k, box := keyspace.KeysOf(app), session // no session has the name of the app's outbox
 		calls = append(calls, keyspace.Call{
 			Keys: append([]string{k.Effect(id), k.Outbox(box)}, k.Ledger()...), Args: []any{member, app, kind, session, id, box},
 		})
@@ -51,15 +50,14 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 	return nil
 }
 
-// brought puts an entry into the lane of its app.
+// brought moves an entry to the lane of its app.
 //
 //	KEYS effect, outbox of its session, then the ledger
-//	ARGV member of due, appId, t or e, sessionId, messageId or id of the effect, member of the
-//	     outboxes
-//	=>   ok, or gone where it is no entry any more
+//	ARGV member of due, appId, t or e, sessionId, messageId or id of the effect, member of the outboxes
+//	=>   ok, or gone if it is no longer an entry
 //
-// An effect that is not there any more was delivered. An event stands in its outbox, which is due;
-// one that an outbox does not hold goes with its entry.
+// A missing effect was delivered. An event is in its outbox, which becomes due; one that is not in an outbox is
+// dropped.
 var brought = keyspace.NewFreeingScript(keyspace.DueLua, `
 local at = redis.call('ZSCORE', ledger.due, ARGV[1])
 if not at then return 'gone' end

@@ -1,8 +1,7 @@
-// Package format is the version of what is kept in Redis: the names of its keys, the fields of
-// its records, what its scripts take for granted. It is one number, in the hash keyspace.Format,
-// and every change of it is a Step. A program that starts on data of an older format brings it
-// to its own, on which all replicas agree; one that finds a newer format that it cannot work
-// with says so and leaves it alone.
+// Package format is the version of the data in Redis: the names of keys, the fields of records, the assumptions of
+// scripts. It is one number, in the hash keyspace.Format, and every change of it is a Step. A program that starts
+// on data of an older format migrates it to its own, on which all replicas agree. A program that finds an
+// incompatible newer format reports it and changes nothing.
 package format
 
 import (
@@ -16,34 +15,32 @@ import (
 
 // Errors of a start on data of another format.
 var (
-	// ErrNewer means that a later version has changed what is stored in a way that this program
-	// does not know. Nothing that this program does would mend it.
+	// ErrNewer means that a later version has changed the data in a way that this program does not know. This
+	// program cannot repair it.
 	ErrNewer = errors.New("what it holds was changed by a later version")
-	// ErrWait means that the data is not in the format of this program yet: another replica is
-	// at it, or one of an older version still runs that would not find its way in it. It passes.
+	// ErrWait means that the data is not in this program's format yet: another replica is migrating it, or an older
+	// replica still runs that could not read the new format. It is temporary.
 	ErrWait = errors.New("what it holds is not in the format of this version yet")
 )
 
-// first is the format of data that says nothing of it: of all versions before formats were
-// counted.
+// first is the format of data without a format number: of all versions before formats were numbered.
 const first = 1
 
-// Step changes all data from one format to the next.
+// Step migrates all data from one format to the next.
 type Step struct {
-	// Name says what it does, for the log.
+	// Name describes it for the log.
 	Name string
-	// Live says that programs of the format before may run during the step and after it. What
-	// they go on writing in their way must be good for this program as it is, since the step
-	// does not come back to it. Before a step that is not live, all of them must have stopped.
+	// Live means that programs of the previous format may run during and after the step. Data that they still write
+	// in the old form must be valid for this program, because the step does not run again. Before a step that is
+	// not live, all of them must have stopped.
 	Live bool
-	// Partition changes what one partition holds. It may be run again, wholly or from anywhere
-	// within, also by another replica at the same time, and by one that was taken for dead after
-	// all others have finished: its scripts leave alone what is in the new form already. It must
-	// be able to do its work in a Redis that is full.
+	// Partition migrates one partition. It may run again, wholly or from any point within, also concurrently on
+	// another replica, and even after all others have finished: its scripts skip data in the new form. It must work
+	// in a full Redis.
 	Partition func(ctx context.Context, db *keyspace.DB, n int) error
 }
 
-// Steps are all changes since the first format, in their order.
+// Steps are all migrations since the first format, in order.
 func Steps() []Step {
 	return []Step{
 		{Name: "every session is in the list of its app", Live: true, Partition: listSessions},
@@ -51,15 +48,15 @@ func Steps() []Step {
 	}
 }
 
-// Known is the format of a program with these steps: what its data has, and what it writes.
+// Known returns the format that a program with these steps reads and writes.
 func Known(steps []Step) int { return first + len(steps) }
 
-// mark is what Redis says of its format.
+// mark is the format record in Redis.
 type mark struct {
-	version int    // that all data has at least
-	oldest  int    // format that a program must know to work on it
-	program string // that has brought it there
-	done    int    // partitions in which the next step is done
+	version int    // minimum format of all data
+	oldest  int    // minimum format that a program must know
+	program string // version that migrated to it
+	done    int    // partitions migrated by the next step
 }
 
 func read(ctx context.Context, db *keyspace.DB) (mark, error) {
@@ -87,8 +84,8 @@ func (m mark) judge(known int) error {
 	return fmt.Errorf("%w: its format is %d, by earshot %s, and this version knows formats up to %d; start that version or a later one, or restore the backup of before the upgrade", ErrNewer, max(m.version, m.oldest), m.program, known)
 }
 
-// Check is for a process that runs: its error wraps ErrNewer where the data was changed since
-// it started, in a way that it does not know, and keyspace.ErrUnavailable without an answer.
+// Check checks a running process. Its error wraps ErrNewer if the data was changed since the start in an
+// incompatible way, and keyspace.ErrUnavailable if Redis did not answer.
 func Check(ctx context.Context, db *keyspace.DB, known int) error {
 	m, err := read(ctx, db)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 const sessionsAtOnce = 500
 
-// listSessions puts the sessions of a partition into the lists of their apps. Those that began
-// before there were such lists are in none until their next message.
+// listSessions adds the sessions of a partition to the lists of their apps. Sessions older than these lists would
+// be missing until their next message.
 func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 	idle, cursor := keyspace.PartitionKeys(n).Idle(), uint64(0)
 	for {
@@ -19,7 +19,7 @@ func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 			return keyspace.Unavailable(err)
 		}
 		byApp := map[string][]any{}
-		for i := 0; i+1 < len(found); i += 2 { // each with its score
+		for i := 0; i+1 < len(found); i += 2 { // alternating with scores
 			app, session, _ := strings.Cut(found[i], "/")
 			byApp[app] = append(byApp[app], session)
 		}
@@ -37,7 +37,7 @@ func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 	}
 }
 
-// listed puts sessions into the list of their app that are still there.
+// listed adds the sessions that still exist to the list of their app.
 //
 //	KEYS idle, sessions
 //	ARGV appId, then sessionIds

@@ -12,30 +12,28 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// lease is how long a replica that makes a step is believed to be at it, after it was last
-// heard of. One that was killed is replaced after that.
+// lease is the time after which a replica that runs a step is presumed dead unless it has renewed the lease.
 const lease = 10 * time.Second
 
-// Upgrade brings data to the format of a program.
+// Upgrade migrates data to a program's format.
 type Upgrade struct {
 	DB    *keyspace.DB
 	Steps []Step
-	// Program is the version of this program, which those that know less are told to look for.
+	// Program is this program's version, named to programs that know less.
 	Program string
-	// Older lists the programs that are connected to Redis and know formats below a number
-	// only, each by its address. It is asked before a step that is not live.
+	// Older lists the addresses of programs connected to Redis that only know formats below a number. It is called
+	// before a step that is not live.
 	Older func(ctx context.Context, below int) ([]string, error)
-	// Begun is called, if it is set, before a step is made: it may take minutes.
+	// Begun, if set, is called before a step, which may take minutes.
 	Begun func()
-	// NewToken makes a name for this replica that no other has.
+	// NewToken makes a unique name for this replica.
 	NewToken func() string
 	Log      *slog.Logger
 }
 
-// Run makes all steps that the data lacks, and returns nil where it has the format of this
-// program or a later one that this program can work on. Its error wraps ErrNewer where it
-// cannot, and ErrWait where it is to be run again after a while. It may be ended at any time,
-// and goes on where it, or another replica, has left off.
+// Run runs all missing steps. It returns nil if the data has this program's format or a later compatible one. Its
+// error wraps ErrNewer if the format is incompatible, and ErrWait if it must be called again later. It can be
+// interrupted at any time, and continues where any replica has stopped.
 func (u Upgrade) Run(ctx context.Context) error {
 	for {
 		m, err := read(ctx, u.DB)
@@ -76,7 +74,7 @@ func (u Upgrade) step(ctx context.Context, from int) error {
 	if err != nil {
 		return err
 	}
-	if err := u.alone(ctx, s, from+1); err != nil { // nobody can have begun since
+	if err := u.alone(ctx, s, from+1); err != nil { // no program can have started since
 		return errors.Join(err, u.release(ctx, token))
 	}
 	if u.Begun != nil {
@@ -93,7 +91,7 @@ func (u Upgrade) step(ctx context.Context, from int) error {
 	return nil
 }
 
-// alone returns an ErrWait where programs run that a step would take the ground from.
+// alone returns an ErrWait if programs run that the step would break.
 func (u Upgrade) alone(ctx context.Context, s Step, to int) error {
 	if s.Live {
 		return nil
@@ -105,8 +103,7 @@ func (u Upgrade) alone(ctx context.Context, s Step, to int) error {
 	return fmt.Errorf("%w: older replicas that still run, at %s, cannot use format %d: stop them all, and this one continues by itself", ErrWait, strings.Join(older, ", "), to)
 }
 
-// partitions makes a step in all partitions from the nth on, and says after each that this
-// replica is still at it, as it does while one takes long.
+// partitions runs a step in all partitions from the nth on, and renews the lease after each and during long ones.
 func (u Upgrade) partitions(ctx context.Context, s Step, token string, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -139,17 +136,16 @@ func (u Upgrade) partitions(ctx context.Context, s Step, token string, n int) er
 	return nil
 }
 
-// The scripts of the mark write a few bytes, and run in a Redis that is full as well: a start
-// there goes on to what frees memory.
+// The scripts of the mark write a few bytes, so they also run in a full Redis: the process must start to free
+// memory.
 
-// claim takes the lease of the step from a format to the next. From then on no program starts
-// that the next format is not for.
+// claim takes the lease of the step from a format to the next. From then on no program can start that does not know
+// the next format.
 //
 //	ARGV from is the format before the step, live '1' for a live step
-//	=>   ok with how many partitions are done; busy with the same; moved where the format is
-//	     another one
+//	=>   ok with the number of migrated partitions; busy with the same; moved if the format is another one
 //
-// A second run with its token gives the same answer.
+// A repeated run with its token gives the same answer.
 var claim = keyspace.NewFreeingScript(`
 KEYS mark
 ARGV from token lease program live
@@ -162,11 +158,11 @@ redis.call('HSET', @mark, 'version', $from, 'holder', $token, 'ends', now() + to
 return {'ok', done}
 `)
 
-// progress notes that the first partitions have the new format, and renews the lease.
+// progress records how many partitions have the new format, and renews the lease.
 //
 //	KEYS 1 mark
-//	ARGV 1 token, 2 how many partitions are done, 3 lease (ms)
-//	=>   ok, or lost where another replica has the lease
+//	ARGV 1 token, 2 number of migrated partitions, 3 lease (ms)
+//	=>   ok, or lost if another replica has the lease
 var progress = keyspace.NewFreeingScript(`
 local had = redis.call('HMGET', KEYS[1], 'holder', 'done')
 if had[1] ~= ARGV[1] then return 'lost' end
@@ -174,11 +170,11 @@ redis.call('HSET', KEYS[1], 'done', math.max(tonumber(had[2]), tonumber(ARGV[2])
 return 'ok'
 `)
 
-// finish notes that all data has the new format, and ends the lease.
+// finish records that all data has the new format, and ends the lease.
 //
 //	KEYS 1 mark
 //	ARGV 1 token, 2 the new format; the third is not used
-//	=>   ok, also where it has it already; lost where another replica has the lease
+//	=>   ok, also if it has it already; lost if another replica has the lease
 var finish = keyspace.NewFreeingScript(`
 local had = redis.call('HMGET', KEYS[1], 'holder', 'version')
 if tonumber(had[2]) >= tonumber(ARGV[2]) then return 'ok' end
@@ -188,8 +184,7 @@ redis.call('HDEL', KEYS[1], 'holder', 'ends', 'done')
 return 'ok'
 `)
 
-// renew runs a script that only the holder of the lease may run. Its error wraps ErrWait if
-// another replica has it.
+// renew runs a script that requires the lease. Its error wraps ErrWait if another replica has it.
 func (u Upgrade) renew(ctx context.Context, script *keyspace.Script, token string, n int) error {
 	reply, err := script.Run(ctx, u.DB, []string{keyspace.Format}, token, n, lease.Milliseconds())
 	if err == nil && reply != "ok" {
@@ -198,7 +193,7 @@ func (u Upgrade) renew(ctx context.Context, script *keyspace.Script, token strin
 	return err
 }
 
-// release ends the lease, so that another replica need not wait for its end.
+// release ends the lease early, for another replica.
 //
 //	KEYS 1 mark
 //	ARGV 1 token

@@ -1,21 +1,19 @@
-// Package locale knows languages and time zones by their names, as definitions, sessions
-// and messages give them. Zones are those of the IANA database, which the program brings
-// along, so that they are the same on every machine.
+// Package locale validates languages and time zones by name. Zones are from the embedded IANA database, so that
+// they are the same on every machine.
 package locale
 
 import (
 	"fmt"
 	"sync"
 	"time"
-	_ "time/tzdata" // machines without a database of zones, as containers are
+	_ "time/tzdata" // for machines without a zone database, such as containers
 
 	"golang.org/x/text/language"
 
 	"earshot/repositories/fault"
 )
 
-// CheckLanguage returns an error if a text is not the tag of a language (BCP 47), as de or
-// de-AT. An empty one names none.
+// CheckLanguage returns an error if a text is not a language tag (BCP 47) such as de or de-AT. Empty is valid.
 func CheckLanguage(tag string) error {
 	if tag == "" {
 		return nil
@@ -26,30 +24,29 @@ func CheckLanguage(tag string) error {
 	return nil
 }
 
-// CheckZone returns an error if a text is not the name of a time zone, as Europe/Berlin.
-// An empty one names none.
+// CheckZone returns an error if a text is not the name of a time zone, such as Europe/Berlin. Empty is valid.
 func CheckZone(name string) error {
 	_, err := zone(name)
-	if err != nil || name == "Local" { // which is that of the machine
+	if err != nil || name == "Local" { // Local depends on the machine
 		return fmt.Errorf("%q is not the name of a time zone, as Europe/Berlin", fault.Clip(name))
 	}
 	return nil
 }
 
-// Zone returns the time zone of a name that was checked, and other if it is empty.
+// Zone returns the time zone with a valid name, and other if it is empty.
 func Zone(name string, other *time.Location) *time.Location {
 	if name == "" {
 		return other
 	}
 	found, err := zone(name)
 	if err != nil {
-		return other // a release of the database has dropped it
+		return other // removed in a later release of the database
 	}
 	return found
 }
 
-// zones caches the zones by name: each is read out of a file, and needed for every message. Unknown
-// names are not cached, so that no client can fill it.
+// zones caches time zones by name: reading one is expensive, and every message needs one. Unknown names are not
+// cached, so that no client can fill it.
 var zones sync.Map
 
 func zone(name string) (*time.Location, error) {

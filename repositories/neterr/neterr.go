@@ -1,6 +1,6 @@
-// Package neterr reads the failures of requests to other servers: why a connection did not come
-// about, or broke, for people who asked for it and do not run the service, and how long a server
-// asks to be left alone. The words hold no address and no resolver; the error itself is for the log.
+// Package neterr describes failures of requests to other servers, for users who do not run the service: why a
+// connection failed, and how long a server wants to be left alone. The words contain no address and no resolver;
+// the error itself is for the log.
 package neterr
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// reasons put errors of the network into words. The first that applies to an error holds.
+// reasons describe network errors. The first one that applies is used.
 var reasons = []struct {
 	of     func(error) bool
 	reason string
@@ -39,8 +39,7 @@ var reasons = []struct {
 	{as[*net.OpError], "the connection failed"},
 }
 
-// Reason returns why no server was reached. It is empty if the error is none of a connection
-// and holds no address.
+// Reason returns why no server was reached. It is empty for other errors without an address.
 func Reason(err error) string {
 	for _, known := range reasons {
 		if known.of(err) {
@@ -53,10 +52,10 @@ func Reason(err error) string {
 	return ""
 }
 
-// address finds what looks like an IP address.
+// address matches what looks like an IP address.
 var address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*`)
 
-// WithoutAddresses takes the addresses out of a text of the other side.
+// WithoutAddresses masks the addresses in another server's text.
 func WithoutAddresses(text string) string { return address.ReplaceAllString(text, "***") }
 
 func as[E error](err error) bool {
@@ -75,16 +74,15 @@ func one(of ...error) func(error) bool {
 	}
 }
 
-// seconds also takes a fraction, which RFC 9110 has no place for and some servers send.
+// seconds also accepts a fraction, which some servers send although RFC 9110 does not allow it.
 var seconds = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]+)?$`)
 
-// RetryAfter returns the pause that the header Retry-After asks for, in either form (RFC 9110,
-// section 10.2.3): seconds or a date. It is zero if the header is missing, past or unreadable,
-// and never longer than limit.
+// RetryAfter returns the pause in the header Retry-After, in either form (RFC 9110, section 10.2.3): seconds or a
+// date. It is zero if the header is missing, past or unreadable, and at most limit.
 func RetryAfter(header http.Header, now time.Time, limit time.Duration) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	if seconds.MatchString(text) {
-		asked, _ := strconv.ParseFloat(text, 64) // as few digits as the expression takes
+		asked, _ := strconv.ParseFloat(text, 64) // the expression bounds the digits
 		if asked >= limit.Seconds() {
 			return limit
 		}

@@ -1,6 +1,5 @@
-// Package outages keeps trouble that lasts from flooding a log: one line when it begins, one when
-// it changes, and one when it is over, which says how many were suppressed. Those are written at the
-// level debug.
+// Package outages keeps lasting trouble from flooding a log: it writes one line when trouble begins, one when it
+// changes, and one when it is over, with the number of suppressed lines. Suppressed lines have the level debug.
 package outages
 
 import (
@@ -9,7 +8,7 @@ import (
 	"sync"
 )
 
-// Log writes lines of trouble. It is safe for concurrent use.
+// Log writes lines about trouble. It is safe for concurrent use.
 type Log struct {
 	logger *slog.Logger
 
@@ -17,20 +16,20 @@ type Log struct {
 	on map[string]*spell
 }
 
-// spell is a time in which a thing is in one kind of trouble.
+// spell is a period of one kind of trouble with a thing.
 type spell struct {
 	how  string
 	held int
 }
 
-// mostThings bounds what is remembered. Lines of further things are not held back.
+// mostThings bounds the remembered things. Lines about others are not suppressed.
 const mostThings = 4096
 
-// New returns a log in which all is well.
+// New returns a log without trouble.
 func New(logger *slog.Logger) *Log { return &Log{logger: logger, on: map[string]*spell{}} }
 
-// Trouble writes a line of warning, unless the thing has been in the same kind of trouble before.
-// The kind, how, must not be a text that differs each time.
+// Trouble writes a warning, unless the thing already has the same kind of trouble. The kind, how, must not differ
+// each time.
 func (l *Log) Trouble(ctx context.Context, thing, how, event string, attributes ...any) {
 	level := slog.LevelWarn
 	if !l.begins(thing, how) {
@@ -56,7 +55,7 @@ func (l *Log) begins(thing, how string) bool {
 	return true
 }
 
-// Over writes that a thing is well again, and how many lines were suppressed, if any were.
+// Over writes that a thing works again and how many lines were suppressed, if any.
 func (l *Log) Over(ctx context.Context, thing, event string, attributes ...any) {
 	l.mu.Lock()
 	was := l.on[thing]

@@ -1,6 +1,5 @@
-// Package plaintext removes the invisible characters of a text. By zero-width characters, tags and
-// marks of direction, the author of a description could tell a model what a person never reads, or
-// show a person another text than there is. It knows nothing of the rest of Earshot.
+// Package plaintext removes the invisible characters of a text. With zero-width characters, tags and direction
+// marks, the author of a description could hide text for a model from people, or display another text to people.
 package plaintext
 
 import (
@@ -17,8 +16,8 @@ const (
 	emojiStyle        = '\ufe0f'
 )
 
-// joining are the scripts in whose words the two joiners choose between forms of letters (The Unicode
-// Standard, sections 9.2, 12.1 and 23.2).
+// joining are the scripts in which the two joiners select forms of letters (The Unicode Standard, sections 9.2,
+// 12.1 and 23.2).
 var joining = []*unicode.RangeTable{
 	unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Nko, unicode.Mongolian, unicode.Phags_Pa,
 	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
@@ -26,10 +25,9 @@ var joining = []*unicode.RangeTable{
 	unicode.Balinese, unicode.Javanese, unicode.Sundanese, unicode.Grantha, unicode.Newa, unicode.Tirhuta, unicode.Chakma,
 }
 
-// Text returns a text without its invisible characters: controls but for tabs and ends of lines, format
-// characters such as U+200B, U+202A to U+202E, U+2066 to U+2069, U+00AD and U+FEFF, tags from U+E0000,
-// fillers, and variation selectors that vary nothing. Joiners stay between emoji, and in words of
-// scripts that have a use for them.
+// Text returns a text without its invisible characters: controls except tabs and line ends, format characters such
+// as U+200B, U+202A to U+202E, U+2066 to U+2069, U+00AD and U+FEFF, tags from U+E0000, fillers, and ineffective
+// variation selectors. Joiners stay between emoji, and in words of scripts that use them.
 func Text(text string) string {
 	if !suspicious(text) {
 		return text
@@ -37,7 +35,7 @@ func Text(text string) string {
 	runes := []rune(text)
 	var kept strings.Builder
 	kept.Grow(len(text))
-	last := rune(0) // that was kept
+	last := rune(0) // the last kept one
 	for i, r := range runes {
 		next := rune(0)
 		if i+1 < len(runes) && !hidden(runes[i+1]) && !unicode.Is(unicode.Variation_Selector, runes[i+1]) {
@@ -60,8 +58,8 @@ func suspicious(text string) bool {
 	return false
 }
 
-// stays reports whether a character is shown, or changes how its neighbours are shown: last was kept
-// before it, and next follows it, if that is shown.
+// stays reports whether a character is visible, or changes the display of its neighbours: last is the kept one
+// before it, and next the one after it, if visible.
 func stays(last, r, next rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
@@ -76,19 +74,19 @@ func stays(last, r, next rune) bool {
 	return !hidden(r)
 }
 
-// hidden reports whether a character is never seen, whatever its neighbours. Some signs of numbers, which
-// are seen, count as format characters.
+// hidden reports whether a character is invisible with any neighbours. Some visible signs of numbers are format
+// characters.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
 }
 
-// emoji reports whether a character is one, or is a part of one: a colour of skin, or a style.
+// emoji reports whether a character is an emoji or a part of one: a skin tone, or a style.
 func emoji(r rune) bool {
 	return r == emojiStyle || unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
 }
 
-// varies reports whether a variation selector has a character before it that it may vary.
+// varies reports whether a variation selector follows a character that it can vary.
 func varies(last, selector rune) bool {
 	switch {
 	case selector == textStyle || selector == emojiStyle:
@@ -99,10 +97,10 @@ func varies(last, selector rune) bool {
 	return unicode.In(last, unicode.Han, unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Egyptian_Hieroglyphs)
 }
 
-// quoted finds the strings of a JSON text, names of fields among them.
+// quoted matches the strings of a JSON text, including names of fields.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// JSON returns a JSON text without what is invisible in its strings and names; all else is as it was.
+// JSON returns a JSON text without invisible characters in its strings and names, otherwise unchanged.
 func JSON(text json.RawMessage) json.RawMessage {
 	if !suspicious(string(text)) && !strings.Contains(string(text), `\u`) {
 		return text
@@ -112,12 +110,12 @@ func JSON(text json.RawMessage) json.RawMessage {
 		if json.Unmarshal(given, &written) != nil || Text(written) == written {
 			return given
 		}
-		shown, _ := json.Marshal(Text(written)) // a text always has a form
+		shown, _ := json.Marshal(Text(written)) // a text always marshals
 		return shown
 	})
 }
 
-// Texts is Text for the texts among values, such as those of an enum.
+// Texts applies Text to the texts among values, such as those of an enum.
 func Texts(values []any) []any {
 	shown := make([]any, len(values))
 	for i, value := range values {

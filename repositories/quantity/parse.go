@@ -13,12 +13,12 @@ import (
 )
 
 type term struct {
-	numbers []*big.Rat // what it may be, in the order of their likelihood
+	numbers []*big.Rat // possible numbers, the likeliest first
 	named   string     // the unit; empty for a bare number
 	means   []meaning
 }
 
-// isPart reports whether one term may follow another in an amount: it has a smaller unit of the same dimension.
+// isPart reports whether small can follow large in an amount: it has a smaller unit of the same dimension.
 func isPart(small, large term) bool {
 	return slices.ContainsFunc(small.means, func(one meaning) bool {
 		return slices.ContainsFunc(large.means, func(other meaning) bool {
@@ -29,21 +29,21 @@ func isPart(small, large term) bool {
 
 type token struct {
 	norm     string     // of a word: lower case, no accents
-	figures  []*big.Rat // what figures may mean: 1.500 is one and a half, or fifteen hundred
+	figures  []*big.Rat // possible values of figures: 1.500 is one and a half, or fifteen hundred
 	from, to int        // in bytes
-	tight    bool       // nothing stands between it and the token before
+	tight    bool       // adjacent to the previous token
 }
 
-// maxTokens bounds how much of a text is read, and so the work for a message.
+// maxTokens bounds the tokens that are read of a text, and thus the work for a message.
 const maxTokens = 512
 
 var lexemes = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*|°[cCfF]\b|[\pL\pM]+|[^\s\pL\pM0-9'’]`)
 
-// parser reads the amounts of a text. Its methods read from a token on, and return the token behind what they
-// read.
+// parser reads the amounts of a text. Its methods read from a token on and return the token after the last read
+// one.
 type parser struct {
 	tokens []token
-	own    string // the name of a unit that nobody else knows
+	own    string // name of a custom unit
 }
 
 func newParser(text, own string) parser {
@@ -65,7 +65,7 @@ func newParser(text, own string) parser {
 
 var dashes = strings.NewReplacer("–", "-", "—", "-", "−", "-", "‐", "-", "‑", "-")
 
-// fold removes case and accents. A sign stays what it is: ½ must not become 1, 2.
+// fold removes case and accents. Signs stay: ½ must not become 1, 2.
 func fold(word string) string {
 	lower := strings.ToLower(word)
 	if first, _ := utf8.DecodeRuneInString(word); !unicode.IsLetter(first) {
@@ -82,13 +82,13 @@ func fold(word string) string {
 
 const maxFigures = 40
 
-// One group of three after a point may be a fraction as well; after a comma it is not.
+// One group of three digits after a point may also be a fraction; after a comma it is not.
 var (
 	grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 	plain   = strings.NewReplacer(".", "", ",", "")
 )
 
-// figuresOf lists what figures may mean; nothing where they are no number.
+// figuresOf lists the possible values of figures; none if they are not a number.
 func figuresOf(figures string) (numbers []*big.Rat) {
 	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
 	written := []string{figures}
@@ -123,7 +123,7 @@ func (p parser) at(i int) string {
 	return p.tokens[i].norm
 }
 
-// denied reports whether a negation stands before the amount, or ends the sentence after it.
+// denied reports whether a negation precedes the amount, or follows it at the end of the sentence.
 func (p parser) denied(first, end int) bool {
 	before := first - 1
 	for n := 0; n < 2 && fillers[p.at(before)]; n++ {
@@ -190,7 +190,7 @@ func (p parser) term(first int) (read term, end int) {
 	return read, end
 }
 
-// unit reads the name of a unit, the longest that there is, after a hyphen where there is one.
+// unit reads the longest name of a unit, optionally after a hyphen.
 func (p parser) unit(i int) (name string, means []meaning, end int) {
 	if p.at(i) == "-" && i+1 < len(p.tokens) && p.tokens[i].tight && p.tokens[i+1].tight && p.at(i+1) != "" {
 		i++
@@ -225,7 +225,7 @@ func (p parser) name(i, length int) string {
 	return name.String()
 }
 
-// number reads a number. It is not bare if the words are one only before a unit: "an" hour.
+// number reads a number. bare is false if the words are one only before a unit: "an" hour.
 func (p parser) number(i int) (numbers []*big.Rat, end int, bare bool) {
 	at := i
 	if articles[p.at(at)] {
@@ -298,7 +298,7 @@ func (p parser) withFraction(numbers []*big.Rat, end int) ([]*big.Rat, int, bool
 	return numbers, end, true
 }
 
-// andPart reads the fraction of "and a half", and whether a unit follows.
+// andPart reads the fraction of "and a half"; counts tells whether a unit follows.
 func (p parser) andPart(i int) (part *big.Rat, end int, counts bool) {
 	end = i + 1
 	if articles[p.at(end)] {
@@ -312,7 +312,7 @@ func (p parser) andPart(i int) (part *big.Rat, end int, counts bool) {
 	return big.NewRat(1, int64(of)), end + 1, named != ""
 }
 
-// partOf reads a fraction with what leads from it to its unit.
+// partOf reads a fraction with the words between it and its unit.
 func (p parser) partOf(i int) (*big.Rat, int) {
 	part := parts[p.at(i)]
 	if part == 0 {
@@ -350,7 +350,7 @@ func (p parser) spelled(i int) (value, end int) {
 		switch {
 		case scale == 100 && current < 10:
 			current = max(1, current) * scale
-		case word == "cent" && end == i: // a hundred where it is the first word, and money after a number
+		case word == "cent" && end == i: // a hundred as the first word, money after a number
 			current = 100
 		case scale == 1000 && total == 0:
 			total, current = max(1, current)*scale, 0
@@ -365,7 +365,7 @@ func (p parser) spelled(i int) (value, end int) {
 	return total + current, end
 }
 
-// joins reports whether next may follow in one number: twelve after soixante, vingt after quatre.
+// joins reports whether next can continue a number: twelve after soixante, vingt after quatre.
 func joins(current, next int) bool {
 	switch {
 	case current == 0:

@@ -1,7 +1,6 @@
-// Package quantity reads amounts in the words of people: "two hours", "1h30", "eine halbe
-// Stunde", "2,5 kg". An amount becomes the number that it is in a given unit, or nothing: a
-// unit that does not convert, a range and a negation have no such number. It reads English,
-// German, French, Italian and Spanish.
+// Package quantity reads amounts in natural language: "two hours", "1h30", "eine halbe Stunde", "2,5 kg". It
+// converts an amount to a number in a given unit. An inconvertible unit, a range and a negation have no such
+// number. It reads English, German, French, Italian and Spanish.
 package quantity
 
 import (
@@ -14,15 +13,15 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Unit is what a number counts. The zero Unit is none.
+// Unit is the unit of a number. The zero Unit is none.
 type Unit struct {
 	name  string
 	means []meaning
-	own   string // the folded name of a unit that is not known
+	own   string // folded name of a custom unit
 }
 
-// Of returns the unit of a name, as minutes or km/h. One that is not known converts nothing: "guests" takes
-// "four guests".
+// Of returns the unit with a name, such as minutes or km/h. A custom unit converts nothing: "guests" takes "four
+// guests".
 func Of(name string) Unit {
 	p := newParser(name, "")
 	folded := p.name(0, len(p.tokens))
@@ -32,24 +31,24 @@ func Of(name string) Unit {
 	return Unit{name: name, own: folded, means: []meaning{ownMeaning(folded)}}
 }
 
-// String returns the unit's name as it was given.
+// String returns the unit's name as given.
 func (u Unit) String() string { return u.name }
 
-// Amount is a number that a text says, with what it measures.
+// Amount is a number in a text, with its unit.
 type Amount struct {
 	// From and To are its place in the text, in bytes.
 	From, To int
-	// Range says that it is an end of two, and Denied what is not meant. Loose may be no range: "lamp 1 to 50
-	// percent".
+	// Range means that it is an end of a range, and Denied that it is negated. Loose means that it may not be a
+	// range: "lamp 1 to 50 percent".
 	Range, Loose, Denied bool
 
 	terms []term // an hour and 30 minutes are two
 }
 
-// Bare reports whether the text names no unit with the number.
+// Bare reports whether the number has no unit.
 func (a Amount) Bare() bool { return len(a.terms) == 1 && len(a.terms[0].means) == 0 }
 
-// Spoken is the number of the amount as it was said; nothing of an amount in several units.
+// Spoken returns the possible numbers as said; none for an amount in several units.
 func (a Amount) Spoken() []json.Number {
 	if len(a.terms) != 1 {
 		return nil
@@ -57,7 +56,7 @@ func (a Amount) Spoken() []json.Number {
 	return decimals(a.terms[0].numbers)
 }
 
-// Amounts reads the numbers of a text, left to right, and what each measures.
+// Amounts reads the numbers of a text with their units, in order.
 func (u Unit) Amounts(text string) []Amount {
 	p := newParser(text, u.own)
 	var found []Amount
@@ -74,7 +73,7 @@ func (u Unit) Amounts(text string) []Amount {
 			other, last = p.amount(end + 1)
 		}
 		one.Range = last > end+1 && (one.Bare() || other.Bare() || alike(one.terms[0], other.terms[0]))
-		// Nothing may begin the range, and its first number may be of a name.
+		// Nothing may introduce the range, and its first number may belong to a name.
 		one.Loose = one.Range && one.Bare() && (link == "to" || link == "a") && before != "" && !between[before] && !starting[before] && !fillers[before]
 		one.From, one.To = p.tokens[i].from, p.tokens[end-1].to
 		found, i = append(found, one), end
@@ -94,8 +93,8 @@ func alike(a, b term) bool {
 	})
 }
 
-// Numbers returns what an amount may be in the unit: nothing for a range, a negation or another dimension, and
-// several if its figures are ambiguous. A bare number is of the unit.
+// Numbers returns the possible numbers of an amount in the unit: none for a range, a negation or another dimension,
+// several if its figures are ambiguous. A bare number is taken as the unit's.
 func (u Unit) Numbers(a Amount) []json.Number {
 	if a.Range || a.Denied {
 		return nil
@@ -119,8 +118,8 @@ func (u Unit) Numbers(a Amount) []json.Number {
 	return decimals(sums)
 }
 
-// shared finds the dimension that the term and the unit share. Plain degrees are not those of Fahrenheit for
-// Celsius.
+// shared finds the common dimension of the term and the unit. Plain degrees do not convert from Celsius to
+// Fahrenheit.
 func (u Unit) shared(one term) (from, to meaning, ok bool) {
 	if len(one.means) == 0 {
 		return u.means[0], u.means[0], true
@@ -136,10 +135,10 @@ func (u Unit) shared(one term) (from, to meaning, ok bool) {
 	return meaning{}, meaning{}, false
 }
 
-// Digits after the point: of a number that ends there, and of one that does not end.
+// Digits after the point of finite and of infinite decimals.
 const maxDecimals, roundedDecimals = 12, 6
 
-// decimals writes numbers in their plainest form. One without an end is rounded.
+// decimals formats numbers as short as possible. Infinite decimals are rounded.
 func decimals(numbers []*big.Rat) []json.Number {
 	list := make([]json.Number, len(numbers))
 	for i, number := range numbers {
@@ -156,8 +155,8 @@ func decimals(numbers []*big.Rat) []json.Number {
 	return list
 }
 
-// Read reads a text that is one amount, and returns its number in the unit, or why there is none. A bare number
-// is left to others.
+// Read reads a text that is exactly one amount, and returns its number in the unit, or why there is none. It does
+// not accept a bare number.
 func (u Unit) Read(text string) (json.Number, error) {
 	said := u.Amounts(text)
 	if len(said) == 0 {
@@ -184,7 +183,7 @@ func (u Unit) Read(text string) (json.Number, error) {
 	return "", fmt.Errorf("%s may be %s or %s %s: write it without the point", fault.Show(text), numbers[0], numbers[1], u.name)
 }
 
-// Number reads a text that is one number without a unit: "two", "minus 5", "einundzwanzig".
+// Number reads a text that is exactly one number without a unit: "two", "minus 5", "einundzwanzig".
 func Number(text string) (json.Number, bool) {
 	said := Unit{}.Amounts(text)
 	if len(said) != 1 || said[0].Range || said[0].Denied || !said[0].Bare() || strings.TrimSpace(text[:said[0].From]+text[said[0].To:]) != "" {

@@ -8,8 +8,7 @@ import (
 	"sync"
 )
 
-// The words of amounts in five languages, without accents. Words that two languages share mean the same in
-// both.
+// The words of amounts in five languages, without accents. Words of two languages mean the same in both.
 var (
 	articles = setOf(`a an ein eine einen einer einem un une una`)
 	leading  = setOf(`of d de di`)
@@ -64,7 +63,7 @@ func numbersOf(words string) map[string]int {
 	return numbers
 }
 
-// numberWords are the words that are whole numbers under a hundred by themselves.
+// numberWords are single words for whole numbers under a hundred.
 var numberWords = sync.OnceValue(func() map[string]int {
 	all := maps.Clone(ones)
 	for word, value := range tens {
@@ -87,7 +86,7 @@ var numberWords = sync.OnceValue(func() map[string]int {
 	return all
 })
 
-// wholeNumber reads one word that is a number, the hundreds that German joins included.
+// wholeNumber reads one word that is a number, including German compounds with hundreds.
 func wholeNumber(word string) (int, bool) {
 	if value, is := numberWords()[word]; is {
 		return value, true
@@ -104,16 +103,16 @@ func wholeNumber(word string) (int, bool) {
 	return max(1, times)*100 + rest, true
 }
 
-// meaning is what a word measures: the dimension's base units in it, and the zero of a temperature.
+// meaning is a word's unit: its factor to the dimension's base unit, and the zero of a temperature.
 type meaning struct {
 	dimension    string
 	factor, zero *big.Rat
-	spoken       bool // people say so, and no tool calls its unit so
+	spoken       bool // used in speech, but not as a tool's unit
 }
 
-// measures are the units of each dimension: how many base units one is, then its names in English, German,
-// French, Italian and Spanish, without accents, with underscores for spaces. Of several meanings a unit has the
-// first, what is said any.
+// measures are the units of each dimension: the factor to the base unit, then names in English, German, French,
+// Italian and Spanish, without accents, with underscores for spaces. An ambiguous name has its first meaning as a
+// tool's unit, and any in a text.
 var measures = []struct{ dimension, units string }{
 	{"time", `
 		1/1000 ms millisecond milliseconds millisekunde millisekunden milliseconde millisecondes millisecondo millisecondi milisegundo milisegundos
@@ -174,7 +173,7 @@ var measures = []struct{ dimension, units string }{
 	{"kelvin", `1 k kelvin kelvins`},
 }
 
-// temperatures are all one dimension, each with a zero of its own, in degrees Celsius.
+// temperatures are one dimension; each has its own zero, in degrees Celsius.
 var temperatures = map[string]meaning{
 	"celsius":    {dimension: "temperature", factor: big.NewRat(1, 1), zero: new(big.Rat)},
 	"fahrenheit": {dimension: "temperature", factor: big.NewRat(5, 9), zero: big.NewRat(-160, 9)},
@@ -205,12 +204,12 @@ var known = sync.OnceValue(func() map[string][]meaning {
 
 const longestName = 4
 
-// ownMeaning is what a unit measures that nobody else knows: itself.
+// ownMeaning returns the meaning of a custom unit: its own dimension.
 func ownMeaning(name string) meaning {
 	return meaning{dimension: "own " + singular(name), factor: big.NewRat(1, 1), zero: new(big.Rat)}
 }
 
-// singular is a name without the s of most plurals.
+// singular returns a name without the s of most plurals.
 func singular(name string) string {
 	if len(name) > 2 {
 		return strings.TrimSuffix(name, "s")

@@ -1,5 +1,4 @@
-// Package schema puts what a JSON Schema validator finds into words and places that a
-// person can act on.
+// Package schema converts the findings of a JSON Schema validator to readable faults with places.
 package schema
 
 import (
@@ -18,15 +17,15 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Violation is one validation error: a place in the value and what is wrong there.
+// Violation is one validation error with its place in the value.
 type Violation struct {
 	At     []string
 	Detail string // begins with the verb, unless it names the value itself
-	about  bool   // the detail reads better with the value before it
+	about  bool   // the detail follows the value in a sentence
 	Cause  *jsonschema.ValidationError
 }
 
-// Text is the detail, with the value if that helps.
+// Text returns the detail, after the value if it belongs to the sentence.
 func (v Violation) Text(document any) string {
 	if !v.about {
 		return v.Detail
@@ -34,7 +33,7 @@ func (v Violation) Text(document any) string {
 	return fault.Show(ValueAt(document, v.At)) + " " + v.Detail
 }
 
-// Meant says for programs what is wrong.
+// Meant classifies the violation for programs.
 func (l Violation) Meant() (meant fault.Meant) {
 	if l.Cause == nil {
 		return meant
@@ -59,12 +58,11 @@ func (l Violation) Meant() (meant fault.Meant) {
 	return meant
 }
 
-// maxViolations bounds how many findings are sorted and worded.
+// maxViolations bounds the findings that are sorted and described.
 const maxViolations = 10_000
 
-// Violations flattens the validator's tree to what a person can act on, in the order of
-// the places. If a value fits none of several forms it follows the form that fits
-// best and otherwise names the choice alone.
+// Violations flattens the validator's tree to useful errors, ordered by place. If a value fits none of several
+// forms, it reports the errors of the best form, or else the choice only.
 func Violations(err error) []Violation {
 	tree, ok := err.(*jsonschema.ValidationError)
 	if !ok {
@@ -103,7 +101,7 @@ func collect(e *jsonschema.ValidationError, found *[]Violation) {
 			*found = append(*found, Violation{in(name), "is not a known field", false, e})
 		}
 	case *finding.PropertyNames:
-		// The validator does not say where: it reuses the memory of that place.
+		// The validator's place is invalid: it reuses the memory.
 		*found = append(*found, Violation{nil, "the name " + fault.Show(what.Property) + " is not allowed", false, e})
 	default:
 		if len(e.Causes) == 0 {
@@ -116,8 +114,8 @@ func collect(e *jsonschema.ValidationError, found *[]Violation) {
 	}
 }
 
-// collectChoice reports a value that fits none of several forms: what is wrong with the first form
-// whose type it has, or else all types that are wanted.
+// collectChoice reports a value that fits none of several forms: the errors of the first form with its type, or
+// else all expected types.
 func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 	var types []string
 	for _, cause := range e.Causes {
@@ -136,11 +134,11 @@ func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 	*found = append(*found, Violation{e.InstanceLocation, "is not " + Articles(types), true, e})
 }
 
-// english renders the validator's own words for what is not put better here.
+// english renders the validator's messages for findings without a better one here.
 var english = message.NewPrinter(language.English)
 
-// words puts a finding into words. About says that they end a sentence which begins with the value;
-// the others are a sentence of their own.
+// words describes a finding. about means that the words follow the value in a sentence; others are a complete
+// sentence.
 func words(what jsonschema.ErrorKind) (detail string, about bool) {
 	switch what := what.(type) {
 	case *finding.Type:
@@ -181,7 +179,7 @@ func Articles(types []string) string {
 	return fault.OneOf(types)
 }
 
-// Article writes the name of a type in a sentence: "an integer".
+// Article returns the name of a type in a sentence: "an integer".
 func Article(name string) string {
 	switch name {
 	case "null":
@@ -193,8 +191,8 @@ func Article(name string) string {
 	}
 }
 
-// Decimal writes a bound of a schema as a decimal. Every bound was a decimal when it
-// was read, so its denominator divides a power of ten.
+// Decimal returns a bound of a schema as a decimal. Every bound was read from a decimal, so its denominator divides
+// a power of ten.
 func Decimal(bound *big.Rat) json.Number {
 	if bound == nil {
 		return ""
@@ -203,7 +201,7 @@ func Decimal(bound *big.Rat) json.Number {
 	return json.Number(bound.FloatString(decimals))
 }
 
-// ComparePlaces orders places as a reader meets them: numbers by value.
+// ComparePlaces orders places in document order: numbers by value.
 func ComparePlaces(a, b []string) int {
 	return slices.CompareFunc(a, b, func(x, y string) int {
 		if isIndex(x) && isIndex(y) {
@@ -213,8 +211,7 @@ func ComparePlaces(a, b []string) int {
 	})
 }
 
-// isIndex reports whether a token is a number without leading zeros, as those of
-// members of lists.
+// isIndex reports whether a token is an index of a list: a number without leading zeros.
 func isIndex(token string) bool {
 	if token == "" || token[0] == '0' && len(token) > 1 {
 		return false
@@ -227,7 +224,7 @@ func isIndex(token string) bool {
 	return true
 }
 
-// Tokens are the steps of a place as fault.Point takes them.
+// Tokens converts a place for fault.Point.
 func Tokens(at []string) []any {
 	list := make([]any, len(at))
 	for i := range at {
@@ -236,7 +233,7 @@ func Tokens(at []string) []any {
 	return list
 }
 
-// ValueAt returns the value in a place, or nil if there is none.
+// ValueAt returns the value at a place, or nil if there is none.
 func ValueAt(value any, at []string) any {
 	for _, token := range at {
 		switch container := value.(type) {
@@ -255,7 +252,7 @@ func ValueAt(value any, at []string) any {
 	return value
 }
 
-// Weight counts the values that a value is made of, up to a bound.
+// Weight counts the values within a value, up to a limit.
 func Weight(value any, most int) int {
 	total := 1
 	switch container := value.(type) {
@@ -274,7 +271,7 @@ func Weight(value any, most int) int {
 	return total
 }
 
-// Item is what the i-th member of a list is held against; nil if nothing is known of it.
+// Item returns the schema of a list's i-th member; nil if unknown.
 func Item(s *jsonschema.Schema, i int) *jsonschema.Schema {
 	if i < len(s.PrefixItems) {
 		return s.PrefixItems[i]

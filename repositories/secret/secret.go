@@ -1,29 +1,25 @@
-// Package secret is the type of a credential, which cannot be printed, logged, published
-// or returned by accident.
+// Package secret is the type of a credential, which cannot be printed, logged, published or returned by accident.
 package secret
 
 import "log/slog"
 
-// Masked is shown in place of a credential everywhere. A client that sends it back keeps
-// the credential that is stored.
+// Masked replaces credentials in all output. A client that sends it back keeps the stored credential.
 const Masked = "***"
 
-// Secret is a credential. It cannot be printed, logged or marshalled by accident:
-// every way out of the type but Reveal gives Masked, or nothing if it is empty.
+// Secret is a credential. It cannot be printed, logged or marshalled by accident: every method but Reveal gives
+// Masked, or nothing if it is empty.
 //
-// A stored secret is bound to the destination and the user that it was given for, and is
-// rejected anywhere else.
+// A stored secret is bound to its destination and user, and is rejected anywhere else.
 type Secret struct{ text, towards string }
 
 // New wraps the plain text of a credential.
 func New(text string) Secret { return Secret{text: text} }
 
-// Reveal returns the plain text. Call it only to use the credential: for the
-// request that it authenticates, or the cipher that stores it.
+// Reveal returns the plain text. Call it only to use the credential: for the request that it authenticates, or the
+// cipher that stores it.
 func (s Secret) Reveal() string { return s.text }
 
-// Towards is the destination and user that the store has bound the credential to; empty if
-// it is not bound yet.
+// Towards returns the destination and user that the store has bound the credential to; empty if not bound yet.
 func (s Secret) Towards() string { return s.towards }
 
 // For returns the credential bound to a destination and user.
@@ -32,10 +28,10 @@ func (s Secret) For(towards string) Secret { return Secret{text: s.text, towards
 // Empty reports whether there is no credential.
 func (s Secret) Empty() bool { return s.text == "" }
 
-// IsMasked reports whether the client sent the mask instead of a credential.
+// IsMasked reports whether the client sent the mask in place of a credential.
 func (s Secret) IsMasked() bool { return s.text == Masked }
 
-// IsZero lets encoding/json leave an empty credential out (omitzero).
+// IsZero lets encoding/json omit an empty credential (omitzero).
 func (s Secret) IsZero() bool { return s.text == "" }
 
 // String returns the mask.
@@ -52,10 +48,10 @@ func (s Secret) GoString() string { return s.String() }
 // LogValue keeps log/slog from printing the field.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// MarshalText gives the mask, for every encoder that reads TextMarshaler.
+// MarshalText returns the mask, for all encoders that use TextMarshaler.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a credential out of a request body or a file.
+// UnmarshalText reads a credential from a request body or a file.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = New(string(text))
 	return nil

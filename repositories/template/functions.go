@@ -9,14 +9,13 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Functions that a template may be given.
+// Functions for templates.
 const (
-	// Array joins the strings of a list with ", ", for the names of columns.
+	// Array joins the strings of a list with ", ", for names of columns.
 	Array = "array"
-	// ToJSON writes a value as JSON, a string with its quotes.
+	// ToJSON encodes a value as JSON, a string with its quotes.
 	ToJSON = "json"
-	// PathEscape and QueryEscape change nothing: the place of a value in a URL
-	// decides how it is escaped, with or without them.
+	// PathEscape and QueryEscape change nothing: a value's place in a URL decides how it is escaped.
 	PathEscape  = "pathEscape"
 	QueryEscape = "queryEscape"
 )
@@ -25,10 +24,10 @@ const indexOf = "index"
 
 var builtins = []string{indexOf, "and", "or", "not", "eq", "ne"}
 
-// JSON is a value that the function json has written.
+// JSON is a value encoded by the function json.
 type JSON string
 
-// takes reports whether a function takes so many arguments.
+// takes reports whether a function accepts a number of arguments.
 func takes(function string, arguments int) bool {
 	switch function {
 	case "and", "or":
@@ -81,7 +80,7 @@ func toJSON(value any) JSON {
 	return JSON(exactjson.EncodeOrNull(value))
 }
 
-// choose returns the first argument of the wanted truth, else the last.
+// choose returns the first argument with the wanted truth, else the last.
 func choose(arguments []any, want bool) any {
 	i := slices.IndexFunc(arguments, func(value any) bool { return isTrue(value) == want })
 	if i < 0 {
@@ -90,7 +89,7 @@ func choose(arguments []any, want bool) any {
 	return arguments[i]
 }
 
-// isTrue is text/template's: what is empty is false.
+// isTrue follows text/template: empty values are false.
 func isTrue(value any) bool {
 	switch value := value.(type) {
 	case nil:
@@ -113,7 +112,7 @@ func isTrue(value any) bool {
 	}
 }
 
-// equal compares scalars; numbers by what they are worth, as far as a float tells.
+// equal compares scalars; numbers as floats.
 func equal(a, b any) bool {
 	one, isNumber := a.(json.Number)
 	two, both := b.(json.Number)

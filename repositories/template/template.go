@@ -1,14 +1,11 @@
-// Package template fills the templates of Toolbox's tools: the statement of a SQL
-// tool, the path and the body of an http tool.
+// Package template fills the templates of Toolbox's tools: the statement of a SQL tool, the path and the body of an
+// http tool.
 //
-// The syntax is that of text/template, of which it takes what such texts need and
-// nothing else: {{.name}}, {{index . "a-name"}}, {{if}} with {{else}}, the functions
-// and, or, not, eq and ne, and those that Parse is given. {{json .}} is an object of all
-// values that there are. No method is called, no loop runs, nothing is defined, so that a text
-// that a stranger has written costs no more time than it is long.
+// The syntax is a subset of text/template: {{.name}}, {{index . "a-name"}}, {{if}} with {{else}}, the functions
+// and, or, not, eq and ne, and those passed to Parse. {{json .}} is an object of all values. There are no method
+// calls, loops and definitions, so an untrusted text takes time linear in its length.
 //
-// An Escaper decides what a value becomes when it is pasted, never the text: the author of a
-// template cannot switch escaping off.
+// An Escaper decides how a value is written: the author of a template cannot disable escaping.
 package template
 
 import (
@@ -26,8 +23,7 @@ type Template struct {
 	literals []string
 }
 
-// Parse reads a template that may use the named functions as well as those of the
-// language. Its errors say what is not understood, in the words of the text.
+// Parse reads a template that may use the named functions beside the built-in ones. Its errors quote the text.
 func Parse(text string, functions ...string) (*Template, error) {
 	tree := parse.New("template")
 	tree.Mode = parse.SkipFuncCheck
@@ -45,15 +41,13 @@ func Parse(text string, functions ...string) (*Template, error) {
 	return &Template{root: tree.Root, names: c.names, literals: c.literals}, nil
 }
 
-// Names returns the names of the values that the template asks for, in the order in
-// which they stand in it, each once.
+// Names returns the distinct names of the template's values, in order.
 func (t *Template) Names() []string { return t.names }
 
-// Literals returns the texts between the actions, in their order, those of both branches of an {{if}}
-// included.
+// Literals returns the texts between the actions in order, including both branches of an {{if}}.
 func (t *Template) Literals() []string { return t.literals }
 
-// checker goes through a tree once, to refuse what Fill does not know.
+// checker traverses a tree once, to refuse nodes that Fill does not support.
 type checker struct {
 	functions []string
 	names     []string
@@ -97,7 +91,7 @@ func (c *checker) check(nodes ...parse.Node) error {
 	return nil
 }
 
-// command reads one command; a piped one gets one more argument, the last.
+// command reads one command; a piped one gets another argument, the last.
 func (c *checker) command(command *parse.CommandNode, piped bool) error {
 	name, is := command.Args[0].(*parse.IdentifierNode)
 	switch {
@@ -130,7 +124,7 @@ func (c *checker) command(command *parse.CommandNode, piped bool) error {
 	return c.check(command.Args...)
 }
 
-// ofAll reports whether a command is {{json .}}, which is all values that there are.
+// ofAll reports whether a command is {{json .}}, an object of all values.
 func ofAll(command *parse.CommandNode) bool {
 	name, is := command.Args[0].(*parse.IdentifierNode)
 	if !is || name.Ident != ToJSON || len(command.Args) != 2 {
@@ -157,20 +151,20 @@ func unsupported(node parse.Node) error {
 	return fmt.Errorf(`%s is not supported; a template pastes values, as in {{.name}}, and chooses with {{if}}`, text)
 }
 
-// maxLength is the length that a filled template may have, in bytes.
+// maxLength bounds a filled template, in bytes.
 const maxLength = 1 << 20
 
-// Escaper decides how values are written. It sees the parts of a text in their order.
+// Escaper decides how values are written. It sees the parts of a text in order.
 type Escaper interface {
-	// Literal returns what is written for a part of the template that stands for itself.
+	// Literal returns the text for a literal part of the template.
 	Literal(text string) string
-	// Paste returns what is written for a value: nil, a string, a bool, a
-	// json.Number, a []any, a map[string]any, or a JSON.
+	// Paste returns the text for a value: nil, a string, a bool, a json.Number, a []any, a map[string]any, or a
+	// JSON.
 	Paste(value any) (string, error)
 }
 
-// Fill writes the template with the values. A name without one counts as nil. Errors
-// name the part of the template and hold no value.
+// Fill fills the template with the values. A missing value counts as nil. Errors name the part of the template and
+// contain no value.
 func (t *Template) Fill(values map[string]any, escaper Escaper) (string, error) {
 	f := &filler{values: values, escaper: escaper}
 	if err := f.list(t.root); err != nil {
@@ -285,6 +279,6 @@ func (f *filler) argument(node parse.Node) (any, error) {
 	case *parse.PipeNode:
 		return f.pipe(node)
 	default:
-		return nil, fmt.Errorf("{{%s}} is not supported", node) // Parse has refused it
+		return nil, fmt.Errorf("{{%s}} is not supported", node) // refused by Parse
 	}
 }

@@ -2,9 +2,8 @@ package tracing
 
 import "go.opentelemetry.io/otel/attribute"
 
-// Keys of the conventions for generative AI. They are in development, and Go has no package of
-// them: these are of open-telemetry/semantic-conventions-genai at the commit
-// ac48b1f9df15fdf281b96cccf15eb707e1fc1868.
+// Keys of the conventions for generative AI. They are in development, and Go has no package for them: these are
+// from open-telemetry/semantic-conventions-genai at the commit ac48b1f9df15fdf281b96cccf15eb707e1fc1868.
 const (
 	OperationName = attribute.Key("gen_ai.operation.name")
 	ProviderName  = attribute.Key("gen_ai.provider.name")
@@ -34,7 +33,7 @@ const (
 	MCPMethod       = attribute.Key("mcp.method.name")
 )
 
-// Keys of Earshot's own. Texts, values, credentials and what endpoints answer are in none.
+// Keys of Earshot. None contains texts, values, credentials or endpoints' answers.
 const (
 	App      = attribute.Key("earshot.app.id")
 	Message  = attribute.Key("earshot.message.id")

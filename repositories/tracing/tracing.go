@@ -1,8 +1,8 @@
-// Package tracing begins the spans of OpenTelemetry. One trace leads from a request over the
-// message, its matching and the model's answer to each tool that fires, and on to its event and
-// its calls; its place is stored with what is owed, so that another replica goes on with it.
+// Package tracing begins the spans of OpenTelemetry. One trace leads from a request over the message, its matching
+// and the model's answer to each tool that fires, and on to its event and its calls. Pending effects store its
+// trace context, so that another replica can continue it.
 //
-// A span is never needed for the work: without a provider nothing is made, and nothing costs.
+// Work never depends on a span: without a provider there are no spans and no costs.
 package tracing
 
 import (
@@ -16,13 +16,13 @@ import (
 	"go.opentelemetry.io/otel/trace/noop"
 )
 
-// Scope is the name of the instrumentation (OpenTelemetry's instrumentation scope).
+// Scope is OpenTelemetry's instrumentation scope.
 const Scope = "earshot"
 
-// Tracer begins spans. A nil one begins none.
+// Tracer begins spans; a nil one none.
 type Tracer struct{ tracer trace.Tracer }
 
-// New returns the tracer of a provider; nil if there is none.
+// New returns the tracer of a provider; nil without one.
 func New(provider trace.TracerProvider) *Tracer {
 	if provider == nil {
 		return nil
@@ -30,8 +30,7 @@ func New(provider trace.TracerProvider) *Tracer {
 	return &Tracer{provider.Tracer(Scope)}
 }
 
-// Below begins a span below the place that parent writes (W3C Trace Context), or a trace of its
-// own if that is empty.
+// Below begins a span below parent (W3C Trace Context), or a new trace if parent is empty.
 func (t *Tracer) Below(ctx context.Context, parent, name string, kind trace.SpanKind) (context.Context, trace.Span) {
 	if t == nil {
 		return ctx, noop.Span{}
@@ -40,15 +39,14 @@ func (t *Tracer) Below(ctx context.Context, parent, name string, kind trace.Span
 	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, above), name, trace.WithSpanKind(kind))
 }
 
-// Linked begins a trace of its own, with a link to the place that earlier writes: what is tried
-// again long after would stretch the trace of the first try to no use.
+// Linked begins a new trace with a link to earlier: a late retry in the same trace would only stretch it.
 func (t *Tracer) Linked(ctx context.Context, earlier, name string, kind trace.SpanKind) (context.Context, trace.Span) {
 	if t == nil {
 		return ctx, noop.Span{}
 	}
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(kind)}
 	if to, is := Read(earlier); is {
-		if !to.IsSampled() { // nobody keeps the trace that this belongs to
+		if !to.IsSampled() { // the earlier trace is not recorded
 			return ctx, noop.Span{}
 		}
 		options = append(options, trace.WithLinks(trace.Link{SpanContext: to}))
@@ -65,15 +63,15 @@ func Start(ctx context.Context, name string, kind trace.SpanKind) (context.Conte
 	return above.TracerProvider().Tracer(Scope).Start(ctx, name, trace.WithSpanKind(kind))
 }
 
-// End ends a span with attributes, and with what went wrong, as Fail has it.
+// End ends a span with attributes and a fault, as in Fail.
 func End(span trace.Span, fault string, attributes ...attribute.KeyValue) {
 	span.SetAttributes(attributes...)
 	Fail(span, fault)
 	span.End()
 }
 
-// Fail says in a span what went wrong. fault is a short name from a closed set, the attribute
-// error.type, and empty if nothing did: texts of errors may hold what a user said.
+// Fail records a fault in a span: a short name from a closed set, for the attribute error.type, or empty for none.
+// Error texts could contain a user's words.
 func Fail(span trace.Span, fault string) {
 	if fault != "" {
 		span.SetAttributes(ErrorType.String(fault))
@@ -81,8 +79,7 @@ func Fail(span trace.Span, fault string) {
 	}
 }
 
-// Parent writes the place of the span as others go on with it (W3C Trace Context), or otherwise
-// if there is none.
+// Parent returns the trace context of the span (W3C Trace Context), or otherwise without a span.
 func Parent(span trace.Span, otherwise string) string {
 	if !span.SpanContext().IsValid() {
 		return otherwise
@@ -90,7 +87,7 @@ func Parent(span trace.Span, otherwise string) string {
 	return Of(trace.ContextWithSpan(context.Background(), span))
 }
 
-// Of writes the place of ctx's span; empty if there is none.
+// Of returns the trace context of ctx's span; empty without one.
 func Of(ctx context.Context) string {
 	at := trace.SpanContextFromContext(ctx)
 	if !at.IsValid() {
@@ -103,7 +100,7 @@ func Of(ctx context.Context) string {
 	return string(append(text, '0'+byte(at.TraceFlags()&trace.FlagsSampled)))
 }
 
-// IDOf is the id of the trace of a place; empty if it is none.
+// IDOf returns the trace id of a trace context; empty if it is invalid.
 func IDOf(parent string) string {
 	if len(parent) < len("00-")+32 {
 		return ""
@@ -111,7 +108,7 @@ func IDOf(parent string) string {
 	return parent[3:35]
 }
 
-// Read reads a place that somebody else has written; false if it is none.
+// Read parses another program's trace context; false if it is invalid.
 func Read(parent string) (trace.SpanContext, bool) {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
 	found := trace.SpanContextFromContext(ctx)

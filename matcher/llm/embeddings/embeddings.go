@@ -1,14 +1,12 @@
-// Package embeddings compares what a message means with what tools do, by the vectors that an
-// embedding model makes of texts. It finds tools of which no word was said.
+// Package embeddings compares the meanings of messages and tools by vectors from an embedding model. It finds tools
+// without a common word.
 //
-// It only ranks: package retrieval fuses its ranks with those by words where tools are searched,
-// and where a model is offered some of many. No tool fires by it, since what a similarity is
-// worth differs from model to model.
+// It only ranks: package retrieval fuses its ranks with those by words, for searches and for the choice of tools
+// that a model is offered. No tool fires by it, because similarities differ between models.
 //
-// A tool is one text: its name, its description and its first examples. The vector is made when
-// the tool's repository is written, and kept for all replicas under the model and the text. A
-// message costs one request, with a limit of its own; where the model is away or slow, or vectors
-// are not there yet, the words rank alone.
+// A tool is one text: its name, its description and its first examples. Its vector is made when its repository is
+// written, and stored for all replicas under the model and the text. A message costs one request with its own time
+// limit; if the model is unavailable or slow, or vectors are missing, the words rank alone.
 package embeddings
 
 import (
@@ -43,44 +41,43 @@ import (
 const defaultPatience = 100 * time.Millisecond
 
 const (
-	// keptVectors bounds what a replica keeps in memory beside the tools that apps share: of
-	// 1,536 numbers each they take 100 MB.
+	// keptVectors bounds a replica's cache beside the shared tools of apps: with 1,536 numbers each, vectors take
+	// 100 MB.
 	keptVectors = 16 << 10
-	// keptTexts is of how many messages and searches the vector is kept.
+	// keptTexts bounds the cached vectors of messages and searches.
 	keptTexts = 1024
-	// queued is how many repositories may wait for their vectors; those of further ones are
-	// made when a message needs them.
+	// queued bounds the repositories that wait for their vectors; others' are made when a message needs them.
 	queued = 256
 )
 
 // Store keeps vectors for all replicas. Its methods are safe for concurrent use.
 type Store interface {
-	// Vectors returns what was kept under the digests, empty where nothing was.
+	// Vectors returns the stored vectors by digest, empty if unknown.
 	Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error)
 	KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error
 }
 
 // Options configure a Space.
 type Options struct {
-	// Endpoint is an OpenAI-compatible one, with the model that embeds.
+	// Endpoint is an OpenAI-compatible one, with the embedding model.
 	Endpoint llm.Config
 	Store    Store
-	// Patience is how long a message waits; defaultPatience where it is zero.
+	// Patience is how long a message waits; zero for defaultPatience.
 	Patience time.Duration
-	// Timeout is the time for one request about tools, for which nobody waits.
+	// Timeout is the time for one background request about tools.
 	Timeout    time.Duration
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	Now        func() time.Time
 }
 
-// Space is where tools and messages are compared. It is safe for concurrent use.
+// Space compares tools and messages. It is safe for concurrent use.
 type Space struct {
 	options Options
 	model   model
 	health  health
 	vectors *lru.Cache[string, vector] // of tools, by digest
-	texts   *lru.Cache[string, vector] // of what was said
+	texts   *lru.Cache[string, vector] // of messages and searches
 	tasks   chan task
 	done    chan struct{}
 	stop    context.CancelFunc
@@ -94,7 +91,7 @@ func New(options Options) *Space {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	vectors, _ := lru.New[string, vector](keptVectors) // fails for a size of 0 only
+	vectors, _ := lru.New[string, vector](keptVectors) // fails only for size 0
 	texts, _ := lru.New[string, vector](keptTexts)
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Space{
@@ -108,15 +105,15 @@ func New(options Options) *Space {
 	return s
 }
 
-// Close ends the work on vectors. What was not made is made when it is needed.
+// Close stops making vectors. Missing ones are made when they are needed again.
 func (s *Space) Close() {
 	s.stop()
 	<-s.done
 }
 
-// Alike returns at most n of the request's candidates, those first whose meaning is nearest to
-// the text, and of all only those that stand out. It says why where nothing can be compared; the
-// text is empty where something can, or nothing need be.
+// Alike returns at most n of the request's candidates whose meaning is nearest to the text, in order, and only
+// those that stand out. why tells why nothing could be compared; it is empty if comparison was possible or
+// unnecessary.
 func (s *Space) Alike(ctx context.Context, request matcher.Request, text string, n int) (alike []matcher.Score, why string) {
 	if len(request.Candidates) == 0 || n < 1 {
 		return nil, ""
@@ -134,20 +131,19 @@ func (s *Space) Alike(ctx context.Context, request matcher.Request, text string,
 	return standOut(request.Candidates, tools, said, n), ""
 }
 
-// A tool has to be nearer than the average of all by clearance standard deviations, or by
-// ofMost of what one among so few can be: models differ in how alike they find texts that have
-// nothing to do with each other.
+// A tool must be nearer than the average of all by clearance standard deviations, or by ofMost of the maximum among
+// few tools: models differ in the similarity of unrelated texts.
 const (
 	clearance = 1.5
 	ofMost    = 0.8
 )
 
-// standOut returns the candidates that are markedly nearer to what was said than others are.
+// standOut returns the candidates that are markedly nearer to the text than others.
 func standOut(candidates []matcher.Candidate, tools []vector, said vector, n int) []matcher.Score {
 	scores := make([]matcher.Score, 0, len(candidates))
 	var sum, squares float64
 	for i, of := range tools {
-		if len(of) != len(said) { // not there yet
+		if len(of) != len(said) { // missing yet
 			continue
 		}
 		near := dot(of, said)
@@ -156,15 +152,15 @@ func standOut(candidates []matcher.Candidate, tools []vector, said vector, n int
 	}
 	all := max(1, float64(len(scores)))
 	mean := sum / all
-	most := (all - 1) / math.Sqrt(all) // deviations, of one tool that is apart from all others
+	most := (all - 1) / math.Sqrt(all) // in standard deviations, for one tool apart from all others
 	least := float32(mean + min(clearance, ofMost*most)*math.Sqrt(max(0, squares/all-mean*mean)))
 	scores = slices.DeleteFunc(scores, func(one matcher.Score) bool { return one.Score <= 0 || one.Score < least })
 	slices.SortStableFunc(scores, func(a, b matcher.Score) int { return cmp.Compare(b.Score, a.Score) })
 	return scores[:min(n, len(scores))]
 }
 
-// dot adds up in four places at once: one sum would wait for itself at each step, and
-// comparing ten thousand tools is nothing else.
+// dot uses four sums, because one sum would be a chain of dependent additions. Comparing ten thousand tools is
+// nothing but this.
 func dot(a, b vector) (sum float32) {
 	var sums [4]float32
 	i := 0
@@ -182,14 +178,14 @@ func dot(a, b vector) (sum float32) {
 }
 
 const (
-	// shownExamples of a tool are part of its text, as a model is shown them.
+	// shownExamples is how many examples are part of a tool's text, as in its description for models.
 	shownExamples = 3
-	// maxText bounds a text, in bytes: models refuse or cut what has more than some hundred
-	// words, and what a tool is for stands at the beginning.
+	// maxText bounds a text, in bytes: models refuse or cut texts above some hundred words, and a tool's purpose is
+	// at the beginning.
 	maxText = 2000
 )
 
-// ofText returns the vector of what was said. The error says why there is none, for people.
+// ofText returns the vector of a user's text. The error is for users.
 func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 	said = text.Clip(said, maxText)
 	if strings.TrimSpace(said) == "" {
@@ -206,7 +202,7 @@ func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		err = fmt.Errorf("the embedding model %s did not answer within %s", s.model.name, s.options.Patience)
 	case ctx.Err() != nil:
-		return nil, ctx.Err() // the caller has gone; nothing is known of the model
+		return nil, ctx.Err() // the caller cancelled; this tells nothing about the model
 	case err != nil:
 		err = fmt.Errorf("the embedding model %s gave no vector: %w", s.model.name, err)
 	}
@@ -224,25 +220,25 @@ func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 	return found[0], nil
 }
 
-// shelf has the vectors of the tools that an app shares, as long as none of them changes.
+// shelf holds the vectors of an app's shared tools, until one of them changes.
 type shelf struct {
 	tools   []matcher.Candidate
 	known   atomic.Pointer[looked]
 	lookups singleflight.Group
 }
 
-// looked is what was found for a shelf, by tool.
+// looked is the state of a shelf, by tool.
 type looked struct {
-	vectors []vector // nil for those that are not there yet
+	vectors []vector // nil if missing yet
 	whole   bool
-	next    time.Time // when missing ones are looked up again
+	next    time.Time // time to look up missing ones again
 }
 
-// lookAgain is how long it takes until what is missing on a shelf is looked up again.
+// lookAgain is the interval of lookups of missing vectors.
 const lookAgain = 2 * time.Second
 
-// ofCandidates returns the vectors of a request's candidates, nil for those that are not there.
-// These are made for the next messages.
+// ofCandidates returns the vectors of a request's candidates, nil for missing ones, which are made for later
+// messages.
 func (s *Space) ofCandidates(ctx context.Context, request matcher.Request) []vector {
 	if request.Shared == nil {
 		return s.ofTools(ctx, request.Candidates)
@@ -262,8 +258,8 @@ func (s *Space) ofCandidates(ctx context.Context, request matcher.Request) []vec
 	return found
 }
 
-// onShelf returns the vectors of shared tools. Missing ones are looked up once for all messages,
-// which wait as long as their context allows, and take what there is then.
+// onShelf returns the vectors of shared tools. Missing ones are looked up once for all messages, which wait as long
+// as their context allows, and use the vectors known then.
 func (s *Space) onShelf(ctx context.Context, on *shelf) []vector {
 	known := on.known.Load()
 	if known == nil {
@@ -289,8 +285,8 @@ func (s *Space) onShelf(ctx context.Context, on *shelf) []vector {
 
 func isMissing(v vector) bool { return v == nil }
 
-// ofTools returns the vectors of tools of one app: from memory, else from the store. Those that
-// are in neither are made in the background.
+// ofTools returns the vectors of an app's tools from the cache or the store. Missing ones are made in the
+// background.
 func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector {
 	found, missing, places := make([]vector, len(tools)), task{}, []int(nil)
 	for i, candidate := range tools {
@@ -318,7 +314,7 @@ func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector
 	return found
 }
 
-// stored looks vectors up in the store, by text, and keeps what it finds in memory.
+// stored looks up vectors in the store, by text, and caches them.
 func (s *Space) stored(ctx context.Context, of task) ([]vector, error) {
 	digests := make([]string, len(of.texts))
 	for i, said := range of.texts {
@@ -337,8 +333,7 @@ func (s *Space) stored(ctx context.Context, of task) ([]vector, error) {
 	return found, nil
 }
 
-// unpack reads the numbers of a vector, four bytes each, the least significant first; nil if there
-// are none.
+// unpack decodes a vector of little-endian 32-bit floats; nil for invalid data.
 func unpack(packed []byte) vector {
 	if len(packed) == 0 || len(packed)%4 != 0 {
 		return nil
@@ -350,14 +345,13 @@ func unpack(packed []byte) vector {
 	return v
 }
 
-// task is texts of an app whose vectors are missing.
+// task is texts of an app without vectors.
 type task struct {
 	appID string
 	texts []string
 }
 
-// Learn makes the vectors of a repository's tools, in the background. Those that are not made
-// are made when a message needs them.
+// Learn makes the vectors of a repository's tools in the background.
 func (s *Space) Learn(repository *repositories.Repository) {
 	texts := make([]string, len(repository.Tools))
 	for i := range repository.Tools {
@@ -366,7 +360,7 @@ func (s *Space) Learn(repository *repositories.Repository) {
 	s.learn(task{repository.AppID, texts})
 }
 
-// textOf is what a tool's vector is made of.
+// textOf returns the text for a tool's vector.
 func textOf(tool *repositories.Tool) string {
 	parts := []string{text.Identifier(tool.Name)}
 	if tool.Description != "" {
@@ -377,13 +371,13 @@ func textOf(tool *repositories.Tool) string {
 	return text.Clip(plaintext.Text(strings.Join(parts, "\n")), maxText)
 }
 
-// digest names what the model makes of a text.
+// digest identifies the model's vector of a text.
 func (s *Space) digest(of string) string {
 	sum := sha256.Sum256([]byte(s.model.name + "\n" + of))
 	return hex.EncodeToString(sum[:16])
 }
 
-// learn queues a task, unless too many wait.
+// learn queues a task, unless the queue is full.
 func (s *Space) learn(next task) {
 	select {
 	case s.tasks <- next:
@@ -391,7 +385,7 @@ func (s *Space) learn(next task) {
 	}
 }
 
-// work makes vectors, one task after the other, so that no text is asked for twice here.
+// work makes vectors, one task after the other, so that this replica requests no text twice.
 func (s *Space) work(ctx context.Context) {
 	defer close(s.done)
 	for {
@@ -407,14 +401,13 @@ func (s *Space) work(ctx context.Context) {
 }
 
 const (
-	// batch is how many texts a request has: the least that servers allow by default.
+	// batch is the number of texts in a request: the lowest default limit of servers.
 	batch = 32
-	// tries of a request about tools, with growing pauses in between.
+	// tries of a request about tools, with growing pauses between.
 	tries = 5
 )
 
-// make asks for the vectors that are neither in memory nor in the store, each text once, and keeps
-// them.
+// make requests the vectors that are neither cached nor stored, each text once, and stores them.
 func (s *Space) make(ctx context.Context, of task) error {
 	missing, seen := task{appID: of.appID}, map[string]bool{}
 	for _, said := range of.texts {

@@ -14,7 +14,6 @@ import (
 	"earshot/matcher/llm"
 )
 
-// model asks for vectors.
 type model struct {
 	http *http.Client
 	url  string
@@ -25,10 +24,10 @@ type model struct {
 // vector is a direction: its length is one.
 type vector []float32
 
-// maxAnswer is how long an answer may be: 32 vectors of 8,192 numbers in 20 digits each.
+// maxAnswer bounds an answer: 32 vectors of 8,192 numbers in 20 digits each.
 const maxAnswer = 8 << 20
 
-// embed returns the vectors of texts, in their order. Errors hold no credential.
+// embed returns the vectors of texts, in order. Errors contain no credential.
 func (m *model) embed(ctx context.Context, texts []string) ([]vector, error) {
 	body, _ := json.Marshal(map[string]any{"input": texts, "model": m.name})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
@@ -44,7 +43,7 @@ func (m *model) embed(ctx context.Context, texts []string) ([]vector, error) {
 	if err != nil {
 		return nil, errors.New(llm.Scrub(err.Error(), m.key))
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end or given up: nothing to learn
+	defer func() { _ = response.Body.Close() }() // read to its end or abandoned: the error is irrelevant
 	var answer struct {
 		Error struct {
 			Message string `json:"message"`
@@ -77,7 +76,7 @@ func (m *model) embed(ctx context.Context, texts []string) ([]vector, error) {
 	return found, nil
 }
 
-// direction returns the numbers as a vector of length one.
+// direction normalizes numbers to a vector of length one.
 func direction(numbers []float32) (vector, error) {
 	var square float64
 	for _, one := range numbers {
@@ -94,15 +93,15 @@ func direction(numbers []float32) (vector, error) {
 	return found, nil
 }
 
-// A model that is away must not slow every message down: after failuresToPause failures in a row
-// it is not asked for leastPause, which doubles up to mostPause.
+// An unavailable model must not delay every message: after failuresToPause consecutive failures it is not asked for
+// leastPause, which doubles up to mostPause.
 const (
 	failuresToPause = 3
 	leastPause      = time.Second
 	mostPause       = 30 * time.Second
 )
 
-// health is whether the model has answered lately.
+// health tracks the model's recent failures.
 type health struct {
 	now   func() time.Time
 	lock  sync.Mutex
@@ -121,8 +120,7 @@ func (h *health) pausing() error {
 	return fmt.Errorf("%w; it is asked again %s after its %d failures in a row", h.why, h.until.Format(time.TimeOnly), h.fails)
 }
 
-// note takes in how a request for a message has ended. It reports whether that changed what
-// is known of the model.
+// note records the outcome of a request for a message, and reports whether it changed the model's state.
 func (h *health) note(err error) (changed bool) {
 	h.lock.Lock()
 	defer h.lock.Unlock()

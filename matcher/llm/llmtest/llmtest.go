@@ -1,5 +1,5 @@
-// Package llmtest is a scripted OpenAI-compatible server for tests: it answers chat
-// completions as it was told to, over real HTTP, and keeps what it was asked.
+// Package llmtest is a scripted OpenAI-compatible server for tests: it answers chat completions by script, over
+// real HTTP, and records the requests.
 //
 //	server := llmtest.New(t)
 //	server.Queue(llmtest.Call("book", `{"day":"2026-12-01"}`))
@@ -31,8 +31,7 @@ type Server struct {
 	requests []Request
 }
 
-// New starts a server that stops with the test. A request for which nothing is
-// scripted fails the test and is answered with 500.
+// New starts a server that stops with the test. A request without a scripted reply fails the test and gets a 500.
 func New(t testing.TB) *Server {
 	s := &Server{t: t, done: make(chan struct{})}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
@@ -43,31 +42,31 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// URL is the base URL to configure, with the version in it.
+// URL returns the base URL with the version.
 func (s *Server) URL() string { return s.server.URL + "/v1" }
 
-// Queue adds replies for the next requests, in their order.
+// Queue adds replies for the next requests, in order.
 func (s *Server) Queue(replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, replies...)
 }
 
-// Handle sets what answers every request for which no reply is queued.
+// Handle sets the handler of every request without a queued reply.
 func (s *Server) Handle(handler func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handler = handler
 }
 
-// Requests returns what the server was asked so far.
+// Requests returns the requests so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Request(nil), s.requests...)
 }
 
-// Count returns how often the server was asked.
+// Count returns the number of requests so far.
 func (s *Server) Count() int { return len(s.Requests()) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -84,7 +83,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.next(request).write(w, r, s.done)
 }
 
-// next records the request and picks its reply.
+// next records the request and returns its reply.
 func (s *Server) next(request Request) Reply {
 	s.mu.Lock()
 	s.requests = append(s.requests, request)
@@ -103,14 +102,14 @@ func (s *Server) next(request Request) Reply {
 	return handler(request)
 }
 
-// Request is a chat completion as it arrived.
+// Request is a chat completion as received.
 type Request struct {
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages"`
 	Tools    []Tool    `json:"-"`
-	// ToolChoice is empty where the request has none.
+	// ToolChoice is empty if the request has none.
 	ToolChoice string `json:"tool_choice"`
-	// Parallel is parallel_tool_calls, nil where the request has none.
+	// Parallel is parallel_tool_calls, nil if the request has none.
 	Parallel *bool `json:"parallel_tool_calls"`
 
 	Header http.Header `json:"-"`
@@ -125,7 +124,7 @@ type Message struct {
 	ToolCallID string     `json:"tool_call_id"`
 }
 
-// ToolCall is a call that stands in the history of a request.
+// ToolCall is a call in the history of a request.
 type ToolCall struct {
 	ID       string `json:"id"`
 	Function struct {
@@ -141,10 +140,10 @@ type Tool struct {
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// Last returns the last message, which is what the model is to act on.
+// Last returns the last message, to which the model responds.
 func (r Request) Last() Message { return r.Messages[len(r.Messages)-1] }
 
-// ToolNames returns the names of the tools on offer, in their order.
+// ToolNames returns the names of the offered tools, in order.
 func (r Request) ToolNames() []string {
 	names := make([]string, len(r.Tools))
 	for i, tool := range r.Tools {
@@ -177,7 +176,7 @@ func decode(r *http.Request, body []byte) (Request, error) {
 	return request, nil
 }
 
-// Reply is what the server answers a request with.
+// Reply is a scripted answer.
 type Reply struct {
 	status int
 	header http.Header
@@ -185,7 +184,7 @@ type Reply struct {
 	hang   bool
 }
 
-// Call answers with one tool call, whose arguments are sent as they are given.
+// Call answers with one tool call, whose arguments are sent as given.
 func Call(name, arguments string) Reply { return Calls([2]string{name, arguments}) }
 
 // Calls answers with several tool calls, each a name and its arguments.
@@ -221,10 +220,10 @@ func Answer(message any, finish string) Reply {
 	return Raw(string(body))
 }
 
-// Raw answers 200 with a body as it is.
+// Raw answers 200 with a raw body.
 func Raw(body string) Reply { return Status(http.StatusOK, nil, body) }
 
-// Status answers with a status, headers (nil for none) and a body as it is.
+// Status answers with a status, headers (nil for none) and a raw body.
 func Status(code int, header http.Header, body string) Reply {
 	return Reply{status: code, header: header, body: body}
 }
@@ -245,5 +244,5 @@ func (reply Reply) write(w http.ResponseWriter, r *http.Request, done <-chan str
 		w.Header()[name] = values
 	}
 	w.WriteHeader(reply.status)
-	_, _ = w.Write([]byte(reply.body)) // a client that went away is the test's business
+	_, _ = w.Write([]byte(reply.body)) // the test checks for a client that went away
 }
