@@ -10,7 +10,6 @@ import (
 	"earshot/repositories"
 )
 
-// given is the tool of a definition.
 func given(t *testing.T, tool string) *repositories.Tool {
 	return matchertest.InScope(t, matchertest.Scope, "r", tool)[0].Tool
 }

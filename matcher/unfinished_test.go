@@ -21,7 +21,7 @@ func TestAbandons(t *testing.T) {
 	}
 }
 
-// heating is a call that waits for its degrees.
+// heating is an unfinished call without its degrees.
 func heating(t *testing.T) matcher.Unfinished {
 	candidates := matchertest.InScope(t, matchertest.Scope, "home", `{"name":"heat","schema":[
 		{"parameter":"room","type":"string","required":true,"allowedValues":["office","living room"],"aliases":{"office":["Büro","bureau"]}},

@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// hundred is a repository of 100 tools, every fourth with a JSON Schema.
+// hundred returns a repository of 100 tools, every fourth with a JSON Schema.
 func hundred(b *testing.B) *repositories.Repository {
 	b.Helper()
 	var tools []string
@@ -33,8 +33,7 @@ func hundred(b *testing.B) *repositories.Repository {
 	return r
 }
 
-// BenchmarkCompile is the cost of a repository that comes from the store; the goal is
-// under 10 ms for 100 tools.
+// BenchmarkCompile measures a repository from the store; the goal is under 10 ms for 100 tools.
 func BenchmarkCompile(b *testing.B) {
 	stored, err := json.Marshal(hundred(b))
 	require.NoError(b, err)
@@ -47,7 +46,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode is the cost of the same repository at the door.
+// BenchmarkDecode measures the same repository from a request.
 func BenchmarkDecode(b *testing.B) {
 	body, err := json.Marshal(hundred(b))
 	require.NoError(b, err)
@@ -85,8 +84,8 @@ func benchmarkCheck(b *testing.B, tool int) {
 	}
 }
 
-// FuzzDecodeRepository feeds the door: it answers with a repository that can be read
-// back or with faults, and never falls over.
+// FuzzDecodeRepository checks that the decoder returns faults or a repository that can be read back, and never
+// panics.
 func FuzzDecodeRepository(f *testing.F) {
 	for _, seed := range []string{
 		booking, `{"tools":[{"name":"t","parameters":{"type":"object","properties":{"to":{"type":"string","enum":["Rome"]},"seats":{"type":"integer","default":1}},"required":["to"]}}]}`,

@@ -160,8 +160,8 @@ func TestSigningSecretThatNoReceiverCanVerifyWithIsAFault(t *testing.T) {
 	}
 }
 
-// sourceFaults decodes an app with one source, given as its fields, and compares the
-// faults; none where want is empty.
+// sourceFaults decodes an app with one source with the given fields, and compares the faults; none if want is
+// empty.
 func sourceFaults(t *testing.T, cases map[string][]string) {
 	t.Helper()
 	for fields, want := range cases {
@@ -369,7 +369,7 @@ func TestClaimIsFoundByNameOrByDottedPath(t *testing.T) {
 	}
 }
 
-// orDash stands in for a field that a definition cannot leave empty.
+// orDash replaces an empty field, for definitions that require one.
 func orDash(field string) string {
 	if field == "" {
 		return "-"

@@ -18,7 +18,6 @@ import (
 
 var clinic = repositories.Scope{AppID: "clinic", SessionID: "s1"}
 
-// faultsOf returns the faults of a decoder as "pointer: detail" lines.
 func faultsOf(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -193,7 +192,7 @@ func TestDecodePatchNamesFaults(t *testing.T) {
 	}, faultsOf(t, err))
 }
 
-// megabyte repeats a part, numbered, up to the longest body that is read.
+// megabyte repeats a numbered part up to the maximum length of a body.
 func megabyte(head, part, tail string) []byte {
 	var b strings.Builder
 	b.WriteString(head)
@@ -206,8 +205,8 @@ func megabyte(head, part, tail string) []byte {
 	return append([]byte(b.String()), tail...)
 }
 
-// allocated is how many bytes a function takes from the heap, whether or not it keeps
-// them. With -race that says nothing: it drops at random what a sync.Pool holds.
+// allocated returns the bytes that a function allocates on the heap. With -race it is meaningless, because
+// sync.Pool then drops items at random.
 func allocated(work func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -284,7 +283,6 @@ func TestFaultsAreListedUpTo100AndTheOthersCounted(t *testing.T) {
 	}
 }
 
-// numbered repeats a part so often, with commas between.
 func numbered(times int, part string) string {
 	parts := make([]string, times)
 	for i := range parts {
@@ -296,7 +294,7 @@ func numbered(times int, part string) string {
 func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
 	parameters := numbered(600, `{"parameter":"p#","type":"string","description":"d"}`)
 	good := `{"tools":[` + numbered(20, `{"name":"t#","schema":[`+strings.ReplaceAll(parameters, "#", "-")+`]}`) + `]}`
-	good = strings.ReplaceAll(good, "p-", "p") // names need not differ between tools
+	good = strings.ReplaceAll(good, "p-", "p") // names may repeat between tools
 	bad := strings.Replace(good, `"type":"string"`, `"typ":"string"`, 1)
 	bad = strings.Replace(bad, `{"name":"t9"`, `{"nam":"t9"`, 1)
 	_, err := repositories.DecodeRepository(clinic, "booking", []byte(bad))
@@ -374,7 +372,7 @@ func TestExamplesAreKeptAsGivenAndReadInPlainWords(t *testing.T) {
 	require.Equal(t, json.Number("90"), tool.Marked()[1].Marks[1].Value)
 }
 
-// A record that was written before there were marks has brackets that mean nothing.
+// In a record from before marks existed, brackets have no meaning.
 func TestAnOldRecordWithBracketsIsReadAsItIs(t *testing.T) {
 	var record repositories.Repository
 	require.NoError(t, json.Unmarshal([]byte(`{"tools":[{"name":"t","examples":["see [here](https://h) for [two](people)","[lots](people)","[1]"],`+table+`}]}`), &record))

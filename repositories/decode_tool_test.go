@@ -12,8 +12,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// toolFaults runs tools, each given as the fields beside its name, and compares the
-// one fault of each; an empty one means none.
+// toolFaults decodes tools with the given fields, and compares the one fault of each; empty for none.
 func toolFaults(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for fields, want := range cases {
@@ -443,7 +442,7 @@ func TestHeldToolIsReadAndWritten(t *testing.T) {
 	require.JSONEq(t, string(stored), string(restored))
 }
 
-// weather is a JSON Schema whose fields are in no order that sorting would make.
+// weather is a JSON Schema with unsorted fields.
 const weather = `{"type":"object","properties":{"unit":{"type":"string","enum":["fahrenheit","celsius"]},"location":{"type":"string","description":"The city and state"}},"required":["location"],"additionalProperties":false}`
 
 func TestToolsComeAsOthersDefineThem(t *testing.T) {

@@ -8,9 +8,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// The path of a request says whose a repository is, the body what is in it. What models
-// are shown is one JSON Schema, whichever language the parameters were given in; a
-// parameter with a fixed value is not in it.
+// The path of a request names a repository's owner, the body its content. Models see one JSON Schema for any form
+// of parameters, without parameters with a static value.
 func ExampleDecodeRepository() {
 	scope := repositories.Scope{AppID: "clinic", SessionID: "s1"}
 	repository, err := repositories.DecodeRepository(scope, "booking", []byte(`{
@@ -30,8 +29,8 @@ func ExampleDecodeRepository() {
 	// {"type":"object","properties":{"day":{"type":"string","description":"wished day"}},"required":["day"]}
 }
 
-// All that is wrong with a body is found at once, each fault with its place as a JSON
-// Pointer and, where one is near, the name that was probably meant.
+// All faults of a body are found at once, each with its place as a JSON Pointer and, if one is near, the probably
+// intended name.
 func ExampleDecodeRepository_faults() {
 	_, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "booking", []byte(`{
 		"tools": [

@@ -137,7 +137,7 @@ func TestParametersOfThePathThatProgramsAloneFillAreNoted(t *testing.T) {
 	})
 }
 
-// An empty value, as SERMAS writes it, is none in a path: models are asked for it.
+// SERMAS writes empty values. In a path they count as none, and models are asked for them.
 func TestEmptyValueOfAPathIsNone(t *testing.T) {
 	tool, faults := decodeTool(t, `{"name":"t","url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]}`)
 	require.Empty(t, faults)
@@ -163,7 +163,7 @@ const (
 	escape  = `; write %7B and %7D for braces that are meant as they are`
 )
 
-// OpenAPI, n8n and Zapier write {day} where a URL has :day. It would be called as it stands.
+// OpenAPI, n8n and Zapier write {day} in place of :day. It would be sent unfilled.
 func TestParametersInBracesAreNotFilledIn(t *testing.T) {
 	toolFaults(t, map[string]string{
 		`"url":"https://h/book/{day}",` + dayList:                                                      `/url: {day} is not filled in: write :day` + escape,
@@ -203,8 +203,7 @@ func TestParametersInBracesAreAllNamedAtOnce(t *testing.T) {
 	}
 }
 
-// toolNotes decodes tools, each given as the fields beside its name, and compares the one note on
-// each; an empty one means none.
+// toolNotes decodes tools with the given fields, and compares the one note on each; empty for none.
 func toolNotes(t *testing.T, cases map[string]string) {
 	t.Helper()
 	for fields, want := range cases {
@@ -215,7 +214,7 @@ func toolNotes(t *testing.T, cases map[string]string) {
 	}
 }
 
-// What is no parameter may be meant as it stands, hence it is noted alone.
+// Other names in braces may be intended, so they only cause a note.
 func TestOtherNamesInBracesAreNoted(t *testing.T) {
 	toolNotes(t, map[string]string{
 		`"url":"https://h/{sessionId}"`:       `/tools/0/url: has {sessionId}, which is no parameter of the tool and is sent as it stands; a parameter is written :name`,
@@ -225,7 +224,7 @@ func TestOtherNamesInBracesAreNoted(t *testing.T) {
 	})
 }
 
-// Earlier versions stored such tools. They are read, and called as they were.
+// Tools that earlier versions stored are read, and called as before.
 func TestStoredToolsWithBracesAreRead(t *testing.T) {
 	stored := &repositories.Repository{Tools: []repositories.Tool{
 		{Name: "t", URL: "https://h/{day}", Schema: json.RawMessage(`[{"parameter":"day","type":"string"}]`)},

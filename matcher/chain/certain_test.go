@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// booking is certain that a message which names a day books it.
+// booking decides that a message with a day books it.
 type booking struct{}
 
 func (booking) Certain(request matcher.Request) (matcher.Result, bool) {

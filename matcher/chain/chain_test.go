@@ -16,7 +16,6 @@ import (
 	"earshot/repositories/secret"
 )
 
-// options are those of an LLM played by the server.
 func options(server *llmtest.Server) llm.Options {
 	return llm.Options{BaseURL: server.URL(), Key: secret.New(matchertest.Key), Model: "test-model"}
 }

@@ -13,8 +13,7 @@ import (
 	"earshot/matcher/matchertest"
 )
 
-// BenchmarkMatch is all that the matcher does for a message, with a model that answers at
-// once and without one.
+// BenchmarkMatch measures the whole matcher for a message, with an immediate model and without one.
 func BenchmarkMatch(b *testing.B) {
 	server := llmtest.New(b)
 	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
@@ -24,7 +23,7 @@ func BenchmarkMatch(b *testing.B) {
 			request := matcher.Request{Candidates: candidates, Shared: &matcher.Shared{Tools: candidates}}
 			matching := chain.New(options)
 			request.Text = messages[0]
-			_, err := matching.Match(b.Context(), request) // what is compiled once
+			_, err := matching.Match(b.Context(), request) // compiles the tools
 			require.NoError(b, err)
 			b.Run(fmt.Sprintf("%s/tools=%d", name, n), func(b *testing.B) {
 				b.ReportAllocs()

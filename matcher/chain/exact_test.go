@@ -67,8 +67,8 @@ func TestExactFindsButtonsAmongSharedTools(t *testing.T) {
 	request := matcher.Request{Shared: &matcher.Shared{Tools: app}, Own: session, Candidates: []matcher.Candidate{session[0], app[1]}}
 	for text, fires := range map[string]string{
 		"second": "two", "another FIRST": "one", "one": "one",
-		"halt":  "two", // which the user may use, unlike the other of these words
-		"go on": "",    // of the app's tool that the session's hides
+		"halt":  "two", // visible to the user, unlike the other tool with this text
+		"go on": "",    // of the app's tool that the session's overrides
 		"stop":  "",    // of two tools
 	} {
 		request.Text = text

@@ -11,7 +11,7 @@ import (
 	"earshot/matcher/datetime"
 )
 
-// friday is the day on which all texts are said.
+// friday is the day of all texts.
 var friday = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 
 // shown renders readings as words, all values, = the exact one, and ? for doubtful.

@@ -12,7 +12,7 @@ import (
 	"earshot/matcher/evaldata"
 )
 
-// written puts one case of data where the package looks for it.
+// written writes one case where the package reads it.
 func written(t *testing.T, name, line string) {
 	folder := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(folder, name), 0o700))

@@ -16,7 +16,7 @@ import (
 const evidenceList = `{"parameter":"city","type":"string"},{"parameter":"date","type":"string"},{"parameter":"time","type":"string"},
 	{"parameter":"people","type":"integer"},{"parameter":"has_live_music","type":"boolean"},{"parameter":"stops","type":"array","items":{"type":"string"}}`
 
-// longConversation has 40 messages and the current one, all as long as they may be.
+// longConversation has 40 messages and the current one, all of the maximum length.
 func longConversation(said string) matcher.Request {
 	text := strings.Repeat(said, 1+(64<<10)/len(said))[:64<<10]
 	request := matcher.Request{Text: text, Now: evidenceNow}
@@ -26,8 +26,7 @@ func longConversation(said string) matcher.Request {
 	return request
 }
 
-// nothingOf are values that stand in none of the texts: every message is read for
-// every one of them.
+// nothingOf are values that no text contains, so that every message is read for each.
 var nothingOf = map[string]any{
 	"city": "San Pedro Sula", "date": "2021-05-17", "time": "03:41", "people": json.Number("771"), "has_live_music": true,
 	"stops": []any{strings.Repeat("a ", 3000) + "b"},

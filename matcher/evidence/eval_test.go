@@ -15,22 +15,22 @@ import (
 	"earshot/repositories"
 )
 
-// The floors stand under what was measured: evidence for 96.6 % of the values that were said
-// (the rest were said in other words: Philly, Chi-town, funny), and none for 99.3 % of those
-// that nobody said. Nearly all of the others are dates that were said of something else.
+// The limits are slightly below the measured values: evidence for 96.6 % of the present values (the rest in other
+// words: Philly, Chi-town, funny), and none for 99.3 % of the absent ones. Nearly all exceptions are dates of
+// something else.
 const (
 	leastEvidence  = 0.93
 	leastUnclaimed = 0.98
 )
 
-// evidenceCases are the dialogues of the evaluation data at whose end a tool fires.
+// evidenceCases are the dialogues of the evaluation data that fire a tool at the end.
 func evidenceCases(t *testing.T) []evaldata.Case {
 	kept := slices.DeleteFunc(evaldata.SGD(t), func(c evaldata.Case) bool { return c.Kind != "direct" && c.Kind != "confirm" })
 	require.NotEmpty(t, kept)
 	return kept
 }
 
-// fires is a message, and the tool that it fires.
+// fires returns a message, and the tool that it fires.
 func fires(t *testing.T, c evaldata.Case) (matcher.Request, *repositories.Tool) {
 	request := c.Request(t)
 	found, is := request.Named(c.Calls[0].Name)
@@ -56,12 +56,12 @@ func TestTheValuesOfSGDHaveEvidence(t *testing.T) {
 	require.GreaterOrEqual(t, found/all, leastEvidence)
 }
 
-// TestTheValuesOfOtherDialoguesOfSGDHaveNoEvidence looks for values of the same parameters in other dialogues, of
-// which no accepted form was said in this one, and which are no values of this one: those were said, in
-// forms that the other dialogue does not know ("March 13th", "13th of March").
+// TestTheValuesOfOtherDialoguesOfSGDHaveNoEvidence searches for values of the same parameters from other dialogues.
+// It skips values with an accepted form in this dialogue, since the other dialogue may lack the form ("March 13th",
+// "13th of March").
 func TestTheValuesOfOtherDialoguesOfSGDHaveNoEvidence(t *testing.T) {
 	cases := evidenceCases(t)
-	others := map[string]map[any][]any{} // by parameter and value: what is as right
+	others := map[string]map[any][]any{} // alternatives by parameter and value
 	for _, c := range cases {
 		for name, value := range c.Calls[0].Values {
 			if others[name] == nil {

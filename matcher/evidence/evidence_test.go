@@ -15,7 +15,6 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// evidenceNow is a Friday.
 var evidenceNow = time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)
 
 // evidenceTool has one parameter, or the parameters of a whole list.
@@ -121,8 +120,7 @@ func TestUngroundedValuesAreFaults(t *testing.T) {
 	}
 }
 
-// TestATimeWithAnOffsetWasSaidByTheUsersClock: a model may have worked out the time in UTC, or
-// have left it as it was said.
+// A model may convert the time to UTC, or keep the user's local time.
 func TestATimeWithAnOffsetWasSaidByTheUsersClock(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)

@@ -11,9 +11,8 @@ import (
 	"earshot/repositories"
 )
 
-// Find looks up in the conversation the values that a model has found. The form in which
-// a value was said does not matter; a value that nobody said has no evidence. The message
-// that is being matched has no id here.
+// Find looks up the values of a model in the conversation, in any form. An invented value has no evidence. The
+// message that is being matched has no id here.
 func ExampleFind() {
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "booking", []byte(`{"tools": [
 		{"name": "book", "description": "Book an appointment", "schema": [

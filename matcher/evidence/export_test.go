@@ -1,4 +1,3 @@
 package evidence
 
-// Ungrounded is what Read finds ungrounded.
 var Ungrounded = ungrounded

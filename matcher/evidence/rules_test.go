@@ -10,7 +10,7 @@ import (
 	"earshot/matcher/evidence"
 )
 
-// evidenceRule is a value of a parameter and the words of a message that have it.
+// evidenceRule is a parameter's value, and the words of a message that are its evidence.
 type evidenceRule struct{ rule, text, name, kind, value, words string }
 
 const nowhere = ""

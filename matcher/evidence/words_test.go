@@ -11,7 +11,7 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// TestEvidenceIsInPeoplesWords: an alias and an amount in another unit were said.
+// TestEvidenceIsInPeoplesWords has an alias and an amount in another unit.
 func TestEvidenceIsInPeoplesWords(t *testing.T) {
 	request := matchertest.Request(t, "Bitte Freitag für zwei Stunden", `{"name":"book","schema":[
 		{"parameter":"day","type":"string","grounded":true,"allowedValues":["Friday"],"aliases":{"Friday":["Freitag"]}},

@@ -25,9 +25,9 @@ func anthropicSpoken() spoken {
 	}
 }
 
-// The conversation as the Messages API wants it: rules and tools outside of it, users
-// and the model in turn, results of calls in the user's next message before its text,
-// the app's tools before the session's, and the clock after all that a cache can hold.
+// The conversation in the Messages API: rules and tools outside of it, alternating roles, results of calls in the
+// user's next message before its text, the app's tools before the session's, and the clock after all cacheable
+// parts.
 const anthropicAsked = `{
   "model": "m", "max_tokens": 8192,
   "system": [{"type": "text", "text": "RULES", "cache_control": {"type": "ephemeral"}}],
@@ -55,7 +55,7 @@ const anthropicAsked = `{
   ]
 }`
 
-// An answer as the API gives it, with parallel calls after thoughts and a text.
+// An answer of the API with parallel calls after thoughts and a text.
 const anthropicAnswered = `{
   "id": "msg_01", "type": "message", "role": "assistant", "model": "m",
   "content": [
@@ -94,8 +94,8 @@ func TestAnthropicsSecondTryHasItsThoughtsAndResults(t *testing.T) {
 	require.Equal(t, decoded(t, asked[0].body).(map[string]any)["messages"], any(before))
 }
 
-// TestAnthropicsReplyMentionsTheToolsThatWereCalled holds what the API answers with 400:
-// "Requests which include tool_use or tool_result blocks must define tools".
+// TestAnthropicsReplyMentionsTheToolsThatWereCalled: the API answers 400 with "Requests which include tool_use or
+// tool_result blocks must define tools".
 func TestAnthropicsReplyMentionsTheToolsThatWereCalled(t *testing.T) {
 	e := newProvider(t, bodiesOf(anthropicSpoken().text("ok"), anthropicSpoken().text("ok"))...)
 	model := llm.New(anthropicSpoken().options(e))
@@ -121,7 +121,7 @@ func TestAnthropicIsNotShownWhatItRefusesAtTheTopOfASchema(t *testing.T) {
 }
 
 func TestAnthropicsCacheMarksAreAtMostFour(t *testing.T) {
-	request := matchertest.Request(t, "x", book, light) // tools of the session alone
+	request := matchertest.Request(t, "x", book, light) // only the session's tools
 	_, asked := anthropicSpoken().match(t, request, anthropicSpoken().text("none"))
 	body := decoded(t, asked[0].body).(map[string]any)
 	for _, tool := range anthropicSpoken().tools(body) {
@@ -133,8 +133,7 @@ func TestAnthropicsCacheMarksAreAtMostFour(t *testing.T) {
 	}
 }
 
-// TestEndpointThatTakesNoMarksOfTheCacheGetsNone plays one that speaks Anthropic's form
-// and knows no cache.
+// TestEndpointThatTakesNoMarksOfTheCacheGetsNone simulates an endpoint with Anthropic's form but no cache.
 func TestEndpointThatTakesNoMarksOfTheCacheGetsNone(t *testing.T) {
 	claude := anthropicSpoken()
 	e := newProvider(t, answer{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.cache_control: Extra inputs are not permitted"}}`},
@@ -152,7 +151,7 @@ func TestEndpointThatTakesNoMarksOfTheCacheGetsNone(t *testing.T) {
 	require.Equal(t, bare, asked[2].body)
 }
 
-// countMember counts the members of a name within a value.
+// countMember counts the members with a name within a value.
 func countMember(value any, name string) int {
 	n := 0
 	switch value := value.(type) {

@@ -110,8 +110,7 @@ func TestArgumentsWithoutACertainReadingAreRefused(t *testing.T) {
 	}
 }
 
-// repetitive are texts of n pieces, each quadratic for a reader that looks back or tries
-// again.
+// repetitive returns texts of n pieces that take quadratic time in a backtracking reader.
 func repetitive(n int) map[string]string {
 	return map[string]string{
 		"backslashes": `{'a':'` + strings.Repeat(`\\`, n) + `'}`,
@@ -122,8 +121,7 @@ func repetitive(n int) map[string]string {
 	}
 }
 
-// TestReadingRepetitiveArgumentsEnds meets the time limit of the whole run where reading
-// is quadratic: BenchmarkReadRepetitive shows the proportion.
+// TestReadingRepetitiveArgumentsEnds exceeds the time limit if reading is quadratic; see BenchmarkReadRepetitive.
 func TestReadingRepetitiveArgumentsEnds(t *testing.T) {
 	for name, text := range repetitive(250_000) {
 		_, _, err := ReadArguments(text)
@@ -144,8 +142,8 @@ func BenchmarkReadRepetitive(b *testing.B) {
 	}
 }
 
-// FuzzReadArguments looks for a panic, for a value that JSON cannot carry, and for a
-// reading of valid JSON that differs from encoding/json's.
+// FuzzReadArguments searches for a panic, a value that JSON cannot represent, and a reading of valid JSON that
+// differs from encoding/json's.
 func FuzzReadArguments(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":1}`, `{'a':'it\'s',}`, "```json\n{}\n```", `"{\"a\":1}"`, `{a:True}`, `{"a":1}}`, `[{"a":[1,2,]}]`, "{“a”:‘b’}", `{"a":"\ud83d"}`,

@@ -25,8 +25,7 @@ func cohereSpoken() spoken {
 	}
 }
 
-// The conversation as version 2 of Cohere's chat wants it: results as documents, names
-// without hyphens, no choice of tools.
+// The conversation in version 2 of Cohere's chat: results as documents, names without hyphens, no tool_choice.
 const cohereAsked = `{
   "model": "m",
   "tools": [

@@ -20,20 +20,20 @@ import (
 	"earshot/repositories/secret"
 )
 
-// crowd is how many messages are matched at once.
+// crowd is the number of concurrent messages.
 const crowd = 64
 
-// counted is an endpoint that answers at once and counts its connections.
+// counted is an immediate endpoint that counts its connections.
 type counted struct {
 	*httptest.Server
 	asked atomic.Int64
 	dials atomic.Int64
 	http2 atomic.Int64 // requests over HTTP/2
-	// gathered has the first crowd over HTTP wait until each of it has a connection of its own.
+	// gathered makes the first crowd over HTTP wait until each message has its connection.
 	gathered sync.WaitGroup
 }
 
-// The ways in which an endpoint is spoken to.
+// The protocols of an endpoint.
 const (
 	plain     = "HTTP"
 	encrypted = "HTTPS"
@@ -51,7 +51,7 @@ func newCounted(t testing.TB, way string) *counted {
 			c.gathered.Done()
 			c.gathered.Wait()
 		}
-		_, _ = fmt.Fprint(w, openAISpoken().text("none")) // a client that went away is the test's business
+		_, _ = fmt.Fprint(w, openAISpoken().text("none")) // the test checks for a client that went away
 	}))
 	c.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
@@ -68,8 +68,7 @@ func newCounted(t testing.TB, way string) *counted {
 	return c
 }
 
-// matchCrowds has crowds of messages matched through the client, which trusts the endpoint's
-// certificate.
+// matchCrowds matches crowds of messages through the client, which trusts the endpoint's certificate.
 func (c *counted) matchCrowds(t testing.TB, client *http.Client, more func() bool) {
 	if c.TLS != nil {
 		ours := client.Transport.(*http.Transport)
@@ -80,7 +79,7 @@ func (c *counted) matchCrowds(t testing.TB, client *http.Client, more func() boo
 	}
 	model := llm.New(llm.Options{BaseURL: c.URL + "/v1", Key: secret.New(matchertest.Key), HTTPClient: client})
 	request := matchertest.Request(t, "book monday", book)
-	if c.TLS != nil { // what comes after the first message shares its connection
+	if c.TLS != nil { // later messages share the first one's connection
 		_, err := model.Match(t.Context(), request)
 		require.NoError(t, err)
 	}
@@ -104,7 +103,7 @@ func times(n int) func() bool {
 func TestMessagesAtOnceKeepTheirConnections(t *testing.T) {
 	endpoint := newCounted(t, plain)
 	endpoint.matchCrowds(t, llm.NewHTTPClient(crowd), times(20))
-	// A connection comes back a moment after its answer; without keeping them, 20 crowds dial.
+	// A connection is returned a moment after its answer; without reuse, 20 crowds dial 20 times.
 	require.Less(t, endpoint.dials.Load(), int64(4*crowd))
 }
 
@@ -115,8 +114,7 @@ func TestMessagesAtOnceShareAConnectionOfHTTP2(t *testing.T) {
 	require.Equal(t, int64(1+20*crowd), endpoint.http2.Load())
 }
 
-// BenchmarkMessagesAtOnce counts what a crowd of messages dials with the connections that
-// http.DefaultTransport keeps, and with ours.
+// BenchmarkMessagesAtOnce counts the connections of concurrent messages with http.DefaultTransport and with ours.
 func BenchmarkMessagesAtOnce(b *testing.B) {
 	for name, client := range map[string]func() *http.Client{
 		"default": func() *http.Client { return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} },
@@ -133,7 +131,7 @@ func BenchmarkMessagesAtOnce(b *testing.B) {
 	}
 }
 
-// answering is a provider that answers at once with the same body, without a network.
+// answering is an immediate provider with a constant answer, without a network.
 type answering string
 
 // RoundTrip implements http.RoundTripper.
@@ -142,8 +140,8 @@ func (a answering) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(a)))}, err
 }
 
-// BenchmarkRequest matches one message with so many tools of a usual size in scope and a history,
-// without network and model: what it costs to write a request and to read its answer.
+// BenchmarkRequest matches one message with a number of tools of usual size and a history, without network and
+// model: the cost of writing a request and reading its answer.
 func BenchmarkRequest(b *testing.B) {
 	for _, one := range providers() {
 		for _, tools := range []int{10, 32, 64} {

@@ -21,7 +21,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// unavailable matches one message and returns the error that must come of it.
+// unavailable matches one message and returns its expected error.
 func unavailable(t *testing.T, options llm.Options) *matcher.Unavailable {
 	t.Helper()
 	result, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "book monday", book))
@@ -150,7 +150,7 @@ func TestNoProvidersErrorHoldsTheKey(t *testing.T) {
 }
 
 func TestEveryProvidersKeyGoesIntoItsHeaderAlone(t *testing.T) {
-	// What SDKs take from the environment on their own is not ours to send.
+	// Variables of vendors' SDKs are not ours to send.
 	for _, variable := range []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GEMINI_API_KEY", "GOOGLE_API_KEY", "CO_API_KEY"} {
 		t.Setenv(variable, "stray-key-of-the-environment")
 	}
@@ -212,7 +212,7 @@ func TestEveryProviderIsHeldToTheTimeLimit(t *testing.T) {
 	})
 }
 
-// leaving ends a context when a request is on its way.
+// leaving cancels a context during a request.
 type leaving struct{ leave func() }
 
 func (l leaving) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -248,7 +248,7 @@ func TestWhereTheLLMIsStaysInTheLog(t *testing.T) {
 	require.NotContains(t, log.String(), base64.StdEncoding.EncodeToString([]byte("user:"+key)))
 }
 
-// refusing answers requests that have the member with the refusal, and all others.
+// refusing answers requests with the member by the refusal.
 func refusing(member string, status int, refusal string) func(llmtest.Request) llmtest.Reply {
 	return func(request llmtest.Request) llmtest.Reply {
 		if strings.Contains(string(request.Body), `"`+member+`":`) {
@@ -258,7 +258,7 @@ func refusing(member string, status int, refusal string) func(llmtest.Request) l
 	}
 }
 
-// requestOf is a message of an app that names a model.
+// requestOf returns a message of an app that names a model.
 func requestOf(t *testing.T, model string) matcher.Request {
 	request := matchertest.Request(t, "book monday", book)
 	request.App.Settings.LLM.Tools = "openai/" + model
@@ -312,7 +312,7 @@ func TestRefusalOfWhatARequestCannotDoWithoutIsFinal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, status := llmtest.New(t), 400
-			if name == "503" { // a server in trouble refuses no parameter
+			if name == "503" { // a server error refuses no parameter
 				status = 503
 			}
 			server.Queue(llmtest.Status(status, nil, refusal))

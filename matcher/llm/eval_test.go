@@ -26,11 +26,10 @@ import (
 	"earshot/repositories"
 )
 
-// evalToday is the day on which the dialogues of SGD take place.
+// evalToday is the day of SGD's dialogues.
 var evalToday = time.Date(2019, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// evalMatch plays the last message of a case, with its tools in scope: the fake answers every
-// request with the given calls, in the place of an LLM.
+// evalMatch matches the last message of a case with its tools. The fake LLM answers every request with the calls.
 func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.Result, *llmtest.Server) {
 	t.Helper()
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "eval"}, "eval", c.Body(t))
@@ -97,11 +96,10 @@ func TestCallsOfSGDThatLackValuesFireNothing(t *testing.T) {
 	}
 }
 
-// The tests below follow whole conversations among many tools. They measure what of a request a
-// provider has seen at the beginning of the one before, and which of the tools that a message
-// calls for are on offer.
+// The tests below follow whole conversations among many tools. They measure how much of a request is a prefix of
+// the previous one, and which of the needed tools are offered.
 
-// spoke is one message of a conversation, with the tools that it calls for.
+// spoke is one message of a conversation, with its expected tools.
 type spoke struct {
 	actor, text string
 	tools       []string
@@ -120,9 +118,8 @@ func (r *recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answering(openAISpoken().text("none")).RoundTrip(request)
 }
 
-// keepBeginnings has a model asked about each message of a user. Of the shorter of two
-// consecutive requests both begin with that share, on average; and of the messages that call for
-// tools that share has them all on offer.
+// keepBeginnings asks a model about each user message. Consecutive requests must have a common prefix of the given
+// average share of the shorter one, and the needed tools must all be offered for the given share of messages.
 func keepBeginnings(t *testing.T, tools *matcher.Shared, share, onOffer float64, conversations ...[]spoke) {
 	t.Helper()
 	var sum float64
@@ -172,7 +169,7 @@ func TestConversationAmongManyToolsKeepsWhatItsRequestsBeginWith(t *testing.T) {
 	keepBeginnings(t, &matcher.Shared{Tools: tools}, 0.95, 0, said)
 }
 
-// poolOfAll are the tools of all evaluations, one of each name.
+// poolOfAll are the tools of all evaluations with distinct names.
 func poolOfAll(t *testing.T) *matcher.Shared {
 	definitions := map[string][]byte{}
 	add := func(definition map[string]any) {
@@ -200,7 +197,7 @@ func poolOfAll(t *testing.T) *matcher.Shared {
 	for _, text := range definitions {
 		repository, err := repositories.DecodeRepository(matchertest.Scope, "all", []byte(`{"tools":[`+string(text)+`]}`))
 		if err != nil {
-			continue // one that no client could register
+			continue // an invalid tool
 		}
 		repository.Revision = "1"
 		shared.Tools = append(shared.Tools, matcher.Candidate{Repository: repository, Tool: &repository.Tools[0]})
@@ -229,8 +226,7 @@ func names(calls []evaldata.Call) (names []string) {
 	return names
 }
 
-// TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith asks ten things of one domain, and
-// then of all of them.
+// TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith asks ten things of one domain, and then of all.
 func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 	type message struct{ Text, Tool, Domain string }
 	byDomain := map[string][]message{}
@@ -258,8 +254,8 @@ func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 	keepBeginnings(t, shared, 0.88, 0.90, ofDomains(slices.Repeat([]string{"all"}, 10))...)
 }
 
-// TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith has nothing but changes of the subject: ten
-// messages of a conversation have nothing to do with each other.
+// TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith changes the subject with each message: the ten messages of a
+// conversation are unrelated.
 func TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith(t *testing.T) {
 	var said []spoke
 	for _, c := range evaldata.BFCL(t) {

@@ -17,11 +17,10 @@ import (
 	"earshot/repositories"
 )
 
-// hidden is a tool that shares no word with what users say below.
+// hidden is a tool without a common word with the messages below.
 const hidden = `{"name":"unlock_gate","description":"Unlock the gate of the yard","schema":[{"parameter":"gate","type":"string","required":true}]}`
 
-// among is a message of an app with many tools, of which a model sees some, and the hidden
-// one, which it does not see.
+// among returns a message with many tools in scope, of which a model sees some but not the hidden one.
 func among(t testing.TB, text string, tools ...string) matcher.Request {
 	tools = append(tools, hidden)
 	for i := range 200 {
@@ -42,7 +41,7 @@ const (
 
 var unlock = [2]string{"unlock_gate", `{"gate":"Nord"}`}
 
-// looks is a call that looks for tools.
+// looks is a call of the tool search.
 func looks(words string) [2]string { return [2]string{"find_tools", `{"words":"` + words + `"}`} }
 
 func TestWhatIsNotOfferedFiresWhenTheModelLooksForIt(t *testing.T) {
@@ -69,7 +68,7 @@ func TestSearches(t *testing.T) {
 		replies []llmtest.Reply
 		fired   []string
 		missing []string
-		answers []string // what the model is told of its calls
+		answers []string // verdicts on the model's calls
 	}{
 		"a message that needs none costs one request": {"run job number 17, bitte", nil, []llmtest.Reply{call("job_017", `{}`)}, []string{"job_017 {}"}, nil, nil},
 		"a model that looks twice is not asked again": {openTheGate, nil,
@@ -178,7 +177,7 @@ func TestSearchIsWithinTheTimeOfTheFirstRequest(t *testing.T) {
 	})
 }
 
-// slow answers after its time.
+// slow answers after a delay.
 type slow struct {
 	after time.Duration
 	answering

@@ -36,8 +36,8 @@ func geminiSpoken() spoken {
 	}
 }
 
-// The conversation as generateContent wants it: results of calls are a content of their
-// own right after the calls, and rules that it does not take are said in words.
+// The conversation in generateContent: results of calls are a separate content right after the calls, and
+// unsupported rules are in descriptions.
 const geminiAsked = `{
   "systemInstruction": {"role": "user", "parts": [{"text": "RULES"}]},
   "tools": [{"functionDeclarations": [
@@ -63,7 +63,7 @@ const geminiAsked = `{
   ]
 }`
 
-// An answer as the API gives it: parallel calls, the first of them signed, no ids.
+// An answer of the API with parallel calls, of which the first is signed, and no ids.
 const geminiAnswered = `{
   "candidates": [{"content": {"role": "model", "parts": [
       {"text": "Two things.", "thought": true},
@@ -102,9 +102,8 @@ func TestGeminisSecondTryHasItsSignatureAndResults(t *testing.T) {
 	]`), renamed(any(added), ids))
 }
 
-// TestCallsThatGeminiDidNotSignAreSentAsUnsigned holds what models from Gemini 3 on
-// answer with 400: "Function call is missing a thought_signature". Older turns are not
-// checked, nor are older models.
+// TestCallsThatGeminiDidNotSignAreSentAsUnsigned: models from Gemini 3 on answer 400 with "Function call is missing
+// a thought_signature". Older turns and older models are not checked.
 func TestCallsThatGeminiDidNotSignAreSentAsUnsigned(t *testing.T) {
 	for model, want := range map[string]int{"gemini-3.5-flash": 1, "gemini-flash-latest": 1, "gemini-10-pro": 1, "gemini-2.5-flash": 0, "gemini-1.5-pro": 0, "m": 0} {
 		e := newProvider(t, bodiesOf(geminiSpoken().text("ok"))...)
@@ -212,8 +211,8 @@ func TestGeminisAnswersAreRead(t *testing.T) {
 	require.Contains(t, unavailable(t, geminiSpoken().options(newProvider(t, blocked))).Reason, "content filter held the request back (PROHIBITED_CONTENT)")
 }
 
-// serviceAccount writes the credentials of a service account whose tokens come from the URL, with
-// a member more, and has them taken.
+// serviceAccount writes the credentials of a service account with a token URL and an additional member, and
+// configures them.
 func serviceAccount(t *testing.T, tokenURL, more string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -230,7 +229,7 @@ func serviceAccount(t *testing.T, tokenURL, more string) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 }
 
-// vertexAt is Vertex AI without a key.
+// vertexAt configures Vertex AI without a key.
 func vertexAt(e *fakeProvider) llm.Options {
 	return llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}}
 }

@@ -88,8 +88,7 @@ func TestReadingCallsInTextIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzReadInText looks for a panic, for a call without a name, and for text that
-// appears from nowhere.
+// FuzzReadInText searches for a panic, a call without a name, and invented text.
 func FuzzReadInText(f *testing.F) {
 	for _, seed := range []string{
 		`<tool_call>{"name":"book","arguments":{}}</tool_call>`, `[TOOL_CALLS]book[ARGS]{}`, `<function=book><parameter=a>1</parameter></function>`,

@@ -21,7 +21,7 @@ func llmOptions(server *llmtest.Server) llm.Options {
 
 func newLLM(server *llmtest.Server) *llm.LLM { return llm.New(llmOptions(server)) }
 
-// matchOne scripts the replies and matches one message against them.
+// matchOne matches one message against scripted replies.
 func matchOne(t *testing.T, request matcher.Request, replies ...llmtest.Reply) (matcher.Result, *llmtest.Server) {
 	t.Helper()
 	server := llmtest.New(t)
@@ -32,7 +32,7 @@ func matchOne(t *testing.T, request matcher.Request, replies ...llmtest.Reply) (
 	return result, server
 }
 
-// talk is a message in a chat.
+// talk returns a message in a chat.
 func talk(t *testing.T, tools ...string) matcher.Request {
 	request := matchertest.Request(t, "x", tools...)
 	request.Chat = true
@@ -54,7 +54,7 @@ func TestMatchFiresWhatTheModelCalls(t *testing.T) {
 		tools   []string
 		replies []llmtest.Reply
 		fired   []string
-		missing []string // of what is rejected
+		missing []string // of rejected calls
 	}{
 		"a call with its values": {[]string{book, light}, []llmtest.Reply{call("book", `{"day":"2026-11-21","people":9007199254740993}`)},
 			[]string{`book {"day":"2026-11-21","desk":"A","people":9007199254740993}`}, nil},
@@ -84,10 +84,10 @@ func TestMatchFiresWhatTheModelCalls(t *testing.T) {
 		"the second answer only replaces faulty calls": {[]string{book, cancel, light}, []llmtest.Reply{
 			calls([2]string{"book", `{"day":"mon"}`}, [2]string{"book", `{"people":3}`}),
 			calls(
-				[2]string{"light_on", `{}`},                     // not asked for
-				[2]string{"book", `{"day":"mon"}`},              // accepted already
+				[2]string{"light_on", `{}`},                     // not requested
+				[2]string{"book", `{"day":"mon"}`},              // already accepted
 				[2]string{"book", `{"day":"tue"}`},              // the one that counts
-				[2]string{"cancel-booking", `{"day":"friday"}`}, // not asked for
+				[2]string{"cancel-booking", `{"day":"friday"}`}, // not requested
 			),
 		}, []string{onMonday, onTuesday}, nil},
 		"faulty calls of one tool are replaced in order": {[]string{book}, []llmtest.Reply{
@@ -187,7 +187,7 @@ func TestMatchTakesAnythingForNoArgumentsOfAToolThatWantsNone(t *testing.T) {
 	}
 }
 
-// TestNumberIsOfTheUnitThatWasSaid has a model that repeats the figure and drops its unit.
+// TestNumberIsOfTheUnitThatWasSaid has a model that repeats the figure without its unit.
 func TestNumberIsOfTheUnitThatWasSaid(t *testing.T) {
 	const tool = `{"name":"timer","schema":[{"parameter":"minutes","type":"TYPE","unit":"minutes","required":true}]}`
 	for _, test := range []struct{ kind, said, arguments, fired string }{
@@ -206,7 +206,7 @@ func TestNumberIsOfTheUnitThatWasSaid(t *testing.T) {
 		request := matchertest.Request(t, test.said, strings.ReplaceAll(tool, "TYPE", test.kind))
 		request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "hello"}}
 		answers := []llmtest.Reply{call("timer", test.arguments)}
-		if test.fired == "" { // it goes back once
+		if test.fired == "" { // it is sent back once
 			answers = append(answers, answers[0])
 		}
 		result, _ := matchOne(t, request, answers...)
@@ -334,8 +334,7 @@ func TestModelIsToldOfFaultsThatItCanCure(t *testing.T) {
 	require.Equal(t, []string{`fly {"city":"Paris","class":"economy"}`}, matchertest.Fired(result), "a value that need not be grounded may come from anywhere")
 }
 
-// TestWhatWasMadeUpIsNotRequiredAnyMore: a server that binds the model to the schema could not
-// leave it out.
+// A server that binds the model to the schema could not leave a required value out.
 func TestWhatWasMadeUpIsNotRequiredAnyMore(t *testing.T) {
 	odd := `{"name":"sail","description":"User wants to sail","schema":[
 		{"parameter":"to city","type":"string","required":true,"grounded":true},{"parameter":"day","type":"string","required":true,"grounded":true},
@@ -357,7 +356,7 @@ func TestWhatWasMadeUpIsNotRequiredAnyMore(t *testing.T) {
 	}
 }
 
-// TestNullIsNoValueOfWhatIsRequired: in any form of the parameters.
+// TestNullIsNoValueOfWhatIsRequired covers all forms of parameters.
 func TestNullIsNoValueOfWhatIsRequired(t *testing.T) {
 	for _, parameters := range []string{
 		`"schema":[{"parameter":"day","type":"string","required":true}]`,

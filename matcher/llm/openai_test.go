@@ -29,7 +29,7 @@ func openAISpoken() spoken {
 	}
 }
 
-// The conversation as chat completions want it.
+// The conversation in chat completions.
 const openAIAsked = `{
   "tools": [
     {"type": "function", "function": {"name": "book", "description": "User wants an appointment",
@@ -57,8 +57,7 @@ const openAIAsked = `{
 
 func TestOpenAIIsAskedInItsOwnForm(t *testing.T) { requireAsked(t, openAISpoken(), openAIAsked) }
 
-// TestAnswersOfCompatibleServersAreRead holds the shapes in which servers that call
-// themselves compatible answer.
+// TestAnswersOfCompatibleServersAreRead has the variations of servers that claim compatibility.
 func TestAnswersOfCompatibleServersAreRead(t *testing.T) {
 	for name, body := range map[string]string{
 		"OpenAI": `{"id":"chatcmpl-9","object":"chat.completion","created":1763631000,"model":"gpt-4o-mini","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_1","type":"function","function":{"name":"book","arguments":"{\"day\":\"mon\",\"people\":9007199254740993}"}}],"refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":82,"completion_tokens":17,"total_tokens":99,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`,
@@ -108,7 +107,7 @@ func TestAnswersThatAreNoneAreUnavailable(t *testing.T) {
 	}
 }
 
-// recorder keeps the request that it is given, and fails it.
+// recorder keeps its request, and fails it.
 type recorder struct {
 	header http.Header
 	path   string
@@ -131,8 +130,8 @@ func TestAzureGetsTheKeyUnderItsOwnName(t *testing.T) {
 	require.Equal(t, "refused by the test of ***", reason)
 }
 
-// TestEndpointThatWantsItsMessagesInOrderGetsThemSo plays the refusals of Mistral and
-// of the chat templates of open models.
+// TestEndpointThatWantsItsMessagesInOrderGetsThemSo simulates the refusals of Mistral and of open models' chat
+// templates.
 func TestEndpointThatWantsItsMessagesInOrderGetsThemSo(t *testing.T) {
 	for _, refusal := range []string{
 		`{"object":"error","message":"Unexpected role 'system' after role 'assistant'","type":"invalid_request_error"}`,

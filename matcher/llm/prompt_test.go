@@ -15,7 +15,7 @@ import (
 	"earshot/matcher/matchertest"
 )
 
-// asked matches one message and returns the request that it made.
+// asked matches one message and returns its request.
 func asked(t *testing.T, request matcher.Request) llmtest.Request {
 	t.Helper()
 	_, server := matchOne(t, request, llmtest.Text("none"))
@@ -133,8 +133,8 @@ func TestHistoryKeepsLongTextsAndResultsShort(t *testing.T) {
 	require.Equal(t, request.Text, messages[len(messages)-1].Content, "the message itself is never cut")
 }
 
-// TestConsecutiveTurnsShareTheirPrefix follows a conversation over 120 messages and
-// measures what a provider's cache would find: all up to the clock.
+// TestConsecutiveTurnsShareTheirPrefix follows a conversation over 120 messages and measures the cacheable prefix:
+// all up to the clock.
 func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
 	server := llmtest.New(t)
 	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
@@ -197,7 +197,7 @@ func TestNamesThatAProviderDoesNotTakeAreMappedBothWays(t *testing.T) {
 	require.Contains(t, schema, `"required":["`+alias+`"]`)
 	for _, call := range []struct{ name, arguments, fired string }{
 		{wire, fmt.Sprintf(`{%q:8,"ok":"yes"}`, alias), `4-lights {"Größe (cm)":8,"ok":"yes"}`},
-		{"4-lights", `{"Größe (cm)":9}`, `4-lights {"Größe (cm)":9}`}, // a model may use the true names all the same
+		{"4-lights", `{"Größe (cm)":9}`, `4-lights {"Größe (cm)":9}`}, // a model may use the true names anyway
 	} {
 		result, _ := matchOne(t, request, llmtest.Call(call.name, call.arguments))
 		require.Equal(t, []string{call.fired}, matchertest.Fired(result))

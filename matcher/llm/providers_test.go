@@ -22,7 +22,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// fakeProvider answers as it was scripted to and keeps what it was asked.
+// fakeProvider answers by script and records the requests.
 type fakeProvider struct {
 	t       testing.TB
 	server  *httptest.Server
@@ -38,7 +38,7 @@ type question struct {
 	body   string
 }
 
-// answer is sent as it stands; the zero status is 200, and a hanging one never ends.
+// answer is sent as is; the zero status is 200, and a hanging one never ends.
 type answer struct {
 	status int
 	header http.Header
@@ -68,7 +68,7 @@ func (e *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), reply.header)
 	if !reply.hang || reply.body != "" {
 		w.WriteHeader(max(reply.status, http.StatusOK))
-		_, _ = w.Write([]byte(reply.body)) // a client that went away is the test's business
+		_, _ = w.Write([]byte(reply.body)) // the test checks for a client that went away
 	}
 	if reply.hang {
 		_ = http.NewResponseController(w).Flush()
@@ -85,25 +85,24 @@ func (e *fakeProvider) questions() []question {
 	return slices.Clone(e.asked)
 }
 
-// spoken is one provider with what a test needs to play it.
+// spoken is one provider with its wire formats for tests.
 type spoken struct {
 	name    string
-	model   string // its default
+	model   string // the default
 	set     func(*llm.Options, llm.Config)
-	keyIn   string // the header that carries the key
+	keyIn   string // header with the key
 	path    string // of a request for the model "m"
 	call    string // of a number, a name and arguments
 	called  string // an answer with calls
 	said    string // an answer with a text
-	whole   string // an answer with a call, %s for why it ends
-	cut     string // reason of one that is cut short
-	blocked string // reason of one that is filtered out
-	none    string // an answer with nothing in it
-	says    string // of none
-	bad     string // an answer whose call has no name
+	whole   string // an answer with a call, %s for its finish reason
+	cut     string // finish reason of a truncated answer
+	blocked string // finish reason of a filtered answer
+	none    string // an empty answer
+	says    string // the error for none
+	bad     string // an answer with a call without a name
 }
 
-// providers are all that there are, each with a server's answers in its own shape.
 func providers() []spoken {
 	return []spoken{openAISpoken(), anthropicSpoken(), geminiSpoken(), cohereSpoken()}
 }
@@ -115,13 +114,12 @@ func every(t *testing.T, test func(*testing.T, spoken)) {
 	}
 }
 
-// called returns the provider of that name.
 func called(name string) spoken {
 	all := providers()
 	return all[slices.IndexFunc(all, func(one spoken) bool { return one.name == name })]
 }
 
-// calls is an answer with calls, each a name and its arguments.
+// calls returns an answer with calls, each a name and its arguments.
 func (s spoken) calls(calls ...[2]string) string {
 	written := make([]string, len(calls))
 	for i, call := range calls {
@@ -132,7 +130,7 @@ func (s spoken) calls(calls ...[2]string) string {
 
 func (s spoken) text(text string) string { return fmt.Sprintf(s.said, text) }
 
-// tools are those that a request offers.
+// tools returns the tools in a request.
 func (s spoken) tools(body map[string]any) []any {
 	tools, _ := body["tools"].([]any)
 	if s.name == "gemini" && len(tools) > 0 {
@@ -141,14 +139,14 @@ func (s spoken) tools(body map[string]any) []any {
 	return tools
 }
 
-// options configure this provider alone, at the fake one.
+// options configure only this provider, at the fake one.
 func (s spoken) options(e *fakeProvider) llm.Options {
 	var options llm.Options
 	s.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL, Model: "m"})
 	return options
 }
 
-// match asks the provider about one message, for which it answers with the bodies.
+// match matches one message with the provider, which answers with the bodies.
 func (s spoken) match(t *testing.T, request matcher.Request, bodies ...string) (matcher.Result, []question) {
 	t.Helper()
 	e := newProvider(t, bodiesOf(bodies...)...)
@@ -166,7 +164,7 @@ func bodiesOf(bodies ...string) []answer {
 	return replies
 }
 
-// decoded reads JSON with every digit of its numbers.
+// decoded decodes JSON with all digits of numbers.
 func decoded(t testing.TB, text string) any {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -195,8 +193,8 @@ func renamed(value any, names map[string]string) any {
 	return value
 }
 
-// conversation is one with all that a request can hold: tools of the app and of the
-// session, a model that spoke first, calls with a result and with a failure.
+// conversation has all features of a request: tools of the app and of the session, a model that spoke first, calls
+// with a result and with a failure.
 func conversation(t testing.TB) matcher.Request {
 	t.Helper()
 	request := matchertest.Request(t, "  and \"tuesday\"\n", `{"name":"light-on"}`)
@@ -214,9 +212,9 @@ func conversation(t testing.TB) matcher.Request {
 	return request
 }
 
-// requireAsked compares what a provider was asked in that conversation with the JSON that its
-// documentation wants, digit for digit. The rules and the ids of earlier calls are the same for
-// every provider. Asked again it is byte for byte the same, for the provider's cache.
+// requireAsked compares a provider's request for that conversation with the expected JSON, digit for digit. The
+// rules and the ids of earlier calls are the same for every provider. A repeated request is identical, for the
+// provider's cache.
 func requireAsked(t *testing.T, one spoken, want string) {
 	t.Helper()
 	messages, names := asked(t, conversation(t)).Messages, map[string]string{}
@@ -232,8 +230,7 @@ func requireAsked(t *testing.T, one spoken, want string) {
 	require.Equal(t, questions[0].body, again[0].body)
 }
 
-// requireEnds holds the reasons for which a provider ends an answer: empty for sound ones, else
-// the error.
+// requireEnds checks the finish reasons of a provider: empty for regular ends, else the error.
 func requireEnds(t *testing.T, one spoken, reasons map[string]string) {
 	t.Helper()
 	for reason, says := range reasons {
@@ -246,7 +243,7 @@ func requireEnds(t *testing.T, one spoken, reasons map[string]string) {
 	}
 }
 
-// requireFires holds what each of the provider's answers sets off.
+// requireFires checks the calls in each of the provider's answers.
 func requireFires(t *testing.T, one spoken, fired string, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {
@@ -350,8 +347,8 @@ func TestEveryProvidersRequestBeginsWithWhatACacheCanHold(t *testing.T) {
 	})
 }
 
-// TestConversationThatIsAllToolsIsTakenToo holds turns that begin with a call, and texts
-// without a word, which providers refuse.
+// TestConversationThatIsAllToolsIsTakenToo has turns that begin with a call, and blank texts, which providers
+// refuse.
 func TestConversationThatIsAllToolsIsTakenToo(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
 		request := matchertest.Request(t, " ", light)
@@ -408,7 +405,7 @@ func TestParametersThatAreCalledLikeKeywordsAreNoKeywords(t *testing.T) {
 		if inner, nested := schema["parameters"].(map[string]any); nested {
 			schema = inner
 		}
-		// What is no plain name goes by an alias.
+		// Other names have an alias.
 		require.Equal(t, decoded(t, `{"type":"object","properties":{
 			"pattern":{"type":"string"},"_ref":{"type":"string"},"properties":{"type":"object","additionalProperties":true},
 			"description":{"type":"string","description":"(minLength 2)"}},"required":["pattern","properties"]}`), any(schema))
@@ -434,7 +431,7 @@ func TestProviderIsChosenByTheAppElseTheFirstThatIsConfigured(t *testing.T) {
 			return
 		}
 
-		// Another one is the default, and is not asked.
+		// The default is another provider, and is not asked.
 		server := llmtest.New(t)
 		options.BaseURL, e.replies = server.URL(), bodiesOf(one.text("none"))
 		request.App.Settings.LLM.Tools = one.name + "/m"

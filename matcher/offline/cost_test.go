@@ -10,7 +10,7 @@ import (
 	"earshot/matcher/offline"
 )
 
-// BenchmarkMatch is what a message costs that needs no model, with the tools compiled.
+// BenchmarkMatch measures a message without a model, with compiled tools.
 func BenchmarkMatch(b *testing.B) {
 	for name, n := range map[string]int{"150 tools": 150, "10,000 tools": 10_000} {
 		candidates, messages := matchertest.Many(b, n)

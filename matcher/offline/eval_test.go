@@ -13,9 +13,9 @@ import (
 	"earshot/matcher/retrieval"
 )
 
-// The floors stand a little under what was measured on the development part of
-// CLINC150 (150 tools in scope): 60 % of the calls found, 5 % of the fires wrong,
-// 5 % of the texts out of scope fired, the right tool in 98 % of the 32 offered.
+// The limits are slightly below the measured values on the development part of CLINC150 (150 tools in scope): 60 %
+// of the calls found, 5 % of the fires wrong, 5 % of the texts out of scope fired, the right tool in 98 % of the 32
+// offered.
 const (
 	leastFound      = 0.56
 	leastRight      = 0.93
@@ -25,7 +25,7 @@ const (
 	mostUnavailable = 0.05
 )
 
-// clinc brings the tools of CLINC150 into scope and reads the messages.
+// clinc reads the tools of CLINC150 as candidates, and the messages.
 func clinc(t testing.TB) ([]matcher.Candidate, []evaldata.Spoken) {
 	tools, said, _, err := evaldata.ReadCLINC(matchertest.Data(t))
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func TestOfflineOnCLINC(t *testing.T) {
 	decidesWell(t, matcher.Request{Candidates: candidates}, cases)
 }
 
-// Every tenth tool is a session's here: what they add is weighed by the others.
+// Every tenth tool is a session's: the others' weights apply to them.
 func TestOfflineOnCLINCWithASessionsTools(t *testing.T) {
 	candidates, cases := clinc(t)
 	request := matcher.Request{Candidates: candidates, Shared: &matcher.Shared{}}

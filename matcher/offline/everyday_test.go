@@ -9,8 +9,8 @@ import (
 	"earshot/matcher/matchertest"
 )
 
-// everyday are tools as people describe them in a hurry, and what they say to them first. The
-// tool comes before each text, and a dash before those that call for none.
+// everyday are briefly described tools, and first messages to them. The expected tool precedes each text, a dash
+// means none.
 var everyday = []struct{ tools, said string }{
 	{
 		`{"name":"see-vet","description":"Make an appointment with the vet"},{"name":"cancel-visit","description":"Cancel an appointment with the vet"},
@@ -54,7 +54,7 @@ func TestToolsWithoutExamplesAreFoundByWhatPeopleSayFirst(t *testing.T) {
 	require.GreaterOrEqual(t, 100*right, 85*meant, "%d of %d", right, meant)
 }
 
-// hotel are tools of which several may be wanted at once.
+// hotel are tools of which a message may want several.
 var hotel = []string{
 	`{"name":"call-taxi","description":"Call a taxi","examples":["I need a taxi","call me a cab"]}`,
 	`{"name":"book-table","description":"Book a table in the restaurant","examples":["book a table for [4](people)"],"schema":[{"parameter":"people","type":"integer","required":true}]}`,
@@ -72,7 +72,7 @@ func TestWhatIsMeantAmongOtherWords(t *testing.T) {
 		"call me a taxi and clean the room. Is it raining? Book no table": "",
 		"is it possible to call a taxi":                                   "call-taxi",
 		"is there a taxi":                                                 "",
-		"taxi":                                                            "", // what of it?
+		"taxi":                                                            "", // incomplete
 		"taxi please":                                                     "call-taxi",
 		"ich habe den Schlüssel verloren":                                 "schluessel-verloren",
 		"den Schlüssel habe ich nicht verloren":                           "",

@@ -11,9 +11,8 @@ import (
 	"earshot/repositories"
 )
 
-// The words decide which tool a message calls for and what its values are. A tool whose
-// required values are not all there is rejected, and where the words are not sure of any
-// tool nothing is found.
+// The words decide which tool a message calls for and what its values are. A tool without all required values is
+// rejected, and if the words are not certain of any tool, nothing is found.
 func ExampleMatcher_Match() {
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "desk", []byte(`{"tools": [
 		{"name": "request-for-appointment", "description": "User needs an appointment",
@@ -23,7 +22,7 @@ func ExampleMatcher_Match() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	request := matcher.Request{Now: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)} // what "tomorrow" is counted from
+	request := matcher.Request{Now: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)} // base of "tomorrow"
 	for i := range repository.Tools {
 		request.Candidates = append(request.Candidates, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
 	}

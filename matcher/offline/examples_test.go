@@ -14,7 +14,7 @@ const (
 		"schema":[{"parameter":"medicine","type":"string","required":true},{"parameter":"packs","type":"integer","description":"how many packs"}]}`
 )
 
-// TestAnExampleIsLaw says examples word for word, and with other words in the places of values.
+// TestAnExampleIsLaw has examples verbatim, and with other values.
 func TestAnExampleIsLaw(t *testing.T) {
 	for said, want := range map[string]string{
 		"I cannot make it on Monday":                         `cancel-appointment {"day":"Monday"}`,
@@ -40,7 +40,7 @@ func TestAnExampleOfAnyWishIsLawAloneWordForWord(t *testing.T) {
 	require.Empty(t, matched(t, "I need help", any))
 }
 
-// TestAnExampleOfTwoToolsIsNoLaw leaves the choice to what else the tools say.
+// TestAnExampleOfTwoToolsIsNoLaw: the tools' other words decide.
 func TestAnExampleOfTwoToolsIsNoLaw(t *testing.T) {
 	const first, second = `{"name":"lamp-on","examples":["make it bright"]}`, `{"name":"blinds-up","examples":["make it bright"]}`
 	require.Empty(t, matched(t, "make it bright", first, second))

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // a session has a zone by name
+	_ "time/tzdata" // a session names its zone
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,7 +14,7 @@ import (
 	"earshot/matcher/offline"
 )
 
-// formatted are tools whose values have a form, in each of the three languages of parameters.
+// formatted are tools with formatted values, in each form of parameters.
 var formatted = map[string]string{
 	"day": `{"name":"book-visit","description":"Book a visit, un rendez-vous, einen Termin","examples":["I want a visit on [Monday](day)","je veux un rendez-vous [lundi](day)","ich möchte einen Termin am [Montag](day)"],
 		"schema":[{"parameter":"day","type":"string","format":"date","required":true}]}`,
@@ -91,7 +91,7 @@ long: start a timer for two months = missing: is required`), "\n") {
 	}
 }
 
-// TestAnHourOfTwoReadingsIsAskedForAndAnswered has answers that say the half of the day alone.
+// TestAnHourOfTwoReadingsIsAskedForAndAnswered has answers with only the half of the day.
 func TestAnHourOfTwoReadingsIsAskedForAndAnswered(t *testing.T) {
 	t.Parallel()
 	const clock = `{"name":"table","description":"Reserve a table","examples":["a table please","einen Tisch bitte","une table"],

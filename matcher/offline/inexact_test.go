@@ -12,7 +12,7 @@ import (
 	"earshot/matcher/offline"
 )
 
-// measured are tools with values that are to be exact.
+// measured are tools with values that must be exact.
 var measured = map[string]string{
 	"rx": `{"name":"order-prescription","description":"Order a prescription","examples":["I need a new prescription for [paracetamol](medicine)","order [2](packs) packs of [aspirin](medicine)"],
 		"schema":[{"parameter":"medicine","type":"string","required":true},{"parameter":"packs","type":"integer","description":"how many packs"}]}`,

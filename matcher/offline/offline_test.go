@@ -16,8 +16,8 @@ import (
 	"earshot/repositories"
 )
 
-// matched matches one message and renders what came of it: "name {values}" for a
-// match, "name misses [parameters]" for a rejection, nothing for silence.
+// matched matches one message and renders the outcome: "name {values}" for a match, "name misses [parameters]" for
+// a rejection, nothing for silence.
 func matched(t testing.TB, text string, tools ...string) string {
 	t.Helper()
 	request := matcher.Request{Text: text, Candidates: matchertest.InScope(t, matchertest.Scope, "r", tools...), Now: matchertest.Friday}
@@ -151,8 +151,7 @@ func TestOfflineRejectsASureToolWithoutItsValues(t *testing.T) {
 	require.Equal(t, `book_table {"people":2,"terrace":true}`, matched(t, "book a table for 2 on the terrace", tool, matchertest.TaxiTool))
 }
 
-// TestOfflineTakesNoCallApart: parts of a message that each have another value of one tool are one
-// call.
+// TestOfflineTakesNoCallApart: parts of a message with different values of one tool are one call.
 func TestOfflineTakesNoCallApart(t *testing.T) {
 	refund := `{"name":"refund","description":"Refund an order","examples":["refund order A-17, amount 30"],"schema":[
 		{"parameter":"order","type":"string","required":true,"allowedValues":["[A-Z]-[0-9]+"]},{"parameter":"amount","type":"number","required":true}]}`

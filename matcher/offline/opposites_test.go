@@ -14,14 +14,14 @@ import (
 	"earshot/repositories"
 )
 
-// trade is a tool that gives something, the tool that takes it back, and what it is called.
+// trade is a tool that gives a thing, the tool that takes it back, and the thing's names.
 type trade struct {
 	give, take   string   // tools without examples
 	gives, takes []string // examples
-	things       []string // what is given, with a word before it
+	things       []string // given things, with a word before each
 }
 
-// undone are ways to ask that a thing be undone or altered. None asks to get it.
+// undone are requests to undo or alter a thing. None asks to get it.
 var undone = map[string][]string{
 	"en": strings.Split(`I want to call off {}; please call {} off; I need to postpone {}; can we push back {}; put {} off; I'd like to reschedule {};
 		I have to give up {}; scrap {}; please drop {}; get me out of {}; I want to get rid of {}; please delay {}; I want to shift {}; I need to change {};
@@ -104,7 +104,7 @@ var trades = map[string][]trade{
 	},
 }
 
-// tools are the two, with so many examples each.
+// tools returns the two with a number of examples each.
 func (t trade) tools(examples int) []string {
 	with := func(tool string, all []string) string {
 		quoted := make([]string, 0, len(all))
@@ -120,8 +120,8 @@ func (t trade) tools(examples int) []string {
 	return tools
 }
 
-// said has each way of saying a thing said to the tools of each trade, with several numbers of
-// examples and at both bars.
+// said sends each phrase about each thing to the tools of each trade, with several numbers of examples and both
+// bars.
 func said(t *testing.T, ways map[string][]string, judge func(trade, string, string)) {
 	for language, all := range trades {
 		for _, trade := range all {
@@ -140,7 +140,7 @@ func said(t *testing.T, ways map[string][]string, judge func(trade, string, stri
 	}
 }
 
-// otherwise are things to do with what one has that are neither to get it nor to be rid of it.
+// otherwise are requests about an existing thing that neither get it nor cancel it.
 var otherwise = map[string][]string{
 	"en": strings.Split(`print {}; share {} with Anna; show me {}; find {}; where do I put {}; rate {}; I want to talk about {}; I need help with {}; please confirm {}; check {}; look up {};
 		lend me {}; I want to complain about {}; I want to pay for {}; can you remind me of {}; describe {}; can I upgrade {}; I want to know more about {}; I have a question about {}; I want a refund for {};
@@ -150,7 +150,7 @@ var otherwise = map[string][]string{
 	"fr": strings.Split(`je veux payer {}; j'ai une question sur {}; je veux me plaindre de {}; prolongez {}; confirmez {}; imprimez {}; je veux parler de {}; vendez {}; raccourcissez {}`, ";"),
 }
 
-// does reports whether a tool is the one that is defined so.
+// does reports whether a tool's definition has the name.
 func does(name, tool string) bool { return strings.Contains(tool, `"name":"`+name+`"`) }
 
 func TestAskingForTheOppositeFiresWhatDoesThatAtMost(t *testing.T) {
@@ -182,7 +182,7 @@ func TestAnotherActFiresNothingThatGives(t *testing.T) {
 	require.Less(t, 100*len(wrong), all, "%d of %d: %v", len(wrong), all, wrong)
 }
 
-// cancelled are ways to ask for the opposite in which nobody wants another time or another kind.
+// cancelled are requests for the opposite that do not want another time or kind.
 var cancelled = map[string][]string{
 	"en": strings.Split(`cancel {}; I want to call off {}; call {} off; I want to get rid of {}; get me out of {}; I need to give up {}; take me off {}; please drop {}; I no longer need {}`, ";"),
 	"de": strings.Split(`storniere {}; sag {} ab; ich will {} loswerden; ich brauche {} nicht mehr`, ";"),
@@ -237,12 +237,12 @@ func TestAToolTeachesWhatUndoesItsNeighbour(t *testing.T) {
 	taught := matchertest.InScope(t, matchertest.Scope, "r", book, `{"name":"cancel-class","description":"Cancel a class","examples":["I must bail on it"]}`)
 	require.Equal(t, "book-class", fired(t, "I want to bail on a class", repositories.BarLikely, plain))
 	require.Empty(t, fired(t, "I want to bail on a class", repositories.BarLikely, taught))
-	for _, said := range []string{"I do not want a class", "I don't want to book a class", "please not a class"} { // though an example has a "not"
+	for _, said := range []string{"I do not want a class", "I don't want to book a class", "please not a class"} { // although an example has a "not"
 		require.Empty(t, fired(t, said, repositories.BarLikely, plain), said)
 	}
 }
 
-// told are ways to speak of a thing without asking for it.
+// told are remarks about a thing that do not ask for it.
 var told = map[string][]string{
 	"en": strings.Split(`I already have {}; I will be late for {}; is {} on Monday at 9?; my sister has {}; did I book {}?; do I have {} on Monday?; have I got {}?; {} was fine;
 		{} is too early; I had {} yesterday; how long does {} take?; what does {} cost?; I forgot {}; we talked about {}; there was {} last week; {} starts at 9; is {} free?; who has {}?;
@@ -268,7 +268,7 @@ func TestSpeakingOfAThingFiresNothing(t *testing.T) {
 	require.Greater(t, all, 8000)
 }
 
-// fired is the name of the tool that a message fires.
+// fired returns the name of the tool that a message fires.
 func fired(t testing.TB, said, bar string, tools []matcher.Candidate) string {
 	request := matcher.Request{Text: said, Candidates: tools, Now: matchertest.Friday, App: &repositories.App{Settings: repositories.Settings{Offline: repositories.Offline{Bar: bar}}}}
 	result, err := offline.New().Match(t.Context(), request)
@@ -280,7 +280,7 @@ func fired(t testing.TB, said, bar string, tools []matcher.Candidate) string {
 	return strings.Join(names, " ")
 }
 
-// TestTheNearestToolIsNotPassedOver has a second tool that shares a word with what is told of the first.
+// TestTheNearestToolIsNotPassedOver has a second tool with a common word.
 func TestTheNearestToolIsNotPassedOver(t *testing.T) {
 	t.Parallel()
 	tools := matchertest.InScope(t, matchertest.Scope, "r",

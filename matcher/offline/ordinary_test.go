@@ -10,7 +10,7 @@ import (
 	"earshot/repositories"
 )
 
-// desk are tools for several things, some of which do more than one thing to them.
+// desk are tools for several things, some with several acts.
 func desk(t testing.TB) []matcher.Candidate {
 	return matchertest.InScope(t, matchertest.Scope, "r",
 		`{"name":"packing-list-update","description":"Add or remove items on the packing list","examples":["put socks on my packing list","take the boots out of my packing list"]}`,
@@ -31,13 +31,13 @@ func desk(t testing.TB) []matcher.Candidate {
 	)
 }
 
-// TestWhatPeopleOrdinarilySay has a line for each way of speaking that a rule about opposites, moods or
-// neighbours once took for something else.
+// TestWhatPeopleOrdinarilySay has a line for each phrase that a rule about opposites, moods or neighbours once
+// misread.
 func TestWhatPeopleOrdinarilySay(t *testing.T) {
 	t.Parallel()
 	tools := desk(t)
 	for said, tool := range map[string]string{
-		// A tool that adds and removes is for both, and for all words of both.
+		// A tool that adds and removes is for both, in any words.
 		"add sandals to my packing list":                    "packing-list-update",
 		"delete the tent from my packing list":              "packing-list-update",
 		"remove the stove from my packing list":             "packing-list-update",
@@ -46,13 +46,13 @@ func TestWhatPeopleOrdinarilySay(t *testing.T) {
 		"I want a leave request on March 3":                 "leave-request", // "on" is not the opposite of "off" here
 		"did I add the stove to my packing list":            "packing-list",
 		"I want a leave request on the 3rd":                 "leave-request",
-		"add a phone number to my profile":                  "profile-update", // of which only the name is like that of a tool that adds
+		"add a phone number to my profile":                  "profile-update", // only the name is similar to a tool that adds
 		"remove bread from my grocery list":                 "groceries",
 		"schedule a mechanic to get the brakes checked out": "schedule-mechanic",
 		"could you tell me the status of my order":          "mooring-order-status",
-		"could I have a kayak on Saturday please":           "reserve-kayak", // and moves none that is there
+		"could I have a kayak on Saturday please":           "reserve-kayak", // and does not move an existing one
 		"can you verify that there is a kayak for Ann":      "verify-kayak",
-		// Questions have their word at the end as well, and names of things ask for what is known of them.
+		// Questions may have their word at the end, and names of things ask for information.
 		"the ferry leaves when":                       "ferry-time",
 		"the ferry is at which pier":                  "pier-of",
 		"the ferry time":                              "ferry-time",
@@ -68,7 +68,7 @@ func TestWhatPeopleOrdinarilySay(t *testing.T) {
 	}
 }
 
-// TestAnAnswerIsGivenToWhatIsAskedInOtherWords has a tool that answers and a word that names another one.
+// TestAnAnswerIsGivenToWhatIsAskedInOtherWords has a tool that answers, and a word that names another tool.
 func TestAnAnswerIsGivenToWhatIsAskedInOtherWords(t *testing.T) {
 	t.Parallel()
 	tools := matchertest.InScope(t, matchertest.Scope, "r",
@@ -81,7 +81,7 @@ func TestAnAnswerIsGivenToWhatIsAskedInOtherWords(t *testing.T) {
 	}
 }
 
-// TestAWishForANewThingIsNotOneForThoseThatThereAre has tools whose words are as near to the wish.
+// TestAWishForANewThingIsNotOneForThoseThatThereAre has equally near tools for an existing thing.
 func TestAWishForANewThingIsNotOneForThoseThatThereAre(t *testing.T) {
 	t.Parallel()
 	tools := matchertest.InScope(t, matchertest.Scope, "r",

@@ -35,13 +35,13 @@ const (
 	aircon = `{"name":"aircon-off","description":"Switch the air conditioning off"}`
 )
 
-// held holds a conversation as a session does, and renders what came of each message.
+// held runs a conversation like a session, and renders the outcome of each message.
 func held(t *testing.T, said ...string) []string {
 	t.Helper()
 	return heldWith(t, matchertest.InScope(t, matchertest.Scope, "hotel", lampOn, lampOff, windowOpen, windowClose, massage, massageOff, checkout, cleaning, taxiCall, fever, aircon), said...)
 }
 
-// heldWith holds a conversation with other tools. A question for a value stands behind its tool.
+// heldWith runs a conversation with other tools. A question for a value follows its tool.
 func heldWith(t *testing.T, candidates []matcher.Candidate, said ...string) []string {
 	t.Helper()
 	var history []matcher.Utterance
@@ -189,7 +189,7 @@ func TestAWishThatIsLeftIsSaid(t *testing.T) {
 func TestWhatIsNotMeantNowFiresNothing(t *testing.T) {
 	t.Parallel()
 	for _, said := range []string{
-		// Fragments, and what names no thing, or another one.
+		// Fragments, and texts with no thing or an unknown one.
 		"turn", "turn on", "open", "open the", "stop", "cancel", "close everything", "switch it off", "open the door", "turn on the tv", "an", "ouvre",
 		// The future, the past and conditions.
 		"we are leaving tomorrow", "we are leaving on Sunday morning", "tomorrow at 7 open the window", "in half an hour open the window", "open the window later", "open the window on Friday",
@@ -199,7 +199,7 @@ func TestWhatIsNotMeantNowFiresNothing(t *testing.T) {
 		// Questions, denials and statements.
 		"is the window open?", "why is the lamp on", "should I close the window", "ist die Lampe an?", "the window is open", "Monday is my day", "no massage for me",
 		"don't open the window", "mach die Lampe nicht aus", "n'allume pas la lampe", "there is no need to call a taxi", "I need no massage",
-		// A number that nothing takes.
+		// A number without a parameter.
 		"air conditioning to 23",
 	} {
 		for _, outcome := range held(t, said) {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trip is a tool whose name the texts below all say, with the parameters of a case.
+// trip is a tool whose name all texts below contain, with the parameters of a case.
 func trip(parameters ...string) string {
 	return `{"name":"book_trip","description":"Book a trip","examples":["book a trip","book my trip please"],"schema":[` +
 		strings.Join(parameters, ",") + `]}`

@@ -11,13 +11,12 @@ import (
 	"earshot/matcher/retrieval"
 )
 
-// TestASessionsToolsCostWhatTheyAreAlone compiles a session's tools anew for each message:
-// those of the app, of which there are many, are not.
+// TestASessionsToolsCostWhatTheyAreAlone compiles a session's tools for each message, but not the app's many tools.
 func TestASessionsToolsCostWhatTheyAreAlone(t *testing.T) {
 	cost := func(n int) float64 {
 		app, messages := matchertest.Many(t, n)
 		one := ofSession(t, app, "", `{"name":"zeta","description":"Zeta of the session"}`)
-		one.Text, one.Own[0].Repository.Revision = messages[0], "" // hence not kept
+		one.Text, one.Own[0].Repository.Revision = messages[0], "" // prevents caching
 		r := retrieval.New()
 		return testing.AllocsPerRun(5, func() { r.Offer(t.Context(), one, 8) })
 	}

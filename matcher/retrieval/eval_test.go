@@ -14,7 +14,7 @@ import (
 	"earshot/repositories"
 )
 
-// pool brings all tools of BFCL's development part into scope.
+// pool returns all tools of BFCL's development part as candidates.
 func pool(t testing.TB) []matcher.Candidate {
 	var tools []string
 	scope := repositories.Scope{AppID: "pool"}

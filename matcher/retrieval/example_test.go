@@ -10,8 +10,7 @@ import (
 	"earshot/repositories"
 )
 
-// Of more tools than a model handles well it is offered those whose words are nearest to
-// the message. A session's own tools come first.
+// With many tools in scope, a model is offered those nearest to the message. A session's own tools are first.
 func ExampleRetriever_Offer() {
 	var request matcher.Request
 	register := func(scope repositories.Scope, body string) {

@@ -14,8 +14,7 @@ import (
 	"earshot/matcher/retrieval"
 )
 
-// conversation is what a user says one message after the other among many tools; each third
-// message sets off a tool.
+// conversation is a user's messages among many tools; every third message fires a tool.
 func conversation(t testing.TB, n int, messages []string) []matcher.Request {
 	candidates, _ := matchertest.Many(t, n)
 	shared := &matcher.Shared{Tools: candidates}
@@ -85,7 +84,7 @@ func TestOfferFollowsFromTheHistoryOnEveryReplica(t *testing.T) {
 	one := retrieval.New()
 	for i, turn := range conversation(t, 300, messages(t, 15)) {
 		followed := matchertest.Names(one.Offer(t.Context(), turn, 40))
-		turn.Shared = &matcher.Shared{Tools: turn.Candidates} // of a replica that has seen nothing of it
+		turn.Shared = &matcher.Shared{Tools: turn.Candidates} // a replica that has not seen the conversation
 		require.Equal(t, followed, matchertest.Names(retrieval.New().Offer(t.Context(), turn, 40)), "message %d", i)
 	}
 }

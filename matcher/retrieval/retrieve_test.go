@@ -13,7 +13,7 @@ import (
 	"earshot/repositories"
 )
 
-// crowd is n tools about nothing in particular, and those given.
+// crowd returns n unrelated tools, and the given ones.
 func crowd(t testing.TB, n int, tools ...string) []matcher.Candidate {
 	for i := range n {
 		tools = append(tools, fmt.Sprintf(`{"name":"job-%03d","description":"Run the nightly job number %d of the plant"}`, i, i))
@@ -72,7 +72,7 @@ func TestOfferPinsToolsOfTheSessionAndExclusiveOnes(t *testing.T) {
 	require.Subset(t, []string{"yotta", "zeta"}, matchertest.Names(kept))
 }
 
-// ofSession are the candidates of a session with tools of its own beside an app's.
+// ofSession returns the candidates of a session with its own tools beside an app's.
 func ofSession(t testing.TB, app []matcher.Candidate, hidden string, tools ...string) matcher.Request {
 	own := matchertest.InScope(t, repositories.Scope{AppID: "clinic", SessionID: "s1"}, "own", tools...)
 	all := slices.Clone(own)

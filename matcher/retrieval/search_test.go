@@ -16,7 +16,7 @@ import (
 	"earshot/matcher/retrieval"
 )
 
-// rows are the lines of a file, split at their bars.
+// rows returns the lines of a file, split at bars.
 func rows(t testing.TB, file string) [][]string {
 	content, err := os.ReadFile(filepath.Join("testdata", file))
 	require.NoError(t, err)
@@ -27,7 +27,7 @@ func rows(t testing.TB, file string) [][]string {
 	return all
 }
 
-// operation is a tool that calls a path with a method, as they are imported from OpenAPI.
+// operation is a tool that calls a path with a method, as imported from OpenAPI.
 func operation(t testing.TB, name, method, path, description string) string {
 	var parameters []map[string]string
 	for _, part := range strings.Split(path, "/") {
@@ -41,7 +41,7 @@ func operation(t testing.TB, name, method, path, description string) string {
 	return string(tool)
 }
 
-// catalogue brings the operations of several APIs into scope, each written as its authors do.
+// catalogue returns the operations of several APIs in their authors' styles.
 func catalogue(t testing.TB) []matcher.Candidate {
 	var tools []string
 	for _, row := range rows(t, "catalogue.txt") {
@@ -50,8 +50,8 @@ func catalogue(t testing.TB) []matcher.Candidate {
 	return matchertest.InScope(t, matchertest.Scope, "catalogue", tools...)
 }
 
-// TestSearchFindsWhatPeopleMean asks for tools as people do. What was held out was written before
-// the tables of acts, and read when they were done.
+// TestSearchFindsWhatPeopleMean searches for tools in users' words. The held-out searches were written before the
+// tables of acts, and first used when these were complete.
 func TestSearchFindsWhatPeopleMean(t *testing.T) {
 	candidates, r := catalogue(t), retrieval.New()
 	for file, least := range map[string][2]int{"asked.txt": {39, 40}, "asked_held_out.txt": {34, 38}} {

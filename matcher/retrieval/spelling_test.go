@@ -20,7 +20,7 @@ func TestWordsWithOneTypingErrorAreSpelledAsTheToolsSpellThem(t *testing.T) {
 	for said, want := range map[string]string{
 		"apointment": "appointment", "appointmnet": "appointment", "appointmeent": "appointment", "kitcen": "kitchen", "kitchan": "kitchen",
 		"garag": "garag", "doctir": "doctor", "messsage": "messag",
-		// What is known, short, far, begins otherwise, or is a word of its own stays.
+		// Words that are known, short, too different, different at the beginning, or other words stay.
 		"appointments": "appointment", "lihgt": "light", "right": "right", "door": "door", "chicken": "chicken", "opera": "opera", "doctrine": "doctrin",
 	} {
 		require.Equal(t, want, scope.Spelled(text.Split(said))[0].Stem, said)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// answers by language: plainly yes, plainly no, and what is neither, parted by lines and bars.
+// answers by language: plainly yes, plainly no, and neither, separated by lines and bars.
 var answers = map[string]struct{ yes, no, neither string }{
 	"English": {`
 yes|Yes.|YES!| yes please|yes, please|yeah, that's fine|yes, I'd like that|ok cool|sounds good|Yes, I do|yeah sure|yep|ok
@@ -86,8 +86,8 @@ func TestEveryPhraseOfAnAnswerIsReadAsItIsListed(t *testing.T) {
 	}
 }
 
-// FuzzConsents looks for a text that is a yes and a no, and for one that stays either with
-// a question mark or a condition behind it.
+// FuzzConsents searches for a text that is both yes and no, and for one that stays so with a question mark or a
+// condition.
 func FuzzConsents(f *testing.F) {
 	for _, of := range answers {
 		for _, said := range parted(of.yes + "|" + of.no + "|" + of.neither) {

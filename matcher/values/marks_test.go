@@ -10,13 +10,12 @@ import (
 	"earshot/matcher/values"
 )
 
-// read reads a text with a tool given.
 func read(t *testing.T, tool, text string) map[string]any {
 	t.Helper()
 	return values.Of(datetime.NewText(text, matchertest.Friday), matchertest.InScope(t, matchertest.Scope, "r", tool)[0].Tool).Values
 }
 
-type expected map[string]map[string]any // by the text
+type expected map[string]map[string]any // by text
 
 func (e expected) of(t *testing.T, tool string) {
 	t.Helper()

@@ -17,7 +17,7 @@ import (
 	"earshot/repositories"
 )
 
-// figures counts what came of the values of right tools.
+// figures counts the values of expected tools.
 type figures struct{ right, wrong, missing int }
 
 func (f figures) String() string {
@@ -27,7 +27,7 @@ func (f figures) String() string {
 
 func (f figures) precision() float64 { return float64(f.right) / max(1, float64(f.right+f.wrong)) }
 
-// count reads a text that says some values of a call. A value counts as missing only where the text has it.
+// count reads a text with some values of a call. A value only counts as missing if the text has it.
 func (f *figures) count(text string, tool *repositories.Tool, call evaldata.Call, said []string) {
 	read := values.Of(datetime.NewText(text, matchertest.Friday), tool).Values
 	for _, name := range said {
@@ -50,7 +50,7 @@ func (f *figures) count(text string, tool *repositories.Tool, call evaldata.Call
 	}
 }
 
-// TestValuesOfSGD reads the last message of the user alone, with the right tool given.
+// TestValuesOfSGD reads only the user's last message, with the expected tool.
 func TestValuesOfSGD(t *testing.T) {
 	var all figures
 	for _, c := range evaldata.SGD(t) {
@@ -65,14 +65,14 @@ func TestValuesOfSGD(t *testing.T) {
 	require.GreaterOrEqual(t, all.precision(), 0.9)
 }
 
-// turn is what a user said of a tool, with the values in it in the words that were said.
+// turn is a user's message for a tool, with its values as said.
 type turn struct {
 	text string
 	said map[string]string
 	call evaldata.Call
 }
 
-// turns are the user's, of which each says a value.
+// turns returns the user's messages that contain a value.
 func turns(c evaldata.Case) (all []turn) {
 	for _, one := range c.Messages {
 		said := map[string]string{}
@@ -93,8 +93,8 @@ func turns(c evaldata.Case) (all []turn) {
 	return all
 }
 
-// TestMarkedValuesOfSGD gives each tool up to ten annotated turns of other conversations, with
-// every parameter a plain text: what is read then, the marks have taught.
+// TestMarkedValuesOfSGD gives each tool up to ten annotated turns of other conversations, with only text
+// parameters: all values are then read by the marks.
 func TestMarkedValuesOfSGD(t *testing.T) {
 	parts := map[string]*[2][]turn{}
 	for i, c := range evaldata.SGD(t) {
@@ -125,7 +125,7 @@ func TestMarkedValuesOfSGD(t *testing.T) {
 	require.GreaterOrEqual(t, marked.precision(), 0.8)
 }
 
-// taught is a tool whose parameters are texts, with turns as examples in which values are marked.
+// taught is a tool with text parameters, and turns as examples with marked values.
 func taught(t *testing.T, definition string, train []turn) *repositories.Tool {
 	var tool struct {
 		Name     string           `json:"name"`

@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/annotations"
 )
 
-// all keeps every mark, with its words as their value.
+// all keeps every mark, with its words as value.
 func all(_, words string) (any, bool) { return words, true }
 
 func none(string, string) (any, bool) { return nil, false }

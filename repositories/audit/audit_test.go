@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// listed is a list of the app clinic, which is there.
+// listed returns a log with the existing app clinic.
 func listed(t *testing.T, server *redistest.Server) *audit.Log {
 	db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
 	require.NoError(t, db.HSet(t.Context(), keyspace.KeysOf("clinic").App(), "record", "{}").Err())
@@ -26,7 +26,7 @@ func listed(t *testing.T, server *redistest.Server) *audit.Log {
 
 func done() (bool, error) { return true, nil }
 
-// of lists the triggers of all entries that a query selects, and the cursor behind them.
+// of lists the triggers of all entries that a query selects, and the cursor after them.
 func of(t *testing.T, l *audit.Log, q audit.Query) (found []string, next string) {
 	q.AppID = "clinic"
 	if q.Limit == 0 {
@@ -61,7 +61,7 @@ func TestEntriesAreListedByPageActionAndWho(t *testing.T) {
 		all, next = of(t, l, audit.Query{Limit: 2, After: next})
 		require.Equal(t, []string{"1099", "1098"}, all)
 		require.True(t, audit.IsID(next))
-		all, next = of(t, l, audit.Query{By: "k1", Action: string(audit.Retry)}) // over more than is read at once
+		all, next = of(t, l, audit.Query{By: "k1", Action: string(audit.Retry)}) // more than one read
 		require.Equal(t, []string{"1000", "500", "0"}, all)
 		require.Empty(t, next)
 		all, next = of(t, l, audit.Query{By: "k1", Limit: 4})

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Bodies without a flaw, and those with some of which only a treeReader knows.
+// Bodies without a fault, and some with faults that only treeReader finds.
 var flawless = []string{
 	`{}`, ` [] `, `null`, `"a:\"{,\\"`, "{\"a\":\t1.0,\n\"A\":{\"a\":[1e2,-0,true,\"é\\u00e9\",{\"\":null}]}}", `{"a":{"b":1},"c":{"b":1}}`,
 	strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting), "{\"\xff\":\"\xfe\"}",

@@ -12,7 +12,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// record is of the size and the shape of what is stored for a message.
+// record has the size and the structure of a stored message.
 type record struct {
 	ID      string            `json:"id"`
 	Actor   string            `json:"actor"`
@@ -108,12 +108,12 @@ func TestObjectKeepsItsOrder(t *testing.T) {
 	require.Equal(t, `{"z":1.0,"a<":["&"],"m":null}`, string(object.JSON()))
 }
 
-// failing is a value that cannot be written.
+// failing is a value that cannot be encoded.
 type failing struct{}
 
 func (failing) MarshalJSON() ([]byte, error) { return nil, errors.New("no") }
 
-// What one text leaves behind must not get into the next, nor be changed by it.
+// One text must not affect the next through a reused encoder.
 func TestTextsDoNotMeet(t *testing.T) {
 	var users sync.WaitGroup
 	const rounds = 300

@@ -10,7 +10,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// TestMembersAreWrittenAsAMapIs compares them with what they stand for.
+// TestMembersAreWrittenAsAMapIs compares Members with maps.
 func TestMembersAreWrittenAsAMapIs(t *testing.T) {
 	for _, members := range []map[string]any{
 		nil, {}, {"day": "Friday"}, {"b": json.Number("2"), "a": json.Number("1.50"), "é": true, "": false, "none": nil},

@@ -30,8 +30,8 @@ func TestEveryPointIsListedOnceAndPassedSomewhere(t *testing.T) {
 	}
 }
 
-// TestFlawsAreCompiledIntoTheTestBuildAlone: the service asks for each flaw in one place,
-// the answer of this build is no, and what is said to be left out of a script is in it.
+// TestFlawsAreCompiledIntoTheTestBuildAlone: the service asks for each flaw in one place, this build answers no,
+// and its scripts are complete.
 func TestFlawsAreCompiledIntoTheTestBuildAlone(t *testing.T) {
 	text := sourceText(t)
 	for _, flaw := range failpoint.Flaws() {
@@ -62,7 +62,7 @@ func declared(t *testing.T) map[string]bool {
 	return names
 }
 
-// sourceText is all that the packages of the service say.
+// sourceText returns the source of the service's packages.
 func sourceText(t *testing.T) string {
 	var text strings.Builder
 	for _, folder := range []string{"api", "cmd/earshot", "emitter", "httpcall", "repositories", "trigger"} {
@@ -78,7 +78,7 @@ func sourceText(t *testing.T) string {
 	return text.String()
 }
 
-// program passes a point of the name given three times, and says so.
+// program passes a point three times, and prints it.
 const program = `package main
 
 import (

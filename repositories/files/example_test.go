@@ -9,8 +9,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// A folder of definitions becomes the bodies that the REST API takes. What the environment
-// holds is filled in.
+// Read makes the bodies of the REST API from a folder of definitions. It fills in variables of the environment.
 func ExampleRead() {
 	folder := folderOf(`kind: app
 name: clinic
@@ -43,7 +42,7 @@ baseUrl: https://${HOST:calendar.example}
 	// default [book]
 }
 
-// All faults of all files are named at once, each with its place.
+// All faults of all files are reported at once, each with its place.
 func ExampleFaults() {
 	folder := folderOf("kind: tool\nname: book a visit\ndescripton: Book a visit\n")
 	defer os.RemoveAll(folder)
@@ -57,7 +56,6 @@ func ExampleFaults() {
 	// 3:1 tool "book a visit": descripton: unknown field "descripton"; did you mean "description"?
 }
 
-// folderOf makes a folder with one file of definitions.
 func folderOf(content string) string {
 	folder, err := os.MkdirTemp("", "tools")
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// folder writes files into a folder of that name and goes there, so that their names in
-// faults are short.
+// folder writes files into a folder with a fixed name and changes to it, so that their names in faults are short.
 func folder(t *testing.T, contents map[string]string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clinic")
@@ -37,14 +36,12 @@ func variables(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-// read reads one file of YAML.
 func read(t *testing.T, content string, env ...string) (*files.Set, error) {
 	t.Helper()
 	folder(t, map[string]string{"t.yaml": content})
 	return files.Read([]string{"t.yaml"}, files.Options{Lookup: variables(env...)})
 }
 
-// mustRead reads one file that has no fault.
 func mustRead(t *testing.T, content string, env ...string) *files.Set {
 	t.Helper()
 	set, err := read(t, content, env...)
@@ -52,7 +49,6 @@ func mustRead(t *testing.T, content string, env ...string) *files.Set {
 	return set
 }
 
-// faults lists the faults of an error as lines.
 func faults(t *testing.T, err error) []string {
 	t.Helper()
 	var found files.Faults
@@ -68,7 +64,7 @@ func lines(found []files.Fault) []string {
 	return texts
 }
 
-// faultsButUnsupported leaves out what only says that a type is not there yet.
+// faultsButUnsupported leaves out faults about unsupported types.
 func faultsButUnsupported(err error) []string {
 	var found files.Faults
 	rest := []string{}
@@ -82,7 +78,7 @@ func faultsButUnsupported(err error) []string {
 	return rest
 }
 
-// bodies lists what would be sent: the app, and the repositories by id.
+// bodies lists the bodies to send: the app, and the repositories by id.
 func bodies(set *files.Set) map[string]string {
 	found := map[string]string{"app": string(set.App.Body())}
 	for _, repository := range set.Repositories {
@@ -91,7 +87,7 @@ func bodies(set *files.Set) map[string]string {
 	return found
 }
 
-// tool returns what the description of a tool becomes, as JSON.
+// described returns the decoded description of a tool, as JSON.
 func described(t *testing.T, value string, env ...string) string {
 	t.Helper()
 	set := mustRead(t, "kind: tool\nname: x\nparameters: {type: object, properties: {a: {}}}\nschema: null\nexamples: []\ndescription: "+value+"\n", env...)
@@ -100,11 +96,11 @@ func described(t *testing.T, value string, env ...string) string {
 	return body[len(head) : len(body)-len(tail)]
 }
 
-// fixed returns what a static value of any type becomes, as JSON.
+// fixed returns the decoded static value, as JSON.
 func fixed(t *testing.T, value string, env ...string) string {
 	t.Helper()
 	set, err := read(t, "kind: tool\nname: x\nschema:\n- parameter: a\n  type: string\n  value: "+value+"\n", env...)
-	_ = err // the value may not be of the type; what it was read as is asked here
+	_ = err // the value may violate the type; only its decoding matters
 	const head, tail = `{"tools":[{"name":"x","schema":[{"parameter":"a","type":"string","value":`, `}]}]}`
 	body := bodies(set)["default"]
 	return body[len(head) : len(body)-len(tail)]
@@ -224,7 +220,7 @@ func TestWhatWouldTakeTheParserLongIsRefused(t *testing.T) {
 	}
 }
 
-// steps is a map in a map, and so on.
+// steps returns a map in a map, n deep.
 func steps(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -349,8 +345,8 @@ func TestAnotherAppThanTheCallersIsAFault(t *testing.T) {
 	require.Equal(t, []string{`t.yaml:2:7: the file is for the app "clinic", and --app says "other"`}, faults(t, err))
 }
 
-// FuzzRead holds that no file makes the reader panic, that what it accepts is accepted
-// again, and that every fault has a place.
+// FuzzRead checks that no file makes the reader panic, that an accepted file is accepted again, and that every
+// fault has a place.
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"seed-v1.yaml", "layouts.yaml", "seed-sermas-tools.yaml"} {
 		content, err := os.ReadFile(filepath.Join("testdata", name))

@@ -259,7 +259,7 @@ func TestAModuleThatAToolCallsWithMustBeComplete(t *testing.T) {
 	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`}, faults(t, set.Check()))
 }
 
-// TestWhatSermasWritesIsRead: it writes every field that it knows, empty where there is nothing.
+// TestWhatSermasWritesIsRead: SERMAS writes every known field, empty if unset.
 func TestWhatSermasWritesIsRead(t *testing.T) {
 	folder(t, map[string]string{
 		"app.yaml": "name: clinic\nappId: clinic\n",
@@ -326,7 +326,7 @@ func TestSourcesOfACloudAreReachedByTheirHost(t *testing.T) {
 t.yaml:19:7: source "span": type: "spanner" is not a supported type of source: postgres, mysql, sqlite, http or mcp
 t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: http, mcp, postgres-sql, mysql-sql, sqlite-sql, postgres-execute-sql, mysql-execute-sql, sqlite-execute-sql, postgres-list-tables or mysql-list-tables; a tool without a type fires an event and calls its url`)
 
-	at := func(name string) (string, bool) { // a variable that is set to nothing gives no port
+	at := func(name string) (string, bool) { // an empty variable gives no port
 		return map[string]string{"MY_PG_HOST": "10.0.0.3"}[name], name == "MY_PG_HOST" || name == "MY_PG_PORT"
 	}
 	set, err = files.Read([]string{"t.yaml"}, files.Options{Lookup: at, SkipUnsupported: true})

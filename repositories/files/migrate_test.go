@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// migrated migrates a file in place and returns what became of it.
+// migrated migrates a file in place.
 func migrated(t *testing.T, content string) *files.Migration {
 	t.Helper()
 	folder(t, map[string]string{"t.yaml": content})

@@ -31,7 +31,7 @@ paths:
     delete: {operationId: dropLoans}
 `
 
-// overlays writes overlays of version 1.1 with these actions, in files that are named 0.yaml and so on.
+// overlays writes overlays of version 1.1 with these actions, in files named 0.yaml and so on.
 func overlays(t *testing.T, actions ...string) (paths []string) {
 	t.Helper()
 	folder := t.TempDir()

@@ -15,7 +15,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// imported makes files of a document, and reads them as apply does.
+// imported converts a document to files, and reads them like apply.
 func imported(t testing.TB, document string, options files.OpenAPIOptions) (*files.OpenAPI, *files.Set) {
 	t.Helper()
 	options.Stdin = strings.NewReader(document)
@@ -43,7 +43,7 @@ func readBack(t testing.TB, made *files.OpenAPI) *files.Set {
 	return got
 }
 
-// toolsOf are the tools of the files, by their names.
+// toolsOf returns the tools of the files by name.
 func toolsOf(t testing.TB, set *files.Set) map[string]map[string]any {
 	t.Helper()
 	tools := map[string]map[string]any{}
@@ -79,12 +79,12 @@ func TestOpenAPIDocumentBecomesASourceAndTools(t *testing.T) {
 	}
 }
 
-// api is a document with these paths and schemas.
+// api returns a document with these paths and schemas.
 func api(paths, schemas string) string {
 	return `{"openapi":"3.0.3","info":{"title":"T"},"servers":[{"url":"https://api.example"}],"paths":{` + paths + `},"components":{"schemas":{` + schemas + `}}}`
 }
 
-// posting is an operation that is sent a body of the schema.
+// posting returns an operation with a body of the schema.
 func posting(schema string) string {
 	return `"/x":{"post":{"operationId":"x","requestBody":{"required":true,"content":{"application/json":{"schema":` + schema + `}}}}}`
 }
@@ -178,7 +178,7 @@ func TestSchemasThatContainThemselvesAreReadAllTheSame(t *testing.T) {
 		`"Tree":{"allOf":[{"$ref":"#/components/schemas/Tree"}],"type":"object","properties":{"left":{"$ref":"#/components/schemas/Tree"},"leaves":{"type":"array","items":{"$ref":"#/components/schemas/Tree"}}}}`), files.OpenAPIOptions{})
 	require.Len(t, toolsOf(t, set)["x"]["bodyParams"], 2)
 
-	var schemas []string // each is two of the next
+	var schemas []string // each contains the next twice
 	for i := range 40 {
 		schemas = append(schemas, fmt.Sprintf(`"S%d":{"allOf":[{"$ref":"#/components/schemas/S%d"},{"$ref":"#/components/schemas/S%d"}]}`, i, i+1, i+1))
 	}
@@ -228,8 +228,8 @@ func FuzzFromOpenAPI(f *testing.F) {
 	})
 }
 
-// guarded is a document with security of its own, security schemes, and operations with the
-// security that stands beside their names; "" is none of their own.
+// guarded returns a document with a default security, security schemes, and operations by name with their own
+// security; "" for none.
 func guarded(security, schemes string, operations map[string]string) string {
 	var paths []string
 	for _, name := range slices.Sorted(maps.Keys(operations)) {
@@ -246,8 +246,7 @@ func guarded(security, schemes string, operations map[string]string) string {
 		`"paths":{` + strings.Join(paths, ",") + `},"components":{"securitySchemes":{` + schemes + `}}}`
 }
 
-// sent is what the import has each tool send to authenticate, in a few words: each credential
-// is the name of its variable.
+// sent summarizes the authentication of each imported tool: each credential is the name of its variable.
 func sent(t testing.TB, made *files.OpenAPI) map[string]string {
 	t.Helper()
 	set, err := files.Read([]string{files.Stdin}, files.Options{AppID: "app", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
@@ -388,7 +387,7 @@ func TestOneSourceHasTheNameOfTheAPI(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "source t", "b": "source t"}, sent(t, made))
 }
 
-// What is sent for one scheme must not be what was set for another.
+// A variable set for one scheme must not be sent for another.
 func TestNoTwoSchemesShareAVariable(t *testing.T) {
 	operations := map[string]string{}
 	var schemes []string
@@ -414,8 +413,7 @@ func TestNoTwoSchemesShareAVariable(t *testing.T) {
 	}
 }
 
-// A header that no tool may set, or a token that cannot be asked for, is no reason to refuse the
-// whole document.
+// A forbidden header, or a token that cannot be obtained, does not make the whole document invalid.
 func TestSchemesThatTheServiceRefusesAreNotSent(t *testing.T) {
 	made, _ := imported(t, guarded("", `"host":{"type":"apiKey","in":"header","name":"Host"},"gap":{"type":"apiKey","in":"cookie","name":"a b"},
 		"machine":{"type":"oauth2","flows":{"clientCredentials":{"tokenUrl":"/token"}}},"scoped":{"type":"oauth2","flows":{"clientCredentials":{"tokenUrl":"https://login.example"}}},"plain":{"type":"apiKey","in":"query","name":"appid"}`,
@@ -469,7 +467,7 @@ func TestWritesAskFirstWhereThatIsWanted(t *testing.T) {
 	require.Nil(t, toolsOf(t, set)["add"]["confirm"])
 }
 
-// TestImportingAgainKeepsWhatWasEdited edits a file, changes its document, and imports that into it.
+// TestImportingAgainKeepsWhatWasEdited edits a file, changes its document, and imports the document into the file.
 func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
 	document := func(paths string) string {
 		return `{"openapi": "3.1.0", "info": {"title": "Pets"}, "servers": [{"url": "https://pets.example"}], "paths": {` + paths + `}}`
@@ -485,9 +483,9 @@ func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
 	paths := operation("list", "Lists all pets", "") + "," + operation("show", "Shows one pet", `, "parameters": [{"name": "id", "in": "query", "schema": {"type": "string"}}]`) + "," +
 		operation("out", "Not wanted", "") + "," + operation("new", "Is new", "")
 	edits := strings.NewReplacer(
-		"description: Shows a pet", "description: Shows a pet of ours\nconfirm: always", // edited, and one field of their own
+		"description: Shows a pet", "description: Shows a pet of ours\nconfirm: always", // edited, and with a user's field
 		"description: Stays", "description: Stays with us",
-		"  - out\n", "", // taken out of the repository
+		"  - out\n", "", // removed from the repository
 	).Replace(first.Text)
 	at := strings.Index(edits, "kind: tool\nname: out")
 	require.Positive(t, at, edits)

@@ -18,7 +18,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// compiled is the schema as an editor has it.
+// compiled compiles the schema like an editor.
 func compiled(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(files.Schema()))
@@ -30,7 +30,7 @@ func compiled(t *testing.T) *jsonschema.Schema {
 	return made
 }
 
-// documentsOf reads the documents of a file as an editor does, placeholders and all.
+// documentsOf reads the documents of a file like an editor, with placeholders.
 func documentsOf(t *testing.T, text []byte) (documents []any) {
 	t.Helper()
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -49,7 +49,7 @@ func documentsOf(t *testing.T, text []byte) (documents []any) {
 	}
 }
 
-// shipped are all files of definitions and tests that the project has.
+// shipped lists all files of definitions and tests in the project.
 func shipped(t *testing.T) (paths []string) {
 	t.Helper()
 	for _, pattern := range []string{
@@ -62,7 +62,7 @@ func shipped(t *testing.T) (paths []string) {
 		paths = append(paths, found...)
 	}
 	return slices.DeleteFunc(paths, func(path string) bool {
-		// Layouts are for migrate alone, which reads what nobody else takes, and that of the agent is an OpenAPI document.
+		// Layouts are only for migrate, and the agent's is an OpenAPI document.
 		return strings.HasPrefix(path, "testdata/layouts.") || path == "../../deploy/examples/agent/shop.yaml"
 	})
 }
@@ -79,7 +79,7 @@ func TestAllFilesOfTheProjectFitTheSchema(t *testing.T) {
 	}
 }
 
-// TestTheExamplesNameTheSchemaOfToday holds the copy that editors find beside the examples.
+// TestTheExamplesNameTheSchemaOfToday checks the copy of the schema beside the examples.
 func TestTheExamplesNameTheSchemaOfToday(t *testing.T) {
 	t.Parallel()
 	kept, err := os.ReadFile("../../deploy/examples/earshot.schema.json")
@@ -131,8 +131,8 @@ func TestFaultsThatOneDocumentShowsAreSeenByTheSchema(t *testing.T) {
 	}
 }
 
-// TestTheSchemaRefusesNothingThatValidateTakes spoils every value of the files in three ways. What
-// an editor underlines then, validate must name as well.
+// TestTheSchemaRefusesNothingThatValidateTakes spoils every value of the files in three ways. If the schema refuses
+// the result, validate must report it as well.
 func TestTheSchemaRefusesNothingThatValidateTakes(t *testing.T) {
 	t.Parallel()
 	fits, refused := compiled(t), 0
@@ -152,7 +152,7 @@ func TestTheSchemaRefusesNothingThatValidateTakes(t *testing.T) {
 	require.Greater(t, refused, 100, "of what is spoilt the schema sees most")
 }
 
-// validated is what validate says of documents.
+// validated returns the faults of documents by validate.
 func validated(t *testing.T, documents []any) error {
 	t.Helper()
 	var text strings.Builder
@@ -168,7 +168,7 @@ func validated(t *testing.T, documents []any) error {
 	return set.All(err)
 }
 
-// spoil changes a tree in one place after the other, and tells of each, one at a time.
+// spoil changes a tree in one place at a time, and calls look for each.
 func spoil(tree any, look func(what string)) {
 	switch value := tree.(type) {
 	case map[string]any:

@@ -11,7 +11,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// TestNamesTogetherAreThoseOfEach has more of them than their first memory holds.
+// TestNamesTogetherAreThoseOfEach has more names than the first buffer holds.
 func TestNamesTogetherAreThoseOfEach(t *testing.T) {
 	each := keyspace.KeysOf("shop")
 	together := keyspace.ManyKeysOf("shop")
@@ -24,7 +24,7 @@ func TestNamesTogetherAreThoseOfEach(t *testing.T) {
 	require.Equal(t, wanted, got)
 }
 
-// TestPartitionsStayAsTheyAre compares them with the hash that data of earlier builds lies by.
+// TestPartitionsStayAsTheyAre compares partitions with the hash that stored data depends on.
 func TestPartitionsStayAsTheyAre(t *testing.T) {
 	for _, app := range []string{"", "shop", "clinic-2", "Größe", strings.Repeat("x", 300)} {
 		hash := fnv.New32a()

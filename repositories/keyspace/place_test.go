@@ -12,7 +12,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// names calls every method of Keys that makes the name of a key.
+// names calls every method of Keys that returns a key's name.
 func names(k keyspace.Keys) (all []string) {
 	of := reflect.ValueOf(k)
 	for i := range of.NumMethod() {

@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// shards asks for all, within the time that a probe has.
+// shards asks all shards, within a probe's time limit.
 func shards(t *testing.T, db *keyspace.DB) (away []error, names []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -116,7 +116,7 @@ func TestFullRedisIsARefusalToo(t *testing.T) {
 	require.Equal(t, "OOM command not allowed when used memory > 'maxmemory'.", refused.Words())
 }
 
-// TestAShardThatSaysNothingIsNotWaitedFor has a node hold all answers back for longer than the test.
+// TestAShardThatSaysNothingIsNotWaitedFor has a node that answers later than the test ends.
 func TestAShardThatSaysNothingIsNotWaitedFor(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster needs seconds to form")

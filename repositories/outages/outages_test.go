@@ -24,7 +24,7 @@ func TestTroubleThatLastsIsALineForEachOfItsWays(t *testing.T) {
 	t.Parallel()
 	var out testbed.Lines
 	log := outages.New(slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug})))
-	for range 600 { // a minute of it
+	for range 600 { // a minute
 		log.Trouble(t.Context(), "nats", "away", "nats.away", "error", "refused")
 		log.Trouble(t.Context(), "redis", "", "redis.away")
 	}
@@ -34,7 +34,7 @@ func TestTroubleThatLastsIsALineForEachOfItsWays(t *testing.T) {
 	log.Over(t.Context(), "nats", "nats.back", "server", "one")
 	log.Over(t.Context(), "nats", "nats.back")
 	log.Trouble(t.Context(), "nats", "away", "nats.away", "error", "again")
-	log.Over(t.Context(), "nats", "nats.back") // none was held back
+	log.Over(t.Context(), "nats", "nats.back") // none was suppressed
 	log.Over(t.Context(), "well", "well.back")
 	require.Equal(t, []string{"nats.away error=refused", "redis.away", `nats.away error="no leader"`, "nats.away error=again"}, lines(&out, "WARN"))
 	require.Equal(t, []string{"nats.back server=one held=1198"}, lines(&out, "INFO"))

@@ -11,8 +11,8 @@ import (
 	"earshot/repositories/panics"
 )
 
-// TestAPanicIsLoggedWithItsPlaceAndNotWithItsValue has a panic of the program, which may hold what a
-// user said, and one of the runtime.
+// TestAPanicIsLoggedWithItsPlaceAndNotWithItsValue has a panic of the program, whose value may contain a user's
+// words, and one of the runtime.
 func TestAPanicIsLoggedWithItsPlaceAndNotWithItsValue(t *testing.T) {
 	for said, do := range map[string]func(){
 		`"panic":"string"`:       func() { panic("my card is 4711") },

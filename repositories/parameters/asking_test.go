@@ -10,8 +10,8 @@ import (
 	"earshot/repositories"
 )
 
-// inEachLanguage decodes a tool with one parameter, day, in each of the three languages that
-// parameters are given in, and shows it to check. What is allowed are literals.
+// inEachLanguage decodes a tool with one parameter, day, in each of the three forms of parameters, and passes it to
+// check. allowed are literals.
 func inEachLanguage(t *testing.T, fields, allowed string, check func(t *testing.T, tool *repositories.Tool)) {
 	t.Helper()
 	rule, enum := "", ""
@@ -70,7 +70,7 @@ func TestWordsOfTheListsHaveTheirTypes(t *testing.T) {
 	}
 }
 
-// read is what becomes of a value that a program gives, and of one that a model says.
+// read returns the decoded value of a program and of a model.
 func read(tool *repositories.Tool, given any) (program, model any) {
 	values, _ := tool.Params().Check(map[string]any{"day": given})
 	return values["day"], tool.Params().Read(map[string]any{"day": given}).Values["day"]
@@ -148,8 +148,7 @@ func TestAliasHasOneValueThatIsAllowed(t *testing.T) {
 	}
 }
 
-// TestWordsOfOthersInASchemaSayNothing: a definition from elsewhere may have keywords of the
-// same names.
+// Definitions from elsewhere may use the same keywords differently.
 func TestWordsOfOthersInASchemaSayNothing(t *testing.T) {
 	repository, err := decodeOne(`"parameters":{"type":"object","properties":{
 		"a":{"type":"string","unit":"px","ask":5,"aliases":["b"]},"c":{"type":"string","aliases":{"x":["y"]}},"d":{"type":"number","unit":{"of":1}}}}`)

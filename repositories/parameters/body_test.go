@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// ofPets has a body of which two parts are required in it, and a parameter that is no part of it.
+// ofPets has a body with two required parts, and a parameter outside of it.
 const ofPets = `"type":"http","source":"s","method":"PUT","path":"pets","requestBody":"{{json .}}",
 	"queryParams":[{"name":"dry","type":"boolean","description":"d","required":false}],
 	"bodyParams":[{"name":"id","type":"integer","description":"d","required":false},

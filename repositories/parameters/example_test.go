@@ -7,8 +7,7 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// slots compiles the parameters of a tool. A decoder of repositories does the same;
-// then they are at Tool.Params.
+// slots compiles the parameters of a tool. A decoder of repositories does the same, for Tool.Params.
 func slots() *parameters.Parameters {
 	compiled, faults := parameters.Compile([]parameters.List{parameters.SERMAS.Of([]byte(`[
 		{"parameter": "day", "type": "string", "required": true, "allowedValues": ["Monday", "Friday"]},
@@ -20,8 +19,8 @@ func slots() *parameters.Parameters {
 	return compiled
 }
 
-// A program's values are taken as they are: nothing is converted, all faults come at
-// once, and defaults and fixed values complete what is given.
+// Check validates a program's values strictly: nothing is converted, all faults are returned at once, and defaults
+// and static values are added.
 func ExampleParameters_Check() {
 	values, err := parameters.DecodeValues([]byte(`{"day": "Friday", "people": 3}`))
 	if err != nil {
@@ -42,8 +41,8 @@ func ExampleParameters_Check() {
 	// people - "3" is not an integer
 }
 
-// A model's arguments are coerced where nothing is lost, and what no parameter asks for
-// is dropped. What is wrong beyond that can be sent back to the model.
+// Read coerces a model's arguments without loss, and drops unknown ones. Remaining faults can be sent back to the
+// model.
 func ExampleParameters_Read() {
 	reading := slots().Read(map[string]any{"Day": "friday", "people": "3", "mood": "happy"})
 	values, _ := json.Marshal(reading.Values)

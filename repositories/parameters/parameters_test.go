@@ -14,8 +14,7 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// compiled returns the parameters of a tool that is given as the fields beside its
-// name, as in `"schema":[…]`.
+// compiled returns the parameters of a tool with the given fields, as in `"schema":[…]`.
 func compiled(t testing.TB, fields string) *parameters.Parameters {
 	t.Helper()
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[{"name":"t",%s}]}`, fields))
@@ -23,7 +22,7 @@ func compiled(t testing.TB, fields string) *parameters.Parameters {
 	return repository.Tools[0].Params()
 }
 
-// decoded returns a tool, or what is wrong with it as "pointer: detail" lines.
+// decoded returns a tool, or its faults as "pointer: detail" lines.
 func decoded(t *testing.T, tool string) (*repositories.Tool, []string) {
 	t.Helper()
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[%s]}`, tool))
@@ -39,8 +38,8 @@ func decoded(t *testing.T, tool string) (*repositories.Tool, []string) {
 	return nil, lines
 }
 
-// only returns the parameters of a tool with the one parameter "p", optional, with
-// the given fields, as in `"type":"string"`.
+// only returns the parameters of a tool with one optional parameter "p" with the given fields, as in
+// `"type":"string"`.
 func only(t testing.TB, fields string) *parameters.Parameters {
 	t.Helper()
 	return compiled(t, `"schema":[{"parameter":"p",`+fields+`}]`)
@@ -53,7 +52,6 @@ func values(t testing.TB, text string) map[string]any {
 	return decoded
 }
 
-// details returns faults as "parameter: detail" lines.
 func details(faults []parameters.ValueFault) []string {
 	var lines []string
 	for _, fault := range faults {
@@ -62,7 +60,7 @@ func details(faults []parameters.ValueFault) []string {
 	return lines
 }
 
-// checked returns what a program's value of "p" becomes, as JSON, or its faults.
+// checked returns a program's value of "p" after Check, as JSON, or its faults.
 func checked(t testing.TB, p *parameters.Parameters, value string) (string, []string) {
 	t.Helper()
 	out, faults := p.Check(values(t, `{"p":`+value+`}`))
@@ -332,7 +330,7 @@ func TestDefinitionsThatCanNeverBeSatisfiedAreRefused(t *testing.T) {
 	}
 }
 
-// withoutName takes the parameter's name out of paths inside a default.
+// withoutName removes the parameter's name from paths inside a default.
 func withoutName(faults []string) []string {
 	for i := range faults {
 		faults[i] = strings.Replace(faults[i], "default: p[", "default: [", 1)
@@ -391,8 +389,8 @@ func TestRegularExpressionsOfARepositoryAreBoundedTogether(t *testing.T) {
 	require.Contains(t, faults[0], "too large once its repetitions are written out")
 }
 
-// fuzzed are the parameters that the fuzz targets send values to: one of every kind,
-// without escape, which changes a value so that it need not pass again.
+// fuzzed are parameters of every kind for the fuzz targets, without escape, which changes a value so that it may
+// not pass again.
 const fuzzed = `"schema":[
  {"parameter":"s","type":"string","allowedValues":["a","B c","[0-9]{2,}","[abc"],"excludedValues":["99"]},
  {"parameter":"i","type":"integer","minValue":-10,"maxValue":9007199254740993},
@@ -416,8 +414,7 @@ func seedValues(f *testing.F) {
 	}
 }
 
-// FuzzRead holds the promise about models: what Read lets through passes the strict
-// check, and a fault is never in the values.
+// FuzzRead checks that values accepted by Read pass Check, and that faulty values are left out.
 func FuzzRead(f *testing.F) {
 	seedValues(f)
 	lists, schema := compiled(f, fuzzed), compiled(f, trip)
@@ -440,8 +437,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzCheck holds the promise about programs: what Check lets through comes out as it
-// went in, and passes again.
+// FuzzCheck checks that values accepted by Check are unchanged, and pass again.
 func FuzzCheck(f *testing.F) {
 	seedValues(f)
 	lists, schema := compiled(f, fuzzed), compiled(f, trip)

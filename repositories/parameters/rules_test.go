@@ -11,10 +11,10 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// rule is a value that a parameter's rules let through or not.
+// rule is a value with the expected fault.
 type rule struct {
 	fields, value string
-	fault         string // empty: let through
+	fault         string // empty: valid
 }
 
 func checkRules(t *testing.T, rules []rule) {
@@ -187,7 +187,7 @@ func TestEscapeReachesItems(t *testing.T) {
 	require.Equal(t, `"id"`, escaping(`"\u0065scape":"double-quotes"`).Escaped(map[string]any{"p": "id"})["p"], "however its name is written")
 }
 
-// reading is what a model's value of "p" becomes.
+// reading is a model's value of "p" with its expected reading.
 type reading struct {
 	fields, value string
 	want          string // as JSON; empty for absent
@@ -355,13 +355,13 @@ func TestWhatIsBoundMayHaveControlCharacters(t *testing.T) {
 	require.Empty(t, faults)
 }
 
-// hiding writes an invisible character, U+200B or U+202E, for each ~ and ^ of a JSON text.
+// hiding replaces each ~ and ^ of a JSON text by an invisible character, U+200B or U+202E.
 func hiding(text string) string {
 	return strings.NewReplacer("~", `\u200b`, "^", "\u202e").Replace(text)
 }
 
-// A model is shown what people see of a tool, in each of the languages of parameters; what it says by
-// the names and values that it was shown is taken for those that there are.
+// A model sees a tool like people, in each form of parameters; the names and values that it saw are mapped to the
+// true ones.
 func TestModelIsShownWhatPeopleSee(t *testing.T) {
 	for what, fields := range map[string]string{
 		"a list":        `"schema":[{"parameter":"de~sk","type":"string","description":"the^ desk~","required":true,"allowedValues":["A~1","B"],"ask":"Which~ desk?"}]`,
@@ -385,7 +385,7 @@ func TestModelIsShownWhatPeopleSee(t *testing.T) {
 	}
 }
 
-// A name that is there as it is seen is its own.
+// A visible name takes precedence over a hidden variation.
 func TestNamesThatAreSeenAlikeStayApart(t *testing.T) {
 	p := compiled(t, hiding(`"schema":[{"parameter":"desk","type":"string"},{"parameter":"de~sk","type":"string"}]`))
 	checked, faults := p.Check(values(t, `{"desk":"A"}`))

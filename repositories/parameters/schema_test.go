@@ -11,7 +11,7 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// trip is a JSON Schema as people write it for tool calling.
+// trip is a typical JSON Schema for tool calling.
 const trip = `"parameters":{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://example.org/trip",
  "type":"object",
  "properties":{

@@ -39,9 +39,9 @@ func TestWhatShapesAWordOrAnEmojiStays(t *testing.T) {
 		"ක්\u200dරි",                       // Sinhala
 		"👩\u200d👩\u200d👧\u200d👦 🏳️\u200d🌈", // families and flags
 		"👩🏽\u200d🚀 ❤️ ©️ ☎︎",
-		"葛\U000e0100城",     // the form of a name
+		"葛\U000e0100城",     // a variant of the ideograph
 		"ᠠ\u180b",          // Mongolian
-		"\u0600123 \u06dd", // signs of numbers, which are shown
+		"\u0600123 \u06dd", // visible signs of numbers
 		"שלום עולם",
 	} {
 		require.Equal(t, text, plaintext.Text(text), "%+q", text)
@@ -56,7 +56,7 @@ func TestNamesAndStringsOfJSONAreShownAsTheyAreSeen(t *testing.T) {
 	}
 }
 
-// What is left of any text is a text of which nothing more is taken.
+// Text is idempotent.
 func FuzzText(f *testing.F) {
 	f.Add("a\u200db\ufe0f\U000e0041")
 	f.Add("क्\u200dष👩\u200d👩")

@@ -19,7 +19,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// keeper is a store with a clock, on a Redis of the test's.
+// keeper is a store with a clock, on the test's Redis.
 type keeper struct {
 	*store.Store
 	now   time.Time

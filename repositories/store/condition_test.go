@@ -15,7 +15,7 @@ import (
 
 var errStale = errors.New("stale")
 
-// only lets a change be made of one revision.
+// only is a condition for one revision.
 func only(revision string) store.Condition {
 	return func(there string) error {
 		if there != revision {
@@ -25,7 +25,7 @@ func only(revision string) store.Condition {
 	}
 }
 
-// Of writers that all read before they write, none undoes what another has written.
+// Concurrent writers that read before they write do not undo each other's changes.
 func TestConditionalChangesAtTheSameTimeLoseNothing(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
 		_, err := put(t, definitions, session, "r", `{"tools":[]}`)

@@ -16,8 +16,8 @@ import (
 	"earshot/repositories/store"
 )
 
-// An app owns its repositories: it is stored first. What is put can be read by every
-// replica at once; what is not there is ErrNotFound.
+// An app owns its repositories, so it is stored first. Every replica can read stored data at once; missing data is
+// ErrNotFound.
 func Example() {
 	apps, stop := openStore()
 	defer stop()
@@ -53,7 +53,7 @@ func Example() {
 	// true
 }
 
-// openStore opens a store on a Redis server inside this process, as earshot dev does.
+// openStore opens a store on an in-process Redis, like earshot dev.
 func openStore() (opened *store.Store, stop func()) {
 	server := miniredis.NewMiniRedis()
 	server.ClockTTL(true) // keys expire by the clock

@@ -16,7 +16,7 @@ func TestLimitsAreShownAsTheyWereSet(t *testing.T) {
 		`null`, `{"messagesPerMinute":null}`, `{"messagesPerMinute":7,"sessionTriggersPerMinute":null,"bytesPerMinute":100}`,
 	} {
 		body := `{"settings":{"limits":` + limits + `}}`
-		for range 2 { // what was read is written again
+		for range 2 { // the record is rewritten as read
 			putApp(t, store, "clinic", body)
 			app, err := store.App(t.Context(), "clinic")
 			require.NoError(t, err)

@@ -57,7 +57,7 @@ func TestSessionTokenThatWasChangedIsNone(t *testing.T) {
 	}
 }
 
-// FuzzSessionToken finds no text but ours that opens.
+// FuzzSessionToken searches for a foreign text that opens.
 func FuzzSessionToken(f *testing.F) {
 	s := sealer(f, "a")
 	signed, err := s.SignToken(someToken)

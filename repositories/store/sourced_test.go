@@ -17,7 +17,7 @@ import (
 const withCRM = `{"sources":[{"name":"crm","type":"mcp","url":"https://crm.example/mcp","headers":{"X-Api-Key":"sealed-key"},"refresh":"5s"},
   {"name":"erp","type":"mcp","url":"https://erp.example/mcp"}]}`
 
-// offer is what a server has, as tools of the source crm.
+// offer returns a server's tools as tools of the source crm.
 func offer(t *testing.T, names ...string) []repositories.Tool {
 	t.Helper()
 	var list []repositories.OfferedTool
@@ -29,7 +29,7 @@ func offer(t *testing.T, names ...string) []repositories.Tool {
 	return tools
 }
 
-// dueNow moves a source to the time that Redis would come to by itself.
+// dueNow makes a refresh due, as time would.
 func dueNow(t *testing.T, server *redistest.Server, app, source string) {
 	t.Helper()
 	key := keyspace.KeysOf(app).Refreshes()

@@ -24,7 +24,7 @@ import (
 
 var session = repositories.Scope{AppID: "clinic", SessionID: "s1"}
 
-// stores runs a test on every store that holds for the product.
+// stores runs a test on every supported store.
 func stores(t *testing.T, test func(t *testing.T, store *store.Store, server *redistest.Server)) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
@@ -300,8 +300,7 @@ func TestSecretCannotBePrinted(t *testing.T) {
 	require.Equal(t, "planted", secret.Reveal())
 }
 
-// TestChangeThatIsTooLongNamesItsRepository lets a repository grow beyond what an event
-// has room for.
+// TestChangeThatIsTooLongNamesItsRepository makes a repository exceed the size of an event.
 func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 	t.Parallel()
 	store := storeOn(t, redistest.Mini(t), 'k')

@@ -74,8 +74,8 @@ func TestRepositoriesOfEarlierVersionsAreReadAndDamagedOnesAreNot(t *testing.T) 
 	})
 }
 
-// Earlier versions took parameters in braces, which are refused today. What they stored is read,
-// and changed beside such a tool.
+// Earlier versions accepted parameters in braces, which are refused now. Their stored tools are read, and other
+// tools of the repository can change.
 func TestStoredToolsThatWouldBeRefusedTodayAreReadAndPatched(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
 		day := json.RawMessage(`[{"parameter":"day","type":"string"}]`)

@@ -60,7 +60,7 @@ func TestVersionsAreBoundedInNumberAndBytesAndEndAfterTheirRepository(t *testing
 	})
 }
 
-// A repository of a build that kept no versions can be restored to what it was.
+// A repository from before versions existed can be restored to its previous state.
 func TestTheFirstVersionIsWhatWasThereBefore(t *testing.T) {
 	stores(t, func(t *testing.T, s *store.Store, server *redistest.Server) {
 		_, err := put(t, s, ofClinic, "r", `{"tools":[{"name":"before"}]}`)

@@ -8,7 +8,7 @@ import (
 	"earshot/repositories/template"
 )
 
-// pathEscaper writes values as parts of the path of a URL.
+// pathEscaper writes values as parts of a URL's path.
 type pathEscaper struct{}
 
 func (pathEscaper) Literal(text string) string { return text }
@@ -17,7 +17,7 @@ func (pathEscaper) Paste(value any) (string, error) {
 	return url.PathEscape(fmt.Sprint(value)), nil
 }
 
-// The one who fills a template decides how values are written, and not its text.
+// The caller of Fill decides how values are written, not the template.
 func Example() {
 	path, err := template.Parse(`/patients/{{.name}}{{if .urgent}}/urgent{{end}}`)
 	if err != nil {
@@ -34,7 +34,7 @@ func Example() {
 	// /patients/Ann%2F..%2Fadmin/urgent
 }
 
-// What the language does not have is refused, with the way out.
+// Unsupported syntax is refused, with an alternative.
 func ExampleParse() {
 	_, err := template.Parse(`{{range .list}}{{.}}{{end}}`)
 	fmt.Println(err)

@@ -10,7 +10,7 @@ import (
 	"earshot/repositories/template"
 )
 
-// plain pastes strings and JSON as they are.
+// plain writes strings and JSON as is.
 type plain struct{}
 
 func (plain) Literal(text string) string { return text }
@@ -146,7 +146,7 @@ func FuzzParse(f *testing.F) {
 		for _, name := range parsed.Names() {
 			values[name] = "V"
 		}
-		_, _ = parsed.Fill(values, plain{}) // what Parse takes, Fill understands
+		_, _ = parsed.Fill(values, plain{}) // Fill supports all that Parse accepts
 		_, _ = parsed.Fill(nil, plain{})
 	})
 }

@@ -28,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// meanings are words of one meaning: a text's vector says which of them it has.
+// meanings are groups of synonyms: a text's vector tells which groups it contains.
 var meanings = [][]string{
 	{"physician", "doctor", "sick", "ill"}, {"cab", "taxi", "ride", "airport"}, {"umbrella", "weather", "rain"},
 	{"lamp", "dark", "light"}, {"coffee", "espresso", "latte"},
@@ -42,13 +42,13 @@ var tools = []string{
 	`{"name":"barista","description":"Make a coffee","examples":["an [espresso](kind) to go"],"schema":[{"parameter":"kind","type":"string"}]}`,
 }
 
-// server is an OpenAI-compatible endpoint that embeds.
+// server is an OpenAI-compatible endpoint for embeddings.
 type server struct {
 	*httptest.Server
 	lock  sync.Mutex
-	asked [][]string // the texts of each request
+	asked [][]string // texts of each request
 	keys  []string
-	say   http.HandlerFunc // instead of vectors; nil: vectors
+	say   http.HandlerFunc // in place of vectors; nil for vectors
 }
 
 func newServer(t testing.TB) *server {
@@ -58,7 +58,7 @@ func newServer(t testing.TB) *server {
 	return s
 }
 
-// ServeHTTP answers as OpenAI does, the last text first: the index says whose a vector is.
+// ServeHTTP answers like OpenAI, but in reverse order: the index identifies the text of a vector.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
 		Input []string `json:"input"`
@@ -78,7 +78,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	data := []map[string]any{}
 	for i := len(asked.Input) - 1; i >= 0; i-- {
-		vector := []float64{0.1} // which all texts share
+		vector := []float64{0.1} // common to all texts
 		for _, words := range meanings {
 			n := 0.0
 			for _, word := range words {
@@ -97,7 +97,7 @@ func (s *server) answers(say http.HandlerFunc) {
 	s.say = say
 }
 
-// requests returns the texts that were asked for since the last time.
+// requests returns the requested texts since the last call.
 func (s *server) requests() [][]string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -106,7 +106,7 @@ func (s *server) requests() [][]string {
 	return asked
 }
 
-// counted is a store that knows how many vectors it keeps.
+// counted is a store that counts its vectors.
 type counted struct {
 	*store.Store
 	lock sync.Mutex
@@ -136,7 +136,7 @@ func (c *counted) count() int {
 	return len(c.keys)
 }
 
-// waiting is for those who wait for an answer that comes, on however busy a machine.
+// waiting is a timeout that suffices on a busy machine.
 const waiting = time.Minute
 
 func spaceOn(t testing.TB, s *server, kept embeddings.Store, change ...func(*embeddings.Options)) *embeddings.Space {
@@ -152,19 +152,18 @@ func spaceOn(t testing.TB, s *server, kept embeddings.Store, change ...func(*emb
 	return space
 }
 
-// learned waits until the tools' vectors are kept.
+// learned waits until the tools' vectors are stored.
 func learned(t *testing.T, kept *counted, space *embeddings.Space, tools ...string) {
 	t.Helper()
 	space.Learn(matchertest.InScope(t, matchertest.Scope, "r", tools...)[0].Repository)
 	require.Eventually(t, func() bool { return kept.count() >= len(tools) }, waiting, time.Millisecond)
 }
 
-// clock is one that a test moves.
 type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
 
-// knowing is a space in which the tools are known.
+// knowing returns a space with the tools' vectors.
 func knowing(t *testing.T, tools ...string) (*server, *counted, *embeddings.Space, *clock) {
 	s, kept, at := newServer(t), newStore(t, redistest.Mini(t)), &clock{matchertest.Friday}
 	space := spaceOn(t, s, kept, func(o *embeddings.Options) { o.Now = at.Now })
@@ -173,7 +172,7 @@ func knowing(t *testing.T, tools ...string) (*server, *counted, *embeddings.Spac
 	return s, kept, space, at
 }
 
-// request is a message with the tools in scope, as an app shares them.
+// request returns a message with an app's shared tools in scope.
 func request(t *testing.T, text string, tools ...string) matcher.Request {
 	candidates := matchertest.InScope(t, matchertest.Scope, "r", tools...)
 	return matcher.Request{Text: text, Candidates: candidates, Shared: &matcher.Shared{Tools: candidates}}
@@ -301,7 +300,7 @@ func TestAnswersThatAreNoVectorsAreRefused(t *testing.T) {
 		`{"data":[{"index":0,"embedding":[]}]}`:                                     "a vector of 0 numbers without a direction",
 		`{"data":`:                                                                  "unexpected EOF",
 		`{"data":[{"index":0,"embedding":[` + strings.Repeat("1,", 5<<20) + `1]}]}`: "too large",
-		`{"data":[{"index":0,"embedding":[1,2,3]}]}`:                                "", // vectors of another length are not compared
+		`{"data":[{"index":0,"embedding":[1,2,3]}]}`:                                "", // vectors of different lengths are not compared
 	} {
 		at.now = at.now.Add(time.Hour)
 		s.answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
@@ -316,7 +315,7 @@ func TestAnswersThatAreNoVectorsAreRefused(t *testing.T) {
 	require.Equal(t, "there are no words to compare", why)
 }
 
-// shelves is a store that has a vector of as many numbers as OpenAI's small model for every text.
+// shelves is a store with a vector for every text, as long as those of OpenAI's small model.
 type shelves struct{}
 
 const dimensions = 1536
@@ -333,7 +332,7 @@ func (shelves) Vectors(_ context.Context, _ string, digests []string) ([][]byte,
 
 func (shelves) KeepVectors(context.Context, string, map[string][]byte) error { return nil }
 
-// BenchmarkAlikeAmongTenThousandTools is what a message costs without the request for its vector.
+// BenchmarkAlikeAmongTenThousandTools measures a message without the request for its vector.
 func BenchmarkAlikeAmongTenThousandTools(b *testing.B) {
 	s := newServer(b)
 	s.answers(func(w http.ResponseWriter, _ *http.Request) {

@@ -13,7 +13,6 @@ import (
 	"earshot/matcher/llm/llmtest"
 )
 
-// post sends a chat completion and returns the status and the body of its answer.
 func post(ctx context.Context, url, body string) (int, string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url+"/chat/completions", strings.NewReader(body))
 	if err != nil {
@@ -60,7 +59,7 @@ func TestHangEndsWhenTheClientLeaves(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// failing is a test that may fail without failing this one.
+// failing is a test whose failure does not fail this one.
 type failing struct {
 	testing.TB
 	failures []string
