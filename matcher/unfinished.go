@@ -32,8 +32,8 @@ func (r Request) Pending(c Candidate) (Unfinished, bool) {
 // is a correction. Null removes a value if it is required or the message denies something; else it is ignored,
 // because many models write null for optional values that a message does not repeat.
 func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
-	begun, is := r.Pending(c)
-	if !is {
+	begun, ok := r.Pending(c)
+	if !ok {
 		return arguments
 	}
 	whole := maps.Clone(begun.Values)

@@ -140,22 +140,22 @@ func KeepMasked(app *App, given, stored []Credential) error {
 	}
 	var faults fault.List
 	for _, c := range given {
-		credential, there := c.Get(), kept[c.Name]
+		credential, current := c.Get(), kept[c.Name]
 		switch {
 		case c.Kept && credential.Empty():
-			if there.Towards() == c.towards(app) {
-				c.Set(there)
+			if current.Towards() == c.towards(app) {
+				c.Set(current)
 			}
 		case !credential.IsMasked():
 			if !credential.Empty() && credential.Towards() == "" {
 				c.Set(credential.For(c.towards(app)))
 			}
-		case there.Empty():
+		case current.Empty():
 			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", secret.Masked)
-		case there.Towards() != c.towards(app):
-			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", secret.Masked, c.to(app).changed(there.Towards()))
+		case current.Towards() != c.towards(app):
+			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", secret.Masked, c.to(app).changed(current.Towards()))
 		default:
-			c.Set(there)
+			c.Set(current)
 		}
 	}
 	return faults.Err()
@@ -178,13 +178,13 @@ type destination map[string]string
 
 // changed lists the fields that differ from the destination that a credential was given for.
 func (d destination) changed(towards string) string {
-	var was destination
-	if json.Unmarshal([]byte(towards), &was) != nil {
+	var old destination
+	if json.Unmarshal([]byte(towards), &old) != nil {
 		return "where it goes" // its destination is unknown
 	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(d))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(d))
 	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d[name] == was[name] })
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d[name] == old[name] })
 	return strings.Join(names, ", ")
 }
 
@@ -285,12 +285,12 @@ func (r *Request) MayUse(module Module, host string) bool {
 
 // CheckModuleHosts returns faults for tools that would send a module's token to a host beyond the author's
 // permission. Unchanged tools of a PATCH are checked at each call.
-func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
+func (r *Repository) CheckModuleHosts(app *App, current *Repository) error {
 	var faults fault.List
 	for i := range r.Tools {
 		tool := &r.Tools[i]
-		was := there.Tool(tool.Name)
-		if tool.Request == nil || tool.Request.Auth != AuthModule || was != nil && was.params == tool.params {
+		old := current.Tool(tool.Name)
+		if tool.Request == nil || tool.Request.Auth != AuthModule || old != nil && old.params == tool.params {
 			continue
 		}
 		field, called := "url", tool.URL

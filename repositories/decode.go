@@ -22,7 +22,7 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	sources, _ := d.Object()["sources"].([]any)
 	for _, member := range sources { // ports become texts; files have numbers
 		source, _ := member.(map[string]any)
-		if port, is := source["port"].(json.Number); is {
+		if port, ok := source["port"].(json.Number); ok {
 			source["port"] = port.String()
 		}
 	}
@@ -124,17 +124,17 @@ type AppPatch struct {
 
 // DecodeAppPatch reads the body of a patch, whose parts follow the rules of DecodeApp. The error is a fault.List.
 func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
-	_, wrong := DecodeApp(id, body)
+	_, invalid := DecodeApp(id, body)
 	patch, err := exactjson.Decode(body)
 	var faults fault.List
-	if err == nil && errors.As(wrong, &faults) {
+	if err == nil && errors.As(invalid, &faults) {
 		// Null is valid for any field, but only for one that exists.
-		wrong = slices.DeleteFunc(faults, func(one fault.Fault) bool {
+		invalid = slices.DeleteFunc(faults, func(one fault.Fault) bool {
 			return removes(patch, one.Pointer) && !strings.HasPrefix(one.Detail, "unknown field")
 		}).Err()
 	}
-	if wrong != nil {
-		return nil, wrong
+	if invalid != nil {
+		return nil, invalid
 	}
 	return &AppPatch{id, patch}, err
 }
@@ -154,8 +154,8 @@ func removes(patch any, pointer string) bool {
 
 // Next returns the patched app. Credentials that the patch omits are secret.Masked. Contradictions are returned as
 // a fault.List.
-func (p *AppPatch) Next(there *App) (*App, error) {
-	text, err := exactjson.Encode(there)
+func (p *AppPatch) Next(current *App) (*App, error) {
+	text, err := exactjson.Encode(current)
 	if err != nil {
 		return nil, err
 	}
@@ -172,12 +172,12 @@ func (p *AppPatch) Next(there *App) (*App, error) {
 
 // mergePatch is the function MergePatch of RFC 7396, section 2. It changes the target.
 func mergePatch(target, patch any) any {
-	fields, is := patch.(map[string]any)
-	if !is {
+	fields, ok := patch.(map[string]any)
+	if !ok {
 		return patch
 	}
-	object, is := target.(map[string]any)
-	if !is {
+	object, ok := target.(map[string]any)
+	if !ok {
 		object = map[string]any{}
 	}
 	for name, value := range fields {

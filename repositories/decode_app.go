@@ -47,8 +47,8 @@ func (d *decoding) app(app *App) {
 		if source.Auth == nil || source.Auth.ModuleID == "" {
 			continue
 		}
-		if wrong := app.lacksModule(source.Auth.ModuleID); wrong != "" {
-			d.Add(at+"/auth/moduleId", "%s", wrong)
+		if reason := app.lacksModule(source.Auth.ModuleID); reason != "" {
+			d.Add(at+"/auth/moduleId", "%s", reason)
 		}
 	}
 }
@@ -85,12 +85,12 @@ var sourceFields = []typedField[Source]{
 
 func (d *decoding) source(s Source, at string) {
 	for _, field := range sourceFields {
-		there := field.given(s)
+		current := field.given(s)
 		switch {
-		case there && !slices.Contains(field.of, s.Type):
+		case current && !slices.Contains(field.of, s.Type):
 			d.Add(at+fault.Point(field.name), "is for sources of type %s, and this is of type %s", fault.OneOf(field.of), s.Type)
 		case slices.Contains(field.needed, s.Type):
-			d.needs(there, at+fault.Point(field.name), s.Type)
+			d.needs(current, at+fault.Point(field.name), s.Type)
 		}
 	}
 	if s.DisableSSLVerification {

@@ -248,13 +248,13 @@ const whole = `{"name":"Clinic","signingSecret":"whsec_c2VjcmV0LXNlY3JldC1zZWNyZ
 
 func patched(t *testing.T, app, patch string) (string, error) {
 	t.Helper()
-	there, err := repositories.DecodeApp("clinic", []byte(app))
+	current, err := repositories.DecodeApp("clinic", []byte(app))
 	require.NoError(t, err)
 	read, err := repositories.DecodeAppPatch("clinic", []byte(patch))
 	if err != nil {
 		return "", err
 	}
-	next, err := read.Next(there)
+	next, err := read.Next(current)
 	if err != nil {
 		return "", err
 	}

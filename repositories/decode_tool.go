@@ -163,17 +163,17 @@ func (d *decoding) typed(t *Tool, at string) {
 		return // its required fields are unknown
 	}
 	for _, field := range toolFields {
-		there, its := field.given(t), slices.Contains(field.of, t.Type)
+		exists, applies := field.given(t), slices.Contains(field.of, t.Type)
 		switch {
-		case there && !its && t.Type == "":
+		case exists && !applies && t.Type == "":
 			hint := ""
 			if field.name == "method" || field.name == "headers" {
 				hint = "; of a tool without a type it stands in its request"
 			}
 			d.Add(at+fault.Point(field.name), "is for tools of type %s%s", fault.OneOf(field.of), hint)
-		case there && !its:
+		case exists && !applies:
 			d.Add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, insteadOf(field.name, t.Type))
-		case !there && slices.Contains(field.needed, t.Type):
+		case !exists && slices.Contains(field.needed, t.Type):
 			d.needs(false, at+fault.Point(field.name), t.Type)
 		}
 	}

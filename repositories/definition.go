@@ -83,8 +83,8 @@ type typedField[T any] struct {
 	given  func(T) bool
 }
 
-func (d *decoding) needs(there bool, pointer, what string) {
-	if !there {
+func (d *decoding) needs(given bool, pointer, what string) {
+	if !given {
 		d.Add(pointer, "is missing: %s needs it", what)
 	}
 }

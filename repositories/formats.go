@@ -233,10 +233,10 @@ func checkDatabase(text string) error {
 // toolPattern matches a pattern of MCP tool names (revision 2026-07-28), also those of older servers.
 var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_.:/*?-]{1,128}$`)
 
-// unless returns a check that refuses texts for which is returns false. The format takes the text.
-func unless(is func(text string) bool, format string) func(string) error {
+// unless returns a check that refuses texts for which matches is false. The format takes the text.
+func unless(matches func(text string) bool, format string) func(string) error {
 	return func(text string) error {
-		if is(text) {
+		if matches(text) {
 			return nil
 		}
 		return fmt.Errorf(format, fault.Clip(text))

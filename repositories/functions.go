@@ -31,7 +31,7 @@ func (f *functions) move(tree any) bodies.Moved {
 	body, _ := tree.(map[string]any)
 	tools, _ := body["tools"].([]any)
 	for i := range tools {
-		if tool, is := tools[i].(map[string]any); is {
+		if tool, ok := tools[i].(map[string]any); ok {
 			f.tool(tool, fault.Point("tools", i))
 		}
 	}
@@ -42,11 +42,11 @@ func (f *functions) tool(tool map[string]any, at string) {
 	if tool["type"] == functionType {
 		delete(tool, "type")
 	}
-	if function, is := tool[functionType].(map[string]any); is {
+	if function, ok := tool[functionType].(map[string]any); ok {
 		f.function(tool, function, at)
 	}
 	for _, field := range schemaFields {
-		if _, is := tool[field].(map[string]any); is {
+		if _, ok := tool[field].(map[string]any); ok {
 			f.take(tool, "parameters", tool, field, at, "")
 		}
 	}
@@ -63,14 +63,14 @@ func (f *functions) tool(tool map[string]any, at string) {
 	// SERMAS writes all known fields, also of absent credentials.
 	request, _ := tool["request"].(map[string]any)
 	for _, way := range []string{"basic", "bearer"} {
-		credentials, is := request[way].(map[string]any)
+		credentials, ok := request[way].(map[string]any)
 		given := maps.Clone(credentials)
 		maps.DeleteFunc(given, func(field string, value any) bool { return value == nil || value == "" || field == "clientType" })
-		if is && len(given) == 0 {
+		if ok && len(given) == 0 {
 			delete(request, way)
 		}
 	}
-	if headers, is := request["headers"].(map[string]any); is && len(headers) == 0 {
+	if headers, ok := request["headers"].(map[string]any); ok && len(headers) == 0 {
 		delete(request, "headers")
 	}
 	if request != nil && len(request) == 0 && tool["url"] == nil {
@@ -100,7 +100,7 @@ func (f *functions) function(tool, function map[string]any, at string) {
 
 // leaveStrict removes a boolean strict, because every value is checked here.
 func leaveStrict(of map[string]any) {
-	if _, is := of["strict"].(bool); is || of["strict"] == nil {
+	if _, ok := of["strict"].(bool); ok || of["strict"] == nil {
 		delete(of, "strict")
 	}
 }
@@ -113,17 +113,17 @@ func (f *functions) take(tool map[string]any, field string, from map[string]any,
 		return
 	}
 	place := at + within + fault.Point(given)
-	there, old := tool[field], "the tool's "+field
-	if there == nil || there == "" {
+	taken, old := tool[field], "the tool's "+field
+	if taken == nil || taken == "" {
 		tool[field], f.moved[at+fault.Point(field)] = value, place
 		return
 	}
-	if was, moved := f.moved[at+fault.Point(field)]; moved && field == "parameters" {
-		old = "that of " + was[len(at)+1:]
+	if origin, moved := f.moved[at+fault.Point(field)]; moved && field == "parameters" {
+		old = "that of " + origin[len(at)+1:]
 	}
-	one, err := exactjson.Encode(there)
-	other, wrong := exactjson.Encode(value)
-	if err != nil || wrong != nil || !bytes.Equal(one, other) {
+	one, err := exactjson.Encode(taken)
+	other, otherErr := exactjson.Encode(value)
+	if err != nil || otherErr != nil || !bytes.Equal(one, other) {
 		f.faults.Add(place, "is not %s, which is given as well; one is enough", old)
 	}
 }

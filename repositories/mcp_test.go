@@ -75,21 +75,21 @@ func TestARepositoryFromASource(t *testing.T) {
 		require.Equal(t, "crm", read.From)
 		require.Nil(t, read.Tools, "what was read before is left")
 	}
-	there := &repositories.Repository{ID: "r", From: "crm", Tools: []repositories.Tool{{Name: "find"}}}
-	_, err := (&repositories.Patch{Tools: []repositories.Tool{{Name: "x"}}}).Next(there)
+	current := &repositories.Repository{ID: "r", From: "crm", Tools: []repositories.Tool{{Name: "find"}}}
+	_, err := (&repositories.Patch{Tools: []repositories.Tool{{Name: "x"}}}).Next(current)
 	require.ErrorContains(t, err, `source "crm"`)
-	_, err = there.Without("find")
+	_, err = current.Without("find")
 	require.ErrorContains(t, err, `source "crm"`)
-	next, err := (&repositories.Patch{Options: &repositories.Options{Exclusive: true}}).Next(there)
+	next, err := (&repositories.Patch{Options: &repositories.Options{Exclusive: true}}).Next(current)
 	require.NoError(t, err)
 	require.Len(t, next.Tools, 1)
 
 	app := &repositories.App{Sources: []repositories.Source{{Name: "crm", Type: "mcp"}, {Name: "web", Type: "http"}}}
-	require.NoError(t, there.Check(app))
-	there.From = "web"
-	require.ErrorContains(t, there.Check(app), `"web" is of type http`)
-	there.From = "crn"
-	require.ErrorContains(t, there.Check(app), `the app has no source "crn"; did you mean "crm"?`)
+	require.NoError(t, current.Check(app))
+	current.From = "web"
+	require.ErrorContains(t, current.Check(app), `"web" is of type http`)
+	current.From = "crn"
+	require.ErrorContains(t, current.Check(app), `the app has no source "crn"; did you mean "crm"?`)
 }
 
 func TestAToolOfAServerMayBeGivenByHand(t *testing.T) {

@@ -163,8 +163,8 @@ func SameNames(list []*Repository, repositoryID string) []string {
 	var notes []string
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		same := byName[name]
-		its := func(r *Repository) bool { return repositoryID == "" || r.ID == repositoryID }
-		if len(same) < 2 || !slices.ContainsFunc(same, its) {
+		selected := func(r *Repository) bool { return repositoryID == "" || r.ID == repositoryID }
+		if len(same) < 2 || !slices.ContainsFunc(same, selected) {
 			continue
 		}
 		first, why, users := same[0], "was created first", ""

@@ -31,8 +31,8 @@ func (r *Repository) Check(app *App) error {
 		tool := &r.Tools[i]
 		at := fault.Point("tools", i)
 		if tool.Request != nil && tool.Request.ModuleID != "" {
-			if wrong := app.lacksModule(tool.Request.ModuleID); wrong != "" {
-				faults.Add(at+"/request/moduleId", "%s", wrong)
+			if reason := app.lacksModule(tool.Request.ModuleID); reason != "" {
+				faults.Add(at+"/request/moduleId", "%s", reason)
 			}
 		}
 		if tool.Type != "" && checkSourceType(&faults, at+"/source", tool.Source, app, tool.SourceType(), "a tool of type "+tool.Type+" needs one") && tool.Type == ToolHTTP {

@@ -100,11 +100,11 @@ type Patch struct {
 }
 
 // Next returns the patched repository.
-func (p *Patch) Next(there *Repository) (*Repository, error) {
-	if there.From != "" && len(p.Tools) > 0 {
-		return nil, ownTools(there.From, fault.Point("tools"))
+func (p *Patch) Next(current *Repository) (*Repository, error) {
+	if current.From != "" && len(p.Tools) > 0 {
+		return nil, ownTools(current.From, fault.Point("tools"))
 	}
-	next := there.Clone()
+	next := current.Clone()
 	if p.Options != nil {
 		next.Options = *p.Options
 	}

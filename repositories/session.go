@@ -86,12 +86,12 @@ func (m Metadata) Text(name string) (string, bool) {
 	if len(m) == 0 || json.Unmarshal(m, &members) != nil {
 		return "", false
 	}
-	value, has := members[name]
+	value, ok := members[name]
 	var text string
 	if json.Unmarshal(value, &text) != nil || string(value) == "null" {
 		text = string(value)
 	}
-	return text, has
+	return text, ok
 }
 
 // Over merges the metadata over farther. In common fields, m takes precedence.

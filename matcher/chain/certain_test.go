@@ -17,8 +17,8 @@ import (
 type booking struct{}
 
 func (booking) Certain(request matcher.Request) (matcher.Result, bool) {
-	book, is := request.Named("book")
-	if !is || request.Text != "get me in on monday" {
+	book, ok := request.Named("book")
+	if !ok || request.Text != "get me in on monday" {
 		return matcher.Result{}, false
 	}
 	values := map[string]any{"day": "monday", "desk": "A"}

@@ -16,11 +16,11 @@ import (
 // case, accents, punctuation and spacing: in effect a front-end's button. It needs no LLM. If two tools have the
 // same text, nothing is decided.
 func Exact(request matcher.Request) (matcher.Result, bool) {
-	said := text.Key(request.Text)
-	if said == "" {
+	key := text.Key(request.Text)
+	if key == "" {
 		return matcher.Result{}, false
 	}
-	found := spelled(request, said)
+	found := spelled(request, key)
 	if len(found) != 1 || found[0].Tool.Params().Infers() {
 		return matcher.Result{}, false
 	}
@@ -39,20 +39,20 @@ func (exact) Certain(request matcher.Request) (matcher.Result, bool) { return Ex
 
 // spelled lists the candidates with a text equal to the message. It looks up shared tools, and iterates over the
 // others.
-func spelled(request matcher.Request, said string) []matcher.Candidate {
+func spelled(request matcher.Request, key string) []matcher.Candidate {
 	var found []matcher.Candidate
 	own := request.Candidates
 	if request.Shared != nil {
 		own = request.Own
-		for _, tool := range matcher.Kept(request.Shared, spellingsOf)[maphash.String(seed, said)] {
+		for _, tool := range matcher.Kept(request.Shared, spellingsOf)[maphash.String(seed, key)] {
 			place, in := request.InScope(request.Shared.Tools[tool])
-			if in && spelledAs(said, request.Candidates[place].Tool) {
+			if in && spelledAs(key, request.Candidates[place].Tool) {
 				found = append(found, request.Candidates[place])
 			}
 		}
 	}
 	for i := range own {
-		if spelledAs(said, own[i].Tool) {
+		if spelledAs(key, own[i].Tool) {
 			found = append(found, own[i])
 		}
 	}
@@ -84,13 +84,13 @@ func texts(tool *repositories.Tool) []string {
 
 // spelledAs reports whether said is the key of one of the tool's own texts. It compares the first letter before the
 // key, because a message is compared with every text in scope and nearly all differ there.
-func spelledAs(said string, tool *repositories.Tool) bool {
+func spelledAs(key string, tool *repositories.Tool) bool {
 	return slices.ContainsFunc(texts(tool), func(own string) bool {
 		at := strings.IndexFunc(own, func(r rune) bool { return r >= utf8.RuneSelf || text.InWord(r) })
 		if at < 0 {
 			return false
 		}
 		first := rune(own[at])
-		return (first >= utf8.RuneSelf || unicode.ToLower(first) == rune(said[0])) && text.Key(own) == said
+		return (first >= utf8.RuneSelf || unicode.ToLower(first) == rune(key[0])) && text.Key(own) == key
 	})
 }

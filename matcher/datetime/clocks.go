@@ -236,9 +236,9 @@ func (t clockReader) anyNumber(i, limit int) (number, end int) {
 	if i >= len(t.Words) {
 		return 0, i
 	}
-	digits, is := quantity.Number(t.Surface(i, i+1))
+	digits, ok := quantity.Number(t.Surface(i, i+1))
 	number, err := strconv.Atoi(string(digits))
-	if !is || err != nil || number < 0 || number > limit {
+	if !ok || err != nil || number < 0 || number > limit {
 		return 0, i
 	}
 	return number, i + 1
@@ -331,12 +331,12 @@ func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int)
 		for at < end+3 && partLinks[t.Norm(at)] {
 			at++
 		}
-		part, is := text.DayParts.Value(t.Norm(at))
+		part, ok := text.DayParts.Value(t.Norm(at))
 		after = at + 1
 		switch night := t.Norm(at) == "night" && at > end; {
 		case t.Norm(at) == "apres" && t.Norm(at+1) == "midi":
 			half, after = "p", at+2
-		case is && (at > end || t.At(at).IsForeign(text.DayParts)):
+		case ok && (at > end || t.At(at).IsForeign(text.DayParts)):
 			half = part
 		case night && (said.hour == 12 || said.hour < 6):
 			half = "a"

@@ -337,7 +337,7 @@ func (t *Text) dayAlone(i int) Reading {
 // dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first. end is i for none.
 func (t *Text) dayNumber(i int) (number, end int) {
 	w := t.At(i)
-	ordinal, is := text.Ordinals.Number(w.Norm)
+	ordinal, ok := text.Ordinals.Number(w.Norm)
 	end = i + 1
 	switch {
 	case text.StartsWithDigit(w.Norm) && len(w.Norm) <= 2 && w.Norm[len(w.Norm)-1] <= '9':
@@ -346,7 +346,7 @@ func (t *Text) dayNumber(i int) (number, end int) {
 		number = 1
 	case endsAsOrdinal(w.Norm):
 		number = atoi(w.Norm[:len(w.Norm)-2])
-	case is:
+	case ok:
 		return ordinal, end
 	case numberOf(text.NumberWords, w.Norm) > 0:
 		number, end = t.spelled(i)

@@ -258,12 +258,12 @@ func (t *Text) spelled(i int) (value, end int) {
 	total, current := 0, 0
 	for end = i; end < len(t.Words); end++ {
 		w := t.Words[end].Norm
-		next, is := text.NumberWords.Number(w)
-		if is && current%100 != 0 && (current%100 < 20 || current%10 != 0 || next > 9) { // not part of the same number
+		next, ok := text.NumberWords.Number(w)
+		if ok && current%100 != 0 && (current%100 < 20 || current%10 != 0 || next > 9) { // not part of the same number
 			return total + current, end
 		}
 		switch {
-		case is:
+		case ok:
 			current += next
 		case w == "hundred" && current > 0 && current < 100:
 			current *= 100

@@ -159,7 +159,7 @@ func (c Case) Complete(call Call) map[string]any {
 
 func (c Case) definition(tool string) map[string]any {
 	for _, one := range c.Tools {
-		if definition, is := one.(map[string]any); is && definition["name"] == tool {
+		if definition, ok := one.(map[string]any); ok && definition["name"] == tool {
 			return definition
 		}
 	}
@@ -359,8 +359,8 @@ func firstAccepted(accepted map[string][]any) map[string]any {
 		case map[string]any:
 			members := map[string][]any{}
 			for member, choices := range first {
-				list, is := choices.([]any)
-				if !is {
+				list, ok := choices.([]any)
+				if !ok {
 					list = []any{choices}
 				}
 				members[member] = list

@@ -33,8 +33,8 @@ func evidenceCases(t *testing.T) []evaldata.Case {
 // fires returns a message, and the tool that it fires.
 func fires(t *testing.T, c evaldata.Case) (matcher.Request, *repositories.Tool) {
 	request := c.Request(t)
-	found, is := request.Named(c.Calls[0].Name)
-	require.True(t, is, c.ID)
+	found, ok := request.Named(c.Calls[0].Name)
+	require.True(t, ok, c.ID)
 	return request, found.Tool
 }
 

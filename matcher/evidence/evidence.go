@@ -120,8 +120,8 @@ func meantAmounts(request matcher.Request, values map[string]any, tool *reposito
 		said = append(said, one.Text)
 	}
 	for _, parameter := range tool.Params().List() {
-		number, is := values[parameter.Name].(json.Number)
-		if !is || parameter.Unit == nil || parameter.Hidden {
+		number, ok := values[parameter.Name].(json.Number)
+		if !ok || parameter.Unit == nil || parameter.Hidden {
 			continue
 		}
 		for _, text := range said {

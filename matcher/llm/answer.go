@@ -139,7 +139,7 @@ func (t *llmTurn) check(call toolCall) checkedCall {
 
 // searchedFor reports whether a call is of the tool search, and returns its query. If its name is only similar to
 // the search's, a tool with that name takes precedence.
-func (t *llmTurn) searchedFor(call toolCall) (words string, is bool) {
+func (t *llmTurn) searchedFor(call toolCall) (words string, ok bool) {
 	if t.finder == "" {
 		return "", false
 	}
@@ -153,12 +153,12 @@ func (t *llmTurn) searchedFor(call toolCall) (words string, is bool) {
 	if err != nil {
 		return call.arguments, true // it contains the query
 	}
-	var said []string
+	var query []string
 	for _, value := range given { // under any name; the order of words does not matter
-		said = append(said, textsIn(value)...)
+		query = append(query, textsIn(value)...)
 	}
-	slices.Sort(said)
-	return strings.Join(said, " "), true
+	slices.Sort(query)
+	return strings.Join(query, " "), true
 }
 
 func textsIn(value any) (texts []string) {

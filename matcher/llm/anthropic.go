@@ -91,11 +91,11 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 		if side.model {
 			message.Role = roleAssistant
 		}
-		for _, said := range side.messages {
-			if said.role == roleSystem && last != nil { // the clock
+		for _, entry := range side.messages {
+			if entry.role == roleSystem && last != nil { // the clock
 				last.CacheControl = ends
 			}
-			message.Content = append(message.Content, anthropicBlocks(said)...)
+			message.Content = append(message.Content, anthropicBlocks(entry)...)
 			last = message.Content[len(message.Content)-1]
 		}
 		rest.Messages = append(rest.Messages, message)
@@ -133,19 +133,19 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 
 // anthropicBlocks writes a message. Thoughts before a call are sent back unchanged, as Anthropic demands: they are
 // signed. Blank texts are left out, because Anthropic refuses them.
-func anthropicBlocks(said chatMessage) []*anthropicBlock {
+func anthropicBlocks(message chatMessage) []*anthropicBlock {
 	var written []*anthropicBlock
-	if strings.TrimSpace(said.text) != "" {
-		written = []*anthropicBlock{{Type: "text", Text: said.text}}
+	if strings.TrimSpace(message.text) != "" {
+		written = []*anthropicBlock{{Type: "text", Text: message.text}}
 	}
-	if said.role == roleTool {
-		return []*anthropicBlock{{Type: "tool_result", ToolUseID: said.callID, IsError: said.failed, Content: written}}
+	if message.role == roleTool {
+		return []*anthropicBlock{{Type: "tool_result", ToolUseID: message.callID, IsError: message.failed, Content: written}}
 	}
-	if len(said.calls) == 0 {
+	if len(message.calls) == 0 {
 		return written
 	}
 	var blocks []*anthropicBlock
-	for i, call := range said.calls {
+	for i, call := range message.calls {
 		var thoughts []json.RawMessage
 		_ = json.Unmarshal([]byte("["+call.echo+"]"), &thoughts) // read joined them
 		for _, raw := range thoughts {

@@ -35,12 +35,12 @@ var (
 // Numbers are json.Number with all their digits.
 func ReadArguments(text string) (arguments map[string]any, repaired bool, err error) {
 	for range maxWraps {
-		value, mended, err := readValue(text)
+		value, relaxed, err := readValue(text)
 		if err != nil {
 			return nil, false, err
 		}
-		repaired = repaired || mended
-		if list, is := value.([]any); is && len(list) == 1 {
+		repaired = repaired || relaxed
+		if list, ok := value.([]any); ok && len(list) == 1 {
 			value, repaired = list[0], true
 		}
 		switch value := value.(type) {
@@ -284,7 +284,7 @@ func encodeJSON(value any) string {
 // become an empty object.
 func objectArguments(arguments string) json.RawMessage {
 	value, err := decodeJSON(arguments)
-	if _, is := value.(map[string]any); is {
+	if _, ok := value.(map[string]any); ok {
 		return json.RawMessage(arguments)
 	}
 	if value == nil && (err == nil || strings.TrimSpace(arguments) == "") {

@@ -115,19 +115,19 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 	}
 	for _, one := range sides {
 		var texts []cohereBlock // of the user; the clock has its own block
-		for _, said := range one.messages {
+		for _, entry := range one.messages {
 			switch {
-			case said.role == roleTool:
-				document := cohereBlock{Type: "document", Document: &cohereDocument{resultDocument(said.text)}}
-				rest.Messages = append(rest.Messages, cohereMessage{Role: roleTool, ToolCallID: said.callID, Content: []cohereBlock{document}})
+			case entry.role == roleTool:
+				document := cohereBlock{Type: "document", Document: &cohereDocument{resultDocument(entry.text)}}
+				rest.Messages = append(rest.Messages, cohereMessage{Role: roleTool, ToolCallID: entry.callID, Content: []cohereBlock{document}})
 			case !one.model:
-				texts = append(texts, cohereBlock{Type: "text", Text: said.text})
-			case len(said.calls) == 0:
-				rest.Messages = append(rest.Messages, cohereMessage{Role: roleAssistant, Content: said.text})
+				texts = append(texts, cohereBlock{Type: "text", Text: entry.text})
+			case len(entry.calls) == 0:
+				rest.Messages = append(rest.Messages, cohereMessage{Role: roleAssistant, Content: entry.text})
 			default:
 				// The model's text before its calls is its plan.
-				message := cohereMessage{Role: roleAssistant, ToolPlan: cmp.Or(said.calls[0].echo, strings.TrimSpace(said.text))}
-				for _, call := range said.calls {
+				message := cohereMessage{Role: roleAssistant, ToolPlan: cmp.Or(entry.calls[0].echo, strings.TrimSpace(entry.text))}
+				for _, call := range entry.calls {
 					message.ToolCalls = append(message.ToolCalls,
 						newFunctionCall(call.id, cmp.Or(aliases[call.name], call.name), string(objectArguments(call.arguments))))
 				}
@@ -147,7 +147,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 	tools := make([]json.RawMessage, len(request.tools))
 	for i, tool := range request.tools {
 		name, form := tool.name, "cohere"
-		if alias, has := aliases[name]; has {
+		if alias, ok := aliases[name]; ok {
 			name, form = alias, "cohere "+alias
 		}
 		tools[i] = tool.json(form, func(tool *chatTool) any {
@@ -160,7 +160,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 // resultDocument writes the result of a call as a document: an object as is, anything else as a member of one.
 func resultDocument(result string) json.RawMessage {
 	value, err := decodeJSON(result)
-	if object, is := value.(map[string]any); is && len(object) > 0 {
+	if object, ok := value.(map[string]any); ok && len(object) > 0 {
 		return json.RawMessage(result)
 	}
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *cohere) read(body []byte) (completion, error) {
 	}
 	var words anyText
 	_ = words.UnmarshalJSON(answer.Message) // accepts any JSON
-	var said struct {
+	var message struct {
 		functionMessage
 		Plan anyText `json:"tool_plan"`
 	}
@@ -210,7 +210,7 @@ func (c *cohere) read(body []byte) (completion, error) {
 	case words != "":
 		return completion{}, serverError(words)
 	case len(answer.Message) > 0 && string(answer.Message) != "null":
-		err := json.Unmarshal(answer.Message, &said)
+		err := json.Unmarshal(answer.Message, &message)
 		if errors.Is(err, errUnreadableCalls) {
 			return completion{}, err
 		}
@@ -221,28 +221,28 @@ func (c *cohere) read(body []byte) (completion, error) {
 		return completion{}, errors.New("the answer has no message")
 	default:
 		if answer.Text != nil {
-			said.Content = *answer.Text
+			message.Content = *answer.Text
 		}
 		if answer.ToolCalls != nil {
-			said.ToolCalls = *answer.ToolCalls
+			message.ToolCalls = *answer.ToolCalls
 		}
 	}
 
 	// Billed counts replace missing ones.
 	counted := cmp.Or(answer.Usage, answer.Meta).value
-	found := completion{text: string(said.Content), usage: Usage{
+	found := completion{text: string(message.Content), usage: Usage{
 		Prompt: int(cmp.Or(counted.Tokens.Input, counted.Billed.Input)), Cached: int(counted.Cached),
 		Completion: int(cmp.Or(counted.Tokens.Output, counted.Billed.Output)),
 	}}
 	var err error
-	if found.calls, err = said.calls(); err != nil {
+	if found.calls, err = message.calls(); err != nil {
 		return completion{}, err
 	}
 	if err := checkFinish(answer.FinishReason, "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"); err != nil {
 		return completion{usage: found.usage}, err
 	}
 	if len(found.calls) > 0 {
-		found.calls[0].echo = string(said.Plan)
+		found.calls[0].echo = string(message.Plan)
 	}
 	return found, nil
 }

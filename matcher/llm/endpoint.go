@@ -240,15 +240,15 @@ type refusalBody struct {
 
 // refusal makes an error from an answer with an error status.
 func (e *endpoint) refusal(response *http.Response, body []byte) error {
-	var said refusalBody
-	_ = json.Unmarshal(body, &said) // HTML has no message
+	var parsed refusalBody
+	_ = json.Unmarshal(body, &parsed) // HTML has no message
 	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
 	case http.StatusUnauthorized, http.StatusForbidden, 498: // 498: an unknown key, at Cohere
 		// Their messages repeat parts of the key.
 		reason += ": check the API key and what it may do"
 	default:
-		if words := cmp.Or(said.Error.text, said.Message.text, said.Detail.text); words != "" {
+		if words := cmp.Or(parsed.Error.text, parsed.Message.text, parsed.Detail.text); words != "" {
 			reason += ": " + Scrub(words, e.key)
 		}
 	}
@@ -259,7 +259,7 @@ func (e *endpoint) refusal(response *http.Response, body []byte) error {
 		pause = min(max(0, time.Duration(ms)*time.Millisecond), maxRetryAfter)
 	}
 	if pause == 0 {
-		delay, _ := time.ParseDuration(said.Error.retryDelay)
+		delay, _ := time.ParseDuration(parsed.Error.retryDelay)
 		pause = min(delay, maxRetryAfter)
 	}
 	return &matcher.Unavailable{Reason: reason, RetryAfter: pause}
@@ -275,15 +275,15 @@ var (
 // parameter, else the first word of its message that names one. Any part of a path such as tools[0].cache_control
 // counts.
 func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Piece) string {
-	var said refusalBody
-	_ = json.Unmarshal(refusal, &said) // an unreadable body names nothing
-	words := nameLike.FindAllString(said.Error.param+" "+string(said.Param), -1)
+	var parsed refusalBody
+	_ = json.Unmarshal(refusal, &parsed) // an unreadable body names nothing
+	words := nameLike.FindAllString(parsed.Error.param+" "+string(parsed.Param), -1)
 	if notTaken.MatchString(reason) {
 		words = append(words, nameLike.FindAllString(reason, -1)...)
 	}
 	for _, word := range words {
-		has := func(part matcher.Piece) bool { return bytes.Contains(part.Text, []byte(`"`+word+`":`)) }
-		if slices.Contains(e.spare, word) && slices.ContainsFunc(sent, has) {
+		contains := func(part matcher.Piece) bool { return bytes.Contains(part.Text, []byte(`"`+word+`":`)) }
+		if slices.Contains(e.spare, word) && slices.ContainsFunc(sent, contains) {
 			return word
 		}
 	}
@@ -303,11 +303,11 @@ func failure(ctx context.Context, err error, key string) error {
 	if errors.As(err, &sent) {
 		err = sent.Err
 	}
-	said := Scrub(err.Error(), key)
+	detail := Scrub(err.Error(), key)
 	if reason := neterr.Reason(err); reason != "" {
-		return &matcher.Unavailable{Reason: reason, Detail: said}
+		return &matcher.Unavailable{Reason: reason, Detail: detail}
 	}
-	return &matcher.Unavailable{Reason: said}
+	return &matcher.Unavailable{Reason: detail}
 }
 
 // maxReason bounds a server's message in an error, in bytes.
@@ -315,13 +315,13 @@ const maxReason = 200
 
 // Scrub makes a server's message safe to show: short, on one line, and without words that contain part of the key,
 // because servers echo keys. Six consecutive characters count, or the whole of a shorter key.
-func Scrub(said, key string) string {
+func Scrub(message, key string) string {
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
 			return r
 		}
 		return ' '
-	}, said)
+	}, message)
 	words, piece := strings.Fields(text.Clip(printable, 4*maxReason)), min(6, len(key))
 	for i, word := range words {
 		for at := 0; piece > 0 && at+piece <= len(word); at++ {

@@ -161,12 +161,12 @@ func keepBeginnings(t *testing.T, tools *matcher.Shared, share, onOffer float64,
 
 func TestConversationAmongManyToolsKeepsWhatItsRequestsBeginWith(t *testing.T) {
 	tools, texts := matchertest.Many(t, 1841)
-	var said []spoke
+	var turns []spoke
 	for i := range 24 {
 		words := strings.Fields(texts[i/6]) // six messages about each thing
-		said = append(said, spoke{matcher.ActorUser, strings.Join(words[:len(words)-i%6/2], " "), nil}, spoke{matcher.ActorAgent, "Which one do you mean?", nil})
+		turns = append(turns, spoke{matcher.ActorUser, strings.Join(words[:len(words)-i%6/2], " "), nil}, spoke{matcher.ActorAgent, "Which one do you mean?", nil})
 	}
-	keepBeginnings(t, &matcher.Shared{Tools: tools}, 0.95, 0, said)
+	keepBeginnings(t, &matcher.Shared{Tools: tools}, 0.95, 0, turns)
 }
 
 // poolOfAll are the tools of all evaluations with distinct names.
@@ -209,12 +209,12 @@ func poolOfAll(t *testing.T) *matcher.Shared {
 func TestDialoguesOfSGDKeepWhatTheirRequestsBeginWith(t *testing.T) {
 	var dialogues [][]spoke
 	for _, dialogue := range evaldata.SGD(t) {
-		var said []spoke
+		var turns []spoke
 		for _, one := range dialogue.Messages {
-			said = append(said, spoke{one.Actor, one.Text, nil})
+			turns = append(turns, spoke{one.Actor, one.Text, nil})
 		}
-		said[len(said)-1].tools = names(dialogue.Calls)
-		dialogues = append(dialogues, said)
+		turns[len(turns)-1].tools = names(dialogue.Calls)
+		dialogues = append(dialogues, turns)
 	}
 	keepBeginnings(t, poolOfAll(t), 0.95, 0.85, dialogues...)
 }
@@ -239,12 +239,12 @@ func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	ofDomains := func(domains []string) (conversations [][]spoke) {
 		for _, domain := range slices.Repeat(domains, 3) {
-			var said []spoke
+			var turns []spoke
 			for range 10 {
 				one := byDomain[domain][random.IntN(len(byDomain[domain]))]
-				said = append(said, spoke{matcher.ActorUser, one.Text, []string{one.Tool}})
+				turns = append(turns, spoke{matcher.ActorUser, one.Text, []string{one.Tool}})
 			}
-			conversations = append(conversations, said)
+			conversations = append(conversations, turns)
 		}
 		return conversations
 	}
@@ -257,14 +257,14 @@ func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 // TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith changes the subject with each message: the ten messages of a
 // conversation are unrelated.
 func TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith(t *testing.T) {
-	var said []spoke
+	var turns []spoke
 	for _, c := range evaldata.BFCL(t) {
 		if len(c.Calls) > 0 && len(c.Messages) == 1 {
-			said = append(said, spoke{matcher.ActorUser, c.Messages[0].Text, names(c.Calls)})
+			turns = append(turns, spoke{matcher.ActorUser, c.Messages[0].Text, names(c.Calls)})
 		}
 	}
-	said = said[:len(said)-len(said)%10]
+	turns = turns[:len(turns)-len(turns)%10]
 	shared := poolOfAll(t)
-	keepBeginnings(t, shared, 0.9, 0.92, slices.Collect(slices.Chunk(said, 10))...)
-	keepBeginnings(t, shared, 0, 0.95, slices.Collect(slices.Chunk(said, 1))...)
+	keepBeginnings(t, shared, 0.9, 0.92, slices.Collect(slices.Chunk(turns, 10))...)
+	keepBeginnings(t, shared, 0, 0.95, slices.Collect(slices.Chunk(turns, 1))...)
 }

@@ -220,15 +220,15 @@ func (g *gemini) write(request chatRequest, _ []string) requestBody {
 		if one.model {
 			parts.Role = roleModel
 		}
-		for _, said := range one.messages {
-			if said.role == roleTool {
-				results.Parts = append(results.Parts, geminiPart{Result: newGeminiResult(called[said.callID], said)})
+		for _, message := range one.messages {
+			if message.role == roleTool {
+				results.Parts = append(results.Parts, geminiPart{Result: newGeminiResult(called[message.callID], message)})
 				continue
 			}
-			if said.text != "" {
-				parts.Parts = append(parts.Parts, geminiPart{Text: said.text})
+			if message.text != "" {
+				parts.Parts = append(parts.Parts, geminiPart{Text: message.text})
 			}
-			for _, call := range said.calls {
+			for _, call := range message.calls {
 				parts.Parts = append(parts.Parts, geminiPart{
 					Call: &geminiCall{ID: call.id, Name: call.name, Args: objectArguments(call.arguments)}, Signature: call.echo,
 				})
@@ -263,15 +263,15 @@ func (g *gemini) write(request chatRequest, _ []string) requestBody {
 }
 
 // newGeminiResult writes the result of a call: its output, as JSON if valid, or its error.
-func newGeminiResult(name string, said chatMessage) *geminiResult {
-	member, value := "output", json.RawMessage(said.text)
-	if said.failed {
+func newGeminiResult(name string, message chatMessage) *geminiResult {
+	member, value := "output", json.RawMessage(message.text)
+	if message.failed {
 		member = "error"
 	}
-	if _, err := decodeJSON(said.text); err != nil {
-		value = json.RawMessage(encodeJSON(said.text))
+	if _, err := decodeJSON(message.text); err != nil {
+		value = json.RawMessage(encodeJSON(message.text))
 	}
-	return &geminiResult{ID: said.callID, Name: name, Response: map[string]json.RawMessage{member: value}}
+	return &geminiResult{ID: message.callID, Name: name, Response: map[string]json.RawMessage{member: value}}
 }
 
 // read implements wireForm. It uses the first candidate: texts except thoughts, and calls with their signature.

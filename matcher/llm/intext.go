@@ -222,8 +222,8 @@ func callsIn(value any) (calls []toolCall, are bool) {
 		if !named || name == "" || given == nil {
 			return nil, false
 		}
-		arguments, is := given.(string)
-		if !is {
+		arguments, ok := given.(string)
+		if !ok {
 			arguments = encodeJSON(given)
 		}
 		return []toolCall{{name: name, arguments: arguments}}, true
@@ -234,7 +234,7 @@ func callsIn(value any) (calls []toolCall, are bool) {
 // firstOf returns the first of the named members that the object has.
 func firstOf(object map[string]any, members ...string) any {
 	for _, member := range members {
-		if value, has := object[member]; has {
+		if value, ok := object[member]; ok {
 			return value
 		}
 	}

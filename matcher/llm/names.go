@@ -48,16 +48,16 @@ func (n *toolNames) addAlias(name string) string {
 
 // candidate returns the candidate with exactly this name.
 func (n *toolNames) candidate(name string) (matcher.Candidate, bool) {
-	at, is := slices.BinarySearchFunc(n.all, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
-	if !is {
+	at, ok := slices.BinarySearchFunc(n.all, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
+	if !ok {
 		return matcher.Candidate{}, false
 	}
 	return n.all[at], true
 }
 
 func (n *toolNames) has(name string) bool {
-	_, is := n.candidate(name)
-	return is
+	_, ok := n.candidate(name)
+	return ok
 }
 
 // find returns the candidate that a model's name means: the same name, else the only one that is equal without a

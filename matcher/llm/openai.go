@@ -58,17 +58,17 @@ func (o *openAI) complete(ctx context.Context, request chatRequest) (completion,
 // joins consecutive texts of one role, so that roles alternate.
 func inOrder(messages []chatMessage) []chatMessage {
 	ordered := []chatMessage{{role: roleSystem}}
-	for _, said := range messages {
+	for _, message := range messages {
 		last := &ordered[len(ordered)-1]
 		switch {
-		case said.role == roleSystem:
-			ordered[0].text = strings.TrimSpace(ordered[0].text + "\n\n" + said.text)
-		case said.role == roleUser && last.role == roleTool:
-			ordered = append(ordered, chatMessage{role: roleAssistant, text: "Done."}, said)
-		case said.role == last.role && said.role != roleTool && len(last.calls)+len(said.calls) == 0:
-			last.text += "\n\n" + said.text
+		case message.role == roleSystem:
+			ordered[0].text = strings.TrimSpace(ordered[0].text + "\n\n" + message.text)
+		case message.role == roleUser && last.role == roleTool:
+			ordered = append(ordered, chatMessage{role: roleAssistant, text: "Done."}, message)
+		case message.role == last.role && message.role != roleTool && len(last.calls)+len(message.calls) == 0:
+			last.text += "\n\n" + message.text
 		default:
-			ordered = append(ordered, said)
+			ordered = append(ordered, message)
 		}
 	}
 	return ordered
@@ -91,9 +91,9 @@ func (o *openAI) write(request chatRequest, without []string) requestBody {
 	if !slices.Contains(without, "stream") {
 		rest.Stream = false
 	}
-	for i, said := range request.messages {
-		rest.Messages[i] = message{Role: said.role, Content: said.text, ToolCallID: said.callID}
-		for _, call := range said.calls {
+	for i, entry := range request.messages {
+		rest.Messages[i] = message{Role: entry.role, Content: entry.text, ToolCallID: entry.callID}
+		for _, call := range entry.calls {
 			arguments := call.arguments
 			if _, err := decodeJSON(arguments); err != nil {
 				arguments = unreadable(arguments)
@@ -113,7 +113,7 @@ func (o *openAI) write(request chatRequest, without []string) requestBody {
 
 // read implements wireForm. Some proxies spread one answer over several choices.
 func (o *openAI) read(body []byte) (completion, error) {
-	if found, is := readPlain(body); is {
+	if found, ok := readPlain(body); ok {
 		return found, nil
 	}
 	var answer struct {
@@ -164,7 +164,7 @@ func (o *openAI) read(body []byte) (completion, error) {
 
 // readPlain reads an answer in OpenAI's exact form with one finished choice, at a third of the cost of the lenient
 // read; false for any other.
-func readPlain(body []byte) (found completion, is bool) {
+func readPlain(body []byte) (found completion, ok bool) {
 	var answer struct {
 		Error   any `json:"error"`
 		Choices []struct {
@@ -193,12 +193,12 @@ func readPlain(body []byte) (found completion, is bool) {
 	if json.Unmarshal(body, &answer) != nil || answer.Error != nil || len(answer.Choices) != 1 || answer.Choices[0].Message == nil {
 		return found, false
 	}
-	said, ended := answer.Choices[0].Message, answer.Choices[0].FinishReason
-	if said.Refusal != "" || said.FunctionCall != nil || ended != "stop" && ended != "tool_calls" {
+	message, ended := answer.Choices[0].Message, answer.Choices[0].FinishReason
+	if message.Refusal != "" || message.FunctionCall != nil || ended != "stop" && ended != "tool_calls" {
 		return found, false
 	}
-	found.text, found.calls = strings.TrimSpace(said.Content), make([]toolCall, len(said.ToolCalls))
-	for i, call := range said.ToolCalls {
+	found.text, found.calls = strings.TrimSpace(message.Content), make([]toolCall, len(message.ToolCalls))
+	for i, call := range message.ToolCalls {
 		if call.Function.Name == "" || call.Function.Arguments == "" {
 			return completion{}, false
 		}

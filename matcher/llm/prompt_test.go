@@ -146,11 +146,11 @@ func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
 		request.Now = request.Now.Add(time.Duration(i) * time.Minute)
 		_, err := model.Match(t.Context(), request)
 		require.NoError(t, err)
-		said := matcher.Utterance{Actor: matcher.ActorUser, Text: request.Text}
+		message := matcher.Utterance{Actor: matcher.ActorUser, Text: request.Text}
 		if i%3 == 0 {
-			said.Fired = []matcher.PastCall{{TriggerID: fmt.Sprint("t", i), Name: "book", Values: map[string]any{"day": "mon"}}}
+			message.Fired = []matcher.PastCall{{TriggerID: fmt.Sprint("t", i), Name: "book", Values: map[string]any{"day": "mon"}}}
 		}
-		history = append(history, said, matcher.Utterance{Actor: matcher.ActorAgent, Text: "Ok."})
+		history = append(history, message, matcher.Utterance{Actor: matcher.ActorAgent, Text: "Ok."})
 	}
 	requests, broken := server.Requests(), 0
 	for i := 1; i < len(requests); i++ {

@@ -69,8 +69,8 @@ type chatTool struct {
 // json returns the tool as JSON, encoded once per form. A form names everything else that the encoding depends on;
 // there must be few forms.
 func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
-	known, is := t.written.Load(form)
-	if !is {
+	known, ok := t.written.Load(form)
+	if !ok {
 		text, _ := json.Marshal(write(t)) // our own schema and texts
 		known, _ = t.written.LoadOrStore(form, json.RawMessage(text))
 	}
@@ -110,19 +110,19 @@ func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 	if len(messages) > 0 && messages[0].role == roleSystem {
 		rules, messages = messages[0].text, messages[1:]
 	}
-	for _, said := range messages {
-		if said.role != roleTool && len(said.calls) == 0 && strings.TrimSpace(said.text) == "" {
+	for _, message := range messages {
+		if message.role != roleTool && len(message.calls) == 0 && strings.TrimSpace(message.text) == "" {
 			continue
 		}
-		model := said.role == roleAssistant
+		model := message.role == roleAssistant
 		if len(sides) == 0 && model {
 			sides = append(sides, chatSide{messages: []chatMessage{{role: roleUser, text: noBeginning}}})
 		}
 		if last := len(sides) - 1; last >= 0 && sides[last].model == model {
-			sides[last].messages = append(sides[last].messages, said)
+			sides[last].messages = append(sides[last].messages, message)
 			continue
 		}
-		sides = append(sides, chatSide{model: model, messages: []chatMessage{said}})
+		sides = append(sides, chatSide{model: model, messages: []chatMessage{message}})
 	}
 	return rules, sides
 }
@@ -130,8 +130,8 @@ func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 // calledTools returns the names of the called tools by call id, and each once in order.
 func calledTools(messages []chatMessage) (byID map[string]string, names []string) {
 	byID, seen := map[string]string{}, map[string]bool{}
-	for _, said := range messages {
-		for _, call := range said.calls {
+	for _, message := range messages {
+		for _, call := range message.calls {
 			byID[call.id] = call.name
 			if !seen[call.name] {
 				names = append(names, call.name)
@@ -188,8 +188,8 @@ func (s schemaSubset) reduce(schema json.RawMessage) json.RawMessage {
 }
 
 func (s schemaSubset) reduced(value any) any {
-	object, is := value.(map[string]any)
-	if !is {
+	object, ok := value.(map[string]any)
+	if !ok {
 		return value // true or false
 	}
 	kept, words := map[string]any{}, []string{}
@@ -201,8 +201,8 @@ func (s schemaSubset) reduced(value any) any {
 		case s.takes(keyword, inner):
 			kept[keyword] = s.inner(keyword, inner)
 		case slices.Contains(inDescriptions, keyword):
-			rule, is := inner.(string)
-			if !is {
+			rule, ok := inner.(string)
+			if !ok {
 				rule = encodeJSON(inner)
 			}
 			words = append(words, keyword+" "+rule)

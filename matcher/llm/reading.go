@@ -94,7 +94,7 @@ type (
 )
 
 func (t *anyText) UnmarshalJSON(raw []byte) error {
-	if written, is := stringIn(raw); is {
+	if written, ok := stringIn(raw); ok {
 		*t = anyText(written)
 		return nil
 	}
@@ -119,8 +119,8 @@ func (t *anyText) UnmarshalJSON(raw []byte) error {
 }
 
 func (a *anyArguments) UnmarshalJSON(raw []byte) error {
-	written, is := stringIn(raw)
-	if !is {
+	written, ok := stringIn(raw)
+	if !ok {
 		written = string(raw)
 	}
 	*a = anyArguments(written)
@@ -128,7 +128,7 @@ func (a *anyArguments) UnmarshalJSON(raw []byte) error {
 }
 
 // stringIn decodes a JSON string, or null as "". A string without escapes needs no decoder.
-func stringIn(raw []byte) (written string, is bool) {
+func stringIn(raw []byte) (written string, ok bool) {
 	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : len(raw)-1]), true
 	}
@@ -143,8 +143,8 @@ func (c *anyCount) UnmarshalJSON(raw []byte) error {
 }
 
 func (e *anyError) UnmarshalJSON(raw []byte) error {
-	written, is := stringIn(raw)
-	if e.text = written; is {
+	written, ok := stringIn(raw)
+	if e.text = written; ok {
 		return nil
 	}
 	var object struct {

@@ -41,18 +41,18 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 	if len(found) == 0 && !overlooked && !t.request.Chat && !first.has(checkedCall.correctable) {
 		return checkedAnswer{}, nil
 	}
-	says := fmt.Sprintf("%d more tools are offered now. Call what the last message asks for; if none fits, call none. Do not search again.", len(found))
+	verdict := fmt.Sprintf("%d more tools are offered now. Call what the last message asks for; if none fits, call none. Do not search again.", len(found))
 	switch {
 	case len(found) > 0:
 	case offered:
-		says = "The tools for that are offered already. Call what the last message asks for; if none fits, call none. Do not search again."
+		verdict = "The tools for that are offered already. Call what the last message asks for; if none fits, call none. Do not search again."
 	default:
-		says = "There is no such tool."
+		verdict = "There is no such tool."
 	}
 	ask := t.ask
 	kept := max(1, t.limit-len(found))
 	ask.tools = slices.Concat(ask.tools[:min(len(ask.tools), kept)], t.definitions(found))
-	ask.messages = append(slices.Clone(ask.messages), first.sendBack(says)...)
+	ask.messages = append(slices.Clone(ask.messages), first.sendBack(verdict)...)
 	return l.askAgain(ctx, t, ask, sound, "the LLM gave no second answer; what it called before it looked for tools is kept")
 }
 
@@ -144,18 +144,18 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 
 	// A repetition of a sound call of the first answer replaces nothing.
 	var spare []checkedCall
-	for _, again := range second.calls {
-		repeats := func(made checkedCall) bool { return made.sound() && made.key() == again.key() }
+	for _, correction := range second.calls {
+		repeats := func(made checkedCall) bool { return made.sound() && made.key() == correction.key() }
 		switch {
-		case !again.known || again.duplicate:
+		case !correction.known || correction.duplicate:
 		case first.has(repeats):
-			t.drop(again, "It repeats a call of the first answer, which was accepted.")
+			t.drop(correction, "It repeats a call of the first answer, which was accepted.")
 		default:
-			spare = append(spare, again)
+			spare = append(spare, correction)
 		}
 	}
 	for _, made := range first.calls {
-		at := slices.IndexFunc(spare, func(again checkedCall) bool { return again.candidate.Tool == made.candidate.Tool })
+		at := slices.IndexFunc(spare, func(correction checkedCall) bool { return correction.candidate.Tool == made.candidate.Tool })
 		if made.faulty() && at >= 0 {
 			t.drop(made, "It went back to the model with its errors, and the call of the second answer replaces it.")
 			made = spare[at]
@@ -163,11 +163,11 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 		}
 		add(&result, made)
 	}
-	for _, again := range spare {
+	for _, correction := range spare {
 		if first.searches() || first.madeUp() {
-			add(&result, again)
+			add(&result, correction)
 		} else {
-			t.drop(again, "The second answer was to fix wrong calls of the first, and this fixes none.")
+			t.drop(correction, "The second answer was to fix wrong calls of the first, and this fixes none.")
 		}
 	}
 	return result

@@ -102,17 +102,17 @@ const (
 
 // systemText returns our rules, then the app's prompt.
 func systemText(request matcher.Request) string {
-	said := promptTalk
+	prompt := promptTalk
 	switch {
 	case len(request.Candidates) > 0 && request.Chat:
-		said = promptTools + "\n\n" + promptChat
+		prompt = promptTools + "\n\n" + promptChat
 	case len(request.Candidates) > 0:
-		said = promptTools + "\n\n" + promptSilent
+		prompt = promptTools + "\n\n" + promptSilent
 	}
 	if request.App != nil && request.App.Settings.Prompt.Text != "" {
-		said += "\n\nAbout this application:\n" + request.App.Settings.Prompt.Text
+		prompt += "\n\nAbout this application:\n" + request.App.Settings.Prompt.Text
 	}
-	return said
+	return prompt
 }
 
 // nowText tells the model what changes between messages: the time and time zone, the user's language, and
@@ -164,7 +164,7 @@ func (t *llmTurn) pastCalls(fired []matcher.PastCall) []chatMessage {
 		if candidate, known := t.names.candidate(one.Name); known {
 			offered := offerOf(candidate, name)
 			for _, alias := range offered.shown {
-				if value, has := one.Values[offered.parameter(alias)]; has {
+				if value, ok := one.Values[offered.parameter(alias)]; ok {
 					shown[alias] = value
 				}
 			}

@@ -150,13 +150,13 @@ func otherwise(last intent, said text.Correction) text.Correction {
 
 // known returns the visible values of a call that its tool's parameters still have.
 func (i intent) known() map[string]any {
-	had := map[string]any{}
+	visible := map[string]any{}
 	for _, parameter := range i.Tool.Params().List() {
 		if value, has := i.values[parameter.Name]; has && !parameter.Hidden {
-			had[parameter.Name] = value
+			visible[parameter.Name] = value
 		}
 	}
-	return had
+	return visible
 }
 
 // changes finds the previous call with another value: "no, the bathroom", "and in the office", "make it five

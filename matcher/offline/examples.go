@@ -152,8 +152,8 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		case !of.speaks:
 			return intent{}, false
 		case free(name):
-			value, why, is := candidate.Tool.Params().Said(name, t.Surface(f.first, f.end))
-			if !is || why != "" || refersBack(words) {
+			value, why, ok := candidate.Tool.Params().Said(name, t.Surface(f.first, f.end))
+			if !ok || why != "" || refersBack(words) {
 				return intent{}, false
 			}
 			given[name] = value
@@ -168,7 +168,7 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		}
 	}
 	for name, value := range given {
-		if _, is := read[name]; !is || free(name) {
+		if _, ok := read[name]; !ok || free(name) {
 			read[name] = value
 		}
 	}

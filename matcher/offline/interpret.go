@@ -93,8 +93,8 @@ func (p *interpreter) intents(said string) ([]intent, string) {
 	}
 	calls, why := p.one(said)
 	if len(parts) > 0 {
-		if told := p.amongTold(parts, calls); len(told) > 1 {
-			return told, ""
+		if among := p.amongTold(parts, calls); len(among) > 1 {
+			return among, ""
 		}
 	}
 	if len(calls) != 1 {

@@ -191,8 +191,8 @@ func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []
 	}
 	own := shares(wordsOf(r.Tool).things, named)
 	return slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
-		theirs := wordsOf(rival).things
-		return shares(theirs, named) > own && slices.ContainsFunc(things, func(w text.Word) bool { return theirs[w.Stem] && !p.Known[w.Stem] })
+		rivalThings := wordsOf(rival).things
+		return shares(rivalThings, named) > own && slices.ContainsFunc(things, func(w text.Word) bool { return rivalThings[w.Stem] && !p.Known[w.Stem] })
 	})
 }
 
@@ -242,8 +242,8 @@ func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 // putOff reports whether a text names a future time outside the values.
 func (r reading) putOff() bool {
 	ahead := func(value any) bool {
-		said, is := value.(string)
-		return is && text.Of(said).Ahead()
+		said, ok := value.(string)
+		return ok && text.Of(said).Ahead()
 	}
 	if r.Ahead() && !slices.ContainsFunc(slices.Collect(maps.Values(r.Values)), ahead) {
 		return true
@@ -260,7 +260,7 @@ func (r reading) putOff() bool {
 func (r reading) quotes(first, end int) bool {
 	part := text.Key(r.Surface(first, min(end, len(r.Words))))
 	for _, value := range r.Values {
-		if said, is := value.(string); is && strings.Contains(text.Key(said), part) {
+		if said, ok := value.(string); ok && strings.Contains(text.Key(said), part) {
 			return true
 		}
 	}
@@ -274,8 +274,8 @@ func (r reading) timed() bool {
 	})
 }
 
-// sampled reports whether is holds for the tool's description or one of its examples.
-func (r reading) sampled(is func(text.Text) bool) bool {
+// sampled reports whether matches is true for the tool's description or one of its examples.
+func (r reading) sampled(matches func(text.Text) bool) bool {
 	samples := r.Tool.Params().Derived(sampleForm{}, func() any { // cached by the tool
 		found := []text.Text{text.Of(r.Tool.Description)}
 		spoken := r.Tool.Spoken()
@@ -284,5 +284,5 @@ func (r reading) sampled(is func(text.Text) bool) bool {
 		}
 		return found
 	})
-	return slices.ContainsFunc(samples.([]text.Text), is)
+	return slices.ContainsFunc(samples.([]text.Text), matches)
 }

@@ -163,9 +163,9 @@ func withoutEnds(words []text.Word) []text.Word {
 	return withoutEnd(words, polite)
 }
 
-// withoutEnd removes the words at the end for which is is true.
-func withoutEnd(words []text.Word, is func(text.Word) bool) []text.Word {
-	for len(words) > 0 && is(words[len(words)-1]) {
+// withoutEnd removes the words at the end for which matches is true.
+func withoutEnd(words []text.Word, matches func(text.Word) bool) []text.Word {
+	for len(words) > 0 && matches(words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
 	return words

@@ -207,7 +207,7 @@ func (p *Document) Knows(stem string) bool {
 		return p.Known[stem]
 	}
 	for known := range p.Known {
-		if is, _ := text.Typo(known, stem); is && len(known) >= typoLength {
+		if ok, _ := text.Typo(known, stem); ok && len(known) >= typoLength {
 			return true
 		}
 	}

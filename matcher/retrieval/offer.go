@@ -106,7 +106,7 @@ func (o *offer) list(alike []matcher.Score) (list []ref) {
 		if said.Actor == matcher.ActorAgent {
 			continue
 		}
-		if known, is := o.remembered(o.key(history[:i], said.Text)); is {
+		if known, ok := o.remembered(o.key(history[:i], said.Text)); ok {
 			list, next = o.fired(known, history[:i+1]), i+1
 			break
 		}
@@ -186,7 +186,7 @@ func (o *offer) ranked(words []text.Word, history []matcher.Utterance, n int) []
 		p.similar(before, historyWeight, scores.of)
 		if o.alone != nil {
 			for tool := range scores.of {
-				if _, is := slices.BinarySearch(o.alone[i], int32(tool)); is {
+				if _, ok := slices.BinarySearch(o.alone[i], int32(tool)); ok {
 					scores.of[tool] += 1e-6
 				} else {
 					scores.of[tool] = 0

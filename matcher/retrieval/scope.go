@@ -255,7 +255,7 @@ func (s Scope) spelled(stem string) (best string) {
 		for _, near := range [][]string{spelling[begin], spelling[end]} {
 			for _, known := range near {
 				if tools := len(p.stems[known]); tools > most {
-					if is, _ := text.Typo(known, stem); is {
+					if ok, _ := text.Typo(known, stem); ok {
 						best, most = known, tools
 					}
 				}

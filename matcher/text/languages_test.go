@@ -29,8 +29,8 @@ func TestNumbersOfACalendarAreWhole(t *testing.T) {
 			seen := map[int]bool{}
 			for _, one := range entries(table[list]) {
 				word, _, _ := strings.Cut(one, "=")
-				number, is := list.Number(word)
-				require.True(t, is && number <= most, word)
+				number, ok := list.Number(word)
+				require.True(t, ok && number <= most, word)
 				seen[number] = true
 			}
 			require.Len(t, seen, map[List]int{Months: 12, Weekdays: 7}[list], "language %d", i)

@@ -121,7 +121,7 @@ func ActingIn(text string) Acting {
 	if len(words) < 2 || slices.ContainsFunc(actsKnown().phrasals[words[0].Stem], func(verb phrasal) bool { return verb.in(words, 0) != nil }) {
 		return ActingOf(words) // "getRidOf" is not GET
 	}
-	if does, is := methods[words[0].Norm]; is {
+	if does, ok := methods[words[0].Norm]; ok {
 		words[0] = words[0].As(does, Stem(does))
 	}
 	return ActingOf(words)

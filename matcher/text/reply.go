@@ -55,13 +55,13 @@ func Consents(text string) (yes, no bool) {
 			return false, false
 		}
 	}
-	is := func(list List) func(answerPart) bool { return func(p answerPart) bool { return p.list == list } }
-	consents, refusal := slices.ContainsFunc(phrases, is(ConsentPhrases)), slices.IndexFunc(phrases, is(RefusalPhrases))
+	inList := func(list List) func(answerPart) bool { return func(p answerPart) bool { return p.list == list } }
+	consents, refusal := slices.ContainsFunc(phrases, inList(ConsentPhrases)), slices.IndexFunc(phrases, inList(RefusalPhrases))
 	if refusal < 0 {
-		return consents || slices.ContainsFunc(phrases, is(AssentPhrases)), false
+		return consents || slices.ContainsFunc(phrases, inList(AssentPhrases)), false
 	}
 	// "Okay, stop" acknowledges before it refuses; "no, okay" changes its mind.
-	return false, !consents && !slices.ContainsFunc(phrases[refusal:], is(AssentPhrases))
+	return false, !consents && !slices.ContainsFunc(phrases[refusal:], inList(AssentPhrases))
 }
 
 // answerWords returns the words and signs of a short text; plain is false if it has unusual punctuation.

@@ -335,7 +335,7 @@ var derived = []string{"ation", "ment", "ion", "er", "or", "al", "y"}
 // also pay and payment.
 func Root(stem string) string {
 	for _, ending := range derived {
-		if root, is := strings.CutSuffix(stem, ending); is && len(root) >= 4-len(ending)/4 && hasVowel(root) {
+		if root, ok := strings.CutSuffix(stem, ending); ok && len(root) >= 4-len(ending)/4 && hasVowel(root) {
 			return undouble(root)
 		}
 	}
@@ -344,7 +344,7 @@ func Root(stem string) string {
 
 // Typo reports whether two words differ by one typing error: an extra, missing or different letter, or two swapped
 // ones. another is true for a different letter. The first letter must agree, where typing errors are rare.
-func Typo(a, b string) (is, another bool) {
+func Typo(a, b string) (ok, another bool) {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

@@ -136,7 +136,7 @@ func (f *slotFiller) nearly(first int, words []text.Word) bool {
 		if typos++; length < typoLength || len(here.Norm) < 3 || !here.IsSubject() || f.own[here.Stem] || strings.ContainsAny(here.Norm+w.Norm, "0123456789") {
 			return false
 		}
-		if is, another := text.Typo(here.Norm, w.Norm); !is || another && length < otherLength {
+		if ok, another := text.Typo(here.Norm, w.Norm); !ok || another && length < otherLength {
 			return false
 		}
 	}

@@ -114,8 +114,8 @@ func (f codeReader) spoken(i int) (digits string, end int) {
 		return "", i
 	}
 	for end = min(i+2, len(f.Words)); end > i; end-- {
-		number, is := quantity.Number(f.Surface(i, end))
-		if is && len(number) <= 2 && len(number) >= end-i && !strings.ContainsAny(string(number), "-.") {
+		number, ok := quantity.Number(f.Surface(i, end))
+		if ok && len(number) <= 2 && len(number) >= end-i && !strings.ContainsAny(string(number), "-.") {
 			return string(number), end
 		}
 	}

@@ -87,8 +87,8 @@ func readCued(filler *slotFiller) {
 			continue
 		}
 		m, contested := found[s][0], false
-		for other, theirs := range found {
-			contested = contested || other != s && slices.ContainsFunc(theirs, func(one mention) bool { return one.first < m.end && m.first < one.end })
+		for other, mentions := range found {
+			contested = contested || other != s && slices.ContainsFunc(mentions, func(one mention) bool { return one.first < m.end && m.first < one.end })
 		}
 		if !contested && f.free(m.first, m.end) {
 			f.fill(s, m.value, m.first, m.end)

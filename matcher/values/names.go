@@ -72,19 +72,19 @@ func (f *slotFiller) after(i int) (first, end int) {
 		i++ // the "name" of "project name Blue Sky"
 	}
 	gap := strings.TrimSpace(f.Gap(i))
-	told := gap == ":" || gap == "="
-	if gap != "" && !told {
+	labelled := gap == ":" || gap == "="
+	if gap != "" && !labelled {
 		return 0, 0
 	}
 	first = i + 1
 	for f.At(first).Is(text.Copulas) { // "of" introduces a name, not a code
-		told = told || f.Words[first].Norm != "of"
+		labelled = labelled || f.Words[first].Norm != "of"
 		first++
 	}
 	switch end = f.properName(min(first, len(f.Words))); {
 	case first >= len(f.Words):
 		return 0, 0
-	case told: // up to punctuation, a conjunction or a date
+	case labelled: // up to punctuation, a conjunction or a date
 		for end = first + 1; end < len(f.Words) && (f.Adjoins(end-1) || inName(f.Gap(end-1))); end++ {
 			if f.Words[end].Is(text.BoundaryWords) || isCalendar(f.Norm(end)) {
 				break

@@ -27,8 +27,8 @@ func readDurations(f *slotFiller) {
 	timed := &slot{Parameter: s.Parameter, about: s.about}
 	timed.Unit = &seconds
 	if said := f.amounts(timed); len(said) == 1 {
-		exact, is := new(big.Rat).SetString(seconds.Numbers(said[0])[0].String())
-		if !is || !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {
+		exact, ok := new(big.Rat).SetString(seconds.Numbers(said[0])[0].String())
+		if !ok || !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {
 			return
 		}
 		left := exact.Num().Int64() // in ISO 8601: days, hours, minutes and seconds

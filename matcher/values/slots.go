@@ -81,8 +81,8 @@ func askedBy(tool *repositories.Tool) *asked {
 			a.counts = a.counts || timed || s.counts()
 			a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
 				slices.ContainsFunc(s.Allowed, func(value any) bool { // some days: of the week, or today and tomorrow
-					said, is := value.(string)
-					return is && isCalendar(strings.ToLower(said))
+					said, ok := value.(string)
+					return ok && isCalendar(strings.ToLower(said))
 				})
 		}
 		return a
@@ -161,7 +161,7 @@ func newSlot(parameter parameters.Parameter, of *asked) *slot {
 
 func (s *slot) setChoices() {
 	for _, value := range s.Allowed {
-		if said, is := value.(string); is {
+		if said, ok := value.(string); ok {
 			s.choices = append(s.choices, choice{value, text.Split(said), fmt.Sprint(value)})
 		}
 	}

@@ -206,8 +206,8 @@ func (b *Body) Err() error {
 	for i := range listed {
 		place := listed[i].Pointer
 		for outer := place; outer != "" && len(b.moved) > 0; outer = outer[:strings.LastIndexByte(outer, '/')] {
-			if was, there := b.moved[outer]; there {
-				listed[i].Pointer = was + place[len(outer):]
+			if old, ok := b.moved[outer]; ok {
+				listed[i].Pointer = old + place[len(outer):]
 				break
 			}
 		}

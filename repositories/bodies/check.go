@@ -36,12 +36,12 @@ func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 	apart := map[string]bool{}
 	switch container := value.(type) {
 	case []any:
-		few := slices.Clone(container[:min(len(container), atOnce)]) // whether it may be a list, and a long one
-		for i := range few {
+		head := slices.Clone(container[:min(len(container), atOnce)]) // whether it may be a list, and a long one
+		for i := range head {
 			apart[strconv.Itoa(i)] = true
-			few[i] = emptied(few[i])
+			head[i] = emptied(head[i])
 		}
-		c.report(s.Validate(few), few, at, apart)
+		c.report(s.Validate(head), head, at, apart)
 		for i := 0; i < len(container) && !c.faults.Full(); i++ {
 			c.value(schema.Item(s, i), container[i], append(at[:len(at):len(at)], strconv.Itoa(i)))
 		}

@@ -39,7 +39,7 @@ func Compile(schema []byte, formats map[string]func(string) error) *Definitions 
 	compiler.AssertFormat()
 	for name, check := range formats {
 		compiler.RegisterFormat(&jsonschema.Format{Name: "earshot-" + name, Validate: func(value any) error {
-			if text, is := value.(string); is {
+			if text, ok := value.(string); ok {
 				return check(text)
 			}
 			return nil
@@ -125,15 +125,15 @@ func (d *Definitions) wanted(schemaURL string, types []string) string {
 // words returns the allowed texts at a place of the schema, for a list its members'; none if others are allowed.
 func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
 	of, _ := d.at(schemaURL, more...).(map[string]any)
-	if items, is := of["items"].(map[string]any); is {
+	if items, ok := of["items"].(map[string]any); ok {
 		of = items
 	}
-	if ref, is := of["$ref"].(string); is {
+	if ref, ok := of["$ref"].(string); ok {
 		of, _ = d.at(ref).(map[string]any)
 	}
 	list, _ := of["enum"].([]any)
 	for _, one := range list {
-		if word, is := one.(string); is {
+		if word, ok := one.(string); ok {
 			words = append(words, word)
 		}
 	}

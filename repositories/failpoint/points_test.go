@@ -48,11 +48,11 @@ func declared(t *testing.T) map[string]bool {
 	require.NoError(t, err)
 	names := map[string]bool{}
 	ast.Inspect(file, func(node ast.Node) bool {
-		spec, is := node.(*ast.ValueSpec)
-		if !is {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok {
 			return true
 		}
-		if of, is := spec.Type.(*ast.Ident); is && of.Name == "Point" {
+		if of, ok := spec.Type.(*ast.Ident); ok && of.Name == "Point" {
 			for _, name := range spec.Names {
 				names[name.Name] = true
 			}

@@ -59,7 +59,7 @@ func (f *List) Put(one Fault) {
 func New(pointer, format string, args ...any) Fault {
 	made := Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}
 	for _, arg := range args {
-		if meant, is := arg.(Meant); is {
+		if meant, ok := arg.(Meant); ok {
 			made.Meant = meant
 		}
 	}

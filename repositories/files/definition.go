@@ -104,14 +104,14 @@ func (d *Definition) decode(by func(body []byte) error) Faults {
 		if !errors.As(by(d.Body()), &found) {
 			return nil
 		}
-		mended := false
+		converted := false
 		for _, one := range found {
 			here := d.at(one.Pointer)
 			if strings.Contains(one.Detail, ", not a string") && here != nil && here.kind != text && here.kind != null && here.unquoted != "" {
-				here.kind, here.text, mended = text, here.unquoted, true
+				here.kind, here.text, converted = text, here.unquoted, true
 			}
 		}
-		if !mended {
+		if !converted {
 			return d.Locate(found)
 		}
 	}
@@ -215,14 +215,14 @@ func (s *Set) dangling(d *Definition, app *repositories.App) fault.List {
 		repository, err := s.repository(d, fmt.Appendf(nil, `{"tools":[%s]}`, tool.json()))
 		if err != nil {
 			name, named := tool.get("source").scalarText()
-			if _, there := app.Source(name); named && !there {
+			if _, ok := app.Source(name); named && !ok {
 				found.Add(fault.Point("tools", i, "source"), "the app has no source %s", fault.Show(name))
 			}
 			continue
 		}
-		var its fault.List
-		errors.As(repository.Check(app), &its)
-		for _, one := range its {
+		var missing fault.List
+		errors.As(repository.Check(app), &missing)
+		for _, one := range missing {
 			found.Add(fault.Point("tools", i)+strings.TrimPrefix(one.Pointer, fault.Point("tools", 0)), "%s", one.Detail)
 		}
 	}

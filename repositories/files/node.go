@@ -133,7 +133,7 @@ func (n *node) scalarText() (string, bool) {
 }
 
 func (n *node) step(token string) *node {
-	if i, is := n.index(token); is {
+	if i, ok := n.index(token); ok {
 		return n.items[i]
 	}
 	return n.get(token)
@@ -174,7 +174,7 @@ func (n *node) equal(other *node) bool {
 		return false
 	}
 	for _, f := range n.fields {
-		if there := other.get(f.name); there == nil || !f.value.equal(there) {
+		if current := other.get(f.name); current == nil || !f.value.equal(current) {
 			return false
 		}
 	}

@@ -52,8 +52,8 @@ func (im *openapi) resolved(n *node) *node {
 		if reference == nil || reference.value.kind != text {
 			return n
 		}
-		known, is := im.targets[reference.value.text]
-		if !is {
+		known, ok := im.targets[reference.value.text]
+		if !ok {
 			if known = im.target(reference.value); known == nil {
 				return nil
 			}
@@ -122,7 +122,7 @@ func idOf(title string) string {
 }
 
 // unfilled escapes a text of the document for a file, where ${ would begin a variable.
-func unfilled(said string) string { return strings.ReplaceAll(said, "${", "$ {") }
+func unfilled(message string) string { return strings.ReplaceAll(message, "${", "$ {") }
 
 func checkTool(tool *node) error {
 	body := newObject(tool.at)

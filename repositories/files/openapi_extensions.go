@@ -27,8 +27,8 @@ var ofRequest = []string{"description", "timeout", "retryFor", "idempotent"}
 func (o *operation) extensions(item, of *node) (own []field) {
 	for _, from := range []*node{item, of} {
 		for _, f := range from.fields {
-			name, is := strings.CutPrefix(f.name, extension)
-			if !is {
+			name, ok := strings.CutPrefix(f.name, extension)
+			if !ok {
 				continue
 			}
 			name = behindHyphen.ReplaceAllStringFunc(name, func(hyphened string) string { return strings.ToUpper(hyphened[1:]) })
@@ -56,9 +56,9 @@ var behindHyphen = regexp.MustCompile(`-[a-z]`)
 func (o *operation) extended(tool *node) *node {
 	made := tool.without()
 	for _, f := range o.own {
-		there := made.get(f.name)
-		if there != nil && there.kind == object && f.value.kind == object { // such as request, which has the credentials
-			both := there.without()
+		current := made.get(f.name)
+		if current != nil && current.kind == object && f.value.kind == object { // such as request, which has the credentials
+			both := current.without()
 			for _, inner := range f.value.fields {
 				both = both.without(inner.name)
 				both.add(inner.name, inner.at, inner.value)

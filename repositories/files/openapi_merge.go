@@ -55,9 +55,9 @@ func (s sums) String() string {
 func readSums(source string) sums {
 	all := sums{}
 	for line := range strings.Lines(source) {
-		said, is := strings.CutPrefix(line, importedWith)
-		parts := strings.Fields(said)
-		if !is || len(parts) < 2 {
+		message, ok := strings.CutPrefix(line, importedWith)
+		parts := strings.Fields(message)
+		if !ok || len(parts) < 2 {
 			continue
 		}
 		of := map[string]string{}
@@ -78,7 +78,7 @@ func edited(one *node, with map[string]string) bool {
 // mergeInto merges the converted document into the existing file. Users' edits, removals and own documents are
 // kept.
 func (im *openapi) mergeInto(made []*node) (merged []*node) {
-	there := readValues(im.options.Into.Path, im.options.Into.Text, nil, &im.faults)
+	current := readValues(im.options.Into.Path, im.options.Into.Text, nil, &im.faults)
 	before := readSums(im.options.Into.Text)
 	if len(im.faults) == 0 && len(before) == 0 {
 		im.faults.add(position{file: im.options.Into.Path}, "does not say what it was imported with, in lines that begin with %q: it was written by hand or by an earlier version; import it anew with --force, and edit that", importedWith)
@@ -87,7 +87,7 @@ func (im *openapi) mergeInto(made []*node) (merged []*node) {
 	for _, one := range made {
 		named[titleOf(one)] = one
 	}
-	for _, one := range there {
+	for _, one := range current {
 		title := titleOf(one)
 		with, next := before[title], named[title]
 		kept[title] = true
@@ -113,14 +113,14 @@ func (im *openapi) mergeInto(made []*node) (merged []*node) {
 		}
 	}
 	merged = append(merged, fresh...)
-	im.listTools(merged, fresh, there, before)
+	im.listTools(merged, fresh, current, before)
 	return merged
 }
 
 // mergeFields merges the fields of one document.
-func (im *openapi) mergeFields(title string, there, next *node, with map[string]string) *node {
-	merged := newObject(there.at)
-	for _, f := range there.fields {
+func (im *openapi) mergeFields(title string, current, next *node, with map[string]string) *node {
+	merged := newObject(current.at)
+	for _, f := range current.fields {
 		from := next.field(f.name)
 		switch {
 		case with[f.name] != sumOf(f.value):
@@ -133,7 +133,7 @@ func (im *openapi) mergeFields(title string, there, next *node, with map[string]
 		}
 	}
 	for _, f := range next.fields {
-		if there.get(f.name) == nil && with[f.name] == "" {
+		if current.get(f.name) == nil && with[f.name] == "" {
 			merged.fields = append(merged.fields, f)
 		}
 	}
@@ -142,7 +142,7 @@ func (im *openapi) mergeFields(title string, there, next *node, with map[string]
 
 // listTools updates the tools of imported repositories: a list that users have edited gets the new tools and loses
 // those that are gone.
-func (im *openapi) listTools(merged, fresh, there []*node, before sums) {
+func (im *openapi) listTools(merged, fresh, current []*node, before sums) {
 	tools := map[string]bool{}
 	for _, one := range merged {
 		if one.textOf("kind") == kindTool {
@@ -160,8 +160,8 @@ func (im *openapi) listTools(merged, fresh, there []*node, before sums) {
 				names.items = append(names.items, name)
 			}
 		}
-		was := slices.IndexFunc(there, func(old *node) bool { return titleOf(old) == titleOf(one) })
-		if was >= 0 && sumOf(there[was].get("tools")) != with["tools"] {
+		index := slices.IndexFunc(current, func(old *node) bool { return titleOf(old) == titleOf(one) })
+		if index >= 0 && sumOf(current[index].get("tools")) != with["tools"] {
 			for _, tool := range fresh {
 				if tool.textOf("kind") == kindTool {
 					names.items = append(names.items, tool.get("name"))

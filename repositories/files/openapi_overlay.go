@@ -109,17 +109,17 @@ func (o *overlay) act(root, action *node, at string) *node {
 		faults.add(remove.at, "%s: remove is %s and no boolean", at, remove.kind)
 		return root
 	}
-	targets, said, found := o.found(root, action, "target", at)
+	targets, what, found := o.found(root, action, "target", at)
 	switch {
 	case !found:
 		return root
 	case isOn(remove):
 	case update != nil && source != nil:
-		faults.add(action.at, "%s: %s has both an update and a copy; give one of them", at, said)
+		faults.add(action.at, "%s: %s has both an update and a copy; give one of them", at, what)
 		return root
 	case source != nil:
-		copied, from, is := o.found(root, action, "copy", at)
-		if !is {
+		copied, from, ok := o.found(root, action, "copy", at)
+		if !ok {
 			return root
 		}
 		if len(copied) != 1 {
@@ -128,17 +128,17 @@ func (o *overlay) act(root, action *node, at string) *node {
 		}
 		update = root.inside(copied[0])
 	case update == nil:
-		faults.add(action.at, "%s: %s has neither an update nor a copy nor remove: true", at, said)
+		faults.add(action.at, "%s: %s has neither an update nor a copy nor remove: true", at, what)
 		return root
 	}
 	if len(targets) == 0 {
-		o.im.notes.add(action.get("target").at, "%s: %s matches nothing in the document", at, said)
+		o.im.notes.add(action.get("target").at, "%s: %s matches nothing in the document", at, what)
 		return root
 	}
 	slices.Reverse(targets) // later and inner values first, so that the other positions stay valid
 	if isOn(remove) {
 		if len(targets[len(targets)-1]) == 0 {
-			faults.add(action.at, "%s: %s is the whole document, which cannot be removed", at, said)
+			faults.add(action.at, "%s: %s is the whole document, which cannot be removed", at, what)
 			return root
 		}
 		for _, path := range targets {
@@ -147,7 +147,7 @@ func (o *overlay) act(root, action *node, at string) *node {
 		return root
 	}
 	for _, path := range targets {
-		if root = o.update(root, update, path, at+": "+said); root == nil {
+		if root = o.update(root, update, path, at+": "+what); root == nil {
 			return nil
 		}
 	}
@@ -171,24 +171,24 @@ func (o *overlay) update(root, update *node, path spec.NormalizedPath, what stri
 }
 
 // found selects the values of an action's JSONPath (RFC 9535), each once, in document order.
-func (o *overlay) found(root, action *node, name, at string) (paths []spec.NormalizedPath, said string, ok bool) {
+func (o *overlay) found(root, action *node, name, at string) (paths []spec.NormalizedPath, what string, ok bool) {
 	query, is := action.get(name).scalarText()
 	if !is {
 		o.im.faults.add(action.at, "%s has no %s, a JSONPath such as $.paths['/pets'].get", at, name)
 		return nil, "", false
 	}
-	said = "the " + name + " " + fault.Show(query)
+	what = "the " + name + " " + fault.Show(query)
 	parsed, err := jsonpath.Parse(query)
 	if err != nil {
-		o.im.faults.add(action.get(name).at, "%s: %s is no JSONPath of RFC 9535: %s", at, said, fault.Clip(strings.TrimPrefix(err.Error(), "jsonpath: ")))
-		return nil, said, false
+		o.im.faults.add(action.get(name).at, "%s: %s is no JSONPath of RFC 9535: %s", at, what, fault.Clip(strings.TrimPrefix(err.Error(), "jsonpath: ")))
+		return nil, what, false
 	}
 	if o.plain == nil {
 		o.plain = root.plain()
 	}
 	selected := parsed.SelectLocated(o.plain).Deduplicate()
 	selected.Sort()
-	return slices.Collect(selected.Paths()), said, true
+	return slices.Collect(selected.Paths()), what, true
 }
 
 // plain returns a node's value without positions.
@@ -271,17 +271,17 @@ func (n *node) changed(path spec.NormalizedPath, change func(*node) *node) *node
 }
 
 // withUpdate returns a value with an update: maps are merged, lists joined, and other values replaced.
-func withUpdate(there, update *node) *node {
+func withUpdate(current, update *node) *node {
 	switch {
-	case there.kind == list && update.kind == list:
-		next := *there
-		next.items = slices.Concat(there.items, update.items)
+	case current.kind == list && update.kind == list:
+		next := *current
+		next.items = slices.Concat(current.items, update.items)
 		return &next
-	case there.kind != object || update.kind != object:
+	case current.kind != object || update.kind != object:
 		return update
 	}
-	next := *there
-	next.fields = slices.Clone(there.fields)
+	next := *current
+	next.fields = slices.Clone(current.fields)
 	for _, f := range update.fields {
 		if own := next.field(f.name); own != nil {
 			own.value = withUpdate(own.value, f.value)

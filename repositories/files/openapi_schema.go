@@ -139,11 +139,11 @@ func (s *schema) take(n *node) {
 	s.most = cmp.Or(s.most, s.bound(n, "maximum", "exclusiveMaximum", "less than", -1))
 	for _, one := range hints {
 		given := n.get(one.keyword)
-		value, is := given.scalarText()
-		if !is && given != nil && given.kind == number {
-			value, is = given.text, true
+		value, ok := given.scalarText()
+		if !ok && given != nil && given.kind == number {
+			value, ok = given.text, true
 		}
-		if is {
+		if ok {
 			s.hints = append(s.hints, fmt.Sprintf(one.words, fault.Clip(value)))
 		}
 	}
@@ -161,8 +161,8 @@ func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node 
 		}
 		return bound
 	}
-	whole, is := new(big.Int).SetString(bound.text, 10)
-	if kindIn(n.get("type")) == "integer" && is {
+	whole, ok := new(big.Int).SetString(bound.text, 10)
+	if kindIn(n.get("type")) == "integer" && ok {
 		moved := *bound
 		moved.text = whole.Add(whole, big.NewInt(step)).String()
 		return &moved
@@ -178,7 +178,7 @@ func kindIn(n *node) string {
 		kinds = n.items
 	}
 	for _, one := range kinds {
-		if name, is := one.scalarText(); is && slices.Contains([]string{"string", "number", "integer", "boolean", "array", "object"}, name) {
+		if name, ok := one.scalarText(); ok && slices.Contains([]string{"string", "number", "integer", "boolean", "array", "object"}, name) {
 			return name
 		}
 	}
@@ -198,9 +198,9 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 			description = strings.TrimSpace(description) + " (an object with " + inside + ")"
 		}
 	}
-	given, is := s.byDefault.scalarText()
+	given, ok := s.byDefault.scalarText()
 	format := parameters.Format(s.format)
-	kept := !loose && depth == 0 && kind == "string" && len(s.enum) == 0 && format.Known() && (s.byDefault == nil || is && format.Flaw(given) == "")
+	kept := !loose && depth == 0 && kind == "string" && len(s.enum) == 0 && format.Known() && (s.byDefault == nil || ok && format.Flaw(given) == "")
 	if s.format != "" && !kept && !slices.Contains([]string{"int32", "int64", "float", "double"}, s.format) {
 		s.hints = append([]string{"format " + fault.Clip(s.format)}, s.hints...)
 	}

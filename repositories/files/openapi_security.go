@@ -246,12 +246,12 @@ func (im *openapi) give(g *grant, asked field, s *securityScheme) bool {
 	name := s.way.textOf("name")
 	switch s.way.textOf("in") {
 	case "cookie": // all cookies share one header (RFC 6265, section 5.4)
-		there := g.headers.get("Cookie")
-		if there == nil {
+		current := g.headers.get("Cookie")
+		if current == nil {
 			return im.send(g, asked.name, "Cookie", name+"="+value)
 		}
 		g.schemes = append(g.schemes, asked.name)
-		there.text += "; " + name + "=" + value
+		current.text += "; " + name + "=" + value
 		return true
 	case "query":
 		if g.query.field(name) != nil {

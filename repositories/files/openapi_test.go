@@ -34,8 +34,8 @@ func readBack(t testing.TB, made *files.OpenAPI) *files.Set {
 	path := filepath.Join(t.TempDir(), "made.yaml")
 	require.NoError(t, os.WriteFile(path, []byte(made.Text), 0o600))
 	got, err := files.Read([]string{path}, files.Options{AppID: "app", Lookup: func(name string) (string, bool) {
-		value, is := set[name]
-		return value, is
+		value, ok := set[name]
+		return value, ok
 	}})
 	require.NoError(t, err, made.Text)
 	require.NoError(t, got.Check(), made.Text)
@@ -279,10 +279,10 @@ func sent(t testing.TB, made *files.OpenAPI) map[string]string {
 		require.NotEmpty(t, parts, "source of %s", name)
 		used[tool["source"].(string)] = true
 		request, _ := tool["request"].(map[string]any)
-		if basic, is := request["basic"].(map[string]any); is {
+		if basic, ok := request["basic"].(map[string]any); ok {
 			parts = append(parts, fmt.Sprintf("basic %s %s", basic["username"], basic["password"]))
 		}
-		if bearer, is := request["bearer"].(map[string]any); is {
+		if bearer, ok := request["bearer"].(map[string]any); ok {
 			parts = append(parts, fmt.Sprintf("client %s %s %s %v", bearer["clientId"], bearer["clientSecret"], bearer["tokenUrl"], bearer["scopes"]))
 		}
 		words[name] = strings.Join(parts, ", ")

@@ -40,7 +40,7 @@ func (im *openapi) operation(path string, of field, item *node) {
 	for _, one := range slices.Concat(item.itemsOf("parameters"), of.value.itemsOf("parameters")) {
 		resolved := o.resolved(one)
 		key := resolved.textOf("in") + " " + resolved.textOf("name")
-		if at, again := known[key]; again {
+		if at, repeated := known[key]; repeated {
 			all[at] = resolved
 			continue
 		}
@@ -53,14 +53,14 @@ func (im *openapi) operation(path string, of field, item *node) {
 		}
 	}
 	for _, named := range inPath.FindAllStringSubmatch(path, -1) {
-		if _, is := known["path "+named[1]]; !is {
+		if _, ok := known["path "+named[1]]; !ok {
 			o.lists["pathParams"] = append(o.lists["pathParams"], parameter{name: named[1], schema: schema{kind: "string"}, required: true})
 		}
 	}
 	o.requestBody(of.value)
 	for _, name := range []string{"callbacks", "servers"} {
-		if there := of.value.field(name); there != nil {
-			im.notes.add(there.at, "%s: its %s are left out", o.label, name)
+		if current := of.value.field(name); current != nil {
+			im.notes.add(current.at, "%s: its %s are left out", o.label, name)
 		}
 	}
 	linked := func(f field) bool { return f.value.field("$ref") == nil && f.value.get("links") != nil }
@@ -200,7 +200,7 @@ func (o *operation) memberParameters(s schema, required bool) []parameter {
 		inner := o.schemaOf(member.value)
 		if !inner.readOnly {
 			needed := s.required[member.name]
-			if value, is := inner.byDefault.scalarText(); isBare && is {
+			if value, ok := inner.byDefault.scalarText(); isBare && ok {
 				inner.hints = append(inner.hints, "default "+fault.Clip(value))
 			}
 			if isBare {

@@ -112,7 +112,7 @@ func sermasFolder(names []string) bool {
 
 // folderName returns the name of the given folder, or of the first file's; empty if it is not an id.
 func folderName(path string, names []string) string {
-	if name, is := strings.CutPrefix(path, Prebuilt); is {
+	if name, ok := strings.CutPrefix(path, Prebuilt); ok {
 		return name
 	}
 	absolute, err := filepath.Abs(path)
@@ -163,8 +163,8 @@ func leftOut(paths []string, tests bool) Faults {
 			if !known || isRead || strings.HasPrefix(name, ".") {
 				continue
 			}
-			why, is := leftFiles[baseName(name)]
-			if !is {
+			why, ok := leftFiles[baseName(name)]
+			if !ok {
 				why = "it is no part of an app that Earshot reads"
 			}
 			notes.add(position{file: file}, "is left out: %s", why)
@@ -174,8 +174,8 @@ func leftOut(paths []string, tests bool) Faults {
 }
 
 func (o Options) load(name string) (string, error) {
-	prebuilt, is := strings.CutPrefix(name, Prebuilt)
-	if !is {
+	prebuilt, ok := strings.CutPrefix(name, Prebuilt)
+	if !ok {
 		return readSource(name, o.Stdin, maxBytes, "write several files")
 	}
 	source, err := prebuiltFiles.ReadFile("prebuilt/" + prebuilt + ".yaml")

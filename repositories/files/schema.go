@@ -81,17 +81,17 @@ func forFiles(from keywords, needed bool) keywords {
 		delete(made, word)
 	}
 	required, _ := from["required"].([]any)
-	if fields, is := from["properties"].(keywords); is {
+	if fields, ok := from["properties"].(keywords); ok {
 		next := maps.Clone(fields)
 		for name, given := range fields {
-			if inner, is := given.(keywords); is {
+			if inner, ok := given.(keywords); ok {
 				next[name] = forFiles(inner, slices.Contains(required, any(name)))
 			}
 		}
 		made["properties"] = next
 	}
 	for _, word := range []string{"items", "additionalProperties"} {
-		if inner, is := from[word].(keywords); is {
+		if inner, ok := from[word].(keywords); ok {
 			made[word] = forFiles(inner, true)
 		}
 	}

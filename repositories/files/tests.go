@@ -195,12 +195,12 @@ func (r testReader) expectations(f field) {
 	if f.value.kind == list {
 		items = f.value.items
 	}
-	said := &r.test.Chat[last]
+	message := &r.test.Chat[last]
 	for _, item := range items {
 		if one, ok := r.expectation(item); ok {
-			said.Expect = append(said.Expect, one)
+			message.Expect = append(message.Expect, one)
 		}
-		if len(said.Expect) > 1 && slices.ContainsFunc(said.Expect, func(e Expectation) bool { return e.None }) {
+		if len(message.Expect) > 1 && slices.ContainsFunc(message.Expect, func(e Expectation) bool { return e.None }) {
 			r.fault(item.at, "none is expected beside something else")
 		}
 	}
@@ -238,15 +238,15 @@ func (r testReader) expectation(value *node) (one Expectation, ok bool) {
 		}
 	}
 
-	said := 0
+	named := 0
 	for _, is := range []bool{one.Tool != "", one.Rejected != "", one.None} {
 		if is {
-			said++
+			named++
 		}
 	}
 	switch {
-	case said != 1:
-		r.fault(one.at, "expect says one of tool, rejected and none, and this one %d of them; several in a row are all expected", said)
+	case named != 1:
+		r.fault(one.at, "expect says one of tool, rejected and none, and this one %d of them; several in a row are all expected", named)
 	case one.Values != nil && one.Tool == "":
 		r.fault(one.at, "values goes with tool")
 	case one.Missing != nil && one.Rejected == "":
@@ -353,12 +353,12 @@ func (e *Expectation) readAs(tool *repositories.Tool) (flaws []parameters.ValueF
 	}
 	made, found := tool.Params().Check(given)
 	for name := range given {
-		if value, is := made[name]; is {
+		if value, ok := made[name]; ok {
 			e.Values[name] = value
 		}
 	}
 	for _, flaw := range found {
-		if _, is := given[flaw.Parameter]; is {
+		if _, ok := given[flaw.Parameter]; ok {
 			flaws = append(flaws, flaw)
 		}
 	}

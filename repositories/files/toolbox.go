@@ -170,7 +170,7 @@ func (c *collector) typed(d *document) {
 	case kindSource:
 		d.body = d.body.without("description")
 		kind := d.body.textOf("type")
-		if served, is := clouds[kind]; is && !c.all { // needs a host: in the file, or in the variable of its name
+		if served, ok := clouds[kind]; ok && !c.all { // needs a host: in the file, or in the variable of its name
 			variable := strings.ReplaceAll(strings.ToUpper(d.name), "-", "_")
 			at := d.body.get("type").at
 			body := d.body.without(append(served.connector, "type")...).with("type", newText(served.speaks, at))

@@ -329,7 +329,7 @@ func (r *yamlReader) merge(to, from *node) {
 // scalar reads a value of one line. ${PORT} can be a number, "${PORT}" is text.
 func (r *yamlReader) scalar(from ast.Node, at position) *node {
 	t := from.GetToken()
-	if _, is := from.(*ast.NullNode); is {
+	if _, ok := from.(*ast.NullNode); ok {
 		made := &node{at: at}
 		if t.Type == token.NullType { // explicit, as ~
 			made.unquoted = t.Value

@@ -66,8 +66,8 @@ func read(ctx context.Context, db *keyspace.DB) (mark, error) {
 	}
 	m := mark{version: first, oldest: first, program: fields["program"]}
 	for name, into := range map[string]*int{"version": &m.version, "oldest": &m.oldest, "done": &m.done} {
-		text, there := fields[name]
-		if !there {
+		text, ok := fields[name]
+		if !ok {
 			continue
 		}
 		if *into, err = strconv.Atoi(text); err != nil {

@@ -81,8 +81,8 @@ func named(lua string) string {
 		return lua
 	}
 	return used.ReplaceAllStringFunc(declared.ReplaceAllString(lua, ""), func(name string) string {
-		place, is := places[name]
-		if !is {
+		place, ok := places[name]
+		if !ok {
 			panic("keyspace: a script names " + name + ", which is none of its keys and arguments")
 		}
 		return place

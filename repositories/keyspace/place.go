@@ -111,8 +111,8 @@ const scanned = 1000
 // exists throughout is passed at least once; one that is created or removed meanwhile may be missed. The error
 // wraps that of do, or ErrUnavailable.
 func (db *DB) EachKey(ctx context.Context, do func(keys []string) error) error {
-	cluster, is := db.UniversalClient.(*redis.ClusterClient)
-	if !is {
+	cluster, ok := db.UniversalClient.(*redis.ClusterClient)
+	if !ok {
 		return scan(ctx, db, do)
 	}
 	var one sync.Mutex // masters are scanned concurrently

@@ -45,8 +45,8 @@ func TestThePlaceOfEveryKeyIsReadFromItsName(t *testing.T) {
 	all := append(names(k), k.Repos(""), k.Triggers(""), k.Rates(""), k.Asked(""))
 	require.Greater(t, len(all), 40)
 	for _, key := range all {
-		place, is := keyspace.PlaceOf(key)
-		require.True(t, is, key)
+		place, ok := keyspace.PlaceOf(key)
+		require.True(t, ok, key)
 		require.Equal(t, n, place.Partition, key)
 		require.NotEmpty(t, place.Kind, key)
 		require.Equal(t, key, place.Key())
@@ -57,8 +57,8 @@ func TestThePlaceOfEveryKeyIsReadFromItsName(t *testing.T) {
 	place, _ = keyspace.PlaceOf(k.Due())
 	require.Equal(t, keyspace.Place{Partition: n, Kind: keyspace.KindDue}, place)
 	for _, other := range []string{"", "earshot:{p", "earshot:{p0}:due", "earshot:{pxx}:due", "earshot:secretkey", "other:{p01}:due"} {
-		_, is := keyspace.PlaceOf(other)
-		require.False(t, is, other)
+		_, ok := keyspace.PlaceOf(other)
+		require.False(t, ok, other)
 	}
 }
 

@@ -29,8 +29,8 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 	if db.Replicas.Count == 0 || failpoint.Planted(failpoint.Unwaited) {
 		return s.Run(ctx, db, keys, args...)
 	}
-	cluster, is := db.UniversalClient.(*redis.ClusterClient)
-	if !is {
+	cluster, ok := db.UniversalClient.(*redis.ClusterClient)
+	if !ok {
 		reply, err = s.runOn(ctx, db, db.Replicas, keys, args)
 		return reply, Unavailable(err)
 	}
@@ -52,11 +52,11 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 // sends the script's text: with an unknown hash, the wait would happen twice.
 func (s *Script) runOn(ctx context.Context, node redis.Cmdable, replicas Replicas, keys []string, args []any) (any, error) {
 	pipe := node.Pipeline()
-	script, held := s.real.Eval(ctx, pipe, keys, args...), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
-	_ = pipe.Process(ctx, held) // queues
-	_, _ = pipe.Exec(ctx)       // each holds its own error
+	script, waited := s.real.Eval(ctx, pipe, keys, args...), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
+	_ = pipe.Process(ctx, waited) // queues
+	_, _ = pipe.Exec(ctx)         // each holds its own error
 	reply, err := script.Result()
-	if err == nil && (held.Err() != nil || held.Val() < int64(replicas.Count)) {
+	if err == nil && (waited.Err() != nil || waited.Val() < int64(replicas.Count)) {
 		err = ErrReplicas
 	}
 	return reply, err

@@ -59,8 +59,8 @@ var address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|[0-9A-Fa-f]{0,4}:[0-
 func WithoutAddresses(text string) string { return address.ReplaceAllString(text, "***") }
 
 func as[E error](err error) bool {
-	_, is := errors.AsType[E](err)
-	return is
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 func one(of ...error) func(error) bool {

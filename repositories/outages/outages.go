@@ -41,15 +41,15 @@ func (l *Log) Trouble(ctx context.Context, thing, how, event string, attributes 
 func (l *Log) begins(thing, how string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	was := l.on[thing]
+	before := l.on[thing]
 	switch {
-	case was == nil && len(l.on) < mostThings:
+	case before == nil && len(l.on) < mostThings:
 		l.on[thing] = &spell{how: how}
-	case was == nil:
-	case was.how != how:
-		was.how = how
+	case before == nil:
+	case before.how != how:
+		before.how = how
 	default:
-		was.held++
+		before.held++
 		return false
 	}
 	return true
@@ -58,10 +58,10 @@ func (l *Log) begins(thing, how string) bool {
 // Over writes that a thing works again and how many lines were suppressed, if any.
 func (l *Log) Over(ctx context.Context, thing, event string, attributes ...any) {
 	l.mu.Lock()
-	was := l.on[thing]
+	before := l.on[thing]
 	delete(l.on, thing)
 	l.mu.Unlock()
-	if was != nil && was.held > 0 {
-		l.logger.InfoContext(ctx, event, append(attributes, "held", was.held)...)
+	if before != nil && before.held > 0 {
+		l.logger.InfoContext(ctx, event, append(attributes, "held", before.held)...)
 	}
 }

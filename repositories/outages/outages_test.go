@@ -13,7 +13,7 @@ import (
 
 func lines(log *testbed.Lines, level string) (found []string) {
 	for line := range strings.Lines(log.String()) {
-		if _, rest, is := strings.Cut(line, "level="+level+" msg="); is {
+		if _, rest, ok := strings.Cut(line, "level="+level+" msg="); ok {
 			found = append(found, strings.TrimSpace(rest))
 		}
 	}

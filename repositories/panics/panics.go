@@ -61,7 +61,7 @@ func Caught(log *slog.Logger, in, entry string, fault any) {
 
 // Text describes a panic: the runtime's own by its text, any other value by its type.
 func Text(fault any) string {
-	if err, is := fault.(runtime.Error); is {
+	if err, ok := fault.(runtime.Error); ok {
 		return err.Error()
 	}
 	return fmt.Sprintf("%T", fault)

@@ -38,8 +38,8 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 	case isList && p.kind == kindArray && p.items != nil:
 		changed := false
 		for i := range list {
-			meant, is := p.items.translate(list[i])
-			list[i], changed = meant, changed || is
+			meant, ok := p.items.translate(list[i])
+			list[i], changed = meant, changed || ok
 		}
 		return list, changed
 	case !isText:
@@ -48,7 +48,7 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 		return p.items.translate(value)
 	}
 	if len(p.called) > 0 { // folding a long text is expensive
-		if meant, is := p.called[foldWords(text)]; is && meant != value {
+		if meant, ok := p.called[foldWords(text)]; ok && meant != value {
 			return meant, true
 		}
 	}
@@ -62,8 +62,8 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 
 // unread returns why a text with amounts has none in the parameter's unit; empty if it has one.
 func (s *spoken) unread(value any) string {
-	text, is := value.(string)
-	if !is || s.unit == nil || len(s.unit.Amounts(text)) == 0 {
+	text, ok := value.(string)
+	if !ok || s.unit == nil || len(s.unit.Amounts(text)) == 0 {
 		return ""
 	}
 	if _, err := s.unit.Read(text); err != nil {

@@ -30,8 +30,8 @@ func newEntries(given []any, in *Budget) []entry {
 	for i := range given {
 		e := &entries[i]
 		e.given = given[i]
-		text, is := given[i].(string)
-		if !is || regexp.QuoteMeta(text) == text {
+		text, ok := given[i].(string)
+		if !ok || regexp.QuoteMeta(text) == text {
 			continue
 		}
 		if e.pattern, e.broken = in.compile(text); e.broken == nil {

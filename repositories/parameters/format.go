@@ -48,21 +48,21 @@ func (f Format) Known() bool { return slices.Contains(formats, f) }
 
 // Flaw returns why a text is not a value of the format; empty for a value, and without a format.
 func (f Format) Flaw(value string) string {
-	is := f == ""
+	ok := f == ""
 	switch f {
 	case Duration:
-		is = isDuration(value)
+		ok = isDuration(value)
 	case Date, Time, DateTime:
-		_, is = f.At(value, time.UTC)
+		_, ok = f.At(value, time.UTC)
 	}
-	if is {
+	if ok {
 		return ""
 	}
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
 }
 
 // At returns the instant of a date, a time or both; the time zone is for values without one.
-func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
+func (f Format) At(value string, in *time.Location) (at time.Time, ok bool) {
 	for _, layout := range layouts[f] {
 		if at, err := time.ParseInLocation(layout, value, in); err == nil {
 			return at, true
@@ -72,7 +72,7 @@ func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 }
 
 // Seconds returns the length of a duration as a decimal; false with years or months, and for other texts.
-func Seconds(duration string) (seconds string, is bool) {
+func Seconds(duration string) (seconds string, ok bool) {
 	parts := durations.FindStringSubmatch(duration)
 	if !isDuration(duration) || calendrical.MatchString(duration) {
 		return "", false

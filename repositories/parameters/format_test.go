@@ -69,9 +69,9 @@ func TestFaultsOfFormats(t *testing.T) {
 
 func TestSecondsOfDurations(t *testing.T) {
 	for duration, want := range map[string]string{"PT1H30M": "5400", "P1DT2H": "93600", "P2W": "1209600", "PT0.5S": "0.5", "P0D": "0", "P1M": "", "P1Y2M": "", "P1Y": "", "PT": "", "soon": ""} {
-		got, is := parameters.Seconds(duration)
+		got, ok := parameters.Seconds(duration)
 		require.Equal(t, want, got, duration)
-		require.Equal(t, want != "", is, duration)
+		require.Equal(t, want != "", ok, duration)
 	}
 }
 
@@ -85,7 +85,7 @@ func FuzzFormats(f *testing.F) {
 				require.NotEmpty(t, value)
 			}
 		}
-		if _, is := parameters.Seconds(value); is {
+		if _, ok := parameters.Seconds(value); ok {
 			require.Empty(t, parameters.Duration.Flaw(value))
 		}
 	})

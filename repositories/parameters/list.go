@@ -311,7 +311,7 @@ func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string
 		own = append(own, one.given)
 	}
 	for _, name := range own {
-		if text, is := name.(string); is {
+		if text, ok := name.(string); ok {
 			owners[foldWords(text)] = text
 		}
 	}

@@ -72,7 +72,7 @@ func (p *Parameters) Derived(form any, derive func() any) any {
 	if p.derived == nil {
 		return derive()
 	}
-	if made, is := p.derived.Load(form); is {
+	if made, ok := p.derived.Load(form); ok {
 		return made
 	}
 	made, _ := p.derived.LoadOrStore(form, derive())
@@ -163,9 +163,9 @@ func (e *evaluation) evaluate(given map[string]any) {
 	}
 
 	for _, found := range p.schema.validate(e.Values) {
-		_, there := e.Values[found.Parameter]
+		_, present := e.Values[found.Parameter]
 		// A value left out as faulty is not also missing.
-		if there || !slices.ContainsFunc(e.Errors, func(f ValueFault) bool { return f.Parameter == found.Parameter }) {
+		if present || !slices.ContainsFunc(e.Errors, func(f ValueFault) bool { return f.Parameter == found.Parameter }) {
 			e.Errors = append(e.Errors, found)
 		}
 	}
@@ -365,7 +365,7 @@ func (p *Parameters) Said(name, words string) (value any, why string, known bool
 		return strings.TrimSpace(words), "", true
 	}
 	value, why = of.valueOf(words)
-	if number, is := quantity.Number(words); is && why != "" {
+	if number, ok := quantity.Number(words); ok && why != "" {
 		if counted, flaw := of.valueOf(string(number)); flaw == "" {
 			return counted, "", true
 		}

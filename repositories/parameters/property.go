@@ -36,7 +36,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	p := &compiledParameter{name: name, place: found.at, required: required, property: property, kind: kindOf(property)}
 	p.nullable = property.Validate(nil) == nil
 	var notes annotations
-	if _, is := given.(map[string]any); is { // true and false are also schemas
+	if _, ok := given.(map[string]any); ok { // true and false are also schemas
 		raw, err := exactjson.Encode(given)
 		if err == nil && exactjson.Unmarshal(raw, &notes) != nil {
 			err = errors.New("ignore and grounded are true or false, authServices a list of {\"name\",\"field\"}")
@@ -92,7 +92,7 @@ func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 			return value, ""
 		})
 	}
-	if name, is := notes.Unit.(string); is && name != "" && p.kind.numeric() {
+	if name, ok := notes.Unit.(string); ok && name != "" && p.kind.numeric() {
 		p.count(name)
 	}
 	items, inner := schema.Item(p.property, 0), annotations{}
@@ -158,8 +158,8 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 	value = c.choose(value, s.AnyOf)
 	value = c.choose(value, s.OneOf)
 	value = c.typed(value, s)
-	if text, is := value.(string); is && s.Enum != nil && !slices.Contains(s.Enum.Values, any(text)) {
-		if meant, is := meantBy(text, s.Enum.Values); is {
+	if text, ok := value.(string); ok && s.Enum != nil && !slices.Contains(s.Enum.Values, any(text)) {
+		if meant, ok := meantBy(text, s.Enum.Values); ok {
 			value, c.changed = meant, true
 		}
 	}

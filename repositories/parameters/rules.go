@@ -158,16 +158,16 @@ func (p *compiledParameter) check(value any, at string) []violation {
 
 // meant classifies the fault of a value for programs.
 func (p *compiledParameter) meant(value any) fault.Meant {
-	text, is := value.(string)
+	text, ok := value.(string)
 	switch {
 	case p.kind.violation(value) != "":
 		return fault.Meant{Code: fault.WrongType}
-	case !is || len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }):
+	case !ok || len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }):
 		return fault.Meant{}
 	}
 	var allowed []string
 	for _, e := range p.allowed[:min(len(p.allowed), fault.Most)] {
-		if word, is := e.given.(string); is {
+		if word, ok := e.given.(string); ok {
 			allowed = append(allowed, word)
 		}
 	}
@@ -238,7 +238,7 @@ func (p *compiledParameter) ruleFlaw(value any) string {
 }
 
 func (p *compiledParameter) formatFlaw(value any) string {
-	if text, is := value.(string); is {
+	if text, ok := value.(string); ok {
 		return p.format.Flaw(text)
 	}
 	return ""
@@ -271,8 +271,8 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 			values[key], changed = inner, changed || also
 		}
 	case !isMap && len(p.allowed) > 0:
-		text, is := value.(string)
-		if !is || p.ruleFlaw(text) == "" {
+		text, ok := value.(string)
+		if !ok || p.ruleFlaw(text) == "" {
 			break
 		}
 		var candidates []any
@@ -281,7 +281,7 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 				candidates = append(candidates, e.given)
 			}
 		}
-		if meant, is := meantBy(text, candidates); is {
+		if meant, ok := meantBy(text, candidates); ok {
 			return meant, true
 		}
 	}

@@ -127,7 +127,7 @@ func checkAnything(value any, at string) []violation {
 }
 
 // ControlCharacter returns the first control character of a text. A zero byte would end a statement.
-func ControlCharacter(text string) (found rune, has bool) {
+func ControlCharacter(text string) (found rune, ok bool) {
 	at := strings.IndexFunc(text, unicode.IsControl)
 	if at < 0 {
 		return 0, false
@@ -140,7 +140,7 @@ func controlFlaws(value any, at string) []violation {
 	var flaws []violation
 	switch value := value.(type) {
 	case string:
-		if found, has := ControlCharacter(value); has {
+		if found, ok := ControlCharacter(value); ok {
 			return []violation{{at: at, detail: fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
 		}
 	case []any:

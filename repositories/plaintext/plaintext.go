@@ -120,7 +120,7 @@ func Texts(values []any) []any {
 	shown := make([]any, len(values))
 	for i, value := range values {
 		shown[i] = value
-		if text, is := value.(string); is {
+		if text, ok := value.(string); ok {
 			shown[i] = Text(text)
 		}
 	}

@@ -109,7 +109,7 @@ func figuresOf(figures string) (numbers []*big.Rat) {
 		return nil
 	}
 	for _, one := range written {
-		if number, is := new(big.Rat).SetString(one); is {
+		if number, ok := new(big.Rat).SetString(one); ok {
 			numbers = append(numbers, number)
 		}
 	}
@@ -340,7 +340,7 @@ func (p parser) spelled(i int) (value, end int) {
 	for end = i; end < len(p.tokens); end++ {
 		word := p.at(end)
 		scale := scales[word]
-		if next, is := wholeNumber(word); is && joins(current, next) {
+		if next, ok := wholeNumber(word); ok && joins(current, next) {
 			current += next
 			if current == 24 && next == 20 { // quatre-vingt
 				current = 80
@@ -355,7 +355,7 @@ func (p parser) spelled(i int) (value, end int) {
 		case scale == 1000 && total == 0:
 			total, current = max(1, current)*scale, 0
 		case end > i && (ands[word] || word == "-"): // "twenty-one", "trente et un", "two hundred and five"
-			if next, is := wholeNumber(p.at(end + 1)); !is || current == 0 || !joins(current, next) && current%100 != 0 {
+			if next, ok := wholeNumber(p.at(end + 1)); !ok || current == 0 || !joins(current, next) && current%100 != 0 {
 				return total + current, end
 			}
 		default:

@@ -158,17 +158,17 @@ func decimals(numbers []*big.Rat) []json.Number {
 // Read reads a text that is exactly one amount, and returns its number in the unit, or why there is none. It does
 // not accept a bare number.
 func (u Unit) Read(text string) (json.Number, error) {
-	said := u.Amounts(text)
-	if len(said) == 0 {
+	amounts := u.Amounts(text)
+	if len(amounts) == 0 {
 		return "", fmt.Errorf("%s is no amount in %s, as in \"5 %s\"", fault.Show(text), u.name, u.name)
 	}
-	first := said[0]
+	first := amounts[0]
 	switch {
 	case first.Denied:
 		return "", fmt.Errorf("%s says what is not meant, and no amount", fault.Show(text))
 	case first.Range:
 		return "", fmt.Errorf("%s is a range, and one amount is wanted", fault.Show(text))
-	case len(said) > 1 || strings.Trim(text[:first.From]+text[first.To:], " \t\r\n.") != "":
+	case len(amounts) > 1 || strings.Trim(text[:first.From]+text[first.To:], " \t\r\n.") != "":
 		return "", fmt.Errorf("%s is not one amount in %s alone", fault.Show(text), u.name)
 	case first.Bare():
 		return "", fmt.Errorf("%s does not say in which unit it is, as in \"5 %s\"", fault.Show(text), u.name)
@@ -185,11 +185,11 @@ func (u Unit) Read(text string) (json.Number, error) {
 
 // Number reads a text that is exactly one number without a unit: "two", "minus 5", "einundzwanzig".
 func Number(text string) (json.Number, bool) {
-	said := Unit{}.Amounts(text)
-	if len(said) != 1 || said[0].Range || said[0].Denied || !said[0].Bare() || strings.TrimSpace(text[:said[0].From]+text[said[0].To:]) != "" {
+	amounts := Unit{}.Amounts(text)
+	if len(amounts) != 1 || amounts[0].Range || amounts[0].Denied || !amounts[0].Bare() || strings.TrimSpace(text[:amounts[0].From]+text[amounts[0].To:]) != "" {
 		return "", false
 	}
-	numbers := said[0].Spoken()
+	numbers := amounts[0].Spoken()
 	if len(numbers) != 1 {
 		return "", false
 	}

@@ -106,7 +106,7 @@ func TestWhatIsNoAmountSaysWhy(t *testing.T) {
 
 func TestAmountsOfAMessage(t *testing.T) {
 	minutes := quantity.Of("minutes")
-	said := func(text string) (found []string) {
+	amounts := func(text string) (found []string) {
 		for _, one := range minutes.Amounts(text) {
 			found = append(found, fmt.Sprintf("%s %v %v %t %t %t", text[one.From:one.To], minutes.Numbers(one), one.Spoken(), one.Range, one.Loose, one.Denied))
 		}
@@ -114,12 +114,12 @@ func TestAmountsOfAMessage(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"30 minutes [] [30] false false true", "an hour and a half [90] [1.5] false false false", "3 [3] [3] false false false",
-	}, said("No, not for 30 minutes, an hour and a half please, and for 3 guests"))
-	require.Equal(t, []string{"3 [] [3] true true false", "21 degrees [] [21] true true false"}, said("set the heating of room 3 to 21 degrees"))
-	require.Equal(t, []string{"10 [] [10] true false false", "20 minutes [] [20] true false false"}, said("from 10 to 20 minutes"))
-	require.Equal(t, []string{"30 minutes [30] [30] false false false"}, said("no, 30 minutes"), "what is answered before is not denied after")
-	require.Equal(t, []string{"1 h 5 min [65] [] false false false"}, said("1 h 5 min"))
-	require.Empty(t, said("a lovely second-hand hat in May"))
+	}, amounts("No, not for 30 minutes, an hour and a half please, and for 3 guests"))
+	require.Equal(t, []string{"3 [] [3] true true false", "21 degrees [] [21] true true false"}, amounts("set the heating of room 3 to 21 degrees"))
+	require.Equal(t, []string{"10 [] [10] true false false", "20 minutes [] [20] true false false"}, amounts("from 10 to 20 minutes"))
+	require.Equal(t, []string{"30 minutes [30] [30] false false false"}, amounts("no, 30 minutes"), "what is answered before is not denied after")
+	require.Equal(t, []string{"1 h 5 min [65] [] false false false"}, amounts("1 h 5 min"))
+	require.Empty(t, amounts("a lovely second-hand hat in May"))
 }
 
 func FuzzRead(f *testing.F) {

@@ -88,11 +88,11 @@ var numberWords = sync.OnceValue(func() map[string]int {
 
 // wholeNumber reads one word that is a number, including German compounds with hundreds.
 func wholeNumber(word string) (int, bool) {
-	if value, is := numberWords()[word]; is {
+	if value, ok := numberWords()[word]; ok {
 		return value, true
 	}
-	before, after, is := strings.Cut(word, "hundert")
-	if !is || before+after == "" {
+	before, after, ok := strings.Cut(word, "hundert")
+	if !ok || before+after == "" {
 		return 0, false
 	}
 	times, one := germanOnes[before]

@@ -43,7 +43,7 @@ func (l Violation) Meant() (meant fault.Meant) {
 		got, _ := what.Got.(string)
 		var known []string
 		for _, word := range what.Want {
-			if text, is := word.(string); is {
+			if text, ok := word.(string); ok {
 				known = append(known, text)
 			}
 		}
@@ -122,8 +122,8 @@ func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 		var inner []Violation
 		collect(cause, &inner)
 		mistyped := slices.IndexFunc(inner, func(v Violation) bool {
-			_, is := v.Cause.ErrorKind.(*finding.Type)
-			return is && slices.Equal(v.At, e.InstanceLocation)
+			_, ok := v.Cause.ErrorKind.(*finding.Type)
+			return ok && slices.Equal(v.At, e.InstanceLocation)
 		})
 		if mistyped < 0 {
 			*found = append(*found, inner...)

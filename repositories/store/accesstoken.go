@@ -109,7 +109,7 @@ func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secre
 	for i, scope := range token.Scopes {
 		scopes[i] = string(scope)
 	}
-	said, err := json.Marshal(jwtClaims{
+	claims, err := json.Marshal(jwtClaims{
 		Issuer: jwtIssuer, Audience: token.ClientID, Subject: token.ModuleID, Expires: token.Expires.Unix(), ID: id,
 		AppID: token.AppID, Lineage: token.Lineage, Scope: strings.Join(scopes, " "), Life: token.Life, Grant: token.Grant,
 	})
@@ -120,7 +120,7 @@ func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secre
 	if err != nil {
 		return secret.Secret{}, err
 	}
-	signed, err := signer.Sign(said)
+	signed, err := signer.Sign(claims)
 	if err != nil {
 		return secret.Secret{}, err
 	}
@@ -138,11 +138,11 @@ func (s *Sealer) openJWT(use string, given secret.Secret) (AccessToken, error) {
 		if err != nil {
 			continue
 		}
-		var said jwtClaims
-		if json.Unmarshal(raw, &said) != nil {
+		var claims jwtClaims
+		if json.Unmarshal(raw, &claims) != nil {
 			return AccessToken{}, ErrAccessToken
 		}
-		return said.token(), nil
+		return claims.token(), nil
 	}
 	return AccessToken{}, ErrAccessToken
 }
@@ -170,7 +170,7 @@ func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same fun
 		if err != nil {
 			return err
 		}
-		if module, is := app.Module(moduleID); is && same(module) {
+		if module, ok := app.Module(moduleID); ok && same(module) {
 			return nil
 		}
 		a.grants.forget(appID) // the cached module may be outdated

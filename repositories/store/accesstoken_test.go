@@ -57,10 +57,10 @@ func TestTokenPassesForNoneOfAnotherUse(t *testing.T) {
 	opened, err := s.OpenRefresh(refresh)
 	require.NoError(t, err)
 	require.Equal(t, someAccess, opened)
-	head, said, _ := strings.Cut(access.Reveal(), ".")
-	said, mac, _ := strings.Cut(said, ".")
+	head, claims, _ := strings.Cut(access.Reveal(), ".")
+	claims, mac, _ := strings.Cut(claims, ".")
 	none := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`))
-	for _, wrong := range []string{"", "..", head + "." + said + ".", none + "." + said + ".", none + "." + said + "." + mac, head + "." + said, head + ".." + mac} {
+	for _, wrong := range []string{"", "..", head + "." + claims + ".", none + "." + claims + ".", none + "." + claims + "." + mac, head + "." + claims, head + ".." + mac} {
 		_, err := s.OpenAccess(secret.New(wrong))
 		require.ErrorIs(t, err, store.ErrAccessToken, wrong)
 	}

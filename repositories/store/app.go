@@ -124,11 +124,11 @@ func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created 
 // their stored values.
 func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
 	err = retry(ctx, func() error {
-		there, next, err := w.nextApp(ctx, asked)
+		current, next, err := w.nextApp(ctx, asked)
 		if err != nil {
 			return err
 		}
-		app, created = next, there.Revision == ""
+		app, created = next, current.Revision == ""
 		app.Revision = w.newID()
 		record, err := w.sealer.sealRecord(app.ID, app, app.Credentials())
 		if err != nil {
@@ -136,16 +136,16 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 		}
 		k := keyspace.KeysOf(app.ID)
 		keys := []string{k.App(), k.Apps(), k.Refreshes(), k.Due(), k.Lane(keyspace.LaneWebhooks)}
-		args := []any{app.ID, there.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents, 0}
-		for _, one := range webhookChanges(there, app) {
+		args := []any{app.ID, current.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents, 0}
+		for _, one := range webhookChanges(current, app) {
 			webhook, resends := keyspace.Webhook(k, one.name)
 			keys = append(keys, webhook, resends)
 			args = append(args, one.name, one.enabled, one.url)
 		}
 		args[6] = (len(args) - 7) / 3
 		for _, source := range app.Sources {
-			was, _ := there.Source(source.Name)
-			if source.Type == repositories.SourceMCP && !reflect.DeepEqual(was, source) {
+			old, _ := current.Source(source.Name)
+			if source.Type == repositories.SourceMCP && !reflect.DeepEqual(old, source) {
 				args = append(args, app.ID+"/"+source.Name)
 			}
 		}
@@ -159,7 +159,7 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 // webhookChange is one webhook's arguments of putApp.
 type webhookChange struct{ name, enabled, url string }
 
-func webhookChanges(there, next *repositories.App) (changes []webhookChange) {
+func webhookChanges(current, next *repositories.App) (changes []webhookChange) {
 	for _, one := range next.Settings.Webhooks {
 		enabled := "0"
 		if one.Enabled() {
@@ -168,7 +168,7 @@ func webhookChanges(there, next *repositories.App) (changes []webhookChange) {
 		digest := sha256.Sum256([]byte(one.URL))
 		changes = append(changes, webhookChange{one.Name, enabled, hex.EncodeToString(digest[:8])})
 	}
-	for _, one := range there.Settings.Webhooks {
+	for _, one := range current.Settings.Webhooks {
 		if _, still := next.Webhook(one.Name); !still {
 			changes = append(changes, webhookChange{name: one.Name})
 		}
@@ -177,32 +177,32 @@ func webhookChanges(there, next *repositories.App) (changes []webhookChange) {
 }
 
 // nextApp reads an app and makes its next state. A missing app is read as an empty one without a revision.
-func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *repositories.App, err error) {
-	if there, err = w.appReads.App(ctx, asked.AppID); errors.Is(err, repositories.ErrNotFound) {
-		there, err = &repositories.App{ID: asked.AppID}, nil
+func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (current, next *repositories.App, err error) {
+	if current, err = w.appReads.App(ctx, asked.AppID); errors.Is(err, repositories.ErrNotFound) {
+		current, err = &repositories.App{ID: asked.AppID}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := asked.On.check(there.Revision); err != nil {
+	if err := asked.On.check(current.Revision); err != nil {
 		return nil, nil, err
 	}
-	if next, err = asked.To(there); err != nil {
+	if next, err = asked.To(current); err != nil {
 		return nil, nil, err
 	}
 	if !asked.Force {
-		if err := w.keepsInUse(ctx, there, next); err != nil {
+		if err := w.keepsInUse(ctx, current, next); err != nil {
 			return nil, nil, err
 		}
 	}
-	return there, next, repositories.KeepMasked(next, next.Credentials(), there.Credentials())
+	return current, next, repositories.KeepMasked(next, next.Credentials(), current.Credentials())
 }
 
 // keepsInUse returns a *repositories.InUseError if the app would lose modules or sources that tools of its
 // repositories or its sessions' repositories name. Concurrent writes are not seen, and an unreadable repository
 // does not count.
-func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.App) error {
-	dropped := there.Drops(next)
+func (w *appWrites) keepsInUse(ctx context.Context, current, next *repositories.App) error {
+	dropped := current.Drops(next)
 	if dropped == nil {
 		return nil
 	}
@@ -445,15 +445,15 @@ func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]re
 
 func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
 	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
-	has := make([]*redis.BoolCmd, len(sessions))
+	exists := make([]*redis.BoolCmd, len(sessions))
 	for i, session := range sessions {
-		has[i] = pipe.HExists(ctx, keys.Repos(session), repositoryID)
+		exists[i] = pipe.HExists(ctx, keys.Repos(session), repositoryID)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("repository %q: %w", repositoryID, keyspace.Unavailable(err))
 	}
 	for i, session := range sessions {
-		if has[i].Val() {
+		if exists[i].Val() {
 			found = append(found, repositories.Scope{AppID: appID, SessionID: session})
 		}
 	}
@@ -486,7 +486,7 @@ type AppChange struct {
 	On    Condition
 	// To makes the next state from the present one, which it must not modify: an empty app without a Revision if
 	// there is none. After a conflict it runs again.
-	To func(there *repositories.App) (*repositories.App, error)
+	To func(current *repositories.App) (*repositories.App, error)
 	// Force lets the app lose modules and sources that tools name.
 	Force bool
 }
@@ -497,7 +497,7 @@ type RepositoryChange struct {
 	ID    string
 	On    Condition
 	// To is like AppChange.To. A next state without a Generation gets a new one.
-	To func(there *repositories.Repository) (*repositories.Repository, error)
+	To func(current *repositories.Repository) (*repositories.Repository, error)
 	// Restores is the number of the version to restore; 0 for none.
 	Restores int
 	// unasked marks a change that no client of the session requested: it does not extend the session.

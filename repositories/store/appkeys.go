@@ -39,7 +39,7 @@ func (p Permission) Reading() Permission { return p + ":read" }
 
 // within reports whether scopes include the permission.
 func (p Permission) within(scopes []Permission) bool {
-	return slices.ContainsFunc(scopes, func(has Permission) bool { return p == has || p == has.Reading() })
+	return slices.ContainsFunc(scopes, func(ok Permission) bool { return p == ok || p == ok.Reading() })
 }
 
 // AppKey is the listed form of an app's API key. The key is shown once, on creation, and stored as a hash.

@@ -17,8 +17,8 @@ var errStale = errors.New("stale")
 
 // only is a condition for one revision.
 func only(revision string) store.Condition {
-	return func(there string) error {
-		if there != revision {
+	return func(current string) error {
+		if current != revision {
 			return errStale
 		}
 		return nil

@@ -25,42 +25,42 @@ const (
 // *CompareError.
 func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
 	to := asked.To
-	asked.To = func(there *repositories.App) (*repositories.App, error) {
-		given, err := to(there)
+	asked.To = func(current *repositories.App) (*repositories.App, error) {
+		given, err := to(current)
 		if err == nil {
 			err = w.mayCompare(ctx, asked.AppID, by, given.Credentials())
 		}
 		return given, err
 	}
-	there, next, err := w.nextApp(ctx, asked)
+	current, next, err := w.nextApp(ctx, asked)
 	if err != nil {
 		return "", err
 	}
-	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
+	return would(current.Revision, next, current, next.Credentials(), current.Credentials())
 }
 
 // PreviewRepository returns the effect that ChangeRepository would have, as PreviewApp does.
 func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
-	app, there, err := w.repositories.forChange(ctx, asked)
+	app, current, err := w.repositories.forChange(ctx, asked)
 	if err != nil {
 		return "", err
 	}
-	next, err := asked.To(there)
+	next, err := asked.To(current)
 	if err != nil {
 		return "", err
 	}
-	keepTools(next, there)
+	keepTools(next, current)
 	if err := w.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
 		return "", err
 	}
-	if err := settle(next, app, there); err != nil {
+	if err := settle(next, app, current); err != nil {
 		return "", err
 	}
-	next.Created, next.Updated = there.Created, there.Updated
-	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
+	next.Created, next.Updated = current.Created, current.Updated
+	return would(current.Revision, next, current, next.Credentials(), current.Credentials())
 }
 
-func would(revision string, next, there any, given, stored []repositories.Credential) (string, error) {
+func would(revision string, next, current any, given, stored []repositories.Credential) (string, error) {
 	if revision == "" {
 		return WouldCreate, nil
 	}
@@ -68,7 +68,7 @@ func would(revision string, next, there any, given, stored []repositories.Creden
 	if err != nil {
 		return "", err
 	}
-	thereText, err := exactjson.Encode(there)
+	thereText, err := exactjson.Encode(current)
 	if err != nil {
 		return "", err
 	}

@@ -78,13 +78,13 @@ const writeRemembered = 10 * time.Minute
 
 // write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl from
 // now, unless ttl is 0.
-func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored string, as writing, ttl time.Duration) error {
+func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, current, stored string, as writing, ttl time.Duration) error {
 	scope := repository.Scope()
-	owed, err := r.ChangeEntry(repository, as.operation)
+	entry, err := r.ChangeEntry(repository, as.operation)
 	if err != nil {
 		return err
 	}
-	text, err := exactjson.Encode(owed)
+	text, err := exactjson.Encode(entry)
 	if err != nil {
 		return err
 	}
@@ -101,8 +101,8 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
 	reply, err := script.Run(ctx, r.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keyspace.Recent(keys), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
-		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(entry.ID), keys.Written(entry.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keyspace.Recent(keys), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
+		repository.ID, current, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
 		version.who, version.stays, version.drop, mostVersions, mostVersionBytes, versionsKept.Milliseconds())
 	failpoint.At(failpoint.RepositoryReply)
 	switch {
@@ -140,23 +140,23 @@ func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositor
 // stored values.
 func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = retry(ctx, func() error {
-		app, there, err := r.forChange(ctx, asked)
+		app, current, err := r.forChange(ctx, asked)
 		if err != nil {
 			return err
 		}
-		if next, err = asked.To(there); err != nil {
+		if next, err = asked.To(current); err != nil {
 			return err
 		}
-		keepTools(next, there)
+		keepTools(next, current)
 		if next.Generation == "" {
 			next.Generation = r.newID()
 		}
-		created = there.Revision == ""
+		created = current.Revision == ""
 		ttl := r.ttl
 		if asked.unasked {
 			ttl = 0
 		}
-		return r.replace(ctx, app, there, next, asked.Restores, ttl)
+		return r.replace(ctx, app, current, next, asked.Restores, ttl)
 	})
 	return next, created, err
 }
@@ -168,37 +168,37 @@ func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChang
 	if err != nil {
 		return nil, nil, err
 	}
-	there, err := r.Repository(ctx, asked.Scope, asked.ID)
+	current, err := r.Repository(ctx, asked.Scope, asked.ID)
 	if errors.Is(err, repositories.ErrNotFound) {
-		there, err = &repositories.Repository{AppID: asked.Scope.AppID, SessionID: asked.Scope.SessionID, ID: asked.ID}, nil
+		current, err = &repositories.Repository{AppID: asked.Scope.AppID, SessionID: asked.Scope.SessionID, ID: asked.ID}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	return app, there, asked.On.check(there.Revision)
+	return app, current, asked.On.check(current.Revision)
 }
 
 // settle fills in the masked credentials from the stored repository, and checks the repository against its app.
-func settle(r *repositories.Repository, app *repositories.App, there *repositories.Repository) error {
-	if err := repositories.KeepMasked(app, r.Credentials(), there.Credentials()); err != nil {
+func settle(r *repositories.Repository, app *repositories.App, current *repositories.Repository) error {
+	if err := repositories.KeepMasked(app, r.Credentials(), current.Credentials()); err != nil {
 		return err
 	}
 	if err := r.Check(app); err != nil {
 		return err
 	}
-	if err := r.CheckModuleHosts(app, there); err != nil {
+	if err := r.CheckModuleHosts(app, current); err != nil {
 		return err
 	}
 	return app.Settings.Limits.CheckTools(r)
 }
 
-func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository, restores int, ttl time.Duration) error {
-	if err := settle(next, app, there); err != nil {
+func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, current, next *repositories.Repository, restores int, ttl time.Duration) error {
+	if err := settle(next, app, current); err != nil {
 		return err
 	}
 	operation := "updated"
-	next.Created, next.Updated = there.Created, r.now().UTC()
-	if there.Revision == "" {
+	next.Created, next.Updated = current.Created, r.now().UTC()
+	if current.Revision == "" {
 		operation, next.Created = "created", next.Updated
 	}
 	next.Revision = r.newID()
@@ -209,21 +209,21 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return r.write(ctx, app, next, there.Revision, stored, writing{operation, restores}, ttl)
+	return r.write(ctx, app, next, current.Revision, stored, writing{operation, restores}, ttl)
 }
 
 // NextRepository returns what ChangeRepository would write, ready for matching, or its error.
 func (r *repositoryRecords) NextRepository(ctx context.Context, asked RepositoryChange) (*repositories.Repository, error) {
-	app, there, err := r.forChange(ctx, asked)
+	app, current, err := r.forChange(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	next, err := asked.To(there)
+	next, err := asked.To(current)
 	if err != nil {
 		return nil, err
 	}
-	keepTools(next, there)
-	if err := settle(next, app, there); err != nil {
+	keepTools(next, current)
+	if err := settle(next, app, current); err != nil {
 		return nil, err
 	}
 	next.Revision = r.newID() // keeps its compiled form apart from others in caches
@@ -289,14 +289,14 @@ func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, 
 	sizes, err := r.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return key, ids[i : i+1] })
 	items, room := []*repositories.Repository{}, &repositories.Room{}
 	for err == nil && len(ids) > 0 {
-		few := repositories.Fitting(sizes)
-		stored, err := r.db.HMGet(ctx, key, ids[:few]...).Result()
+		count := repositories.Fitting(sizes)
+		stored, err := r.db.HMGet(ctx, key, ids[:count]...).Result()
 		if err != nil {
 			return nil, keyspace.Unavailable(err)
 		}
 		for _, one := range stored {
-			text, there := one.(string)
-			if !there {
+			text, current := one.(string)
+			if !current {
 				continue
 			}
 			repository, err := r.Load(scope.AppID, text)
@@ -308,7 +308,7 @@ func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, 
 			}
 			items = append(items, repository)
 		}
-		ids, sizes = ids[few:], sizes[few:]
+		ids, sizes = ids[count:], sizes[count:]
 	}
 	return items, err
 }
@@ -316,14 +316,14 @@ func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, 
 // DeleteRepository removes a repository, or returns repositories.ErrNotFound.
 func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...Condition) error {
 	return retry(ctx, func() error {
-		there, err := r.Repository(ctx, scope, id)
+		current, err := r.Repository(ctx, scope, id)
 		if err == nil {
-			err = checkAll(on, there.Revision)
+			err = checkAll(on, current.Revision)
 		}
 		if err != nil {
 			return err
 		}
-		return r.write(ctx, nil, there, there.Revision, "", writing{operation: "deleted"}, r.ttl)
+		return r.write(ctx, nil, current, current.Revision, "", writing{operation: "deleted"}, r.ttl)
 	})
 }
 
@@ -333,11 +333,11 @@ func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Sc
 		return keyspace.Unavailable(err)
 	}
 	for _, id := range slices.Sorted(maps.Keys(stored)) {
-		there, err := r.Load(scope.AppID, stored[id])
+		current, err := r.Load(scope.AppID, stored[id])
 		if err != nil {
 			return err
 		}
-		if err := r.write(ctx, nil, there, there.Revision, "", writing{operation: "deleted"}, r.ttl); err != nil {
+		if err := r.write(ctx, nil, current, current.Revision, "", writing{operation: "deleted"}, r.ttl); err != nil {
 			return err
 		}
 	}

@@ -179,8 +179,8 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
 	}
 	for _, c := range credentials() {
-		sealed, has := stored.Sealed[c.Name]
-		if !has {
+		sealed, ok := stored.Sealed[c.Name]
+		if !ok {
 			continue
 		}
 		secret, err := s.open(appID, c.Name, stored.Towards[c.Name], sealed)

@@ -57,24 +57,24 @@ func (k *secretKeys) marks(ctx context.Context) (marks, error) {
 // that ends with the process and leaves no mark.
 func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 	return retry(ctx, func() error {
-		held, err := k.marks(ctx)
+		stored, err := k.marks(ctx)
 		switch {
 		case err != nil:
 			return err
-		case held.current == "":
+		case stored.current == "":
 			if err := k.tryCredential(ctx); err != nil {
 				return err
 			}
-		case !k.sealer.opens(held.current):
+		case !k.sealer.opens(stored.current):
 			return ErrSecretKey
-		case k.sealer.seals(held.current):
+		case k.sealer.seals(stored.current):
 			return nil
 		}
 		if !lasting {
 			return nil
 		}
 		mark := k.sealer.seal(markApp, markField, secret.New(markText))
-		err = conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current, mark, held.current))
+		err = conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current, mark, stored.current))
 		if errors.Is(err, keyspace.ErrMemory) {
 			return nil // another start sets the mark
 		}
@@ -85,8 +85,8 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 // CheckSecretKey checks a running process. It returns an error that wraps ErrSecretKey if Redis belongs to neither
 // the secret key nor an old one. During a rotation, a replica that only has the predecessor still passes.
 func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
-	held, err := k.marks(ctx)
-	if err == nil && held.current != "" && !k.sealer.opens(held.current) && !k.sealer.opens(held.before) {
+	stored, err := k.marks(ctx)
+	if err == nil && stored.current != "" && !k.sealer.opens(stored.current) && !k.sealer.opens(stored.before) {
 		err = ErrSecretKey
 	}
 	return err
@@ -109,8 +109,8 @@ return 'ok'
 // Adopted returns an error if Redis is not marked as belonging to the current key: replicas could not open what
 // this process encrypts.
 func (k *secretKeys) Adopted(ctx context.Context) error {
-	held, err := k.marks(ctx)
-	if err == nil && !(k.sealer.seals(held.current) && k.sealer.opens(held.current)) {
+	stored, err := k.marks(ctx)
+	if err == nil && !(k.sealer.seals(stored.current) && k.sealer.opens(stored.current)) {
 		err = errNotAdopted
 	}
 	return err
@@ -120,14 +120,14 @@ func (k *secretKeys) Adopted(ctx context.Context) error {
 // has its predecessor becomes not ready.
 func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 	return retry(ctx, func() error {
-		held, err := k.marks(ctx)
-		if err != nil || held.before == "" || k.sealer.seals(held.before) {
+		stored, err := k.marks(ctx)
+		if err != nil || stored.before == "" || k.sealer.seals(stored.before) {
 			return err
 		}
-		if !k.sealer.seals(held.current) {
+		if !k.sealer.seals(stored.current) {
 			return errNotAdopted
 		}
-		return conflicts(dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current))
+		return conflicts(dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current))
 	})
 }
 

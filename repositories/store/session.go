@@ -265,15 +265,15 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), keyspace.Recent(k)}
 	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID(), session.User}
 	for _, template := range templates {
-		owed, copied, from, err := s.copied(app, template, scope)
+		entry, copied, from, err := s.copied(app, template, scope)
 		if err != nil {
 			return false, err
 		}
-		text, err := exactjson.Encode(owed)
+		text, err := exactjson.Encode(entry)
 		if err != nil {
 			return false, err
 		}
-		keys, args = append(keys, k.Effect(owed.ID)), append(args, template.ID, copied, text, from.mark, from.every.Milliseconds())
+		keys, args = append(keys, k.Effect(entry.ID)), append(args, template.ID, copied, text, from.mark, from.every.Milliseconds())
 	}
 	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Sourced(), k.Refreshes(), k.Closed(session.ID)), k.Ledger()...), args...)
 	if err != nil {
@@ -337,16 +337,16 @@ func (s *sessionRecords) templates(ctx context.Context, session *repositories.Se
 	return found, faults.Err()
 }
 
-func (s *sessionRecords) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, from sourcing, err error) {
+func (s *sessionRecords) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (entry keyspace.Entry, stored string, from sourcing, err error) {
 	next := template.Clone()
 	next.SessionID, next.Options.Template = to.SessionID, false
 	next.Generation, next.Revision, next.Created = s.newID(), s.newID(), s.now().UTC()
 	next.Updated = next.Created
 	if stored, err = s.sealer.encode(next); err != nil {
-		return owed, "", from, err
+		return entry, "", from, err
 	}
-	owed, err = s.ChangeEntry(next, "created")
-	return owed, stored, sourcingOf(app, next), err
+	entry, err = s.ChangeEntry(next, "created")
+	return entry, stored, sourcingOf(app, next), err
 }
 
 var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished", "came"}
@@ -355,12 +355,12 @@ var sessionFields = []string{"since", "used", "expires", "session", "user", "unf
 func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
-	there, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
+	exists, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
 	before := pipe.HMGet(ctx, k.Closed(sessionID), "user")
 	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	if there.Val() == 0 {
+	if exists.Val() == 0 {
 		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	if used.Err() == redis.Nil {

@@ -38,12 +38,12 @@ func digestOf(tools []repositories.Tool) string {
 }
 
 // keepTools keeps the tools of a repository with a source unless they were read anew.
-func keepTools(next, there *repositories.Repository) {
+func keepTools(next, current *repositories.Repository) {
 	if next.From == "" || next.Tools != nil {
 		return
 	}
-	if next.Tools = []repositories.Tool{}; next.From == there.From {
-		next.Tools = append(next.Tools, there.Tools...)
+	if next.Tools = []repositories.Tool{}; next.From == current.From {
+		next.Tools = append(next.Tools, current.Tools...)
 	}
 }
 
@@ -189,13 +189,13 @@ func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source strin
 		listed = append(listed, Sourced{repositories.Scope{AppID: appID, SessionID: session}, id, words[1], words[2]})
 		pipe.HExists(ctx, k.Repos(session), id)
 	}
-	there, err := pipe.Exec(ctx)
+	current, err := pipe.Exec(ctx)
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
 	var left []Sourced
 	for i, one := range listed {
-		if there[i].(*redis.BoolCmd).Val() {
+		if current[i].(*redis.BoolCmd).Val() {
 			left = append(left, one)
 			continue
 		}
@@ -213,13 +213,13 @@ func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools 
 	if of.digest == digestOf(tools) {
 		return false, nil
 	}
-	_, _, err = r.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, unasked: true, To: func(there *repositories.Repository) (*repositories.Repository, error) {
-		if there.Revision != of.revision {
+	_, _, err = r.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, unasked: true, To: func(current *repositories.Repository) (*repositories.Repository, error) {
+		if current.Revision != of.revision {
 			return nil, errSuperseded
 		}
-		next := there.Clone()
+		next := current.Clone()
 		next.Tools = slices.Clone(tools)
-		if slices.ContainsFunc(there.Tools, func(t repositories.Tool) bool { return next.Tool(t.Name) == nil }) {
+		if slices.ContainsFunc(current.Tools, func(t repositories.Tool) bool { return next.Tool(t.Name) == nil }) {
 			next.Generation = "" // so that an earlier match does not fire a removed tool
 		}
 		return next, nil

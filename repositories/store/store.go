@@ -167,17 +167,17 @@ func newFresh[V any](size int, span time.Duration, now func() time.Time) *fresh[
 const freshTries = 3
 
 func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
-	if held, hit := f.values.Get(key); hit && f.now().Sub(held.began) < f.span {
-		return held.value, nil
+	if entry, hit := f.values.Get(key); hit && f.now().Sub(entry.began) < f.span {
+		return entry.value, nil
 	}
 	var none V
 	for range freshTries {
-		held, err := f.read(key, read)
+		entry, err := f.read(key, read)
 		if err != nil {
 			return none, err
 		}
-		if f.now().Sub(held.began) < f.span {
-			return held.value, nil
+		if f.now().Sub(entry.began) < f.span {
+			return entry.value, nil
 		}
 	}
 	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, f.span)
@@ -185,7 +185,7 @@ func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
 
 // read shares one read among concurrent callers. Errors are not cached: a new thing is found at once.
 func (f *fresh[V]) read(key string, read func() (V, error)) (aged[V], error) {
-	held, err, _ := f.reads.Do(key, func() (any, error) {
+	entry, err, _ := f.reads.Do(key, func() (any, error) {
 		began := f.now()
 		value, err := read()
 		if err == nil {
@@ -193,7 +193,7 @@ func (f *fresh[V]) read(key string, read func() (V, error)) (aged[V], error) {
 		}
 		return aged[V]{value, began}, err
 	})
-	return held.(aged[V]), err
+	return entry.(aged[V]), err
 }
 
 func (f *fresh[V]) forget(key string) {

@@ -314,10 +314,10 @@ func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 	for count, omitted := range map[int][]string{900: nil, 1100: {"record.tools"}} {
 		repository, err := repositories.DecodeRepository(session, "r", []byte(tools(count)))
 		require.NoError(t, err)
-		owed, err := store.ChangeEntry(repository, "created")
+		entry, err := store.ChangeEntry(repository, "created")
 		require.NoError(t, err)
 		var event cloudevent.Event
-		require.NoError(t, json.Unmarshal([]byte(owed.Body), &event))
+		require.NoError(t, json.Unmarshal([]byte(entry.Body), &event))
 		require.LessOrEqual(t, len(event.Data), cloudevent.MaxPayload)
 		var change struct {
 			RepositoryID string

@@ -108,7 +108,7 @@ const (
 // message on. A page may have fewer sessions than its limit, even none, before the last one: it ends when many
 // sessions were examined.
 func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []*repositories.Session, next string, err error) {
-	if there, err := s.db.Exists(ctx, keyspace.KeysOf(q.AppID).App()).Result(); err != nil || there == 0 {
+	if exists, err := s.db.Exists(ctx, keyspace.KeysOf(q.AppID).App()).Result(); err != nil || exists == 0 {
 		return nil, "", cmp.Or(keyspace.Unavailable(err), error(&repositories.NotFoundError{Kind: "app", ID: q.AppID}))
 	}
 	items, room, after := []*repositories.Session{}, &repositories.Room{}, q.After
@@ -167,8 +167,8 @@ func (s *sessionRecords) matching(ctx context.Context, q SessionQuery, read []*r
 		return nil, err
 	}
 	among, err := q.Among(ctx, asked)
-	for i, is := range among {
-		matching[places[i]] = is
+	for i, ok := range among {
+		matching[places[i]] = ok
 	}
 	return matching, err
 }
@@ -326,16 +326,16 @@ func (s *sessionRecords) readSessions(ctx context.Context, appID string, places 
 
 // readAsked reads which sessions have incomplete calls begun by agents, and which have triggers.
 func (s *sessionRecords) readAsked(ctx context.Context, sessions []*repositories.Session) error {
-	pipe, there, fired := s.db.Pipeline(), make([]*redis.IntCmd, len(sessions)), make([]*redis.IntCmd, len(sessions))
+	pipe, unfinished, fired := s.db.Pipeline(), make([]*redis.IntCmd, len(sessions)), make([]*redis.IntCmd, len(sessions))
 	for i, session := range sessions {
 		k := keyspace.KeysOf(session.AppID)
-		there[i], fired[i] = pipe.Exists(ctx, k.Asked(session.ID)), pipe.Exists(ctx, k.Triggers(session.ID))
+		unfinished[i], fired[i] = pipe.Exists(ctx, k.Asked(session.ID)), pipe.Exists(ctx, k.Triggers(session.ID))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return keyspace.Unavailable(err)
 	}
 	for i, session := range sessions {
-		session.Unfinished, session.Fired = session.Unfinished || there[i].Val() > 0, fired[i].Val() > 0
+		session.Unfinished, session.Fired = session.Unfinished || unfinished[i].Val() > 0, fired[i].Val() > 0
 	}
 	return nil
 }
@@ -351,7 +351,7 @@ func (q SessionQuery) matches(session *repositories.Session) bool {
 		return false
 	}
 	for name, value := range q.Metadata {
-		if found, has := session.Metadata.Text(name); !has || found != value {
+		if found, ok := session.Metadata.Text(name); !ok || found != value {
 			return false
 		}
 	}

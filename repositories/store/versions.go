@@ -52,7 +52,7 @@ type keptVersion struct {
 
 // versionOf makes the version of a write. Versions of sessions' repositories are not kept, because these end with
 // their session. A repository that fires once disappears without a write, so its versions expire from the first on.
-func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, there bool, as writing) (kept keptVersion, err error) {
+func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, exists bool, as writing) (kept keptVersion, err error) {
 	if of.SessionID != "" {
 		return kept, nil
 	}
@@ -60,13 +60,13 @@ func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repo
 	if as.restores > 0 {
 		version.Operation = "restored"
 	}
-	if there {
+	if exists {
 		version.Tools = len(of.Tools)
 	}
 	if kept.who, err = exactjson.Text(&version); err != nil {
 		return kept, err
 	}
-	if there && !of.Options.TriggerOnce {
+	if exists && !of.Options.TriggerOnce {
 		kept.stays = "1"
 		return kept, nil
 	}
@@ -205,9 +205,9 @@ func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID s
 	if err != nil {
 		return RepositoryChange{}, err
 	}
-	again := definition.Clone()
-	again.Generation, again.Revision, again.Created, again.Updated = "", "", time.Time{}, time.Time{}
-	next := ToRepository(again)
+	restored := definition.Clone()
+	restored.Generation, restored.Revision, restored.Created, restored.Updated = "", "", time.Time{}, time.Time{}
+	next := ToRepository(restored)
 	next.Restores = number
 	return next, nil
 }
@@ -216,8 +216,8 @@ func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID s
 func (c RepositoryChange) Granting(owner bool) RepositoryChange {
 	to := c.To
 	if owner {
-		c.To = func(there *repositories.Repository) (*repositories.Repository, error) {
-			next, err := to(there)
+		c.To = func(current *repositories.Repository) (*repositories.Repository, error) {
+			next, err := to(current)
 			if err == nil {
 				next.GrantModules()
 			}

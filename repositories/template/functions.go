@@ -45,13 +45,13 @@ func call(function string, arguments []any) (any, error) {
 		if arguments[0] == nil {
 			return nil, nil
 		}
-		list, is := arguments[0].([]any)
-		if !is {
+		list, ok := arguments[0].([]any)
+		if !ok {
 			return nil, errors.New("array is for lists of strings")
 		}
 		texts := make([]string, len(list))
 		for i, member := range list {
-			if texts[i], is = member.(string); !is {
+			if texts[i], ok = member.(string); !ok {
 				return nil, errors.New("array is for lists of strings, and one of these is none")
 			}
 		}
@@ -74,7 +74,7 @@ func call(function string, arguments []any) (any, error) {
 }
 
 func toJSON(value any) JSON {
-	if written, is := value.(JSON); is {
+	if written, ok := value.(JSON); ok {
 		return written
 	}
 	return JSON(exactjson.EncodeOrNull(value))

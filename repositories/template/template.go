@@ -93,13 +93,13 @@ func (c *checker) check(nodes ...parse.Node) error {
 
 // command reads one command; a piped one gets another argument, the last.
 func (c *checker) command(command *parse.CommandNode, piped bool) error {
-	name, is := command.Args[0].(*parse.IdentifierNode)
+	name, ok := command.Args[0].(*parse.IdentifierNode)
 	switch {
-	case !is && (len(command.Args) > 1 || piped):
+	case !ok && (len(command.Args) > 1 || piped):
 		return fmt.Errorf("{{%s}}: %s is no function", command, command.Args[0])
-	case is && !slices.Contains(c.functions, name.Ident):
+	case ok && !slices.Contains(c.functions, name.Ident):
 		return fmt.Errorf("{{%s}}: there is no function %s; there are %s", command, name, strings.Join(c.functions, ", "))
-	case is:
+	case ok:
 		arguments := len(command.Args) - 1
 		if piped {
 			arguments++
@@ -115,7 +115,7 @@ func (c *checker) command(command *parse.CommandNode, piped bool) error {
 		}
 		// {{index . "name"}} is for names that are no identifiers.
 		_, dot := command.Args[1].(*parse.DotNode)
-		if literal, is := command.Args[len(command.Args)-1].(*parse.StringNode); is && dot && !piped {
+		if literal, ok := command.Args[len(command.Args)-1].(*parse.StringNode); ok && dot && !piped {
 			c.add(literal.Text)
 			return nil
 		}
@@ -126,8 +126,8 @@ func (c *checker) command(command *parse.CommandNode, piped bool) error {
 
 // ofAll reports whether a command is {{json .}}, an object of all values.
 func ofAll(command *parse.CommandNode) bool {
-	name, is := command.Args[0].(*parse.IdentifierNode)
-	if !is || name.Ident != ToJSON || len(command.Args) != 2 {
+	name, ok := command.Args[0].(*parse.IdentifierNode)
+	if !ok || name.Ident != ToJSON || len(command.Args) != 2 {
 		return false
 	}
 	_, dot := command.Args[1].(*parse.DotNode)
@@ -223,7 +223,7 @@ func (f *filler) node(node parse.Node) error {
 
 func (f *filler) pipe(pipe *parse.PipeNode) (value any, err error) {
 	for i, command := range pipe.Cmds {
-		function, is := command.Args[0].(*parse.IdentifierNode)
+		function, ok := command.Args[0].(*parse.IdentifierNode)
 		if ofAll(command) {
 			given := map[string]any{}
 			for name, value := range f.values {
@@ -232,7 +232,7 @@ func (f *filler) pipe(pipe *parse.PipeNode) (value any, err error) {
 				}
 			}
 			value = toJSON(given)
-		} else if !is {
+		} else if !ok {
 			value, err = f.argument(command.Args[0])
 		} else {
 			value, err = f.call(function.Ident, command.Args[1:], value, i > 0)

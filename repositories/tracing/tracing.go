@@ -45,7 +45,7 @@ func (t *Tracer) Linked(ctx context.Context, earlier, name string, kind trace.Sp
 		return ctx, noop.Span{}
 	}
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(kind)}
-	if to, is := Read(earlier); is {
+	if to, ok := Read(earlier); ok {
 		if !to.IsSampled() { // the earlier trace is not recorded
 			return ctx, noop.Span{}
 		}

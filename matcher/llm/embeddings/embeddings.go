@@ -191,7 +191,7 @@ func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 	if strings.TrimSpace(said) == "" {
 		return nil, errors.New("there are no words to compare")
 	}
-	if known, is := s.texts.Get(said); is {
+	if known, ok := s.texts.Get(said); ok {
 		return known, nil
 	}
 	if err := s.health.pausing(); err != nil {
@@ -291,7 +291,7 @@ func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector
 	found, missing, places := make([]vector, len(tools)), task{}, []int(nil)
 	for i, candidate := range tools {
 		said := textOf(candidate.Tool)
-		if known, is := s.vectors.Get(s.digest(said)); is {
+		if known, ok := s.vectors.Get(s.digest(said)); ok {
 			found[i] = known
 			continue
 		}
