@@ -8,8 +8,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// final maps acts that cannot be undone to their effects.
-var final = map[string]string{
+// finalActs maps acts that cannot be undone to their effects.
+var finalActs = map[string]string{
 	"pay": movesMoney, "repay": movesMoney, "refund": movesMoney, "charge": movesMoney, "transfer": movesMoney,
 	"buy": "orders something", "delete": "deletes something",
 }
@@ -21,10 +21,10 @@ const (
 )
 
 var (
-	// ending are the acts that end a contract.
-	ending = []string{"cancel", "delete", "close", "unsubscribe"}
-	// harmless are acts in a description which show that the name's noun is a thing: "order-status" orders nothing.
-	harmless = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
+	// endingActs are the acts that end a contract.
+	endingActs = []string{"cancel", "delete", "close", "unsubscribe"}
+	// harmlessActs are acts in a description which show that the name's noun is a thing: "order-status" orders nothing.
+	harmlessActs = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
 )
 
 // irreversible returns an effect of a tool that cannot be undone, from its name, or its description if the name has
@@ -34,7 +34,7 @@ func irreversible(app *repositories.App, tool *repositories.Tool) string {
 		return ""
 	}
 	named, described := text.ActingIn(tool.Name), text.ActingIn(tool.Description)
-	doubtful := described.Plain && !slices.ContainsFunc(slices.Concat(described.Acts...), func(act string) bool { return !slices.Contains(harmless, act) })
+	doubtful := described.Plain && !slices.ContainsFunc(slices.Concat(described.Acts...), func(act string) bool { return !slices.Contains(harmlessActs, act) })
 	verbs := described.Acts
 	if len(named.Acts) > 0 && (named.Plain || !doubtful) {
 		verbs = named.Acts
@@ -53,12 +53,12 @@ func irreversible(app *repositories.App, tool *repositories.Tool) string {
 // "transfer" not of a call or a file.
 func effectOf(verb []string, tool *repositories.Tool) (does string) {
 	about := text.Split(text.Identifier(tool.Name) + " " + tool.Description)
-	ends := slices.ContainsFunc(verb, func(act string) bool { return slices.Contains(ending, act) })
+	ends := slices.ContainsFunc(verb, func(act string) bool { return slices.Contains(endingActs, act) })
 	if ends && text.AnyIs(about, text.ContractWords) {
 		return endsContract
 	}
 	for _, act := range verb {
-		if does = final[act]; does == "" {
+		if does = finalActs[act]; does == "" {
 			return ""
 		}
 	}

@@ -57,8 +57,8 @@ func (m Module) OAuthClient() string {
 // minSecret is the minimum length of a module's secret, in characters, for clients to sign in with it.
 const minSecret = 16
 
-// fewDifferent is how many distinct characters a text from a held key has at most.
-const fewDifferent = 3
+// fewDistinct is how many distinct characters a text from a held key has at most.
+const fewDistinct = 3
 
 // Guessable returns why clients may not sign in with the module's secret; empty if they may, or if the secret is
 // missing or masked.
@@ -73,8 +73,8 @@ func (m Module) Guessable() string {
 		return ""
 	case len(text) < minSecret:
 		return fmt.Sprintf("is too short to sign in with: at least %d characters", minSecret)
-	case len(different) <= fewDifferent:
-		return fmt.Sprintf("is too easily guessed to sign in with: at least %d characters, more than %d of them different", minSecret, fewDifferent)
+	case len(different) <= fewDistinct:
+		return fmt.Sprintf("is too easily guessed to sign in with: at least %d characters, more than %d of them different", minSecret, fewDistinct)
 	}
 	return ""
 }

@@ -172,7 +172,7 @@ func (d *decoding) typed(t *Tool, at string) {
 			}
 			d.Add(at+fault.Point(field.name), "is for tools of type %s%s", fault.OneOf(field.of), hint)
 		case exists && !applies:
-			d.Add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, insteadOf(field.name, t.Type))
+			d.Add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, alternativeTo(field.name, t.Type))
 		case !exists && slices.Contains(field.needed, t.Type):
 			d.needs(false, at+fault.Point(field.name), t.Type)
 		}
@@ -192,8 +192,8 @@ func (d *decoding) typed(t *Tool, at string) {
 	}
 }
 
-// insteadOf names what tools of a type have in place of a field.
-func insteadOf(field, toolType string) string {
+// alternativeTo names what tools of a type have in place of a field.
+func alternativeTo(field, toolType string) string {
 	switch {
 	case field == "url":
 		return "; what they reach is their source"
@@ -304,7 +304,7 @@ func (d *decoding) path(t *Tool, at string) {
 		d.Add(at, "%s", err)
 		return
 	}
-	d.pasted(parsed.Names(), ParameterNames(t.PathParams), parameters.PathList.Field, at)
+	d.checkNames(parsed.Names(), ParameterNames(t.PathParams), parameters.PathList.Field, at)
 	if found := bracedIn(parsed.Literals()...); len(found) > 0 {
 		fields := map[string]string{} // of the lists of the parameters
 		for _, list := range t.lists() {
@@ -346,14 +346,14 @@ func (d *decoding) requestBody(t *Tool, at string) {
 		d.Add(at+"/requestBody", "%s", err)
 		return
 	}
-	d.pasted(parsed.Names(), names, parameters.BodyList.Field, at+"/requestBody")
+	d.checkNames(parsed.Names(), names, parameters.BodyList.Field, at+"/requestBody")
 	if BodyType(t.Headers) == "" && len(parsed.Names()) > 0 {
 		d.Add(at+"/headers/Content-Type", "is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain")
 	}
 }
 
-// pasted reports names that a template uses and its parameters lack.
-func (d *decoding) pasted(asked, known []string, field, at string) {
+// checkNames reports names that a template uses and its parameters lack.
+func (d *decoding) checkNames(asked, known []string, field, at string) {
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
 			d.Add(at, "pastes %s, which is none of the %s%s", fault.Show(name), field, fault.DidYouMean(name, known))

@@ -191,8 +191,8 @@ func checkHeaderValue(text string) error {
 
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// elsewhereTypes begin the unsupported types of Toolbox. None is a misspelling of a supported one.
-var elsewhereTypes = []string{
+// unsupportedTypes begin the unsupported types of Toolbox. None is a misspelling of a supported one.
+var unsupportedTypes = []string{
 	"alloydb", "bigquery", "bigtable", "cassandra", "clickhouse", "cloud-", "cockroachdb", "conversational-", "couchbase", "dataform", "dataplex", "dataproc", "dgraph",
 	"elasticsearch", "firebird", "firestore", "gemini", "looker", "mariadb", "mindsdb", "mongodb", "mssql", "neo4j", "oceanbase", "oracle", "redis", "scylladb", "serverless-",
 	"singlestore", "snowflake", "spanner", "tidb", "trino", "valkey", "wait", "yugabyte",
@@ -200,7 +200,7 @@ var elsewhereTypes = []string{
 
 func hintOfType(text string, known []string) fault.Meant {
 	hint := fault.DidYouMean(text, known)
-	if slices.ContainsFunc(elsewhereTypes, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+	if slices.ContainsFunc(unsupportedTypes, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 		hint.Suggestion = ""
 	}
 	return hint

@@ -15,8 +15,8 @@ import (
 
 const functionType = "function"
 
-// besideFunction are the fields of a tool that authors put into its function by mistake.
-var besideFunction = []string{"url", "request", "emitter", "examples", "returnDirect", "skipResponse", "schema", "type", "answer", "confirm", "settle"}
+// misplacedFields are the fields of a tool that authors put into its function by mistake.
+var misplacedFields = []string{"url", "request", "emitter", "examples", "returnDirect", "skipResponse", "schema", "type", "answer", "confirm", "settle"}
 
 // schemaFields hold a JSON Schema in place of parameters: for MCP, Anthropic, and SERMAS if it is an object.
 var schemaFields = []string{"inputSchema", "input_schema", "schema"}
@@ -88,7 +88,7 @@ func (f *functions) function(tool, function map[string]any, at string) {
 		f.take(tool, field, function, field, at, "/function")
 	}
 	for _, field := range slices.Sorted(maps.Keys(function)) {
-		if slices.Contains(besideFunction, field) {
+		if slices.Contains(misplacedFields, field) {
 			f.faults.Add(at+fault.Point(functionType, field), "stands beside function, not in it")
 			delete(function, field)
 		}

@@ -52,10 +52,10 @@ func (r *Repository) Notes() fault.List {
 		for _, place := range tool.Params().Unfillable() {
 			notes.Add(at+place, "hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to")
 		}
-		var pasted []openParameter
-		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &pasted) == nil {
-			for j := range pasted {
-				if pasted[j].open() {
+		var checkNames []openParameter
+		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &checkNames) == nil {
+			for j := range checkNames {
+				if checkNames[j].open() {
 					notes.Add(at+fault.Point("templateParameters", j), "has neither allowedValues nor escape: any text becomes a part of the statement, so that anyone who fires the tool can turn it into another one")
 				}
 			}

@@ -77,12 +77,12 @@ func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []st
 	return tools, clipped(notes, maxOfferNotes, fmt.Sprintf("and %%d more tools of source %q are left out", s.Name))
 }
 
-// unfit matches characters of MCP names that tool names cannot have.
-var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+// invalidInName matches characters of MCP names that tool names cannot have.
+var invalidInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // tool returns the converted tool before its parameters are compiled.
 func (t OfferedTool) tool(source string) (Tool, error) {
-	tool := Tool{Name: unfit.ReplaceAllString(t.Name, "_"), Type: ToolMCP, Source: source}
+	tool := Tool{Name: invalidInName.ReplaceAllString(t.Name, "_"), Type: ToolMCP, Source: source}
 	tool.Description = plaintext.Text(cmp.Or(t.Description, t.Title, t.Annotations.Title))
 	if tool.Name != t.Name {
 		tool.RemoteName = t.Name

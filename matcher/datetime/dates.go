@@ -200,8 +200,8 @@ func (t *Text) week(i int) Reading {
 	return t.reading(i, i+2, days...)
 }
 
-// stretches are lengths in days by stem.
-var stretches = map[string]int{"day": 1, "week": 7}
+// unitDays are lengths in days by stem.
+var unitDays = map[string]int{"day": 1, "week": 7}
 
 // ahead reads "in 3 days", "in a week", "two weeks from now".
 func (t *Text) ahead(i int) Reading {
@@ -219,7 +219,7 @@ func (t *Text) ahead(i int) Reading {
 			}
 		}
 	}
-	days := stretches[t.At(end).Stem]
+	days := unitDays[t.At(end).Stem]
 	if end == at || days == 0 {
 		return Reading{}
 	}

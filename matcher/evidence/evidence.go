@@ -90,9 +90,9 @@ func ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 			s = newSearch(request)
 		}
 		if _, missing := s.value(parameter, value); missing != nil {
-			detail := short(written(missing.value)) + " was not said in the conversation"
+			detail := clipped(written(missing.value)) + " was not said in the conversation"
 			if missing.at != "" {
-				detail = short(parameter.Name+missing.at) + ": " + detail
+				detail = clipped(parameter.Name+missing.at) + ": " + detail
 			}
 			faults = append(faults, parameters.ValueFault{Parameter: parameter.Name, Detail: detail})
 		}
@@ -100,7 +100,7 @@ func ungrounded(request matcher.Request, reading parameters.Reading, tool *repos
 	return faults
 }
 
-func short(text string) string {
+func clipped(text string) string {
 	if cut := fault.Cut(text, 100); cut != text {
 		return cut + "…"
 	}

@@ -41,8 +41,8 @@ const longest = 64
 
 var seconds = quantity.Of("second")
 
-// spoken maps formats to the layout in which users name their values, in their time zone.
-var spoken = map[parameters.Format]string{parameters.Time: "15:04", parameters.DateTime: "2006-01-02 15:04"}
+// spokenLayouts maps formats to the layout in which users name their values, in their time zone.
+var spokenLayouts = map[parameters.Format]string{parameters.Time: "15:04", parameters.DateTime: "2006-01-02 15:04"}
 
 func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	f := &forms{unit: of.Unit, topic: of.Name, now: now}
@@ -50,7 +50,7 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	case bool:
 		f.truth = &value
 	case string:
-		layout := spoken[of.Format]
+		layout := spokenLayouts[of.Format]
 		switch at, is := of.Format.At(value, now.Location()); {
 		case of.Format == parameters.Duration: // an amount of time
 			if length, is := parameters.Seconds(value); is {

@@ -66,8 +66,8 @@ func (a checkedAnswer) has(such func(checkedCall) bool) bool {
 // searches reports whether the answer calls the tool search.
 func (a checkedAnswer) searches() bool { return a.has(func(c checkedCall) bool { return c.finds }) }
 
-// madeUp reports whether the answer has calls, all of unknown tools.
-func (a checkedAnswer) madeUp() bool {
+// onlyUnknown reports whether the answer has calls, all of unknown tools.
+func (a checkedAnswer) onlyUnknown() bool {
 	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
 }
 

@@ -192,7 +192,7 @@ func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, wa
 		texts[i] = part.Text
 	}
 	body := bytes.Join(texts, nil)
-	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header, ContentLength: int64(len(body))}).WithContext(ctx) // nothing modifies a header
+	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header, ContentLength: int64(len(body))}).WithContext(ctx) // nothingDone modifies a header
 	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	request.Body, _ = request.GetBody()
 	if of := to.User; of != nil && header.Get("Authorization") == "" {
@@ -267,8 +267,8 @@ func (e *endpoint) refusal(response *http.Response, body []byte) error {
 
 var (
 	nameLike = regexp.MustCompile(`[A-Za-z0-9_]+`)
-	// notTaken matches error messages about an unknown parameter or an unsupported value.
-	notTaken = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|cannot find field`)
+	// unsupported matches error messages about an unknown parameter or an unsupported value.
+	unsupported = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|cannot find field`)
 )
 
 // refusedPart returns the optional part of a request that a refusal names; empty if none. It is the error's
@@ -278,7 +278,7 @@ func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Pie
 	var parsed refusalBody
 	_ = json.Unmarshal(refusal, &parsed) // an unreadable body names nothing
 	words := nameLike.FindAllString(parsed.Error.param+" "+string(parsed.Param), -1)
-	if notTaken.MatchString(reason) {
+	if unsupported.MatchString(reason) {
 		words = append(words, nameLike.FindAllString(reason, -1)...)
 	}
 	for _, word := range words {

@@ -202,7 +202,7 @@ type (
 
 // From Gemini 3 on, models refuse calls without a signature in the current turn. Google's documentation prescribes
 // the value unsigned for a call with an unknown signature, such as one from the history.
-var signs = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|[1-9][0-9]|[a-z])`)
+var signedModels = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|[1-9][0-9]|[a-z])`)
 
 const unsigned = "skip_thought_signature_validator"
 
@@ -240,7 +240,7 @@ func (g *gemini) write(request chatRequest, _ []string) requestBody {
 			}
 		}
 	}
-	if signs.MatchString(request.model) {
+	if signedModels.MatchString(request.model) {
 		// The first call of each group since the user's last text carries the signature.
 		for _, content := range slices.Backward(rest.Contents) {
 			if content.Role == roleUser && slices.ContainsFunc(content.Parts, func(part geminiPart) bool { return part.Text != "" }) {

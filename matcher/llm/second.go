@@ -57,10 +57,10 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 }
 
 // retry sends an answer with faults back once. It returns the corrected answer, or the zero answer if there is
-// nothing to correct. In a chat it also does so if the model only called unknown tools, because the user waits for
+// nothingDone to correct. In a chat it also does so if the model only called unknown tools, because the user waits for
 // a reply. If the second request fails, the first answer's sound calls are kept and its faulty ones rejected.
 func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
-	if !first.has(checkedCall.correctable) && !(t.request.Chat && first.madeUp()) {
+	if !first.has(checkedCall.correctable) && !(t.request.Chat && first.onlyUnknown()) {
 		return checkedAnswer{}, nil
 	}
 	ask := t.ask
@@ -164,7 +164,7 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 		add(&result, made)
 	}
 	for _, correction := range spare {
-		if first.searches() || first.madeUp() {
+		if first.searches() || first.onlyUnknown() {
 			add(&result, correction)
 		} else {
 			t.drop(correction, "The second answer was to fix wrong calls of the first, and this fixes none.")
@@ -173,8 +173,8 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	return result
 }
 
-// nothing maps languages (ISO 639-1) to the message that nothing was done.
-var nothing = map[string]string{
+// nothingDone maps languages (ISO 639-1) to the message that nothing was done.
+var nothingDone = map[string]string{
 	"en": "Sorry, I could not do that: nothing was done.",
 	"de": "Das konnte ich leider nicht tun: Es ist nichts geschehen.",
 	"fr": "Désolé, je n'ai pas pu le faire : rien n'a été fait.",
@@ -189,9 +189,9 @@ func (t *llmTurn) text(first, second checkedAnswer) string {
 	if len(second.calls) > 0 || second.text != "" {
 		last = second
 	}
-	if last.madeUp() && !first.has(func(made checkedCall) bool { return made.known }) {
+	if last.onlyUnknown() && !first.has(func(made checkedCall) bool { return made.known }) {
 		language, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(t.request.Language), "_", "-"), "-")
-		return cmp.Or(nothing[language], nothing[matcher.LanguageOf(t.request.Text)], nothing["en"])
+		return cmp.Or(nothingDone[language], nothingDone[matcher.LanguageOf(t.request.Text)], nothingDone["en"])
 	}
 	return cmp.Or(second.text, first.text)
 }

@@ -16,14 +16,14 @@ import (
 const (
 	// maxAnswerWords is the longest text, in words, that as a whole can be the one missing value.
 	maxAnswerWords = 4
-	// howFar is how many user messages back "it" and "no" may refer to a call.
-	howFar = 3
+	// maxBack is how many user messages back "it" and "no" may refer to a call.
+	maxBack = 3
 )
 
-// lately returns the user's last messages, the latest first.
-func (p *interpreter) lately() (said []matcher.Utterance) {
+// recent returns the user's last messages, the latest first.
+func (p *interpreter) recent() (said []matcher.Utterance) {
 	for _, past := range slices.Backward(p.request.History) {
-		if past.Actor != matcher.ActorAgent && len(said) < howFar {
+		if past.Actor != matcher.ActorAgent && len(said) < maxBack {
 			said = append(said, past)
 		}
 	}
@@ -60,7 +60,7 @@ func (p *interpreter) halves(said string) (intent, bool) {
 		return intent{}, false
 	}
 	for _, begun := range p.request.Unfinished {
-		for _, past := range p.lately() {
+		for _, past := range p.recent() {
 			asked, t := p.read(past.Text, begun.Candidate).Asks, p.text(past.Text)
 			for _, m := range t.Clocks() {
 				if len(m.Values) < 2 {
@@ -126,7 +126,7 @@ func onlyAnswer(u matcher.Unfinished, said string) string {
 
 // last returns the latest call whose tool is still in scope.
 func (p *interpreter) last() (intent, bool) {
-	for _, past := range p.lately() {
+	for _, past := range p.recent() {
 		if n := len(past.Fired); n > 0 {
 			c, found := p.request.Named(past.Fired[n-1].Name)
 			return intent{c, past.Fired[n-1].Values, past.Text}, found

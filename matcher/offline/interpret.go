@@ -93,7 +93,7 @@ func (p *interpreter) intents(said string) ([]intent, string) {
 	}
 	calls, why := p.one(said)
 	if len(parts) > 0 {
-		if among := p.amongTold(parts, calls); len(among) > 1 {
+		if among := p.amongStatements(parts, calls); len(among) > 1 {
 			return among, ""
 		}
 	}
@@ -212,9 +212,9 @@ func repeats(before, one intent) bool {
 	return worded
 }
 
-// amongTold finds the calls of the parts that call for different tools, among parts that only tell. It is nil if
+// amongStatements finds the calls of the parts that call for different tools, among parts that only tell. It is nil if
 // another kind of part exists, or the whole text calls for another tool.
-func (p *interpreter) amongTold(parts []text.Text, whole []intent) []intent {
+func (p *interpreter) amongStatements(parts []text.Text, whole []intent) []intent {
 	var found []intent
 	for _, part := range parts {
 		mood := part.Mood()

@@ -27,21 +27,21 @@ const (
 
 // acting indexes the acts of tools and their objects as terms: words, topics and acts.
 type acting struct {
-	tools  map[uint64][]has // term → tools
-	common map[uint64][]has // the same for common terms, which tell next to nothing
-	acts   map[uint64]bool  // terms that are acts
-	names  []float32        // tool → total weight of its name
+	tools  map[uint64][]termTool // term → tools
+	common map[uint64][]termTool // the same for common terms, which tell next to nothing
+	acts   map[uint64]bool       // terms that are acts
+	names  []float32             // tool → total weight of its name
 }
 
-// has is a tool with a term.
-type has struct {
+// termTool is a tool with a term.
+type termTool struct {
 	tool   int32
 	share  float32
 	inName bool
 }
 
 func newActing(candidates []matcher.Candidate) acting {
-	a := acting{map[uint64][]has{}, map[uint64][]has{}, map[uint64]bool{}, make([]float32, len(candidates))}
+	a := acting{map[uint64][]termTool{}, map[uint64][]termTool{}, map[uint64]bool{}, make([]float32, len(candidates))}
 	var names [][]uint64
 	for tool, candidate := range candidates {
 		names = append(names, a.add(int32(tool), candidate.Tool))
@@ -83,29 +83,29 @@ func (a acting) add(tool int32, of *repositories.Tool) (name []uint64) {
 	for i, does := range []text.Acting{named, described} {
 		for _, act := range slices.Concat(does.Acts...) {
 			a.acts[hash(markAct, act)] = true
-			a.have(hash(markAct, act), has{tool, 1, i == 0})
+			a.record(hash(markAct, act), termTool{tool, 1, i == 0})
 		}
-		a.things(has{tool, 1, i == 0}, does.Things)
+		a.things(termTool{tool, 1, i == 0}, does.Things)
 	}
 	for _, sample := range of.Spoken()[:min(len(of.Spoken()), maxCompared)] {
-		a.things(has{tool, 1, false}, text.ActingOf(text.Split(sample)).Things)
+		a.things(termTool{tool, 1, false}, text.ActingOf(text.Split(sample)).Things)
 	}
 	for _, said := range parameterTexts(of) {
-		a.things(has{tool, besideShare, false}, text.Split(said))
+		a.things(termTool{tool, besideShare, false}, text.Split(said))
 	}
 	return name
 }
 
-func (a acting) things(in has, words []text.Word) {
+func (a acting) things(in termTool, words []text.Word) {
 	for _, w := range words {
 		for _, one := range senses(w) {
-			a.have(one.term, has{in.tool, in.share * one.share, in.inName})
+			a.record(one.term, termTool{in.tool, in.share * one.share, in.inName})
 		}
 	}
 }
 
-// have records that a tool has a term, with the largest share.
-func (a acting) have(term uint64, one has) {
+// record records that a tool has a term, with the largest share.
+func (a acting) record(term uint64, one termTool) {
 	list := a.tools[term]
 	if n := len(list); n > 0 && list[n-1].tool == one.tool {
 		list[n-1].share = max(list[n-1].share, one.share)
@@ -116,7 +116,7 @@ func (a acting) have(term uint64, one has) {
 }
 
 // of lists the tools with a term, or with a common term.
-func (a acting) of(term uint64, common bool) []has {
+func (a acting) of(term uint64, common bool) []termTool {
 	if common {
 		return a.common[term]
 	}

@@ -133,7 +133,7 @@ func (b *builder) weigh(bags [][]feature) {
 	for number, n := range tools {
 		b.rarity[number] = float32(math.Log1p(all / float64(n)))
 		if b.base != nil {
-			b.rarity[number] = min(b.rarity[number], b.elsewhere(ids[number]))
+			b.rarity[number] = min(b.rarity[number], b.unknownRarity(ids[number]))
 		}
 	}
 }
@@ -222,8 +222,8 @@ func (l *index) size() int {
 	return len(l.base.candidates) + len(l.candidates)
 }
 
-// elsewhere returns the rarity of a feature that no tool here has.
-func (l *index) elsewhere(id uint64) float32 {
+// unknownRarity returns the rarity of a feature that no tool here has.
+func (l *index) unknownRarity(id uint64) float32 {
 	if l.base != nil {
 		if number, ok := l.base.numbers[id]; ok {
 			return l.base.rarity[number]
@@ -243,7 +243,7 @@ func (l *index) vector(bag []feature) []posting {
 			weight *= l.rarity[number]
 			shares = append(shares, posting{number, weight})
 		} else {
-			weight *= l.elsewhere(f.id)
+			weight *= l.unknownRarity(f.id)
 		}
 		square += float64(weight) * float64(weight)
 	}

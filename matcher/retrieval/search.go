@@ -165,9 +165,9 @@ func withCommon(best []Near) []Near {
 	return best
 }
 
-// flattening is the k of reciprocal rank fusion, with its authors' value (Cormack, Clarke and Büttcher, SIGIR
+// fusionConstant is the k of reciprocal rank fusion, with its authors' value (Cormack, Clarke and Büttcher, SIGIR
 // 2009): it keeps the first of one list from outweighing candidates in both.
-const flattening = 60
+const fusionConstant = 60
 
 // fused merges the ranks by words and by meaning into one list of at most n, by the sum of 1/(60+rank) in each.
 // Scores are those of the words, or the similarity if no word is shared, made to fall from the first to the last.
@@ -175,7 +175,7 @@ func (s Scope) fused(words []Near, alike []matcher.Score, n int) []Near {
 	if len(alike) == 0 {
 		return words
 	}
-	reciprocal := func(rank int) float64 { return 1 / float64(flattening+1+rank) }
+	reciprocal := func(rank int) float64 { return 1 / float64(fusionConstant+1+rank) }
 	ranks, list := map[int]float64{}, slices.Clone(words)
 	for rank, one := range words {
 		ranks[one.Place] = reciprocal(rank)

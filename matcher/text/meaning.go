@@ -70,8 +70,8 @@ var actsKnown = sync.OnceValue(func() actTable {
 	return t
 })
 
-// making are acts whose verbs mean little beside the noun of another act: "make a payment".
-var making = []string{"create", "submit", "send", "start", "grant"}
+// lightActs are acts whose verbs mean little beside the noun of another act: "make a payment".
+var lightActs = []string{"create", "submit", "send", "start", "grant"}
 
 // ActingOf reads the acts of a text. Plain verbs name them, else nouns of acts, else ambiguous words: in "create an
 // order" the order is a thing, in "order a pizza" it is an act.
@@ -95,7 +95,7 @@ func ActingOf(words []Word) Acting {
 		switch {
 		case r.clarity != 0 && r.clarity == least && (least == plainVerb || len(found.Acts) == 0):
 			found.Acts = append(found.Acts, r.acts)
-			made = made && slices.ContainsFunc(r.acts, func(act string) bool { return slices.Contains(making, act) })
+			made = made && slices.ContainsFunc(r.acts, func(act string) bool { return slices.Contains(lightActs, act) })
 		case r.part || words[i].Is(StopWords):
 		case r.clarity != 0 || !words[i].Is(WishWords) && (!words[i].Is(RequestWords) || words[i].Is(requestThings)):
 			found.Things = append(found.Things, words[i]) // except common words of requests
@@ -179,14 +179,14 @@ func (t actTable) tag(words []Word, roles []role, i int) {
 	}
 }
 
-// apart is the maximum number of words between two of a phrasal verb: "turn the kitchen light off".
-const apart = 3
+// maxApart is the maximum number of words between two of a phrasal verb: "turn the kitchen light off".
+const maxApart = 3
 
 // in returns the places of the words after the first, which is at i; nil if they do not follow.
 func (p phrasal) in(words []Word, i int) []int {
 	places := make([]int, 0, len(p.rest))
 	for _, stem := range p.rest {
-		next := words[i+1 : min(len(words), i+2+apart)]
+		next := words[i+1 : min(len(words), i+2+maxApart)]
 		at := slices.IndexFunc(next, func(w Word) bool { return w.Stem == stem })
 		if at < 0 {
 			return nil

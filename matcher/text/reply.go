@@ -24,8 +24,8 @@ var answerSigns = map[rune]List{
 	'🙏': CourtesyPhrases, '🙂': CourtesyPhrases, '😊': CourtesyPhrases,
 }
 
-// undrawn removes the variants of signs: colour and skin tone.
-var undrawn = strings.NewReplacer("\ufe0f", "", "🏻", "", "🏼", "", "🏽", "", "🏾", "", "🏿", "")
+// signVariants removes the variants of signs: colour and skin tone.
+var signVariants = strings.NewReplacer("\ufe0f", "", "🏻", "", "🏼", "", "🏽", "", "🏾", "", "🏿", "")
 
 // answerPart is a word, a sign or a phrase of an answer.
 type answerPart struct {
@@ -69,7 +69,7 @@ func answerWords(text string) (words []answerPart, plain bool) {
 	if len(text) > maxAnswerBytes || strings.Contains(text, "..") {
 		return nil, false
 	}
-	text = norm.NFC.String(undrawn.Replace(text))
+	text = norm.NFC.String(signVariants.Replace(text))
 	at, paused := 0, false
 	for _, w := range append(Split(text), Word{Start: len(text), End: len(text)}) {
 		for _, r := range text[min(at, w.Start):w.Start] {

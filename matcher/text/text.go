@@ -292,9 +292,9 @@ func Stem(w string) string {
 	w = Singular(w)
 	switch {
 	case len(w) > 5 && strings.HasSuffix(w, "ing") && hasVowel(w[:len(w)-3]):
-		w = undouble(w[:len(w)-3])
+		w = singleConsonant(w[:len(w)-3])
 	case len(w) > 4 && strings.HasSuffix(w, "ed") && hasVowel(w[:len(w)-2]):
-		w = undouble(w[:len(w)-2])
+		w = singleConsonant(w[:len(w)-2])
 	}
 	if len(w) > 3 && strings.HasSuffix(w, "e") {
 		return w[:len(w)-1]
@@ -319,8 +319,8 @@ func Singular(w string) string {
 
 func hasVowel(w string) bool { return strings.ContainsAny(w, "aeiouy") }
 
-// undouble turns the stopp of stopping into stop, and leaves call, pass and buzz.
-func undouble(w string) string {
+// singleConsonant turns the stopp of stopping into stop, and leaves call, pass and buzz.
+func singleConsonant(w string) string {
 	n := len(w)
 	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("lsz", rune(w[n-1])) {
 		return w[:n-1]
@@ -328,15 +328,15 @@ func undouble(w string) string {
 	return w
 }
 
-// derived are the endings of English nouns derived from verbs: reminder, payment.
-var derived = []string{"ation", "ment", "ion", "er", "or", "al", "y"}
+// nounEndings are the endings of English nouns derived from verbs: reminder, payment.
+var nounEndings = []string{"ation", "ment", "ion", "er", "or", "al", "y"}
 
 // Root removes such an ending from a stem if enough is left to distinguish it: remind and reminder have one root,
 // also pay and payment.
 func Root(stem string) string {
-	for _, ending := range derived {
+	for _, ending := range nounEndings {
 		if root, ok := strings.CutSuffix(stem, ending); ok && len(root) >= 4-len(ending)/4 && hasVowel(root) {
-			return undouble(root)
+			return singleConsonant(root)
 		}
 	}
 	return stem

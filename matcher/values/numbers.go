@@ -172,15 +172,15 @@ func (f *slotFiller) figures() []datetime.Reading {
 		n := numbers[0]
 		i = n.End
 		ofCode := n.First > 0 && tight[f.Gap(n.First-1)] && strings.ContainsFunc(f.Norm(n.First-1), unicode.IsLetter)
-		if !ofCode && !slices.ContainsFunc(said, func(one quantity.Amount) bool { return meets(n, one) && (one.Range && !one.Loose || one.Denied) }) {
+		if !ofCode && !slices.ContainsFunc(said, func(one quantity.Amount) bool { return overlap(n, one) && (one.Range && !one.Loose || one.Denied) }) {
 			found = append(found, n)
 		}
 	}
 	return found
 }
 
-// meets reports whether a number and an amount overlap.
-func meets(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
+// overlap reports whether a number and an amount overlap.
+func overlap(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
 
 // exact returns the figures for the slot's number without conversion: for a slot with a unit, none with a unit, in
 // a range or denied.
@@ -191,7 +191,7 @@ func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	}
 	return slices.DeleteFunc(f.figures(), func(n datetime.Reading) bool {
 		return f.doubts(s, n.First, n.End) || slices.ContainsFunc(said, func(one quantity.Amount) bool {
-			return meets(n, one) && (!one.Bare() || one.Range || one.Denied)
+			return overlap(n, one) && (!one.Bare() || one.Range || one.Denied)
 		})
 	})
 }

@@ -20,9 +20,9 @@ type Mark struct {
 // Words returns the marked words.
 func (e Example) Words(m Mark) string { return e.Text[m.From:m.To] }
 
-// longestName bounds the name in a mark, in bytes. It bounds the work on a text with many beginnings and no end of
+// maxName bounds the name in a mark, in bytes. It bounds the work on a text with many beginnings and no end of
 // marks.
-const longestName = 200
+const maxName = 200
 
 // Parse reads an example. keep returns the value of marked words, and whether the parameter accepts it; a refused
 // mark stays in the text as given.
@@ -66,7 +66,7 @@ type parser struct {
 // is in parentheses, and may contain pairs of them. It returns the end of the mark, -1 for none.
 func (p *parser) mark(at int) (end int) {
 	depth, end := 0, -1
-	for i := at; i < len(p.given) && i-at <= longestName && end < 0; i++ {
+	for i := at; i < len(p.given) && i-at <= maxName && end < 0; i++ {
 		switch c := p.given[i]; {
 		case i == at && c != '(':
 			return -1

@@ -22,8 +22,8 @@ type Definition struct {
 // Body returns the definition in the form of the REST API. It may contain credentials.
 func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 
-// owners are the lists whose members have their own documents: the member's kind, and the field of its name.
-var owners = map[string][2]string{
+// namedLists are the lists whose members have their own documents: the member's kind, and the field of its name.
+var namedLists = map[string][2]string{
 	"tools": {kindTool, "name"}, "modules": {kindModule, "moduleId"},
 	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
 }
@@ -32,7 +32,7 @@ var owners = map[string][2]string{
 func (d *Definition) Names(of string) []string {
 	var names []string
 	for _, member := range d.tree.itemsOf(of) {
-		if name, ok := member.get(owners[of][1]).scalarText(); ok {
+		if name, ok := member.get(namedLists[of][1]).scalarText(); ok {
 			names = append(names, name)
 		}
 	}
@@ -70,7 +70,7 @@ func (d *Definition) Locate(found fault.List) Faults {
 		}
 		if len(tokens) > 1 {
 			members := d.tree.get(tokens[0])
-			owner, known := owners[tokens[0]]
+			owner, known := namedLists[tokens[0]]
 			if i, ok := members.index(tokens[1]); ok && known {
 				of = &document{word: owner[0], name: members.items[i].textOf(owner[1])}
 				tokens = tokens[2:]
@@ -195,7 +195,7 @@ func (s *Set) Check() error {
 	}
 	var faults Faults
 	for _, definition := range s.Repositories {
-		found := s.dangling(definition, app)
+		found := s.unresolved(definition, app)
 		faults = append(faults, definition.Locate(slices.DeleteFunc(found, func(one fault.Fault) bool {
 			source, _ := definition.at(one.Pointer).scalarText()
 			return strings.HasSuffix(one.Pointer, "/source") && s.missing[kindSource+" "+source]
@@ -204,8 +204,8 @@ func (s *Set) Check() error {
 	return faults.sorted(s.Files).err()
 }
 
-// dangling finds the references of tools that the app lacks; tool by tool if the repository is faulty.
-func (s *Set) dangling(d *Definition, app *repositories.App) fault.List {
+// unresolved finds the references of tools that the app lacks; tool by tool if the repository is faulty.
+func (s *Set) unresolved(d *Definition, app *repositories.App) fault.List {
 	var found fault.List
 	if repository, err := s.repository(d, d.Body()); err == nil {
 		errors.As(repository.Check(app), &found)

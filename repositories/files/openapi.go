@@ -158,7 +158,7 @@ func (im *openapi) begin(values []*node) bool {
 		for _, variable := range server.fieldsOf("variables") {
 			given = strings.ReplaceAll(given, "{"+variable.name+"}", variable.value.textOf("default"))
 		}
-		given = unfilled(given)
+		given = withoutPlaceholders(given)
 		if len(servers) > 1 {
 			im.notes.add(servers[1].at, "of %d servers the first is taken; --base-url names another", len(servers))
 		}

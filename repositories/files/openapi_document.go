@@ -121,8 +121,8 @@ func idOf(title string) string {
 	return strings.Trim(fmt.Sprintf("%.100s", id), "-_")
 }
 
-// unfilled escapes a text of the document for a file, where ${ would begin a variable.
-func unfilled(message string) string { return strings.ReplaceAll(message, "${", "$ {") }
+// withoutPlaceholders escapes a text of the document for a file, where ${ would begin a variable.
+func withoutPlaceholders(message string) string { return strings.ReplaceAll(message, "${", "$ {") }
 
 func checkTool(tool *node) error {
 	body := newObject(tool.at)

@@ -13,9 +13,9 @@ import (
 // rest is the field's name as in files, or with hyphens: x-earshot-cancel-on-next.
 const extension = "x-earshot-"
 
-// settled are the fields that only the operation itself decides, because they tell what is sent where. Else a
+// operationFields are the fields that only the operation itself decides, because they tell what is sent where. Else a
 // document could redirect another API's credentials.
-var settled = []string{
+var operationFields = []string{
 	"kind", "type", "source", "url", "method", "path", "headers", "requestBody", "pathParams", "queryParams", "headerParams", "bodyParams",
 	"schema", "parameters", "templateParameters", "statement", "remoteName", "tool",
 }
@@ -32,7 +32,7 @@ func (o *operation) extensions(item, of *node) (own []field) {
 				continue
 			}
 			name = behindHyphen.ReplaceAllStringFunc(name, func(hyphened string) string { return strings.ToUpper(hyphened[1:]) })
-			if slices.Contains(settled, name) {
+			if slices.Contains(operationFields, name) {
 				o.notes.add(f.at, "%s: %s is left out: the operation says what is sent, and where", o.label, fault.Clip(f.name))
 				continue
 			}

@@ -207,7 +207,7 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 	if len(s.hints) > 0 {
 		description = strings.TrimSpace(description) + " (" + strings.Join(s.hints, ", ") + ")"
 	}
-	im.set(made, "description", cmp.Or(clipped(unfilled(description), maxDescribed), "-"))
+	im.set(made, "description", cmp.Or(clipped(withoutPlaceholders(description), maxDescribed), "-"))
 
 	if kind == "array" {
 		inner := im.schemaOf(s.items)
@@ -304,7 +304,7 @@ func allowedOf(enum []*node, kind string) []*node {
 func withoutVariables(value *node) *node {
 	made := &node{kind: value.kind, text: value.text, at: value.at}
 	if made.kind == text {
-		made.text = unfilled(made.text)
+		made.text = withoutPlaceholders(made.text)
 	}
 	for _, f := range value.fields {
 		made.add(f.name, f.at, withoutVariables(f.value))

@@ -280,11 +280,11 @@ func (im *openapi) send(g *grant, scheme, header, value string) bool {
 }
 
 func clientOf(flow, scopes *node, id, secret string) *node {
-	client := textsOf(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", unfilled(flow.textOf("tokenUrl")))
+	client := textsOf(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", withoutPlaceholders(flow.textOf("tokenUrl")))
 	if scopes != nil && len(scopes.items) > 0 {
 		named := &node{kind: list}
 		for _, one := range scopes.items {
-			named.items = append(named.items, newText(unfilled(one.text), one.at))
+			named.items = append(named.items, newText(withoutPlaceholders(one.text), one.at))
 		}
 		client.add("scopes", flow.at, named)
 	}

@@ -269,7 +269,7 @@ func (o *operation) asTool(from *node) {
 		}
 		path = cmp.Or(path, "/")
 	} else {
-		path = unfilled(path)
+		path = withoutPlaceholders(path)
 	}
 
 	o.grant = o.authenticate(from)
@@ -297,7 +297,7 @@ func (o *operation) write(name, path string, from *node, loose bool) *node {
 	if summary != "" && long != "" && !strings.HasPrefix(long, summary) {
 		long = strings.TrimRight(summary, ". \n") + ". " + long
 	}
-	described := clipped(unfilled(cmp.Or(long, summary, o.method+" "+o.path)), maxDescribed)
+	described := clipped(withoutPlaceholders(cmp.Or(long, summary, o.method+" "+o.path)), maxDescribed)
 	tool := textsOf(o.at, "kind", kindTool, "name", name, "description", described, "type", repositories.ToolHTTP)
 	tool.add("source", o.at, o.source)
 	o.set(tool, "method", o.method)

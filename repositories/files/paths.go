@@ -132,8 +132,8 @@ func folderName(path string, names []string) string {
 // testsFolder is the subfolder of a SERMAS app's tests.
 const testsFolder = "tests"
 
-// leftFiles tells why other files of a SERMAS app are left out, by their name without extension.
-var leftFiles = map[string]string{
+// ignoredFiles tells why other files of a SERMAS app are left out, by their name without extension.
+var ignoredFiles = map[string]string{
 	"tasks":      "Earshot has no tasks: what asks for values one after the other is a tool with required parameters",
 	"users":      "Earshot keeps no users: those of an identity provider are verified (authServices)",
 	"rag":        "Earshot has no documents to retrieve from",
@@ -163,7 +163,7 @@ func leftOut(paths []string, tests bool) Faults {
 			if !known || isRead || strings.HasPrefix(name, ".") {
 				continue
 			}
-			why, ok := leftFiles[baseName(name)]
+			why, ok := ignoredFiles[baseName(name)]
 			if !ok {
 				why = "it is no part of an app that Earshot reads"
 			}

@@ -49,7 +49,7 @@ func (c *collector) sermasSettings(value *node) *node {
 		models := c.left("the model for", f.value, modelFields)
 		model := models.textOf("tools")
 		provider, _, _ := strings.Cut(model, "/")
-		if hint := elsewhere[provider]; hint != "" {
+		if hint := otherProviders[provider]; hint != "" {
 			c.notes.add(models.get("tools").at, "the model %q is left out: %s is asked through variables of the service; %s", fault.Clip(model), provider, hint)
 			models = models.without("tools")
 		}
@@ -58,8 +58,8 @@ func (c *collector) sermasSettings(value *node) *node {
 	return next
 }
 
-// elsewhere tells how to use the providers of SERMAS that Earshot does not know by name.
-var elsewhere = map[string]string{
+// otherProviders tells how to use the providers of SERMAS that Earshot does not know by name.
+var otherProviders = map[string]string{
 	"azure_openai": "set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
 	"mistral":      "set OPENAI_BASE_URL to https://api.mistral.ai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
 	"gcp_mistral":  "set OPENAI_BASE_URL to its endpoint, with OPENAI_API_KEY and OPENAI_MODEL",

@@ -43,14 +43,14 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 		})
 	}
 	for some := range slices.Chunk(calls, entriesAtOnce) {
-		if _, err := brought.RunAll(ctx, db, some); err != nil {
+		if _, err := moveEntry.RunAll(ctx, db, some); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// brought moves an entry to the lane of its app.
+// moveEntry moves an entry to the lane of its app.
 //
 //	KEYS effect, outbox of its session, then the ledger
 //	ARGV member of due, appId, t or e, sessionId, messageId or id of the effect, member of the outboxes
@@ -58,7 +58,7 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 //
 // A missing effect was delivered. An event is in its outbox, which becomes due; one that is not in an outbox is
 // dropped.
-var brought = keyspace.NewFreeingScript(keyspace.DueLua, `
+var moveEntry = keyspace.NewFreeingScript(keyspace.DueLua, `
 local at = redis.call('ZSCORE', ledger.due, ARGV[1])
 if not at then return 'gone' end
 redis.call('ZREM', ledger.due, ARGV[1])

@@ -28,7 +28,7 @@ func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 			k := keyspace.KeysOf(app)
 			calls = append(calls, keyspace.Call{Keys: []string{k.Idle(), k.Sessions()}, Args: append([]any{app}, sessions...)})
 		}
-		if _, err := listed.RunAll(ctx, db, calls); err != nil {
+		if _, err := listSession.RunAll(ctx, db, calls); err != nil {
 			return err
 		}
 		if cursor = next; cursor == 0 {
@@ -37,11 +37,11 @@ func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 	}
 }
 
-// listed adds the sessions that still exist to the list of their app.
+// listSession adds the sessions that still exist to the list of their app.
 //
 //	KEYS idle, sessions
 //	ARGV appId, then sessionIds
-var listed = keyspace.NewFreeingScript(`
+var listSession = keyspace.NewFreeingScript(`
 for i = 2, #ARGV do
   if redis.call('ZSCORE', KEYS[1], ARGV[1] .. '/' .. ARGV[i]) then redis.call('ZADD', KEYS[2], 0, ARGV[i]) end
 end

@@ -211,9 +211,9 @@ func Fields(reply []any) []string {
 	return fields
 }
 
-// notOurFault lists the error replies of a server that cannot serve temporarily. Passwords are included because
+// unavailableCodes lists the error replies of a server that cannot serve temporarily. Passwords are included because
 // servers and clients change them at different times.
-var notOurFault = []string{
+var unavailableCodes = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "OOM", "NOREPLICAS", "MISCONF", "BUSY", "UNKILLABLE",
 	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",
 }
@@ -230,11 +230,11 @@ func Unavailable(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	text := reply.Error()
-	at := slices.IndexFunc(notOurFault, func(word string) bool { return strings.HasPrefix(text, word) })
+	at := slices.IndexFunc(unavailableCodes, func(word string) bool { return strings.HasPrefix(text, word) })
 	if at < 0 {
 		return err
 	}
-	refused := &Refusal{word: notOurFault[at], text: text, reply: err}
+	refused := &Refusal{word: unavailableCodes[at], text: text, reply: err}
 	if refused.word == "OOM" {
 		return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, refused)
 	}
@@ -256,12 +256,12 @@ func (r *Refusal) Unwrap() error { return r.reply }
 // Public returns the text for clients, which follows the word redis: the error's code.
 func (r *Refusal) Public() string { return "answers " + r.word }
 
-// placing are the codes of replies that name hosts or users.
-var placing = []string{"MOVED", "ASK", "NOPERM", "WRONGPASS", "NOAUTH"}
+// placeCodes are the codes of replies that name hosts or users.
+var placeCodes = []string{"MOVED", "ASK", "NOPERM", "WRONGPASS", "NOAUTH"}
 
 // Words returns the server's text, or only its code if the text names hosts or users.
 func (r *Refusal) Words() string {
-	if slices.Contains(placing, r.word) {
+	if slices.Contains(placeCodes, r.word) {
 		return r.word
 	}
 	return r.text

@@ -20,8 +20,8 @@ type Replicas struct {
 	Timeout time.Duration // maximum wait; below the client's read timeout
 }
 
-// moves bounds how often a script follows its slot through a resharding cluster.
-const moves = 3
+// maxMoves bounds how often a script follows its slot through a resharding cluster.
+const maxMoves = 3
 
 // RunSafely is Run for accepted messages and decisions. In the same round trip it waits until enough replicas have
 // all earlier writes. If they are too few in time, the error is ErrReplicas, and the reply is still returned.
@@ -34,7 +34,7 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 		reply, err = s.runOn(ctx, db, db.Replicas, keys, args)
 		return reply, Unavailable(err)
 	}
-	for range moves { // WAIT names no key, and a cluster client would send it to any node
+	for range maxMoves { // WAIT names no key, and a cluster client would send it to any node
 		node, away := cluster.MasterForKey(ctx, keys[0])
 		if away != nil {
 			return nil, Unavailable(away)

@@ -17,9 +17,9 @@ type Shard struct {
 	Err error
 }
 
-// straggle is how long to wait for the other shards once one has answered. A lost master never answers, and health
+// stragglerWait is how long to wait for the other shards once one has answered. A lost master never answers, and health
 // checks must not wait long.
-const straggle = 500 * time.Millisecond
+const stragglerWait = 500 * time.Millisecond
 
 var errStraggles = errors.New("no answer, while another shard has answered")
 
@@ -44,7 +44,7 @@ func (db *DB) Shards(ctx context.Context) []Shard {
 		case got := <-answers:
 			shards[got.shard].Err = got.err
 			if got.err == nil && late == nil {
-				late = time.After(straggle)
+				late = time.After(stragglerWait)
 			}
 		case <-late:
 			return shards
@@ -113,13 +113,13 @@ func (db *DB) mayWrite(ctx context.Context, keys []string) error {
 		if db.Embedded {
 			pipe.Exists(ctx, key)
 		} else {
-			pipe.Eval(ctx, writesNothing, []string{key})
+			pipe.Eval(ctx, probeScript, []string{key})
 		}
 	}
 	_, err := pipe.Exec(ctx)
 	return Unavailable(err)
 }
 
-// writesNothing is refused wherever writing scripts are: by a full Redis, a replica, and a master with too few
+// probeScript is refused wherever writing scripts are: by a full Redis, a replica, and a master with too few
 // replicas.
-const writesNothing = "#!lua\nreturn 1"
+const probeScript = "#!lua\nreturn 1"

@@ -13,20 +13,20 @@ type Log struct {
 	logger *slog.Logger
 
 	mu sync.Mutex
-	on map[string]*spell
+	on map[string]*outage
 }
 
-// spell is a period of one kind of trouble with a thing.
-type spell struct {
+// outage is a period of one kind of trouble with a thing.
+type outage struct {
 	how  string
 	held int
 }
 
-// mostThings bounds the remembered things. Lines about others are not suppressed.
-const mostThings = 4096
+// maxThings bounds the remembered things. Lines about others are not suppressed.
+const maxThings = 4096
 
 // New returns a log without trouble.
-func New(logger *slog.Logger) *Log { return &Log{logger: logger, on: map[string]*spell{}} }
+func New(logger *slog.Logger) *Log { return &Log{logger: logger, on: map[string]*outage{}} }
 
 // Trouble writes a warning, unless the thing already has the same kind of trouble. The kind, how, must not differ
 // each time.
@@ -43,8 +43,8 @@ func (l *Log) begins(thing, how string) bool {
 	defer l.mu.Unlock()
 	before := l.on[thing]
 	switch {
-	case before == nil && len(l.on) < mostThings:
-		l.on[thing] = &spell{how: how}
+	case before == nil && len(l.on) < maxThings:
+		l.on[thing] = &outage{how: how}
 	case before == nil:
 	case before.how != how:
 		before.how = how

@@ -60,8 +60,8 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 	return value, false
 }
 
-// unread returns why a text with amounts has none in the parameter's unit; empty if it has one.
-func (s *spoken) unread(value any) string {
+// amountFlaw returns why a text with amounts has none in the parameter's unit; empty if it has one.
+func (s *spoken) amountFlaw(value any) string {
 	text, ok := value.(string)
 	if !ok || s.unit == nil || len(s.unit.Amounts(text)) == 0 {
 		return ""
@@ -87,10 +87,10 @@ func (p *compiledParameter) literals() []any {
 	return values
 }
 
-// see allows values without their invisible characters, as people see them.
-func (p *compiledParameter) see() {
+// allowVisible allows values without their invisible characters, as people see them.
+func (p *compiledParameter) allowVisible() {
 	if p.items != nil {
-		p.items.see()
+		p.items.allowVisible()
 	}
 	for _, value := range p.literals() {
 		text, _ := value.(string)

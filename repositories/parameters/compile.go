@@ -35,7 +35,7 @@ func Compile(lists []List, with *Budget, needed ...string) (*Parameters, fault.L
 			}
 			compiled.list = append(compiled.list, list...)
 		}
-		need(compiled.list, needed)
+		markInPath(compiled.list, needed)
 		var err error
 		if compiled.model, err = listModel(compiled.list); err != nil && len(faults) == 0 {
 			faults.Add("", "cannot be shown to a model: %s", err)
@@ -81,7 +81,7 @@ func (p *Parameters) index() {
 	for _, parameter := range p.list {
 		p.byName[parameter.name] = parameter
 		p.authenticated = p.authenticated || len(parameter.claims) > 0
-		parameter.see()
+		parameter.allowVisible()
 		if seen := plaintext.Text(parameter.name); seen != parameter.name && !parameter.hidden() {
 			p.seen[seen] = parameter.name
 		}

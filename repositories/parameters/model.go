@@ -90,7 +90,7 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 			required = append(required, p.name)
 		}
 		delete(names, p.name)
-		if !p.hidden() && ordered.Add(p.name, p.withoutOurWords(properties[p.name])) != nil {
+		if !p.hidden() && ordered.Add(p.name, p.withoutListFields(properties[p.name])) != nil {
 			return nil
 		}
 	}
@@ -106,8 +106,8 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 	return plaintext.JSON(raw)
 }
 
-// withoutOurWords removes the fields of the lists, and adds the relevant ones to the description.
-func (p *compiledParameter) withoutOurWords(property any) any {
+// withoutListFields removes the fields of the lists, and adds the relevant ones to the description.
+func (p *compiledParameter) withoutListFields(property any) any {
 	given, ok := property.(map[string]any)
 	if !ok {
 		return property
@@ -126,7 +126,7 @@ func (p *compiledParameter) withoutOurWords(property any) any {
 		delete(shown, "aliases")
 	}
 	if p.items != nil {
-		shown["items"] = p.items.withoutOurWords(shown["items"])
+		shown["items"] = p.items.withoutListFields(shown["items"])
 	}
 	return shown
 }

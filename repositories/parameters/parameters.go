@@ -343,7 +343,7 @@ func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	if flaws = checkAnything(value, ""); len(flaws) > 0 {
 		return flaws, false
 	}
-	if why := p.unread(value); why != "" {
+	if why := p.amountFlaw(value); why != "" {
 		return []violation{{detail: why}}, false
 	}
 	flaws = checkIntegers(value, p.property, "")

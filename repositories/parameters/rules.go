@@ -93,8 +93,8 @@ func (p *compiledParameter) hidden() bool {
 	return p.ignored || p.static != nil || len(p.claims) > 0
 }
 
-// need marks the parameters in the path of a URL as required, and removes an empty default or value.
-func need(list []*compiledParameter, names []string) {
+// markInPath marks the parameters in the path of a URL as required, and removes an empty default or value.
+func markInPath(list []*compiledParameter, names []string) {
 	for _, p := range list {
 		if !slices.Contains(names, p.name) {
 			continue
@@ -131,7 +131,7 @@ func (p *compiledParameter) check(value any, at string) []violation {
 	detail := p.kind.violation(value)
 	if detail == "" {
 		detail = p.ruleFlaw(value)
-	} else if why := p.unread(value); why != "" {
+	} else if why := p.amountFlaw(value); why != "" {
 		detail = why
 	}
 	if detail != "" {

@@ -71,7 +71,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 		found := newFaultCollector(&faults, at+fault.Point("properties", name))
 		p.list = append(p.list, compileProperty(name, properties[name], compiled.Properties[name], required[name], found))
 	}
-	need(p.list, needed)
+	markInPath(p.list, needed)
 	p.model = schemaModel(document, p.list)
 	p.dialect, _ = document["$schema"].(string)
 	return p, faults

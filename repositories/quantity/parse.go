@@ -149,7 +149,7 @@ func (p parser) amount(i int) (whole Amount, end int) {
 		}
 		part, after := p.term(next)
 		if after > next && end == next && len(part.means) == 0 && one.named == "h" && (p.tokens[next].tight || p.at(after) == "") { // 1h30
-			part.means, part.named = known()["min"], "min"
+			part.means, part.named = knownUnits()["min"], "min"
 		}
 		if after == next || !isPart(part, one) {
 			break
@@ -176,7 +176,7 @@ func (p parser) term(first int) (read term, end int) {
 	read.numbers = numbers
 	read.named, read.means, end = p.unit(after)
 	if currency[sign] && read.named == "" {
-		read.named, read.means = sign, known()[sign]
+		read.named, read.means = sign, knownUnits()[sign]
 	}
 	if read.named == "" && !bare {
 		return term{}, first
@@ -197,7 +197,7 @@ func (p parser) unit(i int) (name string, means []meaning, end int) {
 	}
 	for length := longestName; length > 0; length-- {
 		name := p.name(i, length)
-		if means := known()[name]; len(means) > 0 {
+		if means := knownUnits()[name]; len(means) > 0 {
 			return name, means, i + length
 		}
 		if p.own != "" && name != "" && singular(name) == singular(p.own) {

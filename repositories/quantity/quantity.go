@@ -25,7 +25,7 @@ type Unit struct {
 func Of(name string) Unit {
 	p := newParser(name, "")
 	folded := p.name(0, len(p.tokens))
-	if means := slices.DeleteFunc(slices.Clone(known()[folded]), func(m meaning) bool { return m.spoken }); len(means) > 0 {
+	if means := slices.DeleteFunc(slices.Clone(knownUnits()[folded]), func(m meaning) bool { return m.spoken }); len(means) > 0 {
 		return Unit{name: name, means: means}
 	}
 	return Unit{name: name, own: folded, means: []meaning{ownMeaning(folded)}}

@@ -180,7 +180,7 @@ var temperatures = map[string]meaning{
 	"kelvin":     {dimension: "temperature", factor: big.NewRat(1, 1), zero: big.NewRat(-27315, 100)},
 }
 
-var known = sync.OnceValue(func() map[string][]meaning {
+var knownUnits = sync.OnceValue(func() map[string][]meaning {
 	words := map[string][]meaning{}
 	for _, measure := range measures {
 		means := meaning{dimension: measure.dimension}

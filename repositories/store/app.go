@@ -42,11 +42,11 @@ func conflicts(reply any, err error) error {
 	return err
 }
 
-// rounds bounds how often a write is repeated. Each failed round means that another write succeeded.
-const rounds = 200
+// maxRetries bounds how often a write is repeated. Each failed round means that another write succeeded.
+const maxRetries = 200
 
 func retry(ctx context.Context, write func() error) error {
-	for range rounds {
+	for range maxRetries {
 		if err := write(); !errors.Is(err, errConflict) {
 			return err
 		}
@@ -54,7 +54,7 @@ func retry(ctx context.Context, write func() error) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %d other writers were faster", keyspace.ErrUnavailable, rounds)
+	return fmt.Errorf("%w: %d other writers were faster", keyspace.ErrUnavailable, maxRetries)
 }
 
 // App returns an app, or repositories.ErrNotFound.
@@ -242,7 +242,7 @@ func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*reposi
 	if err != nil {
 		return nil, "", err
 	}
-	ids, next := cut(ids, limit)
+	ids, next := pageOf(ids, limit)
 	items, room := make([]*repositories.App, 0, len(ids)), &repositories.Room{}
 	for i, id := range ids {
 		app, err := a.App(ctx, id)
@@ -281,9 +281,9 @@ func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]strin
 	return ids[:min(len(ids), limit)], nil
 }
 
-// cut shortens a list that was read with one item more than the page. It returns the cursor of the next page, empty
+// pageOf shortens a list that was read with one item more than the page. It returns the cursor of the next page, empty
 // on the last one.
-func cut(ids []string, limit int) ([]string, string) {
+func pageOf(ids []string, limit int) ([]string, string) {
 	if len(ids) <= limit {
 		return ids, ""
 	}
@@ -365,7 +365,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 	if err := w.appReads.dropExplained(ctx, keys, appID); err != nil {
 		return err
 	}
-	return forgotten(ctx)
+	return awaitRevocation(ctx)
 }
 
 // dropExplained removes the index entries of explanations of an app, or of a session (of is appId/sessionId).
@@ -419,7 +419,7 @@ func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories
 	})
 }
 
-const placesAtOnce = 1000
+const placesPerRead = 1000
 
 // Places lists the scopes of an app that contain the repository, the app's own first. It searches all sessions.
 // Without the app it returns repositories.ErrNotFound.
@@ -435,7 +435,7 @@ func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]re
 			return nil, err
 		}
 		found = append(found, places...)
-		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: placesAtOnce}).Result()
+		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: placesPerRead}).Result()
 		if err != nil || len(sessions) == 0 {
 			return found, keyspace.Unavailable(err)
 		}

@@ -250,7 +250,7 @@ func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int
 		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Val())), func(id string) bool { return id <= after })
-	ids, next := cut(ids, limit)
+	ids, next := pageOf(ids, limit)
 	list, room := make([]AppKey, len(ids)), &repositories.Room{}
 	for i, id := range ids {
 		stored, err := readKey(all.Val()[id])
@@ -308,7 +308,7 @@ func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	if len(gone) == 0 {
 		return &repositories.NotFoundError{Kind: "key", ID: keyID}
 	}
-	return forgotten(ctx)
+	return awaitRevocation(ctx)
 }
 
 // CheckKey finds the app and the record of a client's key. Its errors are ErrKey, ErrKeyExpired and ErrUnavailable;

@@ -8,9 +8,9 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// erasingHolds is how long the mark of an erasure lasts without renewal. If the eraser dies, the session becomes
+// erasingTTL is how long the mark of an erasure lasts without renewal. If the eraser dies, the session becomes
 // usable again after it, and can be erased again at once.
-const erasingHolds = time.Minute
+const erasingTTL = time.Minute
 
 // markErasing marks a session as being erased, or renews the mark.
 //
@@ -59,7 +59,7 @@ func (e *erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
 func (e *erasing) mark(ctx context.Context, generation string) error {
 	k := keyspace.KeysOf(e.app)
 	reply, err := markErasing.Run(ctx, e.sessions.db, []string{k.App(), k.Closed(e.id)},
-		e.token, erasingHolds.Milliseconds(), generation, e.sessions.Remembers().Milliseconds())
+		e.token, erasingTTL.Milliseconds(), generation, e.sessions.Remembers().Milliseconds())
 	if err == nil && reply == "noapp" {
 		return &repositories.NotFoundError{Kind: "app", ID: e.app}
 	}
@@ -71,7 +71,7 @@ func (e *erasing) End(ctx context.Context) error {
 	if _, err := endErasing.Run(ctx, e.sessions.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
 		return err
 	}
-	return forgotten(ctx)
+	return awaitRevocation(ctx)
 }
 
 // dropErased removes all of a session except its triggers and its outboxes.

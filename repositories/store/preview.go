@@ -36,7 +36,7 @@ func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) 
 	if err != nil {
 		return "", err
 	}
-	return would(current.Revision, next, current, next.Credentials(), current.Credentials())
+	return effectOf(current.Revision, next, current, next.Credentials(), current.Credentials())
 }
 
 // PreviewRepository returns the effect that ChangeRepository would have, as PreviewApp does.
@@ -57,10 +57,10 @@ func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChang
 		return "", err
 	}
 	next.Created, next.Updated = current.Created, current.Updated
-	return would(current.Revision, next, current, next.Credentials(), current.Credentials())
+	return effectOf(current.Revision, next, current, next.Credentials(), current.Credentials())
 }
 
-func would(revision string, next, current any, given, stored []repositories.Credential) (string, error) {
+func effectOf(revision string, next, current any, given, stored []repositories.Credential) (string, error) {
 	if revision == "" {
 		return WouldCreate, nil
 	}
@@ -72,14 +72,14 @@ func would(revision string, next, current any, given, stored []repositories.Cred
 	if err != nil {
 		return "", err
 	}
-	if bytes.Equal(nextText, thereText) && maps.Equal(revealed(given), revealed(stored)) {
+	if bytes.Equal(nextText, thereText) && maps.Equal(byName(given), byName(stored)) {
 		return WouldLeave, nil
 	}
 	return WouldUpdate, nil
 }
 
-// revealed lists credentials by name. The same text for another destination is another credential.
-func revealed(list []repositories.Credential) map[string]secret.Secret {
+// byName lists credentials by name. The same text for another destination is another credential.
+func byName(list []repositories.Credential) map[string]secret.Secret {
 	texts := map[string]secret.Secret{}
 	for _, c := range list {
 		texts[c.Name] = c.Get()

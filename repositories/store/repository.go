@@ -72,9 +72,9 @@ redis.call('SET', @written, $name, 'PX', $remembered)
 return 'ok'
 `
 
-// writeRemembered is how long a write is recorded: far longer than the few seconds within which the Redis client
+// writeTTL is how long a write is recorded: far longer than the few seconds within which the Redis client
 // repeats an unanswered command.
-const writeRemembered = 10 * time.Minute
+const writeTTL = 10 * time.Minute
 
 // write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl from
 // now, unless ttl is 0.
@@ -102,7 +102,7 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	}
 	reply, err := script.Run(ctx, r.db,
 		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(entry.ID), keys.Written(entry.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keyspace.Recent(keys), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
-		repository.ID, current, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
+		repository.ID, current, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeTTL.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
 		version.who, version.stays, version.drop, mostVersions, mostVersionBytes, versionsKept.Milliseconds())
 	failpoint.At(failpoint.RepositoryReply)
 	switch {
@@ -259,7 +259,7 @@ func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories
 	}
 	ids := slices.Sorted(slices.Values(all.Val()))
 	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
-	ids, next := cut(ids, limit)
+	ids, next := pageOf(ids, limit)
 	items, err := r.page(ctx, scope, ids)
 	if n := len(items); n > 0 && items[n-1].ID != ids[len(ids)-1] {
 		next = items[n-1].ID
@@ -411,9 +411,9 @@ func public(r *repositories.Repository) *repositories.Repository {
 	return next
 }
 
-// vectorLife is how long a vector is kept after its last use. Vectors belong to texts, not to repositories, so
+// vectorTTL is how long a vector is kept after its last use. Vectors belong to texts, not to repositories, so
 // nothing else removes them.
-const vectorLife = 30 * 24 * time.Hour
+const vectorTTL = 30 * 24 * time.Hour
 
 // vectorsAtOnce bounds one round trip: 256 vectors of 1,536 numbers are 1.5 MB.
 const vectorsAtOnce = 256
@@ -427,7 +427,7 @@ func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests [
 		pipe := r.db.Pipeline()
 		replies := make([]*redis.StringCmd, n)
 		for i, digest := range digests[:n] {
-			replies[i] = pipe.GetEx(ctx, keys.Vector(digest), vectorLife)
+			replies[i] = pipe.GetEx(ctx, keys.Vector(digest), vectorTTL)
 		}
 		_, _ = pipe.Exec(ctx) // each reply holds its own error
 		for _, reply := range replies {
@@ -446,7 +446,7 @@ func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests [
 func (r *repositoryRecords) KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error {
 	keys, pipe := keyspace.KeysOf(appID), r.db.Pipeline()
 	for digest, vector := range vectors {
-		pipe.Set(ctx, keys.Vector(digest), vector, vectorLife)
+		pipe.Set(ctx, keys.Vector(digest), vector, vectorTTL)
 	}
 	_, err := pipe.Exec(ctx)
 	return keyspace.Unavailable(err)

@@ -52,8 +52,8 @@ redis.call('PEXPIRE', @closed, $remembered)
 return 'ok'
 `)
 
-// justClosed exceeds the time for which an accepted message is worked on.
-const justClosed = 10 * time.Minute
+// closedRecently exceeds the time for which an accepted message is worked on.
+const closedRecently = 10 * time.Minute
 
 // wasClosed tells whether a session was closed recently.
 //
@@ -68,7 +68,7 @@ return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 // Closed reports whether a session was closed in the last ten minutes. Missing data alone does not prove it: a
 // failover of Redis loses the old master's last writes.
 func (s *sessionRecords) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
-	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
+	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, closedRecently.Milliseconds())
 	return found == int64(1), err
 }
 
@@ -82,7 +82,7 @@ func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID stri
 	if err := s.closeSession(ctx, appID, sessionID, ""); err != nil {
 		return err
 	}
-	return forgotten(ctx)
+	return awaitRevocation(ctx)
 }
 
 // closeSession removes a session. If spare is '1', a session in use stays.
@@ -128,9 +128,9 @@ func (s *sessionRecords) ExpireSession(ctx context.Context, member string) error
 	return s.closeSession(ctx, appID, sessionID, "1")
 }
 
-// lateEnd bounds how long after the close of its session an effect may end: a call is tried for at most 24 hours,
+// maxEffectLife bounds how long after the close of its session an effect may end: a call is tried for at most 24 hours,
 // and its record is kept from then on.
-const lateEnd = 48 * time.Hour
+const maxEffectLife = 48 * time.Hour
 
 // Generation distinguishes an app or a session from an earlier one with the same id. It is random, and part of the
 // ids of the session's triggers and tokens.
@@ -170,8 +170,8 @@ func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (G
 	})
 }
 
-// forgotten waits until no replica accepts a credential that was just revoked.
-func forgotten(ctx context.Context) error {
+// awaitRevocation waits until no replica accepts a credential that was just revoked.
+func awaitRevocation(ctx context.Context) error {
 	select {
 	case <-time.After(keyFresh):
 		return nil
@@ -182,7 +182,7 @@ func forgotten(ctx context.Context) error {
 
 // Remembers is how long a session's generation is kept after its close or last use: until all data of its earlier
 // generations is gone.
-func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + lateEnd }
+func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + maxEffectLife }
 
 type sessionRecords struct {
 	*core

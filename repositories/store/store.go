@@ -150,17 +150,17 @@ func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 type fresh[V any] struct {
 	span   time.Duration
 	now    func() time.Time
-	values *lru.Cache[string, aged[V]]
+	values *lru.Cache[string, timed[V]]
 	reads  singleflight.Group
 }
 
-type aged[V any] struct {
+type timed[V any] struct {
 	value V
 	began time.Time
 }
 
 func newFresh[V any](size int, span time.Duration, now func() time.Time) *fresh[V] {
-	values, _ := lru.New[string, aged[V]](size) // fails only for size 0
+	values, _ := lru.New[string, timed[V]](size) // fails only for size 0
 	return &fresh[V]{span: span, now: now, values: values}
 }
 
@@ -184,16 +184,16 @@ func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
 }
 
 // read shares one read among concurrent callers. Errors are not cached: a new thing is found at once.
-func (f *fresh[V]) read(key string, read func() (V, error)) (aged[V], error) {
+func (f *fresh[V]) read(key string, read func() (V, error)) (timed[V], error) {
 	entry, err, _ := f.reads.Do(key, func() (any, error) {
 		began := f.now()
 		value, err := read()
 		if err == nil {
-			f.values.Add(key, aged[V]{value, began})
+			f.values.Add(key, timed[V]{value, began})
 		}
-		return aged[V]{value, began}, err
+		return timed[V]{value, began}, err
 	})
-	return entry.(aged[V]), err
+	return entry.(timed[V]), err
 }
 
 func (f *fresh[V]) forget(key string) {

@@ -93,7 +93,7 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 		return nil, "", keyspace.Unavailable(err)
 	}
 	slices.Sort(names)
-	names, next = cut(names[sort.Search(len(names), func(i int) bool { return names[i] > after }):], limit)
+	names, next = pageOf(names[sort.Search(len(names), func(i int) bool { return names[i] > after }):], limit)
 	items = []*Test{}
 	if len(names) == 0 {
 		return items, next, nil

@@ -60,7 +60,7 @@ func (s *sessionRecords) ofUser(ctx context.Context, appID, user, after string, 
 		_, id := keyspace.SessionOfUser(name)
 		ids = append(ids, id)
 	}
-	ids, next = cut(ids, limit)
+	ids, next = pageOf(ids, limit)
 	return ids, next, nil
 }
 
@@ -294,7 +294,7 @@ func (s *sessionRecords) listedIDs(ctx context.Context, q SessionQuery, after st
 	if err != nil {
 		return nil, "", keyspace.Unavailable(err)
 	}
-	ids, next = cut(ids, limit)
+	ids, next = pageOf(ids, limit)
 	return ids, next, nil
 }
 

@@ -194,7 +194,7 @@ func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 	if known, ok := s.texts.Get(said); ok {
 		return known, nil
 	}
-	if err := s.health.pausing(); err != nil {
+	if err := s.health.pausedBy(); err != nil {
 		return nil, err
 	}
 	found, err := s.model.embed(ctx, []string{said})
@@ -223,19 +223,19 @@ func (s *Space) ofText(ctx context.Context, said string) (vector, error) {
 // shelf holds the vectors of an app's shared tools, until one of them changes.
 type shelf struct {
 	tools   []matcher.Candidate
-	known   atomic.Pointer[looked]
+	known   atomic.Pointer[shelfState]
 	lookups singleflight.Group
 }
 
-// looked is the state of a shelf, by tool.
-type looked struct {
+// shelfState is the state of a shelf, by tool.
+type shelfState struct {
 	vectors []vector // nil if missing yet
 	whole   bool
 	next    time.Time // time to look up missing ones again
 }
 
-// lookAgain is the interval of lookups of missing vectors.
-const lookAgain = 2 * time.Second
+// lookupInterval is the interval of lookups of missing vectors.
+const lookupInterval = 2 * time.Second
 
 // ofCandidates returns the vectors of a request's candidates, nil for missing ones, which are made for later
 // messages.
@@ -263,7 +263,7 @@ func (s *Space) ofCandidates(ctx context.Context, request matcher.Request) []vec
 func (s *Space) onShelf(ctx context.Context, on *shelf) []vector {
 	known := on.known.Load()
 	if known == nil {
-		known = &looked{vectors: make([]vector, len(on.tools))}
+		known = &shelfState{vectors: make([]vector, len(on.tools))}
 	}
 	if known.whole || s.options.Now().Before(known.next) {
 		return known.vectors
@@ -272,7 +272,7 @@ func (s *Space) onShelf(ctx context.Context, on *shelf) []vector {
 		ctx, cancel := context.WithTimeout(context.Background(), s.options.Timeout)
 		defer cancel()
 		found := s.ofTools(ctx, on.tools)
-		on.known.Store(&looked{found, !slices.ContainsFunc(found, isMissing), s.options.Now().Add(lookAgain)})
+		on.known.Store(&shelfState{found, !slices.ContainsFunc(found, isMissing), s.options.Now().Add(lookupInterval)})
 		return found, nil
 	})
 	select {

@@ -110,8 +110,8 @@ type health struct {
 	why   error
 }
 
-// pausing returns why the model is not asked now; nil if it is.
-func (h *health) pausing() error {
+// pausedBy returns why the model is not asked now; nil if it is.
+func (h *health) pausedBy() error {
 	h.lock.Lock()
 	defer h.lock.Unlock()
 	if h.fails < failuresToPause || !h.now().Before(h.until) {
