@@ -30,6 +30,7 @@ func (e *NotFoundError) Error() string {
 	return text
 }
 
+// Is makes it ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
 // ErrErasing means that the session is being erased. A request repeated later begins it anew.

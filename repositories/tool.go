@@ -87,6 +87,7 @@ var (
 	toolTypes      = slices.Concat([]string{ToolHTTP, ToolMCP}, sqlTypes)
 )
 
+// ToolTypes lists the types that a tool may have.
 func ToolTypes() []string { return slices.Clone(toolTypes) }
 
 // When a user is asked before a trigger takes effect.

@@ -41,6 +41,7 @@ type Case struct {
 	Contradiction string
 }
 
+// Message is one message of a conversation.
 type Message struct {
 	Actor string `json:"actor"` // user or agent
 	Text  string `json:"text"`

@@ -23,6 +23,7 @@ type Text struct {
 	Words []Word
 }
 
+// Of splits a text into its words.
 func Of(said string) Text { return Text{said, Split(said)} }
 
 // Word is a word of a text. A contraction gives several words at the same place.

@@ -133,6 +133,7 @@ func (s *Script) of(db *DB) *redis.Script {
 	return s.real
 }
 
+// Call is the keys and arguments of one run of a script.
 type Call struct {
 	Keys []string
 	Args []any

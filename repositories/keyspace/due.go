@@ -12,6 +12,7 @@ const (
 	LaneWebhooks Lane = "webhooks" // members names of enabled webhooks
 )
 
+// Lanes are all lanes of an app.
 var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld, LaneWebhooks}
 
 // The ledger has two levels, so that the backlog of one app does not delay others: the lanes of a partition that

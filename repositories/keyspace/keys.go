@@ -24,6 +24,7 @@ type Keys struct {
 	together *strings.Builder // see ManyKeysOf
 }
 
+// KeysOf returns the keys of an app.
 func KeysOf(appID string) Keys { return Keys{tag: partition(PartitionOf(appID)), app: appID} }
 
 // manyKeys is the approximate size in bytes of a script's key names.
@@ -220,6 +221,7 @@ func (k Keys) KeyUses() string { return k.named("keyuses:", k.app) }
 // Audit is a stream of an app: the log of changes and their authors (see package audit). It expires.
 func Audit(k Keys) string { return k.named("audit:", k.app) }
 
+// Tests is a hash of an app: the name of a test to the stored test.
 func Tests(k Keys) string { return k.named("tests:", k.app) }
 
 // Versions is a hash of a repository of an app: a number to its stored form, empty for a deletion, and by:number to

@@ -48,14 +48,14 @@ func (f Format) Known() bool { return slices.Contains(formats, f) }
 
 // Flaw returns why a text is not a value of the format; empty for a value, and without a format.
 func (f Format) Flaw(value string) string {
-	ok := f == ""
+	valid := f == ""
 	switch f {
 	case Duration:
-		ok = isDuration(value)
+		valid = isDuration(value)
 	case Date, Time, DateTime:
-		_, ok = f.At(value, time.UTC)
+		_, valid = f.At(value, time.UTC)
 	}
-	if ok {
+	if valid {
 		return ""
 	}
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])

@@ -37,9 +37,9 @@ const (
 // Reading returns the read-only variant of the scope.
 func (p Permission) Reading() Permission { return p + ":read" }
 
-// within reports whether scopes include the permission.
+// within reports whether scopes include the permission, or the one that it is the read-only variant of.
 func (p Permission) within(scopes []Permission) bool {
-	return slices.ContainsFunc(scopes, func(ok Permission) bool { return p == ok || p == ok.Reading() })
+	return slices.ContainsFunc(scopes, func(scope Permission) bool { return p == scope || p == scope.Reading() })
 }
 
 // AppKey is the listed form of an app's API key. The key is shown once, on creation, and stored as a hash.
@@ -64,8 +64,6 @@ func (k AppKey) Root() string {
 	}
 	return k.root
 }
-
-func (k AppKey) expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
@@ -338,7 +336,7 @@ func (k *accessKeys) KeyValid(ctx context.Context, appID, keyID string) (AppKey,
 }
 
 func (k *accessKeys) checkExpiry(key AppKey) error {
-	if key.expired(k.now()) {
+	if !key.Expires.IsZero() && !k.now().Before(key.Expires) {
 		return ErrKeyExpired
 	}
 	return nil
