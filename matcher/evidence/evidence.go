@@ -65,14 +65,14 @@ func written(value any) string {
 // the user's unit to the parameter's, and grounded values need evidence. It also returns the converted arguments.
 func Read(request matcher.Request, arguments map[string]any, tool *repositories.Tool) (parameters.Reading, map[string]any) {
 	reading := tool.Params().Read(arguments)
-	meant, unheard := meantAmounts(request, reading.Values, tool)
-	if len(meant) > 0 {
+	converted, invalid := convertedAmounts(request, reading.Values, tool)
+	if len(converted) > 0 {
 		arguments = maps.Clone(arguments)
-		maps.Copy(arguments, meant)
+		maps.Copy(arguments, converted)
 		reading = tool.Params().Read(arguments)
-		reading.Coerced = append(reading.Coerced, slices.Sorted(maps.Keys(meant))...)
+		reading.Coerced = append(reading.Coerced, slices.Sorted(maps.Keys(converted))...)
 	}
-	reading.Errors = slices.Concat(reading.Errors, unheard, ungrounded(request, reading, tool))
+	reading.Errors = slices.Concat(reading.Errors, invalid, ungrounded(request, reading, tool))
 	return reading, arguments
 }
 
@@ -110,11 +110,11 @@ func clipped(text string) string {
 // recent is how many earlier messages are searched for the unit of a number.
 const recent = 6
 
-// meantAmounts compares a model's numbers with their units in the newest message that has them. If the user said
-// "30 seconds" and the model gives 30 for minutes, meant has the number in the parameter's unit. A number that only
+// convertedAmounts compares a model's numbers with their units in the newest message that has them. If the user said
+// "30 seconds" and the model gives 30 for minutes, converted has the number in the parameter's unit. A number that only
 // occurs with an inconvertible unit, in a range or denied, is a fault. Any other number stays: models may have
 // computed it.
-func meantAmounts(request matcher.Request, values map[string]any, tool *repositories.Tool) (meant map[string]any, faults []parameters.ValueFault) {
+func convertedAmounts(request matcher.Request, values map[string]any, tool *repositories.Tool) (converted map[string]any, faults []parameters.ValueFault) {
 	said := []string{request.Text}
 	for _, one := range slices.Backward(request.History[max(0, len(request.History)-recent):]) {
 		said = append(said, one.Text)
@@ -130,17 +130,17 @@ func meantAmounts(request matcher.Request, values map[string]any, tool *reposito
 				faults = append(faults, parameters.ValueFault{Parameter: parameter.Name, Detail: why})
 			}
 			if instead != "" {
-				if meant == nil {
-					meant = map[string]any{}
+				if converted == nil {
+					converted = map[string]any{}
 				}
-				meant[parameter.Name] = instead
+				converted[parameter.Name] = instead
 			}
 			if found {
 				break
 			}
 		}
 	}
-	return meant, faults
+	return converted, faults
 }
 
 // judged compares a number with a message's amounts: instead is the converted number, why a fault. found is false

@@ -116,10 +116,10 @@ func (s Scope) weigh(common bool, everything ...[]sought) (total float32) {
 	for _, list := range everything {
 		for i := range list {
 			most, one := 0, &list[i]
-			for _, meant := range one.senses {
+			for _, alternative := range one.senses {
 				tools := 0
 				for _, p := range s.parts {
-					tools += len(p.acting().of(meant.term, common))
+					tools += len(p.acting().of(alternative.term, common))
 				}
 				most = max(most, tools)
 			}
@@ -141,9 +141,9 @@ func (p part) seek(one sought, total float32, scores, named []float32) {
 	a := p.acting()
 	seen := borrow(len(scores))
 	defer seen.giveBack()
-	for _, meant := range one.senses {
-		for _, in := range a.of(meant.term, one.common) {
-			share := one.weight * in.share * meant.share
+	for _, alternative := range one.senses {
+		for _, in := range a.of(alternative.term, one.common) {
+			share := one.weight * in.share * alternative.share
 			if seen.of[in.tool] >= share {
 				continue
 			}

@@ -90,8 +90,8 @@ func (f *slotFiller) cued(slots []*slot, m datetime.Reading) *slot {
 	}
 	for _, speaks := range []func(*slot, text.Word) bool{(*slot).nameHas, sideOf} {
 		for i := m.First - 1; i >= max(0, m.First-4) && !isCalendar(f.Norm(i)); i-- {
-			if meant := slices.DeleteFunc(slices.Clone(slots), func(s *slot) bool { return !speaks(s, f.Words[i]) }); len(meant) == 1 {
-				return meant[0]
+			if matching := slices.DeleteFunc(slices.Clone(slots), func(s *slot) bool { return !speaks(s, f.Words[i]) }); len(matching) == 1 {
+				return matching[0]
 			}
 		}
 	}

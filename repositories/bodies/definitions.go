@@ -66,7 +66,7 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 		last = l.At[len(l.At)-1]
 	}
 	found := fault.Fault{Meant: l.Meant()}
-	switch what := l.Cause.ErrorKind.(type) {
+	switch cause := l.Cause.ErrorKind.(type) {
 	case *finding.FalseSchema:
 		found.Detail, found.Code = fault.Show(last)+" is not supported yet by this version", fault.NotSupported
 		if hint := d.Instead[last]; hint != "" {
@@ -80,16 +80,16 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 			found.Detail += sentenceOf("the fields here are ", meant.Allowed)
 		}
 	case *finding.Enum:
-		found.Detail = fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + found.Meant.String()
-		if got, _ := what.Got.(string); d.Instead[got] != "" && found.Suggestion == "" {
+		found.Detail = fault.Show(cause.Got) + " is not one of " + fault.ShowAll(cause.Want) + found.Meant.String()
+		if got, _ := cause.Got.(string); d.Instead[got] != "" && found.Suggestion == "" {
 			found.Detail += "; " + d.Instead[got]
 		}
 	case *finding.Type:
 		found.Detail = l.Text(tree)
 		if d.Quiet {
-			found.Detail = "is " + schema.Article(what.Got) + ", not " + schema.Articles(what.Want)
+			found.Detail = "is " + schema.Article(cause.Got) + ", not " + schema.Articles(cause.Want)
 		}
-		found.Detail += d.wanted(l.Cause.SchemaURL, what.Want)
+		found.Detail += d.wanted(l.Cause.SchemaURL, cause.Want)
 	case *finding.Required:
 		found.Detail = "is missing"
 		if found.Allowed = d.words(l.Cause.SchemaURL, "properties", last); len(found.Allowed) > 0 {
@@ -98,7 +98,7 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 	case *finding.MinLength:
 		found.Detail = "is empty"
 	case *finding.Format:
-		errors.As(what.Err, &found) // the check may return a complete fault
+		errors.As(cause.Err, &found) // the check may return a complete fault
 		found.Detail = l.Text(tree)
 	default:
 		found.Detail = l.Text(tree)

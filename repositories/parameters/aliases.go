@@ -38,8 +38,8 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 	case isList && p.kind == kindArray && p.items != nil:
 		changed := false
 		for i := range list {
-			meant, ok := p.items.translate(list[i])
-			list[i], changed = meant, changed || ok
+			converted, ok := p.items.translate(list[i])
+			list[i], changed = converted, changed || ok
 		}
 		return list, changed
 	case !isText:
@@ -48,8 +48,8 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 		return p.items.translate(value)
 	}
 	if len(p.called) > 0 { // folding a long text is expensive
-		if meant, ok := p.called[foldWords(text)]; ok && meant != value {
-			return meant, true
+		if converted, ok := p.called[foldWords(text)]; ok && converted != value {
+			return converted, true
 		}
 	}
 	if p.unit != nil {

@@ -79,12 +79,12 @@ func read(tool *repositories.Tool, given any) (program, model any) {
 func TestAliasBecomesItsValueWhoeverSaysIt(t *testing.T) {
 	const aliases = `"type":"string","aliases":{"Friday":["Freitag","vendredi"],"Monday":["Montag","miércoles no"]}`
 	inEachLanguage(t, aliases, `["Friday","Monday"]`, func(t *testing.T, tool *repositories.Tool) {
-		for said, meant := range map[string]any{
+		for said, converted := range map[string]any{
 			"Freitag": "Friday", " freitag": "Friday", "VENDREDI": "Friday", "Miercoles  No": "Monday", "Monday": "Monday", "Dienstag": nil,
 		} {
 			program, model := read(tool, said)
-			require.Equal(t, meant, program, said)
-			require.Equal(t, meant, model, said)
+			require.Equal(t, converted, program, said)
+			require.Equal(t, converted, model, said)
 		}
 		params := tool.Params()
 		require.Equal(t, []string{"day"}, params.Read(map[string]any{"day": "Freitag"}).Coerced)

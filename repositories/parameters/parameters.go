@@ -190,18 +190,18 @@ func (e *evaluation) rename(arguments map[string]any) map[string]any {
 	for name, value := range arguments {
 		if _, ok := e.parameters.byName[name]; ok {
 			named[name] = value
-		} else if meant, ok := e.parameters.folded[FoldName(name)]; ok {
-			taken[meant]++
+		} else if canonical, ok := e.parameters.folded[FoldName(name)]; ok {
+			taken[canonical]++
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
 		if _, ok := e.parameters.byName[name]; ok {
 			continue
 		}
-		meant, ok := e.parameters.folded[FoldName(name)]
-		if _, given := named[meant]; ok && !given && taken[meant] == 1 {
-			named[meant] = arguments[name]
-			e.coerced(meant)
+		canonical, ok := e.parameters.folded[FoldName(name)]
+		if _, given := named[canonical]; ok && !given && taken[canonical] == 1 {
+			named[canonical] = arguments[name]
+			e.coerced(canonical)
 		} else if !e.keep(name, arguments[name]) {
 			e.Dropped = append(e.Dropped, name)
 		}
@@ -321,12 +321,12 @@ func (p *compiledParameter) absent(value any) bool {
 
 // readLeniently converts a model's value by the rules of the list or of the schema.
 func (p *compiledParameter) readLeniently(value any) (any, bool) {
-	meant, also := p.translate(value)
-	read, changed := meant, false
+	converted, also := p.translate(value)
+	read, changed := converted, false
 	if p.property != nil {
-		read, changed = coerceProperty(meant, p.property)
+		read, changed = coerceProperty(converted, p.property)
 	} else {
-		read, changed = p.coerce(meant)
+		read, changed = p.coerce(converted)
 	}
 	if changed { // a list may be encoded as a text
 		read, _ = p.translate(read)

@@ -57,8 +57,8 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	if notes.Default != nil {
 		// Real definitions have "false" for false, or "any" beside an enum without it: the first is read like a
 		// model's value, the second counts as none.
-		meant, _ := p.translate(normal(notes.Default))
-		read, _ := coerceProperty(meant, p.property)
+		converted, _ := p.translate(normal(notes.Default))
+		read, _ := coerceProperty(converted, p.property)
 		if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
 			p.refused = notes.Default
 		} else {
@@ -159,8 +159,8 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 	value = c.choose(value, s.OneOf)
 	value = c.typed(value, s)
 	if text, ok := value.(string); ok && s.Enum != nil && !slices.Contains(s.Enum.Values, any(text)) {
-		if meant, ok := meantBy(text, s.Enum.Values); ok {
-			value, c.changed = meant, true
+		if converted, ok := uniqueMatch(text, s.Enum.Values); ok {
+			value, c.changed = converted, true
 		}
 	}
 

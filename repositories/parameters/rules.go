@@ -281,30 +281,30 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 				candidates = append(candidates, e.given)
 			}
 		}
-		if meant, ok := meantBy(text, candidates); ok {
-			return meant, true
+		if converted, ok := uniqueMatch(text, candidates); ok {
+			return converted, true
 		}
 	}
 	return value, changed
 }
 
-// meantBy returns the one candidate equal to the text without surrounding space, or also without case.
-func meantBy(text string, candidates []any) (string, bool) {
+// uniqueMatch returns the one candidate equal to the text without surrounding space, or also without case.
+func uniqueMatch(text string, candidates []any) (string, bool) {
 	text = strings.TrimSpace(text)
-	var meant []string
+	var matches []string
 	for _, candidate := range candidates {
 		known, ok := candidate.(string)
 		if ok && known == text {
 			return known, true
 		}
 		if ok && strings.EqualFold(known, text) {
-			meant = append(meant, known)
+			matches = append(matches, known)
 		}
 	}
-	if len(meant) != 1 {
+	if len(matches) != 1 {
 		return "", false
 	}
-	return meant[0], true
+	return matches[0], true
 }
 
 // read converts a value to the type without loss: a number or boolean to a string as written, true and false in any

@@ -38,11 +38,11 @@ func (l Violation) Meant() (meant fault.Meant) {
 	if l.Cause == nil {
 		return meant
 	}
-	switch what := l.Cause.ErrorKind.(type) {
+	switch cause := l.Cause.ErrorKind.(type) {
 	case *finding.Enum:
-		got, _ := what.Got.(string)
+		got, _ := cause.Got.(string)
 		var known []string
-		for _, word := range what.Want {
+		for _, word := range cause.Want {
 			if text, ok := word.(string); ok {
 				known = append(known, text)
 			}
@@ -139,34 +139,34 @@ var english = message.NewPrinter(language.English)
 
 // words describes a finding. about means that the words follow the value in a sentence; others are a complete
 // sentence.
-func words(what jsonschema.ErrorKind) (detail string, about bool) {
-	switch what := what.(type) {
+func words(cause jsonschema.ErrorKind) (detail string, about bool) {
+	switch cause := cause.(type) {
 	case *finding.Type:
-		return "is not " + Articles(what.Want), true
+		return "is not " + Articles(cause.Want), true
 	case *finding.Enum:
-		return "is not one of " + fault.ShowAll(what.Want), true
+		return "is not one of " + fault.ShowAll(cause.Want), true
 	case *finding.Const:
-		return "is not " + fault.Show(what.Want), true
+		return "is not " + fault.Show(cause.Want), true
 	case *finding.Pattern:
-		return "does not match " + fault.Clip(what.Want), true
+		return "does not match " + fault.Clip(cause.Want), true
 	case *finding.Minimum:
-		return "is under the minimum of " + Decimal(what.Want).String(), true
+		return "is under the minimum of " + Decimal(cause.Want).String(), true
 	case *finding.Maximum:
-		return "is above the maximum of " + Decimal(what.Want).String(), true
+		return "is above the maximum of " + Decimal(cause.Want).String(), true
 	case *finding.Format:
-		return what.Err.Error(), false
+		return cause.Err.Error(), false
 	case *finding.MinLength:
-		return fmt.Sprintf("is too short: %d of at least %d characters", what.Got, what.Want), false
+		return fmt.Sprintf("is too short: %d of at least %d characters", cause.Got, cause.Want), false
 	case *finding.MaxLength:
-		return fmt.Sprintf("is too long: %d of at most %d characters", what.Got, what.Want), false
+		return fmt.Sprintf("is too long: %d of at most %d characters", cause.Got, cause.Want), false
 	case *finding.MinItems:
-		return fmt.Sprintf("is too short: %d of at least %d items", what.Got, what.Want), false
+		return fmt.Sprintf("is too short: %d of at least %d items", cause.Got, cause.Want), false
 	case *finding.MaxItems:
-		return fmt.Sprintf("is too long: %d of at most %d items", what.Got, what.Want), false
+		return fmt.Sprintf("is too long: %d of at most %d items", cause.Got, cause.Want), false
 	case *finding.FalseSchema:
 		return "is not allowed here", false
 	default:
-		return fault.Clip(what.LocalizedString(english)), false
+		return fault.Clip(cause.LocalizedString(english)), false
 	}
 }
 
