@@ -9,14 +9,14 @@ import (
 	"earshot/repositories/store"
 )
 
-// Paths of what belongs to an app, to one of its sessions, and to a user of these.
+// Paths of an app, of one of its sessions and of one of its users.
 const (
 	ofApp     = "/v1/apps/:appId"
 	ofSession = ofApp + "/sessions/:sessionId"
 	ofUser    = ofApp + "/users/:user"
 )
 
-// Paths of the endpoint for chats, of an app or of a session.
+// Paths of the OpenAI-compatible endpoint, below an app or a session.
 const (
 	pathCompletions = answer.OpenAIPath + "chat/completions"
 	pathResponses   = answer.OpenAIPath + "responses"
@@ -24,8 +24,8 @@ const (
 	pathModel       = pathModels + "/:modelId"
 )
 
-// accessGroups say who may do what (section 9 of the contract): operations, by the scopes of
-// which a key needs one.
+// accessGroups lists who may call which operations (section 9 of the contract). A key needs one of a
+// group's scopes.
 var accessGroups = []struct {
 	auth.Access
 	operations []string
@@ -78,7 +78,7 @@ var accessGroups = []struct {
 		"POST " + ofApp + "/triggers/retry", "GET " + ofApp + "/backlog",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{
-		"POST " + ofSession + "/triggers", // of a token with source ui only
+		"POST " + ofSession + "/triggers", // only with source ui when called with a session token
 		"POST " + ofSession + "/mcp", "POST " + ofSession + "/mcp/:repositoryId",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true, ByTrigger: true}, []string{
@@ -93,23 +93,19 @@ var accessGroups = []struct {
 	}},
 }
 
-// accessTable is who may do what, by operation. A route that is not in it is the admin's
-// alone: listing, creating and deleting apps, and whatever somebody forgets here.
+// accessTable returns the access of each operation. A route without an entry is reserved for the admin:
+// listing, creating and deleting apps, and any forgotten route.
 func accessTable() map[string]auth.Access {
 	table := map[string]auth.Access{}
 	for _, group := range accessGroups {
 		for _, operation := range group.operations {
 			table[operation] = group.Access
-			if changesNothing(operation) {
+			// Operations that leave the app unchanged. MCP is left out, as it uses POST for everything; read-only
+			// keys list tools and triggers by GET.
+			if strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search") {
 				table[operation] = group.Reading()
 			}
 		}
 	}
 	return table
-}
-
-// changesNothing reports whether an operation changes nothing of an app. Agents speak MCP by POST alone, which is not for reading:
-// what they would list is there by GET.
-func changesNothing(operation string) bool {
-	return strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search")
 }

@@ -14,13 +14,13 @@ import (
 	"earshot/trigger/query"
 )
 
-// Audit keeps who did what to an app. audit.Log implements it.
+// Audit keeps the audit log of each app. audit.Log implements it.
 type Audit interface {
 	During(ctx context.Context, appID string, do func() (done bool, err error), entries ...audit.Entry) error
 	List(ctx context.Context, asked audit.Query) (items []audit.Entry, next string, err error)
 }
 
-// acts writes down what requests do, and serves the list of it.
+// acts records in the audit log what requests do, and serves that log.
 type acts struct {
 	audit Audit
 	newID func() string
@@ -44,29 +44,27 @@ func (h acts) list(c echo.Context) error {
 	return listByID(c, items, next, err)
 }
 
-// Where the middleware of a route leaves the id that it makes, and its handler that it has done nothing.
+// Context keys: the id that the middleware of a route generated, and the handler's mark that it changed
+// nothing.
 const (
 	madeIDKey = "earshot.made"
 	undoneKey = "earshot.undone"
 )
 
-// madeID is the id of what the request makes, which is written down before it is made.
+// madeID returns the id for the new object. The audit log records it before the object exists.
 func madeID(c echo.Context) string {
 	id, _ := c.Get(madeIDKey).(string)
 	return id
 }
 
-// nothingDone says that the request has changed nothing, as it came before.
-func nothingDone(c echo.Context) { c.Set(undoneKey, true) }
-
-// written writes down what a route is about to do.
-func (h acts) written(r route) echo.MiddlewareFunc {
+// recorded returns the middleware that records an operation in the audit log before it runs.
+func (h acts) recorded(r route) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			dry, err := isSet(c, "dryRun")
 			erases, wrong := isSet(c, "erase")
 			if dry || err != nil || wrong != nil || slices.Contains(r.query, "erase") && !erases {
-				return next(c) // which says what is wrong
+				return next(c) // which reports the fault
 			}
 			entry := entryOf(c, r.act)
 			for _, name := range c.ParamNames() {
@@ -85,7 +83,7 @@ func (h acts) written(r route) echo.MiddlewareFunc {
 	}
 }
 
-// moved writes down that an agent is about to move a trigger.
+// moved records in the audit log that an agent changes the state of a trigger.
 func (h acts) moved(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error {
 	entry := entryOf(c, action)
 	entry.Via, entry.TriggerID = audit.ViaMCP, triggerID
@@ -95,12 +93,12 @@ func (h acts) moved(ctx context.Context, c echo.Context, action audit.Action, tr
 	}, entry)
 }
 
-// mayBeDone reports whether something may have been done that ended with an error: a server may fail behind it.
+// mayBeDone reports whether the operation may have taken effect despite err: a server may fail after the
+// change.
 func mayBeDone(err error) bool {
 	return err == nil || answer.ProblemOf(err).Status >= http.StatusInternalServerError
 }
 
-// entryOf is what a request is about to do.
 func entryOf(c echo.Context, action audit.Action) audit.Entry {
 	who := auth.PrincipalOf(c)
 	e := audit.Entry{Action: action, By: audit.BySession, Via: audit.ViaOf(c.Request().Context()), Request: c.Response().Header().Get(server.RequestIDHeader)}
@@ -110,7 +108,7 @@ func entryOf(c echo.Context, action audit.Action) audit.Entry {
 	return e
 }
 
-// unaudited keeps nothing.
+// unaudited implements Audit without storing anything.
 type unaudited struct{}
 
 func (unaudited) During(_ context.Context, _ string, do func() (bool, error), _ ...audit.Entry) error {
@@ -122,7 +120,7 @@ func (unaudited) List(context.Context, audit.Query) (items []audit.Entry, next s
 	return nil, "", nil
 }
 
-// about names what is acted on by its parameter in the path. A user is not among them.
+// about sets the field of e for a path parameter. A user's name is never recorded.
 func about(e *audit.Entry, name, id string) {
 	switch name {
 	case "triggerId":

@@ -1,13 +1,13 @@
 // Package api is the HTTP server of Earshot: the REST API, its event streams, and the
 // probes that operators need.
 //
-// It decides nothing. A handler reads a request, untrusted and bounded, names every
-// fault in it at once, asks the store or the engine, and writes what they answer.
-// Every error of theirs becomes a problem (RFC 9457) in one function, answer.ProblemOf.
+// Handlers decide nothing. A handler reads a bounded, untrusted request, reports all of its faults at once,
+// asks the store or the engine, and writes their answer. answer.ProblemOf turns every error into a problem
+// (RFC 9457).
 //
-// A request goes one way: the middleware that New lists, the table of routes, a handler.
-// Each group of routes is in its own file and lists them in the table; the middleware
-// reads the table as well, so that a route cannot forget to check its key, its ids or its
+// A request passes the middleware that New lists, then the table of routes, then a handler. Each group of
+// routes has its own file and adds its routes to the table. The middleware reads the same table, so that no
+// route can skip the check of its key, ids or query parameters.
 // query parameters.
 package api
 
@@ -43,82 +43,81 @@ import (
 	"earshot/trigger/scope"
 )
 
-// Options are what New needs. Store, Engine, Keys and Tokens must be given; what else is missing has the
-// default that its field names.
+// Options configures New. Store, Engine, Keys and Tokens are required; each other field names its default.
 type Options struct {
 	Store  Store
 	Engine Engine
-	// AdminKey is the bearer key that may do everything. Empty: no key is needed, on loopback only; those
-	// that are sent are honoured.
+	// AdminKey is the bearer key that may do everything. Empty: no key is needed and the service listens on
+	// loopback only; a key that is sent is still checked.
 	AdminKey secret.Secret
 	Keys     KeyStore    // of apps
 	Tokens   auth.Tokens // of sessions
-	// Origins knows which pages may call. Missing: none.
+	// Origins decides which pages may call. Missing: none.
 	Origins Origins
 	// Identities verifies ID tokens. Missing: no user is ever verified.
 	Identities Identities
-	// Models knows which models can be asked. Missing: settings may name any.
+	// Models checks the models that settings name. Missing: settings may name any.
 	Models Models
-	// Model is what chats are relayed to. Missing: their endpoint says so.
+	// Model is the upstream of relayed chats. Missing: their endpoint answers with a problem.
 	Model gateway.Model
 	// Events is read by event streams. Missing: they answer 503.
 	Events Events
 	// Memory erases and exports sessions. Missing: they answer 503.
 	Memory Memory
-	// Audit keeps who did what. Missing: nothing does, and its list is empty.
+	// Audit is the audit log. Missing: nothing is recorded and the log is empty.
 	Audit Audit
-	// Usage tells what apps have used. Missing: nothing.
+	// Usage returns the usage of apps. Missing: it is empty.
 	Usage Usage
-	// Asked keeps calls of agents that lack values. Missing: they are faults.
+	// Asked keeps calls of agents that lack values. Missing: such calls are faults.
 	Asked Asked
-	// Rehearser says what a change of tools would do. Missing: its route answers 503.
+	// Rehearser evaluates a change of tools. Missing: its route answers 404.
 	Rehearser Rehearser
-	// Webhooks tells how the webhooks of apps fare. Missing: its routes answer 503.
+	// Webhooks returns the state of webhooks. Missing: its routes answer 503.
 	Webhooks Webhooks
-	// SERMAS turns /mqtt on. Off: its clients read how to turn it on.
+	// SERMAS turns /mqtt on. Off: /mqtt answers how to turn it on.
 	SERMAS bool
-	// Filters is how many filters the clients of MQTT may have here for one app, and half of what all may
-	// have. Missing: 32,768.
+	// Filters is how many filters the MQTT clients of one app may have on this replica; all apps together
+	// may have twice as many. Missing: 32,768.
 	Filters int
-	// Lineages knows until when access tokens were renewed. Missing: none was.
+	// Lineages returns until when an access token was renewed. Missing: none was.
 	Lineages mqtt.Lineages
-	// TaskAfter is how long a call by MCP may take before it is a task. Missing: 2 s.
+	// TaskAfter is how long a call by MCP may take before it becomes a task. Missing: 2 s.
 	TaskAfter time.Duration
-	// Kept is how long the record of a trigger stays after it was done. Missing: a week.
+	// Kept is how long the record of a finished trigger is kept. Missing: a week.
 	Kept time.Duration
-	// Streams is how many event streams an app may have open here. Missing: 10,000.
+	// Streams is how many event streams an app may have open on this replica. Missing: 10,000.
 	Streams int
-	// Walls bound what is under work and what its bodies take. Missing: those of this handler alone.
+	// Walls bounds the work in progress and the memory of its bodies. Missing: this handler gets its own.
 	Walls *ratelimit.Walls
-	// WriteTime is how long a client of HTTP/2 may take nothing of its answer. Missing: 30 s.
+	// WriteTime is how long an HTTP/2 client may stall while it reads an answer. Missing: 30 s.
 	WriteTime time.Duration
-	// NATSURL is where callers on the same machine find the events. All may read it: it holds no password.
+	// NATSURL is the address of NATS for callers on the same machine. It is public and holds no password.
 	NATSURL string
-	// Closing ends the event streams when it is closed. Missing: only their clients do.
+	// Closing ends the event streams when it is closed. Missing: only clients end them.
 	Closing <-chan struct{}
-	// Ready lists what must answer before the service can work. Missing: nothing.
+	// Ready lists the backing services that must be ready. Missing: none.
 	Ready []Check
-	// Manual has the documents, the contents in README.md. Missing: there are none.
+	// Manual holds the documents, with the contents in README.md. Missing: none.
 	Manual fs.FS
-	// Logger gets one line for each request. Missing: slog.Default().
+	// Logger gets one line per request. Missing: slog.Default().
 	Logger *slog.Logger
-	// Metrics is shown at /metrics. Missing: a registry of its own.
+	// Metrics is served at /metrics. Missing: a registry of its own.
 	Metrics *prometheus.Registry
-	// NewID makes the ids of messages and repositories. Missing: 26 random letters and digits.
+	// NewID generates the ids of messages and repositories. Missing: 26 random letters and digits.
 	NewID   func() string
-	Reach   Reach           // looks at the sources of apps; nil: they are not looked at
-	Prepare Prepare         // looks at statements of tools that are written; nil: they are not looked at
-	Offer   Offer           // reads the tools of MCP servers; nil: they are read later
+	Reach   Reach           // checks that the sources of apps are reachable; nil: they are not checked
+	Prepare Prepare         // checks the SQL statements of written tools; nil: they are not checked
+	Offer   Offer           // reads the tools of MCP servers on a write; nil: they are read later
 	Tracer  *tracing.Tracer // begins the spans of requests; nil: none
-	// SignIns slows down clients that guess credentials. Missing: that of this handler alone.
+	// SignIns slows down clients that guess credentials. Missing: this handler gets its own.
 	SignIns *signin.Guard
-	// Now is the clock of log lines and of what expires. Missing: time.Now.
+	// Now is the clock for logs and expiry. Missing: time.Now.
 	Now func() time.Time
 
-	rest http.Handler // that of New, which sockets ask
+	rest http.Handler // the router of New, which serves the requests of sockets
 }
 
-// New returns the handler of every route. It is safe for concurrent use.
+// New returns the handler of all routes. It is safe for concurrent use.
 func New(options Options) http.Handler {
 	options = options.withDefaults()
 	router := echo.New()
@@ -146,7 +145,7 @@ func New(options Options) http.Handler {
 		around = append(around, auth.Guarded(open))
 	}
 	around = append(around, auth.Authenticated(options.authenticator(), open))
-	// Chained once, and not by echo for each request.
+	// Chained once; echo would chain them again for each request.
 	handle := chained(around...)(func(c echo.Context) error { return c.Handler()(c) })
 	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })
 	may := accessTable()
@@ -156,7 +155,7 @@ func New(options Options) http.Handler {
 	return router
 }
 
-// Doors lists the ways in over HTTP that are no page and no path of SERMAS.
+// Doors lists the requirements of all HTTP operations except pages and the paths of SERMAS.
 func Doors() (all []ratelimit.Needs) {
 	may := accessTable()
 	for _, r := range (Options{SERMAS: true}).withDefaults().routes() {
@@ -199,8 +198,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store is what the API needs of the definitions. Every method returns an error that
-// is repositories.ErrNotFound where the app or the thing itself is missing.
+// Store holds the definitions. Every method returns repositories.ErrNotFound if the app or the object is
+// missing.
 type Store interface {
 	AppStore
 	RepositoryReader
@@ -221,46 +220,44 @@ type AppStore interface {
 	DeleteApp(ctx context.Context, appID string, on ...store.Condition) error
 }
 
-// appReader reads an app.
 type appReader interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 }
 
-// RepositoryReader reads the repositories of one scope.
+// RepositoryReader reads the repositories of a scope.
 type RepositoryReader interface {
 	Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error)
 	Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) (items []*repositories.Repository, next string, err error)
 }
 
-// RepositoryWriter changes repositories, and returns them as they are stored. What does not
-// fit the app, such as a module that it lacks, comes back as fault.List.
+// RepositoryWriter changes repositories and returns them as stored. It returns a fault.List if the change
+// does not fit the app, such as a module that the app lacks.
 type RepositoryWriter interface {
 	ChangeRepository(ctx context.Context, change store.RepositoryChange) (repository *repositories.Repository, created bool, err error)
 	DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...store.Condition) error
 }
 
-// Previewer says what a change would do, one of store.WouldCreate, WouldUpdate and WouldLeave, and fails as
-// the change would, or with a *store.CompareError. by is the root of the caller's key, empty for the admin.
+// Previewer returns what a change would do: store.WouldCreate, WouldUpdate or WouldLeave. It fails as the
+// change would, or with a *store.CompareError. by is the root of the caller's key, empty for the admin.
 type Previewer interface {
 	PreviewApp(ctx context.Context, change store.AppChange, by string) (operation string, err error)
 	PreviewRepository(ctx context.Context, change store.RepositoryChange, by string) (operation string, err error)
 }
 
-// SessionStore keeps what is known of sessions in advance, lists them and ends them.
+// SessionStore keeps, lists and ends sessions.
 type SessionStore interface {
 	PutSession(ctx context.Context, session *repositories.Session) (created bool, err error)
 	Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error)
 	Sessions(ctx context.Context, asked store.SessionQuery) (items []*repositories.Session, next string, err error)
-	// SessionsOf lists the sessions of a user, those that have ended as well.
+	// SessionsOf lists the sessions of a user, including ended ones.
 	SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error)
 	CloseSession(ctx context.Context, appID, sessionID string) error
 }
 
-// Models says why messages of an app whose settings name a model so cannot be matched; nil
-// where they can.
+// Models checks a model that the settings of an app name. It returns nil if the model can be asked.
 type Models interface{ CheckModel(named string) error }
 
-// Engine is what the API needs of the ledger.
+// Engine fires, matches and reads triggers and messages.
 type Engine interface {
 	Messages
 	Triggers
@@ -269,36 +266,37 @@ type Engine interface {
 	mcp.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
-	// SessionsIn are the sessions with triggers that are pending, confirming or failed; nil stands for all.
+	// SessionsIn returns the sessions with triggers that are pending, confirming or failed; nil if there
+	// are too many to list.
 	SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error)
-	// Said finds what was said in sessions with a text, or last by the user.
+	// Said finds the messages with a text in sessions, or with an empty text the last of the user.
 	Said(ctx context.Context, appID string, sessions []string, text string) (map[string]query.Said, error)
 }
 
-// Messages takes chat messages and tells what came of them.
+// Messages takes chat messages and returns their outcome.
 type Messages interface {
-	// Post returns the stored JSON of a query.Answer, the same bytes for every repeat of the message.
+	// Post returns the stored JSON of a query.Answer, the same bytes for each repeat of the message.
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// PostAsync returns as soon as the message is stored.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
-	// Draft matches a message that may still change; CommitDraft decides it as Post does a message,
-	// CommitDraftAsync as PostAsync. WithdrawDraft fails with *trigger.PostedError once it is a message.
+	// Draft matches a message that may still change. CommitDraft decides it as Post does, CommitDraftAsync
+	// as PostAsync. WithdrawDraft fails with *trigger.PostedError after the commit.
 	Draft(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error)
 	CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error
 	WithdrawDraft(ctx context.Context, appID, sessionID, messageID string) error
 	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
-	// Count counts a use against the limits of a minute, and fails with a *ledger.RateError.
+	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
-	// DryRun leaves no trace.
+	// DryRun stores nothing.
 	DryRun(ctx context.Context, message trigger.Message) (query.Answer, explain.Explanation, error)
 	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
 	Message(ctx context.Context, appID, sessionID, messageID string) (query.Entry, error)
-	// Explain fails with query.ErrUnexplained where nothing is kept that explains the message.
+	// Explain fails with query.ErrUnexplained if no explanation of the message is kept.
 	Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 }
 
-// Triggers fires tools without the matcher and reads the records of what has fired.
+// Triggers fires tools without the matcher, and reads the records of triggers.
 type Triggers interface {
 	// Fire returns the JSON of a query.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
@@ -306,17 +304,17 @@ type Triggers interface {
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
 	// Backlog counts the pending and the failed triggers of an app.
 	Backlog(ctx context.Context, appID string) (query.Backlog, error)
-	// Answer gives the answer to a trigger that waits for one; the first holds.
+	// Answer sets the answer of a trigger that waits for one; the first answer counts.
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
-	// Confirm lets a waiting trigger go, Deny ends it, and Cancel ends one whose effects are deferred; by
-	// comes into the record. The digest names the question; an empty one denies any. They fail with
-	// query.ErrEnded when it is too late, and with trigger.ErrDigest for another digest.
+	// Confirm releases a waiting trigger, Deny ends it, and Cancel ends one whose effects are deferred. The
+	// record names by. The digest identifies the question; an empty one denies any. They fail with
+	// query.ErrEnded if it is too late, and with trigger.ErrDigest if the digest differs.
 	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
-	// Retry makes what has failed of a trigger due again.
+	// Retry makes the failed effects of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID, by string) error
-	// Remove removes the record of a trigger; trigger.ErrOwes where it owes something.
+	// Remove deletes the record of a trigger; it fails with trigger.ErrOwes if work is left to do.
 	Remove(ctx context.Context, appID, triggerID string) error
 	DeadLetters
 }

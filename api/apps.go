@@ -16,7 +16,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// apps serves /v1/apps.
 type apps struct {
 	store   AppStore
 	preview Previewer
@@ -41,7 +40,7 @@ func (h apps) routes() []route {
 	}
 }
 
-// fail answers with a problem. An app that is not there is named with the nearest one, to a caller who may see all of them.
+// fail answers with a problem. If an app is missing, the admin also gets the nearest app id as a hint.
 func (o Options) fail(err error, c echo.Context) {
 	missing := (*repositories.NotFoundError)(nil)
 	if errors.As(err, &missing) && missing.Kind == "app" && auth.PrincipalOf(c).Admin {
@@ -92,7 +91,7 @@ func (h apps) patch(c echo.Context, body []byte) error {
 }
 
 func (h apps) change(c echo.Context, on store.Condition, to func(there *repositories.App) (*repositories.App, error)) error {
-	if !auth.PrincipalOf(c).Admin { // an app's key does not create it anew when it has just been deleted
+	if !auth.PrincipalOf(c).Admin { // an app's key must not create the app again after its deletion
 		_, err := h.store.App(c.Request().Context(), c.Param("appId"))
 		if errors.Is(err, repositories.ErrNotFound) {
 			return auth.Forbidden()
@@ -111,7 +110,9 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 			return err
 		}
 		operation, err := h.preview.PreviewApp(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
-		return previewed(c, operation, err)
+		return answer.Result(c, http.StatusOK, struct {
+			Operation string `json:"operation"`
+		}{operation}, err)
 	}
 	app, created, err := h.store.ChangeApp(c.Request().Context(), change)
 	if err != nil {
@@ -122,7 +123,8 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 }
 
 // checkModel refuses settings that name a model which this service cannot ask: each message would be
-// answered 502. Prefer: handling=lenient (RFC 7240) takes them, as the service may get its key later.
+// answered with 502. Prefer: handling=lenient (RFC 7240) accepts them, as the service may get its key
+// later.
 func (h apps) checkModel(c echo.Context, named string) error {
 	if h.models == nil || named == "" {
 		return nil

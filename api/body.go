@@ -23,7 +23,7 @@ import (
 	"earshot/repositories/locale"
 )
 
-// withBody is the handler of requests that need a JSON body.
+// withBody adapts a handler that needs a JSON body.
 func withBody(handle func(c echo.Context, body []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := readBody(c)
@@ -42,13 +42,13 @@ func readBody(c echo.Context) ([]byte, error) {
 	return body, err
 }
 
-// readOptional reads a JSON body whole, which may be missing; hardened has bounded it.
+// readOptional reads the JSON body, which may be missing. The middleware hardened has bounded it.
 func readOptional(c echo.Context) ([]byte, error) {
 	header := c.Request().Header
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding "+answer.Quote(encoding)+" is not read; send the body as it is").With("Accept-Encoding", "identity")
 	}
-	if given := header.Get("Content-Type"); given != "" { // application/json and its +json kin (RFC 6839), in UTF-8
+	if given := header.Get("Content-Type"); given != "" { // application/json or a +json type (RFC 6839), in UTF-8
 		kind, parameters, err := mime.ParseMediaType(given)
 		kin := strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 		if err != nil || kind != echo.MIMEApplicationJSON && !kin || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {
@@ -62,8 +62,8 @@ func readOptional(c echo.Context) ([]byte, error) {
 	return body, nil
 }
 
-// drained reads the body of a request that needs none before it is answered: net/http would do so after, too
-// late to say that the body did not come.
+// drained reads the unused body of a request before the answer: net/http would read it afterwards, too late
+// to report that it did not arrive.
 func drained(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := drain(c.Request()); err != nil {
@@ -73,8 +73,8 @@ func drained(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// drain reads a body to its end and keeps nothing of it. It fails for a body that is too late or too long,
-// not for one that breaks off. A client that asks first (Expect: 100-continue) keeps its body.
+// drain discards a body. It fails if the body is too late or too long, not if it breaks off. A client that
+// sends Expect: 100-continue keeps its body.
 func drain(request *http.Request) error {
 	if strings.EqualFold(request.Header.Get("Expect"), "100-continue") {
 		return nil
@@ -91,13 +91,13 @@ func unsupported(detail string) *answer.Problem {
 	return answer.NewProblem(answer.UnsupportedMediaType, detail).With("Accept", echo.MIMEApplicationJSON)
 }
 
-// bodiesSchema describes the bodies that are not definitions, and is part of /openapi.json.
+// bodiesSchema describes the request bodies that are not definitions. It is part of /openapi.json.
 //
 //go:embed bodies.schema.json
 var bodiesSchema []byte
 
 const (
-	maxText      = 64 << 10 // bytes: ten times what people write, and far within what a model reads
+	maxText      = 64 << 10 // bytes: ten times a long human message, and far within the context of a model
 	maxMessageID = 128      // characters
 )
 
@@ -132,8 +132,8 @@ func checkMetadata(read *bodies.Body, given repositories.Metadata) {
 	}
 }
 
-// checkMessageID is wider than CheckID: the id of a message is no part of a subject, and front-ends have
-// their own forms.
+// checkMessageID allows more than CheckID: a message id is no part of a subject, and front-ends have their
+// own formats.
 func checkMessageID(id string) error {
 	foreign := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
 	if foreign || id == "" || utf8.RuneCountInString(id) > maxMessageID {
@@ -142,7 +142,7 @@ func checkMessageID(id string) error {
 	return nil
 }
 
-// checkModelID takes what the model's host names its models, but no way out of their folder.
+// checkModelID accepts any name of a model at its host, but no path out of its folder.
 func checkModelID(id string) error {
 	if id == "." || id == ".." {
 		return fmt.Errorf("must name a model, and not %q", id)
@@ -150,7 +150,7 @@ func checkModelID(id string) error {
 	return checkMessageID(id)
 }
 
-// idempotent returns the id of a body, for which the header Idempotency-Key stands where the body has none.
+// idempotent returns the id of a body, or else the header Idempotency-Key.
 func idempotent(c echo.Context, field, given string, check func(string) error) (string, error) {
 	const header = "Idempotency-Key"
 	key := c.Request().Header.Get(header)
@@ -166,13 +166,13 @@ func idempotent(c echo.Context, field, given string, check func(string) error) (
 	return key, nil
 }
 
-// How long credentials may be good.
+// The longest lifetimes of credentials and sessions.
 const (
-	// maxKeyLife is ten years: longer is for ever, and that is said by leaving it out.
+	// maxKeyLife is ten years. A key without an expiry never expires.
 	maxKeyLife = 10 * 365 * 24 * time.Hour
-	// maxSessionLife bounds how long a session may be kept that nobody uses.
+	// maxSessionLife bounds how long an unused session is kept.
 	maxSessionLife = 365 * 24 * time.Hour
-	// maxTokenLife is what the contract gives a session token.
+	// maxTokenLife is set by the contract.
 	maxTokenLife = 24 * time.Hour
 )
 

@@ -15,7 +15,7 @@ import (
 	"earshot/repositories"
 )
 
-// Origins knows which pages may call an app from a browser.
+// Origins decides which pages may call an app from a browser.
 type Origins interface {
 	AllowsOrigin(ctx context.Context, appID, origin string) (bool, error)
 }
@@ -23,17 +23,17 @@ type Origins interface {
 const (
 	corsMethods = "GET, POST, PUT, PATCH, DELETE"
 	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate, X-Earshot-Message-Id, X-Request-Id"
-	// corsAge is how long a browser keeps the answer to a preflight, in seconds.
+	// corsAge is how long a browser caches the answer to a preflight, in seconds.
 	corsAge = "600"
 )
 
-// crossOrigin lets pages of the origins that an app allows read its answers (Fetch standard, CORS protocol),
-// the refusals as well. It keeps nobody out: what a page may do is in its key or token, which a browser never
-// sends by itself.
+// crossOrigin lets pages of the app's allowed origins read answers and errors (CORS protocol of the Fetch
+// standard). It protects nothing: a page is authorized by its key or token, which a browser never sends by
+// itself.
 func crossOrigin(origins Origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			// With or without a route: a page should be able to read that there is none.
+			// This also covers unknown paths, so that a page can read the 404.
 			rest, inApp := strings.CutPrefix(strings.TrimPrefix(c.Request().URL.Path, auth.MetadataPath), "/v1/apps/")
 			appID, _, _ := strings.Cut(rest, "/")
 			if !inApp || repositories.CheckID("appId", appID) != nil || origins == nil {
@@ -85,17 +85,17 @@ func readsHeader(name string) bool {
 		"mcp-protocol-version", "mcp-method", "mcp-name":
 		return true
 	}
-	if strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "mcp-param-") { // of OpenAI's client, of MCP's
+	if strings.HasPrefix(name, "x-stainless-") || strings.HasPrefix(name, "mcp-param-") { // headers of OpenAI's and MCP's clients
 		return true
 	}
 	service, isToken := strings.CutSuffix(name, repositories.TokenHeaderEnd)
 	return isToken && repositories.CheckID("service", service) == nil
 }
 
-// maxBody is the longest body that is read, in bytes (section 3 of the contract).
+// maxBody is the longest request body, in bytes (section 3 of the contract).
 const maxBody = 1 << 20
 
-// hardening are headers of all answers. Their lists are shared, and must be replaced rather than changed.
+// hardening is set on all answers. Its values are shared: replace them, do not change them.
 var hardening = http.Header{
 	"X-Content-Type-Options": {"nosniff"},
 	"X-Frame-Options":        {"DENY"},
@@ -103,7 +103,7 @@ var hardening = http.Header{
 	"Cache-Control":          {"no-store"},
 }
 
-// hardened bounds what is read, and sets the headers of hardening, which a handler may replace.
+// hardened bounds request bodies, and sets the headers of hardening, which a handler may replace.
 func hardened(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -117,7 +117,7 @@ func hardened(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc 
 				return &http.MaxBytesError{Limit: most}
 			}
 			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, most)
-			if request.Method == http.MethodOptions { // is answered by no route
+			if request.Method == http.MethodOptions { // no route answers these
 				return drained(next)(c)
 			}
 			return next(c)

@@ -25,17 +25,17 @@ type KeyStore interface {
 	KeyKeeper
 }
 
-// KeyKeeper makes, lists and revokes the keys of apps.
+// KeyKeeper creates, lists and revokes the keys of apps.
 type KeyKeeper interface {
-	// CreateKey fails with a *store.ScopeError where a key asks for more than it has.
+	// CreateKey fails with a *store.ScopeError if the new key would have scopes that the asking key lacks.
 	CreateKey(ctx context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error)
 	AppKeys(ctx context.Context, appID, after string, limit int) (items []store.AppKey, next string, err error)
-	// RevokeKey returns when no replica takes the key any more.
+	// RevokeKey returns when no replica accepts the key any more.
 	RevokeKey(ctx context.Context, appID, keyID string) error
 }
 
-// credentials serves the keys of apps, the tokens that a back-end hands to the browser of a session, and what a
-// caller's own key is.
+// credentials serves the keys of apps, the session tokens that a back-end requests for a browser, and the
+// description of the caller's own key.
 type credentials struct {
 	keys    KeyStore
 	tokens  auth.Tokens
@@ -58,7 +58,7 @@ func (h credentials) routes() []route {
 	}
 }
 
-// madeKey is a new key with its secret, which no other answer has.
+// madeKey is a new key with its secret, which is shown only once.
 type madeKey struct {
 	store.AppKey
 	Key string `json:"key"`
@@ -73,17 +73,17 @@ func (h credentials) createKey(c echo.Context, body []byte) error {
 	if err := h.bodies.Decode("KeyRequest", body, &asked); err != nil {
 		return err
 	}
-	lifetime, _ := time.ParseDuration(asked.ExpiresIn) // was checked; empty is none
+	lifetime, _ := time.ParseDuration(asked.ExpiresIn) // checked by the schema; empty means none
 	key, text, err := h.keys.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
 		ID: madeID(c), Name: asked.Name, Scopes: asked.Scopes, Lifetime: lifetime, By: auth.PrincipalOf(c).KeyID,
 	})
 	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
-		return auth.Unauthorized(err) // the key that asks has ended meanwhile
+		return auth.Unauthorized(err) // the asking key has ended in the meantime
 	}
 	return answer.Result(c, http.StatusCreated, madeKey{key, text.Reveal()}, err)
 }
 
-// defaultTokenTTL is how long a session token is good by default.
+// defaultTokenTTL is the default lifetime of a session token.
 const defaultTokenTTL = "1h"
 
 type madeToken struct {
@@ -102,7 +102,7 @@ func (h credentials) createToken(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	life, _ := time.ParseDuration(cmp.Or(asked.ExpiresIn, defaultTokenTTL)) // was checked
+	life, _ := time.ParseDuration(cmp.Or(asked.ExpiresIn, defaultTokenTTL)) // checked by the schema
 	alive, err := h.keys.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
 	if err != nil {
 		return err
@@ -119,12 +119,12 @@ func (h credentials) createToken(c echo.Context) error {
 	return answer.Result(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires}, err)
 }
 
-// whoami describes the caller's key, so that a client with a key needs to know no app.
+// whoami describes the caller's key, so that a client can find its app.
 func (h credentials) whoami(c echo.Context) error {
 	who := auth.PrincipalOf(c)
 	keyID := who.KeyID
 	if who.FrontEnd() {
-		keyID = "" // a browser has no business with it
+		keyID = "" // hidden from browsers
 	}
 	return answer.JSON(c, http.StatusOK, struct {
 		Admin     bool               `json:"admin"`

@@ -25,16 +25,16 @@ const (
 	pathSessionEvents = ofSession + "/events"
 )
 
-// Events reads the stream of events for any number of subscribers.
+// Events reads the event stream for any number of subscribers.
 type Events interface {
-	// Now is the sequence after which the next events come.
+	// Now returns the sequence of the last event so far.
 	Now(ctx context.Context) (uint64, error)
-	// Follow hands out what comes after a sequence, each event once, until ctx ends. It closes the channel
-	// earlier when it cannot go on or the reader is too slow; to follow again from the last event misses nothing.
+	// Follow delivers the events after a sequence, each once, until ctx ends. It closes the channel earlier
+	// if it fails or the reader is too slow; following again from the last event misses nothing.
 	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
-// events serves the events as server-sent events (HTML standard, section 9.2).
+// events serves server-sent events (HTML standard, section 9.2).
 type events struct {
 	apps    appReader
 	events  Events
@@ -60,9 +60,9 @@ func (h events) stream(c echo.Context) error {
 	defer begun.leave()
 	out := &eventWriter{out: c.Response(), with: http.NewResponseController(c.Response())}
 	out.out.Header().Set("Content-Type", "text/event-stream")
-	out.out.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
+	out.out.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
 	out.out.WriteHeader(http.StatusOK)
-	// The id comes before any event: else a client that has seen nothing would lose what comes while it is gone.
+	// The id precedes any event: otherwise a client without an event would miss those during its reconnect.
 	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, begun.after)
 	if err := out.flush(); err != nil || c.Request().Method == http.MethodHead {
 		return nil
@@ -71,15 +71,15 @@ func (h events) stream(c echo.Context) error {
 	return nil
 }
 
-// stream is one that is about to begin.
+// stream is an opened event stream.
 type stream struct {
-	after     uint64 // the sequence behind which it begins
+	after     uint64 // the sequence after which it starts
 	published <-chan effect.Published
 	by        *openedWith
-	leave     func() // gives its place back
+	leave     func() // releases its slot
 }
 
-// open takes a place for a stream, and finds where it begins.
+// open takes a slot for a stream, and determines where it starts.
 func (h events) open(ctx context.Context, c echo.Context) (begun stream, err error) {
 	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
 		return begun, err
@@ -109,8 +109,8 @@ func (h events) open(ctx context.Context, c echo.Context) (begun stream, err err
 	return begun, err
 }
 
-// Where a client says which event it has seen last: a browser that connects again by itself in the header, and
-// one with a new token in the query, as it can set no header. The header is newer than the query of its connection.
+// The last event that a client has seen: a reconnecting browser sends the header; a page with a new token
+// uses the query, as it can set no header. The header is newer than the query.
 const (
 	lastEventHeader = "Last-Event-ID"
 	lastEventQuery  = "lastEventId"
@@ -138,7 +138,7 @@ func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	return after, nil
 }
 
-// readsNoEvents is the problem of a service without Options.Events.
+// readsNoEvents returns the problem of a service without Options.Events.
 func readsNoEvents() error {
 	return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 }
@@ -149,32 +149,33 @@ func unreadable(cause error) error {
 }
 
 const (
-	heartbeat    = 15 * time.Second // some proxies take a connection for dead that is silent for 30 s
-	tokenWarning = time.Minute      // how long before its key or token ends a stream says so
+	heartbeat    = 15 * time.Second // some proxies drop a connection that is silent for 30 s
+	tokenWarning = time.Minute      // how long before expiry of its key or token a stream sends a notice
 
 	tokenExpiring = "token.expiring"
 	tokenExpired  = "token.expired" // the last event of its stream
 )
 
-// eventSink is where the events of a stream go. After an error its client is gone.
+// eventSink writes the events of one stream. An error means that its client is gone.
 type eventSink interface {
 	event(event effect.Published) error
-	// notice sends an event of the service itself, without an id: the client resumes behind the last of the stream.
+	// notice sends an event of the service itself, without an id, so that a client resumes after the last
+	// stream event.
 	notice(name string, data tokenEnd) error
 	alive() error
 }
 
-// ending is why a stream ends.
+// ending is the reason why a stream ends.
 type ending int
 
 const (
-	gone    ending = iota // its client is
-	behind                // its reader is too slow, or the events cannot be read: it may go on behind the last
-	over                  // its key, token or session is
+	gone    ending = iota // the client disconnected
+	behind                // the reader is too slow, or the events cannot be read: the client may resume
+	over                  // the key, token or session ended
 	parting               // this process stops
 )
 
-// pump writes events until the client, the tail, the key or this process ends, and says which.
+// pump writes events until the stream ends, and returns the reason.
 func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
 	by := of.by
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
@@ -186,7 +187,7 @@ func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
 	for {
 		select {
 		case event, open := <-of.published:
-			// The token of a front-end reads no repositories.
+			// Tokens of front-ends may not read repositories.
 			shows := !by.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
 			if !open {
 				return behind
@@ -210,23 +211,23 @@ func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
 	}
 }
 
-// openedWith is the key or token that a stream was opened with.
+// openedWith is the key or token of a stream.
 type openedWith struct {
 	auth.Principal
 	watch  *auth.Watch
-	warned bool // that it ends
-	// outlives says that it does not end with the session of the stream, as a session's token would.
+	warned bool // whether the expiry notice was sent
+	// outlives reports that the key does not end with the session of the stream, as a session token would.
 	outlives bool
 	session  repositories.Scope
-	life     store.Generation // of the session when the stream was opened, if it outlives that
+	life     store.Generation // of the session when the stream was opened, if outlives
 }
 
 type tokenEnd struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
-	Detail    string    `json:"detail,omitempty"` // why it ended before that
+	Detail    string    `json:"detail,omitempty"` // why it ended early
 }
 
-// warn says once, when it is time, when the key or token ends.
+// warn sends the expiry notice once, when it is due.
 func (o *openedWith) warn(out eventSink, now time.Time) error {
 	if o.warned || o.Expires.IsZero() || now.Before(o.Expires.Add(-tokenWarning)) {
 		return nil
@@ -235,12 +236,12 @@ func (o *openedWith) warn(out eventSink, now time.Time) error {
 	return out.notice(tokenExpiring, tokenEnd{ExpiresAt: o.Expires})
 }
 
-// ended reports whether a stream has to end as its key or token is good no more, and sends notices of that: before,
-// and when it has come.
+// ended reports whether a stream has to end because its key, token or session has ended. It sends the
+// notices before and at the end.
 func (h events) ended(ctx context.Context, out eventSink, by *openedWith) (end ending, ends bool) {
 	now := h.by.Now()
 	if !by.Expires.IsZero() && !now.Before(by.Expires) {
-		_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires}) // it is the last
+		_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires}) // the last event
 		return over, true
 	}
 	if by.warn(out, now) != nil {
@@ -250,7 +251,7 @@ func (h events) ended(ctx context.Context, out eventSink, by *openedWith) (end e
 	switch {
 	case err == nil && !by.outlives:
 		return over, false
-	case err == nil: // unless the session was closed or erased since
+	case err == nil: // the session may have been closed or erased
 		life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
 		return over, err == nil && life != by.life
 	case answer.IsUnavailable(err):
@@ -262,7 +263,7 @@ func (h events) ended(ctx context.Context, out eventSink, by *openedWith) (end e
 
 const (
 	writeTime  = 10 * time.Second // how long a client may take for one event
-	retryAfter = 2000             // when a browser whose stream broke off connects again, in ms
+	retryAfter = 2000             // after how many ms a browser reconnects
 )
 
 // eventWriter writes a stream of server-sent events.
@@ -272,17 +273,17 @@ type eventWriter struct {
 	text bytes.Buffer
 }
 
-// kindOf is the first two words of an event's subject.
+// kindOf returns the first two words of an event's subject.
 func kindOf(event effect.Published) string {
 	words := strings.SplitN(event.Subject, ".", 3)
 	return strings.Join(words[:min(2, len(words))], ".")
 }
 
-// event sends one event: its sequence, the first two words of its subject, its payload.
+// event writes one event: its sequence, the first two words of its subject, its payload.
 func (w *eventWriter) event(event effect.Published) error {
 	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, kindOf(event))
-	// A payload of ours is one line; what others publish must not end the event. It is not copied: a
-	// stream that does not read would hold its copy for as long as it is open.
+	// Our payloads are one line; a payload of another publisher must not end the event. It is not copied: a
+	// slow stream would keep the copy in memory.
 	for rest, more := event.Data, true; more; {
 		end := bytes.IndexAny(rest, "\r\n")
 		line := rest
@@ -314,10 +315,10 @@ func (w *eventWriter) alive() error {
 	return w.flush()
 }
 
-// write sends what is collected and then a text that is not copied for it.
+// write sends the buffer and then text, without copying text.
 func (w *eventWriter) write(text []byte) error {
 	defer w.text.Reset()
-	_ = w.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
+	_ = w.with.SetWriteDeadline(time.Now().Add(writeTime)) // recorders in tests support none
 	if _, err := w.out.Write(w.text.Bytes()); err != nil {
 		return err
 	}

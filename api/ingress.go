@@ -28,7 +28,7 @@ func (o Options) authenticator() auth.Authenticator {
 	return a
 }
 
-// ingress serves the protocols besides REST: those of agents (MCP), of chat clients and of MQTT.
+// ingress serves the protocols besides REST: MCP, chat completions and MQTT.
 type ingress struct {
 	Options
 	by    auth.Authenticator
@@ -47,7 +47,7 @@ func (o ingress) routes() (all []route) {
 	})
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
 		for _, path := range []string{at, at + "/:repositoryId"} {
-			// A subscription stays open, so that the server admits what is none by itself.
+			// A subscription stays open, so the MCP server admits other calls by itself.
 			all = append(all, route{method: http.MethodPost, path: path, handle: agents.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
 		}
 	}
@@ -93,7 +93,7 @@ func (o ingress) routes() (all []route) {
 	return append(all, route{method: http.MethodGet, path: "/mqtt", handle: handle, open: true, reads: true})
 }
 
-// unslashed takes a final slash off the URLs of MCP servers, which some clients put there.
+// unslashed removes the final slash that some clients add to MCP URLs.
 func unslashed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		at := c.Request().URL
@@ -113,7 +113,7 @@ func unslashed(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// metadata says whose access tokens are good at an MCP URL.
+// metadata serves which issuers' access tokens are valid at an MCP URL.
 func (o ingress) metadata(c echo.Context) error {
 	path := strings.TrimSuffix(strings.TrimPrefix(c.Request().URL.Path, auth.MetadataPath), "/")
 	found, err := o.by.Issued.Metadata(c.Request().Context(), c.Request().Host, path)

@@ -28,7 +28,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// messages serves the conversation of a session.
+// messages serves the messages of a session.
 type messages struct {
 	engine Messages
 	users  users
@@ -51,7 +51,7 @@ func (h messages) routes() []route {
 	}
 }
 
-// messageQuery is what the query of a posted message asks for.
+// messageQuery holds the query parameters of a posted message.
 type messageQuery struct{ dry, why bool }
 
 func queryOf(c echo.Context) (messageQuery, error) {
@@ -61,7 +61,7 @@ func queryOf(c echo.Context) (messageQuery, error) {
 	}
 	why, err := isSet(c, "explain")
 	if err == nil && why && auth.PrincipalOf(c).FrontEnd() {
-		err = auth.Forbidden() // it shows the app's rules and all its tools
+		err = auth.Forbidden() // an explanation shows the app's rules and all its tools
 	}
 	return messageQuery{dry, why}, err
 }
@@ -97,8 +97,8 @@ func (h messages) post(c echo.Context) error {
 	return h.decided(c, message, stored, err, want.why)
 }
 
-// read makes a message of the request, and says whether it is a draft. The id is made here if the client gave
-// none, so that the answer can name a message that is not decided.
+// read decodes the message and reports whether it is a draft. It generates a missing id here, so that the
+// answer can name an undecided message.
 func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDraft bool, err error) {
 	body, err := readBody(c)
 	if err != nil {
@@ -131,7 +131,7 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 		return message, isDraft, err
 	}
 	if !auth.PrincipalOf(c).MaySay(given.Actor) {
-		return message, isDraft, auth.Forbidden() // a browser speaks for its user alone
+		return message, isDraft, auth.Forbidden() // a browser posts only as its user
 	}
 	if given.User != "" && auth.PrincipalOf(c).FrontEnd() {
 		return message, isDraft, answer.NewProblem(answer.NotPermitted, "user: a session's token does not say whose the session is; the app's back-end does, in the session or in a message")
@@ -154,7 +154,7 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 	return message, isDraft, checkDry(message, dry)
 }
 
-// checkDry names the fields of a message that go with dry runs alone, or with none.
+// checkDry reports the fields that are only for dry runs, or never for them.
 func checkDry(m trigger.Message, dry bool) error {
 	var faults fault.List
 	if dry && m.User != "" {
@@ -169,7 +169,7 @@ func checkDry(m trigger.Message, dry bool) error {
 	return faults.Err()
 }
 
-// decided answers with the stored answer of a message that was decided, or was not.
+// decided answers with the stored answer of a message, or with err.
 func (h messages) decided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, why bool) error {
 	if err != nil {
 		return withMessageID(err, m.ID)
@@ -189,9 +189,8 @@ func acceptedLater(c echo.Context, messageID string, err error) error {
 	}{messageID}, err)
 }
 
-// withMessageID adds the message's id to the problem of one that may have been kept without
-// being decided: posting it again under that id tries again, and under another would
-// be a second message.
+// withMessageID adds the message's id to the problem of a message that may be stored but undecided. Posting
+// it again with the same id retries it; another id would make a second message.
 func withMessageID(err error, messageID string) error {
 	found := *answer.ProblemOf(err)
 	if found.Status < http.StatusInternalServerError {
@@ -202,8 +201,8 @@ func withMessageID(err error, messageID string) error {
 }
 
 func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
-	// It may ask a model, as a message does. The session's own limit is for front-ends: a key tries
-	// the messages of many conversations in one.
+	// It may ask a model, as a message does. The session's own limit applies to front-ends only: a key
+	// tries the messages of many conversations in one session.
 	if m.Actor == matcher.ActorUser {
 		use := ledger.Use{Messages: 1, AppAlone: !auth.PrincipalOf(c).FrontEnd()}
 		if err := h.engine.Count(c.Request().Context(), m.AppID, m.SessionID, use); err != nil {
@@ -224,7 +223,7 @@ func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
 	return answer.JSON(c, http.StatusOK, tried)
 }
 
-// undecided says of a message that no model decided what became of it.
+// undecided completes the error of an unavailable model with what became of the message.
 func undecided(err error, messageID, became string) error {
 	away := (*matcher.Unavailable)(nil)
 	if !errors.As(err, &away) {
@@ -235,7 +234,7 @@ func undecided(err error, messageID, became string) error {
 	return &found
 }
 
-// commit decides a draft as post does a message.
+// commit decides a draft as post decides a message.
 func (h messages) commit(c echo.Context) error {
 	want, err := queryOf(c)
 	if err != nil {
@@ -249,7 +248,7 @@ func (h messages) commit(c echo.Context) error {
 	return h.decided(c, m, stored, err, want.why)
 }
 
-// explained answers with a stored answer and why it came out so, as far as that is kept.
+// explained answers with a stored answer and its explanation, if one is kept.
 func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage, why func(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)) error {
 	found, err := why(c.Request().Context(), m.AppID, m.SessionID, m.ID)
 	if errors.Is(err, query.ErrUnexplained) || errors.Is(err, query.ErrNoMessage) {
@@ -279,7 +278,7 @@ func (h messages) history(c echo.Context) error {
 	return answer.List(c, items, next, err)
 }
 
-// showMessage makes the handler that answers with what is kept of a message.
+// showMessage returns the handler that reads one part of a stored message.
 func showMessage[T any](h messages, read func(m Messages, ctx context.Context, appID, sessionID, messageID string) (T, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		found, err := read(h.engine, c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
@@ -287,8 +286,8 @@ func showMessage[T any](h messages, read func(m Messages, ctx context.Context, a
 	}
 }
 
-// prefers reports whether the request asks for a preference (RFC 7240). A value or
-// parameters of the preference are not looked at: respond-async has none.
+// prefers reports whether the request has a preference (RFC 7240). Values and parameters are ignored:
+// respond-async has none.
 func prefers(header http.Header, preference string) bool {
 	for _, line := range header.Values("Prefer") {
 		for item := range strings.SplitSeq(line, ",") {

@@ -21,9 +21,9 @@ import (
 	"earshot/repositories/tracing"
 )
 
-// answered turns the error of a handler into an answer, so that the middleware around
-// it sees the status that the client saw. A body that is still on its way is waited for
-// first, as when there is no fault: whoever sends none is told so whatever else holds.
+// answered writes the error of a handler as an answer, so that the outer middleware sees the client's
+// status. It first waits for a pending body, as on success: a stalled body is reported before any other
+// fault.
 func answered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)
@@ -42,8 +42,8 @@ func answered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recovered turns a panic into an error. Where the answer has begun already, it cuts
-// the connection instead, so that no client takes half an answer for a whole one.
+// recovered turns a panic into an error. If the answer has begun, it aborts the connection, so that no
+// client takes a partial answer as complete.
 func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -62,12 +62,11 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// errorKey is where answered leaves what went wrong, for the log.
+// errorKey is the context key of the error for the log.
 const errorKey = "earshot.error"
 
-// logged writes one line for each request: what it asked for and how it ended. Query,
-// headers and bodies are left out, for they hold texts and credentials; the ids of
-// the path stand in it once they are known to be ids.
+// logged writes one line per request with its route and status. It leaves out query, headers and bodies,
+// which hold texts and credentials. Path ids are logged once checked.
 func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -76,10 +75,10 @@ func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 			ctx, status, level := c.Request().Context(), c.Response().Status, slog.LevelInfo
 			switch {
 			case status == http.StatusServiceUnavailable && c.Path() == pathReady:
-				level = slog.LevelDebug // ready.failed says so, once
+				level = slog.LevelDebug // ready.failed reports it once
 			case status >= http.StatusInternalServerError:
 				level = slog.LevelError
-			case isProbe(c): // probes come every few seconds
+			case isProbe(c): // every few seconds
 				level = slog.LevelDebug
 			}
 			if logger.Enabled(ctx, level) {
@@ -91,7 +90,7 @@ func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 	}
 }
 
-// maxAttributes is how many a line has: those of outcome, three ids, an error, the time.
+// maxAttributes is the size of a line: those of outcome, three ids, an error, the time.
 const maxAttributes = 11
 
 func outcome(c echo.Context) []slog.Attr {
@@ -116,7 +115,7 @@ func isProbe(c echo.Context) bool {
 	return c.Path() == pathHealth || c.Path() == pathReady || c.Path() == pathMetrics
 }
 
-// methodName keeps a made-up method out of logs and metrics.
+// methodName maps invented methods to "other" for logs and metrics.
 func methodName(method string) string {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
@@ -126,8 +125,8 @@ func methodName(method string) string {
 	}
 }
 
-// traced names the request, and continues the trace of the caller (W3C Trace Context), or begins one, with a span
-// of our own for the request, or at least the id of one: logs, events and calls carry it on.
+// traced sets the request id and continues the caller's trace (W3C Trace Context) or begins one. It starts
+// a span, or at least a span id, which logs, events and calls carry on.
 func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -135,8 +134,16 @@ func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
 			server.RequestID(c.Response().Header(), request)
 			if tracer == nil || isProbe(c) {
 				ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
-				id := spanBelow(trace.SpanContextFromContext(ctx))
-				c.SetRequest(request.WithContext(trace.ContextWithSpanContext(ctx, id)))
+				// A new span id in the caller's trace, or in a new sampled trace.
+				var traceID trace.TraceID
+				var spanID trace.SpanID
+				_, _ = rand.Read(traceID[:]) // never fails
+				_, _ = rand.Read(spanID[:])
+				caller := trace.SpanContextFromContext(ctx)
+				if !caller.IsValid() {
+					caller = trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, TraceFlags: trace.FlagsSampled})
+				}
+				c.SetRequest(request.WithContext(trace.ContextWithSpanContext(ctx, caller.WithSpanID(spanID).WithRemote(false))))
 				return next(c)
 			}
 			method, routed := methodName(request.Method), routeName(c)
@@ -144,10 +151,10 @@ func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
 			c.SetRequest(request.WithContext(ctx))
 			defer func() {
 				status, fault := c.Response().Status, ""
-				if status >= http.StatusInternalServerError { // only a fault of ours is one, by the conventions for servers of HTTP
+				if status >= http.StatusInternalServerError { // HTTP conventions: only a server's own fault is an error
 					fault = strconv.Itoa(status)
 				}
-				// The path is left out: it may hold what a caller made up.
+				// The path is left out: a caller may have invented it.
 				tracing.End(span, fault, tracing.HTTPMethod.String(method), tracing.HTTPRoute.String(routed), tracing.HTTPStatus.Int(status))
 			}()
 			return next(c)
@@ -155,20 +162,8 @@ func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
 	}
 }
 
-// spanBelow returns a new span of the caller's trace, or of a new one that is sampled.
-func spanBelow(caller trace.SpanContext) trace.SpanContext {
-	var traceID trace.TraceID
-	var spanID trace.SpanID
-	_, _ = rand.Read(traceID[:]) // never fails
-	_, _ = rand.Read(spanID[:])
-	if !caller.IsValid() {
-		caller = trace.NewSpanContext(trace.SpanContextConfig{TraceID: traceID, TraceFlags: trace.FlagsSampled})
-	}
-	return caller.WithSpanID(spanID).WithRemote(false)
-}
-
-// routeName is the route as the table has it, so that logs and metrics have few of
-// them and hold nothing that a caller made up.
+// routeName returns the route's pattern: logs and metrics get few distinct values, none of a caller's
+// making.
 func routeName(c echo.Context) string {
 	if c.Path() == "" {
 		return "unknown"
@@ -176,15 +171,15 @@ func routeName(c echo.Context) string {
 	return c.Path()
 }
 
-// counted counts requests by route, method and status. All three come from closed
-// sets, so that no caller can make the number of time series grow.
+// counted counts requests by route, method and status, all from closed sets, so that no caller can add time
+// series.
 func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_http_requests_total",
 		Help: "Requests that were answered.",
 	}, []string{"route", "method", "status"})
 	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(requests), &there) { // by another handler of the same registry
+	if errors.As(registry.Register(requests), &there) { // by another handler with the same registry
 		requests = there.ExistingCollector.(*prometheus.CounterVec)
 	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {

@@ -17,43 +17,43 @@ import (
 	"earshot/repositories/outages"
 )
 
-// Paths of the probes, which are asked for every few seconds.
+// Paths of the probes.
 const (
 	pathHealth  = "/healthz"
 	pathReady   = "/readyz"
 	pathMetrics = "/metrics"
 )
 
-// readyTime is how long a backing service may take to answer a probe. Orchestrators
-// commonly wait for a second by default; two leave room for those that wait longer.
+// readyTime bounds the answer of a backing service. Orchestrators commonly wait 1 s by default; 2 s suit
+// those that wait longer.
 const readyTime = 2 * time.Second
 
 // Check is the readiness check of one backing service.
 type Check struct {
-	Name string // shown to everybody, as in redis or nats
-	// Ready returns why nothing can be done with it, and Away where some can. The error goes to
-	// the log alone, for it may name hosts, but for what its Public says, or a method Words in the words of the
-	// service. It must return soon after ctx ends.
+	Name string // public, such as redis or nats
+	// Ready returns an error if the service is unusable, and Away if it is partly usable. Only the log gets
+	// the error, which may name hosts; the public gets its Public or Words text. It must return soon after
+	// ctx ends.
 	Ready func(ctx context.Context) error
 }
 
-// Public is an error of a service that answers and cannot be used: everybody may read
-// what it returns, which goes on after the name of the service, as in "is full".
+// Public is an error of a service that answers but is unusable. Its public text follows the service's name,
+// as in "is full".
 type Public interface{ Public() string }
 
-// spoken is an error that holds what the service says of it itself, fit for everybody to read.
+// spoken is an error with the service's own public text.
 type spoken interface{ Words() string }
 
-// Away is the error of a service that consists of parts, some of which cannot be used.
+// Away is the error of a service with several parts, some of them unusable.
 type Away struct {
 	Parts []Part
-	// All says that nothing is left to work with. The service is ready otherwise.
+	// All reports that no part is usable. Otherwise the service is ready.
 	All bool
 }
 
-// Part is one that cannot be used.
+// Part is an unusable part.
 type Part struct {
-	Name string // shown to everybody
+	Name string // public
 	Err  error
 }
 
@@ -75,7 +75,6 @@ func (a *Away) Unwrap() []error {
 	return list
 }
 
-// probes serves the liveness and readiness probes of orchestrators.
 type probes struct {
 	checks   []Check
 	troubles *outages.Log
@@ -83,7 +82,7 @@ type probes struct {
 }
 
 func (h probes) routes() []route {
-	// It answers as long as the process can, and looks at nothing else: a restart would heal nothing else.
+	// It answers as long as the process can and checks nothing else: a restart would repair nothing else.
 	health := func(c echo.Context) error { return answer.JSON(c, http.StatusOK, map[string]string{"status": "alive"}) }
 	metrics := echo.WrapHandler(promhttp.HandlerFor(h.metrics, promhttp.HandlerOpts{Registry: h.metrics}))
 	return []route{
@@ -138,7 +137,7 @@ const (
 	stateAway   = "away"
 )
 
-// serviceState is one service as everybody may see it.
+// serviceState is the public state of a service.
 type serviceState struct {
 	Name  string      `json:"name"`
 	State string      `json:"state"`
@@ -172,26 +171,26 @@ func stateOf(name string, err error) serviceState {
 	return state
 }
 
-// saysOf is what everybody may read of an error, in the words of the service where there are any.
+// saysOf returns the public text of an error, preferably the service's own.
 func saysOf(err error) string {
 	var words spoken
 	if errors.As(err, &words) {
 		return words.Words()
 	}
-	var told Public
-	if errors.As(err, &told) {
-		return told.Public()
+	var shown Public
+	if errors.As(err, &shown) {
+		return shown.Public()
 	}
 	return "no answer"
 }
 
-// usable reports whether something can be done with a service in spite of its error.
+// usable reports whether a service can be used, at least in part.
 func usable(err error) bool {
 	var parts *Away
 	return err == nil || errors.As(err, &parts) && !parts.All
 }
 
-// look asks all services at once, and writes a line where the state of one changes: probes come every few seconds.
+// look checks all services at once, and logs only changes of state: probes come every few seconds.
 func (h probes) look(ctx context.Context) []error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -211,7 +210,7 @@ func (h probes) look(ctx context.Context) []error {
 		if usable(err) {
 			event = "ready.partly"
 		}
-		// The texts of errors tell no states apart: they name ports that are others each time.
+		// Error texts do not identify a state: they name a different port each time.
 		state := stateOf(service, err)
 		h.troubles.Trouble(ctx, service, fmt.Sprint(state.State, state.Says, state.Away), event, "service", service, "error", err)
 	}

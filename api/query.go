@@ -22,17 +22,17 @@ import (
 	"earshot/trigger/query"
 )
 
-// Bounds of a page of a list.
+// Limits of a page of a list.
 const (
 	defaultLimit = 50
 	maxLimit     = 200
 	maxCursor    = 1024 // bytes: the longest messageId, 128 characters of up to 4 bytes, in base64
 )
 
-// pageQuery are the parameters of every list.
+// pageQuery lists the parameters of every list.
 var pageQuery = []string{"limit", "after"}
 
-// knownQuery refuses parameters that the route does not take, and one that is given twice.
+// knownQuery refuses unknown and repeated parameters.
 func knownQuery(taken []string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -79,18 +79,18 @@ func pageOf(c echo.Context) (query.Page, error) {
 	return page, nil
 }
 
-// idMark begins the cursor of a list whose places are ids, before it is written in base64. Clients that made cursors
-// of ids themselves, as they could before, are still understood: no id that they have is written like a mark.
+// idMark begins a cursor that holds an id, before base64. Plain ids are accepted as cursors too, for older
+// clients; no id looks like an encoded mark.
 const idMark = "id:"
 
-// pageByID reads limit and after of a list whose places are ids, which are its cursors within.
+// pageByID reads limit and after of a list whose cursors are ids.
 func pageByID(c echo.Context) (query.Page, error) {
 	page, err := pageOf(c)
 	page.After = idOf(page.After)
 	return page, err
 }
 
-// idOf is the id that a cursor stands for.
+// idOf returns the id in a cursor.
 func idOf(cursor string) string {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if id, is := strings.CutPrefix(string(text), idMark); is && err == nil {
@@ -99,12 +99,12 @@ func idOf(cursor string) string {
 	return cursor
 }
 
-// listByID answers with a page of such a list.
+// listByID answers with a page of a list whose cursors are ids.
 func listByID[T any](c echo.Context, items []T, next string, err error) error {
 	return answer.List(c, items, cursorOf(next), err)
 }
 
-// cursorOf is the cursor that stands for an id; empty for none.
+// cursorOf returns the cursor for an id; empty for none.
 func cursorOf(id string) string {
 	if id == "" {
 		return ""
@@ -112,13 +112,13 @@ func cursorOf(id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(idMark + id))
 }
 
-// listNamed answers with a page of a list that is read as a whole, in the order of its names.
+// listNamed answers with a page of a complete list, sorted by name.
 func listNamed[T any](c echo.Context, all []T, nameOf func(T) string) error {
 	items, next, err := pageNamed(c, all, nameOf)
 	return listByID(c, items, next, err)
 }
 
-// pageNamed is that page, with the name that it ends with if there are more.
+// pageNamed returns that page, and its last name if more follow.
 func pageNamed[T any](c echo.Context, all []T, nameOf func(T) string) (items []T, next string, err error) {
 	page, err := pageByID(c)
 	if err != nil {
@@ -135,8 +135,7 @@ func pageNamed[T any](c echo.Context, all []T, nameOf func(T) string) (items []T
 	return all, "", nil
 }
 
-// isSet reads a boolean parameter. Anything but true and false is refused: a dryRun that was not understood
-// would write.
+// isSet reads a boolean parameter. Only true and false are accepted: a misunderstood dryRun would write.
 func isSet(c echo.Context, name string) (bool, error) {
 	given, there := c.QueryParams()[name]
 	switch {
@@ -148,7 +147,7 @@ func isSet(c echo.Context, name string) (bool, error) {
 	return false, answer.NewProblem(answer.InvalidQuery, name+" "+answer.Quote(given[0])+" is neither true nor false")
 }
 
-// handleByID makes the handler of a list whose cursors are ids.
+// handleByID returns the handler of a list whose cursors are ids.
 func handleByID[T any](read func(ctx context.Context, of repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		page, err := pageByID(c)
@@ -163,26 +162,24 @@ func handleByID[T any](read func(ctx context.Context, of repositories.Scope, pag
 	}
 }
 
-// removes makes the handler that removes one thing of an app, whose id is in the path.
+// removes returns the handler that deletes the object of an app with the path parameter id.
 func removes[S any](from S, remove func(from S, ctx context.Context, appID, id string) error, id string) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		return answer.Done(c, http.StatusNoContent, remove(from, c.Request().Context(), c.Param("appId"), c.Param(id)))
 	}
 }
 
-// orders are the orders of a list.
 var orders = []string{"asc", "desc"}
 
-// maxSearched is the longest text that is searched for, in characters: that of a messageId.
+// maxSearched is the longest search text, in characters, as long as a messageId.
 const maxSearched = 128
 
-// searchQuery reads the parameters of a query, and collects what is wrong with them.
+// searchQuery reads query parameters and collects their faults.
 type searchQuery struct {
 	c     echo.Context
 	wrong []string
 }
 
-// page reads the page of a list.
 func (a *searchQuery) page() query.Page {
 	page, err := pageOf(a.c)
 	if err != nil {
@@ -191,7 +188,7 @@ func (a *searchQuery) page() query.Page {
 	return page
 }
 
-// oneOf reads a parameter that is one of some words, or left out.
+// oneOf reads an optional parameter with a fixed set of values.
 func (a *searchQuery) oneOf(name string, words []string) string {
 	given := a.c.QueryParam(name)
 	if given != "" && !slices.Contains(words, given) {
@@ -200,7 +197,7 @@ func (a *searchQuery) oneOf(name string, words []string) string {
 	return given
 }
 
-// valid reads a parameter that a check lets through, or that is left out.
+// valid reads an optional parameter that must pass check.
 func (a *searchQuery) valid(name string, check func(string) error) string {
 	given := a.c.QueryParam(name)
 	if given == "" {
@@ -212,7 +209,7 @@ func (a *searchQuery) valid(name string, check func(string) error) string {
 	return given
 }
 
-// text reads a parameter that may be any short text.
+// text reads an optional parameter with any short text.
 func (a *searchQuery) text(name string) string {
 	given := a.c.QueryParam(name)
 	if !utf8.ValidString(given) || utf8.RuneCountInString(given) > maxSearched {
@@ -221,10 +218,10 @@ func (a *searchQuery) text(name string) string {
 	return given
 }
 
-// metadataQuery stands for the parameters that name a member of metadata.
+// metadataQuery represents the parameters that name a member of metadata.
 const metadataQuery = "metadata.*"
 
-// memberOf is the member of metadata that a parameter names: metadata.visitor, or metadata[visitor] as OpenAPI writes it.
+// memberOf returns the member that a parameter names: metadata.visitor, or metadata[visitor] as in OpenAPI.
 func memberOf(parameter string) string {
 	if name, is := strings.CutPrefix(parameter, "metadata."); is {
 		return name
@@ -236,10 +233,9 @@ func memberOf(parameter string) string {
 	return ""
 }
 
-// maxMembers is how many members of metadata a query may name.
 const maxMembers = 8
 
-// metadata reads the members of metadata that are asked for.
+// metadata reads the metadata members to search for.
 func (a *searchQuery) metadata() map[string]string {
 	members := map[string]string{}
 	for parameter, values := range a.c.QueryParams() {
@@ -247,7 +243,7 @@ func (a *searchQuery) metadata() map[string]string {
 		if name == "" {
 			continue
 		}
-		if had, twice := members[name]; twice && had != values[0] {
+		if earlier, twice := members[name]; twice && earlier != values[0] {
 			a.fault("metadata." + answer.Quote(name) + " is given twice, with two values")
 		}
 		members[name] = values[0]
@@ -261,7 +257,7 @@ func (a *searchQuery) metadata() map[string]string {
 	return members
 }
 
-// time reads a parameter that is a time, or left out.
+// time reads an optional time.
 func (a *searchQuery) time(name string) time.Time {
 	given := a.c.QueryParam(name)
 	if given == "" {
@@ -276,7 +272,7 @@ func (a *searchQuery) time(name string) time.Time {
 
 func (a *searchQuery) fault(detail string) { a.wrong = append(a.wrong, detail) }
 
-// problem names all faults at once; nil if there are none.
+// problem reports all faults at once; nil without any.
 func (a *searchQuery) problem() error {
 	if a.wrong == nil {
 		return nil
@@ -284,18 +280,18 @@ func (a *searchQuery) problem() error {
 	return answer.NewProblem(answer.InvalidQuery, strings.Join(a.wrong, "; "))
 }
 
-// idsKey is where checkedIDs leaves the ids of the path, for the log.
+// idsKey is the context key of the path's ids, for the log.
 const idsKey = "earshot.ids"
 
-// checkedIDs refuses a path whose ids are none, naming every one. Behind it, c.Param gives ids that are safe as
-// a subject token and as part of a key.
+// checkedIDs refuses a path with invalid ids, naming each. Afterwards c.Param returns ids that are safe in
+// subjects and keys.
 func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()
 		ids := make([]slog.Attr, 0, len(values))
 		var wrong []string
 		for i, name := range c.ParamNames() {
-			// The router matches the raw path, so that an encoded slash stays within its part.
+			// The router matches the raw path, so that an encoded slash stays within its segment.
 			if plain, err := url.PathUnescape(values[i]); err == nil && c.Request().URL.RawPath != "" {
 				values[i] = plain
 			}
@@ -313,7 +309,7 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 				err = faultOf(name, checkVersion(values[i]))
 			case "user":
 				if err = repositories.CheckUser(name, values[i]); err == nil {
-					continue // a person's name stands in no log
+					continue // names of persons are never logged
 				}
 			default:
 				err = repositories.CheckID(name, values[i])

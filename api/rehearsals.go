@@ -22,19 +22,18 @@ import (
 	"earshot/trigger/trial"
 )
 
-// Rehearser says what a change of tools would do. Its errors are those of trial.Rehearser.
+// Rehearser evaluates a change of tools. Its errors are those of trial.Rehearser.
 type Rehearser interface {
 	Rehearse(ctx context.Context, change trial.Change) (*trial.Outcome, error)
 }
 
-// rehearsals serves what changes of tools would do.
 type rehearsals struct {
-	rehearser Rehearser // nil: there is none
+	rehearser Rehearser // nil: rehearsals are off
 	store     interface {
 		VersionStore
 		TestStore
 	}
-	models Models // nil: any may be named
+	models Models // nil: any model may be named
 	engine Messages
 	bodies *bodies.Definitions
 }
@@ -43,7 +42,7 @@ func (h rehearsals) routes() []route {
 	return []route{{method: http.MethodPost, path: ofApp + "/rehearsals", handle: withBody(h.post), reads: true, kind: admission.Rehearsal}}
 }
 
-// rehearsed is the state of a repository that is tried: one of its versions, or a definition.
+// rehearsed is a repository under trial: one of its versions, or a definition.
 type rehearsed struct {
 	Version    int             `json:"version"`
 	Definition json.RawMessage `json:"definition"`
@@ -89,7 +88,7 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 	if change.Tests, err = h.tests(c.Request().Context(), appID, given.Tests); err != nil {
 		return err
 	}
-	if given.Model != "" { // each may ask the model twice, as messages do
+	if given.Model != "" { // each message may ask the model twice
 		said := change.Messages
 		for _, test := range change.Tests {
 			said += len(test.Chat)
@@ -107,7 +106,7 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 	return answer.Result(c, http.StatusOK, found, err)
 }
 
-// repositories are those that change, as they would be stored.
+// repositories returns the changed repositories as they would be stored.
 func (h rehearsals) repositories(c echo.Context, given map[string]rehearsed) (list []*repositories.Repository, err error) {
 	ctx, appID, owner := c.Request().Context(), c.Param("appId"), auth.PrincipalOf(c).Owner()
 	for _, id := range slices.Sorted(maps.Keys(given)) {
@@ -121,7 +120,10 @@ func (h rehearsals) repositories(c echo.Context, given map[string]rehearsed) (li
 			return nil, fault.List{{Pointer: fault.Point("repositories", id), Detail: "needs version, or definition, and not both"}}
 		case of.Version > 0:
 			if change, err = h.store.ToVersion(ctx, appID, id, of.Version); err != nil {
-				return nil, versionFault(id, err)
+				if missing := (*repositories.NotFoundError)(nil); errors.Is(err, store.ErrDeleted) || errors.As(err, &missing) {
+					return nil, fault.List{{Pointer: fault.Point("repositories", id, "version"), Detail: err.Error()}}
+				}
+				return nil, err
 			}
 		default:
 			next, err := repositories.DecodeRepository(repositories.Scope{AppID: appID}, id, of.Definition)
@@ -139,7 +141,7 @@ func (h rehearsals) repositories(c echo.Context, given map[string]rehearsed) (li
 	return list, nil
 }
 
-// faultsWithin puts the faults of a part of a body at its place.
+// faultsWithin prefixes faults with the pointer of their part of the body.
 func faultsWithin(err error, at string) error {
 	var faults fault.List
 	if !errors.As(err, &faults) {
@@ -152,12 +154,12 @@ func faultsWithin(err error, at string) error {
 	return moved
 }
 
-// tests are those that are asked for: all, some by their names, or none.
+// tests returns the selected tests: all, some by name, or none.
 func (h rehearsals) tests(ctx context.Context, appID string, given json.RawMessage) (list []*files.Test, err error) {
 	var all bool
 	var names []string
 	if json.Unmarshal(given, &all) != nil {
-		_ = json.Unmarshal(given, &names) // the schema lets nothing else through
+		_ = json.Unmarshal(given, &names) // the schema allows nothing else
 	}
 	if all {
 		for after, more := "", true; more; more = after != "" {

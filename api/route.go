@@ -21,53 +21,51 @@ import (
 	"earshot/repositories/outages"
 )
 
-// route is one operation of the API: its method and path, its handler, and what is
-// checked before the handler runs.
+// route is one operation of the API: method, path, handler and the checks before the handler.
 type route struct {
 	method string
-	path   string // as echo writes it: /v1/apps/:appId
+	path   string // echo's syntax: /v1/apps/:appId
 	handle echo.HandlerFunc
-	// query names the parameters that it takes. On all but open routes any other is refused: one that is
-	// not understood, as dryRun may be, must not be overlooked.
+	// query lists the accepted parameters. Except on open routes, any other is refused: a misspelt dryRun
+	// must not be ignored.
 	query   []string
-	open    bool              // it needs no key, and shows nothing of any app
-	reads   bool              // the handler reads the body, which is drained otherwise
-	tagged  bool              // what it reads or writes has an entity tag
-	most    int64             // the longest body that is read, in bytes; 0 is maxBody
-	kind    admission.Kind    // the share of the replica that its requests take
-	counts  ratelimit.Counts  // the limits that its requests count to
-	surface ratelimit.Surface // its protocol; REST by default
-	act     audit.Action      // what it does that is written down; empty: nothing
-	makes   string            // the name of the id that it makes, see madeID
-	bounds  string            // what else holds there, in words
-	// nats names the requests over NATS that ask for the same: what a key of an app may do with its tools, sessions,
-	// messages and triggers. Empty: over HTTP alone.
+	open    bool              // needs no key, and shows no app's data
+	reads   bool              // the handler reads the body; otherwise it is drained
+	tagged  bool              // the object has an entity tag
+	most    int64             // the longest body, in bytes; 0 means maxBody
+	kind    admission.Kind    // the admission share of its requests
+	counts  ratelimit.Counts  // the rate limits of its requests
+	surface ratelimit.Surface // its protocol; default REST
+	act     audit.Action      // recorded in the audit log; empty: nothing
+	makes   string            // the name of the new object's id, see madeID
+	bounds  string            // further bounds, in words
+	// nats names the equivalent request over NATS: tools, sessions, messages and triggers, with an app's
+	// key. Empty: HTTP only.
 	nats string
-	// before is the name that those requests had first, by which they are still asked.
+	// before is an earlier name of that request, which is still served.
 	before string
 }
 
-// needs is what the route asks of the walls.
+// needs returns what the route requires of ratelimit.Walls.
 func (r route) needs(may auth.Access) ratelimit.Needs {
 	n := ratelimit.Needs{Surface: cmp.Or(r.surface, ratelimit.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts, Bounds: r.bounds}
-	if r.reads && r.method != http.MethodGet { // one for a WebSocket has none
+	if r.reads && r.method != http.MethodGet { // a WebSocket handshake has no body
 		n.Body = cmp.Or(r.most, maxBody)
 	}
 	return n
 }
 
-// routeGroup is the routes of one subject.
+// routeGroup holds the routes of one topic.
 type routeGroup interface{ routes() []route }
 
-// requestSubjects begins the subjects of all requests over NATS.
+// requestSubjects is the prefix of all request subjects over NATS.
 const requestSubjects = "earshot.v1."
 
-// subject is that of the route's requests over NATS, with written in place of each id of its path; empty for none.
+// subject returns the route's subject with written in place of each path id; empty without nats.
 func (r route) subject(written func(id string) string) string {
 	return r.subjectAs(r.nats, written)
 }
 
-// subjectAs is the subject of the route's requests by a name.
 func (r route) subjectAs(name string, written func(id string) string) string {
 	if name == "" {
 		return ""
@@ -81,15 +79,15 @@ func (r route) subjectAs(name string, written func(id string) string) string {
 	return subject
 }
 
-// Request is an operation that is asked for over NATS as well, and the route of REST that carries it out.
+// Request is an operation served over NATS as well as by its REST route.
 type Request struct {
-	Name    string // unlike that of any other
-	Subject string // with a * for each id of the path, in their order
-	Path    string // as echo writes it
+	Name    string // unique
+	Subject string // with a * for each path id, in order
+	Path    string // echo's syntax
 	ratelimit.Needs
 }
 
-// Target is the method and the path of REST, in which id stands for each id, by its name.
+// Target returns the REST method and path; id returns each id by its name.
 func (r Request) Target(id func(name string) string) (method, path string) {
 	method, _, _ = strings.Cut(r.Operation, " ")
 	parts := strings.Split(r.Path, "/")
@@ -101,19 +99,19 @@ func (r Request) Target(id func(name string) string) (method, path string) {
 	return method, strings.Join(parts, "/")
 }
 
-// carried are the headers that REST gets of a request that came otherwise than over HTTP, beside ID tokens.
+// carried lists the headers that requests of other transports pass to REST, besides ID tokens.
 var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", server.RequestIDHeader}
 
-// Carries reports whether a header of a request that came otherwise than over HTTP means what it means to REST.
+// Carries reports whether a request of another transport passes this header to REST.
 func Carries(name string) bool {
 	return strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd) ||
 		slices.ContainsFunc(carried, func(known string) bool { return strings.EqualFold(name, known) })
 }
 
-// Replied are the headers of an answer of REST that go along with it.
+// Replied lists the headers of a REST answer that other transports return.
 var Replied = []string{"ETag", "Retry-After", "Preference-Applied", server.RequestIDHeader}
 
-// Requests lists the operations that are asked for over NATS as well.
+// Requests lists the operations that are served over NATS as well.
 var Requests = sync.OnceValue(func() (all []Request) {
 	may, named := accessTable(), map[string]bool{}
 	for _, r := range (Options{}).withDefaults().described() {
@@ -121,7 +119,7 @@ var Requests = sync.OnceValue(func() (all []Request) {
 			continue
 		}
 		name := r.nats
-		if named[name] { // the same of a session
+		if named[name] { // the session's variant
 			name = "session-" + name
 		}
 		named[name] = true
@@ -134,7 +132,7 @@ var Requests = sync.OnceValue(func() (all []Request) {
 	return all
 })
 
-// described lists the routes that the documents describe.
+// described lists the routes of the OpenAPI document.
 func (o Options) described() (all []route) {
 	described, by, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
 	following := events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}
@@ -164,8 +162,7 @@ func (o Options) described() (all []route) {
 	return all
 }
 
-// routes lists everything that is served. It panics where a description that is embedded in the program
-// cannot be read.
+// routes lists all routes. It panics if an embedded description is malformed.
 func (o Options) routes() []route {
 	all := o.described()
 	d, pages := &docs.Documents{}, manual.New(o.Manual)
@@ -194,9 +191,8 @@ func (o Options) routes() []route {
 	return all
 }
 
-// register adds the route to the router, a GET as HEAD as well: net/http leaves the
-// body of that away.
-func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Walls, done acts) {
+// register adds the route to the router, and HEAD with each GET: net/http omits the body.
+func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Walls, log acts) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -210,12 +206,12 @@ func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Wal
 	}
 	before = append(before, walls.Around(r.needs(may)))
 	if r.act != "" {
-		before = append(before, done.written(r))
+		before = append(before, log.recorded(r))
 	}
 	router.Match(methods, r.path, chained(before...)(r.handle))
 }
 
-// chained makes one middleware of some, the first outermost. Echo would do it again for each request.
+// chained combines middleware, the first outermost, once instead of on each request as echo would.
 func chained(all ...echo.MiddlewareFunc) echo.MiddlewareFunc {
 	return func(handle echo.HandlerFunc) echo.HandlerFunc {
 		for _, wrap := range slices.Backward(all) {

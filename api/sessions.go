@@ -27,31 +27,31 @@ import (
 	"earshot/trigger/scope"
 )
 
-// Memory forgets all of a session, and tells what the stream has of it.
+// Memory erases and exports the data of sessions.
 type Memory interface {
-	// Erase returns when nothing of the session is left; erasure.ErrStreams where the stream
-	// could not be cleared.
+	// Erase returns when nothing of the session is left, or erasure.ErrStreams if the stream could not be
+	// cleared.
 	Erase(ctx context.Context, appID, sessionID string) error
-	// EraseUser does so with all sessions of a user, and says how many.
+	// EraseUser erases all sessions of a user, and returns their number.
 	EraseUser(ctx context.Context, appID, user string) (erased int, err error)
-	// Stored hands out its events, in their order, until do fails.
+	// Stored passes the session's events to do in order, until do fails.
 	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
 }
 
-// Asked keeps the calls of agents that lack values, and lists them. pendingcalls.Calls implements it.
+// Asked keeps and lists the calls of agents that lack values. pendingcalls.Calls implements it.
 type Asked interface {
 	mcp.Asked
 	Waiting(ctx context.Context, of repositories.Scope) ([]pendingcalls.Waiting, error)
 }
 
-// sessions serves what is known of conversations, closes, erases and exports them. They begin with their first use,
-// and need not be put.
+// sessions serves, closes, erases and exports sessions. A session begins with its first use and need not be
+// put.
 type sessions struct {
 	store  SessionStore
 	apps   appReader
 	engine Engine
-	memory Memory // nil: nothing is erased or exported
-	asked  Asked  // nil: no agent's call waits for values
+	memory Memory // nil: erasure and export answer 503
+	asked  Asked  // nil: no agent's call can wait
 	bodies *bodies.Definitions
 }
 
@@ -67,9 +67,9 @@ func (h sessions) routes() []route {
 	}
 }
 
-// States of sessions that are listed apart.
+// States that sessions are filtered by.
 const (
-	sessionWaiting = "waiting" // something is open in it
+	sessionWaiting = "waiting" // it has open calls
 	sessionIdle    = "idle"
 )
 
@@ -92,7 +92,7 @@ func (h sessions) list(c echo.Context) error {
 		AppID: c.Param("appId"), Metadata: a.metadata(), UsedSince: a.time("usedSince"), UsedBefore: a.time("usedBefore"), After: page.After, Limit: page.Limit,
 		ByActivity: byActivity,
 	}
-	if c.QueryParams().Has("user") { // an empty one is nobody, and not everybody
+	if c.QueryParams().Has("user") { // an empty user is a fault, not all users
 		asked.User = c.QueryParam("user")
 		if err := repositories.CheckUser("user", asked.User); err != nil {
 			a.fault(err.Error())
@@ -103,7 +103,7 @@ func (h sessions) list(c echo.Context) error {
 		return err
 	}
 	ctx, said := c.Request().Context(), map[string]query.Said{}
-	if asked.Among, asked.Most, err = h.among(ctx, asked.AppID, state, came, text, said); err != nil {
+	if asked.Among, asked.Most, err = h.filter(ctx, asked.AppID, state, came, text, said); err != nil {
 		return err
 	}
 	found, next, err := h.store.Sessions(ctx, asked)
@@ -111,7 +111,7 @@ func (h sessions) list(c echo.Context) error {
 		return err
 	}
 	if byActivity && text == "" {
-		if err := h.say(ctx, asked.AppID, found, "", said); err != nil {
+		if err := h.findMessages(ctx, asked.AppID, found, "", said); err != nil {
 			return err
 		}
 	}
@@ -128,13 +128,12 @@ func (h sessions) list(c echo.Context) error {
 	return listByID(c, items, next, nil)
 }
 
-// listedSession is a session in a list.
 type listedSession struct {
 	*repositories.Session
-	// Outcomes are what its messages came to, the last one first.
+	// Outcomes are the outcomes of its messages, the latest first.
 	Outcomes []string `json:"outcomes,omitempty"`
-	// Message is the last one that has the text that was looked for; in a list by activity without one, the last of
-	// the user.
+	// Message is the latest with the searched text; in a list by activity without a text, the user's
+	// latest.
 	Message *query.Said `json:"message,omitempty"`
 }
 
@@ -146,7 +145,7 @@ const (
 
 var sessionOrders = []string{sessionsByID, sessionsByActivity}
 
-// Outcomes that sessions are searched by: what one of their messages came to, or what there is a trigger of.
+// Outcomes that sessions are filtered by: of a message, or the state of a trigger.
 const (
 	cameFired     = "fired"
 	cameRejected  = "rejected"
@@ -158,26 +157,26 @@ var (
 	sessionOutcomes = []string{cameFired, cameRejected, cameUnmatched, query.StateConfirming, query.StateFailed}
 )
 
-// So many sessions are looked at for one page, where it takes a look at each of them, or at what was said in it.
+// Most sessions that are read for one page, when each needs a lookup of its own or of its messages.
 const (
 	mostByState = 1000
 	mostByText  = 2000
 )
 
-// among makes the condition that sessions are in a state, have had an outcome and have a text, as far as these are
-// named; it is nil for none. What was said with the text is put into said.
-func (h sessions) among(ctx context.Context, appID, state, came, text string, said map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
+// filter returns the filter for state, outcome and text; nil without any. It puts the messages with the text
+// into said.
+func (h sessions) filter(ctx context.Context, appID, state, came, text string, said map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
 	if state+came+text == "" {
 		return nil, 0, nil
 	}
 	most, inState, err := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }, error(nil)
 	if state != "" {
 		most = mostByState
-		inState, err = h.inState(ctx, appID, state)
+		inState, err = h.stateFilter(ctx, appID, state)
 	} else if text != "" {
 		most = mostByText
 	}
-	var having map[string]bool // the sessions with triggers in the state that the came is
+	var having map[string]bool // the sessions with a trigger in state came
 	if came == query.StateConfirming || came == query.StateFailed {
 		if having, err = h.engine.SessionsIn(ctx, appID, came); err == nil && having == nil {
 			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(came)+" is that of too many triggers to say of which sessions: list the triggers of the state")
@@ -191,15 +190,15 @@ func (h sessions) among(ctx context.Context, appID, state, came, text string, sa
 	}
 	return func(ctx context.Context, of []*repositories.Session) ([]bool, error) {
 		are := make([]bool, len(of))
-		var heard []*repositories.Session
+		var candidates []*repositories.Session
 		for i, session := range of {
 			are[i] = came == "" || having[session.ID] || letter != "" && strings.Contains(session.Came, letter) || came == cameFired && session.Fired
 			if are[i] {
-				heard = append(heard, session)
+				candidates = append(candidates, session)
 			}
 		}
 		if text != "" {
-			if err := h.say(ctx, appID, heard, text, said); err != nil {
+			if err := h.findMessages(ctx, appID, candidates, text, said); err != nil {
 				return nil, err
 			}
 		}
@@ -217,8 +216,8 @@ func (h sessions) among(ctx context.Context, appID, state, came, text string, sa
 	}, most, err
 }
 
-// say finds what was said in sessions with a text, or last.
-func (h sessions) say(ctx context.Context, appID string, in []*repositories.Session, text string, said map[string]query.Said) error {
+// findMessages puts the messages with a text, or the latest, into said.
+func (h sessions) findMessages(ctx context.Context, appID string, in []*repositories.Session, text string, said map[string]query.Said) error {
 	if len(in) == 0 {
 		return nil
 	}
@@ -231,8 +230,8 @@ func (h sessions) say(ctx context.Context, appID string, in []*repositories.Sess
 	return err
 }
 
-// inState makes the condition that a session is in a state. Few are looked at one by one: in most, nothing can wait.
-func (h sessions) inState(ctx context.Context, appID, state string) (func(context.Context, *repositories.Session) (bool, error), error) {
+// stateFilter returns the filter for a state. It skips the lookup for most sessions: nothing can wait in them.
+func (h sessions) stateFilter(ctx context.Context, appID, state string) (func(context.Context, *repositories.Session) (bool, error), error) {
 	unsettled, err := h.engine.SessionsIn(ctx, appID, query.StatePending)
 	if err != nil {
 		return nil, err
@@ -251,17 +250,17 @@ func (h sessions) inState(ctx context.Context, appID, state string) (func(contex
 }
 
 func (h sessions) exportUser(c echo.Context) error {
-	appID, whose := c.Param("appId"), c.Param("user")
+	appID, name := c.Param("appId"), c.Param("user")
 	return h.exported(c, func(ctx context.Context, out exportWriter) error {
 		for after := ""; ; {
-			ids, next, err := h.store.SessionsOf(ctx, appID, whose, after, maxLimit)
+			ids, next, err := h.store.SessionsOf(ctx, appID, name, after, maxLimit)
 			if err != nil {
 				return err
 			}
 			for _, id := range ids {
 				session, err := h.store.Session(ctx, appID, id)
-				if errors.Is(err, repositories.ErrNotFound) { // it has ended; what follows is of it
-					session, err = &repositories.Session{AppID: appID, ID: id, User: whose}, nil
+				if errors.Is(err, repositories.ErrNotFound) { // it has ended; its data follows
+					session, err = &repositories.Session{AppID: appID, ID: id, User: name}, nil
 				}
 				if err := out.line("session", session, err); err != nil {
 					return err
@@ -292,7 +291,7 @@ func (h sessions) eraseUser(c echo.Context) error {
 	return answer.Result(c, http.StatusOK, struct {
 		User   string `json:"user"`
 		Erased int    `json:"erased"` // sessions
-	}{c.Param("user"), erased}, unclear(err))
+	}{c.Param("user"), erased}, streamProblem(err))
 }
 
 func (h sessions) put(c echo.Context, body []byte) error {
@@ -326,7 +325,7 @@ func (h sessions) show(c echo.Context, status int) error {
 	if failed != nil || err != nil && len(asking) == 0 {
 		return errors.Join(failed, err)
 	}
-	if err != nil { // only an agent has used it, and nothing has fired yet
+	if err != nil { // only an agent has used it, and nothing has fired
 		session = &repositories.Session{AppID: of.AppID, ID: of.SessionID}
 	}
 	open, err := h.engine.Open(ctx, of.AppID, of.SessionID)
@@ -362,11 +361,11 @@ func (h sessions) close(c echo.Context) error {
 		}
 		end = h.memory.Erase
 	}
-	return answer.Done(c, http.StatusNoContent, unclear(end(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))))
+	return answer.Done(c, http.StatusNoContent, streamProblem(end(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))))
 }
 
-// unclear is the problem of a stream that could not be read or cleared; nil for no error.
-func unclear(err error) error {
+// streamProblem turns erasure.ErrStreams into a problem.
+func streamProblem(err error) error {
 	if !errors.Is(err, erasure.ErrStreams) {
 		return err
 	}
@@ -387,8 +386,8 @@ func (h sessions) export(c echo.Context) error {
 	})
 }
 
-// exported answers with what write writes, a line of JSON each. When it fails midway the connection breaks off: what
-// came must not be taken for all.
+// exported answers with the JSON lines that write produces. If it fails midway, the connection is aborted:
+// a part must not look complete.
 func (h sessions) exported(c echo.Context, write func(ctx context.Context, out exportWriter) error) error {
 	if h.memory == nil {
 		return readsNoEvents()
@@ -401,13 +400,13 @@ func (h sessions) exported(c echo.Context, write func(ctx context.Context, out e
 		if c.Response().Committed {
 			panic(http.ErrAbortHandler)
 		}
-		return unclear(err)
+		return streamProblem(err)
 	}
 	out.begin()
 	return nil
 }
 
-// contents writes all that is kept of what was said and done in a session, and holds a page at a time.
+// contents writes all messages, triggers and events of a session, one page in memory at a time.
 func (h sessions) contents(ctx context.Context, out exportWriter, appID, sessionID string) error {
 	for _, part := range []func() error{
 		func() error {
@@ -429,7 +428,6 @@ func (h sessions) contents(ctx context.Context, out exportWriter, appID, session
 	return nil
 }
 
-// exportPages writes what read returns, a page at a time.
 func exportPages[T any](out exportWriter, kind string, read func(query.Page) (items []T, next string, err error)) error {
 	for after := ""; ; {
 		items, next, err := read(query.Page{After: after, Limit: 100})
@@ -445,10 +443,10 @@ func exportPages[T any](out exportWriter, kind string, read func(query.Page) (it
 	}
 }
 
-// exportWriter writes lines of JSON.
+// exportWriter writes JSON lines.
 type exportWriter struct{ echo.Context }
 
-// begin sends the header, once.
+// begin sends the header once.
 func (w exportWriter) begin() {
 	if !w.Response().Committed {
 		w.Response().Header().Set(echo.HeaderContentType, "application/x-ndjson")
@@ -457,7 +455,7 @@ func (w exportWriter) begin() {
 }
 
 func (w exportWriter) event(event effect.Published) error {
-	data := any(string(event.Data)) // others may publish anything
+	data := any(string(event.Data)) // other publishers may send anything
 	if json.Valid(event.Data) {
 		data = event.Data
 	}
@@ -468,7 +466,7 @@ func (w exportWriter) event(event effect.Published) error {
 	}{event.Sequence, event.Subject, data}, nil)
 }
 
-// line writes an object with its kind before its fields, unless it could not be read.
+// line writes an object with its kind as the first field, or returns err.
 func (w exportWriter) line(kind string, of any, err error) error {
 	if err != nil {
 		return err

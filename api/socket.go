@@ -33,14 +33,14 @@ import (
 const pathSocket = ofSession + "/socket"
 
 const (
-	// maxFrame is the longest body with room for what stands beside it, in bytes.
+	// maxFrame is the longest body plus room for the other fields, in bytes.
 	maxFrame = maxBody + 64<<10
-	// atOnce is how many requests of a socket are under work. Further ones are read when one of these is answered.
+	// atOnce is how many requests of a socket run at once; further ones wait.
 	atOnce = 16
 )
 
-// sockets serves sessions over WebSockets: each takes requests as NATS does, answers them as REST does, and tells the
-// events of its session as an event stream does.
+// sockets serves sessions over WebSockets: requests as over NATS, answers as over REST, and events as in an
+// event stream.
 type sockets struct {
 	events
 	bodies *bodies.Definitions
@@ -56,8 +56,8 @@ func (h sockets) routes() []route {
 	}
 }
 
-// socketRequests are what is asked over a socket, by the names that they have over NATS. Of an app and a session that
-// have the same request it is the session's.
+// socketRequests returns the requests of a socket by their NATS names. Where an app and a session share a
+// name, it is the session's.
 var socketRequests = sync.OnceValue(func() map[string]Request {
 	all := map[string]Request{}
 	for _, one := range Requests() {
@@ -85,9 +85,9 @@ func (h sockets) serve(c echo.Context) error {
 		return err
 	}
 	defer begun.leave()
-	conn, err := websocket.Accept(c.Response(), outer, &websocket.AcceptOptions{InsecureSkipVerify: true}) // the origin is known by now
+	conn, err := websocket.Accept(c.Response(), outer, &websocket.AcceptOptions{InsecureSkipVerify: true}) // auth.Elsewhere has checked the origin
 	if err != nil {
-		return nil // it has been answered
+		return nil // Accept has answered
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxFrame)
@@ -95,40 +95,41 @@ func (h sockets) serve(c echo.Context) error {
 		sockets: h, conn: conn, ctx: ctx, cancel: cancel, outer: outer, credential: h.by.Credential(c), payer: ratelimit.PayerOf(c),
 		ids: map[string]string{"appId": c.Param("appId"), "sessionId": c.Param("sessionId")}, slots: make(chan struct{}, atOnce),
 	}
-	if s.send(toldFrame{Event: "open", LastEventID: strconv.FormatUint(begun.after, 10)}) == nil {
+	if s.send(eventFrame{Event: "open", LastEventID: strconv.FormatUint(begun.after, 10)}) == nil {
 		go s.read()
 		s.close(h.pump(ctx, s, begun))
 	}
 	return nil
 }
 
-// socket is one connection. Its handler sends the events, one goroutine reads, and each request has its own.
+// socket is one connection. Its handler sends events, one goroutine reads, and each request runs in its
+// own.
 type socket struct {
 	sockets
 	conn       *websocket.Conn
 	ctx        context.Context // ends with the connection
 	cancel     context.CancelFunc
-	outer      *http.Request // that has opened it
-	credential secret.Secret // that came with it
+	outer      *http.Request // the opening request
+	credential secret.Secret // of the opening request
 	payer      ratelimit.Payer
-	ids        map[string]string // of its path
-	slots      chan struct{}     // has one of each request that is under work
+	ids        map[string]string // of the path
+	slots      chan struct{}     // one element per running request
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	closing bool           // no more requests are taken
-	working sync.WaitGroup // its requests
+	closing bool           // no further requests are taken
+	working sync.WaitGroup // running requests
 }
 
-// toldFrame is an event as clients get it.
-type toldFrame struct {
+// eventFrame is an event as sent to clients.
+type eventFrame struct {
 	Event       string          `json:"event"`
 	LastEventID string          `json:"lastEventId,omitempty"`
 	Data        json.RawMessage `json:"data,omitempty"`
 }
 
-// askedFrame is a request of a client. The ids are those in its path that the socket's has not.
-type askedFrame struct {
+// requestFrame is a client's request. Its ids are those in the path that the socket does not fix.
+type requestFrame struct {
 	ID           string            `json:"id"`
 	Request      string            `json:"request"`
 	MessageID    string            `json:"messageId"`
@@ -140,8 +141,8 @@ type askedFrame struct {
 	Body         json.RawMessage   `json:"body"`
 }
 
-// answeredFrame is the answer to a request, of REST.
-type answeredFrame struct {
+// replyFrame is the REST answer to a request.
+type replyFrame struct {
 	ID      string            `json:"id,omitempty"`
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -155,17 +156,17 @@ func (s *socket) send(frame any) error {
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	ctx, cancel := context.WithTimeout(s.ctx, writeTime) // a client that takes less is cut off
+	ctx, cancel := context.WithTimeout(s.ctx, writeTime) // a slower client is disconnected
 	defer cancel()
 	return s.conn.Write(ctx, websocket.MessageText, text)
 }
 
 func (s *socket) event(event effect.Published) error {
 	data := json.RawMessage(event.Data)
-	if !json.Valid(data) { // others publish as well
-		data, _ = exactjson.Encode(string(event.Data)) // a text
+	if !json.Valid(data) { // other publishers may send anything
+		data, _ = exactjson.Encode(string(event.Data)) // as a JSON string
 	}
-	return s.send(toldFrame{kindOf(event), strconv.FormatUint(event.Sequence, 10), data})
+	return s.send(eventFrame{kindOf(event), strconv.FormatUint(event.Sequence, 10), data})
 }
 
 func (s *socket) notice(name string, end tokenEnd) error {
@@ -173,34 +174,34 @@ func (s *socket) notice(name string, end tokenEnd) error {
 	if err != nil {
 		return err
 	}
-	return s.send(toldFrame{Event: name, Data: data})
+	return s.send(eventFrame{Event: name, Data: data})
 }
 
-// alive is seen by pages as well, which are not told of pings.
-func (s *socket) alive() error { return s.send(toldFrame{Event: "alive"}) }
+// alive sends an event, as pages do not see pings.
+func (s *socket) alive() error { return s.send(eventFrame{Event: "alive"}) }
 
-// closes are the status and the reason, at most 123 bytes, with which a socket is closed.
+// closes holds the close status and reason, at most 123 bytes.
 var closes = map[ending]websocket.CloseError{
 	behind:  {Code: websocket.StatusTryAgainLater, Reason: "events are taken too slowly, or cannot be read: connect again with lastEventId"},
 	over:    {Code: websocket.StatusPolicyViolation, Reason: "the key, the token or the session has ended"},
 	parting: {Code: websocket.StatusGoingAway, Reason: "this replica is stopping: connect again with lastEventId"},
 }
 
-// close takes no more requests, and closes the connection when those that it has are answered.
+// close stops taking requests, and closes the connection after the running ones.
 func (s *socket) close(end ending) {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
 	if end == gone {
-		s.cancel() // nobody waits for the answers
+		s.cancel() // no client waits for the answers
 	}
 	s.working.Wait()
-	if how, told := closes[end]; told {
+	if how, known := closes[end]; known {
 		_ = s.conn.Close(how.Code, how.Reason)
 	}
 }
 
-// read takes requests until the connection is over.
+// read takes requests until the connection ends.
 func (s *socket) read() {
 	defer s.cancel()
 	for {
@@ -227,7 +228,7 @@ func (s *socket) read() {
 	}
 }
 
-// frame waits for a frame, and reads it. It closes a connection over which no frame comes that can be read.
+// frame waits for a frame and reads it. It closes the connection if the frame cannot be read.
 func (s *socket) frame() (text []byte, held *ratelimit.Body, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
@@ -244,16 +245,16 @@ func (s *socket) frame() (text []byte, held *ratelimit.Body, err error) {
 	held = s.memory.Hold(&http.Request{Body: io.NopCloser(reader)}, s.payer, maxFrame)
 	if text, err = io.ReadAll(held); err != nil {
 		held.Free()
-		if found := (*answer.Problem)(nil); errors.As(err, &found) { // there is no room
+		if found := (*answer.Problem)(nil); errors.As(err, &found) { // out of memory for bodies
 			_ = s.conn.Close(websocket.StatusTryAgainLater, "too many long requests are under work on this replica: connect again")
 		}
 	}
 	return text, held, err
 }
 
-// answer carries a request out, and answers it.
+// answer runs a request and sends its answer.
 func (s *socket) answer(frame []byte) {
-	var asked askedFrame
+	var asked requestFrame
 	request, err := s.request(frame, &asked)
 	var got *answer.Recorder
 	if err != nil {
@@ -261,19 +262,19 @@ func (s *socket) answer(frame []byte) {
 	} else {
 		got = answer.Whole(s.rest, request)
 	}
-	reply := answeredFrame{ID: asked.ID, Status: got.Status, Headers: map[string]string{}, Body: bytes.TrimSpace(got.Body.Bytes())}
+	reply := replyFrame{ID: asked.ID, Status: got.Status, Headers: map[string]string{}, Body: bytes.TrimSpace(got.Body.Bytes())}
 	for _, name := range Replied {
 		if value := got.Header().Get(name); value != "" {
 			reply.Headers[name] = value
 		}
 	}
 	if s.send(reply) != nil {
-		s.cancel() // a client waits for each answer
+		s.cancel() // the client waits for each answer
 	}
 }
 
-// request makes a frame a request of REST, with the credential of the socket.
-func (s *socket) request(frame []byte, asked *askedFrame) (*http.Request, error) {
+// request converts a frame into a REST request with the socket's credential.
+func (s *socket) request(frame []byte, asked *requestFrame) (*http.Request, error) {
 	read, err := s.bodies.Read("SocketRequest", frame)
 	if err != nil {
 		return nil, err
@@ -288,7 +289,7 @@ func (s *socket) request(frame []byte, asked *askedFrame) (*http.Request, error)
 	if err := read.Err(); err != nil {
 		return nil, err
 	}
-	ctx := trace.ContextWithSpanContext(s.ctx, trace.SpanContext{}) // each has a trace of its own
+	ctx := trace.ContextWithSpanContext(s.ctx, trace.SpanContext{}) // each has its own trace
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.outer.Host+path, bytes.NewReader(asked.Body))
 	if err != nil {
 		return nil, answer.NewProblem(answer.InvalidPath, "the ids of the request cannot be read")
@@ -304,11 +305,11 @@ func (s *socket) request(frame []byte, asked *askedFrame) (*http.Request, error)
 	return request, nil
 }
 
-// target is the method and the path of a request. An id that lacks, and one too many, are faults.
-func (s *socket) target(read *bodies.Body, asked *askedFrame) (method, path string) {
+// target returns the method and path of a request. A missing or surplus id is a fault.
+func (s *socket) target(read *bodies.Body, asked *requestFrame) (method, path string) {
 	known, is := socketRequests()[asked.Request]
 	if !is {
-		return "", "" // which is a fault by now
+		return "", "" // already a fault of the schema
 	}
 	given := map[string]string{"messageId": asked.MessageID, "triggerId": asked.TriggerID, "repositoryId": asked.RepositoryID, "toolName": asked.ToolName}
 	method, path = known.Target(func(name string) string {

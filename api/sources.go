@@ -13,10 +13,10 @@ import (
 	"earshot/repositories"
 )
 
-// Reach says whether a host takes connections at a port; its error is for tenants.
+// Reach checks whether a host accepts connections at a port. Its error is shown to the app's owner.
 type Reach func(ctx context.Context, host, port string) error
 
-// sources serves the sources of an app, with whether they can be reached from here.
+// sources serves the sources of an app and whether this replica reaches them.
 type sources struct {
 	store appReader
 	reach Reach
@@ -26,15 +26,15 @@ type sources struct {
 	looked map[string]look // by host and port
 }
 
-// look is what a look at a host has found.
+// look is the result of a check.
 type look struct {
 	at    time.Time
 	took  time.Duration
 	fault string
 }
 
-// Bounds of looking at hosts: how long a look is good for and how long one may take, how many
-// a request has under way, and how many are kept.
+// Bounds of the checks: how long a result is fresh, how long a check may take, how many a request runs at
+// once, and how many results are kept.
 const (
 	lookFresh = 30 * time.Second
 	lookTime  = 3 * time.Second
@@ -46,8 +46,7 @@ func (h *sources) routes() []route {
 	return []route{{method: http.MethodGet, path: "/v1/apps/:appId/sources", handle: h.list, query: pageQuery}}
 }
 
-// sourceState is a source as the list shows it. What has no host, such as a file, is not
-// looked at.
+// sourceState is a source in the list. Sources without a host, such as files, are not checked.
 type sourceState struct {
 	Name      string     `json:"name"`
 	Type      string     `json:"type"`
@@ -58,7 +57,7 @@ type sourceState struct {
 	Took      int64      `json:"ms,omitempty"`
 }
 
-// list looks at all hosts of a page at once.
+// list checks all hosts of a page at once.
 func (h *sources) list(c echo.Context) error {
 	app, err := h.store.App(c.Request().Context(), c.Param("appId"))
 	if err != nil {
@@ -88,7 +87,7 @@ func (h *sources) list(c echo.Context) error {
 	return listByID(c, items, next, nil)
 }
 
-// addressOf is where a source is; empty for one that is a file.
+// addressOf returns the host and port of a source; empty for a file.
 func addressOf(source repositories.Source) (host, port string) {
 	at := cmp.Or(source.BaseURL, source.URL)
 	if at == "" {
@@ -105,7 +104,7 @@ func addressOf(source repositories.Source) (host, port string) {
 	return base.Hostname(), cmp.Or(port, "443")
 }
 
-// look tries to connect, unless that was done a moment ago.
+// look connects to a host, unless a fresh result is cached.
 func (h *sources) look(ctx context.Context, host, port string) look {
 	name := host + " " + port
 	h.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// TestStore keeps the tests of apps: expected conversations.
+// TestStore keeps the tests of apps, which are expected conversations.
 type TestStore interface {
 	PutTest(ctx context.Context, appID, name string, body json.RawMessage) (test *store.Test, created bool, err error)
 	Test(ctx context.Context, appID, name string) (*store.Test, error)
@@ -26,7 +26,6 @@ type TestStore interface {
 	DeleteTest(ctx context.Context, appID, name string) error
 }
 
-// tests serves the tests of an app.
 type tests struct{ store TestStore }
 
 const (
@@ -45,7 +44,7 @@ func (h tests) routes() []route {
 	}
 }
 
-// checkTestName takes a line of text: tests of files are named in words.
+// checkTestName accepts a line of text: tests are named in words.
 func checkTestName(name string) error {
 	foreign := strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 	if foreign || name == "" || strings.TrimSpace(name) != name || utf8.RuneCountInString(name) > maxTestName || name == "." || name == ".." {

@@ -20,21 +20,20 @@ import (
 	"earshot/trigger/query"
 )
 
-// toolRepositories serves the repositories of an app and of a session.
 type toolRepositories struct {
 	reader  RepositoryReader
 	writer  RepositoryWriter
 	preview Previewer
 	notes   notes
-	offer   Offer // nil: servers are not asked here
+	offer   Offer // nil: a write does not ask servers
 	newID   func() string
 }
 
-// Offer asks the server of one of the app's mcp sources for its tools, in a short time, and
-// says what of them was left out. Its error is for tenants.
+// Offer asks the server of an mcp source for its tools, with a short timeout. It notes what was left out.
+// Its error is shown to the app's owner.
 type Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
 
-// offerTime is how long a write waits for a server.
+// offerTime is how long a write waits for an MCP server.
 const offerTime = 10 * time.Second
 
 func (h toolRepositories) routes() (all []route) {
@@ -51,7 +50,7 @@ func (h toolRepositories) routes() (all []route) {
 	})
 	for _, owner := range []string{ofApp, ofSession} {
 		change, remove, removeTool := audit.ChangeRepository, audit.DeleteRepository, audit.DeleteTool
-		if owner == ofSession { // what a conversation brings along is no change of the app
+		if owner == ofSession { // a session's own tools do not change the app
 			change, remove, removeTool = "", "", ""
 		}
 		every, one := owner+"/repositories", owner+"/repositories/:repositoryId"
@@ -85,8 +84,8 @@ func (h toolRepositories) post(c echo.Context, body []byte) error {
 	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored, noted...)
 }
 
-// decodeRepository reads a body for whom it is of: the owner of the app may have a module
-// used anywhere.
+// decodeRepository reads a body on behalf of the caller: the owner of the app may grant its modules
+// everywhere.
 func decodeRepository(c echo.Context, id string, body []byte) (*repositories.Repository, error) {
 	repository, err := repositories.DecodeRepository(scopeOf(c), id, body)
 	if err == nil && auth.PrincipalOf(c).Owner() {
@@ -117,14 +116,14 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 	return h.change(c, change, h.read(c.Request().Context(), repository)...)
 }
 
-// repositoryPreview is what a PUT would do, and what would be shown of the tools.
+// repositoryPreview is what a PUT would do, and the tools as a model sees them.
 type repositoryPreview struct {
 	Operation string      `json:"operation"`
 	Notes     []string    `json:"notes,omitempty"`
 	Tools     []shownTool `json:"tools,omitempty"`
 }
 
-// shownTool is a tool as a model is shown it, and what a user is asked who has not said a value.
+// shownTool is a tool as a model sees it, with the questions for missing values.
 type shownTool struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`
@@ -147,15 +146,15 @@ func (h toolRepositories) previewOf(ctx context.Context, operation string, of *r
 	return preview
 }
 
-// read reads the tools of a repository that is written from its server. What goes wrong is no
-// fault of the write: the server is asked again.
+// read replaces the tools of a repository by those of its MCP server. An error does not fail the write: the
+// server is asked again later.
 func (h toolRepositories) read(ctx context.Context, repository *repositories.Repository) (noted []string) {
 	if repository.From == "" || h.offer == nil {
 		return nil
 	}
 	app, err := h.notes.apps.App(ctx, repository.AppID)
 	if err != nil || repository.Check(app) != nil {
-		return nil // the write says so
+		return nil // the write reports it
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
@@ -169,7 +168,7 @@ func (h toolRepositories) read(ctx context.Context, repository *repositories.Rep
 	return noted
 }
 
-// change writes the next state of the repository of the path.
+// change writes the next state of the path's repository.
 func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, noted ...string) error {
 	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change)
 	if err != nil {
@@ -201,7 +200,7 @@ func (h toolRepositories) get(c echo.Context) error {
 	return tagged(c, http.StatusOK, repository.Revision, withTools(repository))
 }
 
-// deleteTool takes one tool out of a repository, which stays, if without any.
+// deleteTool removes one tool; the repository stays even without tools.
 func (h toolRepositories) deleteTool(c echo.Context, on store.Condition) error {
 	_, _, err := h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
 		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on),
@@ -215,7 +214,7 @@ func (h toolRepositories) deleteTool(c echo.Context, on store.Condition) error {
 	return answer.Done(c, http.StatusNoContent, err)
 }
 
-// answer shows a repository as it is stored now, with its times.
+// answer shows a repository as stored, with its times.
 func (h toolRepositories) answer(c echo.Context, status int, location string, stored *repositories.Repository, noted ...string) error {
 	if status == http.StatusCreated {
 		c.Response().Header().Set(echo.HeaderLocation, location)
@@ -223,8 +222,7 @@ func (h toolRepositories) answer(c echo.Context, status int, location string, st
 	return tagged(c, status, stored.Revision, notedRepository{withTools(stored), append(noted, h.notes.on(c.Request().Context(), stored.Scope(), stored)...)})
 }
 
-// withTools copies a repository for an answer, whose tools are a list even when there
-// are none.
+// withTools copies a repository for an answer, with a list of tools even if it is empty.
 func withTools(repository *repositories.Repository) repositories.Repository {
 	shown := *repository
 	if shown.Tools == nil {

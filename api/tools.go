@@ -16,15 +16,15 @@ import (
 // Tools lists the tools in scope.
 type Tools interface {
 	Tools(ctx context.Context, appID, sessionID, name, after string, limit int) (items []scope.Tool, next string, err error)
-	// SearchTools lists those of them that a text is about, the nearest first.
+	// SearchTools lists the tools nearest to a text, the nearest first.
 	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
-	// Examples says which examples of a repository that was written do not set off their tool.
+	// Examples reports which examples of a written repository do not set off their tool.
 	Examples(ctx context.Context, scope repositories.Scope, repositoryID string) []string
-	// Usage is by name.
+	// Usage returns the uses of each tool, by name.
 	Usage(ctx context.Context, appID string) ([]query.ToolUse, error)
 }
 
-// scopedTools serves the tools of an app and of a session, each as a model sees it.
+// scopedTools serves the tools in the scope of an app or session, as a model sees them.
 type scopedTools struct {
 	engine Tools
 	bodies *bodies.Definitions
@@ -67,7 +67,7 @@ func (h scopedTools) search(c echo.Context, body []byte) error {
 	return answer.List(c, found, "", err)
 }
 
-// usage tells how often each tool was used in the last 24 hours.
+// usage returns how often each tool was used in the last 24 hours.
 func (h scopedTools) usage(c echo.Context) error {
 	all, err := h.engine.Usage(c.Request().Context(), c.Param("appId"))
 	if err != nil {

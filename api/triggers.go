@@ -24,14 +24,14 @@ import (
 	"earshot/trigger/query"
 )
 
-// triggers serves direct triggers and the records of all that has fired.
+// triggers serves direct triggers and the records of all triggers.
 type triggers struct {
 	engine Triggers
 	users  users
 	bodies *bodies.Definitions
 }
 
-// Parameters by which triggers are searched in lists and in bulk operations, and what these take besides.
+// Parameters of trigger searches, in lists and bulk operations.
 var (
 	triggerQuery = []string{"state", "name", "since", "until", "value", "reason", "source", "messageId"}
 	listedQuery  = slices.Concat(pageQuery, triggerQuery, []string{"order"})
@@ -80,7 +80,7 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 	var given struct {
 		Name         string         `json:"name"`
 		RepositoryID string         `json:"repositoryId"`
-		Values       map[string]any `json:"values"` // numbers keep the digits that were sent, as json.Number
+		Values       map[string]any `json:"values"` // json.Number keeps the digits as sent
 		Source       string         `json:"source"`
 		TriggerID    string         `json:"triggerId"`
 
@@ -100,7 +100,7 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 	}
 	frontEnd := auth.PrincipalOf(c).FrontEnd()
 	if frontEnd && given.Source != query.SourceUI {
-		return auth.Forbidden() // a task or an agent is no browser
+		return auth.Forbidden() // browsers may not act as a task or an agent
 	}
 	who, err := h.users.of(c)
 	if err != nil {
@@ -138,12 +138,12 @@ func (h triggers) list(c echo.Context) error {
 	return answer.Result(c, http.StatusOK, struct {
 		Items []query.Record `json:"items"`
 		Next  string         `json:"next,omitempty"`
-		// SearchedUntil is how far a page with room left has looked.
+		// SearchedUntil is how far the search got if the page is not full.
 		SearchedUntil *time.Time `json:"searchedUntil,omitempty"`
 	}{append([]query.Record{}, items...), next, until}, err)
 }
 
-// Values of the parameters of a search.
+// Accepted values of the search parameters.
 var (
 	triggerStates = []string{
 		query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
@@ -210,8 +210,8 @@ func (h triggers) answer(c echo.Context, body []byte) error {
 	return writeRecord(c, http.StatusOK, record, err)
 }
 
-// move makes the handler of a request that changes the state of a trigger. read reads its body, which may be
-// empty, and form describes that. do makes the first attempts at the effects before it returns, as Fire does.
+// move returns the handler that changes the state of a trigger. read reads the body, which may be empty,
+// and form is its schema. do makes the first attempts at the effects before it returns, as Fire does.
 func (h triggers) move(
 	read func(c echo.Context) ([]byte, error), form string,
 	do func(e Triggers, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),
@@ -240,14 +240,14 @@ func (h triggers) move(
 		status := http.StatusAccepted
 		if record.Repeated { // the client lost the first answer
 			status = http.StatusOK
-			nothingDone(c)
+			c.Set(undoneKey, true)
 		}
 		return writeRecord(c, status, record, err)
 	}
 }
 
-// writeRecord answers with a record, or with the error of its change. A front-end reads what became of the
-// trigger, and not what was sent to whom for it.
+// writeRecord answers with a record or err. A front-end sees the outcome of the trigger, not the requests
+// that were sent.
 func writeRecord(c echo.Context, status int, record query.Record, err error) error {
 	if err != nil {
 		return err
@@ -258,8 +258,8 @@ func writeRecord(c echo.Context, status int, record query.Record, err error) err
 	return answer.JSON(c, status, record)
 }
 
-// own refuses a front-end the triggers of other sessions, in the same words whether they
-// exist or not. Every route of auth.Access.ByTrigger calls it first.
+// own refuses a front-end the triggers of other sessions, with the same error whether they exist or not.
+// Every route of auth.Access.ByTrigger calls it first.
 func (h triggers) own(c echo.Context) error {
 	who := auth.PrincipalOf(c)
 	if !who.FrontEnd() {
@@ -272,8 +272,8 @@ func (h triggers) own(c echo.Context) error {
 	return err
 }
 
-// purge removes failed triggers. The state has to be named, so that a query that was left out does not
-// cost an app its records.
+// purge removes failed triggers. The state is required, so that a forgotten query does not cost an app its
+// records.
 func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != query.StateFailed {
 		return answer.NewProblem(answer.InvalidQuery, "only failed triggers can be purged: add ?state=failed")
@@ -281,7 +281,8 @@ func (h triggers) purge(c echo.Context) error {
 	return h.inBulk(c, http.StatusOK, h.engine.Purge)
 }
 
-// inBulk changes all failed triggers that the query selects, and answers with their number. A dry run counts them.
+// inBulk changes all failed triggers of the query, and answers with their number. A dry run only counts
+// them.
 func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, query.Triggers) (int, error)) error {
 	a := &searchQuery{c: c}
 	asked := a.triggers()

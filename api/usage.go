@@ -12,13 +12,12 @@ import (
 	"earshot/trigger/usage"
 )
 
-// Usage tells what apps have used. usage.Counter implements it.
+// Usage returns what apps have used. usage.Counter implements it.
 type Usage interface {
 	Read(ctx context.Context, appID string, by usage.Step, from, to time.Time) (list []usage.Used, total usage.Used, err error)
 	Hosts(ctx context.Context, appID string, by usage.Step, from, to time.Time) ([]usage.Host, error)
 }
 
-// usages serves what apps have used.
 type usages struct {
 	usage Usage
 	now   func() time.Time
@@ -33,7 +32,7 @@ func (h usages) routes() []route {
 
 var usageSteps = []string{usage.Minute.Name, usage.Hour.Name, usage.Day.Name}
 
-// What is listed by default.
+// Default lengths of the list.
 const (
 	usageDays    = 30
 	usageHours   = 24
@@ -65,7 +64,7 @@ func (h usages) list(c echo.Context) error {
 	}{append([]usage.Used{}, items...), cursorOf(next), total}, err)
 }
 
-// hosts lists hosts by minutes where these are kept for all of the time, else by hours.
+// hosts lists hosts by minutes if these are kept for the whole time, otherwise by hours.
 func (h usages) hosts(c echo.Context) error {
 	a := &searchQuery{c: c}
 	by, back := usage.Minute, usageMinutes
@@ -83,7 +82,8 @@ func (h usages) hosts(c echo.Context) error {
 	return listNamed(c, items, func(one usage.Host) string { return one.Name })
 }
 
-// usedTime reads of which time the use is asked for: since and until, or the days from and to. It is as long as its steps are kept at most.
+// usedTime reads the requested time range: since and until, or the days from and to. Its length is limited
+// by how long its steps are kept.
 func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to time.Time) {
 	since, until, first, last := a.time("since"), a.time("until"), a.day("from"), a.day("to")
 	days := !first.IsZero() || !last.IsZero()
@@ -91,7 +91,7 @@ func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to
 		a.fault("from and to name days, where step is day: name times by since and until")
 	}
 	if to = last; !days && !until.IsZero() {
-		to = until.Add(-1) // itself is not included
+		to = until.Add(-1) // until is exclusive
 	}
 	if to.IsZero() {
 		to = now.UTC()
@@ -114,7 +114,7 @@ func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to
 	return from, to
 }
 
-// day reads a parameter that is a day, of UTC; the zero time where it is left out.
+// day reads an optional day in UTC; zero if missing.
 func (a *searchQuery) day(name string) time.Time {
 	given := a.c.QueryParam(name)
 	if given == "" {
@@ -127,15 +127,13 @@ func (a *searchQuery) day(name string) time.Time {
 	return day
 }
 
-// unused has counted nothing.
+// unused implements Usage without any counts.
 type unused struct{}
 
-// Read returns nothing.
 func (unused) Read(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Used, usage.Used, error) {
 	return nil, usage.Used{}, nil
 }
 
-// Hosts returns none.
 func (unused) Hosts(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Host, error) {
 	return nil, nil
 }

@@ -15,11 +15,11 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Identities verifies the ID token of a user. Its error is an *identity.Refused, which says,
-// for the one who sent the token, why it was not accepted, and repeats nothing of it.
+// Identities verifies the ID token of a user. Its error is an *identity.Refused, which tells the sender why
+// and repeats nothing of the token.
 type Identities interface {
 	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
-	// VerifyAccess verifies an access token, which may be for a resource.
+	// VerifyAccess verifies an access token, which may be bound to a resource.
 	VerifyAccess(ctx context.Context, service repositories.AuthService, token, resource string) (claims map[string]any, err error)
 }
 
@@ -28,15 +28,15 @@ type users struct {
 	identities Identities
 }
 
-// user is the verified claims of a user, and why other tokens were refused, in words and by service.
+// user holds the verified claims of a user, and why other tokens were refused, in words and by service.
 type user struct {
 	claims  parameters.Claims
 	refused []string
 	faults  map[string]string // nil for none
 }
 
-// of verifies the ID tokens of a request, the {service}_token headers of the app's services. Most requests have
-// none, and cost nothing. The user of an access token is verified already.
+// of verifies the ID tokens of a request, in the {service}_token headers of the app's services. Requests
+// without any cost nothing. The claims of an access token are already verified.
 func (u users) of(c echo.Context) (user, error) {
 	found, err := u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
 	if service, claims := auth.ClaimsOf(c); service != "" && err == nil {
@@ -93,7 +93,7 @@ func (u *user) refuse(service string, err error) {
 	}
 }
 
-// explained adds to an error that a verified user is needed why the tokens of the request were refused.
+// explained adds to an Unverified error why the tokens of the request were refused.
 func (u user) explained(err error) error {
 	lacks := &repositories.Unverified{}
 	if !errors.As(err, &lacks) || len(u.refused) == 0 {

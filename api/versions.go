@@ -12,22 +12,20 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/audit"
-	"earshot/repositories/fault"
 	"earshot/repositories/store"
 )
 
 // VersionStore has the versions of the repositories of an app.
 type VersionStore interface {
 	Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []store.Version, next int, err error)
-	// Version returns a version with its definition; nil where the write has removed the repository.
+	// Version returns a version with its definition; nil if that write removed the repository.
 	Version(ctx context.Context, appID, repositoryID string, number int) (store.Version, *repositories.Repository, error)
-	// ToVersion is the change that writes a version again; store.ErrDeleted where it has no definition.
+	// ToVersion returns the change that restores a version; store.ErrDeleted if it has no definition.
 	ToVersion(ctx context.Context, appID, repositoryID string, number int) (store.RepositoryChange, error)
-	// NextRepository is what a change would write, or why it cannot.
+	// NextRepository returns what a change would write, or why it cannot.
 	NextRepository(ctx context.Context, change store.RepositoryChange) (*repositories.Repository, error)
 }
 
-// versions serves the versions of an app's repositories.
 type versions struct {
 	store  VersionStore
 	writer RepositoryWriter
@@ -43,7 +41,6 @@ func (h versions) routes() []route {
 	}
 }
 
-// checkVersion takes the number of a version.
 func checkVersion(text string) error {
 	if n, err := strconv.Atoi(text); err != nil || n < 1 || strconv.Itoa(n) != text {
 		return errors.New("must be the number of a version, from 1")
@@ -52,7 +49,7 @@ func checkVersion(text string) error {
 }
 
 func numberOf(c echo.Context) int {
-	n, _ := strconv.Atoi(c.Param("version")) // was checked
+	n, _ := strconv.Atoi(c.Param("version")) // checked by checkedIDs
 	return n
 }
 
@@ -76,7 +73,7 @@ func (h versions) list(c echo.Context) error {
 	return listByID(c, items, cursor, err)
 }
 
-// shownVersion is a version with its definition, null where there is none.
+// shownVersion is a version with its definition, null if it has none.
 type shownVersion struct {
 	store.Version
 	Definition *repositories.Repository `json:"definition"`
@@ -107,13 +104,4 @@ func (h versions) restore(c echo.Context, on store.Condition) error {
 		return err
 	}
 	return tagged(c, answer.Created(created), stored.Revision, notedRepository{withTools(stored), h.notes.on(c.Request().Context(), stored.Scope(), stored)})
-}
-
-// versionFault names a version that a body asks for and that is not there.
-func versionFault(id string, err error) error {
-	var missing *repositories.NotFoundError
-	if errors.Is(err, store.ErrDeleted) || errors.As(err, &missing) {
-		return fault.List{{Pointer: fault.Point("repositories", id, "version"), Detail: err.Error()}}
-	}
-	return err
 }

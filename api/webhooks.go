@@ -17,16 +17,15 @@ import (
 	"earshot/trigger/webhooks"
 )
 
-// Webhooks tells how the webhooks of apps fare. Its errors are repositories.ErrNotFound without the app or the webhook,
-// keyspace.ErrUnavailable, and that of the stream.
+// Webhooks returns the state of webhooks. It fails with repositories.ErrNotFound without the app or
+// webhook, keyspace.ErrUnavailable, or the stream's error.
 type Webhooks interface {
 	List(ctx context.Context, appID string) ([]webhooks.Webhook, error)
 	Deliveries(ctx context.Context, appID, name, state string, page query.Page) (items []webhooks.Delivery, next string, err error)
-	// Resend has a webhook sent again what the stream has from a moment on, or without one what did not arrive.
+	// Resend sends a webhook the events since a moment again, or without one those that failed to arrive.
 	Resend(ctx context.Context, appID, name string, since *time.Time) error
 }
 
-// hooks serves the webhooks of apps.
 type hooks struct {
 	webhooks Webhooks
 	bodies   *bodies.Definitions
@@ -83,7 +82,7 @@ func (h hooks) resend(c echo.Context) error {
 	return answer.Done(c, http.StatusAccepted, streamAway(h.webhooks.Resend(c.Request().Context(), c.Param("appId"), c.Param("webhookName"), given.Since)))
 }
 
-// streamAway makes the answer to a request that could not read the stream of events.
+// streamAway returns the problem for an event stream that cannot be read.
 func streamAway(err error) error {
 	if err == nil || errors.Is(err, repositories.ErrNotFound) || errors.Is(err, keyspace.ErrUnavailable) || errors.Is(err, query.ErrCursor) {
 		return err

@@ -16,14 +16,14 @@ import (
 	"earshot/repositories/store"
 )
 
-// Headers of conditions (RFC 9110, sections 8.8.3 and 13.1).
+// Headers of conditional requests (RFC 9110, sections 8.8.3 and 13.1).
 const (
 	headerETag        = "ETag"
 	headerIfMatch     = "If-Match"
 	headerIfNoneMatch = "If-None-Match"
 )
 
-// tagOf is the entity tag of what is stored under a revision, empty for none.
+// tagOf returns the entity tag of a revision; empty for none.
 func tagOf(revision string) string {
 	if revision == "" {
 		return ""
@@ -31,8 +31,7 @@ func tagOf(revision string) string {
 	return `"` + revision + `"`
 }
 
-// tagged answers with what is stored under a revision, and says which that is. A client
-// that has it already is told so in place of it.
+// tagged answers with an object and its entity tag, or with 304 if the client has that state already.
 func tagged(c echo.Context, status int, revision string, value any) error {
 	tag := tagOf(revision)
 	if tag != "" {
@@ -50,8 +49,7 @@ func tagged(c echo.Context, status int, revision string, value any) error {
 	return answer.JSON(c, status, value)
 }
 
-// conditionOf reads of which state a write may be made: that which If-Match names, and none
-// that If-None-Match does. It is nil if there is neither.
+// conditionOf returns the precondition of a write, from If-Match and If-None-Match; nil without both.
 func conditionOf(c echo.Context) (store.Condition, error) {
 	wanted, err := tagsIn(c, headerIfMatch)
 	if err != nil {
@@ -77,7 +75,7 @@ func conditionOf(c echo.Context) (store.Condition, error) {
 	}, nil
 }
 
-// withCondition is the handler of a write without a body.
+// withCondition adapts a handler of a write without a body.
 func withCondition(handle func(c echo.Context, on store.Condition) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		on, err := conditionOf(c)
@@ -88,8 +86,8 @@ func withCondition(handle func(c echo.Context, on store.Condition) error) echo.H
 	}
 }
 
-// ifThere leaves it to the change what to say of something that is not there, whatever the
-// condition: it is not found (RFC 9110, section 13.2.1).
+// ifThere skips the precondition for a missing object, so that the change answers 404 (RFC 9110, section
+// 13.2.1).
 func ifThere(on store.Condition) store.Condition {
 	if on == nil {
 		return nil
@@ -106,17 +104,16 @@ func failedCondition(detail string) error {
 	return answer.NewProblem(answer.PreconditionFailed, detail)
 }
 
-// tags are the entity tags of a header; nil if there is none. "*" stands for any.
+// tags are the entity tags of a header; nil without the header. "*" matches any.
 type tags []string
 
-// has reports whether a tag is among them; the empty one never is, and a weak one (W/) is
-// another than the strong one.
+// has reports whether tag is in the list. An empty tag never is; a weak tag (W/) differs from the strong
+// one.
 func (t tags) has(tag string) bool {
 	anything := slices.Contains(t, "*") && !strings.HasPrefix(tag, "W/")
 	return tag != "" && (slices.Contains(t, tag) || anything)
 }
 
-// tagsIn reads a header of entity tags.
 func tagsIn(c echo.Context, header string) (tags, error) {
 	given := strings.TrimSpace(strings.Join(c.Request().Header.Values(header), ","))
 	if given == "*" {
@@ -136,45 +133,36 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 	return found, nil
 }
 
-// previewed answers with what the write would do.
-func previewed(c echo.Context, operation string, err error) error {
-	return answer.Result(c, http.StatusOK, struct {
-		Operation string `json:"operation"`
-	}{operation}, err)
-}
-
-// SameNamer says which of the tools that have one name in several repositories of a scope
-// hold: of those of one repository, or of all where that is empty.
+// SameNamer reports which of several tools with the same name in a scope applies: for one repository, or
+// for all if repositoryID is empty.
 type SameNamer interface {
 	SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error)
 }
 
-// Prepare has databases prepare the statements of tools, in a short time, and says what
-// would not run; nothing runs.
+// Prepare has databases prepare the statements of tools, with a short timeout, and returns which would
+// fail. It runs none.
 type Prepare func(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string
 
-// notes say of what was written what its author may not expect.
+// notes collects notes on a write that its author may not expect.
 type notes struct {
 	names   SameNamer
 	apps    appReader
 	engine  Tools
-	prepare Prepare // nil: statements are not looked at
+	prepare Prepare // nil: statements are not checked
 }
 
-// notedApp is the answer to a write of an app.
 type notedApp struct {
 	*repositories.App
 	Notes []string `json:"notes,omitempty"`
 }
 
-// notedRepository is the answer to a write of a repository.
 type notedRepository struct {
 	repositories.Repository
 	Notes []string `json:"notes,omitempty"`
 }
 
-// on collects the notes on a repository, or where none is given on all of a scope. The write
-// is done: a store that goes away in between costs the notes alone.
+// on collects the notes on a repository, or without one on the whole scope. The write is done: if the store
+// fails now, only the notes are lost.
 func (n notes) on(ctx context.Context, scope repositories.Scope, written *repositories.Repository) []string {
 	if written == nil {
 		found, _ := n.names.SameNames(ctx, scope, "")
@@ -198,11 +186,10 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 	return append(found, n.prepare(ctx, app, written.Tools)...)
 }
 
-// unconfirmed advises a confirm for each tool of the repository that does what nobody takes back,
-// and has nobody asked first.
+// unconfirmed advises a confirmation for each tool that acts irreversibly without asking first.
 func (n notes) unconfirmed(ctx context.Context, written *repositories.Repository) []string {
 	if len(matcher.Unconfirmed(&repositories.App{}, written)) == 0 {
-		return nil // whatever the app says
+		return nil // whatever the app's settings are
 	}
 	app, err := n.apps.App(ctx, written.AppID)
 	if err != nil {
