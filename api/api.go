@@ -8,7 +8,6 @@
 // A request passes the middleware that New lists, then the table of routes, then a handler. Each group of
 // routes has its own file and adds its routes to the table. The middleware reads the same table, so that no
 // route can skip the check of its key, ids or query parameters.
-// query parameters.
 package api
 
 import (

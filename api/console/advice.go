@@ -8,13 +8,13 @@ import (
 	"earshot/trigger/explain"
 )
 
-// advised says what to do about a reason for which nothing fired.
+// advised maps a reason why nothing fired to what to do about it.
 type advised struct {
 	says string // words of Explanation.Why
 	do   string
 }
 
-// advice is the table of deploy/docs/why.md, "What to do". The first line that fits is taken.
+// advice is the table of deploy/docs/why.md, "What to do". The first match counts.
 var advice = []advised{
 	{"no tool is in scope", "Add a tool to this session or to the app. Under “Not in scope” are tools that need a verified user, or that another of their name hides."},
 	{"asks for something else by", "That is right where the user wants something else. Is a tool missing that undoes or alters? Or is this word meant for the tool: then add the sentence as an example."},
@@ -38,7 +38,8 @@ var advice = []advised{
 	{"no tool was called for", "The model answered otherwise: its request and its answer are below. Is the tool among those that it was shown?"},
 }
 
-// adviceOn is what to do about a message that fired nothing; empty where it fired, or where nothing is known.
+// adviceOn returns what to do about a message that fired nothing; empty if it fired or the reason is
+// unknown.
 func adviceOn(of *explain.Explanation) string {
 	for _, call := range of.Calls {
 		if call.Verdict == explain.Fired {
@@ -53,7 +54,7 @@ func adviceOn(of *explain.Explanation) string {
 	return ""
 }
 
-// compared says what was compared with what.
+// compared describes what the message was compared with.
 func compared(of *explain.Explanation) string {
 	count := len(of.Candidates) + of.More
 	tools := fmt.Sprintf("%d tools", count)

@@ -19,7 +19,6 @@ type appList struct {
 	Fault *problem
 }
 
-// appItem is an app in the list.
 type appItem struct {
 	ID   string `json:"appId"`
 	Name string `json:"name"`
@@ -27,7 +26,7 @@ type appItem struct {
 
 type appForm struct{ ID, Name string }
 
-// listApps lists the apps to the admin. It redirects holders of a key to their one app.
+// listApps shows the list of apps to the admin, and redirects the holder of an app's key to that app.
 func (v *pageRequest) listApps(status int, form appForm, fault *problem) error {
 	var found list[appItem]
 	path := "/v1/apps?limit=100"
@@ -43,7 +42,7 @@ func (v *pageRequest) listApps(status int, form appForm, fault *problem) error {
 	return v.renderStatus(status, "apps", "Apps", appList{Apps: found.Items, Next: found.Next, Host: v.r.Host, Form: form, Fault: fault})
 }
 
-// createApp makes an app that has only a name. It leaves an app that exists as it is.
+// createApp creates an app with only a name. An existing app is not changed.
 func createApp(v *pageRequest) error {
 	given := v.r.PostForm
 	form := appForm{given.Get("appId"), given.Get("name")}
@@ -52,7 +51,7 @@ func createApp(v *pageRequest) error {
 	}
 	err := v.get(v1("apps", form.ID), nil)
 	if refused(err, http.StatusNotFound) != nil {
-		body, _ := json.Marshal(map[string]string{"name": form.Name}) // texts alone
+		body, _ := json.Marshal(map[string]string{"name": form.Name}) // strings always encode
 		err = v.call(http.MethodPut, v1("apps", form.ID), body, nil)
 	}
 	if err != nil {
@@ -63,17 +62,17 @@ func createApp(v *pageRequest) error {
 
 type appShown struct {
 	App     appRecord
-	Sources []sourceShown // with whether they are reached, if that was asked for
+	Sources []sourceShown // with their reachability, if it was requested
 	Checked bool
 	Keys    []store.AppKey
 	Scopes  []string
-	Denied  string // why the app cannot be read
+	Denied  string // why the key may not read the app
 	Made    *keyMade
 	Text    string // of the editor
 	Saved   bool
-	Fault   *problem // of the editor, and where in its text
+	Fault   *problem // of the editor
 	Places  []flawPlace
-	KeyFlaw *problem // of the form of a key
+	KeyFlaw *problem // of the form for a new key
 }
 
 type appRecord struct {
@@ -152,7 +151,7 @@ func (v *pageRequest) showApp(status int, shown appShown) error {
 	return v.renderStatus(status, "app", "App", shown)
 }
 
-// saveApp puts the app as the editor has it. Its faults stand beside the text.
+// saveApp replaces the app with the editor's text. Faults appear beside the text.
 func saveApp(v *pageRequest) error {
 	form := v.r.PostForm
 	text := editedText(form)
@@ -183,7 +182,7 @@ func makeKey(v *pageRequest) error {
 	return v.showApp(http.StatusOK, appShown{Made: made})
 }
 
-// revokeKey ends a key, with all that it has made.
+// revokeKey ends a key and everything created with it.
 func revokeKey(v *pageRequest) error {
 	if err := v.call(http.MethodDelete, v1("apps", v.app(), "keys", v.r.PathValue("key")), nil, nil); err != nil {
 		return err

@@ -1,35 +1,33 @@
-// Package console is the console at /console: pages that show what a service does, and why.
+// Package console serves the console at /console: pages that show what a service does, and why.
 //
-// It is a client of the REST API in the same process. A page asks the handler of REST with the
-// key of the person who is signed in, so rights, limits, checks and masks are those of REST, and
-// there is no other way to the stores.
+// It is a client of the REST API in the same process. Each page calls the REST handler with the signed-in
+// person's key, so that rights, limits, checks and masks are those of REST. It has no other access to the
+// stores.
 //
-// A page is a line in the table of console.pages, a handler in the file of its topic, and
-// a template of the name that the handler renders:
+// A page consists of an entry in console.pages, a handler in the file of its topic, and the template that
+// the handler renders:
 //
-//   - The line is a pattern of http.ServeMux and the handler, func(*pageRequest) error.
-//   - The handler asks REST by pageRequest.get and pageRequest.call, with paths from v1, which
-//     escapes what stands in them. It returns errors as they are: what REST refuses becomes
-//     a page that says so, and 401 leads to the sign-in. It ends with pageRequest.render.
-//   - The template, templates/NAME.html, defines "main" and gets a frame, with what the
-//     handler gave as .Body. Parts that several pages share are in templates/parts.html.
+//   - The entry is a pattern of http.ServeMux and the handler, func(*pageRequest) error.
+//   - The handler calls REST by pageRequest.get and pageRequest.call, with paths from v1, which escapes
+//     their parts. It returns errors unchanged: a problem of REST becomes a page, and 401 redirects to the
+//     sign-in. It ends with pageRequest.render.
+//   - The template, templates/NAME.html, defines "main" and gets a frame, with the handler's value as .Body.
+//     Parts that several pages share are in templates/parts.html.
 //
-// Everything works without a script; static/console.js adds life by attributes. An element
-// with an id and data-poll="5" is fetched anew every five seconds with its page and put in
-// its place; a form with data-swap="#id #other" is sent in the background, and those parts
-// of the answer replace their like; one with data-live is sent so while it is filled in. A
-// figure with data-chart is drawn, a textarea with data-editor-kind becomes an editor.
-// data-key="n" on a link is the letter that follows g, aria-keyshortcuts="r" in main the letter
-// that clicks it, data-search marks what / goes to. Neither scripts nor styles stand in a page:
-// its Content-Security-Policy runs none.
+// Everything works without scripts; static/console.js enhances pages by attributes. An element with an id
+// and data-poll="5" is refreshed every five seconds from its page. A form with data-swap="#id #other" is
+// sent in the background, and those parts are replaced from the answer; with data-live it is sent while it
+// is filled in. A figure with data-chart is drawn, and a textarea with data-editor-kind becomes an editor.
+// data-key="n" on a link is the letter after g, aria-keyshortcuts="r" in main the letter that clicks it,
+// and data-search marks the target of /. Pages contain no inline scripts or styles: the
+// Content-Security-Policy forbids them.
 //
-// A page looks like the others by its elements: static/console.css dresses section, table, ul.list,
-// dl, details, article and forms, and a p.empty says what to do where there is nothing. Icons are in
-// templates/icons.html, tabs in the table of nav.go. What others have written is bundled by
-// bundle/build.js into static.
+// static/console.css styles section, table, ul.list, dl, details, article and forms; a p.empty says what to
+// do when a list is empty. Icons are in templates/icons.html, tabs in the table of nav.go. bundle/build.js
+// bundles third-party code into static.
 //
-// TestEveryPageIsForEverybody looks at each page of its table in a browser, dark and light, in
-// two widths: add yours there. With EARSHOT_PICTURES=DIR it leaves pictures of them.
+// TestEveryPageIsForEverybody opens each page of its table in a browser, dark and light, in two widths: add
+// new pages there. With EARSHOT_PICTURES=DIR it saves screenshots.
 package console
 
 import (
@@ -42,11 +40,11 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Options are what New needs. All must be given, but for Now.
+// Options configures New. All fields but Now are required.
 type Options struct {
-	// REST is the handler of the API, which the console is a client of.
+	// REST is the handler of the API.
 	REST http.Handler
-	// Walls bound what forms take.
+	// Walls bounds the memory of forms.
 	Walls *ratelimit.Walls
 	// Sealer seals the keys of people who sign in.
 	Sealer Sealer
@@ -54,7 +52,7 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Sealer makes a key unreadable to all but the service, until a time.
+// Sealer encrypts a key until a time, so that only the service can read it.
 type Sealer interface {
 	SealSignIn(key secret.Secret, until time.Time) string
 	OpenSignIn(sealed string, now time.Time) (secret.Secret, error)
@@ -68,24 +66,22 @@ type console struct {
 	views  views
 }
 
-// root is where the console is, and all that it serves is below.
+// root is the path of the console.
 const root = "/console"
 
 const (
-	// maxForm is the longest form that is read, in bytes: the body of a repository, escaped.
+	// maxForm is the longest form, in bytes: the body of a repository, escaped.
 	maxForm = 4 << 20
-	// maxSignIn is the longest of pages that strangers see.
+	// maxSignIn is the longest form on pages that need no sign-in.
 	maxSignIn = 16 << 10
 )
 
-// policy lets a page use its own files and nothing else: no script or style that stands in
-// the page, no other host, no frame.
+// policy lets a page load only its own files: no inline script or style, no other host, no frame.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// New returns a handler that serves the console, and leaves all other requests to REST.
-// It is safe for concurrent use.
-// It refuses changes that a page of another host sent.
+// New returns a handler that serves the console and passes all other requests to REST. It refuses changes
+// sent by pages of other hosts. It is safe for concurrent use.
 func New(options Options) http.Handler {
 	c := &console{rest: options.REST, walls: options.Walls, sealer: options.Sealer, now: options.Now, views: parseViews()}
 	if c.now == nil {
@@ -108,15 +104,15 @@ func New(options Options) http.Handler {
 		header.Set("Content-Security-Policy", policy)
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("X-Frame-Options", "DENY")
-		header.Set("Referrer-Policy", "same-origin") // with none, the Origin of a form is null
+		header.Set("Referrer-Policy", "same-origin") // with no-referrer the Origin of a form is null
 		header.Set("Cross-Origin-Opener-Policy", "same-origin")
 		header.Set("Cross-Origin-Resource-Policy", "same-origin")
-		header.Set("Cache-Control", "no-store") // but for files
+		header.Set("Cache-Control", "no-store") // except for files
 		if r.ProtoMajor > 1 {
 			w = server.PacedWriter(w, server.DefaultWriteTime)
 		}
 
-		// Forms are booked as they come: of strangers by their address.
+		// Forms count against a memory budget: those of strangers against their address.
 		payer, most := ratelimit.Payer{App: "(console)"}, int64(maxForm)
 		if c.signedIn(r).Empty() {
 			payer = ratelimit.Stranger(r)
@@ -131,7 +127,6 @@ func New(options Options) http.Handler {
 	})
 }
 
-// pages is the table of all pages, by patterns of http.ServeMux.
 func (c *console) pages() map[string]func(*pageRequest) error {
 	const app = root + "/apps/{app}"
 	return map[string]func(*pageRequest) error{
@@ -156,8 +151,8 @@ func (c *console) pages() map[string]func(*pageRequest) error {
 		"GET " + app + "/sessions":                                      sessionsPage,
 		"GET " + app + "/sessions/{session}":                            sessionPage,
 		"POST " + app + "/sessions/{session}/messages/{message}/again":  runAgain,
-		"GET " + app + "/sessions/{session}/messages/{message}/mend":    mendPage,
-		"POST " + app + "/sessions/{session}/messages/{message}/mend":   mendPage,
+		"GET " + app + "/sessions/{session}/messages/{message}/mend":    examplePage,
+		"POST " + app + "/sessions/{session}/messages/{message}/mend":   examplePage,
 		"POST " + app + "/sessions/{session}/messages/{message}/test":   keepAsTest,
 		"GET " + app + "/tests":                                         testsPage,
 		"POST " + app + "/tests":                                        saveTest,
@@ -188,7 +183,7 @@ func (c *console) pages() map[string]func(*pageRequest) error {
 	}
 }
 
-// Doors lists the ways in.
+// Doors lists the requirements of all pages.
 func Doors() (all []ratelimit.Needs) {
 	for pattern := range (&console{}).pages() {
 		method, path, _ := strings.Cut(pattern, " ")
@@ -206,5 +201,5 @@ func Doors() (all []ratelimit.Needs) {
 	return all
 }
 
-// opens are the pages that a person sees who is not signed in.
+// opens lists the pages that need no sign-in.
 var opens = map[string]bool{root + "/sign-in": true, root + "/sign-out": true, root + "/theme": true}

@@ -7,22 +7,22 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// authored is what an author writes of a repository, of all that REST answers with.
+// authored is the part of a repository that its author writes.
 type authored struct {
 	Options json.RawMessage `json:"options,omitempty"`
 	From    json.RawMessage `json:"from,omitempty"`
 	Tools   json.RawMessage `json:"tools"`
 }
 
-// changedLine is a line of a definition: in both of two states, or with a sign in one of them.
+// changedLine is a line of a diff, with a sign if it was added or removed.
 type changedLine struct{ Sign, Text string }
 
-// Name says what a line is, for the colour and for those who do not see it.
+// Name returns the class of a line, for colours and screen readers.
 func (l changedLine) Name() string {
 	return map[string]string{"+": "added", "-": "taken", "…": "gap"}[l.Sign]
 }
 
-// changesOf are the lines that differ, with three lines around each.
+// changesOf returns the lines that differ, with three lines of context.
 func changesOf(before, after string) (lines []changedLine, err error) {
 	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), 3)
 	for i, hunk := range diff.Hunks {

@@ -15,8 +15,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// editor is the page of a repository. Its text is what is worked on, whichever view shows it: a form of
-// one tool, or all of it as JSON.
+// editor is the body of a repository's page. Both views, the form of one tool and the JSON, edit Text.
 type editor struct {
 	Session, ID string
 	Text        string // as it would be saved
@@ -25,20 +24,20 @@ type editor struct {
 	Saved       bool
 	JSON        bool // the view
 	Tools       []toolLine
-	At          int       // of the tool that is worked on
-	Tool        *toolForm // that is in the form; nil for none
+	At          int       // index of the tool in the form
+	Tool        *toolForm // nil for none
 	Options     []formField
 	Fault       *problem
 	Places      []flawPlace
 	Preview     *repositoryPreview
-	Lines       []changedLine // what saving changes
+	Lines       []changedLine // the diff of saving
 
 	stored string // text of the stored definition
 }
 
 type toolLine struct{ Name, Description string }
 
-// repositoryPreview is what saving would do, and what a model would be shown.
+// repositoryPreview is the effect of saving, and the tools as a model sees them.
 type repositoryPreview struct {
 	Operation string      `json:"operation"`
 	Notes     []string    `json:"notes"`
@@ -53,7 +52,7 @@ type shownTool struct {
 	Asks        map[string]string `json:"asks"`
 }
 
-// Function is the tool as a model is shown it.
+// Function returns the tool as a model sees it.
 func (t shownTool) Function() any {
 	return struct {
 		Name        string          `json:"name"`
@@ -62,7 +61,7 @@ func (t shownTool) Function() any {
 	}{t.Name, t.Description, t.InputSchema}
 }
 
-// blank is the definition that an author of tools begins with.
+// blank is the initial definition of a new repository.
 const blank = `{
   "options": {"triggerOnce": false, "exclusive": false},
   "tools": [
@@ -87,8 +86,8 @@ func editorPage(v *pageRequest) error {
 	return v.showEditor(http.StatusOK, shown, asked.Get("tool"))
 }
 
-// showEditor shows the text in its view, with what saving it would do. The tool is an index or a name;
-// the first where it is neither.
+// showEditor shows the text in its view, with the effect of saving it. tool is an index or a name; the
+// first tool if it is neither.
 func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
 	object := json.RawMessage(shown.Text)
 	if !json.Valid(object) {
@@ -116,7 +115,9 @@ func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
 	}
 	if shown.Fault == nil {
 		var err error
-		if shown.Preview, err = v.preview(shown.Text); err != nil && refused(err, http.StatusForbidden) == nil {
+		shown.Preview = &repositoryPreview{}
+		err = v.call(http.MethodPut, v.repositoryPath()+"?dryRun=true", []byte(shown.Text), shown.Preview)
+		if err != nil && refused(err, http.StatusForbidden) == nil {
 			shown.Fault = problemOf(err)
 			shown.Places = placed(shown.Fault.Errors, shown.Text)
 		}
@@ -125,13 +126,13 @@ func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
 		p.Shown = &p.Tools[shown.At]
 	}
 	if shown.Fault != nil && shown.Tool != nil {
-		shown.Tool.blame(shown.Fault.Errors)
+		shown.Tool.addFaults(shown.Fault.Errors)
 		for i := range shown.Places {
-			shown.Places[i].Line = 0 // of a text that nobody sees
+			shown.Places[i].Line = 0 // the JSON is not visible
 		}
 	}
 	text := shown.Text
-	if json.Valid(object) { // how it is laid out makes no difference
+	if json.Valid(object) { // layout does not count
 		text = laidOut(object, "", 2)
 	}
 	var err error
@@ -141,20 +142,14 @@ func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
 	return v.renderStatus(status, "editor", shown.ID, shown)
 }
 
-// preview asks what saving a text would do.
-func (v *pageRequest) preview(text string) (*repositoryPreview, error) {
-	found := &repositoryPreview{}
-	return found, v.call(http.MethodPut, v.repositoryPath()+"?dryRun=true", []byte(text), found)
-}
-
-// stored reads the repository of the path as it is now. A missing one is new.
+// stored reads the repository of the path. A missing one is new.
 func (v *pageRequest) stored() (editor, error) {
 	shown := editor{Session: v.session(), ID: v.r.PathValue("repository")}
 	var found authored
 	err := v.get(v.repositoryPath(), &found)
 	if refused(err, http.StatusNotFound) != nil {
 		if err := v.get(owner(v.app(), "")+"/repositories?limit=1", nil); err != nil {
-			return shown, err // it is the app that is missing
+			return shown, err // the app is missing
 		}
 		shown.New, shown.Text = true, blank
 		return shown, nil
@@ -177,9 +172,8 @@ func (v *pageRequest) repositoryPath() string {
 	return owner(v.app(), v.session()) + "/repositories/" + url.QueryEscape(v.r.PathValue("repository"))
 }
 
-// saveRepository does with the text what the form says: it shows it another way or with another tool or
-// parameter, saves it, or deletes the repository. It does not write over a change that the person has
-// not seen.
+// saveRepository does what the form asks: it switches the view, the tool or the parameters, saves the text,
+// or deletes the repository. It does not overwrite a change that the person has not seen.
 func saveRepository(v *pageRequest) error {
 	form := v.r.PostForm
 	now, err := v.stored()
@@ -204,7 +198,7 @@ func saveRepository(v *pageRequest) error {
 		case "add-tool", "drop-tool":
 			now.Text, tool = withTools(now.Text, do, which)
 		}
-		now.Was = form.Get("was") // what was seen last
+		now.Was = form.Get("was") // the last state that the person saw
 		return v.showEditor(http.StatusOK, now, tool)
 	}
 	if now.Was != form.Get("was") {
@@ -226,7 +220,7 @@ func saveRepository(v *pageRequest) error {
 	return v.redirect(to)
 }
 
-// filledIn is the text with what the form of a tool changes in it.
+// filledIn returns the text with the changes of a tool's form.
 func filledIn(text string, form url.Values) string {
 	if form.Get("view") == "json" || !json.Valid([]byte(text)) {
 		return text
@@ -245,7 +239,7 @@ func filledIn(text string, form url.Values) string {
 	return laidOut(object, "", 2)
 }
 
-// withTools is the text with one tool more at its end, or without one, and the tool to go on with.
+// withTools returns the text with a tool added or removed, and the next tool to edit.
 func withTools(text, do, which string) (string, string) {
 	object := json.RawMessage(text)
 	tools := membersOfList(valueAt(object, []string{"tools"}))

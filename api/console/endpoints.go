@@ -9,18 +9,18 @@ import (
 	"earshot/trigger/webhooks"
 )
 
-// endpoints is the body of the page of what is called: webhooks, and hosts of tools in a time.
+// endpoints is the body of the page with webhooks and the hosts of tools.
 type endpoints struct {
 	Period   period
 	Hosts    []usage.Host
-	Denied   string // why neither is shown
+	Denied   string // why both are hidden
 	Webhooks []webhookShown
-	Away     string // why webhooks are not shown
-	Resent   string // the webhook that is sent again
+	Away     string // why webhooks are hidden
+	Resent   string // the webhook that is being resent
 	Fault    *problem
 }
 
-// webhookShown is a webhook with the first of what did not arrive at it.
+// webhookShown is a webhook with its first missed deliveries.
 type webhookShown struct {
 	webhooks.Webhook
 	Missed []webhooks.Delivery
@@ -71,11 +71,11 @@ func (v *pageRequest) showEndpoints(status int, shown endpoints) error {
 	return v.renderStatus(status, "endpoints", "Endpoints", shown)
 }
 
-// resend has a webhook sent again what did not arrive, or all from a moment on.
+// resend resends to a webhook what did not arrive, or all events since a moment.
 func resend(v *pageRequest) error {
 	name, body := v.r.PathValue("webhook"), []byte(nil)
 	if since := momentOf(v.r.PostForm.Get("since")); since != "" {
-		body, _ = json.Marshal(map[string]string{"since": since}) // texts alone
+		body, _ = json.Marshal(map[string]string{"since": since}) // strings always encode
 	}
 	if err := v.call(http.MethodPost, v1("apps", v.app(), "webhooks", name, "resend"), body, nil); err != nil {
 		fault := problemOf(err)

@@ -6,12 +6,11 @@ import (
 	"strconv"
 )
 
-// maxBack is how far back in the stream of events a page may begin: a moment's work for the broker.
+// maxBack is how many past events a stream may start with: cheap for the broker.
 const maxBack = 2000
 
-// follow passes the events of the app, or of a session, on to a page as they come. With
-// back it begins with what came before, as far as that is among so many last events of
-// all apps. A browser that lost the connection goes on where it was.
+// follow streams the events of the app or session to a page. With back it starts with past events, if they
+// are among that many last events of all apps. A reconnecting browser resumes.
 func (c *console) follow(w http.ResponseWriter, r *http.Request) {
 	v := c.request(w, r)
 	path := owner(v.app(), v.session()) + "/events"
@@ -22,10 +21,10 @@ func (c *console) follow(w http.ResponseWriter, r *http.Request) {
 	}
 	last := r.Header.Get("Last-Event-ID")
 	if back, err := strconv.ParseUint(r.URL.Query().Get("back"), 10, 64); err == nil && last == "" {
-		// If the last event is not known, the stream begins now.
+		// If the last event is unknown, the stream starts now.
 		if got, err := v.record(http.MethodHead, path, nil); err == nil {
 			if found := firstID.FindSubmatch(got.Body.Bytes()); found != nil {
-				now, _ := strconv.ParseUint(string(found[1]), 10, 64) // zero if it is beyond all streams
+				now, _ := strconv.ParseUint(string(found[1]), 10, 64) // zero if it overflows
 				last = strconv.FormatUint(now-min(now, back, maxBack), 10)
 			}
 		}
@@ -36,5 +35,5 @@ func (c *console) follow(w http.ResponseWriter, r *http.Request) {
 	c.rest.ServeHTTP(w, request)
 }
 
-// firstID is the beginning of a stream, which says behind which event it begins.
+// firstID matches the first id of a stream, the event after which it starts.
 var firstID = regexp.MustCompile(`(?m)^id: (\d+)$`)

@@ -12,10 +12,10 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// The form of a tool writes the same definition that the editor shows as JSON. A field that nobody
-// has changed stays as it was written, and so does what the form does not know.
+// The form of a tool edits the same definition that the editor shows as JSON. Unchanged fields and unknown
+// members keep their text.
 
-// Paths of the fields of a form, in order: those of most tools, those of a tool with a type, and more.
+// Paths of the form's fields, in order: for most tools, for tools with a type, and the rest.
 var (
 	optionFields = []string{"options.exclusive", "options.triggerOnce", "options.template"}
 	mainFields   = []string{"name", "description", "examples", "url", "request.method"}
@@ -28,19 +28,18 @@ var (
 	methods    = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 )
 
-// formField is a field of a definition in a form.
 type formField struct {
-	Path    string // names of its members, with dots between them
+	Path    string // member names, separated by dots
 	Doc     string
 	Kind    string   // line, text, lines, words or choice
-	Options []string // of a choice, beside none
-	Default string   // what none means, where that is one value
-	Text    string   // as it is filled in
-	Locked  bool     // it has a form that only JSON can show
+	Options []string // of a choice, besides none
+	Default string   // the meaning of none, if it is a single value
+	Text    string   // as filled in
+	Locked  bool     // only JSON can show the value
 	Fault   string
 }
 
-// schemaEntry is what the schema of definitions says of a field.
+// schemaEntry is a field in the schema of definitions.
 type schemaEntry struct {
 	Ref         string                     `json:"$ref"`
 	Type        any                        `json:"type"`
@@ -54,16 +53,16 @@ var definitions = sync.OnceValue(func() map[string]schemaEntry {
 	var schema struct {
 		Defs map[string]schemaEntry `json:"$defs"`
 	}
-	_ = json.Unmarshal(repositories.DefinitionSchema(), &schema) // it is embedded
+	_ = json.Unmarshal(repositories.DefinitionSchema(), &schema) // embedded
 	return schema.Defs
 })
 
-// described is the entry of a field of a definition; an empty one for none.
+// described returns the schema entry of a field; empty if unknown.
 func described(of, path string) schemaEntry {
 	at := definitions()[of]
 	for _, name := range pathOf(path) {
 		var next schemaEntry
-		_ = json.Unmarshal(at.Properties[name], &next) // one that is true or false says nothing
+		_ = json.Unmarshal(at.Properties[name], &next) // true and false have no entry
 		if next.Ref != "" {
 			doc := next.Description
 			next = definitions()[strings.TrimPrefix(next.Ref, "#/$defs/")]
@@ -74,7 +73,7 @@ func described(of, path string) schemaEntry {
 	return at
 }
 
-// newField is a field of a form with the value that the definition has.
+// newField returns the form field with the definition's value.
 func newField(of, path string, definition json.RawMessage) formField {
 	about := described(of, path)
 	f := formField{Path: path, Doc: about.Description, Kind: "line", Options: about.Enum, Default: unquoted(string(about.Default))}
@@ -102,7 +101,7 @@ func newField(of, path string, definition json.RawMessage) formField {
 	return f
 }
 
-// read is a value as a person fills it in. What a form cannot show in its way is locked.
+// read returns a value as form text. A value that the form cannot show is locked.
 func (f formField) read(value json.RawMessage) (text string, locked bool) {
 	if len(value) == 0 || string(value) == "null" {
 		return "", false
@@ -120,7 +119,7 @@ func (f formField) read(value json.RawMessage) (text string, locked bool) {
 	return string(value), true
 }
 
-// write is the value of what a person has filled in; nil for none.
+// write returns the value of form text; nil for none.
 func (f formField) write(text string) json.RawMessage {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -140,7 +139,7 @@ func (f formField) write(text string) json.RawMessage {
 	case f.Kind == "line":
 		value = strings.TrimSpace(text)
 	}
-	written, _ := exactjson.Encode(value) // texts alone
+	written, _ := exactjson.Encode(value) // strings always encode
 	return written
 }
 
@@ -151,7 +150,7 @@ func (f formField) between() string {
 	return "\n"
 }
 
-// into writes the field as a form has it, if somebody has changed it.
+// into writes the field's form value into the definition if it has changed.
 func (f formField) into(definition json.RawMessage, form url.Values, name string) json.RawMessage {
 	given, has := form[name]
 	if !has || f.Locked {
@@ -164,15 +163,14 @@ func (f formField) into(definition json.RawMessage, form url.Values, name string
 	return with(definition, f.write(text), pathOf(f.Path)...)
 }
 
-// toolForm is a tool in a form.
 type toolForm struct {
 	Index             int
 	Name              string
 	Main, Typed, More []formField
-	Given             int // of More that have a value
+	Given             int // how many of More have a value
 	Parameters        parameterForm
-	Other             []string // names of what the form does not know, which stays as it is
-	Types, Forms      []string // that parameters may have
+	Other             []string // unknown members, which are kept
+	Types, Forms      []string // allowed for parameters
 }
 
 func newToolForm(index int, tool json.RawMessage) *toolForm {
@@ -212,7 +210,6 @@ func newToolForm(index int, tool json.RawMessage) *toolForm {
 
 func (f *toolForm) fields() []formField { return slices.Concat(f.Main, f.Typed, f.More) }
 
-// into writes the form into its tool.
 func (f *toolForm) into(tool json.RawMessage, form url.Values) json.RawMessage {
 	for _, one := range f.fields() {
 		tool = one.into(tool, form, "f."+one.Path)
@@ -220,8 +217,8 @@ func (f *toolForm) into(tool json.RawMessage, form url.Values) json.RawMessage {
 	return f.Parameters.into(tool, form)
 }
 
-// blame puts faults beside the fields that they are about.
-func (f *toolForm) blame(flaws []flaw) {
+// addFaults puts faults on the fields that they are about.
+func (f *toolForm) addFaults(flaws []flaw) {
 	at := "/tools/" + strconv.Itoa(f.Index) + "/"
 	for _, group := range [][]formField{f.Main, f.Typed, f.More} {
 		for i := range group {
@@ -242,10 +239,9 @@ func (f *toolForm) blame(flaws []flaw) {
 	}
 }
 
-// pathOf are the names of a path.
 func pathOf(path string) []string { return strings.Split(path, ".") }
 
-// valueAt is the value that names lead to in an object; nil for none.
+// valueAt returns the value at a path of names; nil for none.
 func valueAt(object json.RawMessage, names []string) json.RawMessage {
 	for _, name := range names {
 		_, members, err := membersOf(object)
@@ -257,12 +253,12 @@ func valueAt(object json.RawMessage, names []string) json.RawMessage {
 	return object
 }
 
-// with returns an object with a value where names lead to, or without it where that is nil. All else
-// stays as it is, in its order. An object that has nothing left is taken away.
+// with returns object with value at a path, or without it if value is nil. Other members keep their text
+// and order; emptied objects are removed.
 func with(object, value json.RawMessage, path ...string) json.RawMessage {
 	names, members, err := membersOf(object)
 	if err != nil {
-		names, members = nil, nil // what was there is no object, and is replaced
+		names, members = nil, nil // a value that is no object is replaced
 	}
 	if members == nil {
 		members = map[string]json.RawMessage{}
@@ -284,7 +280,6 @@ func with(object, value json.RawMessage, path ...string) json.RawMessage {
 	return objectOf(names, members)
 }
 
-// objectOf writes the members of an object in an order.
 func objectOf(names []string, members map[string]json.RawMessage) json.RawMessage {
 	parts := make([]string, len(names))
 	for i, name := range names {
@@ -294,7 +289,6 @@ func objectOf(names []string, members map[string]json.RawMessage) json.RawMessag
 	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
 }
 
-// listOf writes the members of a list.
 func listOf(members []json.RawMessage) json.RawMessage {
 	parts := make([]string, len(members))
 	for i, one := range members {
@@ -303,7 +297,7 @@ func listOf(members []json.RawMessage) json.RawMessage {
 	return json.RawMessage("[" + strings.Join(parts, ",") + "]")
 }
 
-// membersOfList are the members of a list; none of what is no list.
+// membersOfList returns the elements of a list; none if value is no list.
 func membersOfList(value json.RawMessage) (members []json.RawMessage) {
 	_ = json.Unmarshal(value, &members)
 	return members

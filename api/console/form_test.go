@@ -130,7 +130,7 @@ func TestFieldsOfAFormAreExplainedByTheSchema(t *testing.T) {
 
 func TestFaultsStandBesideTheirFields(t *testing.T) {
 	f := newToolForm(2, json.RawMessage(everything))
-	f.blame([]flaw{{"/tools/2/url", "is bad"}, {"/tools/2/dedupe/by/0", "is no parameter"}, {"/tools/2/schema/1/type", "is wrong"}, {"/tools/1/name", "of another"}, {"/tools/2/schema/2", "is odd"}, {"/tools/2/schema/10", "of none"}})
+	f.addFaults([]flaw{{"/tools/2/url", "is bad"}, {"/tools/2/dedupe/by/0", "is no parameter"}, {"/tools/2/schema/1/type", "is wrong"}, {"/tools/1/name", "of another"}, {"/tools/2/schema/2", "is odd"}, {"/tools/2/schema/10", "of none"}})
 	faults := map[string]string{}
 	for _, one := range f.fields() {
 		if one.Fault != "" {

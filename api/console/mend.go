@@ -14,8 +14,8 @@ import (
 	"earshot/trigger/scope"
 )
 
-// mending is the body of the page on which a message becomes an example of a tool.
-type mending struct {
+// exampleBody is the body of the page on which a message becomes an example of a tool.
+type exampleBody struct {
 	Session, Message  string
 	Repository, Tool  string
 	Text              string // of the message
@@ -28,13 +28,13 @@ type mending struct {
 	revision, changed string
 }
 
-// toolChoice is a tool that a message may be meant for.
+// toolChoice is a tool that a message may be an example of.
 type toolChoice struct{ Repository, Name string }
 
-// Value is how a form names the tool.
+// Value returns the tool as a form value.
 func (t toolChoice) Value() string { return t.Repository + "/" + t.Name }
 
-// choices are the tools of the app that a message may be an example of.
+// choices lists the tools of the app that a message may be an example of.
 func (v *pageRequest) choices(session string) (all []toolChoice, err error) {
 	var found list[scope.Tool]
 	err = v.get(owner(v.app(), session)+"/tools?limit=200", &found)
@@ -47,19 +47,23 @@ func (v *pageRequest) choices(session string) (all []toolChoice, err error) {
 	return all, err
 }
 
-// mendPage rehearses the example of a message; POST of it with do=save keeps it.
-func mendPage(v *pageRequest) error {
+// examplePage rehearses a message as an example; a POST with do=save stores it.
+func examplePage(v *pageRequest) error {
 	asked := v.r.URL.Query()
 	if v.r.Method == http.MethodPost {
 		asked = v.r.PostForm
 	}
-	shown, err := v.mending(asked)
+	shown, err := v.exampleBody(asked)
 	if err != nil {
 		return err
 	}
 	if asked.Get("do") == "save" && shown.changed != "" {
-		err := v.putUnchanged(shown)
-		if err == nil {
+		request, err := v.restRequest(http.MethodPut, v1("apps", v.app(), "repositories", shown.Repository), []byte(shown.changed))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("If-Match", shown.revision) // it must not have changed since it was read
+		if _, err = v.answered(request); err == nil {
 			return v.redirect(link("apps", v.app(), "sessions", shown.Session) + "?message=" + url.QueryEscape(shown.Message) + "&saved=" + url.QueryEscape(shown.Tool) + "#why")
 		}
 		if refused(err, http.StatusUnauthorized) != nil {
@@ -79,9 +83,9 @@ func mendPage(v *pageRequest) error {
 	return v.render("mend", shown.Tool, shown)
 }
 
-// mending reads the message and the tool, and makes the definition with the example.
-func (v *pageRequest) mending(asked url.Values) (mending, error) {
-	shown := mending{Session: v.session(), Message: v.r.PathValue("message"), Example: strings.TrimSpace(asked.Get("example"))}
+// exampleBody reads the message and the tool, and adds the example to the definition.
+func (v *pageRequest) exampleBody(asked url.Values) (exampleBody, error) {
+	shown := exampleBody{Session: v.session(), Message: v.r.PathValue("message"), Example: strings.TrimSpace(asked.Get("example"))}
 	shown.Repository, shown.Tool, _ = strings.Cut(asked.Get("of"), "/")
 	var said query.Entry
 	if err := v.get(v1("apps", v.app(), "sessions", shown.Session, "messages", shown.Message), &said); err != nil {
@@ -122,22 +126,12 @@ func (v *pageRequest) mending(asked url.Values) (mending, error) {
 	return shown, err
 }
 
-// putUnchanged writes the definition with the example, unless somebody has written it since it was read.
-func (v *pageRequest) putUnchanged(m mending) error {
-	request, err := v.restRequest(http.MethodPut, v1("apps", v.app(), "repositories", m.Repository), []byte(m.changed))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("If-Match", m.revision)
-	_, err = v.answered(request)
-	return err
-}
-
-// answeredOnly are the members of a repository that only its answer has.
+// answeredOnly lists the members of a repository that a PUT may not have.
 var answeredOnly = []string{"appId", "repositoryId", "created", "updated", "notes"}
 
-// withExample is a repository, as REST answers with it, as the body of a PUT in which a tool has one example more. All
-// that stands in it stays in its order, which tells models something. known says that the tool has the example.
+// withExample turns a repository, as REST returns it, into the body of a PUT that adds an example to a
+// tool. Members keep their order, which matters to models. known reports that the tool already has the
+// example.
 func withExample(stored []byte, tool, example string) (body string, known bool, err error) {
 	names, members, err := membersOf(stored)
 	if err != nil {

@@ -1,17 +1,14 @@
 package console
 
-import "slices"
-
-// tab is a page of an app that every page leads to.
+// tab is a main page of an app.
 type tab struct {
-	Name  string // of its icon
+	Name  string // also of its icon
 	Title string
-	Key   string   // letter that follows g
-	at    string   // its path below the app's; empty for the app's own
-	pages []string // names of the templates that are within it
+	Key   string   // the letter after g
+	at    string   // path below the app; empty for the app's own
+	pages []string // templates of the tab
 }
 
-// tabs are those of every app, in order.
 var tabs = []tab{
 	{"now", "Now", "n", "", []string{"now"}},
 	{"sessions", "Sessions", "s", "sessions", []string{"sessions", "session", "mend"}},
@@ -23,21 +20,9 @@ var tabs = []tab{
 	{"app", "App", "a", "settings", []string{"app"}},
 }
 
-// tabLink is a tab as a page shows it.
+// tabLink is a tab on a page.
 type tabLink struct {
 	tab
 	To   string
-	Here bool // the page is within it
-}
-
-// tabsOf are the tabs of an app on a page of it.
-func tabsOf(app, page string) (shown []tabLink) {
-	for _, one := range tabs {
-		to := link("apps", app)
-		if one.at != "" {
-			to = link("apps", app, one.at)
-		}
-		shown = append(shown, tabLink{one, to, slices.Contains(one.pages, page)})
-	}
-	return shown
+	Here bool // the page belongs to the tab
 }

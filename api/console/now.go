@@ -17,20 +17,20 @@ import (
 
 type overview struct {
 	Period  period
-	Use     *usage.Used // of the time; nil where it cannot be read
+	Use     *usage.Used // nil if it cannot be read
 	Charts  []chart
-	Unused  string // why there is none
-	Full    bool   // Redis takes nothing new: the admin's alone
-	Denied  string // why the records of the app cannot be read
+	Unused  string // why there are no charts
+	Full    bool   // Redis is full; only shown to the admin
+	Denied  string // why the key may not read the records
 	Backlog query.Backlog
 	More    bool // more have failed than were read
 	Causes  []*cause
-	Hosts   []usage.Host // that have failed, or were left alone
+	Hosts   []usage.Host // that failed or were paused
 	Recent  []query.Record
 	clock   time.Time
 }
 
-// Age is how old something is, roughly.
+// Age returns a rough age.
 func (o overview) Age(of *time.Time) string {
 	age := o.clock.Sub(*of)
 	switch {
@@ -44,7 +44,7 @@ func (o overview) Age(of *time.Time) string {
 	return strconv.Itoa(int(age.Hours()/24)) + " days"
 }
 
-// Offered are the times that are offered, by how they are asked for.
+// Offered lists the lengths to choose from.
 func (period) Offered() []choice {
 	return []choice{{"15m", "15 minutes"}, {"1h", "hour"}, {"24h", "day"}, {"7d", "week"}}
 }
@@ -62,7 +62,7 @@ const sample = "100"
 
 func nowPage(v *pageRequest) error {
 	shown := overview{Period: periodOf(v.r.URL.Query(), v.now()), clock: v.now()}
-	if err := v.use(&shown); err != nil {
+	if err := v.readUsage(&shown); err != nil {
 		return err
 	}
 	var failed, recent list[query.Record]
@@ -74,7 +74,7 @@ func nowPage(v *pageRequest) error {
 	)
 	found := refused(err, http.StatusForbidden)
 	switch {
-	case found != nil: // a key that may not see the triggers still sees the rest of the page
+	case found != nil: // a key that may not read triggers still sees the rest of the page
 		shown.Denied = found.Detail
 	case err != nil:
 		return err
@@ -91,15 +91,15 @@ func nowPage(v *pageRequest) error {
 	return v.render("now", "Now", shown)
 }
 
-// period is the time that a page is about, and how it is named.
+// period is the time range of a page.
 type period struct {
-	Within, Since, Until string // as the page was asked
+	Within, Since, Until string // as requested
 	From, To             time.Time
 	step                 usage.Step
-	fault                bool // the times cannot be read, or are none
+	fault                bool // the times are unreadable or not in order
 }
 
-// periodOf reads of which time a page is: the last hour, where nothing is said.
+// periodOf reads the time range; the last hour by default.
 func periodOf(given url.Values, now time.Time) period {
 	p := period{Within: given.Get("within"), Since: momentOf(given.Get("since")), Until: momentOf(given.Get("until"))}
 	from, err := time.Parse(time.RFC3339, p.Since)
@@ -122,12 +122,12 @@ func periodOf(given url.Values, now time.Time) period {
 	return p
 }
 
-// Query names the time in a link of the console.
+// Query returns the range for a link of the console.
 func (p period) Query() string {
 	return "since=" + url.QueryEscape(p.From.Format(time.RFC3339)) + "&until=" + url.QueryEscape(p.To.Format(time.RFC3339))
 }
 
-// steps are the beginnings of the period's steps, at most as many as are kept.
+// steps returns the starts of the period's steps, at most as many as are kept.
 func (p period) steps() (at []time.Time) {
 	for begins := p.From.Truncate(p.step.Length); begins.Before(p.To) && len(at) < p.step.Kept; begins = begins.Add(p.step.Length) {
 		at = append(at, begins)
@@ -135,8 +135,8 @@ func (p period) steps() (at []time.Time) {
 	return at
 }
 
-// use reads what the app has used in the period, and how hosts fared. A key that may not read it sees why.
-func (v *pageRequest) use(shown *overview) error {
+// readUsage reads the app's usage and its hosts in the period. A key that may not read them sees why.
+func (v *pageRequest) readUsage(shown *overview) error {
 	if shown.Period.fault {
 		shown.Unused = "The time has to begin before it ends, as since=2026-12-01T09:00:00Z"
 		return nil
@@ -176,7 +176,7 @@ func (v *pageRequest) use(shown *overview) error {
 	return nil
 }
 
-// chart are figures over time, each series with what it counts. JSON is what a script draws of it.
+// chart holds time series with a common unit.
 type chart struct {
 	Title, Unit string
 	At          []time.Time
@@ -189,7 +189,7 @@ type series struct {
 	Href   string     `json:"href"`
 }
 
-// JSON is the chart as console.js reads it.
+// JSON returns the chart for console.js.
 func (c chart) JSON() (string, error) {
 	at := make([]int64, len(c.At))
 	for i, one := range c.At {
@@ -203,13 +203,13 @@ func (c chart) JSON() (string, error) {
 	return string(text), err
 }
 
-// chartRow is a line of the table of a chart: one step in which there is something.
+// chartRow is a step in the table of a chart.
 type chartRow struct {
 	At     time.Time
-	Values []string // empty for what is not known
+	Values []string // empty if unknown
 }
 
-// Rows are the steps in which something was counted, the newest first.
+// Rows returns the steps with a count, the newest first.
 func (c chart) Rows() (rows []chartRow) {
 	for i, at := range slices.Backward(c.At) {
 		one, any := chartRow{At: at}, false
@@ -228,7 +228,6 @@ func (c chart) Rows() (rows []chartRow) {
 	return rows
 }
 
-// chartsOf are the charts of what was used.
 func chartsOf(app string, p period, all []usage.Used) []chart {
 	at := p.steps()
 	place := map[int64]int{}
@@ -287,8 +286,8 @@ func chartsOf(app string, p period, all []usage.Used) []chart {
 	}
 }
 
-// causesOf counts failed triggers by tool and reason, the most frequent first. The reason is that of
-// the last attempt that failed.
+// causesOf counts failed triggers by tool and the reason of the last failed attempt, the most frequent
+// first.
 func causesOf(failed []query.Record) []*cause {
 	counted := map[[2]string]*cause{}
 	var causes []*cause

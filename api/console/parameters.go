@@ -10,14 +10,14 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// parameterForm is the parameters of a tool in a table, in whichever of three forms they are: a list
-// of SERMAS, a list of Toolbox, or a JSON Schema.
+// parameterForm holds the parameters of a tool as a table. They are a SERMAS list, a Toolbox list or a JSON
+// Schema.
 type parameterForm struct {
-	Field  string // of the tool: schema or parameters
-	Rows   []parameterRow
-	schema bool   // it is a JSON Schema
-	name   string // of a member of a list that has the parameter's name
-	wanted bool   // one of a list is required that does not say otherwise
+	Field    string // "schema" or "parameters"
+	Rows     []parameterRow
+	schema   bool   // a JSON Schema
+	name     string // the list member with the parameter's name
+	required bool   // list entries are required by default
 }
 
 type parameterRow struct {
@@ -31,12 +31,12 @@ func newParameterForm(tool json.RawMessage) parameterForm {
 	f := parameterForm{Field: "schema", name: "parameter"}
 	given := valueAt(tool, []string{f.Field})
 	if other := valueAt(tool, []string{"parameters"}); len(given) == 0 && len(other) > 0 {
-		f, given = parameterForm{Field: "parameters", name: "name", wanted: true}, other
+		f, given = parameterForm{Field: "parameters", name: "name", required: true}, other
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(given)), "{") {
 		f.schema, f.name = true, ""
 		var required []string
-		_ = json.Unmarshal(valueAt(given, []string{"required"}), &required) // what is no list of names requires none
+		_ = json.Unmarshal(valueAt(given, []string{"required"}), &required) // an invalid list requires none
 		names, properties, _ := membersOf(valueAt(given, []string{"properties"}))
 		for _, name := range names {
 			row := newRow(properties[name], "enum")
@@ -48,7 +48,7 @@ func newParameterForm(tool json.RawMessage) parameterForm {
 	for _, one := range membersOfList(given) {
 		row := newRow(one, "allowedValues")
 		row.Name = textAt(one, f.name)
-		row.Required = f.wanted
+		row.Required = f.required
 		if required := valueAt(one, []string{"required"}); len(required) > 0 {
 			row.Required = string(required) == "true"
 		}
@@ -71,7 +71,7 @@ func textAt(object json.RawMessage, name string) string {
 	return unquoted(string(valueAt(object, []string{name})))
 }
 
-// pointer is where a row stands in its tool.
+// pointer returns the path of a row in its tool.
 func (f parameterForm) pointer(i int) string {
 	if f.schema {
 		return f.Field + "/properties/" + f.Rows[i].Name
@@ -79,13 +79,13 @@ func (f parameterForm) pointer(i int) string {
 	return f.Field + "/" + strconv.Itoa(i)
 }
 
-// into writes the rows of a form into the tool. Rows that are beyond those of the tool are new, those
-// without a name are none, and drop takes one away.
+// into writes the rows of a form into the tool. Rows past the tool's are new, new rows without a name are
+// skipped, and drop removes one.
 func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessage {
 	var rows []parameterRow
 	changed := false
 	for i := 0; form.Has("p." + strconv.Itoa(i) + ".name"); i++ {
-		row, was := parameterRow{raw: json.RawMessage("{}"), Required: f.wanted}, parameterRow{}
+		row, was := parameterRow{raw: json.RawMessage("{}"), Required: f.required}, parameterRow{}
 		if i < len(f.Rows) {
 			row = f.Rows[i]
 			was = row
@@ -119,14 +119,14 @@ func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessa
 		}
 	}
 	tool = with(tool, objectOf(names, properties), f.Field, "properties")
-	listed, _ := exactjson.Encode(required) // texts alone
+	listed, _ := exactjson.Encode(required) // strings always encode
 	if required == nil {
 		listed = nil
 	}
 	return with(tool, listed, f.Field, "required")
 }
 
-// filled is the row as a form has it.
+// filled returns the row with the form's values.
 func (r parameterRow) filled(form url.Values, at string) parameterRow {
 	read := func(into *string, name string) {
 		if form.Has(at + name) {
@@ -143,12 +143,12 @@ func (r parameterRow) filled(form url.Values, at string) parameterRow {
 	return r
 }
 
-// text is all that a person sees of the row.
+// text joins all that the form shows of the row, for comparison.
 func (r parameterRow) text() string {
 	return strings.Join([]string{r.Name, r.Type, r.Format, r.Description, r.Allowed, r.Ask, strconv.FormatBool(r.Required)}, "\x00")
 }
 
-// written is the definition of a parameter with what has changed since it was shown.
+// written applies the changes between two rows to the definition of a parameter.
 func (f parameterForm) written(was, now parameterRow) json.RawMessage {
 	raw := now.raw
 	text := func(name, before, after string) {
@@ -165,7 +165,7 @@ func (f parameterForm) written(was, now parameterRow) json.RawMessage {
 	text("ask", was.Ask, now.Ask)
 	if !f.schema && was.Required != now.Required {
 		var value json.RawMessage
-		if now.Required != f.wanted {
+		if now.Required != f.required {
 			value = json.RawMessage(strconv.FormatBool(now.Required))
 		}
 		raw = with(raw, value, "required")

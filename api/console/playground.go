@@ -14,7 +14,7 @@ import (
 type playground struct {
 	*conversation
 	Session string
-	Text    string // of a message that was refused
+	Text    string // of a refused message
 	Actor   string
 	Fault   *problem
 	Tools   []scopedTool
@@ -28,7 +28,7 @@ type scopedTool struct {
 	OfSession                     bool
 }
 
-// Of is the session that the tool is of; empty for the app.
+// Of returns the tool's session; empty for the app.
 func (t scopedTool) Of(session string) string {
 	if t.OfSession {
 		return session
@@ -50,7 +50,7 @@ func (v *pageRequest) showPlayground(status int, shown playground) error {
 		return err
 	}
 	shown.conversation, shown.Host = found, v.r.Host
-	// On equal names the session's tool is the one that fires, and the app's is left out.
+	// A session's tool hides the app's tool of the same name.
 	seen := map[string]bool{}
 	for _, session := range []string{shown.Session, ""} {
 		var found list[repository]
@@ -75,11 +75,11 @@ func (v *pageRequest) showPlayground(status int, shown playground) error {
 	return v.renderStatus(status, "playground", "Playground", shown)
 }
 
-// postMessage posts a message, and redirects to the page with its effects: a reload posts nothing.
+// postMessage posts a message and redirects, so that a reload posts nothing.
 func postMessage(v *pageRequest) error {
 	form := v.r.PostForm
 	shown := playground{Session: form.Get("session"), Text: form.Get("text"), Actor: form.Get("actor")}
-	body, _ := json.Marshal(map[string]string{"actor": shown.Actor, "text": shown.Text}) // texts alone
+	body, _ := json.Marshal(map[string]string{"actor": shown.Actor, "text": shown.Text}) // strings always encode
 	err := v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages"), body, nil)
 	if err == nil {
 		return v.redirect(link("apps", v.app(), "playground") + "?session=" + url.QueryEscape(shown.Session))

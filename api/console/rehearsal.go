@@ -7,26 +7,26 @@ import (
 	"earshot/trigger/trial"
 )
 
-// rehearsal is what a change of tools would do, or why that is not known.
+// rehearsal is the outcome of a change of tools, or why it is unknown.
 type rehearsal struct {
 	*trial.Outcome
 	App   string
 	Fault *problem
 }
 
-// mostShown is how many messages that differ a page lists.
+// mostShown is how many differing messages a page lists.
 const mostShown = 20
 
-// Shown are the first of the messages that come out otherwise.
+// Shown returns the first differing messages.
 func (r rehearsal) Shown() []trial.Differing { return r.Differs[:min(len(r.Differs), mostShown)] }
 
-// Hidden is how many others there are.
+// Hidden counts the other differing messages.
 func (r rehearsal) Hidden() int { return len(r.Differs) + r.More - len(r.Shown()) }
 
-// Differing is how many come out otherwise.
+// Differing counts all differing messages.
 func (r rehearsal) Differing() int { return r.Messages.Tried - r.Messages.Same }
 
-// TestsThatDiffer are those that pass with one of both states of the tools alone, or fail with the new one.
+// TestsThatDiffer returns the tests whose outcome changes, or that fail with the new tools.
 func (r rehearsal) TestsThatDiffer() (some []trial.TestOutcome) {
 	for _, one := range r.Tests {
 		if one.Before.OK != one.After.OK || !one.After.OK {
@@ -36,7 +36,7 @@ func (r rehearsal) TestsThatDiffer() (some []trial.TestOutcome) {
 	return some
 }
 
-// rehearsed asks what would become of messages and tests.
+// rehearsed rehearses messages and tests.
 func (v *pageRequest) rehearsed(asked map[string]any) (rehearsal, error) {
 	body, err := json.Marshal(asked)
 	if err != nil {

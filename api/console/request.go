@@ -23,19 +23,19 @@ type pageRequest struct {
 	*console
 	w   http.ResponseWriter
 	r   *http.Request
-	key secret.Secret // empty if no user is signed in
+	key secret.Secret // empty without a sign-in
 }
 
 const (
 	themeCookie  = "earshot_theme"
 	signInCookie = "earshot_console"
-	// signInTime is how long a browser stays signed in: a day's work. A key that is revoked
-	// before ends it at once, since REST looks at the key with every request.
+	// signInTime is how long a browser stays signed in: a working day. Revoking the key ends it at once,
+	// since REST checks the key on each request.
 	signInTime = 12 * time.Hour
 )
 
-// served makes a handler of a page. What REST refuses becomes a page as well, or leads to the
-// sign-in and back.
+// served adapts a page to net/http. A problem of REST becomes a page, or a redirect to the sign-in and
+// back.
 func (c *console) served(page func(*pageRequest) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := c.request(w, r)
@@ -72,7 +72,7 @@ func (c *console) signedIn(r *http.Request) secret.Secret {
 	if err != nil {
 		return secret.Secret{}
 	}
-	key, _ := c.sealer.OpenSignIn(cookie.Value, c.now()) // empty with an error
+	key, _ := c.sealer.OpenSignIn(cookie.Value, c.now()) // empty on error
 	return key
 }
 
@@ -91,11 +91,11 @@ func problemOf(err error) *problem {
 type frame struct {
 	Title    string
 	Page     string // name of the template
-	App      string // empty outside of any
+	App      string // empty outside an app
 	Path     string // of this page, with its query
 	Theme    string // dark, light or empty
 	SignedIn bool
-	Admin    bool // may see the other apps
+	Admin    bool // may see all apps
 	Tabs     []tabLink
 	Body     any
 }
@@ -104,16 +104,23 @@ func (v *pageRequest) render(name, title string, body any) error {
 	return v.renderStatus(http.StatusOK, name, title, body)
 }
 
-// renderStatus shows a page whole or not at all.
+// renderStatus sends a page completely or not at all.
 func (v *pageRequest) renderStatus(status int, name, title string, body any) error {
 	cookie, err := v.r.Cookie(themeCookie)
-	theme := "" // that of the system
+	theme := "" // the system's
 	if err == nil && (cookie.Value == "dark" || cookie.Value == "light") {
 		theme = cookie.Value
 	}
 	shown := frame{
 		Title: title, Page: name, App: v.app(), Path: v.r.URL.RequestURI(), Theme: theme,
-		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Tabs: tabsOf(v.app(), name), Body: body,
+		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Body: body,
+	}
+	for _, one := range tabs {
+		to := link("apps", v.app())
+		if one.at != "" {
+			to = link("apps", v.app(), one.at)
+		}
+		shown.Tabs = append(shown.Tabs, tabLink{one, to, slices.Contains(one.pages, name)})
 	}
 	var text bytes.Buffer
 	if err := v.views.pages[name].Execute(&text, shown); err != nil {
@@ -122,8 +129,8 @@ func (v *pageRequest) renderStatus(status int, name, title string, body any) err
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.Header().Set("Vary", "Accept-Encoding")
 	content := text.Bytes()
-	// No page of another host can make a browser ask for one with the sign-in, whose cookie is
-	// strict, and so guess by sizes what is in it.
+	// Compression leaks nothing: the sign-in cookie is strict, so pages of other hosts cannot request a
+	// page with it and compare sizes.
 	if page.TakesGzip(v.r) {
 		v.w.Header().Set("Content-Encoding", "gzip")
 		content = page.Packed(content, gzip.BestSpeed)
@@ -140,13 +147,13 @@ func (v *pageRequest) redirect(to string) error {
 
 func (v *pageRequest) app() string { return v.r.PathValue("app") }
 
-// session is the session of the path; empty for none.
+// session returns the session of the path; empty for none.
 func (v *pageRequest) session() string { return v.r.PathValue("session") }
 
-// editedText is the text of an editor, with the line ends that it was given.
+// editedText returns the editor's text, with the line ends of the stored one.
 func editedText(form url.Values) string { return strings.ReplaceAll(form.Get("text"), "\r\n", "\n") }
 
-// ownApp is the one app that the key names; empty for the admin. REST checks the key.
+// ownApp returns the app that the key names; empty for the admin. REST checks the key.
 func (v *pageRequest) ownApp() string {
 	text, is := strings.CutPrefix(v.key.Reveal(), store.AppKeyPrefix)
 	if !is {
@@ -162,7 +169,7 @@ type problem struct {
 	Title  string `json:"title"`
 	Detail string `json:"detail"`
 	Errors []flaw `json:"errors"`
-	// RetryAfter is the header of that name, in seconds; empty for none.
+	// RetryAfter is the header, in seconds; empty for none.
 	RetryAfter string `json:"-"`
 }
 
@@ -171,10 +178,9 @@ type flaw struct {
 	Detail  string `json:"detail"`
 }
 
-// Error implements error.
 func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
-// refused is the problem of an error, if it has one of some statuses; nil otherwise.
+// refused returns the problem of err if it has one of the statuses; otherwise nil.
 func refused(err error, statuses ...int) *problem {
 	var found *problem
 	if errors.As(err, &found) && slices.Contains(statuses, found.Status) {
@@ -188,7 +194,7 @@ type list[T any] struct {
 	Next  string `json:"next"`
 }
 
-// v1 is the path of REST with these parts, each escaped.
+// v1 returns a REST path with these parts, each escaped.
 func v1(parts ...string) string {
 	path := "/v1"
 	for _, part := range parts {
@@ -197,13 +203,13 @@ func v1(parts ...string) string {
 	return path
 }
 
-// get reads what is at a path into a value; a number in an any keeps its digits.
+// get reads a path into a value; a number in an any keeps its digits.
 func (v *pageRequest) get(path string, into any) error {
 	return v.call(http.MethodGet, path, nil, into)
 }
 
-// call sends a request to REST as the person who is signed in. The error of an answer that
-// is not 2xx is a *problem. Neither body nor into is needed.
+// call sends a request to REST with the signed-in person's key. An answer that is not 2xx is returned as a
+// *problem. body and into may be nil.
 func (v *pageRequest) call(method, path string, body []byte, into any) error {
 	got, err := v.record(method, path, body)
 	if err != nil || into == nil || got.Body.Len() == 0 {
@@ -220,7 +226,7 @@ func (v *pageRequest) record(method, path string, body []byte) (*answer.Recorder
 	return v.answered(request)
 }
 
-// answered is the answer to a request that is 2xx.
+// answered returns the answer to a request, or its *problem if it is not 2xx.
 func (v *pageRequest) answered(request *http.Request) (*answer.Recorder, error) {
 	got := answer.Record(v.rest, request)
 	if got.Status < http.StatusMultipleChoices {
@@ -234,9 +240,9 @@ func (v *pageRequest) answered(request *http.Request) (*answer.Recorder, error) 
 	return nil, found
 }
 
-// restRequest makes a request to REST. Host and Origin are those of the browser, so that a service
-// without keys refuses pages of other hosts here as it does there; it does not check again those
-// that the browser calls its own.
+// restRequest makes a request to REST with the browser's Host and Origin, so that a service without keys
+// refuses pages of other hosts here as well. Requests that the browser marks as same-origin are not checked
+// again.
 func (v *pageRequest) restRequest(method, path string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(audit.WithVia(v.r.Context(), audit.ViaConsole), method, path, bytes.NewReader(body))
 	if err != nil {

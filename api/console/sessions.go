@@ -19,20 +19,20 @@ import (
 	"earshot/trigger/query"
 )
 
-// sessionList is the body of the list of sessions. The page puts those that something happens in before it, as events are
-// published.
+// sessionList is the body of the list of sessions. As events arrive, the page adds their sessions at the
+// top.
 type sessionList struct {
 	Asked    sessionSearch
 	Sessions []sessionItem
-	Next     string // of the query of the next page; empty on the last
+	Next     string // query of the next page; empty on the last
 	Fault    *problem
 	Host     string
 }
 
-// sessionSearch is a search; an empty field finds all.
+// sessionSearch is a search; empty fields match all.
 type sessionSearch struct{ Text, User, Outcome, Within, Since, Until string }
 
-// sessionItem is a session in the list of REST.
+// sessionItem is a session in REST's list.
 type sessionItem struct {
 	ID       string      `json:"sessionId"`
 	User     string      `json:"user"`
@@ -41,7 +41,7 @@ type sessionItem struct {
 	Message  *query.Said `json:"message"`
 }
 
-// query is the search in the words of the console or, with the clock, in those of REST.
+// query returns the search as console parameters or, with now, as REST parameters.
 func (s sessionSearch) query(now *time.Time) url.Values {
 	since, until := "since", "until"
 	if now != nil {
@@ -50,13 +50,13 @@ func (s sessionSearch) query(now *time.Time) url.Values {
 	return searched(now, s.Within, since, map[string]string{"text": s.Text, "user": s.User, "outcome": s.Outcome, since: s.Since, until: s.Until})
 }
 
-// Link is the query of this search in the console, for another outcome.
+// Link returns the console query of this search for another outcome.
 func (s sessionSearch) Link(outcome string) string {
 	s.Outcome = outcome
 	return s.query(nil).Encode()
 }
 
-// Empty reports whether the search finds all there is.
+// Empty reports whether the search matches everything.
 func (s sessionSearch) Empty() bool { return s == sessionSearch{} }
 
 func sessionsPage(v *pageRequest) error {
@@ -90,26 +90,25 @@ func sessionsPage(v *pageRequest) error {
 type conversation struct {
 	Session        string
 	Turns          []turn
-	Earlier, Later string // messages to choose to see what is before and after
+	Earlier, Later string // first messages of the neighbouring windows
 	Chosen         *turn
 	Explanation    *explain.Explanation
 	Unexplained    string // why there is none
-	Again          *again
-	Tools          []toolChoice // that the chosen message may be meant for
-	Saved          string       // the tool that has it as an example now
+	Again          *rerun
+	Tools          []toolChoice // that the chosen message may be an example of
+	Saved          string       // the tool that got it as an example
 }
 
-// turn is a message of a conversation. The words that values of the chosen message came
-// from are marked in its text.
+// turn is a message of a conversation. Its text marks the evidence for the values of the chosen message.
 type turn struct {
 	query.Entry
 	Said []words
 }
 
-// words are a part of a text, and the parameter that they are evidence for; empty for none.
+// words is a part of a text and the parameter that it is evidence for; empty for none.
 type words struct{ Text, For string }
 
-// window is how many messages a page shows at once.
+// window is how many messages a page shows.
 const window = 200
 
 func sessionPage(v *pageRequest) error {
@@ -121,9 +120,8 @@ func sessionPage(v *pageRequest) error {
 	return v.render("session", shown.Session, shown)
 }
 
-// conversation reads the messages of the session, and why the chosen one came out as it
-// did: without a name, the last one of the user. It shows the last messages, or those around the
-// chosen one.
+// conversation reads the messages of the session and the explanation of the chosen one; by default, the
+// last of the user. It shows the last messages, or those around the chosen one.
 func (v *pageRequest) conversation(session, message string) (*conversation, error) {
 	shown := &conversation{Session: session}
 	entries, err := v.history(session)
@@ -166,7 +164,7 @@ func (v *pageRequest) conversation(session, message string) (*conversation, erro
 	return shown, nil
 }
 
-// explanation reads why a message came out as it did; if there is none, it says why.
+// explanation reads the explanation of a message, or returns why there is none.
 func (v *pageRequest) explanation(session string, of query.Entry) (*explain.Explanation, string, error) {
 	if of.Actor != matcher.ActorUser {
 		return nil, "What an agent says is kept in the history and matched against nothing.", nil
@@ -185,7 +183,7 @@ func (v *pageRequest) explanation(session string, of query.Entry) (*explain.Expl
 	return nil, "", err
 }
 
-// history reads all messages that the session keeps, oldest first.
+// history reads all kept messages of the session, oldest first.
 func (v *pageRequest) history(session string) ([]query.Entry, error) {
 	var entries []query.Entry
 	path := v1("apps", v.app(), "sessions", session, "messages") + "?limit=200"
@@ -202,10 +200,10 @@ func (v *pageRequest) history(session string) ([]query.Entry, error) {
 	}
 }
 
-// evidence has the words of each message that are evidence, with their parameters.
+// evidence maps message ids to the words that are evidence.
 type evidence map[string][]words
 
-// evidence finds the words that the values of a message came from: in its explanation, or in the
+// evidence finds the words that the values of a message came from. They are in its explanation, or in the
 // records of its triggers, which are kept longer.
 func (v *pageRequest) evidence(of *explain.Explanation, entry query.Entry) evidence {
 	found := evidence{}
@@ -235,7 +233,7 @@ func (v *pageRequest) evidence(of *explain.Explanation, entry query.Entry) evide
 	return found
 }
 
-// wordsIn is the place of words in a text: as words of their own, if they are there; -1 for none.
+// wordsIn returns the index of wanted in text, preferably as whole words; -1 for none.
 func wordsIn(text, wanted string) int {
 	if wanted == "" {
 		return -1
@@ -255,8 +253,7 @@ func wordsIn(text, wanted string) int {
 	}
 }
 
-// marked splits a text into evidence and the rest. Evidence of several values is marked once, for
-// all of them.
+// marked splits a text into evidence and the rest. Evidence of several values is marked once for all.
 func marked(text string, found []words) []words {
 	type place struct {
 		begin, end int
@@ -289,8 +286,8 @@ func marked(text string, found []words) []words {
 	return parts
 }
 
-// again is the outcome that a message would have today, compared with the one it had.
-type again struct {
+// rerun is the outcome that a message would have today, compared with its stored outcome.
+type rerun struct {
 	Rows        []difference
 	Changed     bool
 	Explanation *explain.Explanation
@@ -309,8 +306,7 @@ type result struct {
 	Why    string
 }
 
-// runAgain matches a message of the session as a dry run, against the tools of today.
-// It stores and fires nothing.
+// runAgain matches a message again as a dry run with today's tools. It stores and fires nothing.
 func runAgain(v *pageRequest) error {
 	id := v.r.PathValue("message")
 	shown, err := v.conversation(v.session(), id)
@@ -321,12 +317,12 @@ func runAgain(v *pageRequest) error {
 		return &problem{Status: http.StatusNotFound, Title: "No such message", Detail: "the session has no message of this id any more"}
 	}
 	then := shown.Chosen.Entry
-	body, _ := json.Marshal(map[string]string{"messageId": id, "actor": then.Actor, "text": then.Text}) // texts alone
+	body, _ := json.Marshal(map[string]string{"messageId": id, "actor": then.Actor, "text": then.Text}) // strings always encode
 	var today struct {
 		query.Answer
 		Explain *explain.Explanation `json:"explain"`
 	}
-	shown.Again = &again{}
+	shown.Again = &rerun{}
 	err = v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages")+"?dryRun=true&explain=true", body, &today)
 	if err != nil {
 		shown.Again.Fault = problemOf(err)
@@ -347,7 +343,7 @@ func runAgain(v *pageRequest) error {
 	return v.render("session", shown.Session, shown)
 }
 
-// resultsOf is the outcome of a message, by tool. One that fired twice counts by its first.
+// resultsOf returns the outcome of a message by tool; of two triggers of a tool, the first counts.
 func resultsOf(fired []query.Match, rejected []query.Rejected) map[string]result {
 	results := map[string]result{}
 	for _, one := range rejected {

@@ -23,7 +23,7 @@ func signInPage(v *pageRequest) error {
 	return v.render("signin", "Sign in", signInForm{Next: next})
 }
 
-// signIn keeps the key in the browser, or shows the form again with the reason.
+// signIn stores the key in the browser, or shows the form again with the reason.
 func signIn(v *pageRequest) error {
 	form := v.r.PostForm
 	v.key = secret.New(strings.TrimSpace(form.Get("key")))
@@ -47,11 +47,11 @@ func signIn(v *pageRequest) error {
 	return v.renderStatus(status, "signin", "Sign in", retry)
 }
 
-// errNotForPeople is the answer to a session's token, which could see next to nothing.
+// errNotForPeople refuses a session's token, which could read almost nothing.
 var errNotForPeople = errors.New("a session's token is for a front-end: sign in with the admin key or a key of the app")
 
-// mayEnter asks REST whether the key is good. The list of apps is the admin's: REST forbids it to a
-// key of an app, and does not authenticate an unknown key.
+// mayEnter asks REST whether the key is valid. Only the admin may list apps: REST answers 403 to an app's
+// key, and 401 to an unknown key.
 func (v *pageRequest) mayEnter() error {
 	if strings.HasPrefix(v.key.Reveal(), store.SessionTokenPrefix) {
 		return errNotForPeople
@@ -73,8 +73,8 @@ func chooseTheme(v *pageRequest) error {
 	return v.redirect(inside(form.Get("next"), root))
 }
 
-// setCookie stores a value in the browser for the console alone, out of reach of scripts and of
-// pages of other hosts. A client that lies about its proxy's TLS only harms its own cookie.
+// setCookie stores a value for the console only, out of reach of scripts and of pages of other hosts. A
+// client that fakes X-Forwarded-Proto only harms its own cookie.
 func (v *pageRequest) setCookie(name, value string, ttl time.Duration) {
 	http.SetCookie(v.w, &http.Cookie{
 		Name: name, Value: value, Path: root, MaxAge: int(ttl.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
@@ -82,7 +82,7 @@ func (v *pageRequest) setCookie(name, value string, ttl time.Duration) {
 	})
 }
 
-// home leads to the app of the key, or to the list of apps.
+// home redirects to the app of the key, or to the list of apps.
 func home(v *pageRequest) error {
 	if app := v.ownApp(); app != "" {
 		return v.redirect(link("apps", app))
@@ -90,8 +90,8 @@ func home(v *pageRequest) error {
 	return v.redirect(link("apps"))
 }
 
-// inside returns a path of the console that a page was given, or else another: the console
-// redirects nowhere else.
+// inside returns to if it is a path of the console, or else otherwise: the console never redirects
+// elsewhere.
 func inside(to, otherwise string) string {
 	parsed, err := url.Parse(to)
 	if err != nil || parsed.Host != "" || parsed.Scheme != "" || strings.Contains(to, `\`) {

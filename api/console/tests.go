@@ -15,11 +15,10 @@ import (
 	"earshot/trigger/trial"
 )
 
-// testsBody is the body of the page of tests.
 type testsBody struct {
 	Tests   []keptTest
 	Next    string
-	Name    string // in the form of a new one, with its text
+	Name    string // of a new test
 	Text    string
 	Fault   *problem
 	Places  []flawPlace
@@ -32,7 +31,7 @@ type keptTest struct {
 	Name, Text string
 }
 
-// testRun is what was chosen for a run, and what came of it, by model.
+// testRun is a chosen run, with its outcomes by model.
 type testRun struct {
 	Repository, Version string
 	Words, Model        bool
@@ -81,7 +80,7 @@ func (v *pageRequest) tests() (testsBody, error) {
 
 func (v *pageRequest) testPath(name string) string { return v1("apps", v.app(), "tests", name) }
 
-// saveTest keeps a test, or deletes it.
+// saveTest stores or deletes a test.
 func saveTest(v *pageRequest) error {
 	form := v.r.PostForm
 	name, text := strings.TrimSpace(form.Get("name")), editedText(form)
@@ -107,7 +106,7 @@ func saveTest(v *pageRequest) error {
 	return v.renderStatus(shown.Fault.Status, "tests", "Tests", shown)
 }
 
-// runTests runs all tests: by the words, and by models, with the tools as they are and with another version of a
+// runTests runs all tests by words and by models, with the current tools and with another version of a
 // repository.
 func runTests(v *pageRequest) error {
 	form := v.r.PostForm
@@ -144,7 +143,7 @@ func runTests(v *pageRequest) error {
 	return v.render("tests", "Tests", shown)
 }
 
-// keepAsTest keeps a message with the conversation before it as a test: that what came of it comes again.
+// keepAsTest turns a message and the conversation before it into a test that expects the same outcome.
 func keepAsTest(v *pageRequest) error {
 	session, message := v.session(), v.r.PathValue("message")
 	entries, err := v.history(session)
@@ -159,19 +158,19 @@ func keepAsTest(v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	name := testName(entries[at].Text)
 	shown, err := v.tests()
 	if err != nil {
 		return err
 	}
-	shown.Name, shown.Text = name, laidOut(text, "", 2)
-	return v.render("tests", "Tests", shown) // nothing is kept before it is saved
+	name := []rune(strings.Join(strings.Fields(entries[at].Text), " "))
+	shown.Name, shown.Text = strings.TrimSpace(string(name[:min(len(name), 60)])), laidOut(text, "", 2)
+	return v.render("tests", "Tests", shown) // stored only when the person saves
 }
 
-// mostBefore is how many messages before it a test of a message begins with.
+// mostBefore is how many earlier messages such a test includes.
 const mostBefore = 20
 
-// chatOf is a conversation as a test has it. Its last message is expected to come to what it came to.
+// chatOf returns a conversation in the format of tests, which expects the outcome of its last message.
 func chatOf(entries []query.Entry) (chat []any) {
 	entries = entries[max(0, len(entries)-mostBefore-1):]
 	for _, one := range entries {
@@ -194,10 +193,4 @@ func chatOf(entries []query.Entry) (chat []any) {
 		expected = append(expected, map[string]any{"none": true})
 	}
 	return append(chat, map[string]any{"expect": expected})
-}
-
-// testName is a text as the name of a test.
-func testName(text string) string {
-	name := []rune(strings.Join(strings.Fields(text), " "))
-	return strings.TrimSpace(string(name[:min(len(name), 60)]))
 }

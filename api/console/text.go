@@ -11,12 +11,12 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// flawPlace is the place of a fault in a text that a person edits.
+// flawPlace is the place of a fault in an edited text.
 type flawPlace struct {
 	flaw
-	Line     int    // from 1; 0 for no place
+	Line     int    // from 1; 0 if unknown
 	Text     string // of the line
-	From, To int    // in code units of UTF-16, as scripts count them
+	From, To int    // in UTF-16 code units, as in scripts
 }
 
 func placed(flaws []flaw, text string) []flawPlace {
@@ -35,12 +35,13 @@ func placed(flaws []flaw, text string) []flawPlace {
 	return places
 }
 
+// units returns the length of a text in UTF-16 code units.
 func units(text string) int { return len(utf16.Encode([]rune(text))) }
 
-// malformed is how REST says where a text ends to be JSON.
+// malformed matches the place of a syntax error in REST's fault.
 var malformed = regexp.MustCompile(`at line (\d+), column (\d+)`)
 
-// span is the bytes of the value that a fault is about, or of the object that lacks it.
+// span returns the byte range of the value that a fault is about, or of the object that lacks it.
 func span(text string, of flaw) (from, to int, found bool) {
 	at := malformed.FindStringSubmatch(of.Detail)
 	if at == nil || of.Pointer != "" {
@@ -59,7 +60,7 @@ func span(text string, of flaw) (from, to int, found bool) {
 	return from, min(from+1, len(text)), true
 }
 
-// pointerTokens are the parts of a JSON Pointer (RFC 6901).
+// pointerTokens returns the parts of a JSON Pointer (RFC 6901).
 func pointerTokens(pointer string) []string {
 	if pointer == "" {
 		return nil
@@ -111,8 +112,8 @@ func (w walker) find(tokens []string) (from, to int, found bool) {
 	return from, from + 1, true
 }
 
-// laidOut writes JSON for people to read and to change, in its own order: a short value stands on
-// one line, but for the first open levels.
+// laidOut formats JSON for people, in its own order: a short value takes one line, except on the first open
+// levels.
 func laidOut(value json.RawMessage, indent string, open int) string {
 	const width = 100
 	line := onOneLine(value)
@@ -132,12 +133,11 @@ func onOneLine(value json.RawMessage) string {
 	return begin + strings.Join(parts, ", ") + end
 }
 
-// partsOf writes the parts of an object or of a list. A value that is neither has none, and
-// begins with nothing.
+// partsOf formats the parts of an object or a list. Other values have none, and an empty begin.
 func partsOf(value json.RawMessage, write func(json.RawMessage) string) (parts []string, begin, end string) {
 	switch text := strings.TrimSpace(string(value)); {
 	case strings.HasPrefix(text, "{"):
-		names, members, _ := membersOf(value) // it is JSON that REST wrote
+		names, members, _ := membersOf(value) // REST wrote valid JSON
 		for _, name := range names {
 			quoted, _ := json.Marshal(name) // a text
 			parts = append(parts, string(quoted)+": "+write(members[name]))
@@ -154,7 +154,7 @@ func partsOf(value json.RawMessage, write func(json.RawMessage) string) (parts [
 	return nil, "", ""
 }
 
-// membersOf are the members of an object, and their names in the order in which they stand.
+// membersOf returns the members of an object, and their names in order.
 func membersOf(object json.RawMessage) (names []string, members map[string]json.RawMessage, err error) {
 	if len(object) == 0 {
 		return nil, nil, nil

@@ -9,8 +9,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// toolsBody is the body of the page Tools: the repositories of the app, and of the session that was
-// named.
+// toolsBody is the body of the page Tools: the repositories of the app, and of a session if one is named.
 type toolsBody struct {
 	Session, Search string
 	Trees           []tree
@@ -20,26 +19,26 @@ type toolsBody struct {
 type tree struct {
 	Session      string // empty for the app
 	Repositories []branch
-	Next         string // there are more after it
+	Next         string // the next page
 }
 
-// branch is a repository with those of its tools that were searched for.
+// branch is a repository with those of its tools that match the search.
 type branch struct {
 	repository
 	Found []leaf
 	More  int // tools that are not listed
 }
 
-// maxUnfolded is how many tools of a repository are in sight without being asked for.
+// maxUnfolded is how many tools of a repository are visible by default.
 const maxUnfolded = 12
 
-// Unfolded reports whether the tools are in sight.
+// Unfolded reports whether the tools are visible.
 func (b branch) Unfolded(search string) bool { return search != "" || b.Count() <= maxUnfolded }
 
-// Count is how many tools were found.
+// Count returns how many tools matched.
 func (b branch) Count() int { return len(b.Found) + b.More }
 
-// Fired counts how often the tools that are listed fired in the last 24 hours.
+// Fired returns how often the listed tools fired in the last 24 hours.
 func (b branch) Fired() (sum int) {
 	for _, one := range b.Found {
 		if one.Used != nil {
@@ -49,7 +48,7 @@ func (b branch) Fired() (sum int) {
 	return sum
 }
 
-// Rejected counts their rejections.
+// Rejected returns how often the listed tools were rejected in the last 24 hours.
 func (b branch) Rejected() (sum int) {
 	for _, one := range b.Found {
 		if one.Used != nil {
@@ -62,10 +61,10 @@ func (b branch) Rejected() (sum int) {
 type leaf struct {
 	Name, Description string
 	Examples          []string
-	Used              *query.ToolUse // in the last 24 hours; nil for not at all
+	Used              *query.ToolUse // in the last 24 hours; nil for never
 }
 
-// maxLeaves is how many tools of a repository are listed before it is opened.
+// maxLeaves is how many tools of a repository this page lists.
 const maxLeaves = 40
 
 func toolsPage(v *pageRequest) error {
@@ -74,7 +73,7 @@ func toolsPage(v *pageRequest) error {
 		return v.redirect(repositoryLink(v.app(), asked.Get("session"), id))
 	}
 	shown := toolsBody{Session: asked.Get("session"), Search: strings.TrimSpace(asked.Get("q")), Host: v.r.Host}
-	used := map[string]*query.ToolUse{} // in the last 24 hours, by the name of the tool
+	used := map[string]*query.ToolUse{} // in the last 24 hours, by tool name
 	for after, more := "", true; more; {
 		var found list[query.ToolUse]
 		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+url.QueryEscape(after), &found); err != nil {
@@ -109,7 +108,7 @@ func toolsPage(v *pageRequest) error {
 	return v.render("tools", "Tools", shown)
 }
 
-// branch lists the tools with a text in their name, description or examples, in any case.
+// branch lists the tools whose name, description or examples contain the search text, ignoring case.
 func (r repository) branch(search string, used map[string]*query.ToolUse) branch {
 	b := branch{repository: r}
 	for _, tool := range r.Tools {
@@ -117,7 +116,7 @@ func (r repository) branch(search string, used map[string]*query.ToolUse) branch
 		for i, given := range tool.Examples {
 			examples[i] = plaintext.Text(annotations.Plain(given))
 		}
-		// No search has a 0, which parts the texts.
+		// No search contains the separator.
 		texts := strings.Join(append([]string{tool.Name, tool.Description}, examples...), "\x00")
 		if !strings.Contains(strings.ToLower(texts), strings.ToLower(search)) {
 			continue
@@ -131,7 +130,7 @@ func (r repository) branch(search string, used map[string]*query.ToolUse) branch
 	return b
 }
 
-// repository is as much of one as lists of tools need.
+// repository is the part of a repository that lists of tools need.
 type repository struct {
 	ID      string `json:"repositoryId"`
 	Options struct {
@@ -146,7 +145,7 @@ type repository struct {
 	} `json:"tools"`
 }
 
-// owner is the path of REST of an app, or of one of its sessions.
+// owner returns the REST path of an app or of its session.
 func owner(app, session string) string {
 	if session == "" {
 		return v1("apps", app)

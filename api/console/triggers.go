@@ -15,18 +15,18 @@ import (
 type triggerList struct {
 	Asked   triggerSearch
 	Records []query.Record
-	Next    string     // of the query of the next page; empty on the last
-	Until   *time.Time // how far a page with room left has looked
+	Next    string     // query of the next page; empty on the last
+	Until   *time.Time // how far the search got if the page is not full
 	Fault   *problem
 	Bulk    *bulk
 	Host    string
 }
 
-// triggerSearch is a search; an empty field finds all.
+// triggerSearch is a search; empty fields match all.
 type triggerSearch struct {
 	State, Name, Session, Source, Reason, Value string
 	Within                                      string // one of periods
-	Since, Until                                string // times, in place of Within
+	Since, Until                                string // times, instead of Within
 }
 
 type bulk struct {
@@ -35,7 +35,7 @@ type bulk struct {
 	Fault *problem
 }
 
-// periods are those that a search may be bounded to, by the word in its query.
+// periods maps the words in queries to lengths.
 var periods = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
 func searchOf(given url.Values) triggerSearch {
@@ -45,14 +45,14 @@ func searchOf(given url.Values) triggerSearch {
 	}
 }
 
-// query is the search in the words of the console or, with the clock, in those of REST.
+// query returns the search as console parameters or, with now, as REST parameters.
 func (s triggerSearch) query(now *time.Time) url.Values {
 	return searched(now, s.Within, "since", map[string]string{
 		"state": s.State, "name": s.Name, "session": s.Session, "source": s.Source, "reason": s.Reason, "value": s.Value, "since": s.Since, "until": s.Until,
 	})
 }
 
-// searched is a search by some fields, within a period or, with the clock, since its beginning in the words of REST.
+// searched returns the query of a search, with a period or, with now, with its start for REST.
 func searched(now *time.Time, within, since string, fields map[string]string) url.Values {
 	q := url.Values{}
 	for name, value := range fields {
@@ -71,8 +71,8 @@ func searched(now *time.Time, within, since string, fields map[string]string) ur
 	return q
 }
 
-// momentOf is a time as REST takes it, of one that a chart's link has in seconds since 1970, or that a person wrote without
-// a zone, which is UTC then. What it cannot read is left as it is: REST says what is wrong with it.
+// momentOf converts a time for REST. It accepts seconds since 1970 from a chart's link, and times without a
+// zone as UTC. Others are unchanged, so that REST reports the fault.
 func momentOf(given string) string {
 	if seconds, err := strconv.ParseInt(given, 10, 64); err == nil {
 		return time.Unix(seconds, 0).UTC().Format(time.RFC3339)
@@ -85,13 +85,13 @@ func momentOf(given string) string {
 	return given
 }
 
-// Link is the query of this search in the console.
+// Link returns the console query of this search.
 func (s triggerSearch) Link() string { return s.query(nil).Encode() }
 
-// Empty reports whether the search finds all there is.
+// Empty reports whether the search matches everything.
 func (s triggerSearch) Empty() bool { return s == triggerSearch{} }
 
-// Minute is a time as a field of a form has it; empty for none.
+// Minute formats a time for a form field; empty for none.
 func (triggerSearch) Minute(moment string) string {
 	if at, err := time.Parse(time.RFC3339, moment); err == nil {
 		return at.UTC().Format("2006-01-02T15:04")
@@ -99,7 +99,7 @@ func (triggerSearch) Minute(moment string) string {
 	return ""
 }
 
-// Whole reports whether it finds all of a state.
+// Whole reports whether the search matches all triggers of a state.
 func (s triggerSearch) Whole() bool { return s == triggerSearch{State: s.State} }
 
 func triggersPage(v *pageRequest) error {
@@ -111,7 +111,7 @@ func triggersPage(v *pageRequest) error {
 	return v.render("triggers", "Triggers", shown)
 }
 
-// search finds a page of records. Faults of the search stand beside its form.
+// search reads a page of records. Faults of the search appear beside its form.
 func (v *pageRequest) search(shown *triggerList, after string) error {
 	now := v.now()
 	q := shown.Asked.query(&now)
@@ -139,8 +139,8 @@ func (v *pageRequest) search(shown *triggerList, after string) error {
 	return nil
 }
 
-// bulkTriggers counts the failed triggers of the search, or retries or removes them all: people see
-// the number first.
+// bulkTriggers counts the failed triggers of the search, or retries or removes them all: the page shows the
+// number first.
 func bulkTriggers(v *pageRequest) error {
 	form := v.r.PostForm
 	shown := &triggerList{Asked: searchOf(form), Host: v.r.Host, Bulk: &bulk{}}
@@ -171,11 +171,11 @@ func bulkTriggers(v *pageRequest) error {
 	return v.render("triggers", "Triggers", shown)
 }
 
-// timeline is the body of the page of a trigger: its history, in order.
+// timeline is the body of a trigger's page, with its history in order.
 type timeline struct {
 	query.Record
 	Steps   []step
-	Settles bool     // it can still be taken back
+	Settles bool     // it can still be cancelled
 	Waits   bool     // its call waits for the next attempt
 	Fault   *problem // of an action on it
 }
@@ -183,7 +183,7 @@ type timeline struct {
 type step struct {
 	Title, State string
 	By           string // "by" and the name of a person or a key
-	Open         bool   // what it sent is shown at once: it is the last one that failed
+	Open         bool   // its request is shown expanded: the last failure
 	query.Attempt
 }
 
@@ -195,15 +195,15 @@ func triggerPage(v *pageRequest) error {
 	return v.render("trigger", shown.Name, shown)
 }
 
-// triggerAction retries a trigger, or decides about it. A digest is that of the values which the
-// person was shown. It leads back to the message of which the form is, or else to the trigger.
+// triggerAction retries, confirms, denies or cancels a trigger. The digest identifies the values that the
+// person saw. It redirects to the message of the form, or else to the trigger.
 func triggerAction(action string) func(*pageRequest) error {
 	return func(v *pageRequest) error {
 		form := v.r.PostForm
 		id := v.r.PathValue("trigger")
 		var body []byte
 		if named := form.Get("digest"); named != "" {
-			body, _ = json.Marshal(map[string]string{"digest": named}) // texts alone
+			body, _ = json.Marshal(map[string]string{"digest": named}) // strings always encode
 		}
 		err := v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, action), body, nil)
 		if err == nil {
@@ -257,16 +257,15 @@ func (v *pageRequest) timeline() (*timeline, error) {
 	return shown, nil
 }
 
-// moveNames are the moves of a trigger with deferred effects, in words.
+// moveNames names the moves of a trigger with deferred effects.
 var moveNames = map[state.Action]string{
 	state.Confirm: "Confirmed", state.Deny: "Denied", state.Expire: "Not confirmed in time",
 	state.Release: "Let go when its time was over", state.Cancel: "Cancelled", state.Retract: "Taken back by the user's next message",
 }
 
-// effectNames are the effects of a trigger, in words.
 var effectNames = map[string]string{"event": "Event", "emitter": "Second event", "call": "Call", "result": "Event of the result"}
 
-// Answered is the status of an answer with its name; empty where there was none.
+// Answered returns the status of an answer with its text; empty without an answer.
 func (s step) Answered() string {
 	if s.Attempt.Status == 0 {
 		return ""

@@ -15,12 +15,12 @@ import (
 
 type tryBody struct {
 	Repository string
-	Session    string // of the repository; empty for one of the app
+	Session    string // of the repository; empty for the app
 	In         string // session to fire in
 	Tool       scope.Tool
-	Shadowed   string // repository of the tool of this name that fires instead
+	Shadowed   string // repository whose tool of this name fires instead
 	Fields     []field
-	TriggerID  string // so that a form that is sent twice fires once
+	TriggerID  string // so that a form sent twice fires once
 	Fault      *problem
 	Fired      *query.Match
 }
@@ -33,7 +33,7 @@ func tryPage(v *pageRequest) error {
 	return v.render("try", shown.Tool.Name, shown)
 }
 
-// tried reads the tool of the path, and makes its form with the values that were filled in.
+// tried reads the tool of the path and fills its form.
 func (v *pageRequest) tried(filled url.Values) (tryBody, error) {
 	shown := tryBody{Repository: v.r.PathValue("repository"), Session: v.session(), TriggerID: strings.ToLower(rand.Text())}
 	shown.In = cmp.Or(shown.Session, filled.Get("in"))
@@ -59,7 +59,7 @@ func tryTool(v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	// REST checks the values, so that one that is not of its parameter's type goes there as a text.
+	// REST checks the values; one that does not fit its type is sent as a string.
 	values := map[string]any{}
 	for _, one := range shown.Fields {
 		switch {
@@ -102,15 +102,15 @@ func atField(fields []field, of flaw) bool {
 
 type field struct {
 	Name, Description string
-	Type              string // string, integer, number, boolean, or another: its value is written as JSON
+	Type              string // string, integer, number, boolean, or another type, edited as JSON
 	Required          bool
-	Options           []string // JSON of each; empty where anything goes
+	Options           []string // JSON of each; empty if any value is allowed
 	Default, Bounds   string
-	Text              string // that was filled in
+	Text              string // as filled in
 	Fault             string
 }
 
-// Long reports whether the value is written as JSON.
+// Long reports whether the value is edited as JSON.
 func (f field) Long() bool {
 	return f.Options == nil && !slices.Contains([]string{"string", "integer", "number"}, f.Type)
 }
@@ -124,8 +124,8 @@ type property struct {
 	Maximum     json.Number       `json:"maximum"`
 }
 
-// fieldsOf makes a form of a JSON Schema of an object: required parameters first, then as in the
-// schema. The value that was filled in for a parameter is under "v." and its name.
+// fieldsOf turns a JSON Schema of an object into form fields: required ones first, then in schema order.
+// The form value of a parameter is named "v." and its name.
 func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
 	var object struct {
 		Properties json.RawMessage `json:"properties"`
@@ -141,7 +141,7 @@ func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
 	var required, optional []field
 	for _, name := range names {
 		var of property
-		_ = json.Unmarshal(properties[name], &of) // one that is true or false takes anything
+		_ = json.Unmarshal(properties[name], &of) // true and false allow anything
 		one := of.field(name)
 		one.Required, one.Text = slices.Contains(object.Required, name), filled.Get("v."+name)
 		if one.Required {

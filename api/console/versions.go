@@ -9,7 +9,6 @@ import (
 	"earshot/repositories/store"
 )
 
-// versionsBody is the body of the page of versions of a repository.
 type versionsBody struct {
 	ID       string
 	Versions []store.Version
@@ -17,7 +16,7 @@ type versionsBody struct {
 	Chosen   *store.Version
 	Against  int // the version that the chosen one is compared with; 0 for none
 	Newest   int
-	Deleted  bool // the chosen one has no definition
+	Deleted  bool // the chosen version has no definition
 	Changes  []changedLine
 	Restored string
 	Fault    *problem
@@ -31,7 +30,7 @@ func versionsPage(v *pageRequest) error {
 	return v.render("versions", shown.ID, shown)
 }
 
-// versions reads a page of versions, and what the chosen one changed; without a choice, the newest on the page.
+// versions reads a page of versions and the diff of the chosen one; by default, the newest on the page.
 func (v *pageRequest) versions() (versionsBody, error) {
 	asked := v.r.URL.Query()
 	shown := versionsBody{ID: v.r.PathValue("repository"), Restored: asked.Get("restored")}
@@ -60,7 +59,7 @@ func (v *pageRequest) versions() (versionsBody, error) {
 	before := ""
 	if number > 1 {
 		if _, before, err = v.definitionOf(shown.ID, number-1); refused(err, http.StatusNotFound) != nil {
-			before, err = "", nil // it made room
+			before, err = "", nil // that version was dropped
 		}
 	}
 	if err != nil {
@@ -71,7 +70,7 @@ func (v *pageRequest) versions() (versionsBody, error) {
 	return shown, err
 }
 
-// definitionOf reads a version, and its definition as an editor shows it; empty for a deletion.
+// definitionOf reads a version, and its definition as formatted text; empty for a deletion.
 func (v *pageRequest) definitionOf(id string, number int) (version store.Version, text string, err error) {
 	var found struct {
 		store.Version

@@ -28,17 +28,17 @@ type views struct {
 	files files
 }
 
-// parseViews panics if the embedded templates are damaged.
+// parseViews panics if an embedded template is invalid.
 func parseViews() views {
 	v := views{pages: map[string]*template.Template{}, files: files{named: map[string]string{}, served: map[string]page.File{}}}
-	static, _ := embedded.ReadDir("static") // it is embedded
+	static, _ := embedded.ReadDir("static") // embedded
 	for _, entry := range static {
 		if content, _ := embedded.ReadFile("static/" + entry.Name()); entry.Name() != styles {
 			v.files.add(entry.Name(), content)
 		}
 	}
 	v.files.add("definition.schema.json", repositories.DefinitionSchema())
-	// The styles name a file, which must have its hash by then.
+	// The styles name the font file by its hash, so the font comes first.
 	sheet, _ := embedded.ReadFile("static/" + styles)
 	v.files.add(styles, bytes.ReplaceAll(sheet, []byte(font), []byte(v.files.named[font])))
 	functions := template.FuncMap{
@@ -53,7 +53,7 @@ func parseViews() views {
 		"advice": adviceOn, "compared": compared,
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
-	names, _ := embedded.ReadDir("templates") // it is embedded
+	names, _ := embedded.ReadDir("templates") // embedded
 	for _, entry := range names {
 		name := strings.TrimSuffix(entry.Name(), ".html")
 		if name != "layout" && name != "parts" && name != "icons" {
@@ -63,8 +63,8 @@ func parseViews() views {
 	return v
 }
 
-// stateOf is the state of a trigger that has not taken effect, or never will; empty for one that has
-// fired, whatever the outcome of its event and its call.
+// stateOf returns the state of a trigger that has not taken effect, or never will; empty for a fired one,
+// whatever became of its event and call.
 func stateOf(of query.Match) string {
 	switch of.State {
 	case query.StateConfirming, query.StateCancelled, query.StateDuplicate, query.StateDraft:
@@ -77,7 +77,7 @@ func stateOf(of query.Match) string {
 	return ""
 }
 
-// link is a path of the console with these parts, each escaped.
+// link returns a console path with these parts, each escaped.
 func link(parts ...string) string {
 	to := root
 	for _, part := range parts {
@@ -86,7 +86,7 @@ func link(parts ...string) string {
 	return to
 }
 
-// repositoryLink leads to the page of a repository of an app, or of a session.
+// repositoryLink returns the path of a repository's page, of an app or a session.
 func repositoryLink(app, session string, parts ...string) string {
 	if session == "" {
 		return link(append([]string{"apps", app, "tools"}, parts...)...)
@@ -94,7 +94,6 @@ func repositoryLink(app, session string, parts ...string) string {
 	return link(append([]string{"apps", app, "sessions", session, "tools"}, parts...)...)
 }
 
-// indentedJSON writes a value for people to read.
 func indentedJSON(value any) (string, error) {
 	text, err := exactjson.Encode(value)
 	if err != nil {
@@ -105,7 +104,7 @@ func indentedJSON(value any) (string, error) {
 	return indented.String(), err
 }
 
-// unquoted is a value of JSON as people write it: a text without its quotes.
+// unquoted returns a JSON string without its quotes, and other values unchanged.
 func unquoted(value string) string {
 	var text string
 	if json.Unmarshal([]byte(value), &text) == nil {
@@ -114,7 +113,7 @@ func unquoted(value string) string {
 	return value
 }
 
-// dict makes a map of names and values, for templates that take more than one.
+// dict builds a map, for templates with several arguments.
 func dict(pairs ...any) (map[string]any, error) {
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("dict has %d arguments", len(pairs))
@@ -130,8 +129,8 @@ func dict(pairs ...any) (map[string]any, error) {
 	return made, nil
 }
 
-// files are those that pages use. The name of each has the hash of its content, so that a
-// browser keeps it for ever and never shows an old one.
+// files holds the static files. Their names include the hash of their content, so that browsers cache them
+// forever and never show an old one.
 type files struct {
 	named  map[string]string // by plain name
 	served map[string]page.File
@@ -145,13 +144,13 @@ const (
 func (f files) add(plain string, content []byte) {
 	kind := mime.TypeByExtension(path.Ext(plain))
 	if plain == font {
-		kind = "font/woff2" // not every machine knows it
+		kind = "font/woff2" // some machines do not know it
 	}
 	name := page.Hashed(plain, content)
 	f.named[plain], f.served[name] = name, page.New(kind, content)
 }
 
-// name is the path of a file that templates know by its plain name.
+// name returns the path of a file for templates.
 func (f files) name(plain string) (string, error) {
 	name, known := f.named[plain]
 	if !known {
@@ -160,7 +159,6 @@ func (f files) name(plain string) (string, error) {
 	return root + "/static/" + name, nil
 }
 
-// ServeHTTP serves the file of the path.
 func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	found, known := f.served[r.PathValue("file")]
 	if !known {
