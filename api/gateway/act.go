@@ -22,29 +22,28 @@ import (
 )
 
 const (
-	// mostRounds bounds how often the model is asked for one answer. In the last round it is
-	// offered the caller's tools alone.
+	// mostRounds bounds how often the model is asked for one answer. The last round offers only the
+	// caller's tools.
 	mostRounds = 8
-	// maxAnswer is the longest answer that is read whole, and the longest event of a stream, in
-	// bytes.
+	// maxAnswer is the longest unstreamed answer, and the longest event of a stream, in bytes.
 	maxAnswer = 16 << 20
 )
 
 var errLong = errors.New("the model's answer is too long to be read")
 
-// acting is a request whose model is offered the tools in scope.
+// acting is a request in which the model is offered the tools in scope.
 type acting struct {
 	*turn
 	c                  echo.Context
-	owed               [][]byte // results before all messages, for calls that the model's host has
-	earlierDone, since [][]byte // messages that the caller does not know of
+	outstanding        [][]byte // results before all messages, for calls in the response that the model's host keeps
+	earlierDone, since [][]byte // messages that the caller does not know
 	names              []string // of the tools, in the order in which they are offered
 	round              int
 	spent              [][]byte // the usage of the earlier rounds
 }
 
-// act serves a request whose calls of tools in scope are carried out here. It asks the model,
-// carries its calls out, and asks again, until the model calls none of them.
+// act serves a request whose calls of tools in scope run here. It asks the model, runs its calls, and asks
+// again, until the model calls none of them.
 func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	r, err := h.newRequest(c, f, f.resume(body))
 	if err != nil {
@@ -63,7 +62,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(a.names)+len(a.owed) == 0 {
+	if len(a.names)+len(a.outstanding) == 0 {
 		return h.relay(c, f.path(), body, r)
 	}
 
@@ -78,7 +77,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 		} else {
 			a.tools = map[string]offered{}
 		}
-		response, err := h.ask(c, f.path(), r.request(a.owed, a.earlierDone, a.since, tools, a.round > 1))
+		response, err := h.ask(c, f.path(), r.request(a.outstanding, a.earlierDone, a.since, tools, a.round > 1))
 		if err != nil {
 			return a.broken(err)
 		}
@@ -89,7 +88,6 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	}
 }
 
-// beginTurn posts the user's message, and finds the tools to offer to the model.
 func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	ctx := c.Request().Context()
 	claims, _, err := h.Users(ctx, r.app, r.header)
@@ -129,11 +127,11 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 			return nil, err
 		}
 	}
-	return a, a.owe(ctx, own)
+	return a, a.addOutstanding(ctx, own)
 }
 
-// post posts the user's message and, before it, the assistant's. A plain yes or no to a question
-// of a tool takes effect, and a note tells the model.
+// post posts the assistant's message, if any, and then the user's. A plain yes or no to a tool's question
+// takes effect, and a note tells the model.
 func (a *acting) post(ctx context.Context) error {
 	m := trigger.Message{AppID: a.r.app, SessionID: a.r.session, TraceParent: a.r.trace}
 	if before := a.h.before(ctx, a.r); before != "" {
@@ -162,9 +160,9 @@ func (a *acting) post(ctx context.Context) error {
 	return nil
 }
 
-// take takes the answer of a round, and reports whether to ask the model again.
+// take processes the answer of a round, and reports whether to ask the model again.
 func (a *acting) take(response *http.Response) (retry bool, err error) {
-	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	defer func() { _ = response.Body.Close() }() // read to its end, or abandoned
 	kind := response.Header.Get("Content-Type")
 	switch streams := strings.HasPrefix(kind, "text/event-stream"); {
 	case streams && response.StatusCode == http.StatusOK:
@@ -173,7 +171,7 @@ func (a *acting) take(response *http.Response) (retry bool, err error) {
 		return a.takeWhole(response)
 	}
 
-	// It holds no calls, as the model's own error. In a stream that has begun it is an event.
+	// It has no calls, such as the model's own error. In a started stream it becomes an event.
 	if !a.c.Response().Committed {
 		a.head(response)
 		return false, a.h.copyBody(a.c, response, func() {})
@@ -196,7 +194,7 @@ func (a *acting) head(response *http.Response) {
 	a.c.Response().WriteHeader(response.StatusCode)
 }
 
-// broken ends an answer: by an error, or in a stream that has begun by an event.
+// broken ends an answer with an error, or a started stream with an event.
 func (a *acting) broken(err error) error {
 	if !a.c.Response().Committed {
 		return err
@@ -213,14 +211,14 @@ func (a *acting) write(text []byte) error {
 	return nil
 }
 
-// takeWhole takes an answer that is not streamed.
+// takeWhole processes an unstreamed answer.
 func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil || len(text) > maxAnswer {
 		return false, unreachable(errors.Join(err, errLong))
 	}
-	edits, again := a.r.form.whole(a, text)
-	if again {
+	edits, retry := a.r.form.whole(a, text)
+	if retry {
 		return true, nil
 	}
 	if len(edits) > 0 {
@@ -231,7 +229,7 @@ func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	return false, a.write(edited(text, edits))
 }
 
-// sum is the usage of an answer, if that is an object, with that of the rounds before.
+// sum adds the usage of earlier rounds to that of an answer, if it is an object.
 func (a *acting) sum(text []byte, usage span) []edit {
 	if len(a.spent) == 0 || !isObject(usage.in(text)) {
 		return nil
@@ -239,7 +237,7 @@ func (a *acting) sum(text []byte, usage span) []edit {
 	return []edit{{usage, a.spend(usage.in(text))}}
 }
 
-// spend adds up the usage of the rounds, in the form of the last.
+// spend adds up the usage of all rounds, in the format of the last.
 func (a *acting) spend(usage []byte) []byte {
 	var edits []edit
 	for _, name := range sums {
@@ -257,7 +255,7 @@ func (a *acting) spend(usage []byte) []byte {
 	return edited(usage, edits)
 }
 
-// takeStream takes a streamed answer, and passes on what is the client's as it comes.
+// takeStream processes a streamed answer, and relays the client's part as it arrives.
 func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 	response.Header.Del("Content-Length")
 	a.head(response)
@@ -271,14 +269,14 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 				return false, nil //nolint:nilerr // the client is gone
 			}
 		}
-		again := false
+		retry := false
 		if fault == nil && errors.Is(err, io.EOF) {
-			again, fault = s.end()
+			retry, fault = s.end()
 		}
 		switch {
 		case fault != nil:
 			a.h.broken(a.c, fault)
-		case again:
+		case retry:
 			return true, nil
 		case errors.Is(err, io.EOF):
 			a.h.metrics.requests.WithLabelValues("answered").Inc()
@@ -289,8 +287,8 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 	}
 }
 
-// nextEvent reads an event of a stream with the line behind it, as it is written; at the end the
-// rest of the stream.
+// nextEvent reads an event of a stream with the empty line after it, unchanged; at the end the rest of the
+// stream.
 func nextEvent(in *bufio.Reader) (event []byte, err error) {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -308,7 +306,7 @@ func nextEvent(in *bufio.Reader) (event []byte, err error) {
 	}
 }
 
-// takeEvent takes an event, if it is one: else it is the end, a comment, or unknown.
+// takeEvent processes an event. Text without data, such as comments or [DONE], is passed on.
 func takeEvent(s stream, event []byte) ([]byte, error) {
 	data := span{}
 	if at := bytes.Index(event, []byte("data:")); at == 0 || at > 0 && event[at-1] == '\n' {

@@ -12,18 +12,24 @@ import (
 	"earshot/trigger/query"
 )
 
-// lookUp is how long the model's host may take to say what it has answered before.
+// lookUp bounds the lookup of an earlier response at the model's host.
 const lookUp = 5 * time.Second
 
 var plainResponse = regexp.MustCompile(`^[0-9A-Za-z_-]{1,256}$`)
 
-// before is the assistant's message that the user's last one answers, as far as it may count: what the
-// client sends along, or what the model's host has kept. Empty for none.
+// before returns the assistant's message that the user's last one answers, from the client or the model's
+// host. It is empty for session tokens, which may not speak for the assistant.
 func (h *Handler) before(ctx context.Context, r *chatRequest) string {
 	if r.visitor {
 		return ""
 	}
-	before := r.assistantBefore()
+	before := ""
+	for i := r.last - 1; i >= 0 && r.roles[i] != "user"; i-- {
+		if r.roles[i] == "assistant" {
+			before = textOf(r.raw(i))
+			break
+		}
+	}
 	if before == "" && r.last >= 0 {
 		var said []string
 		for _, one := range h.stored(ctx, r) {
@@ -39,14 +45,14 @@ func (h *Handler) before(ctx context.Context, r *chatRequest) string {
 	return before
 }
 
-// stored are the items of the response that a request goes on from, as the model's host has kept them;
-// none if they cannot be had. It asks once.
+// stored returns the items of the previous response, as the model's host keeps them; none if they cannot be
+// read. It asks once.
 func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 	id := r.after()
-	if r.looked || !plainResponse.MatchString(id) {
+	if r.fetched || !plainResponse.MatchString(id) {
 		return r.stored
 	}
-	r.looked = true
+	r.fetched = true
 	ctx, cancel := context.WithTimeout(ctx, lookUp)
 	defer cancel()
 	request, err := h.toModel(ctx, http.MethodGet, responsesAt+"/"+id, nil, passes(r.header, h.Model.Headers))
@@ -57,7 +63,7 @@ func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	defer func() { _ = response.Body.Close() }() // read to its end, or abandoned
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err == nil && response.StatusCode == http.StatusOK {
 		r.stored = itemsAt(text, memberOf(text, span{0, len(text)}, "output"))
@@ -65,10 +71,10 @@ func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 	return r.stored
 }
 
-// owe finds results for calls of ours in the response that the request goes on from. A stream has the id
-// of the round in which it began, which may have such calls: the client cannot answer for them, and
-// the model's host refuses a call without a result. Their firings are the last of the session.
-func (a *acting) owe(ctx context.Context, own map[string]bool) error {
+// addOutstanding adds results for our calls in the previous response. A stream has the id of its first round, which
+// may contain such calls: the client cannot answer them, and the model's host refuses a call without a
+// result. Their firings are the latest of the session.
+func (a *acting) addOutstanding(ctx context.Context, own map[string]bool) error {
 	answered, taken := map[string]bool{}, map[string]int{}
 	for i := range a.r.messages {
 		answered[unquoted(memberIn(a.r.raw(i), "call_id"))] = true
@@ -86,11 +92,11 @@ func (a *acting) owe(ctx context.Context, own map[string]bool) error {
 		if err != nil {
 			return err
 		}
-		owed := result{id, refusal("it is not known any more what came of it")}
+		outstanding := result{id, refusal("it is not known any more what came of it")}
 		if n := taken[name]; n < len(fired) {
-			owed.text, taken[name] = outcomeText(fired[n].Match, false), n+1
+			outstanding.text, taken[name] = outcomeText(fired[n].Match, false), n+1
 		}
-		a.owed = append(outputs([]result{owed}), a.owed...)
+		a.outstanding = append(outputs([]result{outstanding}), a.outstanding...)
 	}
 	return nil
 }

@@ -21,37 +21,36 @@ import (
 	"earshot/trigger/query"
 )
 
-// call is a tool call of the model, as it has written it.
+// call is a tool call of the model, as written.
 type call struct{ id, name, arguments string }
 
-// result is what a call has come to, for the model.
+// result is the outcome of a call, for the model.
 type result struct{ id, text string }
 
-// offered is a tool that the model is offered, under a name that no tool of the caller has.
+// offered is a tool offered to the model, under a name that no tool of the caller has.
 type offered struct {
 	matcher.Candidate
 	name string
 }
 
-// turn has the firings of a message's tools, in this request and in earlier ones of the same turn.
+// turn holds the firings of a message's tools, in this request and in earlier ones of the same turn.
 type turn struct {
 	h      *Handler
 	r      *chatRequest
 	text   string
 	now    time.Time // in the user's time zone
 	claims parameters.Claims
-	tools  map[string]offered   // by the names that the model knows them by
-	fired  map[string][]*firing // by the names of the tools, oldest first; nil before they are read
+	tools  map[string]offered   // by the model's names for them
+	fired  map[string][]*firing // by tool name, oldest first; nil until read
 }
 
 type firing struct {
 	id     string
 	values map[string]any
-	taken  bool // a call of this request has it
+	taken  bool // assigned to a call of this request
 	record query.Record
 }
 
-// readEarlier reads the firings of the turn before this request.
 func (t *turn) readEarlier(ctx context.Context) error {
 	if t.fired != nil {
 		return nil
@@ -69,8 +68,8 @@ func (t *turn) readEarlier(ctx context.Context) error {
 	return nil
 }
 
-// done are the calls of earlier requests with their results, as messages: a client that goes on with
-// the conversation does not know of them. They are taken then.
+// done returns the calls of earlier requests with their results, as messages: a client that continues the
+// conversation does not know them. It marks their firings as taken.
 func (t *turn) done(ctx context.Context) (messages [][]byte, err error) {
 	if err := t.readEarlier(ctx); err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ type planned struct {
 	tool      offered
 	arguments map[string]any
 	values    map[string]any
-	refused   string // the error for the model, in place of a result
+	refused   string // the error for the model, instead of a result
 	firing    *firing
 }
 
@@ -153,7 +152,7 @@ func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	}
 	var faults []string
 	for _, fault := range read.Errors {
-		if !p.tool.Tool.Params().Hidden(fault.Parameter) { // the model must not know of others
+		if !p.tool.Tool.Params().Hidden(fault.Parameter) { // the model must not know hidden parameters
 			faults = append(faults, strings.TrimSpace(fault.Parameter+" "+fault.Detail))
 		}
 	}
@@ -161,12 +160,11 @@ func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	return p
 }
 
-// mostHistory is how many messages of the session count as context, as with a message that is
-// matched.
+// mostHistory is how many messages of the session count as context, as in matching.
 const mostHistory = 40
 
-// conversation is the session's conversation, for a tool with grounded values or amounts. The
-// client's own copy of it does not count.
+// conversation returns the session's conversation, for a tool with grounded values or amounts. The client's
+// own copy is not trusted.
 func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher.Request, error) {
 	request := matcher.Request{Text: t.text, Now: t.now}
 	if !slices.ContainsFunc(of.Params().List(), func(p parameters.Parameter) bool { return p.Grounded || p.Unit != nil }) {
@@ -181,9 +179,9 @@ func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher
 	return request, err
 }
 
-// assign finds out which firing of the turn each call is. A call with the values of an earlier
-// one is that one. Else it takes an earlier one of its tool that no call of this request has
-// yet, since the model was asked the same before, and only then it is a new one.
+// assign finds the firing of each call. A call with the values of an earlier firing is that one. Otherwise
+// it takes an earlier firing of its tool that is still free, since the model was asked the same before.
+// Only then is it new.
 func (t *turn) assign(ctx context.Context, plans []*planned) {
 	for _, exact := range []bool{true, false} {
 		for _, p := range plans {
@@ -196,7 +194,7 @@ func (t *turn) assign(ctx context.Context, plans []*planned) {
 		if p.refused != "" || p.firing != nil {
 			continue
 		}
-		if p.firing = t.known(p, true); p.firing == nil { // the same twice in one answer
+		if p.firing = t.known(p, true); p.firing == nil { // the same call twice in one answer
 			name := p.tool.Tool.Name
 			p.firing = &firing{id: t.triggerID(ctx, name, len(t.fired[name])), values: p.values, taken: true}
 			t.fired[name] = append(t.fired[name], p.firing)
@@ -218,7 +216,7 @@ func (p *planned) sameValues(as *firing) bool {
 	return conversation.Digest(as.values) == conversation.Digest(p.values)
 }
 
-// triggerID names the n-th firing of a tool in the turn, in this generation of its session.
+// triggerID derives the id of a tool's n-th firing in the turn, in this generation of the session.
 func (t *turn) triggerID(ctx context.Context, name string, n int) string {
 	if failpoint.Planted(failpoint.ChangingCall) {
 		name += t.h.Now().String()
@@ -243,7 +241,7 @@ func (t *turn) fire(ctx context.Context, p *planned) string {
 	return outcomeText(match, !p.sameValues(p.firing))
 }
 
-// failure is the outcome of a call that was not carried out, for the model.
+// failure returns the outcome, for the model, of a call that did not run.
 func (t *turn) failure(err error) string {
 	limit, values := (*ledger.RateError)(nil), (*trigger.ValuesError)(nil)
 	switch {
@@ -263,7 +261,7 @@ func refusal(text string) string {
 	return string(written)
 }
 
-// outcomeText is the outcome of a firing, in words for a model.
+// outcomeText describes the outcome of a firing to a model.
 func outcomeText(match query.Match, otherValues bool) string {
 	outcome := map[string]any{"status": "done"}
 	switch {

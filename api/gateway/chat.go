@@ -12,17 +12,17 @@ import (
 	"earshot/repositories"
 )
 
-// chat is a request for an answer: where its parts stand, and who speaks in it.
+// chat is a parsed request: the spans of its parts, and the roles.
 type chat struct {
 	text     []byte
-	fields   map[string]span // of the top, by their names; of two with one name the last
+	fields   map[string]span // top-level members by name; the last of duplicates
 	messages []span
 	roles    []string // of the messages
-	last     int      // the last message of the user; -1 for none
-	users    int      // how many messages are the user's
+	last     int      // index of the user's last message; -1 for none
+	users    int      // the number of user messages
 }
 
-// readChat reads a request. Its error says that it is no JSON object with messages.
+// readChat parses a request. It fails if text is no JSON object with messages.
 func readChat(f form, text []byte) (*chat, error) {
 	c := &chat{text: text, fields: map[string]span{}, last: -1}
 	err := members(text, 0, func(name []byte, value span) { c.fields[string(name[1:len(name)-1])] = value })
@@ -54,7 +54,7 @@ func readChat(f form, text []byte) (*chat, error) {
 
 func (c *chat) member(of span, name string) []byte { return memberOf(c.text, of, name).in(c.text) }
 
-// raw is a message as it is written. A text in place of all messages is one of the user's.
+// raw returns a message as written. A text instead of a list is one user message.
 func (c *chat) raw(i int) []byte {
 	text := c.messages[i].in(c.text)
 	if startsWith(text, 0, '"') {
@@ -63,11 +63,11 @@ func (c *chat) raw(i int) []byte {
 	return text
 }
 
-// after is the answer that the request goes on from, which the model's host has with all that was
-// said before it; empty if the request has all of it.
+// after returns the id of the previous response, which the model's host keeps with its conversation; empty
+// if the request contains the whole conversation.
 func (c *chat) after() string { return unquoted(c.fields["previous_response_id"].in(c.text)) }
 
-// field is the session that a member of a member of the top names.
+// field returns the session named by a nested member of the body.
 func (c *chat) field(field, name string) string {
 	at, has := c.fields[field]
 	if !has {
@@ -76,12 +76,12 @@ func (c *chat) field(field, name string) string {
 	return asID(c.member(at, name))
 }
 
-// session is the session that the body names; empty for none.
+// session returns the session that the body names; empty for none.
 func (c *chat) session() string {
 	return cmp.Or(c.field("metadata", "session_id"), c.field("call", "id"), asID(c.fields["user"].in(c.text)))
 }
 
-// asID is a JSON text or number as the id of a session.
+// asID converts a JSON string or number to a session id.
 func asID(value []byte) string {
 	switch text := unquoted(value); {
 	case text != "":
@@ -93,7 +93,7 @@ func asID(value []byte) string {
 	}
 }
 
-// idOf is a name as an id: itself, or a hash of a name that is none.
+// idOf returns name if it is a valid id, and otherwise a hash of it.
 func idOf(name string) string {
 	if name == "" || repositories.CheckID("session", name) == nil {
 		return name
@@ -102,13 +102,13 @@ func idOf(name string) string {
 	return "h-" + hex.EncodeToString(digest[:16])
 }
 
-// textOf is the text of a message: that of its parts that are texts, a line each.
+// textOf returns the text of a message, its text parts joined by line breaks.
 func textOf(raw []byte) string {
 	content := memberIn(raw, "content")
 	if !startsWith(content, 0, '[') {
 		return unquoted(content)
 	}
-	parts, _ := elements(content, 0) // a broken list has no texts
+	parts, _ := elements(content, 0) // a malformed list has no texts
 	var texts []string
 	for _, part := range parts {
 		if text := unquoted(memberOf(content, part, "text").in(content)); text != "" {
@@ -118,7 +118,7 @@ func textOf(raw []byte) string {
 	return strings.Join(texts, "\n")
 }
 
-// lastText is what the user has said last; empty for nothing.
+// lastText returns the user's last message; empty for none.
 func (c *chat) lastText() string {
 	if c.last < 0 {
 		return ""
@@ -126,28 +126,17 @@ func (c *chat) lastText() string {
 	return textOf(c.raw(c.last))
 }
 
-// assistantBefore is the assistant's message that the user's last one answers.
-func (c *chat) assistantBefore() string {
-	for i := c.last - 1; i >= 0 && c.roles[i] != "user"; i-- {
-		if c.roles[i] == "assistant" {
-			return textOf(c.raw(i))
-		}
-	}
-	return ""
-}
-
-// goesOn reports whether the conversation goes on behind the last message of the user, as when the
-// caller's own tools have answered.
+// goesOn reports whether messages follow the user's last one, such as results of the caller's own tools.
 func (c *chat) goesOn() bool {
 	return c.last >= 0 && slices.ContainsFunc(c.roles[c.last+1:], func(role string) bool { return !isRule(role) })
 }
 
-// isRule reports whether a message is of the assistant's author. Such do not make two requests
-// differ: many name the time of day.
+// isRule reports whether a message is an instruction of the application. Instructions do not distinguish
+// requests: many contain the time of day.
 func isRule(role string) bool { return role == "system" || role == "developer" }
 
-// id names the last message of the user: the same for every request of a session that has the
-// same messages up to it, and goes on from the same answer. Without a message of the user it names all.
+// id names the user's last message. It is the same for every request of a session with the same messages up
+// to it and the same previous response. Without a user message it names all messages.
 func (c *chat) id(sessionID string) string {
 	digest := sha256.New()
 	_, _ = fmt.Fprintf(digest, "%s\n", sessionID) // never fails
@@ -167,10 +156,9 @@ func (c *chat) id(sessionID string) string {
 	return fmt.Sprintf("chat-%d-%s", c.users, hex.EncodeToString(digest.Sum(nil)[:16]))
 }
 
-// request is the body of a round: the conversation behind what is owed to it, with what was done in the
-// turn behind the last message of the user, what was done in this request behind all, and the tools that are offered
-// with the caller's.
-func (c *chat) request(owed, done, since, tools [][]byte, retry bool) []byte {
+// request returns the body of a round. outstanding precedes the conversation, done follows the user's last
+// message, and since follows all messages. The tools join the caller's own.
+func (c *chat) request(outstanding, done, since, tools [][]byte, retry bool) []byte {
 	var edits []edit
 	end := len(c.messages) - 1
 	if len(done) > 0 && c.goesOn() {
@@ -179,16 +167,16 @@ func (c *chat) request(owed, done, since, tools [][]byte, retry bool) []byte {
 	}
 	since = slices.Concat(done, since)
 	switch all := c.messages[end]; {
-	case len(owed)+len(since) == 0:
+	case len(outstanding)+len(since) == 0:
 	case startsWith(c.text, all.from, '"'):
-		edits = append(edits, edit{all, array(slices.Concat(owed, [][]byte{c.raw(end)}, since))})
-		owed = nil
+		edits = append(edits, edit{all, array(slices.Concat(outstanding, [][]byte{c.raw(end)}, since))})
+		outstanding = nil
 	case len(since) > 0:
 		edits = append(edits, insertAfter(all, since))
 	}
-	if len(owed) > 0 {
+	if len(outstanding) > 0 {
 		start := c.messages[0].from
-		edits = append(edits, edit{span{start, start}, append(bytes.Join(owed, []byte{','}), ',')})
+		edits = append(edits, edit{span{start, start}, append(bytes.Join(outstanding, []byte{','}), ',')})
 	}
 	if len(tools) > 0 {
 		at := c.fields["tools"]
@@ -203,7 +191,7 @@ func (c *chat) request(owed, done, since, tools [][]byte, retry bool) []byte {
 			edits = append(edits, insertAfter(own[len(own)-1], tools))
 		}
 	}
-	// A caller that requires a call has had it.
+	// A required call was made in the first round.
 	if choice := c.fields["tool_choice"]; retry && choice.to > 0 && unquoted(choice.in(c.text)) != "none" {
 		edits = append(edits, edit{choice, []byte(`"auto"`)})
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// completions is the form of chat completions.
+// completions is the format of chat completions.
 type completions struct {
-	texts []string // of the model in the earlier rounds, if they came whole
+	texts []string // of the model in earlier rounds, if not streamed
 }
 
 func (*completions) path() string { return "/chat/completions" }
@@ -24,7 +24,7 @@ func (*completions) lengths(openAI bool) []string {
 	return []string{"max_tokens", "max_completion_tokens"}
 }
 
-// offers: not with several answers at once, nor in the form before tools.
+// offers excludes requests for several answers and the legacy functions format.
 func (*completions) offers(c *chat) bool {
 	n := string(c.fields["n"].in(c.text))
 	return c.last >= 0 && c.fields["functions"].to == 0 && (n == "" || n == "1" || n == "null")
@@ -48,7 +48,7 @@ func writtenCall(one call) []byte {
 	return text
 }
 
-// assistant is a message of the assistant with calls, and their results behind it.
+// assistant returns an assistant message with calls, followed by their results.
 func assistant(content []byte, calls [][]byte, results []result) (messages [][]byte) {
 	if len(content) == 0 {
 		content = []byte("null")
@@ -64,9 +64,9 @@ func (*completions) fault(problem []byte) []byte {
 	return slices.Concat([]byte("data: "), problem, []byte("\n\n"))
 }
 
-// whole gives the last answer the texts of the rounds before.
-func (f *completions) whole(a *acting, text []byte) (edits []edit, again bool) {
-	message, ours, theirs := a.callsOf(text)
+// whole prepends the texts of earlier rounds to the last answer.
+func (f *completions) whole(a *acting, text []byte) (edits []edit, retry bool) {
+	message, ours, clientCalls := a.callsOf(text)
 	usage, content := memberOf(text, span{0, len(text)}, "usage"), memberOf(text, message, "content")
 	if len(ours) > 0 {
 		var calls []call
@@ -75,11 +75,11 @@ func (f *completions) whole(a *acting, text []byte) (edits []edit, again bool) {
 			calls, written = append(calls, callAt(text, at)), append(written, at.in(text))
 		}
 		a.since = append(a.since, assistant(content.in(text), written, a.carryOut(a.c.Request().Context(), calls))...)
-		if len(theirs) == 0 {
+		if len(clientCalls) == 0 {
 			a.spent, f.texts = append(a.spent, usage.in(text)), append(f.texts, unquoted(content.in(text)))
 			return nil, true
 		}
-		edits = append(edits, edit{memberOf(text, message, "tool_calls"), array(theirs)})
+		edits = append(edits, edit{memberOf(text, message, "tool_calls"), array(clientCalls)})
 	}
 	if strings.Join(f.texts, "") != "" && content.to > 0 {
 		texts := slices.DeleteFunc(append(f.texts, unquoted(content.in(text))), func(s string) bool { return s == "" })
@@ -88,9 +88,9 @@ func (f *completions) whole(a *acting, text []byte) (edits []edit, again bool) {
 	return append(edits, a.sum(text, usage)...), false
 }
 
-// callsOf are the calls of the first choice of an answer, with where its message stands: those
-// that are carried out here, and the client's as they are written.
-func (a *acting) callsOf(text []byte) (message span, ours []span, theirs [][]byte) {
+// callsOf returns the calls in an answer's first choice and the span of its message: calls that run here,
+// and the client's calls as written.
+func (a *acting) callsOf(text []byte) (message span, ours []span, clientCalls [][]byte) {
 	choices, err := elements(text, memberOf(text, span{0, len(text)}, "choices").from)
 	if err != nil || len(choices) == 0 {
 		return message, nil, nil
@@ -105,10 +105,10 @@ func (a *acting) callsOf(text []byte) (message span, ours []span, theirs [][]byt
 		if _, is := a.tools[callAt(text, at).name]; is {
 			ours = append(ours, at)
 		} else {
-			theirs = append(theirs, at.in(text))
+			clientCalls = append(clientCalls, at.in(text))
 		}
 	}
-	return message, ours, theirs
+	return message, ours, clientCalls
 }
 
 func callAt(text []byte, at span) call {
@@ -119,13 +119,13 @@ func callAt(text []byte, at span) call {
 	}
 }
 
-// completionStream passes texts and the client's calls on as they come, and carries ours out at the
-// end. A client whose own calls were among them has them then, and goes on.
+// completionStream relays text and the client's calls as they arrive, and runs ours at the end. If the
+// client has calls of its own, the answer ends there and the client continues.
 type completionStream struct {
 	*acting
-	calls map[int]*call // of ours, by their places in the answer
-	order []int         // of ours
-	moved map[int]int   // of the client's calls, their places in what it gets
+	calls map[int]*call // ours, by index in the answer
+	order []int         // indexes of ours
+	moved map[int]int   // indexes of the client's calls in its stream
 	text  strings.Builder
 	usage []byte
 	retry bool // the model is asked again
@@ -137,7 +137,7 @@ func (*completions) stream(a *acting) stream {
 
 func (s *completionStream) silent() bool { return s.retry }
 
-func (s *completionStream) end() (again bool, err error) {
+func (s *completionStream) end() (retry bool, err error) {
 	if s.retry {
 		s.carry()
 		s.spent = append(s.spent, s.usage)
@@ -169,7 +169,7 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	var edits []edit
 	rest := true
 	at := memberOf(event, data, "choices")
-	choices, _ := elements(event, at.from) // none in an event that reports the usage
+	choices, _ := elements(event, at.from) // none in a usage event
 	if at.to > 0 && len(choices) > 0 {
 		edits, rest = s.takeDelta(event, memberOf(event, choices[0], "delta"))
 		if unquoted(memberOf(event, choices[0], "finish_reason").in(event)) != "" {
@@ -191,37 +191,36 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	return edited(event, edits), nil
 }
 
-// takeDelta takes the delta of a chunk, and takes our calls out of it. rest says that it has
-// something for the caller.
+// takeDelta removes our calls from the delta of a chunk. rest reports whether anything is left for the
+// client.
 func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, rest bool) {
 	if delta.to == 0 {
 		return nil, true
 	}
 	s.text.WriteString(unquoted(memberOf(event, delta, "content").in(event)))
 	others := 0
-	var theirs [][]byte
+	var clientCalls [][]byte
 	calls := span{}
 	_ = members(event, delta.from, func(name []byte, value span) {
 		switch key := unquoted(name); {
 		case key == "tool_calls" && startsWith(event, value.from, '['):
 			calls = value
-			theirs = s.takeCalls(event, value)
-		case key == "role" && s.round > 1: // the first round has named the role
+			clientCalls = s.takeCalls(event, value)
+		case key == "role" && s.round > 1: // the first round has sent the role
 			edits = append(edits, edit{value, quote("")})
 		case string(value.in(event)) != "null" && string(value.in(event)) != `""`:
 			others++
 		}
 	})
 	if calls.to > 0 {
-		edits = append(edits, edit{calls, array(theirs)})
+		edits = append(edits, edit{calls, array(clientCalls)})
 	}
-	return edits, others+len(theirs) > 0 || calls.to == 0 && s.round == 1
+	return edits, others+len(clientCalls) > 0 || calls.to == 0 && s.round == 1
 }
 
-// takeCalls takes our calls out of a list of parts of calls, and returns the others with the
-// places that they have for the caller.
-func (s *completionStream) takeCalls(event []byte, list span) (theirs [][]byte) {
-	parts, _ := elements(event, list.from) // a broken list has none
+// takeCalls removes our calls from a list of call parts, and renumbers the others for the client.
+func (s *completionStream) takeCalls(event []byte, list span) (clientCalls [][]byte) {
+	parts, _ := elements(event, list.from) // a malformed list has none
 	for i, part := range parts {
 		index, place := memberOf(event, part, "index"), i
 		if n, err := json.Number(index.in(event)).Int64(); err == nil {
@@ -246,7 +245,7 @@ func (s *completionStream) takeCalls(event []byte, list span) (theirs [][]byte) 
 			text, _ := json.Marshal(to)
 			raw = edited(raw, []edit{{span{index.from - part.from, index.to - part.from}, text}})
 		}
-		theirs = append(theirs, raw)
+		clientCalls = append(clientCalls, raw)
 	}
-	return theirs
+	return clientCalls
 }

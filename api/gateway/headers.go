@@ -12,23 +12,22 @@ import (
 	"earshot/repositories"
 )
 
-// Between a client and the model's host stands the operator's key. So no header passes unless it is
-// on a list: a gateway may take its target, its account or its tenant from one, and a browser obeys
-// those of an answer (section 19 of the contract).
+// The gateway holds the operator's key, so headers pass only if listed. A gateway may take its target,
+// account or tenant from a request header, and a browser obeys headers of an answer (section 19 of the
+// contract).
 
-// toModel are the headers of a request that reach the model's host. A * at the end stands for any
-// rest.
+// toModel lists the request headers that reach the model's host. A final * matches any rest.
 var toModel = []string{"Accept*", "Content-*", "User-Agent", "Traceparent", "Tracestate", "Idempotency-Key", "Openai-Beta", "X-Stainless-*"}
 
-// fromModel are the headers of an answer that reach the client. Of Content-* it has those that
-// describe the body, and not the policies that a browser would follow.
+// fromModel lists the answer headers that reach the client. Of Content-* it has those that describe the
+// body, not the policies for browsers.
 var fromModel = []string{
 	"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Range", "Content-Digest", "Accept-Ranges",
 	"Cache-Control", "Date", "Retry-After", "X-Ratelimit-*", "Ratelimit*", "Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Should-Retry", "Vary",
 }
 
-// never are headers that no list lets through, either way: credentials, those that say who may read
-// the answer or how to reach this host, and those of one connection (RFC 9110, section 7.6.1).
+// never lists headers that no list can allow: credentials, headers that control access to the answer or to
+// this host, and those of one connection (RFC 9110, section 7.6.1).
 var never = []string{
 	"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Set-Cookie", "Expect", "Host", sessionHeader, "Access-Control-*", "Alt-Svc", "Strict-Transport-Security",
 	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", server.RequestIDHeader, "Content-Security-Policy*", "Clear-Site-Data", "Location",
@@ -41,7 +40,7 @@ func matches(list []string, name string) bool {
 	})
 }
 
-// passes returns those of the headers that are on a list, without any that Connection names.
+// passes returns the headers that are on a list, except those that Connection names.
 func passes(header http.Header, lists ...[]string) http.Header {
 	hop := map[string]bool{}
 	for _, line := range header["Connection"] {
@@ -59,7 +58,7 @@ func passes(header http.Header, lists ...[]string) http.Header {
 	return out
 }
 
-// modelRequestHeader has the model's own X-Request-Id.
+// modelRequestHeader carries the model's own X-Request-Id.
 const modelRequestHeader = "X-Model-Request-Id"
 
 func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
@@ -75,11 +74,11 @@ func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 	}
 }
 
-// headerSigns are those that a header's name may have, but for the *.
+// headerSigns are the characters of a header name, except *.
 const headerSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&'+-.^_`|~"
 
-// CheckHeaders returns why a list of further headers, as an operator gives it, cannot be used: each
-// is a name, or the begin of one with a * behind it, and none is one that never passes.
+// CheckHeaders validates an operator's list of further headers: names or prefixes with a final *, except
+// those that never pass.
 func CheckHeaders(list []string) error {
 	for _, one := range list {
 		begin := strings.TrimSuffix(one, "*")

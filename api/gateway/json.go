@@ -7,22 +7,22 @@ import (
 	"slices"
 )
 
-// Requests and answers are read where they stand, and edited there: all other bytes stay.
+// Requests and answers are parsed and edited in place: all other bytes stay unchanged.
 
 var errNoJSON = errors.New("the body is no JSON object with messages")
 
-// span is a part of a text, from its first byte to that behind its last.
+// span is a half-open byte range of a text.
 type span struct{ from, to int }
 
 func (s span) in(text []byte) []byte { return text[s.from:s.to] }
 
-// members shows the members of the object that begins at a place of a text, each with its name as
-// it is written, quotes and all. It finds where values end and does not check them.
+// members calls show for each member of the object at a position, with its name as written, including
+// quotes. It finds where values end, but does not validate them.
 func members(text []byte, at int, show func(name []byte, value span)) error {
 	return walk(text, at, '{', '}', show)
 }
 
-// memberOf is the member of the object that begins at a place of a text; empty for none.
+// memberOf returns the member of the object at a span; empty for none.
 func memberOf(text []byte, object span, name string) (value span) {
 	_ = members(text, object.from, func(found []byte, at span) { // only an object has members
 		if string(found[1:len(found)-1]) == name {
@@ -32,12 +32,12 @@ func memberOf(text []byte, object span, name string) (value span) {
 	return value
 }
 
-// memberIn is the member of an object that is all of a text; empty for none.
+// memberIn returns a member of a text that is an object; empty for none.
 func memberIn(object []byte, name string) []byte {
 	return memberOf(object, span{0, len(object)}, name).in(object)
 }
 
-// elements lists the elements of the array that begins at a place of a text.
+// elements returns the elements of the array at a position.
 func elements(text []byte, at int) (list []span, err error) {
 	if err = walk(text, at, '[', ']', func(_ []byte, value span) { list = append(list, value) }); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func walk(text []byte, at int, opening, closing byte, show func(name []byte, val
 	}
 }
 
-// valueEnd is the place behind the value that begins at a place.
+// valueEnd returns the position after the value at a position.
 func valueEnd(text []byte, at int) (int, error) {
 	switch {
 	case at >= len(text):
@@ -115,7 +115,7 @@ func valueEnd(text []byte, at int) (int, error) {
 	return at, errNoJSON
 }
 
-// stringEnd is the place behind the string that begins at a place.
+// stringEnd returns the position after the string at a position.
 func stringEnd(text []byte, at int) (int, error) {
 	if !startsWith(text, at, '"') {
 		return at, errNoJSON
@@ -127,7 +127,7 @@ func stringEnd(text []byte, at int) (int, error) {
 		}
 		at += n + 1
 		slashes := 0
-		for text[at-2-slashes] == '\\' { // it ends at the quote that the string began with
+		for text[at-2-slashes] == '\\' { // stops at the opening quote
 			slashes++
 		}
 		if slashes%2 == 0 {
@@ -145,19 +145,19 @@ func blank(text []byte, at int) int {
 
 func startsWith(text []byte, at int, want byte) bool { return at < len(text) && text[at] == want }
 
-// isObject reports whether a value is a JSON object, and not null.
+// isObject reports whether a value is a JSON object.
 func isObject(value []byte) bool { return bytes.HasPrefix(value, []byte{'{'}) }
 
-// unquoted is the text of a JSON string; empty for any other value.
+// unquoted returns the text of a JSON string; empty for other values.
 func unquoted(value []byte) (text string) {
 	if len(value) > 0 && value[0] == '"' {
-		_ = json.Unmarshal(value, &text) // a broken string has no text
+		_ = json.Unmarshal(value, &text) // a malformed string has no text
 	}
 	return text
 }
 
 func quote(text string) []byte {
-	written, _ := json.Marshal(text) // a string always marshals
+	written, _ := json.Marshal(text) // strings always encode
 	return written
 }
 
@@ -165,18 +165,18 @@ func array(values [][]byte) []byte {
 	return slices.Concat([]byte{'['}, bytes.Join(values, []byte{','}), []byte{']'})
 }
 
-// edit puts a text in the place of a part of another; an empty part only says where.
+// edit replaces a span; an empty span inserts.
 type edit struct {
 	at   span
 	with []byte
 }
 
-// insertAfter puts values behind a part of a list, with a comma before each.
+// insertAfter inserts values into a list after a span.
 func insertAfter(at span, values [][]byte) edit {
 	return edit{span{at.to, at.to}, append([]byte{','}, bytes.Join(values, []byte{','})...)}
 }
 
-// edited is a text with some edits, of which no two are in one place.
+// edited applies edits, which must not overlap.
 func edited(text []byte, edits []edit) []byte {
 	slices.SortFunc(edits, func(a, b edit) int { return a.at.from - b.at.from })
 	var out bytes.Buffer

@@ -16,11 +16,10 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// The operator pays for the model. An app bounds it for its clients (settings.openai.limits); a
-// session's token, which a stranger may hold, is bounded in any case.
+// The operator pays for the model. settings.openai.limits bounds an app's clients; a session token, which a
+// stranger may hold, is always bounded.
 
-// count counts a request to the model against the limits of a minute. Without limits it does not
-// ask the store.
+// count counts a model request against the limits per minute. Without limits it skips the store.
 func (h *Handler) count(c echo.Context, limits repositories.ModelLimits) error {
 	who := auth.PrincipalOf(c)
 	if !who.FrontEnd() && limits.RequestsPerMinute <= 0 {
@@ -30,13 +29,13 @@ func (h *Handler) count(c echo.Context, limits repositories.ModelLimits) error {
 	return h.Engine.Count(c.Request().Context(), c.Param("appId"), who.SessionID, use)
 }
 
-// limit returns the body of a request as the model may get it: unchanged, or with a length of the
-// answer if it names none. Its error is a problem that names what is over the limits.
+// limit returns the body for the model: unchanged, or with a maximum length if it has none. Its error is a
+// problem that names the exceeded limit.
 func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([]byte, error) {
 	if len(limits.Models) == 0 && limits.MaxTokens == 0 {
 		return body, nil
 	}
-	// OpenAI's newer models refuse the older name of a length, and servers that are compatible know that one.
+	// OpenAI's newer models refuse the older field for lengths, which compatible servers expect.
 	at, err := url.Parse(h.url)
 	lengths := f.lengths(err == nil && (at.Hostname() == "api.openai.com" || strings.HasSuffix(at.Hostname(), ".azure.com")))
 	asked, err := readDemand(body, lengths)
@@ -62,11 +61,10 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 
 type demand struct {
 	model           string
-	tokens, choices int64 // tokens is the largest that is named; 0 for none
+	tokens, choices int64 // the largest of the lengths; 0 for none
 }
 
-// readDemand reads what limits are about. Each member may stand once: of two, the model may count
-// another than this service.
+// readDemand reads the limited members. Each may occur once: of duplicates, the model might use the other.
 func readDemand(body []byte, lengths []string) (demand, error) {
 	limited := append([]string{"model", "n"}, lengths...)
 	found, twice := map[string][]byte{}, ""

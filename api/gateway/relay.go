@@ -15,7 +15,7 @@ import (
 	"earshot/api/answer"
 )
 
-// relayed is how much of an answer is relayed at once, in bytes.
+// relayed is the size of a relay buffer, in bytes.
 const relayed = 32 << 10
 
 const messageHeader = "X-Earshot-Message-Id"
@@ -25,16 +25,18 @@ func (h *Handler) relay(c echo.Context, path string, body []byte, r *chatRequest
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	defer func() { _ = response.Body.Close() }() // read to its end, or abandoned
 	h.copyHeader(c, response)
-	if id := r.awaitID(); id != "" {
-		c.Response().Header().Set(messageHeader, id)
+	if r != nil {
+		<-r.named // parsing takes less time than sending the body
+		if r.messageID != "" {
+			c.Response().Header().Set(messageHeader, r.messageID)
+		}
 	}
 	c.Response().WriteHeader(response.StatusCode)
 	return h.copyBody(c, response, r.begin)
 }
 
-// ask sends the request to the model.
 func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response, error) {
 	if h.url == "" {
 		return nil, answer.NewProblem(answer.ModelNotConfigured,
@@ -59,16 +61,16 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 	}
 }
 
-// toModel makes a request to the model's host, with the service's own key.
+// toModel creates a request to the model's host with the service's own key.
 func (h *Handler) toModel(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, h.url+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, unreachable(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
+		return nil, unreachable(errors.New("OPENAI_BASE_URL is no URL")) // err would repeat the URL, which may hold credentials
 	}
 	request.Header = header
-	request.Header.Del("Content-Length") // that of the body, which may be another
+	request.Header.Del("Content-Length") // the body may have changed
 	if _, has := request.Header["User-Agent"]; !has {
-		request.Header["User-Agent"] = []string{""} // or net/http would send one of its own
+		request.Header["User-Agent"] = []string{""} // otherwise net/http would send its own
 	}
 	if key := h.Model.Key.Reveal(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
@@ -83,9 +85,9 @@ func unreachable(err error) error {
 	return answer.NewProblem(answer.ModelUnreachable, "the model behind this endpoint cannot be reached").Because(err)
 }
 
-// copyBody relays an answer as it comes. One that breaks off breaks off for the client as well:
-// the client must not take a part of it for the whole. It calls begin when some of it is on its way.
-// The header goes with the first bytes, which is one packet less; alone if they take their time.
+// copyBody relays an answer as it arrives. If it breaks off, so does the client's, which must not take a
+// part as complete. It calls begin once bytes are sent. The header is sent with the first bytes to save a
+// packet, or alone if they are slow.
 func (h *Handler) copyBody(c echo.Context, response *http.Response, begin func()) error {
 	buffer := h.buffers.Get().(*[relayed]byte)
 	defer h.buffers.Put(buffer)
@@ -129,7 +131,7 @@ func (h *Handler) copyBody(c echo.Context, response *http.Response, begin func()
 	}
 }
 
-// broken ends the connection of a client whose answer broke off.
+// broken aborts the client's connection after its answer broke off.
 func (h *Handler) broken(c echo.Context, err error) {
 	outcome := "broken"
 	if c.Request().Context().Err() != nil {

@@ -11,25 +11,25 @@ import (
 	"strings"
 )
 
-// responses is the form of OpenAI's Responses API. The client sees the rounds of an answer as one
-// response: that of the last round, with the items of those before.
+// responses is the format of OpenAI's Responses API. The client sees all rounds as one response: the last
+// one with the items of the earlier ones.
 type responses struct {
-	given    [][]byte // items that the client has of earlier rounds
-	begun    bool     // it has the first event of a stream
-	id       []byte   // of the response that has begun
-	sequence int      // the number of the next event of a stream
+	given    [][]byte // items of earlier rounds that the client has
+	begun    bool     // the client has the first event of a stream
+	id       []byte   // of the response in the client's stream
+	sequence int      // number of the next event
 }
 
-// responsesAt is where the model's host takes them, below its URL, and has those that it keeps.
+// responsesAt is the endpoint below the model's URL, for new and stored responses.
 const responsesAt = "/responses"
 
 func (*responses) path() string { return responsesAt }
 
-// afterMark stands in the id of a call between its own and that of its response, where the client has
-// the id of an earlier round for the response. The client sends both back, with its result.
+// afterMark separates a call's id from the id of its response, if the client knows the response by the id
+// of an earlier round. The client returns both with its result.
 const afterMark = "@after:"
 
-// resume takes the responses out of the ids of calls, and goes on from the last of them.
+// resume removes response ids from call ids, and continues from the last of them.
 func (f *responses) resume(body []byte) []byte {
 	if !bytes.Contains(body, []byte(afterMark)) {
 		return body
@@ -56,8 +56,8 @@ func (*responses) list() (field string, orText bool) { return "input", true }
 
 func (*responses) lengths(bool) []string { return []string{"max_output_tokens"} }
 
-// offers: not where nobody waits for the answer, nor in a conversation that the model's host keeps,
-// which would get the input of each round.
+// offers excludes background requests, and conversations that the model's host stores, which would record
+// the input of each round.
 func (*responses) offers(c *chat) bool {
 	for _, name := range []string{"background", "conversation"} {
 		if value := string(c.fields[name].in(c.text)); value != "" && value != "null" && value != "false" {
@@ -67,7 +67,7 @@ func (*responses) offers(c *chat) bool {
 	return len(c.messages) > 0 && (c.last >= 0 || c.after() != "")
 }
 
-// tool is not strict, which is the default of this form: its schema would have to require everything.
+// tool disables strict, which is on by default: the schema would have to require everything.
 func (*responses) tool(name, description string, schema any) []byte {
 	text, _ := json.Marshal(map[string]any{"type": "function", "name": name, "description": description, "parameters": schema, "strict": false})
 	return text
@@ -89,7 +89,7 @@ func outputs(results []result) (messages [][]byte) {
 	return messages
 }
 
-// fault has the error as a member, as the model's own events have it, and its parts as the reference says.
+// fault repeats the error as a member, as the model's events do, and its parts as in the API reference.
 func (f *responses) fault(problem []byte) []byte {
 	of := problem
 	if inner := memberIn(problem, "error"); isObject(inner) {
@@ -100,10 +100,10 @@ func (f *responses) fault(problem []byte) []byte {
 		f.sequence, part("code"), part("message"), part("param"), of)
 }
 
-// item is a part of an answer.
+// item is an item of a response's output.
 type item struct {
 	kind, name string
-	place      int // among those of the round
+	place      int // index in the round
 	raw        []byte
 }
 
@@ -120,7 +120,7 @@ func rawItems(items []item) (raw [][]byte) {
 
 const functionCall = "function_call"
 
-// asks are the kinds of items that the client has to answer.
+// asks lists the item types that the client has to answer.
 var asks = map[string]bool{
 	functionCall: true, "custom_tool_call": true, "computer_call": true, "local_shell_call": true, "shell_call": true, "apply_patch_call": true,
 	"tool_search_call": true, "mcp_approval_request": true,
@@ -128,11 +128,11 @@ var asks = map[string]bool{
 
 const reasoning = "reasoning"
 
-// without are the items but some, and without the reasoning that has led to these alone: a model
-// refuses reasoning if what came of it is missing.
+// without drops the items that match some, and reasoning that led only to these: a model refuses reasoning
+// without its result.
 func without(items []item, some func(item) bool) (rest []item) {
 	var thoughts []item
-	ended := false // something has come of the thoughts
+	ended := false // the reasoning has led to an item
 	for _, one := range items {
 		switch {
 		case one.kind == reasoning && ended:
@@ -157,21 +157,21 @@ func (a *acting) isOurs(one item) bool {
 	return is && one.kind == functionCall
 }
 
-// kept are the items of a round that the client gets, and whether the model is asked again. Where it
-// has called tools in scope and the client's own at once, the client gets neither: it could
-// not answer for ours, whose calls stand in the response from which it goes on. The model calls the client's again then.
-func (a *acting) kept(items []item, complete bool) (kept []item, again bool) {
+// kept returns the items of a round for the client, and whether to ask the model again. If a round calls
+// our tools and the client's, the client gets neither: it could not answer ours in the response from which
+// it continues. The model then repeats the client's calls.
+func (a *acting) kept(items []item, complete bool) (kept []item, retry bool) {
 	switch {
 	case !slices.ContainsFunc(items, a.isOurs):
 		return items, false
-	case !complete: // a call that was cut off is not carried out
+	case !complete: // a truncated call does not run
 		return without(items, a.isOurs), false
 	default:
 		return without(items, func(one item) bool { return asks[one.kind] }), true
 	}
 }
 
-// carryItems carries out the calls of a round that are ours, and adds what is new to the input of the next.
+// carryItems runs our calls of a round, and adds the items and results to the next round's input.
 func (a *acting) carryItems(items []item) {
 	var ours []call
 	items = without(items, func(one item) bool { return asks[one.kind] && !a.isOurs(one) })
@@ -184,7 +184,7 @@ func (a *acting) carryItems(items []item) {
 }
 
 func itemsAt(text []byte, list span) (items []item) {
-	found, _ := elements(text, list.from) // no list has none
+	found, _ := elements(text, list.from) // an invalid list has none
 	for i, at := range found {
 		items = append(items, itemOf(at.in(text), i))
 	}
@@ -193,11 +193,11 @@ func itemsAt(text []byte, list span) (items []item) {
 
 const completed = "completed"
 
-func (f *responses) whole(a *acting, text []byte) (edits []edit, again bool) {
+func (f *responses) whole(a *acting, text []byte) (edits []edit, retry bool) {
 	top := span{0, len(text)}
 	items := itemsAt(text, memberOf(text, top, "output"))
-	kept, again := a.kept(items, cmp.Or(unquoted(memberIn(text, "status")), completed) == completed)
-	if again {
+	kept, retry := a.kept(items, cmp.Or(unquoted(memberIn(text, "status")), completed) == completed)
+	if retry {
 		a.carryItems(items)
 		a.spent, f.given = append(a.spent, memberIn(text, "usage")), append(f.given, rawItems(kept)...)
 		return nil, true
@@ -205,7 +205,7 @@ func (f *responses) whole(a *acting, text []byte) (edits []edit, again bool) {
 	return append(f.output(text, top, items, kept), a.shown(text, top)...), false
 }
 
-// output gives the last response the items of all rounds.
+// output puts the items of all rounds into the last response.
 func (f *responses) output(text []byte, response span, items, kept []item) []edit {
 	at := memberOf(text, response, "output")
 	if at.to == 0 || len(f.given) == 0 && len(kept) == len(items) {
@@ -214,7 +214,7 @@ func (f *responses) output(text []byte, response span, items, kept []item) []edi
 	return []edit{{at, array(slices.Concat(f.given, rawItems(kept)))}}
 }
 
-// shown gives a response the sum of the usage, and takes out of it what tools were offered beside the client's.
+// shown sets the summed usage of a response, and removes our tools from it.
 func (a *acting) shown(text []byte, response span) (edits []edit) {
 	if at := memberOf(text, response, "tools"); at.to > 0 {
 		all, _ := elements(text, at.from)
@@ -231,24 +231,24 @@ func (a *acting) shown(text []byte, response span) (edits []edit) {
 	return append(edits, a.sum(text, memberOf(text, response, "usage"))...)
 }
 
-// responseStream passes on what the model says as it comes. It keeps back calls until the round has
-// ended, and reasoning until it is known what came of it.
+// responseStream relays the model's output as it arrives. It holds calls back until the round ends, and
+// reasoning until its result is known.
 type responseStream struct {
 	*acting
 	form   *responses
-	first  []heldEvent // that begin the response
-	id     []byte      // of this round's
+	first  []heldEvent // the events that begin the response
+	id     []byte      // of this round's response
 	held   []heldEvent
-	size   int          // of what is held, in bytes
-	calls  bool         // what is held has calls, so that all behind them is held as well
-	places map[int]int  // of the items that the client gets, their places there
-	items  map[int]item // that have come whole
-	all    []item       // at the end of a round after which the model is asked again
-	again  bool
+	size   int          // of held, in bytes
+	calls  bool         // held has calls, so that all later events are held as well
+	places map[int]int  // indexes of items in the client's stream
+	items  map[int]item // completed items
+	all    []item       // at the end of a round that is followed by another
+	retry  bool
 	ended  bool
 }
 
-// heldEvent is an event that may be passed on later; item is the place of its item, or -1.
+// heldEvent is an event that may be relayed later; item is the index of its item, or -1.
 type heldEvent struct {
 	text []byte
 	data span
@@ -259,20 +259,20 @@ func (f *responses) stream(a *acting) stream {
 	return &responseStream{acting: a, form: f, places: map[int]int{}, items: map[int]item{}}
 }
 
-func (s *responseStream) silent() bool { return s.again }
+func (s *responseStream) silent() bool { return s.retry }
 
-func (s *responseStream) end() (again bool, err error) {
+func (s *responseStream) end() (retry bool, err error) {
 	if !s.ended {
 		return false, io.ErrUnexpectedEOF
 	}
-	if s.again {
+	if s.retry {
 		s.carryItems(s.all)
 	}
-	return s.again, nil
+	return s.retry, nil
 }
 
 func (s *responseStream) take(text []byte, data span) ([]byte, error) {
-	if s.again {
+	if s.retry {
 		return nil, nil
 	}
 	e := heldEvent{text, data, -1}
@@ -314,7 +314,7 @@ func (s *responseStream) hold(e heldEvent) error {
 	return nil
 }
 
-// release passes on what is held, but the events of some items.
+// release relays the held events, except those of dropped items.
 func (s *responseStream) release(dropped map[int]bool) (out []byte) {
 	for _, e := range s.held {
 		if !dropped[e.item] {
@@ -325,7 +325,7 @@ func (s *responseStream) release(dropped map[int]bool) (out []byte) {
 	return out
 }
 
-// pass writes an event as the client gets it, behind those that begin the response.
+// pass returns an event for the client, preceded by the events that begin the response.
 func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
 	if !s.form.begun {
 		s.form.begun = true
@@ -349,7 +349,7 @@ func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
 	return append(out, edited(e.text, edits)...)
 }
 
-// numbered gives an event a number, unless it has that already, or none.
+// numbered sets the number of an event, if it has one.
 func numbered(e heldEvent, name string, number int) []edit {
 	at, text := memberOf(e.text, e.data, name), fmt.Append(nil, number)
 	if at.to == 0 || bytes.Equal(at.in(e.text), text) {
@@ -358,7 +358,7 @@ func numbered(e heldEvent, name string, number int) []edit {
 	return []edit{{at, text}}
 }
 
-// marked gives the id of a call the mark of its response, if the client has another for the response.
+// marked adds the response id to a call id, if the client knows the response by another id.
 func (s *responseStream) marked(text []byte, of span) []edit {
 	at := memberOf(text, of, "call_id")
 	if at.to == 0 || len(s.form.id) == 0 || len(s.id) == 0 || bytes.Equal(s.id, s.form.id) {
@@ -367,7 +367,7 @@ func (s *responseStream) marked(text []byte, of span) []edit {
 	return []edit{{at, quote(unquoted(at.in(text)) + afterMark + unquoted(s.id))}}
 }
 
-// finish takes the last event of a round, which has the response.
+// finish processes the last event of a round, which contains the response.
 func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
 	s.ended = true
 	response := memberOf(e.text, e.data, "response")
@@ -377,7 +377,7 @@ func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
 			items = append(items, s.items[place])
 		}
 	}
-	kept, again := s.kept(items, complete)
+	kept, retry := s.kept(items, complete)
 	dropped := map[int]bool{}
 	for _, one := range items {
 		dropped[one.place] = true
@@ -388,14 +388,14 @@ func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
 		kept[i].raw = edited(one.raw, s.marked(one.raw, span{0, len(one.raw)}))
 	}
 	out = s.release(dropped)
-	if !again {
+	if !retry {
 		edits := append(s.form.output(e.text, response, items, kept), s.shown(e.text, response)...)
 		if at := memberOf(e.text, response, "id"); s.form.id != nil && at.to > 0 && !bytes.Equal(at.in(e.text), s.form.id) {
-			edits = append(edits, edit{at, s.form.id}) // a client that sees another takes it for another response
+			edits = append(edits, edit{at, s.form.id}) // with a new id, a client would see another response
 		}
 		return append(out, s.pass(e, edits...)...)
 	}
-	s.again, s.all = true, items
+	s.retry, s.all = true, items
 	s.spent, s.form.given = append(s.spent, memberOf(e.text, response, "usage").in(e.text)), append(s.form.given, rawItems(kept)...)
 	return out
 }

@@ -22,36 +22,36 @@ import (
 const (
 	// sessionHeader names the session if the path does not.
 	sessionHeader = "X-Earshot-Session"
-	// keyHeader is the client's own name for the message.
+	// keyHeader is the client's own id of the message.
 	keyHeader = "Idempotency-Key"
-	// maxText is the longest text that is matched, in bytes, as over REST.
+	// maxText is the longest text that is matched, in bytes, as in REST.
 	maxText = 64 << 10
-	// headStart is the time of an answer before the matching of the message begins. One that comes at
-	// once need not share the processor with it, nor wait until another goroutine is awake.
+	// headStart delays matching after the answer begins, so that a fast answer neither shares the CPU with
+	// it nor waits for another goroutine.
 	headStart = 2 * time.Millisecond
 )
 
-// chatRequest is a request for an answer whose message is matched.
+// chatRequest is a request whose message is matched.
 type chatRequest struct {
 	form                form
-	app, session, trace string // the session as the path, the token or the header names it
+	app, session, trace string // the session of the path, the token or the header
 	header              http.Header
 	body                []byte
-	*chat               // nil until it is read, or if it cannot be
-	// visitor says that a session's token has sent it, which may not speak for the assistant.
+	*chat               // nil until parsed, or if it cannot be parsed
+	// visitor reports a session token, which may not speak for the assistant.
 	visitor bool
 
-	named     chan struct{} // closed when the following are final
+	named     chan struct{} // closed when the next two fields are final
 	messageID string        // empty if nothing is matched
 	text      string
-	stored    []item // of the response that it goes on from
-	looked    bool   // for these
+	stored    []item // of the previous response
+	fetched   bool   // stored was requested
 
 	post  func() // posts the message, once
 	timer *time.Timer
 }
 
-// newRequest returns a request, unless its token may not name the session.
+// newRequest returns a request; it fails if the token may not name the session.
 func (h *Handler) newRequest(c echo.Context, f form, body []byte) (*chatRequest, error) {
 	who, request := auth.PrincipalOf(c), c.Request()
 	r := &chatRequest{
@@ -74,15 +74,15 @@ func (h *Handler) newRequest(c echo.Context, f form, body []byte) (*chatRequest,
 	return r, nil
 }
 
-// read reads the body. The model refuses one that cannot be read.
+// read parses the body. The model refuses an invalid one.
 func (r *chatRequest) read() {
 	if r.chat == nil {
 		r.chat, _ = readChat(r.form, r.body)
 	}
 }
 
-// watch returns a request whose message is posted while the model answers: the user's, and before
-// it the assistant's that it answers.
+// watch returns a request whose messages are posted while the model answers: the assistant's before the
+// user's last one, then the user's.
 func (h *Handler) watch(c echo.Context, f form, body []byte) (*chatRequest, error) {
 	r, err := h.newRequest(c, f, body)
 	if err != nil {
@@ -117,9 +117,8 @@ func (h *Handler) watch(c echo.Context, f form, body []byte) (*chatRequest, erro
 	return r, nil
 }
 
-// identify finds out, once, the session and the id of the message. It has none if there is nothing
-// to match: no session, no words, or a client that goes on with a message which it has named by a
-// key of its own.
+// identify determines once the session and the message id. The id stays empty if there is nothing to match:
+// no session, no text, or a client that continues after a message with its own key.
 func (r *chatRequest) identify() {
 	select {
 	case <-r.named:
@@ -146,17 +145,7 @@ var plainKey = regexp.MustCompile(`^[!-~]{1,120}$`)
 
 func matchable(text string) bool { return len(text) <= maxText && strings.TrimSpace(text) != "" }
 
-// awaitID is the id of the user's last message; empty if nothing is matched. It waits for the body
-// to be read, which takes microseconds, or of megabytes less time than to send them.
-func (r *chatRequest) awaitID() string {
-	if r == nil {
-		return ""
-	}
-	<-r.named
-	return r.messageID
-}
-
-// begin posts the message: the answer has begun, or never will. It may be called more than once.
+// begin posts the message once the answer has begun or failed. Repeated calls do nothing.
 func (r *chatRequest) begin() {
 	if r == nil || r.post == nil {
 		return
@@ -167,11 +156,10 @@ func (r *chatRequest) begin() {
 	r.post()
 }
 
-// pauses are those before a message is posted again that the store did not take. A reaction later
-// than that would be a wrong one.
+// pauses precede the retries of a message that the store did not accept. A later reaction would be wrong.
 var pauses = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
 
-// post posts a message. Its effects come as events and stand in the history.
+// post posts a message. Its effects appear as events and in the history.
 func (h *Handler) post(ctx context.Context, r *chatRequest, m trigger.Message) {
 	m.AppID, m.SessionID, m.TraceParent = r.app, r.session, r.trace
 	var err error
@@ -189,7 +177,7 @@ func (h *Handler) post(ctx context.Context, r *chatRequest, m trigger.Message) {
 		}
 	}
 	if errors.Is(err, trigger.ErrReused) && m.Actor == matcher.ActorAgent {
-		err = nil // it was stored as it was before it was interrupted
+		err = nil // it was stored before an interruption
 	}
 	h.metrics.messages.WithLabelValues(outcomeOf(err)).Inc()
 	if err != nil {
