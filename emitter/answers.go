@@ -22,17 +22,18 @@ import (
 	"earshot/trigger/effect"
 )
 
-// StreamIn is the stream of answers to triggers. What NATS denies of it holds up no event.
+// StreamIn is the stream of answers to triggers. A denial for it does not block events.
 const StreamIn = "EARSHOT_IN"
 
-// Taker keeps answers, and reports whether the trigger needs no other; after an error it gets the answer again.
+// Taker stores an answer, and reports whether the trigger needs no other; after an error it gets the answer
+// again.
 type Taker func(ctx context.Context, appID, triggerID string, given effect.Answer) (settled bool, err error)
 
-// Intake reads the answers to triggers that others publish. It is safe for concurrent use. Stream EARSHOT_IN
-// keeps each answer with its time, so that one that came while every replica was down counts later. All
-// replicas share one durable consumer and acknowledge a message when the ledger has it. No replica owns a
-// trigger: the stream's order decides, since each message is handed in after those before it on its subject,
-// and since the stream is read again before a trigger is given up.
+// Intake reads published answers to triggers from stream EARSHOT_IN. It is safe for concurrent use. The stream
+// timestamps each answer, so that an answer from an outage of all replicas counts later. All replicas share one
+// durable consumer, and acknowledge a message once it is in the ledger. No replica owns a trigger: the stream's
+// order decides, since each message is processed after the earlier ones on its subject, and the stream is read
+// again before a trigger expires.
 type Intake struct {
 	nats *Emitter
 	log  *slog.Logger
@@ -40,12 +41,12 @@ type Intake struct {
 
 var _ effect.Deliverer = (*Intake)(nil)
 
-// Intake returns a reader of answers over the connection of the emitter.
+// Intake returns a reader of answers on the emitter's connection.
 func (e *Emitter) Intake() *Intake { return &Intake{nats: e, log: e.options.Logger} }
 
 const (
 	consumerName = "earshot"
-	// ackWait is how long a message may be under work before another replica gets it.
+	// ackWait is how long a message may be in progress before another replica gets it.
 	ackWait     = 10 * time.Second
 	retryAfter  = time.Second
 	atOnce      = 16
@@ -59,7 +60,7 @@ func (i *Intake) in(ctx context.Context, what func(context.Context, jetstream.Je
 	return i.nats.bounded(ctx, StreamIn, func(ctx context.Context) error { return what(ctx, i.nats.js) })
 }
 
-// Run makes the stream, and hands what it holds to take until ctx ends, through outages and denials.
+// Run creates the stream, and passes its messages to take until ctx ends, through outages and denials.
 func (i *Intake) Run(ctx context.Context, take Taker) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 100*time.Millisecond, 2*time.Second
@@ -73,7 +74,7 @@ func (i *Intake) Run(ctx context.Context, take Taker) {
 			pauses.Reset()
 			logged = ""
 		}
-		if text := err.Error(); text != logged { // one line for an outage
+		if text := err.Error(); text != logged { // one line per outage
 			logged = text
 			i.log.Warn("answers.unheard", "stream", StreamIn, "error", text)
 		}
@@ -88,7 +89,7 @@ func (i *Intake) Run(ctx context.Context, take Taker) {
 	}
 }
 
-// read reads until ctx or the consumer ends, and reports whether there was one.
+// read consumes messages until ctx or the consumer ends. opened reports whether there was a consumer.
 func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) {
 	r := &answerReading{Intake: i, take: take, slots: make(chan struct{}, atOnce)}
 	var consumer jetstream.Consumer
@@ -122,26 +123,26 @@ func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) 
 				return err
 			})
 			if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
-				err = nil // the client library mends outages
+				err = nil // the client library reconnects by itself
 			}
 		}
 	}
-	consuming.Drain() // what is here already is handed back
+	consuming.Drain() // pending messages are returned to the server
 	<-consuming.Closed()
 	r.working.Wait()
 	return true, err
 }
 
-// streamInSizes are tried one after the other: an account may have less room. A full stream drops its oldest
-// message, which was taken long before.
+// streamInSizes are tried in order: an account may have less storage. A full stream drops its oldest message,
+// which was processed long ago.
 var streamInSizes = []int64{256 << 20, 16 << 20}
 
-// stream makes the stream, or restores what the promise rests on; the rest is the operator's.
+// stream creates the stream, or restores the required fields; the others belong to the operator.
 func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetstream.Stream, err error) {
 	held, err = js.Stream(ctx, StreamIn)
 	if err == nil {
 		was := held.CachedInfo().Config
-		if wanted := promisedIn(was); !reflect.DeepEqual(wanted, was) {
+		if wanted := requiredIn(was); !reflect.DeepEqual(wanted, was) {
 			return js.UpdateStream(ctx, wanted)
 		}
 		return held, nil
@@ -150,7 +151,7 @@ func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetst
 		return nil, err
 	}
 	for _, size := range streamInSizes {
-		made := promisedIn(jetstream.StreamConfig{MaxBytes: size, MaxMsgs: -1, MaxConsumers: -1, Replicas: max(i.nats.options.Replicas, 1)})
+		made := requiredIn(jetstream.StreamConfig{MaxBytes: size, MaxMsgs: -1, MaxConsumers: -1, Replicas: max(i.nats.options.Replicas, 1)})
 		if held, err = js.CreateStream(ctx, made); !slices.Contains(roomCodes, code(err)) {
 			break
 		}
@@ -161,16 +162,15 @@ func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetst
 	return held, err
 }
 
-// promisedIn sets the fields that the promise rests on: what was published is kept, in its order, and read from
-// the leader.
-func promisedIn(held jetstream.StreamConfig) jetstream.StreamConfig {
+// requiredIn sets the required fields: messages are kept in order and read from the leader.
+func requiredIn(held jetstream.StreamConfig) jetstream.StreamConfig {
 	held.Name = StreamIn
-	// answer.{appId}.{triggerId}: longer subjects are other programs', whose requests the stream would
+	// answer.{appId}.{triggerId}: longer subjects belong to other programs, whose requests the stream would
 	// acknowledge.
 	held.Subjects = []string{"answer.*.*"}
 	held.Retention, held.Storage, held.Discard = jetstream.LimitsPolicy, jetstream.FileStorage, jetstream.DiscardOld
-	held.MaxAge = 25 * time.Hour // the longest time for an answer is 24 hours
-	held.MaxMsgSize = 1 << 20    // an answer over REST has as many bytes at most
+	held.MaxAge = 25 * time.Hour // an answer may take 24 hours
+	held.MaxMsgSize = 1 << 20    // the same as over REST
 	held.MaxMsgsPerSubject = -1
 	held.AllowDirect, held.NoAck = false, false
 	return held
@@ -184,36 +184,36 @@ type answerReading struct {
 	working sync.WaitGroup
 }
 
-// receive works on a message in the background, or gives it back when the process ends.
+// receive processes a message in the background, or returns it if the process ends.
 func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
 	select {
 	case r.slots <- struct{}{}:
 	case <-ctx.Done():
 	}
 	if ctx.Err() != nil {
-		_ = message.Nak() // without it, it comes to another replica some seconds later
+		_ = message.Nak() // without it, another replica gets the message some seconds later
 		return
 	}
 	r.working.Go(func() {
 		defer func() { <-r.slots }()
 		err := errors.New("the work on it failed inside Earshot")
-		panics.Run(r.log, "answers", message.Subject(), func() { err = r.handIn(ctx, message) })
+		panics.Run(r.log, "answers", message.Subject(), func() { err = r.process(ctx, message) })
 		if err != nil {
 			r.log.Warn("answer.untaken", "subject", message.Subject(), "error", err.Error())
 			_ = message.NakWithDelay(retryAfter)
 			return
 		}
-		_ = message.Ack() // one that is lost has the message come again, which does no harm
+		_ = message.Ack() // a lost ack only causes a harmless redelivery
 	})
 }
 
-// handIn hands in what was published on the subject of a message before it, and then the message.
-func (r *answerReading) handIn(ctx context.Context, message jetstream.Msg) error {
+// process passes the earlier messages on the subject to take, and then this message.
+func (r *answerReading) process(ctx context.Context, message jetstream.Msg) error {
 	var app, triggerID string
 	own, err := readAnswer(message.Data())
 	if words := strings.Split(message.Subject(), "."); len(words) != 3 {
 		err = errors.Join(errors.New("the subject is not answer.{appId}.{triggerId}"), err)
-	} else { // what is no id must not become one of a key
+	} else { // only valid ids may become part of a key
 		app, triggerID = words[1], words[2]
 		err = errors.Join(repositories.CheckID("appId", app), repositories.CheckID("triggerId", triggerID), err)
 	}
@@ -237,7 +237,7 @@ func (r *answerReading) handIn(ctx context.Context, message jetstream.Msg) error
 	return err
 }
 
-// readAnswer reads an answer that anybody may have published: fields that are not known are ignored.
+// readAnswer parses an answer of any publisher; unknown fields are ignored.
 func readAnswer(body []byte) (effect.Answer, error) {
 	var given struct {
 		OK     *bool           `json:"ok"`
@@ -261,10 +261,10 @@ func readAnswer(body []byte) (effect.Answer, error) {
 	return effect.Answer{Error: given.Error}, nil
 }
 
-// mostOfOne is how many messages on the subject of one trigger are read: no flood makes us read for ever.
+// mostOfOne bounds how many messages are read for one trigger: a flood must end.
 const mostOfOne = 100
 
-// each hands out the valid answers for a trigger, oldest first, up to a sequence, until one is enough.
+// each passes the valid answers for a trigger, oldest first, up to a sequence, until one is enough.
 func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string, last uint64, found func(effect.Answer) (enough bool, err error)) error {
 	next := uint64(1)
 	for range mostOfOne {
@@ -282,7 +282,7 @@ func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string
 		next = message.Sequence + 1
 		given, err := readAnswer(message.Data)
 		if err != nil {
-			continue // it was logged when it came
+			continue // logged on arrival
 		}
 		given.At = message.Time
 		if enough, err := found(given); enough || err != nil {
@@ -293,8 +293,8 @@ func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string
 	return nil
 }
 
-// Deliver looks for the first answer that was published in time. Without one, or without the stream, the
-// trigger is unanswered. If NATS does not say, it asks for a Retry.
+// Deliver looks for the first answer published in time. Without one, or without the stream, the trigger is
+// unanswered. It asks for a Retry if NATS fails.
 func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	of, outcome := delivery.Awaited, effect.Unanswered()
 	if delivery.Kind != effect.KindAnswer || of == nil {
@@ -322,7 +322,7 @@ func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	return outcome
 }
 
-// Forget removes answers to triggers of an app from the stream, and has the server write over them on disk.
+// Forget deletes answers to triggers of an app from the stream, and has the server overwrite them on disk.
 func (i *Intake) Forget(ctx context.Context, appID string, triggerIDs []string) error {
 	if len(triggerIDs) == 0 {
 		return nil
@@ -355,7 +355,7 @@ func (i *Intake) Forget(ctx context.Context, appID string, triggerIDs []string) 
 			switch {
 			case errors.Is(err, jetstream.ErrMsgNotFound):
 				left, err = false, nil
-			case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful): // it is gone already
+			case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful): // already deleted
 				err = ctx.Err()
 			}
 		}

@@ -23,17 +23,17 @@ import (
 )
 
 const (
-	// reconnectWait is the pause between two rounds over the servers: short, as every event waits for it, with
-	// a jitter as long, so that the replicas do not all come at once.
+	// reconnectWait is the pause between two rounds over the servers. It is short, as every event waits for it,
+	// and has jitter, so that replicas do not reconnect together.
 	reconnectWait = 500 * time.Millisecond
-	// pingInterval times maxPings is how long a connection may be dead unnoticed; the library's own is 4
+	// pingInterval times maxPings is how long a dead connection stays unnoticed; the library's default is 4
 	// minutes.
 	pingInterval = 10 * time.Second
 	maxPings     = 2
 )
 
-// Dial connects to a comma-separated list of NATS servers, for what is no event. Servers show the name; trouble
-// gets what goes wrong apart from requests. The error shows no credential.
+// Dial connects to a comma-separated list of NATS servers, for uses other than events. Servers see the name;
+// trouble gets asynchronous errors. The error shows no credential.
 func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, error) {
 	hosts, err := servers(list)
 	if err != nil {
@@ -46,7 +46,7 @@ func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, 
 	return conn, nil
 }
 
-// connect opens a connection that is tried again for ever.
+// connect opens a connection that reconnects forever.
 func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) {
 	options, err := login.Options()
 	if err != nil {
@@ -59,13 +59,13 @@ func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) 
 		nats.ReconnectJitter(reconnectWait, reconnectWait),
 		nats.PingInterval(pingInterval),
 		nats.MaxPingsOutstanding(maxPings),
-		// Credentials are changed on servers and clients at different times.
+		// Credentials change on servers and clients at different times.
 		nats.IgnoreAuthErrorAbort(),
 	)
 	conn, err := nats.Connect(list, append(options, more...)...)
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
-		return nil, wrapped.Err // net/url repeats the whole URL
+		return nil, wrapped.Err // the error of net/url contains the URL
 	}
 	return conn, err
 }
@@ -77,15 +77,15 @@ var (
 )
 
 const (
-	// deniedFor is how long a subject counts as denied: longer than the ledger's longest pause.
+	// deniedFor is how long a subject counts as denied: longer than the longest retry pause.
 	deniedFor = 5 * time.Minute
 	maxDenied = 100
-	// maxReported bounds the lines of one outage, which may fail in several ways by turns.
+	// maxReported bounds the log lines of one outage with alternating errors.
 	maxReported = 5
 )
 
-// link follows outages and permission violations, which a server does not report in answer to a request. The
-// client library waits for an answer until the time is up; a link ends the requests to which none will come.
+// link follows outages and permission violations, which a server reports asynchronously. The client library
+// would wait for the timeout; link ends requests that will get no answer.
 type link struct {
 	logger *slog.Logger
 	hosts  string
@@ -93,12 +93,12 @@ type link struct {
 
 	mu       sync.Mutex
 	waiting  map[*request]struct{} // for an answer
-	reported map[string]bool       // reasons of this outage
-	last     error                 // the last of them
+	reported map[string]bool       // error texts of this outage
+	last     error                 // the last error of this outage
 
-	deniedAt map[string]time.Time // subjects, when they were last denied
-	inbox    string               // the denied subject on which all answers come
-	deniedIn map[string]bool      // subjects of StreamIn that were denied
+	deniedAt map[string]time.Time // when subjects were last denied
+	inbox    string               // the denied inbox subject, which carries all answers
+	deniedIn map[string]bool      // denied subjects of StreamIn
 }
 
 // request waits for an answer; its subject is that of the event, StreamIn, or empty.
@@ -107,8 +107,8 @@ type request struct {
 	end     context.CancelCauseFunc
 }
 
-// begin returns a context that ends with ctx, or when no answer will come any more; denied says that none
-// can come. It must begin before the state of the connection is looked at: a loss in between would go unnoticed.
+// begin returns a context that ends with ctx, or when no answer can arrive any more. denied reports that none
+// can arrive. Call it before reading the connection's state, so that no loss in between is missed.
 func (l *link) begin(ctx context.Context, subject string) (_ context.Context, done func(), denied error) {
 	ctx, end := context.WithCancelCause(ctx)
 	begun := &request{subject, end}
@@ -126,7 +126,7 @@ func (l *link) begin(ctx context.Context, subject string) (_ context.Context, do
 	}, denied
 }
 
-// end ends the requests that are picked; l.mu is held.
+// end ends the requests whose subject is picked. The caller holds l.mu.
 func (l *link) end(cause error, picked func(subject string) bool) {
 	for one := range l.waiting {
 		if picked(one.subject) {
@@ -143,7 +143,7 @@ func (l *link) connected(conn *nats.Conn) {
 	l.logger.Info("connected to NATS", "servers", l.hosts, "server", conn.ConnectedServerName())
 }
 
-// lost ends all requests, and forgets what was denied: a new connection may have other permissions.
+// lost ends all requests, and clears denials: a new connection may have other permissions.
 func (l *link) lost(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -169,17 +169,17 @@ func (l *link) failed(_ *nats.Conn, err error) {
 	l.logger.Warn("NATS is not reached; events wait until it is", "servers", l.hosts, "error", err)
 }
 
-// violation is how a server names what it denies.
+// violation matches a server's permission error.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
 
-// trouble handles what the server refuses. A denial ends the requests that it is about, with one line of log.
+// trouble handles asynchronous errors. A denial ends the requests that it concerns, and is logged once.
 func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
 		l.failed(conn, err)
 		return
 	}
 	found := violation.FindStringSubmatch(err.Error())
-	answers := found != nil && found[1] != "Publish to" && strings.HasPrefix(found[2], nats.InboxPrefix) // on which all answers come
+	answers := found != nil && found[1] != "Publish to" && strings.HasPrefix(found[2], nats.InboxPrefix) // carries all answers
 	if found == nil || !errors.Is(err, nats.ErrPermissionViolation) || !answers && found[1] != "Publish to" {
 		l.logger.Error("NATS reports an error", "servers", l.hosts, "error", err)
 		return
@@ -188,7 +188,7 @@ func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if strings.Contains(subject+".", "."+StreamIn+".") {
-		what, _, _ := strings.Cut(subject, StreamIn) // an acknowledgement has a subject of its own each time
+		what, _, _ := strings.Cut(subject, StreamIn) // each acknowledgement has its own subject
 		if !l.deniedIn[what] {
 			l.deniedIn[what] = true
 			l.logger.Error("answers.denied", "subject", subject,
@@ -208,11 +208,11 @@ func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
 	}
 	l.end(fmt.Errorf("%w for %q", errDenied, subject), func(of string) bool {
-		return answers || of == subject || of != StreamIn && strings.HasPrefix(subject, "$JS.API.STREAM.") // needed for every event
+		return answers || of == subject || of != StreamIn && strings.HasPrefix(subject, "$JS.API.STREAM.") // every event needs these
 	})
 }
 
-// allowed forgets a subject that something was published on.
+// allowed clears the denial of a subject after a successful publish.
 func (l *link) allowed(subject string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -233,15 +233,15 @@ func (l *link) denied() []string {
 	return subjects
 }
 
-// Login is what a connection shows the servers, and by what it trusts them. Files are read at each connection.
+// Login is the credentials and the trusted authorities of a connection. Files are read on each connect.
 type Login struct {
-	// Creds is a file with the JWT of a user and its seed, as nsc writes it, or with the seed of an nkey.
+	// Creds is a credentials file of nsc, with a user's JWT and seed, or a file with an nkey seed.
 	Creds string
-	// TLS asks for TLS whatever the URLs say, if a file is named.
+	// TLS requires TLS whatever the URLs are, if a file is named.
 	TLS certfiles.Files
 }
 
-// Check returns all faults of the files, also against a list of servers. It shows nothing of a credential.
+// Check returns all faults of the files, also against a list of servers. It shows no credential.
 func (l Login) Check(list string, now time.Time) error {
 	faults := []error{l.TLS.Check("NATS", now)}
 	if l.Creds != "" {
@@ -252,7 +252,7 @@ func (l Login) Check(list string, now time.Time) error {
 	for i, one := range strings.Split(list, ",") {
 		parsed, err := parseServer(one)
 		if err != nil {
-			continue // CheckURLs says so
+			continue // CheckURLs reports it
 		}
 		if l.Creds != "" && parsed.User != nil {
 			faults = append(faults, fmt.Errorf("%s is set, and NATS URL %d holds a user or a token as well: leave one of them out", credsSetting, i+1))
@@ -287,7 +287,7 @@ func checkCreds(path string, now time.Time) error {
 	user, err := jwt.DecodeUserClaims(token)
 	switch {
 	case err != nil:
-		return errNoCreds // the library's own words may hold some of the token
+		return errNoCreds // the library's error may contain parts of the token
 	case user.Subject != id:
 		return fmt.Errorf("%q holds the JWT of user %s and the seed of %s: they must be of the same user", path, user.Subject, id)
 	case user.Expires > 0 && now.Unix() >= user.Expires:
@@ -298,10 +298,10 @@ func checkCreds(path string, now time.Time) error {
 
 var errNoCreds = errors.New("the file holds no credentials of a NATS user: it must be one that nsc writes (a user's JWT and its seed), or hold the seed of an nkey, which begins with SU")
 
-// isJWT reports whether credentials are a user's JWT with its seed, and not a seed alone.
+// isJWT reports whether credentials contain a user's JWT, not only a seed.
 func isJWT(text []byte) bool { return strings.Contains(string(text), "BEGIN NATS USER JWT") }
 
-// Options are those of a connection with this login.
+// Options returns the connection options for this login.
 func (l Login) Options() ([]nats.Option, error) {
 	var options []nats.Option
 	if !l.TLS.Empty() {
@@ -332,17 +332,17 @@ func (l Login) Options() ([]nats.Option, error) {
 	return append(options, seed), nil
 }
 
-// CheckURLs returns an error for a list of servers that Connect would refuse. It shows nothing of a credential.
+// CheckURLs returns an error for a server list that Connect would refuse. It shows no credential.
 func CheckURLs(list string) error {
 	_, err := servers(list)
 	return err
 }
 
-// schemes are those that nats.go distinguishes. It takes any other for nats, so that https would have no TLS.
+// schemes lists the schemes that nats.go distinguishes. It treats others, such as https, as nats without TLS.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
-// servers returns the hosts of a comma-separated list of NATS URLs, fit for logs. The error shows nothing of a
-// URL: a password may stand anywhere in a broken one.
+// servers returns the hosts of a comma-separated list of NATS URLs for logs. The error contains no part of a
+// URL: in a malformed one, any part may be a password.
 func servers(list string) (string, error) {
 	var hosts []string
 	for i, one := range strings.Split(list, ",") {
@@ -365,7 +365,7 @@ func servers(list string) (string, error) {
 	return strings.Join(hosts, ","), nil
 }
 
-// parseServer reads the URL of one server, as nats.go does.
+// parseServer parses a server URL as nats.go does.
 func parseServer(address string) (*url.URL, error) {
 	address = strings.TrimSpace(address)
 	if !strings.Contains(address, "://") {

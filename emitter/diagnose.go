@@ -30,20 +30,20 @@ func (d *diagnosis) add(what string, grade finding.Grade, value, advice string) 
 	d.found = append(d.found, finding.Finding{Check: what, Grade: grade, Value: value, Advice: advice})
 }
 
-// dialer remembers why no server was reached, which the library does not report.
+// dialer records the dial error, which the library does not report.
 type dialer struct {
 	net.Dialer
 	err error
 }
 
-// Dial implements nats.CustomDialer. One after the other is dialled.
+// Dial implements nats.CustomDialer. Calls are sequential.
 func (d *dialer) Dial(network, address string) (conn net.Conn, err error) {
 	conn, d.err = d.Dialer.Dial(network, address)
 	return conn, d.err
 }
 
-// Diagnose checks whether NATS is as Earshot needs it, and changes nothing. Ingress needs further permissions.
-// The error is one of the list.
+// Diagnose checks whether NATS meets Earshot's needs, and changes nothing. ingress adds permissions. The error
+// is one of the list.
 func Diagnose(ctx context.Context, list string, options Options, ingress bool) ([]finding.Finding, error) {
 	options = options.withDefaults()
 	options.Logger = slog.New(slog.DiscardHandler)
@@ -90,14 +90,13 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	return d.found, nil
 }
 
-// codeNoLeader is the code of a cluster with too few servers up.
+// codeNoLeader is the code of a cluster without a leader.
 const codeNoLeader jetstream.ErrorCode = 10008
 
-// wantedPayload is as long as an event may be with all that is around it, in bytes.
+// wantedPayload is the longest event with its headers, in bytes.
 const wantedPayload = 2 << 20
 
-// permissions compares what the server's user may with what is needed. A server may not answer, if that is
-// denied.
+// permissions compares the user's permissions with the required ones. A server may deny this request.
 func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -161,7 +160,7 @@ func (d *diagnosis) account(ctx context.Context) {
 	d.add(what, finding.Good, value, "")
 }
 
-// events looks at the stream of events as serve does, which makes it and keeps it as it should be.
+// events checks the stream of events, which serve creates and repairs.
 func (d *diagnosis) events(ctx context.Context) {
 	held := d.held(ctx, Stream)
 	if held == nil {
@@ -199,7 +198,7 @@ func (d *diagnosis) answers(ctx context.Context) {
 	}
 }
 
-// held is a stream; nil if it is not there, which becomes a finding.
+// held returns a stream, or nil after a finding if it does not exist or cannot be read.
 func (d *diagnosis) held(ctx context.Context, name string) jetstream.Stream {
 	held, err := d.js.Stream(ctx, name)
 	switch what := "stream " + name; {
@@ -230,7 +229,7 @@ func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
 			away = append(away, peer.Name)
 		}
 	}
-	// A leader that has lost the others goes on saying that it is one.
+	// A leader without a quorum reports itself as leader for a while.
 	switch all := len(info.Cluster.Replicas) + 1; {
 	case 2*(all-len(away)) <= all:
 		d.add(what, finding.Unusable, "no quorum", fmt.Sprintf("%d of the %d servers that hold the stream are away, or behind, and it takes nothing: %s; start them", len(away), all, strings.Join(away, ", ")))
@@ -242,17 +241,17 @@ func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
 	d.add(what, finding.Good, info.Cluster.Leader, "")
 }
 
-// Permissions are the subjects on which a user of NATS must be allowed to publish, and to subscribe:
-// deploy/package/nats-permissions.conf has these.
+// Permissions lists the subjects that a NATS user must be allowed to publish and subscribe to, as in
+// deploy/package/nats-permissions.conf.
 type Permissions struct {
 	Publish   []string `json:"publish"`
 	Subscribe []string `json:"subscribe"`
 }
 
-// AskUser is the subject on which a server answers what the user of the connection may.
+// AskUser is the request subject for the permissions of the connected user.
 const AskUser = "$SYS.REQ.USER.INFO"
 
-// Needed are the permissions for events and answers, and with ingress those for requests over NATS.
+// Needed returns the permissions for events and answers, and with ingress for requests over NATS.
 func Needed(ingress bool) Permissions {
 	needed := Permissions{Publish: slices.Concat([]string{"tool.*.>", "app.*.*.*"}, chatSubjects, apiOf(Stream), apiOf(StreamIn)), Subscribe: []string{"_INBOX.>"}}
 	needed.Publish = append(needed.Publish, "$JS.API.CONSUMER.DELETE."+Stream+".*", "$JS.API.STREAM.MSG.GET."+StreamIn, "$JS.ACK."+StreamIn+".>", "$JS.API.INFO", AskUser)
@@ -270,8 +269,8 @@ func apiOf(name string) (subjects []string) {
 	return subjects
 }
 
-// within reports whether a pattern's subjects are all among another's. The server's package for it would link
-// the server.
+// within reports whether all subjects of a pattern match another pattern. The server's function would link the
+// whole server.
 func within(pattern, other string) bool {
 	words, of := strings.Split(pattern, "."), strings.Split(other, ".")
 	for i, word := range of {
@@ -300,13 +299,13 @@ func collide(a, b string) bool {
 	return len(first) == len(second)
 }
 
-// allowance is what a server allows, and denies; it allows everything if it names nothing.
+// allowance is a server's permission list; an empty Allow allows everything.
 type allowance struct {
 	Allow []string `json:"allow"`
 	Deny  []string `json:"deny"`
 }
 
-// lacks are those of the needed subjects that are not allowed, or not all of them.
+// lacks returns the needed subjects that are not allowed completely.
 func (a *allowance) lacks(needed []string) (missing []string) {
 	for _, subject := range needed {
 		if a == nil {

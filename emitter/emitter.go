@@ -1,20 +1,16 @@
-// Package emitter publishes the events of Earshot on NATS JetStream, and reads what the
-// streams have: it delivers the effects of kind event for package trigger, looks for the
-// answers that effects of kind answer wait for, and hands events to subscribers.
+// Package emitter publishes the events of Earshot on NATS JetStream, and reads its streams. It delivers the
+// effects of kind event for package trigger, finds the answers that effects of kind answer wait for, and passes
+// events to subscribers.
 //
-// Delivery is at least once. One attempt is one synchronous publish that waits for
-// the acknowledgement of stream EARSHOT, and every attempt of an event carries the
-// same Nats-Msg-Id, by which the stream drops what it has seen in the last ten
-// minutes. A consumer that must not act twice on an event that was published again
-// after a longer time recognizes it by its ce-id.
+// Delivery is at least once. An attempt is one synchronous publish that waits for the acknowledgement of stream
+// EARSHOT. All attempts of an event have the same Nats-Msg-Id, by which the stream drops duplicates within ten
+// minutes. Consumers recognize later duplicates by their ce-id.
 //
-// The emitter never decides when to try again, and keeps nothing in memory: what is
-// not acknowledged stays owed in the ledger. That is why the connection buffers
-// nothing while it is down. A message that the client library sent by itself after a
-// reconnect could overtake an earlier one of its session.
+// The emitter never decides when to retry, and keeps nothing in memory: an unacknowledged event stays pending
+// in the ledger. The connection therefore buffers nothing while it is down. A message that the client library
+// sent after a reconnect could overtake an earlier one of its session.
 //
-// Messages are CloudEvents 1.0 in binary mode, as the NATS protocol binding of
-// CloudEvents describes it.
+// Messages are CloudEvents 1.0 in binary mode, according to the NATS protocol binding.
 package emitter
 
 import (
@@ -38,29 +34,28 @@ import (
 const (
 	// DefaultMaxAge lets a consumer that failed on a Friday evening catch up on Monday.
 	DefaultMaxAge = 7 * 24 * time.Hour
-	// DefaultTimeout is the time for one delivery: it outlasts the election of a new leader; an acknowledgement
-	// takes 1 to 20 ms.
+	// DefaultTimeout bounds one delivery. It outlasts a leader election; an acknowledgement takes 1 to 20 ms.
 	DefaultTimeout = 2 * time.Second
-	// DuplicateWindow is how long the stream remembers ids: five tries with the ledger's longest pauses fit
-	// into it.
+	// DuplicateWindow is how long the stream remembers ids: long enough for five attempts with the longest
+	// pauses.
 	DuplicateWindow = 10 * time.Minute
 )
 
-// Options of an Emitter. The zero value is good for one NATS server.
+// Options configures an Emitter. The zero value suits one NATS server.
 type Options struct {
-	// MaxAge is how long the stream keeps events, a second or more; less than DuplicateWindow shortens that.
+	// MaxAge is how long the stream keeps events, at least a second. If it is less than DuplicateWindow, it
+	// shortens that.
 	MaxAge time.Duration
-	// MaxBytes bounds the stream: a full one refuses events, which wait in the ledger. Zero leaves the stream's
+	// MaxBytes bounds the stream: a full one refuses events, which wait in the ledger. Zero keeps the stream's
 	// bound.
 	MaxBytes int64
-	// Replicas is how many servers of a cluster hold the streams, 1 to 5. Zero leaves the stream's, 1 for a new
-	// one.
+	// Replicas is how many servers hold the streams, 1 to 5. Zero keeps the stream's number, 1 for a new one.
 	Replicas int
-	// Timeout is the time for one delivery, and for Ready; default DefaultTimeout.
+	// Timeout bounds one delivery, and Ready; default DefaultTimeout.
 	Timeout time.Duration
-	// Login is what Connect shows the servers in addition to their URLs.
+	// Login holds credentials besides those in the URLs.
 	Login Login
-	// Logger is slog.Default() if it is nil.
+	// Logger defaults to slog.Default().
 	Logger *slog.Logger
 	// Now is the clock of denials and outages; default time.Now.
 	Now func() time.Time
@@ -74,8 +69,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Emitter publishes events on JetStream. It is safe for concurrent use; two events keep their order if the
-// second is delivered after the first was.
+// Emitter publishes events on JetStream. It is safe for concurrent use. Two events keep their order if the
+// second delivery begins after the first has ended.
 type Emitter struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
@@ -83,16 +78,16 @@ type Emitter struct {
 	stream  *stream
 	options Options
 
-	// inFlight is held for reading by requests, and for writing by Close.
+	// inFlight is read-locked by requests and locked by Close.
 	inFlight sync.RWMutex
 	closed   bool
 }
 
 var _ effect.Deliverer = (*Emitter)(nil)
 
-// Connect returns an emitter with a connection of its own to a comma-separated list of servers. It does not
-// wait for them: until one is reached, deliveries ask for a Retry. The error is one of list or options, and
-// never shows a credential.
+// Connect returns an emitter with its own connection to a comma-separated list of servers. It does not wait for
+// the connection: until then, deliveries ask for a Retry. It fails for an invalid list or options, and never
+// shows a credential.
 func Connect(list string, options Options) (*Emitter, error) {
 	o := options.withDefaults()
 	switch {
@@ -127,7 +122,7 @@ func Connect(list string, options Options) (*Emitter, error) {
 	return &Emitter{conn: conn, js: js, link: l, stream: newStream(js, o), options: o}, nil
 }
 
-// Close waits for the deliveries under way, at most twice the time limit. Later ones ask for a Retry.
+// Close waits for running deliveries, at most twice the time limit. Later ones ask for a Retry.
 func (e *Emitter) Close() {
 	e.inFlight.Lock()
 	defer e.inFlight.Unlock()
@@ -137,10 +132,10 @@ func (e *Emitter) Close() {
 	}
 }
 
-// Deliver publishes an event once, and waits for the stream's acknowledgement until the time limit or the end
-// of ctx; if none comes, it makes sure that the stream is there for the next attempt. It returns at once while
-// NATS is known to be down. A repeat that the stream dropped is Done. Events that can never be published are
-// Dead; else it asks for a Retry, Forbidden if NATS denies it to our user.
+// Deliver publishes an event once, and waits for the acknowledgement until the time limit or the end of ctx.
+// Without one, it repairs the stream for the next attempt. It returns at once while NATS is known to be down. A
+// duplicate that the stream drops is Done. Unpublishable events are Dead. Any other failure asks for a Retry,
+// which is Forbidden if NATS denies it to our user.
 func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	switch event := delivery.Event; {
 	case delivery.Kind != effect.KindEvent || event == nil:
@@ -155,19 +150,19 @@ func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Ou
 	if unanswered(err) && ctx.Err() == nil {
 		found := e.bounded(ctx, subject, func(ctx context.Context) error { return e.stream.ensure(ctx, seen) })
 		if found != nil && !errors.Is(found, errDown) && !unanswered(found) {
-			err = fmt.Errorf("%w: %w", err, found) // what is wrong with the stream explains it
+			err = fmt.Errorf("%w: %w", err, found) // the stream's fault is the cause
 		}
 	}
 	return outcomeOf(err)
 }
 
-// unanswered reports whether a publish had no answer of a stream: without a stream, subscribers without
-// JetStream are asked, and nothing says that it is missing.
+// unanswered reports whether no stream acknowledged a publish. A missing stream looks the same if subscribers
+// without JetStream receive the message.
 func unanswered(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrInvalidJSAck)
 }
 
-// bounded does what while the connection is up, the subject is not denied, and the time is not over.
+// bounded runs what within the time limit, while the connection is up and the subject is not denied.
 func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) error {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
@@ -198,7 +193,7 @@ func (e *Emitter) connected() error {
 	return fmt.Errorf("%w: the connection is %s", errDown, status)
 }
 
-// publish looks after the stream before the first event, and again if no stream takes the event.
+// publish repairs the stream before the first event, and again if no stream accepts the event.
 func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	seen := e.stream.checks.Load()
 	if seen == 0 {
@@ -217,8 +212,7 @@ func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	return e.send(ctx, delivery, sendAgain)
 }
 
-// A stream that was just made, or has a new leader, is not known to every server at once: some tens of
-// milliseconds later they answer.
+// Some servers do not know a new stream or leader at once: they answer some tens of milliseconds later.
 var (
 	sendOnce  = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 	sendAgain = []jetstream.PublishOpt{jetstream.WithRetryAttempts(10), jetstream.WithRetryWait(50 * time.Millisecond)}
@@ -228,7 +222,7 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 	out := messageOf(delivery)
 	failpoint.At(failpoint.PublishBefore)
 	if ends, bounded := ctx.Deadline(); bounded && !time.Now().Before(ends) {
-		return context.DeadlineExceeded // a process that was stopped finds it out before its timers do
+		return context.DeadlineExceeded // a suspended process notices this before its timers fire
 	}
 	_, err := e.js.PublishMsg(ctx, out, tries...)
 	failpoint.At(failpoint.PublishAcked)
@@ -239,7 +233,7 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 		e.link.allowed(out.Subject)
 	case errors.Is(err, nats.ErrMaxPayload):
 		limit = fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload())
-	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum): // that of its operator
+	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum): // set by the operator
 		limit = "it is over the max_msg_size of stream " + Stream
 	}
 	if limit == "" {
@@ -250,7 +244,7 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 }
 
 // Ready returns nil if an event could be published now: NATS is connected and denies nothing, and the stream is
-// as it should be, repaired if need be, with a leader and room.
+// correct, repaired if needed, with a leader and room.
 func (e *Emitter) Ready(ctx context.Context) error {
 	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
@@ -267,10 +261,10 @@ func (e *Emitter) Ready(ctx context.Context) error {
 	if err == nil {
 		err = e.stream.able()
 	}
-	return inItsWords(err)
+	return withPublicText(err)
 }
 
-// Room returns how many bytes the stream holds, and may hold; zero for no bound.
+// Room returns how many bytes the stream holds, and may hold; zero without a bound.
 func (e *Emitter) Room(ctx context.Context) (used, limit int64, err error) {
 	err = e.bounded(ctx, "", func(ctx context.Context) error {
 		held, err := e.js.Stream(ctx, Stream)
@@ -307,8 +301,8 @@ var (
 	errTooLarge = errors.New("the event is too large")
 )
 
-// outcomeOf alone decides what an error means for the event. What it does not know may heal: Retry. An attempt
-// is deferred if the connection was down before anything was written.
+// outcomeOf maps an error to a verdict. Unknown errors may be temporary: Retry. An attempt is deferred if the
+// connection was down before anything was sent.
 func outcomeOf(err error) effect.Outcome {
 	text, down := "", func(one error) bool { return errors.Is(err, one) }
 	switch {
@@ -332,11 +326,11 @@ func outcomeOf(err error) effect.Outcome {
 
 var downs = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
 
-// refusals are the answers of a server that takes no connection of ours.
+// refusals are the errors of a server that refuses the connection.
 var refusals = []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired}
 
-// inItsWords adds to an error what NATS itself says in it, for everybody to read.
-func inItsWords(err error) error {
+// withPublicText adds a public text to an error of NATS.
+func withPublicText(err error) error {
 	var known *public
 	if err == nil || errors.As(err, &known) {
 		return err
@@ -354,16 +348,16 @@ func inItsWords(err error) error {
 	return err
 }
 
-// public is an error with a text for everybody, which names no host, app or subject.
+// public is an error with a public text, without hosts, apps or subjects.
 type public struct {
 	error
 	shown string
 }
 
-// Unwrap returns the error that operators read.
+// Unwrap returns the error for operators.
 func (p *public) Unwrap() error { return p.error }
 
-// Public returns what everybody may read, to go on after the word NATS.
+// Public returns the public text, which follows the word NATS.
 func (p *public) Public() string { return p.shown }
 
 type refused struct {
@@ -371,5 +365,5 @@ type refused struct {
 	words string
 }
 
-// Words returns what NATS says.
+// Words returns the text of NATS.
 func (r *refused) Words() string { return r.words }

@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// feedBytes is how many bytes of events are read together, but for the last one.
+	// feedBytes is how many bytes of events are read together, not counting the last one.
 	feedBytes = 4 << 20
 	feedBatch = 8
 )
 
-// After reads the events of an app that the stream has after a place, at most so many and so many bytes, of some kinds
-// or, without any, of all. Those of emitters are left out: they say what their tool.trigger says. reached is the place
-// up to which none was left out for want of room, and more whether any was. A place that the stream has not come to is
-// of another stream, and all of this one is after it.
+// After reads an app's events after a place in the stream, up to a number and a size, of some kinds or without
+// any of all. It omits events of emitters, which repeat their tool.trigger. Up to reached, no event was left
+// out for lack of room; more reports whether any was. A place beyond the stream's end belongs to an earlier
+// stream: reading starts at the beginning.
 func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, more bool, err error) {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
@@ -42,8 +42,14 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 	if after == last {
 		return nil, after, false, nil
 	}
+	var subjects []string
+	for _, filter := range (audience{app: appID}).filters() {
+		if kind := kindOf(filter); !strings.HasPrefix(filter, "app.") && (len(kinds) == 0 || slices.Contains(kinds, kind)) {
+			subjects = append(subjects, filter)
+		}
+	}
 	consumer, remove, err := e.consumer(ctx, jetstream.ConsumerConfig{
-		FilterSubjects: subjectsOf(appID, kinds), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+		FilterSubjects: subjects, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 	})
 	if err != nil {
 		return nil, after, false, err
@@ -57,7 +63,8 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 		}
 		count := len(events)
 		for msg := range batch.Messages() {
-			events, bytes = append(events, readStored(msg)), bytes+len(msg.Data())
+			published, _, _ := readEvent(msg)
+			events, bytes = append(events, storedEvent(published, msg.Headers())), bytes+len(msg.Data())
 		}
 		if err := batch.Error(); err != nil || len(events) == count {
 			return nil, after, false, errors.Join(err, ctx.Err(), errNothingCame)
@@ -74,35 +81,20 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 
 var errNothingCame = errors.New("the stream has events and handed none out")
 
-// subjectsOf are the subjects of events of an app, but for those of emitters.
-func subjectsOf(appID string, kinds []string) (subjects []string) {
-	for _, filter := range (audience{app: appID}).filters() {
-		if kind := kindOf(filter); !strings.HasPrefix(filter, "app.") && (len(kinds) == 0 || slices.Contains(kinds, kind)) {
-			subjects = append(subjects, filter)
-		}
-	}
-	return subjects
-}
-
-// kindOf is the first two words of a subject.
+// kindOf returns the first two words of a subject.
 func kindOf(subject string) string {
 	words := strings.SplitN(subject, ".", 3)
 	return strings.Join(words[:min(2, len(words))], ".")
 }
 
-func readStored(msg jetstream.Msg) effect.StoredEvent {
-	published, _, _ := readEvent(msg)
-	return storedEvent(published, msg.Headers())
-}
-
 func storedEvent(published effect.Published, header nats.Header) effect.StoredEvent {
-	at, _ := time.Parse(time.RFC3339Nano, header.Get("ce-time")) // we have written it
+	at, _ := time.Parse(time.RFC3339Nano, header.Get("ce-time")) // messageOf has written it
 	return effect.StoredEvent{
 		Published: published, ID: header.Get(jetstream.MsgIDHeader), Kind: kindOf(published.Subject), Time: at, TraceParent: header.Get("traceparent"),
 	}
 }
 
-// At reads the events at places of the stream; nil where there is none any more.
+// At reads the events at places of the stream; nil for deleted ones.
 func (e *Emitter) At(ctx context.Context, places []uint64) ([]*effect.StoredEvent, error) {
 	events := make([]*effect.StoredEvent, len(places))
 	if len(places) == 0 {
@@ -143,7 +135,7 @@ func (e *Emitter) at(ctx context.Context, held jetstream.Stream, place uint64) (
 	return &event, nil
 }
 
-// Before is the place in the stream after which comes what was stored from a moment on.
+// Before returns the place in the stream before the first event since a moment.
 func (e *Emitter) Before(ctx context.Context, moment time.Time) (uint64, error) {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
@@ -176,7 +168,7 @@ func (e *Emitter) Before(ctx context.Context, moment time.Time) (uint64, error) 
 	return metadata.Sequence.Stream - 1, nil
 }
 
-// end is the place at which the stream ends.
+// end returns the last place of the stream.
 func (e *Emitter) end(ctx context.Context) (uint64, error) {
 	held, err := e.held(ctx)
 	if err != nil {

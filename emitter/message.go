@@ -16,8 +16,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// messageOf returns the event as a CloudEvent in binary mode. Header names of NATS keep their case. Naming the
-// stream keeps another that took over our subjects from acknowledging.
+// messageOf returns the event as a CloudEvent in binary mode. NATS header names are case-sensitive. The
+// expected stream keeps another stream with our subjects from acknowledging.
 func messageOf(delivery effect.Effect) *nats.Msg {
 	event := delivery.Event
 	h := headers{make(nats.Header, mostHeaders), make([]string, 0, mostHeaders)}
@@ -38,7 +38,7 @@ func messageOf(delivery effect.Effect) *nats.Msg {
 
 const mostHeaders = 10
 
-// headers is a header whose lists of one value lie side by side.
+// headers stores the one-value lists of a header in one slice.
 type headers struct {
 	nats.Header
 	values []string
@@ -50,7 +50,7 @@ func (h *headers) set(name, value string) {
 	h.Header[name] = h.values[last-1 : last : last]
 }
 
-// escape percent-encodes all but printable ASCII, the space, the double quote and the percent sign
+// escape percent-encodes all but printable ASCII, and the space, the double quote and the percent sign
 // (CloudEvents).
 func escape(value string) string {
 	first := strings.IndexFunc(value, func(r rune) bool { return mustEscape(byte(min(r, 0xff))) })
@@ -71,7 +71,7 @@ func escape(value string) string {
 
 func mustEscape(c byte) bool { return c <= ' ' || c > '~' || c == '"' || c == '%' }
 
-// isEventSubject reports whether the stream takes messages of the subject; others would wait for ever.
+// isEventSubject reports whether the stream accepts the subject; other events would wait forever.
 func isEventSubject(subject string) bool {
 	if strings.ContainsAny(subject, "*> \t\r\n") || strings.Contains(subject, "..") || strings.HasSuffix(subject, ".") {
 		return false
@@ -87,16 +87,16 @@ func isEventSubject(subject string) bool {
 	return first == "tool" && slices.Contains(toolKinds, second) && strings.Count(subject, ".") > 1
 }
 
-// toolKinds are the second words of the subjects that begin with tool.
+// toolKinds lists the second words of subjects under tool.
 var toolKinds = []string{"trigger", "result", "rejected", "notmatching", "changed", "confirm", "cancelled", "duplicate", "webhook"}
 
-// audience is the scope of an event, and of a subscription: a session, or without one the whole app.
+// audience is the scope of an event or a subscription: a session, or without one the whole app.
 type audience struct{ app, session string }
 
 var errNotAnEvent = errors.New("not an event of ours")
 
-// readEvent reads a message of the stream. Its subject says whose it is, as only we may publish on it; that of
-// an emitter's event, of tool.changed and of tool.webhook has no session, and ce-source names it.
+// readEvent parses a stream message. Its audience comes from its subject, as only we may publish on it. The
+// subjects of emitters' events, tool.changed and tool.webhook have no session; ce-source names it.
 func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	metadata, err := msg.Metadata()
 	if err != nil {
@@ -127,7 +127,7 @@ func audienceOf(subject, source string) (of audience, err error) {
 	return of, err
 }
 
-// sessionOf reads the session out of a ce-source of the app.
+// sessionOf returns the session in a ce-source of the app.
 func sessionOf(source, appID string) string {
 	session, ok := strings.CutPrefix(source, "/apps/"+appID+"/sessions/")
 	if !ok || session == keyspace.NoSession {
@@ -136,7 +136,7 @@ func sessionOf(source, appID string) string {
 	return session
 }
 
-// filters are the subjects of events of an audience; ce-source sorts out those that name no session.
+// filters returns the subjects of an audience's events; those without a session must be filtered by ce-source.
 func (a audience) filters() []string {
 	of := a.app + ".>"
 	if a.session != "" {

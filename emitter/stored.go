@@ -14,14 +14,14 @@ import (
 
 const (
 	storedBatch = 128
-	// consumerIdle is when NATS forgets the consumer of a process that died.
+	// consumerIdle is when NATS removes the consumer of a dead process.
 	consumerIdle = 30 * time.Second
-	// erasePasses bounds how often the stream is searched for events of a session; the second pass finds none.
+	// erasePasses bounds the searches for events of a session; normally the second finds none.
 	erasePasses  = 5
 	erasesAtOnce = 16
 )
 
-// TriggersOf lists the triggers of a session whose events the stream has.
+// TriggersOf lists the triggers of a session with events in the stream.
 func (e *Emitter) TriggersOf(ctx context.Context, appID, sessionID string) (ids []string, err error) {
 	filter := []string{"tool.trigger." + appID + "." + sessionID + ".*"}
 	err = e.each(ctx, filter, true, func(msg jetstream.Msg) error {
@@ -31,13 +31,13 @@ func (e *Emitter) TriggersOf(ctx context.Context, appID, sessionID string) (ids 
 	return ids, err
 }
 
-// Stored hands out the events of a session that the stream has, in their order, until do fails.
+// Stored passes the stored events of a session in order, until do fails.
 func (e *Emitter) Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error {
 	return e.eachOf(ctx, audience{appID, sessionID}, false, do)
 }
 
-// Erase removes all events of a session, and has the server write over them on disk. Nobody may publish any
-// meanwhile. The next pass finds an event whose removal failed.
+// Erase deletes all events of a session, and has the server overwrite them on disk. No events of the session
+// may be published meanwhile. Each pass retries failed deletions of the previous one.
 func (e *Emitter) Erase(ctx context.Context, appID, sessionID string) error {
 	for range erasePasses {
 		var left []uint64
@@ -71,7 +71,7 @@ func (e *Emitter) Erase(ctx context.Context, appID, sessionID string) error {
 	return fmt.Errorf("events of session %q come faster to stream %s than they are removed", sessionID, Stream)
 }
 
-// eachOf hands out the events of an audience that the stream has now.
+// eachOf passes the stored events of an audience.
 func (e *Emitter) eachOf(ctx context.Context, own audience, bodiless bool, do func(effect.Published) error) error {
 	return e.each(ctx, own.filters(), bodiless, func(msg jetstream.Msg) error {
 		event, of, err := readEvent(msg)
@@ -82,7 +82,7 @@ func (e *Emitter) eachOf(ctx context.Context, own audience, bodiless bool, do fu
 	})
 }
 
-// each hands out the messages that the stream has now; bodiless ones with their headers alone.
+// each passes the stored messages; without data if bodiless.
 func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, do func(jetstream.Msg) error) error {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
@@ -119,9 +119,9 @@ func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, do
 	return ctx.Err()
 }
 
-// consumer makes a consumer of the stream that reads once, and returns how to remove it.
+// consumer creates a consumer for one pass over the stream, and returns a function to delete it.
 func (e *Emitter) consumer(ctx context.Context, config jetstream.ConsumerConfig) (consumer jetstream.Consumer, remove func(), err error) {
 	config.AckPolicy, config.MemoryStorage, config.Replicas, config.InactiveThreshold = jetstream.AckNonePolicy, true, 1, consumerIdle
 	consumer, err = e.js.CreateConsumer(ctx, Stream, config)
-	return consumer, func() { _ = e.js.DeleteConsumer(ctx, Stream, consumer.CachedInfo().Name) }, err // else it goes when it is idle
+	return consumer, func() { _ = e.js.DeleteConsumer(ctx, Stream, consumer.CachedInfo().Name) }, err // otherwise it is removed when idle
 }

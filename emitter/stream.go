@@ -16,11 +16,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Stream is the name of the stream that holds the events.
+// Stream is the name of the stream of events.
 const Stream = "EARSHOT"
 
-// Subjects returns the subjects of the stream. Those under app and chat are of one length,
-// app.{appId}.{resource}.{scope} and chat.{kind}.{appId}.{sessionId}: others are other programs'.
+// Subjects returns the subjects of the stream. Under app and chat they have a fixed length,
+// app.{appId}.{resource}.{scope} and chat.{kind}.{appId}.{sessionId}: others belong to other programs.
 func Subjects() []string { return append(toolSubjects(), chatSubjects...) }
 
 func toolSubjects() []string {
@@ -33,23 +33,22 @@ func toolSubjects() []string {
 
 var chatSubjects = []string{"chat.message.*.*", "chat.failed.*.*"}
 
-// Codes of JetStream errors that nats.go has no names for.
+// JetStream error codes without a name in nats.go.
 const (
-	codeAccountFull jetstream.ErrorCode = 10002 // the account may store no more
-	codeServerFull  jetstream.ErrorCode = 10023 // the server may store no more
-	codeNoRoom      jetstream.ErrorCode = 10047 // the server cannot reserve what the stream may hold
-	codeInvalid     jetstream.ErrorCode = 10052 // a stream cannot have this configuration
+	codeAccountFull jetstream.ErrorCode = 10002 // the account's storage is full
+	codeServerFull  jetstream.ErrorCode = 10023 // the server's storage is full
+	codeNoRoom      jetstream.ErrorCode = 10047 // the server cannot reserve the stream's limit
+	codeInvalid     jetstream.ErrorCode = 10052 // invalid stream configuration
 	codeOtherStream jetstream.ErrorCode = 10060 // the subject belongs to another stream
 	codeOverlap     jetstream.ErrorCode = 10065 // subjects of two streams overlap
-	codeUpdate      jetstream.ErrorCode = 10069 // a stream cannot be changed so
+	codeUpdate      jetstream.ErrorCode = 10069 // this update of a stream is not allowed
 	codeStoreFailed jetstream.ErrorCode = 10077 // a limit of the stream is reached
 )
 
 var (
-	// roomCodes are those of a server that has less room than the stream may take.
+	// roomCodes mean that the server has less room than the stream may use.
 	roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
-	// fullCodes refuse to store a message: a limit of the stream or its disk, the account, or the server is
-	// reached.
+	// fullCodes refuse a message: a limit of the stream, its disk, the account or the server is reached.
 	fullCodes = []jetstream.ErrorCode{codeStoreFailed, codeAccountFull, codeServerFull}
 )
 
@@ -69,13 +68,13 @@ type stream struct {
 	options Options
 	logger  *slog.Logger
 
-	// repairSlot lets one caller look at the stream at a time; the others stop waiting when their context ends.
+	// repairSlot lets one caller check the stream at a time; the others wait until their context ends.
 	repairSlot chan struct{}
-	// checks counts the times that the stream was found or made good.
+	// checks counts how often the stream was found correct or repaired.
 	checks   atomic.Uint64
 	fullness *fullness
 	found    atomic.Pointer[jetstream.StreamInfo]
-	// noChat says that another stream has subjects of ours under chat.
+	// noChat reports that another stream has some of our chat subjects.
 	noChat atomic.Bool
 }
 
@@ -83,7 +82,7 @@ func newStream(js jetstream.JetStream, options Options) *stream {
 	return &stream{js: js, options: options, logger: options.Logger, repairSlot: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
 }
 
-// ensure makes the stream good unless another caller did since seen was read from checks.
+// ensure repairs the stream, unless another caller did so since seen was read from checks.
 func (s *stream) ensure(ctx context.Context, seen uint64) error {
 	select {
 	case s.repairSlot <- struct{}{}:
@@ -101,8 +100,8 @@ func (s *stream) ensure(ctx context.Context, seen uint64) error {
 	return nil
 }
 
-// repair makes the stream, or restores what the promise rests on, and sets the limits once, at the start:
-// replicas with other limits would change them to and fro, and an operator may make room by hand.
+// repair creates the stream, or restores the required fields. It sets the limits only once, at the start:
+// replicas with different limits would alternate, and an operator may change them by hand.
 func (s *stream) repair(ctx context.Context) error {
 	held, err := s.js.Stream(ctx, Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -127,7 +126,7 @@ func (s *stream) repair(ctx context.Context) error {
 	if !first || !slices.Contains(roomCodes, code(err)) {
 		return err
 	}
-	// Events need the stream more than it needs its limits.
+	// A stream with other limits is better than none.
 	s.logger.Error("stream.limits", "stream", Stream, "error", explain(err).Error())
 	return s.change(ctx, held.CachedInfo().Config, false)
 }
@@ -147,8 +146,8 @@ func (s *stream) change(ctx context.Context, held jetstream.StreamConfig, limits
 	return nil
 }
 
-// withChat does something with the configuration and, if another stream has subjects of ours under chat,
-// without these: tools need none of them.
+// withChat calls do with the configuration. If another stream has some of our chat subjects, it calls do again
+// without them: tools do not need them.
 func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.StreamConfig) (jetstream.Stream, error)) (jetstream.Stream, error) {
 	done, overlap := do(config)
 	if code(overlap) != codeOverlap {
@@ -166,15 +165,14 @@ func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.Strea
 	return done, err
 }
 
-// config sets the fields that the promise rests on, and the limits. All others, as compression, are the
-// operator's.
+// config sets the required fields and the limits. Others, such as compression, belong to the operator.
 func (s *stream) config(held jetstream.StreamConfig, limits bool) jetstream.StreamConfig {
 	held.Name = Stream
 	held.Subjects = Subjects()
 	// Work queues forget the ids of consumed messages.
 	held.Retention = jetstream.LimitsPolicy
 	held.Storage = jetstream.FileStorage
-	// A full stream must say so: discarding old events would lose them silently.
+	// A full stream must refuse events: discarding old ones would lose them silently.
 	held.Discard = jetstream.DiscardNew
 	held.MaxMsgsPerSubject = -1
 	held.NoAck = false
@@ -184,19 +182,19 @@ func (s *stream) config(held jetstream.StreamConfig, limits bool) jetstream.Stre
 		held.Replicas = cmp.Or(s.options.Replicas, held.Replicas)
 	}
 	held.Duplicates = DuplicateWindow
-	if held.MaxAge > 0 { // the server refuses a longer one
+	if held.MaxAge > 0 { // the server refuses a longer window
 		held.Duplicates = min(DuplicateWindow, held.MaxAge)
 	}
 	return held
 }
 
-// errLeaderless means that NATS shows the stream, and takes no event.
+// errLeaderless means that the stream exists but accepts no event.
 var errLeaderless error = &public{
 	errors.New("stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other"), "takes no events: its stream has no leader",
 }
 
-// able returns an error if the stream had no leader, quorum or room when it was last looked at. A leader that
-// lost the others says for some seconds that it is one.
+// able returns an error if the stream had no leader, quorum or room at the last check. A leader without a
+// quorum still reports itself for some seconds.
 func (s *stream) able() error {
 	found := s.found.Load()
 	if found == nil {
@@ -217,27 +215,27 @@ func (s *stream) able() error {
 	return errors.Join(leaderless, s.fullness.observe(found))
 }
 
-// errFull means that the stream takes no more events; they stay owed meanwhile.
+// errFull means that the stream accepts no more events; they stay pending.
 var errFull error = &public{
 	errors.New("stream " + Stream + " is full: raise EARSHOT_STREAM_MAX_BYTES, shorten EARSHOT_STREAM_MAX_AGE, or purge it"), "refuses events: its stream is full",
 }
 
-// minRoom is what must be free in a stream for it not to be full, in bytes.
+// minRoom is the least free space of a stream that is not full, in bytes.
 const minRoom = 1 << 10
 
-// fullness is whether the stream has reached a limit, by a refused publish or by what the stream says.
+// fullness tracks whether the stream is full, from refused publishes and the stream's state.
 type fullness struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex
 	full bool
-	need uint64 // bytes of the event that was refused
-	// limit says that the stream's own limit was reached, so that the stream shows when there is room again.
+	need uint64 // bytes of the refused event
+	// limit reports that the stream's own limit was reached, so that its state shows when there is room again.
 	limit bool
 }
 
-// published notes whether an event was stored, or refused as the stream is full. A small one says nothing of a
-// larger.
+// published records whether an event was stored, or refused by a full stream. Only an event at least as large
+// as the refused one proves that there is room.
 func (f *fullness) published(size int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -16,34 +16,35 @@ import (
 	"earshot/trigger/effect"
 )
 
-// ErrNotReading means that the stream cannot be read now, as NATS is away.
+// ErrNotReading means that the stream cannot be read now.
 var ErrNotReading = errors.New("the stream of events cannot be read now")
 
-// DefaultWatch is how often an idle reader looks at the stream: one made anew would never send it an event.
+// DefaultWatch is how often an idle reader checks the stream: it would never get an event of a recreated one.
 const DefaultWatch = 5 * time.Second
 
-// Tail is a consumer of the stream that one process shares: it reads every event once for any number of
-// subscribers, and rests while there are none. It is safe for concurrent use.
+// Tail is the consumer of the stream that one process shares. It reads each event once for all subscribers, and
+// pauses without any. It is safe for concurrent use.
 type Tail struct {
 	emitter      *Emitter
 	log          *slog.Logger
 	every        time.Duration
-	catchUpSlots chan struct{} // one slot for each subscriber that catches up
-	wake         chan struct{} // has room for one: somebody came
-	queuedBytes  atomic.Int64  // that wait for subscribers
+	catchUpSlots chan struct{} // one slot per subscriber that catches up
+	wake         chan struct{} // signals a new subscriber; capacity 1
+	queuedBytes  atomic.Int64  // queued for subscribers
 
 	mu          sync.Mutex
 	subscribers map[audience]map[*subscriber]bool
-	last        uint64 // sequence of the last event that was handed out
-	positioned  bool   // last holds
-	advanced    bool   // since watch last looked
-	coming      int    // those who wait for the reading, or are about to subscribe
-	recent      bool   // somebody came since watch last looked
+	last        uint64 // sequence of the last dispatched event
+	positioned  bool   // whether last is valid
+	advanced    bool   // since the last check of watch
+	coming      int    // callers that wait for reading, or are about to subscribe
+	recent      bool   // a caller arrived since the last check of watch
 	ready       chan struct{}
 }
 
-// Tail returns a reader of the stream. It reads while Run runs and somebody follows, looks after itself every
-// so often (DefaultWatch if zero), and goes on for once or twice as long when the last one has left.
+// Tail returns a reader of the stream. It reads while Run runs and has subscribers, checks itself at the
+// interval every (DefaultWatch if zero), and continues for one or two intervals after the last subscriber has
+// left.
 func (e *Emitter) Tail(every time.Duration) *Tail {
 	if every == 0 {
 		every = DefaultWatch
@@ -54,7 +55,7 @@ func (e *Emitter) Tail(every time.Duration) *Tail {
 	}
 }
 
-// Run makes the stream, and reads it until ctx ends while somebody follows, through all outages.
+// Run reads the stream until ctx ends while there are subscribers, through all outages.
 func (t *Tail) Run(ctx context.Context) {
 	defer func() {
 		t.mu.Lock()
@@ -69,7 +70,7 @@ func (t *Tail) Run(ctx context.Context) {
 		if err == nil {
 			pauses.Reset()
 			t.mu.Lock()
-			t.positioned = false // the next reading begins at the end of the stream
+			t.positioned = false // the next read starts at the end of the stream
 			t.mu.Unlock()
 			for ctx.Err() == nil && !t.wanted() {
 				select {
@@ -101,8 +102,9 @@ func (t *Tail) wanted() bool {
 
 func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.subscribers) > 0 }
 
-// read follows the stream until something is wrong with it, or, without an error, until nobody follows. It goes
-// on after the last event. A stream that ends before that is another: all begin anew.
+// read follows the stream from the last event on. It returns an error if the stream fails, and nil when the
+// last subscriber has left. If the stream ends before the last event, it is a new stream: all subscribers start
+// again.
 func (t *Tail) read(ctx context.Context) error {
 	if err := t.emitter.Ready(ctx); err != nil || !t.wanted() {
 		return err
@@ -128,7 +130,7 @@ func (t *Tail) read(ctx context.Context) error {
 	}
 	reading, err := consumer.Consume(func(msg jetstream.Msg) {
 		panics.Run(t.log, "events", msg.Subject(), func() {
-			event, of, _ := readEvent(msg) // one that is not of ours has no audience, and only counts
+			event, of, _ := readEvent(msg) // a foreign message has no audience, and only counts
 			t.dispatch(event, of)
 		})
 	})
@@ -151,7 +153,7 @@ func (t *Tail) read(ctx context.Context) error {
 		err = errors.New("the consumer was closed")
 	}
 	reading.Stop()
-	if info := consumer.CachedInfo(); err == nil && info != nil { // spares NATS a consumer that nobody reads
+	if info := consumer.CachedInfo(); err == nil && info != nil { // nobody reads this consumer any more
 		removing, cancel := context.WithTimeout(context.Background(), t.emitter.options.Timeout)
 		defer cancel()
 		_ = t.emitter.js.DeleteConsumer(removing, Stream, info.Name)
@@ -159,7 +161,7 @@ func (t *Tail) read(ctx context.Context) error {
 	return err
 }
 
-// unready keeps a channel that is open: somebody may wait for it. t.mu is held.
+// unready replaces a closed channel; an open one may have waiters. The caller holds t.mu.
 func (t *Tail) unready() {
 	select {
 	case <-t.ready:
@@ -168,8 +170,8 @@ func (t *Tail) unready() {
 	}
 }
 
-// watch returns when the reader stands still while the stream goes on, or the stream is another; without an
-// error when nobody follows. What was deleted from the stream's end is no event that the reader lacks.
+// watch returns an error when the reader is stuck or the stream was recreated, and nil when the last subscriber
+// has left. Deletions at the stream's end are no missed events.
 func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 	ticks := time.NewTicker(t.every)
 	defer ticks.Stop()
@@ -182,7 +184,7 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 		t.mu.Lock()
 		t.recent = false
 		unwanted := !t.wantedLocked()
-		if unwanted { // who comes now waits until the stream is read again
+		if unwanted { // new subscribers wait until the stream is read again
 			t.unready()
 		}
 		t.mu.Unlock()
@@ -209,7 +211,7 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 	}
 }
 
-// dispatch hands an event to those who follow its session or its app. It never waits.
+// dispatch passes an event to the subscribers of its session and app. It never blocks.
 func (t *Tail) dispatch(event effect.Published, of audience) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -227,7 +229,7 @@ func (t *Tail) dispatch(event effect.Published, of audience) {
 	}
 }
 
-// dropAll ends all subscriptions; t.mu is held.
+// dropAll ends all subscriptions. The caller holds t.mu.
 func (t *Tail) dropAll() {
 	for _, of := range t.subscribers {
 		for s := range of {
@@ -236,7 +238,7 @@ func (t *Tail) dropAll() {
 	}
 }
 
-// enter waits until the stream is read, which goes on at least until leave is called.
+// enter waits until the stream is read, which then continues at least until leave is called.
 func (t *Tail) enter(ctx context.Context) (leave func(), err error) {
 	t.mu.Lock()
 	t.coming++
@@ -263,7 +265,7 @@ func (t *Tail) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Now is the sequence at which the stream ends for a subscriber that begins now.
+// Now returns the sequence after which a new subscriber gets events.
 func (t *Tail) Now(ctx context.Context) (uint64, error) {
 	leave, err := t.enter(ctx)
 	if err != nil {
@@ -279,9 +281,9 @@ func (t *Tail) position() uint64 {
 	return t.last
 }
 
-// Follow hands out the events of a session, or without one of the app, after a sequence, in their order, each
-// once: first the stored, then what comes. The channel is closed when ctx ends, when its reader is too slow, or
-// when the stream was made anew; a reader that follows again from its last event misses nothing. It fails with
+// Follow passes the events of a session, or without one of the app, after a sequence, in order and each once:
+// first the stored ones, then new ones. The channel is closed when ctx ends, when its reader is too slow, or
+// when the stream was recreated. Following again from the last event misses nothing. It fails with
 // ErrNotReading.
 func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error) {
 	leave, err := t.enter(ctx)
@@ -289,13 +291,13 @@ func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64
 		return nil, err
 	}
 	defer leave()
-	if after > t.position() { // it was read on a replica that is ahead, or of a stream before this one
+	if after > t.position() { // the caller read it on a replica that is ahead, or from an earlier stream
 		last, err := t.emitter.end(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNotReading, err)
 		}
 		if after > last {
-			after = 0 // all of this stream is new to its reader
+			after = 0 // all of this stream is new to the caller
 		}
 	}
 	t.mu.Lock()
@@ -305,7 +307,7 @@ func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64
 	return s.out, nil
 }
 
-// join adds a subscriber: what comes from now on goes into its queue. t.mu is held.
+// join adds a subscriber, whose queue gets all events from now on. The caller holds t.mu.
 func (t *Tail) join(of audience, after uint64, out chan effect.Published) *subscriber {
 	s := &subscriber{
 		audience: of, seen: after, joinedAt: t.last, queue: make(chan effect.Published, queueLength), out: out,
@@ -318,12 +320,12 @@ func (t *Tail) join(of audience, after uint64, out chan effect.Published) *subsc
 	return s
 }
 
-// serve catches up and then goes on live. A subscriber whose queue became full while it read what is stored
-// reads on from the stream with a new queue: its reader was not slow.
+// serve delivers stored events and then new ones. If the queue overflows while stored events are read, it
+// continues from the stream with a new queue: the reader was not slow.
 func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	defer close(s.out)
 	for {
-		var err error // of NATS, or ctx's own
+		var err error // of NATS or ctx
 		for err == nil && s.seen < s.joinedAt && s.state() != ended {
 			var events []effect.Published
 			var through uint64
@@ -356,7 +358,7 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 		if len(t.subscribers[s.audience]) == 0 {
 			delete(t.subscribers, s.audience)
 		}
-		for len(s.queue) > 0 { // nothing fills or empties it any more
+		for len(s.queue) > 0 { // the queue is no longer used
 			event := <-s.queue
 			s.count(-int64(len(event.Data)))
 		}
@@ -368,7 +370,7 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	}
 }
 
-// stored reads the next of a subscriber's events, and through which sequence there are no others.
+// stored reads the subscriber's next stored events. It has read all of its events through last.
 func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, last uint64, err error) {
 	select {
 	case t.catchUpSlots <- struct{}{}:
@@ -394,7 +396,7 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 	if err != nil {
 		return nil, 0, err
 	}
-	through, whole := s.seen, true // whether all that the subscriber may see was kept
+	through, whole := s.seen, true // whether all matching events were kept
 	got, kept := 0, 0
 	for msg := range batch.Messages() {
 		got++
@@ -414,7 +416,7 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 		return nil, 0, batch.Error()
 	case got == 0:
 		return nil, 0, fmt.Errorf("none of %d events came in time", count)
-	case got < count: // over a slow connection, which gets on all the same
+	case got < count: // a slow connection still makes progress
 	case whole && pending <= catchUpBatch:
 		through = s.joinedAt
 	}
@@ -422,24 +424,23 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 }
 
 const (
-	// queueLength is how many events may wait for a subscriber. One further behind is dropped, and can come
-	// back.
+	// queueLength is how many events may wait for a subscriber. A slower one is dropped, and may follow again.
 	queueLength = 256
-	// Bytes queued for one subscriber and for all. An event that is queued for several counts for each.
+	// Bytes queued for one subscriber and for all. An event counts once per queue.
 	maxQueuedBytes      = 1 << 20
 	maxQueuedBytesInAll = 64 << 20
-	// maxCatchUps bounds how many subscribers read stored events at a time, each with a consumer: all come at
-	// once when a replica was restarted.
+	// maxCatchUps bounds how many subscribers read stored events at once, each with a consumer: after a restart
+	// all return together.
 	maxCatchUps = 16
-	// catchUpBatch is how many stored events are read at a time; more than catchUpBytes are read again.
+	// catchUpBatch is how many stored events are read at a time; those beyond catchUpBytes are read again.
 	catchUpBatch = 64
 	catchUpBytes = 128 << 10
 )
 
 type subscriber struct {
 	audience
-	seen     uint64 // what it has seen
-	joinedAt uint64 // what came before it joined, and is read from the stream
+	seen     uint64 // the last delivered sequence
+	joinedAt uint64 // earlier events are read from the stream
 	queue    chan effect.Published
 	out      chan effect.Published
 
@@ -455,11 +456,11 @@ type state int
 
 const (
 	subscribed state = iota
-	slow             // its queue had no room
-	ended            // the reading, or the stream, came to an end
+	slow             // its queue was full
+	ended            // reading or the stream ended
 )
 
-// enqueue never waits: a subscriber without room is dropped.
+// enqueue never blocks: a subscriber without room is dropped.
 func (s *subscriber) enqueue(event effect.Published) {
 	size := int64(len(event.Data))
 	queued := s.queuedBytes.Load()
@@ -497,7 +498,7 @@ func (s *subscriber) state() state {
 	}
 }
 
-// live hands on what comes, until ctx ends or the subscriber is dropped.
+// live delivers queued events, until ctx ends or the subscriber is dropped.
 func (s *subscriber) live(ctx context.Context) {
 	for {
 		select {
@@ -514,7 +515,7 @@ func (s *subscriber) live(ctx context.Context) {
 	}
 }
 
-// deliver waits for the reader, and reports whether it took the event.
+// deliver waits for the reader, and reports whether it received the event.
 func (s *subscriber) deliver(ctx context.Context, event effect.Published) bool {
 	select {
 	case s.out <- event:
