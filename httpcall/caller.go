@@ -1,32 +1,29 @@
-// Package httpcall delivers effects over HTTP: webhook calls of the URL of a tool that
-// fired, requests of http tools to the sources of their app, and calls of the tools of MCP
-// servers.
+// Package httpcall delivers effects over HTTP: webhook calls to the URL of a triggered tool, requests of http
+// tools to their app's sources, and calls of tools on MCP servers.
 //
-// Caller is an effect.Deliverer. One Deliver is one attempt, and goes one way: the call is
-// prepared and signed (request.go), from a tool's URL and its placeholders (placeholders.go),
-// from an http tool (tool.go) or from an MCP server (mcp.go), with its credentials
-// (credentials.go), for which it may have to request a token; the host must have room
-// (limiter.go); the request is sent (roundtrip.go) to an address that may be called (guard),
-// and the answer, redacted (redactor.go), becomes the outcome. The ledger decides when the
-// next attempt is due. A call of an MCP server's tool is several requests in a session
-// (mcp_client.go).
+// Caller is an effect.Deliverer. One Deliver is one attempt. The call is prepared and signed (request.go), from
+// a tool's URL and its placeholders (placeholders.go), from an http tool (tool.go) or from an MCP server
+// (mcp.go), with its credentials (credentials.go), which may require a token request. The host must have a free
+// slot (limiter.go). The request is sent (roundtrip.go) to an allowed address (guard), and the answer, redacted
+// (redactor.go), becomes the outcome. The ledger schedules the next attempt. A call of an MCP tool is several
+// requests in a session (mcp_client.go).
 //
-// What it promises:
+// Guarantees:
 //
-//   - Every attempt of a call carries one webhook-id and Idempotency-Key, so that the
-//     endpoint can tell a repeat from a new call.
-//   - A call whose credentials cannot be obtained is not made. It is never made without.
-//   - No connection is opened to an address that the operator's policy keeps closed,
-//     whatever name led there; token requests go through the same transport. Redirects
-//     are not followed and no proxy is used.
-//   - Values reach the path, the query and the body of a request, and those headers
-//     of an http tool that are parameters, each escaped for its place, and nothing else.
-//   - No outcome and no log line holds a credential, even if the endpoint sends it back.
-//   - Nothing that a server answers is taken on trust: answers, lists and their pages are
-//     bounded, and numbers keep the digits that were sent.
+//   - All attempts of a call have the same webhook-id and Idempotency-Key, so that the
+//     endpoint can recognize repeats.
+//   - A call without its credentials is never sent.
+//   - No connection is opened to an address that the operator's policy forbids, whatever
+//     name resolves to it; token requests use the same transport. Redirects are not
+//     followed, and no proxy is used.
+//   - Values reach only the path, the query and the body of a request, and those headers
+//     of an http tool that are parameters, each escaped for its place.
+//   - No outcome and no log line contains a credential, even if the endpoint echoes it.
+//   - Server answers are untrusted: answers, lists and their pages are bounded, and numbers
+//     keep their digits.
 //
-// It does not promise that a call is made once: an answer may be lost, and then the call is
-// made again unless the tool is marked as not idempotent.
+// A call may be made more than once: if an answer is lost, the call is repeated unless the tool is marked as
+// not idempotent.
 package httpcall
 
 import (
@@ -49,36 +46,36 @@ import (
 	"earshot/trigger/effect"
 )
 
-// Options of a Caller. Only Apps is needed; each other field has its default in its comment.
+// Options configures a Caller. Only Apps is required; each comment ends with the default.
 type Options struct {
 	Apps effect.Apps
-	// Policy says which addresses that are not public may be called; none.
+	// Policy lists the non-public addresses that may be called; none.
 	Policy guard.Policy
-	// Resolver looks up the names of endpoints; the system's.
+	// Resolver resolves the names of endpoints; the system's.
 	Resolver *net.Resolver
-	// TokenTimeout bounds one token request; 10 s. Calls wait for a token no longer than their own time.
+	// TokenTimeout bounds one token request; 10 s. A call waits for a token only within its own time limit.
 	TokenTimeout time.Duration
-	// Tokens is how many tokens are kept; 4096.
+	// Tokens is how many tokens are cached; 4096.
 	Tokens int
-	// HostLimit is how many calls of one app may be under way to one host; 8.
+	// HostLimit is how many calls of one app to one host may run at once; 8.
 	HostLimit int
-	// SlotWait is how long a call waits for one of these; 1 s.
+	// SlotWait is how long a call waits for a slot; 1 s.
 	SlotWait time.Duration
-	// BreakAfter is the number of failures in a row that close a host off; 10.
+	// BreakAfter is how many failures in a row open a host's circuit breaker; 10.
 	BreakAfter int
-	// Now is time.Now. Requests and closed-off hosts use the machine's clock.
+	// Now is the clock; time.Now. Timeouts and the circuit breaker use the machine's clock.
 	Now func() time.Time
-	// Jitter spreads the pauses of deferred calls; by up to a fifth either way.
+	// Jitter spreads the pauses of deferred calls; by up to 20 % either way.
 	Jitter func(time.Duration) time.Duration
-	// Logger gets one line for every attempt, at debug level; slog.Default().
+	// Logger gets one debug line per attempt; slog.Default().
 	Logger *slog.Logger
 }
 
-// Caller is the HTTP client that makes the calls of all apps. It is safe for concurrent use.
+// Caller is the HTTP client for the calls of all apps. It is safe for concurrent use.
 type Caller struct {
 	options  Options
-	pooled   *http.Transport // its connections are used again
-	unpooled *http.Transport // a new connection for each request
+	pooled   *http.Transport // reuses connections
+	unpooled *http.Transport // uses one connection per request
 	tokens   *tokenCache
 	hosts    *hostLimiter
 	mcp      *mcpClient
@@ -86,7 +83,7 @@ type Caller struct {
 
 var _ effect.Deliverer = (*Caller)(nil)
 
-// New returns a Caller. It panics without Apps, which is a fault of the program.
+// New returns a Caller. It panics without Apps.
 func New(o Options) *Caller {
 	if o.Apps == nil {
 		panic("httpcall.New: Options.Apps is missing")
@@ -104,32 +101,32 @@ func New(o Options) *Caller {
 	}
 
 	c := &Caller{options: o, pooled: guard.Transport(o.Policy, o.Resolver), unpooled: guard.Transport(o.Policy, o.Resolver)}
-	// net/http repeats a request on a connection that breaks; a call that is not idempotent must not be.
+	// net/http retries a request on a broken connection, which calls that are not idempotent must avoid.
 	c.unpooled.DisableKeepAlives = true
-	hosts, _ := lru.New[string, *hostState](maxHosts) // fails for less than 1 only
+	hosts, _ := lru.New[string, *hostState](maxHosts) // fails only for a size below 1
 	c.hosts = &hostLimiter{options: o, hosts: hosts}
 	cached, _ := lru.New[string, accessToken](max(1, o.Tokens))
 	c.tokens = &tokenCache{cached: cached, client: clientOf(c.pooled), limit: o.TokenTimeout, now: o.Now, log: o.Logger}
 	revisions, _ := lru.New[string, string](maxRevisions)
 	c.mcp = &mcpClient{
 		sdk: mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: version.Current().Version}, &mcp.ClientOptions{
-			Capabilities:   &mcp.ClientCapabilities{}, // none: nothing is answered to a server that asks
+			Capabilities:   &mcp.ClientCapabilities{}, // none: requests of servers are not answered
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
-			Logger:         slog.New(slog.DiscardHandler), // it quotes what servers say
+			Logger:         slog.New(slog.DiscardHandler), // its lines contain answers of servers
 		}),
 		http: clientOf(mcpTransport{}), open: map[string][]*mcpSession{}, revisions: revisions,
 	}
 	return c
 }
 
-// CloseIdleConnections closes the connections and sessions that no call uses.
+// CloseIdleConnections closes unused connections and sessions.
 func (c *Caller) CloseIdleConnections() {
 	c.mcp.closeIdle()
 	c.pooled.CloseIdleConnections()
 }
 
-// Deliver makes one attempt of a call. It repeats the request only after a 401 to a token, with a new one, and
-// never a call that must not be made twice. It ends with ctx or the call's own time.
+// Deliver makes one attempt of a call. It repeats the request only after a 401, with a new token, and never for
+// a call that is not idempotent. It ends with ctx or the call's time limit.
 func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome effect.Outcome) {
 	started := c.options.Now()
 	defer func() {
@@ -157,14 +154,14 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	}
 	send := c.roundTrip
 	if tool := delivery.Call.Tool; tool != nil && tool.Type == repositories.ToolMCP {
-		send = c.callRemote // its requests get their tokens themselves
+		send = c.callRemote // its requests obtain tokens themselves
 	} else if call.auth.ready, err = call.auth.authorization(attempt); err == nil {
 		failpoint.At(failpoint.TokenFetched)
 	}
 	if err != nil {
 		outcome = effect.OutcomeOf(err)
 	} else {
-		outcome = c.withRoom(attempt, call, send)
+		outcome = c.withSlot(attempt, call, send)
 	}
 	outcome.Error, outcome.Host = call.redactor.redact(outcome.Error), strings.ToLower(call.target.Host)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
@@ -173,8 +170,8 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	return outcome
 }
 
-// withRoom sends a call once its host has room.
-func (c *Caller) withRoom(ctx context.Context, call *preparedCall, send func(context.Context, *preparedCall) (effect.Outcome, hostHealth)) effect.Outcome {
+// withSlot waits for a slot of the host, then sends the call.
+func (c *Caller) withSlot(ctx context.Context, call *preparedCall, send func(context.Context, *preparedCall) (effect.Outcome, hostHealth)) effect.Outcome {
 	release, err := c.hosts.acquire(ctx, call.app.ID, call.target)
 	if err != nil {
 		return effect.OutcomeOf(err)

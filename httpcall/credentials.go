@@ -32,17 +32,17 @@ import (
 	"earshot/trigger/effect"
 )
 
-// credentials are nothing, a fixed Authorization header, or a grant of OAuth 2.0.
+// credentials is empty, a fixed Authorization header, or an OAuth 2.0 grant.
 type credentials struct {
 	fixed string
 	grant *grant
 }
 
-// credentialsOf finds the credentials of a request: a call is never sent without. A module is looked up with
-// every call, as its hosts and the source's URL may have changed.
+// credentialsOf returns the credentials of a request. The module is checked on every call, as its hosts and the
+// source's URL may have changed.
 func credentialsOf(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
 	method := request.Auth
-	switch { // what else is given says it
+	switch { // the other fields imply the default
 	case method != "":
 	case request.Bearer != nil:
 		method = repositories.AuthBearer
@@ -101,7 +101,7 @@ func credentialsOf(app *repositories.App, request *repositories.Request, target 
 	return credentials{grant: g}, nil
 }
 
-// grant is an OAuth 2.0 grant (RFC 6749 1.3): all that an access token is requested with.
+// grant is an OAuth 2.0 grant (RFC 6749 1.3) with the parameters of its token request.
 type grant struct {
 	app        string
 	kind       string // client_credentials or password
@@ -114,7 +114,7 @@ type grant struct {
 	audience   string
 	scopes     []string
 
-	// key is equal for grants that get the same token: a hash of all that was given, the app first.
+	// key identifies grants with the same token: a hash of all parameters and the app.
 	key    string
 	server string
 	host   string
@@ -125,24 +125,23 @@ func isHTTP(target *url.URL) bool {
 }
 
 func hashOf(parts ...any) string {
-	text, _ := json.Marshal(parts) // texts always encode
+	text, _ := json.Marshal(parts) // strings always encode
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// authorizer is the http.RoundTripper of one call, with its credentials. After a 401 it sends once more with a
-// new token.
+// authorizer is the http.RoundTripper of one call. After a 401 it sends once more with a new token.
 type authorizer struct {
 	credentials
 	tokens   *tokenCache
 	base     http.RoundTripper
-	header   http.Header // added to each request that has no other value
-	redactor *redactor   // masks the tokens that are sent
-	once     atomic.Bool // no request is sent twice from now on
-	ready    string      // the Authorization header of a call of one request
+	header   http.Header // added to requests without this header
+	redactor *redactor   // masks the tokens
+	once     atomic.Bool // no further request may be repeated
+	ready    string      // the Authorization header of a single-request call
 }
 
-// RoundTrip implements http.RoundTripper. An error of a token is an effect.Failure.
+// RoundTrip implements http.RoundTripper. If no token is obtained, it returns an *effect.Failure.
 func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
 	authorization := a.ready
 	if authorization == "" {
@@ -174,13 +173,13 @@ func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
 
 const bearerPrefix = "Bearer "
 
-// authorization returns the Authorization header of a request, empty for none.
+// authorization returns the Authorization header of a request; empty for none.
 func (a *authorizer) authorization(ctx context.Context) (string, error) {
 	if a.grant == nil {
 		return a.fixed, nil
 	}
-	// While a token near its end is renewed, calls use it. A call waits no longer than ctx; the request goes
-	// on.
+	// Calls use a token during its renewal while it is valid. A call waits at most until ctx ends; the token
+	// request continues.
 	now := a.tokens.now()
 	have, _ := a.tokens.cached.Get(a.grant.key)
 	token := have.text
@@ -202,7 +201,7 @@ func (a *authorizer) authorization(ctx context.Context) (string, error) {
 	return bearerPrefix + token, nil
 }
 
-// send sends a request with a body of its own.
+// send sends a copy of the request with its own body.
 func (a *authorizer) send(request *http.Request, authorization string) (*http.Response, error) {
 	next := request.WithContext(request.Context())
 	next.Header = request.Header.Clone()
@@ -224,7 +223,7 @@ func (a *authorizer) send(request *http.Request, authorization string) (*http.Re
 	return a.base.RoundTrip(next)
 }
 
-// tokenCache keeps access tokens, each replica its own. However many calls wait for one, it is requested once.
+// tokenCache caches access tokens per replica. Concurrent calls share one token request.
 type tokenCache struct {
 	mu     sync.Mutex // held to change cached, never during a request
 	cached *lru.Cache[string, accessToken]
@@ -237,19 +236,18 @@ type tokenCache struct {
 
 type accessToken struct {
 	text, refresh string
-	renew         time.Time // when it is to be renewed
-	end           time.Time // when it is of no use any more
-	// style is how its endpoint wants the client's credentials.
+	renew         time.Time // when to renew it
+	end           time.Time // when it expires
+	// style is how its endpoint accepts the client's credentials.
 	style oauth2.AuthStyle
 }
 
-// renew replaces the cached token: with the refresh token, else or if that fails with the grant itself. A
-// refresh takes at most half of the time, so that an endpoint that hangs leaves the grant its turn. The request
-// goes on when ctx ends.
+// renew replaces the cached token by the refresh token, or else by the grant. A refresh may use half of the
+// time limit, so that a stalled endpoint leaves time for the grant. The request continues after ctx ends.
 func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err error) {
 	have, _ := t.cached.Get(g.key)
 	if have.text != "" && t.now().Before(have.renew) {
-		return have.text, nil // by the flight before this one
+		return have.text, nil // renewed by the previous flight
 	}
 	limited, cancel := context.WithTimeout(context.Background(), t.limit)
 	defer cancel()
@@ -282,11 +280,11 @@ func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err err
 	return made.text, nil
 }
 
-// errUnusable means that a token endpoint answered 2xx with something else.
+// errUnusable means a 2xx answer of a token endpoint without a usable token.
 var errUnusable = errors.New("the answer holds no usable access_token")
 
-// request requests a token. The client's credentials are in the form; an endpoint that answers invalid_client
-// or 401 is asked again with basic authentication (RFC 6749 2.3.1).
+// request requests a token. It sends the client's credentials in the form, and after invalid_client or 401 by
+// basic authentication (RFC 6749 2.3.1).
 func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fields url.Values, style oauth2.AuthStyle) (accessToken, error) {
 	config := &clientcredentials.Config{
 		ClientID: g.clientID, ClientSecret: g.secret.Reveal(), TokenURL: endpoint,
@@ -317,22 +315,21 @@ func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fie
 }
 
 const (
-	// defaultLifetime is how long a token is used whose endpoint does not say; a 401 shows one that expired
-	// sooner.
+	// defaultLifetime is used for a token without expires_in; a 401 reveals an earlier expiry.
 	defaultLifetime = 5 * time.Minute
 	// maxRenewalMargin is longer than a call takes. A short-lived token is renewed after four fifths of its
 	// time.
 	maxRenewalMargin = 30 * time.Second
 )
 
-// knownCodes are the error codes of RFC 6749 5.2 and 4.1.2.1 and of RFC 8707 2.
+// knownCodes lists the error codes of RFC 6749 5.2 and 4.1.2.1 and of RFC 8707 2.
 var knownCodes = []string{
 	"invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
 	"invalid_scope", "access_denied", "server_error", "temporarily_unavailable", "invalid_target",
 }
 
-// tokenFailure is the failure of a token request. An error in an answer of 200 is a refusal. The text has the
-// status and a known code only: the answer may hold what was sent.
+// tokenFailure classifies the error of a token request. An error in a 200 answer is a refusal. The text
+// contains only the status and a known code: the answer may echo credentials.
 func tokenFailure(err error, g *grant, now time.Time) error {
 	var closed *guard.Blocked
 	var answered *oauth2.RetrieveError

@@ -15,13 +15,13 @@ import (
 	"earshot/trigger/effect"
 )
 
-// hostHealth is what the circuit breaker learns about a host from an attempt.
+// hostHealth is the result of an attempt for the circuit breaker.
 type hostHealth int
 
 const (
-	unknown hostHealth = iota // the attempt never got there, or we broke it off
+	unknown hostHealth = iota // the host was not reached, or we aborted
 	alive                     // it answered
-	down                      // it did not answer, or with a 5xx
+	down                      // it did not answer, or answered 5xx
 )
 
 var (
@@ -29,14 +29,14 @@ var (
 	reports    = [...]error{unknown: errUnknown, alive: nil, down: errors.New("the host is down")}
 )
 
-// maxHosts is how many hosts are remembered. A forgotten one starts afresh.
+// maxHosts is how many hosts are tracked. An evicted one starts fresh.
 const maxHosts = 8192
 
-// breakFor is how long a host stays closed off before one call probes it.
+// breakFor is how long a circuit stays open before one call probes the host.
 const breakFor = 30 * time.Second
 
-// hostLimiter limits the calls of an app to a host and breaks the circuit, so that a slow or dead endpoint
-// neither holds all workers nor is hammered.
+// hostLimiter bounds an app's calls to a host and breaks the circuit: a slow or dead endpoint neither blocks
+// all workers nor is flooded.
 type hostLimiter struct {
 	options Options
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ type hostState struct {
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
 
-// acquire waits for a slot and returns how to release it. Its error defers the call.
+// acquire waits for a slot and returns its release. Its error defers the call.
 func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL) (release func(hostHealth), err error) {
 	o, key := l.options, appID+" "+target.Scheme+" "+strings.ToLower(target.Host)
 	l.mu.Lock()

@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// server is the server of a call, shared by calls of one app with the same headers and credentials.
+// server returns the server of a call. Calls of an app with the same headers and credentials share it.
 func (p *preparedCall) server() (s mcpServer, err error) {
 	headers := map[string]string{}
 	for name, value := range p.request.Headers {
@@ -46,8 +46,7 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	if delivery.TraceParent != "" {
 		meta["traceparent"] = delivery.TraceParent
 	}
-	// The SDK makes the headers of properties with x-mcp-header (2026-07-28) only for tools that its session
-	// listed.
+	// The SDK sets headers of x-mcp-header properties (2026-07-28) only for tools that its session listed.
 	var root property
 	repeated := map[string]string{}
 	if strings.Contains(string(tool.Parameters), "x-mcp-header") && json.Unmarshal(tool.Parameters, &root) == nil {
@@ -83,7 +82,7 @@ func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *excha
 		err = io.ErrUnexpectedEOF // the stream ended without the answer
 	}
 	if !e.calls() {
-		followed = &trace{} // nothing of the call was sent
+		followed = &trace{} // the call was not sent
 	}
 	switch {
 	case errors.As(err, new(*effect.Failure)):
@@ -101,7 +100,7 @@ func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *excha
 		outcome = dead(e.status, "%s refused it: %s (%d)", call.label(), effect.Clip(answer.Error.Message), answer.Error.Code)
 	case ctx.Err() != nil:
 		return call.unanswered(ctx, ctx.Err(), followed)
-	case effect.Late(ctx): // the client waits with the same end, and may notice it first
+	case effect.Late(ctx): // the client has the same deadline, and may notice it first
 		return call.unanswered(ctx, context.DeadlineExceeded, followed)
 	case err != nil:
 		return call.unanswered(ctx, err, followed)
@@ -112,7 +111,7 @@ func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *excha
 	return outcome, alive
 }
 
-// dead is the outcome of a call that was answered and came to nothing.
+// dead returns the outcome of a call that was answered but failed.
 func dead(status int, format string, args ...any) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Status: status, Error: fmt.Sprintf(format, args...)}
 }
@@ -122,8 +121,7 @@ type block struct {
 	Text string `json:"text"`
 }
 
-// outcomeOfResult returns the outcome of a call (CallToolResult): what is structured, else its one block, else
-// the list of blocks.
+// outcomeOfResult converts a CallToolResult: the structured content, or its only block, or the list of blocks.
 func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) effect.Outcome {
 	var result struct {
 		ResultType string            `json:"resultType"`
@@ -172,8 +170,8 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 	return outcome
 }
 
-// Offered asks the server of an mcp source for its tools, and notes what was left out and why. The text of its
-// error is fit for the owner of the app.
+// Offered asks the server of an mcp source for its tools, and notes what was left out and why. Its error suits
+// the app's owner.
 func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string) (tools []repositories.Tool, notes []string, err error) {
 	call := &preparedCall{app: app, redactor: &redactor{}}
 	source, err := call.toServer(name, nil)

@@ -23,58 +23,58 @@ import (
 )
 
 type mcpServer struct {
-	key  string // equal for what may share a session
+	key  string // equal for servers that may share sessions
 	url  string
 	send http.RoundTripper
 }
 
-// mcpClient speaks to the servers of all apps over Streamable HTTP, in any revision. One call at a time uses a
-// session, so that an answer that breaks it breaks no other call.
+// mcpClient talks to the servers of all apps over Streamable HTTP, in any revision. Each session serves one
+// call at a time, so that an answer that breaks it breaks no other call.
 type mcpClient struct {
 	sdk  *mcp.Client
 	http *http.Client
 
 	mu    sync.Mutex
-	open  map[string][]*mcpSession // that no call uses, by the key of their server
+	open  map[string][]*mcpSession // idle sessions, by the key of their server
 	count int
-	// revisions of servers that have sessions, by key: they are not asked each time.
+	// revisions of servers with sessions, by key, to avoid negotiation.
 	revisions *lru.Cache[string, string]
 }
 
 type mcpSession struct {
 	*mcp.ClientSession
 	key   string
-	idle  *time.Timer // closes it
-	fresh bool        // it was not used before
+	idle  *time.Timer // closes the session
+	fresh bool        // not used before
 }
 
 const (
-	// maxIdleSessions is how many sessions stay open that no call uses, idleSession how long.
+	// maxIdleSessions and idleSession bound the number and age of idle sessions.
 	maxIdleSessions = 256
 	idleSession     = 5 * time.Minute
 	maxRevisions    = 4096
-	// draining is how long the end of an answer is read, so that its connection can be used again.
+	// draining is how long the rest of an answer is read, to reuse its connection.
 	draining = time.Second
-	// stateless is the first revision that has no sessions.
+	// stateless is the first revision without sessions.
 	stateless = "2026-07-28"
 )
 
-// Bounds of answers in bytes, and of lists.
+// Limits of answers in bytes, and of lists.
 const (
-	maxGreeting  = 1 << 20 // with which a session begins
+	maxGreeting  = 1 << 20 // to the start of a session
 	maxAnswer    = 4 << 20 // to a call
 	maxListBytes = 8 << 20 // all pages together
 	maxListPages = 200
 	maxListed    = 10_000
 )
 
-// call calls a tool, with the headers that header makes of its body, and returns the answer with its exchange.
-// A session that the server has forgotten is begun anew; the call is sent again only if it may be. A session in
-// doubt is closed.
+// call calls a tool, with the headers that header returns for its body, and returns the exchange and the
+// answer. If the server has lost a session, a new one is started; the call is repeated only if once is false. A
+// session in an unknown state is closed.
 func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.CallToolParams, once bool, header func([]byte) (http.Header, error)) (*exchange, json.RawMessage) {
 	deadline, _ := ctx.Deadline() // every call has one
 	for {
-		// A session that the server keeps may be gone there; a call that is made once must not find that out.
+		// The server may have lost a session with an id, which a call that is made once must not find out.
 		m.mu.Lock()
 		var with *mcpSession
 		for _, open := range m.open[server.key] {
@@ -102,12 +102,12 @@ func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.Call
 		e.seal()
 		if err == nil {
 			time.AfterFunc(draining, cancel)
-			m.give(with)
+			m.release(with)
 			return e, e.response().Result
 		}
 		cancel()
 		if errors.As(err, new(*jsonrpc.Error)) && with.ID() == "" {
-			m.give(with)
+			m.release(with)
 		} else {
 			go with.Close() // it may wait for the server
 		}
@@ -115,11 +115,11 @@ func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.Call
 		if with.fresh || with.ID() == "" || !forgotten || once {
 			return e, nil
 		}
-		m.closeIdle(server.key) // the server has forgotten them as well
+		m.closeIdle(server.key) // the server has lost these as well
 	}
 }
 
-// connect begins a session, or returns the exchange that failed. A known older revision is not asked for again.
+// connect starts a session, or returns the failed exchange. A known older revision is not negotiated again.
 func (m *mcpClient) connect(ctx context.Context, server mcpServer) (*mcpSession, *exchange) {
 	e := &exchange{send: server.send, left: maxGreeting}
 	known, _ := m.revisions.Get(server.key)
@@ -137,7 +137,7 @@ func (m *mcpClient) connect(ctx context.Context, server mcpServer) (*mcpSession,
 	return &mcpSession{ClientSession: made, key: server.key, fresh: true}, nil
 }
 
-// remove takes a session out of those that are open; m.mu is held.
+// remove removes an idle session. The caller holds m.mu.
 func (m *mcpClient) remove(s *mcpSession) {
 	left := slices.DeleteFunc(m.open[s.key], func(other *mcpSession) bool { return other == s })
 	if m.open[s.key] = left; len(left) == 0 {
@@ -146,7 +146,7 @@ func (m *mcpClient) remove(s *mcpSession) {
 	m.count--
 }
 
-func (m *mcpClient) give(s *mcpSession) {
+func (m *mcpClient) release(s *mcpSession) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.count >= maxIdleSessions {
@@ -165,7 +165,7 @@ func (m *mcpClient) give(s *mcpSession) {
 	})
 }
 
-// closeIdle closes the idle sessions with the named servers, or with all.
+// closeIdle closes the idle sessions of the given servers, or of all.
 func (m *mcpClient) closeIdle(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,11 +182,11 @@ func (m *mcpClient) closeIdle(keys ...string) {
 	}
 }
 
-// list lists the tools of a server, and says whether it has more; or returns the exchange that failed.
+// list lists the tools of a server and reports whether it has more; or it returns the failed exchange.
 func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []repositories.OfferedTool, more bool, failed *exchange) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	with, failed := m.connect(ctx, server) // a session that is used again may answer by itself
+	with, failed := m.connect(ctx, server) // a reused session may answer from its cache
 	if failed != nil {
 		return nil, false, failed
 	}
@@ -202,7 +202,7 @@ func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []reposit
 		if err != nil || json.Unmarshal(e.response().Result, &page) != nil {
 			return nil, false, e
 		}
-		for i := range page.Tools { // the SDK leaves those out
+		for i := range page.Tools { // the SDK drops invalid ones
 			named := func(t *mcp.Tool) bool { return t.Name == page.Tools[i].Name }
 			if !slices.ContainsFunc(listed.Tools, named) {
 				page.Tools[i].Refused = "an x-mcp-header of its inputSchema is none that MCP allows"
@@ -220,21 +220,21 @@ func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []reposit
 	return tools[:min(len(tools), maxListed)], true, nil
 }
 
-// exchange is one request of a session with its answer, or those with which a session begins; the SDK's context
-// has it.
+// exchange is one request of a session with its answer, or the requests that start a session. It is passed in
+// the SDK's context.
 type exchange struct {
 	send http.RoundTripper
-	// header makes the headers of a call of its body; nil for requests that call nothing.
+	// header returns the headers for the body of a call; nil for other requests.
 	header func(body []byte) (http.Header, error)
 
 	mu     sync.Mutex
-	sealed bool // what comes now is of no interest
+	sealed bool // later answers are ignored
 	posted bool
 	status int
 	got    http.Header
 	answer bytes.Buffer
-	left   int   // bytes of the answer
-	err    error // of a request that was not answered, or of an answer that broke off
+	left   int   // remaining bytes of the answer
+	err    error // no answer, or a truncated one
 }
 
 type exchangeKey struct{}
@@ -248,7 +248,7 @@ func (e *exchange) calls() bool { return e.header != nil }
 // mcpTransport is the http.RoundTripper of all sessions.
 type mcpTransport struct{}
 
-// RoundTrip sends a request in the way of its exchange, and writes down what is answered.
+// RoundTrip sends a request through its exchange, which records the answer.
 func (mcpTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	e, ok := request.Context().Value(exchangeKey{}).(*exchange)
 	if !ok {
@@ -268,16 +268,16 @@ func (mcpTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	if !e.sealed {
 		e.status, e.got = response.StatusCode, response.Header
-		e.answer.WriteString("\n\n") // ends an event that broke off
+		e.answer.WriteString("\n\n") // ends a truncated event
 	}
 	response.Body = &tap{ReadCloser: response.Body, of: e}
 	return response, nil
 }
 
-// busy are the statuses that say that any other request would be in vain as well.
+// busy lists the statuses after which further requests are pointless.
 var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// begin puts the headers into the first request that is posted, and ends one that would be in vain.
+// begin sets the headers of the first POST, and fails a pointless request.
 func (e *exchange) begin(request *http.Request) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -320,7 +320,7 @@ func (e *exchange) seal() {
 // errTooLong means that an answer is longer than it may be.
 var errTooLong = errors.New("the answer is too long")
 
-// tap writes down what is read of an answer, and ends one that is too long.
+// tap records the bytes of an answer, and fails one that is too long.
 type tap struct {
 	io.ReadCloser
 	of *exchange
@@ -358,7 +358,7 @@ func (e *exchange) streams() bool {
 	return kind == "text/event-stream"
 }
 
-// response is the response of a sealed exchange as it was sent, byte for byte; empty for none.
+// response returns the response of a sealed exchange, byte for byte; empty for none.
 func (e *exchange) response() rpcResponse {
 	messages := [][]byte{e.answer.Bytes()}
 	if e.streams() {
@@ -387,7 +387,8 @@ type property struct {
 	Properties map[string]property `json:"properties"`
 }
 
-// collect finds the headers: texts, booleans and integers; a text that a header cannot hold is in base64.
+// collect finds the headers of strings, booleans and integers; a string that no header can hold is sent in
+// base64.
 func (p property) collect(value any, into map[string]string) {
 	object, _ := value.(map[string]any)
 	for name, below := range p.Properties {
@@ -416,5 +417,5 @@ func (p property) collect(value any, into map[string]string) {
 	}
 }
 
-// maxSafeInteger bounds the integers that every JSON parser reads exactly.
+// maxSafeInteger is the largest integer that every JSON parser reads exactly.
 const maxSafeInteger = 1<<53 - 1

@@ -14,13 +14,12 @@ import (
 	"earshot/repositories/version"
 )
 
-// maxHeard is how long a stream of notifications may be, in bytes; a longer one is begun anew.
-const maxHeard = 1 << 20
+// maxNotifications bounds a stream of notifications in bytes; a longer one is restarted.
+const maxNotifications = 1 << 20
 
-// Listen calls changed when it begins to hear the server of an mcp source, since tools may have changed before, and
-// whenever the server says that they have, until ctx or the stream ends. offered is false for a server that does not
-// say that it tells changes (tools.listChanged), or that has no stream for them. The text of an error is fit for the
-// owner of the app.
+// Listen calls changed once it listens to the server of an mcp source, as tools may have changed before, and on
+// each notification, until ctx or the stream ends. offered is false if the server does not announce changes
+// (tools.listChanged), or has no stream for them. Its error suits the app's owner.
 func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string, changed func()) (offered bool, err error) {
 	call := &preparedCall{app: app, redactor: &redactor{}}
 	source, err := call.toServer(name, nil)
@@ -47,20 +46,20 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 		return false, nil
 	}
 
-	hearing := &ear{send: server.send, begun: changed, over: make(chan error, 1)}
+	listener := &listenTransport{send: server.send, begun: changed, over: make(chan error, 1)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: version.Current().Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler),
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed() },
 	})
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: server.url, HTTPClient: clientOf(hearing), MaxRetries: -1, MaxEventSize: maxGreeting,
+		Endpoint: server.url, HTTPClient: clientOf(listener), MaxRetries: -1, MaxEventSize: maxGreeting,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: greeting.ProtocolVersion})
 	if err != nil {
 		return true, errors.New(call.redactor.redact("the server cannot be listened to: " + err.Error()))
 	}
 	defer func() { go session.Close() }() // it may wait for the server
 	select {
-	case err := <-hearing.over:
+	case err := <-listener.over:
 		return !errors.Is(err, errNoStream), nil
 	case <-ctx.Done():
 		return true, nil
@@ -70,19 +69,19 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 // errNoStream means that a server has no stream of notifications.
 var errNoStream = errors.New("the server has no stream of notifications")
 
-// ear is the http.RoundTripper of a session that listens. It notices the end of the stream of notifications, of which
-// the SDK does not tell.
-type ear struct {
+// listenTransport is the http.RoundTripper of a listening session. It reports the end of the notification stream, which the
+// SDK does not.
+type listenTransport struct {
 	send  http.RoundTripper
 	begun func()
 	over  chan error
 	once  sync.Once
 }
 
-func (e *ear) end(err error) { e.once.Do(func() { e.over <- err }) }
+func (e *listenTransport) end(err error) { e.once.Do(func() { e.over <- err }) }
 
-// RoundTrip sends a request, and bounds its answer.
-func (e *ear) RoundTrip(request *http.Request) (*http.Response, error) {
+// RoundTrip sends a request and bounds its answer.
+func (e *listenTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := e.send.RoundTrip(request)
 	listens := request.Method == http.MethodGet || request.Header.Get("Mcp-Method") == "subscriptions/listen"
 	switch {
@@ -96,22 +95,22 @@ func (e *ear) RoundTrip(request *http.Request) (*http.Response, error) {
 	case listens:
 		e.begun()
 	}
-	response.Body = &heard{ReadCloser: response.Body, of: e, listens: listens}
+	response.Body = &boundedBody{ReadCloser: response.Body, of: e, listens: listens}
 	return response, nil
 }
 
-// heard is the body of an answer to an ear.
-type heard struct {
+// boundedBody is the body of a bounded answer.
+type boundedBody struct {
 	io.ReadCloser
-	of      *ear
+	of      *listenTransport
 	listens bool
 	read    int
 }
 
 // Read implements io.Reader.
-func (h *heard) Read(into []byte) (int, error) {
+func (h *boundedBody) Read(into []byte) (int, error) {
 	n, err := h.ReadCloser.Read(into)
-	if h.read += n; h.read > maxHeard {
+	if h.read += n; h.read > maxNotifications {
 		n, err = 0, errTooLong
 	}
 	if err != nil && h.listens {

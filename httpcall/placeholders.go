@@ -11,17 +11,17 @@ import (
 	"earshot/trigger/effect"
 )
 
-// variables are the parameters that placeholders may name, with the values of those that have one.
+// variables holds the parameters that placeholders may name, and the known values.
 type variables struct {
 	values   map[string]any
 	declared map[string]bool
 }
 
-// appIDName is the placeholder of the tenant's id. No value overrides it.
+// appIDName is the placeholder of the app's id. No value overrides it.
 const appIDName = "appId"
 
-// declaredIn returns the names of all parameters of the trigger event, also of those without a value. An event
-// that is not understood has none.
+// declaredIn returns the names of all parameters of a trigger event, including those without a value; none for
+// an unknown schema.
 func declaredIn(event json.RawMessage) map[string]bool {
 	var read struct {
 		Schema json.RawMessage `json:"schema"`
@@ -53,17 +53,17 @@ func (v *variables) value(name string) (any, bool) {
 	return value, value != nil
 }
 
-// templatePart is literal text or a placeholder of a template.
+// templatePart is literal text or a placeholder.
 type templatePart struct {
-	text string // as it stands in the template
+	text string // as in the template
 	name string // of the parameter; empty for literal text
-	// known says that the tool has a parameter of that name, with a value or without.
+	// known reports that the tool has this parameter, with or without a value.
 	known bool
 }
 
-// scan splits a template into its parts. A placeholder is a colon with the longest known name; a name ends with
-// its run of letters, digits, _ and -, or before a hyphen: :id never eats :idCard, and :id-x is id if no id-x
-// is known. Another run is an unknown name, unless it begins with a digit: 12:30 is text.
+// scan splits a template into its parts. A placeholder is a colon with the longest known name. A name is a run
+// of letters, digits, _ and -, or its part before a hyphen: :id never matches in :idCard, and :id-x is id
+// unless id-x is known. Other runs are unknown names, unless they begin with a digit: 12:30 is text.
 func (v *variables) scan(template string) []templatePart {
 	var parts []templatePart
 	for template != "" {
@@ -91,11 +91,11 @@ func (v *variables) scan(template string) []templatePart {
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// maxURLBytes bounds a path or a query. Servers commonly take 8 KiB for the whole request line.
+// maxURLBytes bounds a path or a query. Servers commonly accept a request line of 8 KiB.
 const maxURLBytes = 16 << 10
 
-// fillURL fills the path and the query of a tool's URL. Scheme, user, host and port stay, whatever the values
-// hold. A fragment is dropped.
+// fillURL fills the path and the query of a tool's URL. Values cannot change scheme, user, host or port. A
+// fragment is dropped.
 func fillURL(template string, names *variables) (*url.URL, error) {
 	target, err := url.Parse(template)
 	if err != nil {
@@ -116,8 +116,8 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 	}
 	path := strings.Join(segments, "/")
 
-	// A parameter without a value is empty in the query. An unknown name is one as well if a key or a value
-	// begins with it; inside of other text, as in status:open, it is text.
+	// A parameter without a value is empty in the query. So is an unknown name at the start of a key or value;
+	// elsewhere, as in status:open, it is text.
 	var query strings.Builder
 	begins := true
 	for _, part := range names.scan(target.RawQuery) {
@@ -140,8 +140,8 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 	return target, nil
 }
 
-// fillSegment fills one segment of an escaped path. A value that makes it empty, "." or ".." would make the
-// path another one (RFC 3986 5.2.4) and is refused.
+// fillSegment fills one segment of an escaped path. It refuses a value that makes it empty, "." or "..", which
+// would change the path (RFC 3986 5.2.4).
 func (v *variables) fillSegment(segment string) (string, error) {
 	var b strings.Builder
 	last := ""
@@ -168,11 +168,11 @@ func (v *variables) fillSegment(segment string) (string, error) {
 	return filled, nil
 }
 
-// maxBodyBytes bounds what a template and its values can grow to.
+// maxBodyBytes bounds a filled body.
 const maxBodyBytes = 1 << 20
 
-// fillBody fills a JSON template on its decoded form, so that no value leaves its string: a string that is a
-// placeholder alone becomes the value with its type, null without one. Names of members stay.
+// fillBody fills a decoded JSON template, so that no value can leave its string. A string that is only a
+// placeholder becomes the typed value, or null. Member names are unchanged.
 func (v *variables) fillBody(template json.RawMessage) ([]byte, error) {
 	tree, err := exactjson.Decode(template)
 	if errors.Is(err, exactjson.ErrMore) {
@@ -188,7 +188,7 @@ func (v *variables) fillBody(template json.RawMessage) ([]byte, error) {
 	return exactjson.EncodeOrNull(filled), nil
 }
 
-// fillNode fills a part of a body, until the values have used up the bytes that are left.
+// fillNode fills a part of a body, until left bytes are used up.
 func (v *variables) fillNode(node any, left *int) any {
 	switch node := node.(type) {
 	case []any:
@@ -223,7 +223,7 @@ func (v *variables) fillNode(node any, left *int) any {
 	return node
 }
 
-// textOf renders strings as they are, all else as compact JSON with numbers as they were written.
+// textOf renders strings unchanged, and other values as compact JSON with the digits of numbers.
 func textOf(value any) string {
 	if text, ok := value.(string); ok {
 		return text

@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// minRedacted: a shorter credential would be found in ordinary text, and spoil it.
+// minRedacted is the shortest masked credential: shorter ones occur in ordinary text.
 const minRedacted = 6
 
 // redactor masks the credentials of a call in its outcome: an endpoint may echo them. It is safe for concurrent
@@ -19,7 +19,7 @@ type redactor struct {
 	credentials []string
 }
 
-// add masks a credential as it is and as JSON strings inside of text mostly hold it.
+// add masks a credential, also in the usual JSON escaping.
 func (r *redactor) add(credential string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -31,7 +31,7 @@ func (r *redactor) add(credential string) {
 	if quoted = quoted[1 : len(quoted)-1]; quoted != credential {
 		r.credentials = append(r.credentials, quoted)
 	}
-	// The longest is masked first: of a longer one nothing is left that a shorter one lacks.
+	// Longer credentials are masked first, as they may contain shorter ones.
 	slices.SortStableFunc(r.credentials, func(a, b string) int { return len(b) - len(a) })
 }
 

@@ -22,7 +22,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// preparedCall is an HTTP request that is ready to be sent but for its token.
+// preparedCall is an HTTP request that lacks only its token.
 type preparedCall struct {
 	app       *repositories.App
 	effect    effect.Effect
@@ -33,17 +33,17 @@ type preparedCall struct {
 	header    http.Header
 	auth      *authorizer
 	redactor  *redactor
-	signing   secret.Secret // in place of the app's signingSecret; may be empty
+	signing   secret.Secret // overrides the app's signingSecret unless empty
 	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
 	hideErrorBody bool
 }
 
-// prepare makes everything of a call that needs no network. All its failures are permanent.
+// prepare does everything that needs no network. All its failures are permanent.
 func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *preparedCall, err error) {
 	call = &preparedCall{app: app, effect: delivery, redactor: &redactor{}}
 	switch tool := delivery.Call.Tool; {
 	case tool == nil:
-		// The body is the tool's template, with any method; else the event if the method carries content (RFC
+		// The body is the tool's template, with any method; otherwise the event if the method has content (RFC
 		// 9110 9.3).
 		if call.request = delivery.Call.Request; call.request == nil {
 			call.request = &repositories.Request{}
@@ -67,7 +67,7 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 			values = map[string]any{}
 		}
 		if _, err = call.toServer(tool.Source, tool.Request); err == nil {
-			call.arguments, err = exactjson.Encode(values) // with the digits that their numbers have
+			call.arguments, err = exactjson.Encode(values) // keeps the digits of numbers
 		}
 		if err == nil && len(call.arguments) > maxBodyBytes {
 			err = effect.Permanent(effect.ReasonRequest, "the values are longer than %d bytes", maxBodyBytes)
@@ -98,7 +98,7 @@ func (p *preparedCall) method() string {
 	return strings.ToUpper(cmp.Or(p.request.Method, http.MethodPost))
 }
 
-// authorize finds the credentials of a call, and has them masked in its outcome.
+// authorize finds the credentials of a call, and masks them in its outcome.
 func (c *Caller) authorize(call *preparedCall) error {
 	found, err := credentialsOf(call.app, call.request, call.target)
 	type login struct{ username, password string }
@@ -126,13 +126,13 @@ func (c *Caller) authorize(call *preparedCall) error {
 	return err
 }
 
-// label names the call in an error, without path and query, which may hold personal data.
+// label names the call in an error. It omits path and query, which may contain personal data.
 func (p *preparedCall) label() string {
 	return p.method() + " " + p.target.Scheme + "://" + p.target.Host
 }
 
-// reservedHeaders cannot be set by a tool: they identify an attempt, or the connection needs them (RFC 9110
-// 7.6.1). Answers are stored as text, hence Accept-Encoding.
+// reservedHeaders cannot be set by a tool: they identify an attempt, or belong to the connection (RFC 9110
+// 7.6.1). Accept-Encoding is reserved because answers are stored as text.
 var reservedHeaders = []string{
 	"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
 	"Idempotency-Key", "X-Idempotency-Key", "Earshot-Attempt", "Traceparent",
@@ -141,8 +141,7 @@ var reservedHeaders = []string{
 	"Expect", "Accept-Encoding",
 }
 
-// ownHeaders returns the headers of a tool and its source. They are literal. A line break would begin another
-// header; our error says in which one it is.
+// ownHeaders returns the headers of a tool and its source, and an error that names an invalid one.
 func ownHeaders(own repositories.Headers) (http.Header, error) {
 	header := http.Header{"User-Agent": {version.Product()}}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -160,9 +159,9 @@ func ownHeaders(own repositories.Headers) (http.Header, error) {
 	return header, nil
 }
 
-// headers returns all headers but Authorization. Each of the app's secrets signs, so that a receiver can change
-// from one to the next (Standard Webhooks 1.0); a secret is base64, after whsec_ or without it. Without a
-// secret, calls are unsigned.
+// headers returns all headers but Authorization. Each of the app's secrets signs, so that receivers can rotate
+// them (Standard Webhooks 1.0). A secret is base64 with or without whsec_. Without a secret, calls are
+// unsigned.
 func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 	header, err := ownHeaders(call.request.Headers)
 	if err != nil {
@@ -197,14 +196,14 @@ func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 	return header, nil
 }
 
-// Bounds of what is kept of a request: the bytes of its URL and its body, and its headers.
+// Limits of a recorded request: the bytes of its URL and of its body, and its headers.
 const (
 	maxSentText    = 1 << 10
 	maxSentHeaders = 20
 )
 
-// sent is what people are shown of the request: the URL without user and password, credentials masked. A
-// delivered call has no body: the record of its trigger has it.
+// sent returns the request for display: the URL without user and password, credentials masked. A delivered call
+// omits the body, which the trigger's record contains.
 func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
 	target, pairs := *p.target, strings.Split(p.target.RawQuery, "&")
 	for i, pair := range pairs {

@@ -26,7 +26,7 @@ import (
 )
 
 type trace struct {
-	// sent: it began to be written. A call that must not be made twice counts as sent once it has a connection:
+	// sent reports that writing has begun. A call that is not idempotent counts as sent once it is connected:
 	// over HTTP/2 its headers leave before the hook is called.
 	sent    atomic.Bool
 	reached atomic.Bool
@@ -45,7 +45,7 @@ func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
 	})
 }
 
-// roundTrip sends the request and reads the answer, and returns what that shows of the host's health.
+// roundTrip sends the request and reads the answer. It returns the outcome and the host's health.
 func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	var followed trace
 	request, err := http.NewRequestWithContext(followed.in(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))
@@ -59,21 +59,21 @@ func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outc
 	call.auth.once.Store(!call.request.Repeatable())
 	response, err := clientOf(call.auth).Do(request)
 	if err != nil {
-		if !errors.As(err, new(*effect.Failure)) { // that of a token has its own line
+		if !errors.As(err, new(*effect.Failure)) { // a token's failure is logged separately
 			c.options.Logger.InfoContext(ctx, "call.unanswered", "app", call.app.ID, "trigger", call.effect.TriggerID,
 				"host", call.target.Host, "error", call.redactor.redact(logText(err)))
 		}
 		return call.unanswered(ctx, err, &followed)
 	}
 	defer response.Body.Close()
-	// The status alone decides: an answer whose body does not end in time is a cut one.
+	// Only the status decides: a body that does not end in time is truncated.
 	outcome, health := c.answered(call, response.StatusCode, response.Header, true)
 	outcome.Result, outcome.Truncated = readResult(response.Body, call.redactor)
 	outcome.Reached = true
 	return outcome, health
 }
 
-// clientOf returns a client that hands redirects out as they are.
+// clientOf returns a client that does not follow redirects.
 func clientOf(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
@@ -88,12 +88,12 @@ func (p *preparedCall) notLate(ctx context.Context) error {
 	return nil
 }
 
-// answered judges the status of an answer, to the call itself or to what comes before it.
+// answered classifies the status of an answer. called is false for the requests that precede an MCP call.
 func (c *Caller) answered(call *preparedCall, status int, header http.Header, called bool) (effect.Outcome, hostHealth) {
 	outcome := effect.Outcome{Status: status}
 	outcome.Verdict, outcome.Reason = verdictOf(status)
 	if outcome.Verdict == effect.Retry && called && !call.request.Repeatable() {
-		outcome.Verdict = effect.Dead // it arrived
+		outcome.Verdict = effect.Dead // the call arrived
 	}
 	if outcome.Verdict == effect.Retry {
 		outcome.After = neterr.RetryAfter(header, c.options.Now(), repositories.MostRetryFor)
@@ -107,7 +107,7 @@ func (c *Caller) answered(call *preparedCall, status int, header http.Header, ca
 	return outcome, alive
 }
 
-// unanswered judges the error of a request that was not answered, or of the token for it.
+// unanswered classifies the error of a request without an answer, or of its token.
 func (p *preparedCall) unanswered(ctx context.Context, err error, followed *trace) (outcome effect.Outcome, health hostHealth) {
 	sent := followed.sent.Load()
 	defer func() { outcome.Reached = followed.reached.Load() }()
@@ -116,7 +116,7 @@ func (p *preparedCall) unanswered(ctx context.Context, err error, followed *trac
 	switch broken := errors.Is(ctx.Err(), context.Canceled); {
 	case errors.As(err, &judged):
 		return judged.Outcome, unknown
-	case errors.As(err, &closed): // only the operator can change that
+	case errors.As(err, &closed): // only the operator can allow it
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonBlocked, "%s: %s", p.label(), closed.Toward(p.target.Hostname()))), unknown
 	case sent && !p.request.Repeatable():
 		if health = down; broken {
@@ -138,14 +138,14 @@ func (p *preparedCall) unanswered(ctx context.Context, err error, followed *trac
 	}
 }
 
-// timedOut reports whether err is that of a time limit, ours or the network's.
+// timedOut reports whether err is a timeout, ours or the network's.
 func timedOut(err error) bool {
 	var network net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
 }
 
-// publicText returns the text of a transport's error without URLs, which may hold credentials, without what the
-// other side sent, and without addresses.
+// publicText returns the text of a transport error without URLs, which may contain credentials, without the
+// peer's bytes, and without addresses.
 func publicText(err error) string {
 	err = withoutURL(err)
 	if reason := neterr.Reason(err); reason != "" {
@@ -158,7 +158,7 @@ func publicText(err error) string {
 	return effect.Clip(text)
 }
 
-// logText is what only the log says of a connection; empty if the other side had a hand in it.
+// logText returns a connection error's text for the log; empty if the peer influenced it.
 func logText(err error) string {
 	err = withoutURL(err)
 	if errors.As(err, new(*guard.Blocked)) || neterr.Reason(err) != "" {
@@ -175,14 +175,12 @@ func withoutURL(err error) error {
 	return err
 }
 
-// verdictOf says what becomes of a call that was answered with status. All that is known
-// about status codes is here:
+// verdictOf maps the status of an answer to the verdict and reason of a call:
 //
 //	2xx                 delivered
-//	408, 425, 429, 5xx  to be tried again (RFC 9110 15.5.9, RFC 8470, RFC 6585)
-//	401                 the credential is refused, after a token was renewed
-//	all others          the endpoint does not want the call as it is; redirects count
-//	                    among them, as they are not followed
+//	408, 425, 429, 5xx  retried (RFC 9110 15.5.9, RFC 8470, RFC 6585)
+//	401                 credentials refused, after a token was renewed
+//	all others          call refused; including redirects, which are not followed
 func verdictOf(status int) (effect.Verdict, effect.Reason) {
 	switch {
 	case status >= 200 && status <= 299:
@@ -198,7 +196,7 @@ func verdictOf(status int) (effect.Verdict, effect.Reason) {
 	}
 }
 
-// explainStatus says what a status means for a call that it ended.
+// explainStatus explains a status that ended a call.
 func explainStatus(status int) string {
 	switch {
 	case status >= 300 && status <= 399:
@@ -215,14 +213,14 @@ func explainStatus(status int) string {
 // redactionMargin is read beyond the longest result, so that a credential at the cut is masked.
 const redactionMargin = 8 << 10
 
-// byteOrderMark begins the answers of some servers; RFC 8259 8.1 lets readers skip it.
+// byteOrderMark precedes some answers; readers may skip it (RFC 8259 8.1).
 const byteOrderMark = "\ufeff"
 
-// jsonString finds the string literals of a text that is known to be JSON.
+// jsonString matches the string literals in valid JSON.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// readResult reads an answer: JSON as it is, whatever its type, else a JSON string of the text; nil for none.
-// What is too long, or broke off, is a string of its beginning, and cut.
+// readResult reads an answer: JSON as it is, whatever its type, other text as a JSON string; nil for none. If
+// it is too long or broke off, it is a string of its beginning, and cut.
 func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut bool) {
 	read, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
 	cut = err != nil || len(read) > effect.MaxResult
@@ -237,7 +235,7 @@ func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut boo
 	if !cut && json.Valid(trimmed) {
 		var compacted bytes.Buffer
 		if json.Compact(&compacted, trimmed) == nil {
-			// Credentials are masked inside of strings, however they are escaped; all else stays byte for byte.
+			// Credentials are masked inside of strings, however escaped; other bytes stay unchanged.
 			return jsonString.ReplaceAllFunc(compacted.Bytes(), func(literal []byte) []byte {
 				var plain string
 				if json.Unmarshal(literal, &plain) == nil {

@@ -15,8 +15,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// toSource makes the request of an http tool. Headers are the source's, the tool's and parameters; the later
-// win.
+// toSource creates the request of an http tool. Headers come from the source, the tool and parameters, in
+// increasing precedence.
 func (p *preparedCall) toSource() error {
 	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
 	source, there := p.app.Source(tool.Source)
@@ -59,8 +59,8 @@ func (p *preparedCall) toSource() error {
 	return nil
 }
 
-// toolURL resolves the filled path against the source's base, and adds the parameters to the query: each member
-// of a list, and nothing for a missing value.
+// toolURL resolves the filled path against the source's base URL, and adds query parameters: one per list
+// member, none for a missing value.
 func toolURL(source repositories.Source, tool *repositories.Tool, values map[string]any) (*url.URL, error) {
 	path, err := fill("path", tool.Path, values, &pathEscaper{}, template.PathEscape, template.QueryEscape)
 	if err != nil {
@@ -149,7 +149,7 @@ func fill(what, text string, values map[string]any, escaper template.Escaper, fu
 	return text, nil
 }
 
-// pathEscaper escapes values for a path with a query: none can end the part that it stands in or begin another.
+// pathEscaper escapes values for a path with a query: no value can end its part or begin another.
 type pathEscaper struct{ inQuery bool }
 
 // Literal notes where the query begins.
@@ -158,7 +158,7 @@ func (p *pathEscaper) Literal(text string) string {
 	return text
 }
 
-// Paste escapes a value, and a colon: in a first segment it would end a scheme (RFC 3986 4.2).
+// Paste escapes a value, including colons: in a first segment one would end a scheme (RFC 3986 4.2).
 func (p *pathEscaper) Paste(value any) (string, error) {
 	text := pastedText(value)
 	if p.inQuery {
@@ -172,7 +172,7 @@ func (p *pathEscaper) Paste(value any) (string, error) {
 
 type textEscaper func(string) string
 
-// Literal returns the text as it is.
+// Literal returns the text unchanged.
 func (textEscaper) Literal(text string) string { return text }
 
 // Paste escapes a value.
@@ -190,11 +190,11 @@ func pastedText(value any) string {
 	}
 }
 
-// jsonEscaper escapes values for a JSON text. In a string a value becomes a part of it; outside it is a JSON
-// value of its own, a string with its quotes.
+// jsonEscaper escapes values for a JSON text. Inside a string a value becomes part of it; elsewhere it is a
+// complete JSON value.
 type jsonEscaper struct{ inString, escaped bool }
 
-// Literal follows the strings of the text.
+// Literal tracks the strings of the text.
 func (p *jsonEscaper) Literal(text string) string {
 	for i := range len(text) {
 		switch c := text[i]; {
@@ -209,7 +209,7 @@ func (p *jsonEscaper) Literal(text string) string {
 	return text
 }
 
-// Paste writes a value for where it stands.
+// Paste writes a value for its position.
 func (p *jsonEscaper) Paste(value any) (string, error) {
 	written, isJSON := value.(template.JSON)
 	switch {

@@ -11,11 +11,10 @@ import (
 	"earshot/trigger/effect"
 )
 
-// webhookTimeout is how long a webhook has to answer.
 const webhookTimeout = 10 * time.Second
 
-// Post sends an event to a webhook, as Standard Webhooks 1.0 has it: the body has type, timestamp and data, which is
-// the event's payload; webhook-id is the event's id on every attempt. What is answered is not read but for its status.
+// Post sends an event to a webhook (Standard Webhooks 1.0): the body has type, timestamp and the event's
+// payload as data; webhook-id is the event's id on every attempt. Of the answer only the status is read.
 func (c *Caller) Post(ctx context.Context, app *repositories.App, to repositories.Webhook, event effect.StoredEvent, attempt int) effect.Outcome {
 	body, err := exactjson.Encode(struct {
 		Type      string          `json:"type"`
@@ -41,10 +40,10 @@ func (c *Caller) Post(ctx context.Context, app *repositories.App, to repositorie
 	}
 	ctx, cancel := context.WithTimeout(ctx, webhookTimeout)
 	defer cancel()
-	outcome := c.withRoom(ctx, call, func(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
+	outcome := c.withSlot(ctx, call, func(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 		outcome, health := c.roundTrip(ctx, call)
 		if outcome.Verdict != effect.Done {
-			health = unknown // package webhooks spares a server that is down by itself
+			health = unknown // package webhooks tracks the health of servers itself
 		}
 		return outcome, health
 	})

@@ -2,15 +2,14 @@ package guard
 
 import "net/netip"
 
-// addressClass is a range of addresses that are not public, with the name of its use.
+// addressClass is a named range of non-public addresses.
 type addressClass struct {
 	prefix netip.Prefix
 	name   string
 }
 
-// closedIPv4 are the IPv4 addresses that are no public unicast, after the IANA registry
-// of special-purpose addresses (RFC 6890), and those at which clouds serve metadata.
-// The first that contains an address names it, so the narrow stand first.
+// closedIPv4 lists the non-public IPv4 addresses of the IANA registry (RFC 6890), and the metadata addresses of
+// clouds. The first match names an address, so narrow ranges come first.
 var closedIPv4 = []addressClass{
 	{netip.MustParsePrefix("169.254.169.254/32"), "cloud metadata"},
 	{netip.MustParsePrefix("168.63.129.16/32"), "cloud metadata"},   // Azure's, a public address
@@ -35,8 +34,7 @@ var closedIPv4 = []addressClass{
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved, RFC 1112"},
 }
 
-// closedIPv6 are the IPv6 addresses that are named; all others outside of publicIPv6 are
-// closed as well.
+// closedIPv6 names IPv6 ranges; all others outside of publicIPv6 are closed as well.
 var closedIPv6 = []addressClass{
 	{netip.MustParsePrefix("::/128"), "unspecified"},
 	{netip.MustParsePrefix("::1/128"), "loopback"},
@@ -52,13 +50,13 @@ var closedIPv6 = []addressClass{
 	{netip.MustParsePrefix("ff00::/8"), "multicast"},
 }
 
-// publicIPv6 is all that has been given out as global unicast (RFC 4291 2.4).
+// publicIPv6 is the assigned global unicast range (RFC 4291 2.4).
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// unassigned is the class of an IPv6 address that no other names.
+// unassigned is the class of all other IPv6 addresses.
 var unassigned = addressClass{name: "not given out as public"}
 
-// classOf returns the class that closes an address, or nil for a public one.
+// classOf returns the class that closes an address; nil for a public one.
 func classOf(address netip.Addr) *addressClass {
 	classes := closedIPv6
 	if address.Is4() {
@@ -75,8 +73,7 @@ func classOf(address netip.Addr) *addressClass {
 	return nil
 }
 
-// embedding is a form of IPv6 address that embeds an IPv4 address: a packet to it may
-// come out at the inner one.
+// embedding is an IPv6 address format with an embedded IPv4 address, which packets may reach.
 type embedding struct {
 	prefix netip.Prefix
 	name   string
@@ -90,19 +87,17 @@ var embeddings = []embedding{
 	{netip.MustParsePrefix("2002::/16"), "6to4 form", func(b [16]byte) []netip.Addr { // RFC 3056
 		return []netip.Addr{four(b[2:6])}
 	}},
-	// RFC 4380: the server in the clear, the client with all bits turned over.
+	// RFC 4380: the server's address, and the client's with inverted bits.
 	{netip.MustParsePrefix("2001::/32"), "Teredo form", func(b [16]byte) []netip.Addr {
 		client := [4]byte{^b[12], ^b[13], ^b[14], ^b[15]}
 		return []netip.Addr{four(b[4:8]), netip.AddrFrom4(client)}
 	}},
 }
 
-// compatible is the deprecated IPv4-compatible form (RFC 4291 2.5.5.1), in which ::
-// and ::1 lie as well.
+// compatible is the deprecated IPv4-compatible format (RFC 4291 2.5.5.1), which includes :: and ::1.
 var compatible = netip.MustParsePrefix("::/96")
 
-// embeddedIn returns the IPv4 addresses that an address embeds, and the name of the
-// form that it has, if any.
+// embeddedIn returns the IPv4 addresses that an address embeds, and the name of its format.
 func embeddedIn(address netip.Addr) ([]netip.Addr, string) {
 	if !address.Is6() {
 		return nil, ""
@@ -117,7 +112,7 @@ func embeddedIn(address netip.Addr) ([]netip.Addr, string) {
 		return last4(bytes), "IPv4-compatible form"
 	}
 	if bytes[8]&0xfd == 0 && bytes[9] == 0 && bytes[10] == 0x5e && bytes[11] == 0xfe {
-		if classOf(address) == nil { // else the address is closed already, whatever it embeds
+		if classOf(address) == nil { // otherwise it is closed anyway
 			return last4(bytes), "ISATAP form" // RFC 5214
 		}
 	}

@@ -1,7 +1,6 @@
-// Package guard keeps the connections that users have made, by the URLs and hosts they give,
-// away from addresses that are not public. The operator's Policy opens some. Calls, token
-// requests, databases and whatever else leads out open their connections with its Transport
-// or Dial.
+// Package guard keeps connections to hosts and URLs given by users away from non-public addresses, unless the
+// operator's Policy allows them. All outgoing connections, such as calls, token requests and databases, use its
+// Transport or Dial.
 package guard
 
 import (
@@ -12,16 +11,14 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Policy is the operator's allowlist of addresses that may be reached although they are
-// not public. The zero value is deny.
+// Policy is the operator's allowlist of non-public addresses. The zero value denies all.
 type Policy struct {
 	allow bool
 	open  []netip.Prefix
 }
 
-// ParsePolicy reads the value of EARSHOT_PRIVATE_URLS: deny, allow, or a comma-separated
-// list of CIDRs. Nothing at all is deny. A CIDR opens IPv6 addresses that embed one of
-// its IPv4 addresses as well.
+// ParsePolicy reads EARSHOT_PRIVATE_URLS: deny (the default), allow, or comma-separated CIDRs. An IPv4 CIDR
+// also allows IPv6 addresses that embed its addresses.
 func ParsePolicy(text string) (Policy, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
 	case "", "deny":
@@ -41,7 +38,7 @@ func ParsePolicy(text string) (Policy, error) {
 	return policy, nil
 }
 
-// String returns what ParsePolicy reads.
+// String returns a text for ParsePolicy.
 func (p Policy) String() string {
 	switch {
 	case p.allow:
@@ -56,8 +53,8 @@ func (p Policy) String() string {
 	return strings.Join(texts, ",")
 }
 
-// Check returns a *Blocked where calls must not reach the address. An IPv6 address that
-// embeds an IPv4 address is as closed as that one.
+// Check returns a *Blocked if an address must not be reached. An IPv6 address with an embedded IPv4 address is
+// treated like that address.
 func (p Policy) Check(address netip.Addr) error {
 	if !address.IsValid() {
 		return &Blocked{Rule: "it is no IP address"}
@@ -89,16 +86,15 @@ func (p Policy) opens(address netip.Addr) bool {
 	return false
 }
 
-// Blocked is the error of a connection that was not opened, since calls must not reach the
-// address.
+// Blocked is the error of a refused connection.
 type Blocked struct {
 	Address netip.Addr
-	Rule    string // the class of addresses that it is in
+	Rule    string // the class of the address
 	open    netip.Addr
 }
 
-// Toward says why a host is not called, for those who do not run the service: what a name
-// leads to is not theirs to know. A host that was given as an address is named in full.
+// Toward returns the reason for tenants, who must not learn what a name resolves to. It contains the address
+// only if the host was given as one.
 func (b *Blocked) Toward(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return b.Error()
@@ -106,7 +102,7 @@ func (b *Blocked) Toward(host string) string {
 	return "calls must not reach " + host + ", which does not lead to a public address; an operator, whose log has the address, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
 }
 
-// Error names the address, the rule and what the operator can do.
+// Error names the address, the rule and the operator's remedy.
 func (b *Blocked) Error() string {
 	if !b.open.IsValid() {
 		return "calls must not reach what cannot be checked: " + b.Rule

@@ -14,10 +14,8 @@ import (
 	"earshot/repositories/neterr"
 )
 
-// Transport returns a transport that opens connections only to addresses that the policy
-// lets through. Names are looked up with the resolver, the system's if it is nil. It
-// uses no proxy, as a proxy would connect in our place. The caller sees to it that
-// redirects are not followed.
+// Transport returns a transport that connects only to allowed addresses. A nil resolver means the system's. It
+// uses no proxy, which would connect in our place. Callers must disable redirects.
 func Transport(policy Policy, resolver *net.Resolver) *http.Transport {
 	return &http.Transport{
 		Proxy:                  nil,
@@ -25,21 +23,20 @@ func Transport(policy Policy, resolver *net.Resolver) *http.Transport {
 		ForceAttemptHTTP2:      true,
 		TLSHandshakeTimeout:    10 * time.Second,
 		MaxIdleConns:           256,
-		MaxIdleConnsPerHost:    8, // as many as one app may use at a time
+		MaxIdleConnsPerHost:    8, // the most calls of one app
 		IdleConnTimeout:        90 * time.Second,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
 }
 
-// Dial opens TCP connections under the policy for those who speak no HTTP, such as
-// the clients of databases. Its error wraps a *Blocked if the policy refuses.
+// Dial opens TCP connections under the policy for protocols other than HTTP. Its error wraps a *Blocked if the
+// policy refuses.
 func Dial(policy Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialer(policy, nil).DialContext
 }
 
-// Reach returns a function that says whether a host takes connections at a port: nil where
-// it does. The text of its error is fit for tenants: it holds no address but the one that
-// was asked for.
+// Reach returns a function that checks whether a host accepts connections at a port. Its error suits tenants:
+// it contains no address except a given one.
 func Reach(policy Policy) func(ctx context.Context, host, port string) error {
 	dial := Dial(policy)
 	return func(ctx context.Context, host, port string) error {
@@ -55,9 +52,8 @@ func Reach(policy Policy) func(ctx context.Context, host, port string) error {
 	}
 }
 
-// dialer checks each address after its name was looked up and before the connection is opened.
-// A name that leads elsewhere at the second look (DNS rebinding) is therefore checked at both.
-// What cannot be read is refused.
+// dialer checks each address after its name is resolved and before it connects, which defeats DNS rebinding. It
+// refuses unreadable addresses.
 func dialer(policy Policy, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{
 		Timeout:   10 * time.Second,
