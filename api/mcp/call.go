@@ -61,7 +61,7 @@ func (x *rpcCall) callTool() (any, error) {
 			return asks, err
 		}
 	}
-	if fault := x.fault(err); fault != "" { // the model can mend it
+	if fault := x.fault(err); fault != "" { // the model can correct it
 		return x.faulty(fault), nil
 	}
 	if errors.Is(err, trigger.ErrNotInScope) {
@@ -70,8 +70,8 @@ func (x *rpcCall) callTool() (any, error) {
 	return result, err
 }
 
-// beginSpan begins the span of a call, below the one that its _meta names, with a link to the HTTP
-// request that has brought it, or else below that request. It returns what ends the span.
+// beginSpan starts the span of a call and returns its end. Its parent is the span in _meta, with a link to the
+// HTTP request, or else that request.
 func (x *rpcCall) beginSpan() (end func()) {
 	request, parent := trace.SpanContextFromContext(x.ctx()), x.request.Params.Meta.TraceParent
 	x.trace = tracing.Of(x.ctx())
@@ -82,7 +82,7 @@ func (x *rpcCall) beginSpan() (end func()) {
 		return func() {}
 	}
 	name := "tools/call"
-	if repositories.CheckID("name", x.request.Params.Name) == nil { // a text of any length otherwise
+	if repositories.CheckID("name", x.request.Params.Name) == nil { // otherwise it may be any text
 		name += " " + x.request.Params.Name
 	}
 	_, span := x.server.Tracer.Below(x.ctx(), x.trace, name, trace.SpanKindServer)
@@ -96,8 +96,8 @@ func (x *rpcCall) beginSpan() (end func()) {
 	return func() { span.End() }
 }
 
-// resume goes on with a call that was answered with questions. It returns nil if the call is to be
-// made as it stands, with the values that were given.
+// resume continues a call that was answered with questions. It returns nil if the call should be made, with the
+// given values.
 func (x *rpcCall) resume() (any, error) {
 	p := &x.request.Params
 	if p.InputResponses == nil && p.RequestState == "" {
@@ -131,8 +131,8 @@ func (x *rpcCall) resume() (any, error) {
 	return nil, nil
 }
 
-// resumeConfirming answers a call that awaited a confirmation. A call with other arguments is
-// another one, and asks anew.
+// resumeConfirming answers a call that awaited a confirmation. A call with other arguments is a new one, and
+// asks again.
 func (x *rpcCall) resumeConfirming(state requestState, responses map[string]response) (any, error) {
 	record, err := x.record(state.Trigger)
 	if errors.Is(err, query.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
@@ -170,9 +170,9 @@ func (x *rpcCall) direct() trigger.Direct {
 	}
 }
 
-// fire fires a tool and returns what came of it. For a client that knows tasks it waits for
-// TaskAfter only: then it returns the task, and the first attempt goes on here. If this replica
-// dies, another makes the next attempt, and the client has the id.
+// fire fires a tool and returns the outcome. For a client with tasks it waits at most TaskAfter, and then
+// returns the task while the first attempt continues here. If this replica fails, another makes the next
+// attempt, and the client has the id.
 func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 	var answered json.RawMessage
 	do := func(ctx context.Context) (err error) {
@@ -181,14 +181,14 @@ func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 	}
 	chosen, followed := d.TriggerID != "", x.request.tasks() || x.request.notifies() || ownerOf(x) != ""
 	if followed {
-		d.TriggerID, d.New = x.idOf(d), !chosen // it is known before the call has ended
+		d.TriggerID, d.New = x.idOf(d), !chosen // the id is known before the call ends
 	}
 	err := x.within(d.TriggerID, do)
 	switch {
 	case errors.Is(err, errSlow):
 		return x.beginTask(d.TriggerID)
 	case followed && !chosen && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound):
-		return nil, fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another client has just taken the repository
+		return nil, fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another client has just deleted the repository
 	case err != nil:
 		return nil, err
 	}
@@ -209,12 +209,12 @@ func (x *rpcCall) matched(match query.Match, text json.RawMessage) (any, error) 
 		state := requestState{Trigger: match.TriggerID, Arguments: digestOf(x.request.Params.Arguments)}
 		return inputRequired{x.head("input_required"), map[string]inputRequest{confirmKey: confirmation(match)}, state.text()}, nil
 	}
-	return x.resultOf(text), nil // it says that it is pending, and for what
+	return x.resultOf(text), nil // the outcome says that it is pending, and why
 }
 
-// askFor asks the user for values that a call lacks, if that is all that is wrong with it and the
-// client can ask; otherwise it returns nil. The answer to the call asks for one value. Several take
-// a task: they may be given one after the other, by different users.
+// askFor asks the user for missing values, if nothing else is wrong with the call and the client can ask;
+// otherwise it returns nil. One value is asked for in the answer. Several become a task, in which different
+// users may give them one by one.
 func (x *rpcCall) askFor(d trigger.Direct) (any, error) {
 	if !x.request.elicits() {
 		return nil, nil
@@ -250,9 +250,8 @@ func (x *rpcCall) askFor(d trigger.Direct) (any, error) {
 	return x.beginTask(id)
 }
 
-// A property of a tool's JSON Schema may name a header by x-mcp-header, in which a client repeats
-// its value for proxies that route by it (SEP-2243). They have to see what the tool gets, so that a
-// call in which the two differ is refused.
+// A property of a tool's JSON Schema may name a header by x-mcp-header, in which clients repeat its value for
+// proxies (SEP-2243). Proxies must see what the tool gets, so a call is refused if the two differ.
 const (
 	headerKeyword = "x-mcp-header"
 	headerPrefix  = "Mcp-Param-"
@@ -263,7 +262,7 @@ type mirrored struct {
 	header string
 }
 
-// mirroredForm is the key under which a tool's parameters keep their mirrored values.
+// mirroredForm is the key for the derived mirrored values of a tool's parameters.
 type mirroredForm struct{}
 
 func (x *rpcCall) vetHeaders(of *repositories.Tool) error {
@@ -310,7 +309,7 @@ func mirroredIn(schema json.RawMessage, path []string) (list []mirrored) {
 	return list
 }
 
-// headerFault says how a header differs from the value that it is to repeat; empty if it does not.
+// headerFault describes how a header differs from its value; empty if it does not.
 func headerFault(header http.Header, name string, value any) string {
 	sent, has := header[http.CanonicalHeaderKey(name)]
 	switch {
@@ -322,7 +321,7 @@ func headerFault(header http.Header, name string, value any) string {
 		return "is missing, which is to repeat"
 	}
 	text := sent[0]
-	if coded, is := strings.CutPrefix(text, "=?base64?"); is && strings.HasSuffix(coded, "?=") { // it cannot stand in a header
+	if coded, is := strings.CutPrefix(text, "=?base64?"); is && strings.HasSuffix(coded, "?=") { // it is not valid in a header
 		raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(coded, "?="))
 		if err != nil {
 			return "is no good Base64 of"

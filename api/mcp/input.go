@@ -18,9 +18,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// inputRequest is a form with one field, which a client shows its user (elicitation, mode form): for
-// a value that a call lacks, or for whether it may be made. A form holds a text, a number, a yes or
-// no, or a choice; other values are not asked for.
+// inputRequest is a form with one field for the client's user (elicitation, mode form): for a missing value, or
+// for a confirmation. A field is a string, a number, a boolean or a choice; other values are not asked for.
 type inputRequest struct {
 	Method string `json:"method"`
 	Params struct {
@@ -30,7 +29,7 @@ type inputRequest struct {
 	} `json:"params"`
 }
 
-// confirmKey names the question whether a call may be made. The question for a value has the name of its parameter.
+// confirmKey names the confirmation. The question for a value has the name of its parameter.
 const confirmKey = "confirm"
 
 func ask(message, field string, property map[string]any) inputRequest {
@@ -44,7 +43,7 @@ func confirmation(match query.Match) inputRequest {
 	return ask(match.Question, confirmKey, map[string]any{"type": "boolean", "title": match.Name})
 }
 
-// valueRequests ask for values, each by itself.
+// valueRequests returns one form per value.
 func valueRequests(of *repositories.Tool, names []string) map[string]inputRequest {
 	requests := map[string]inputRequest{}
 	for _, p := range of.Params().List() {
@@ -72,8 +71,8 @@ func valueRequests(of *repositories.Tool, names []string) map[string]inputReques
 
 var formTypes = []string{"string", "number", "integer", "boolean"}
 
-// missingOf lists the values that a call lacks, if they are all that is wrong with it and a form
-// can ask for each.
+// missingOf lists the missing values of a call; nil if it has other faults, or a form cannot ask for all of
+// them.
 func missingOf(of *repositories.Tool, values map[string]any) []string {
 	_, faults := of.Params().Check(values)
 	isLacking := func(name string) bool {
@@ -97,25 +96,25 @@ func missingOf(of *repositories.Tool, values map[string]any) []string {
 	return missing
 }
 
-// inputRequired is the answer to a call that needs its user first (SEP-2322): the client asks, and
-// makes the call again with the answer.
+// inputRequired is the answer to a call that first needs its user (SEP-2322): the client asks, and repeats the
+// call with the answer.
 type inputRequired struct {
 	resultHead
 	InputRequests map[string]inputRequest `json:"inputRequests"`
 	RequestState  string                  `json:"requestState,omitempty"`
 }
 
-// requestState comes back with the client's next call: it is not kept here. It grants nothing that
-// the call's key or token does not, so that it needs no seal.
+// requestState is returned by the client's next call instead of being stored. It grants nothing beyond the
+// call's key or token, so it is not signed.
 type requestState struct {
-	// Trigger is the one to be confirmed, Arguments a digest of those that it was called with.
+	// Trigger awaits confirmation; Arguments is a digest of its call's arguments.
 	Trigger   string `json:"trigger,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
 	// Values were given before.
 	Values map[string]any `json:"values,omitempty"`
 }
 
-// text is the state behind a checksum: one that was damaged on the way is noticed.
+// text encodes the state with a checksum that detects damage.
 func (s requestState) text() string {
 	text := exactjson.EncodeOrNull(s)
 	return base64.RawURLEncoding.EncodeToString(append(checksum(text), text...))
@@ -146,7 +145,7 @@ func digestOf(arguments map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Actions of a user who was shown a form; the third is decline.
+// Actions of a user on a form; the third is decline.
 const (
 	actionAccept = "accept"
 	actionCancel = "cancel"
@@ -157,8 +156,8 @@ type response struct {
 	Content map[string]any `json:"content"`
 }
 
-// readResponses reads the responses of a client. An object that is no response to a form may be for
-// another reader, and is ignored: its question is asked again.
+// readResponses parses a client's responses. An object without an action is ignored, and its question is asked
+// again.
 func readResponses(given map[string]json.RawMessage) (map[string]response, error) {
 	responses := map[string]response{}
 	for key, text := range given {
@@ -173,8 +172,7 @@ func readResponses(given map[string]json.RawMessage) (map[string]response, error
 	return responses, nil
 }
 
-// valuesOf are the values that a user has given of those that were asked for, if they fit; declined
-// says that one was refused.
+// valuesOf returns the valid values that a user gave for the names. declined reports that the user refused one.
 func valuesOf(of *repositories.Tool, names []string, responses map[string]response) (values map[string]any, declined bool) {
 	values = map[string]any{}
 	for _, name := range names {
@@ -186,7 +184,7 @@ func valuesOf(of *repositories.Tool, names []string, responses map[string]respon
 			return nil, true
 		}
 		value, has := given.Content[name]
-		if !has && len(given.Content) == 1 { // the client may give the one field another name
+		if !has && len(given.Content) == 1 { // the client may rename the only field
 			for _, value = range given.Content {
 			}
 		}

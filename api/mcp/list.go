@@ -24,10 +24,9 @@ type annotations struct {
 	Idempotent bool `json:"idempotentHint,omitempty"`
 }
 
-// Which user a tool needs, as Toolbox's clients read it: authInvoke lists services of which one
-// must have verified the user and those without which a required parameter is not filled,
-// authParam has those of each parameter that comes from an ID token. The names with a host are
-// those of 2026, the others earlier ones.
+// Metadata about the users that a tool needs, for Toolbox's clients. authInvoke lists services, one of which
+// must have verified the user, and services that fill required parameters. authParam lists the services of each
+// parameter from an ID token. The keys with a host are those of 2026, the others earlier.
 var (
 	invokeKeys = []string{"com.google.cloud/authInvoke", "toolbox/authInvoke"}
 	paramKeys  = []string{"com.google.cloud/authParam", "toolbox/authParam"}
@@ -35,9 +34,9 @@ var (
 
 func listing(app *repositories.App, of *repositories.Tool) tool {
 	t := tool{Name: of.Name, InputSchema: of.Params().ModelSchema()}
-	t.Description = cmp.Or(of.Shown(), of.Name) // clients refuse a tool without one
+	t.Description = cmp.Or(of.Shown(), of.Name) // clients refuse a tool without a description
 	if dialect := of.Params().Dialect(); dialect != "" {
-		// Without its dialect, an agent would read an older schema as one of its revision.
+		// Without $schema, an agent would read an older dialect as its own.
 		t.InputSchema = append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), t.InputSchema[1:]...)
 	}
 	if app.ReadOnly(of) {
@@ -53,7 +52,7 @@ func listing(app *repositories.App, of *repositories.Tool) tool {
 		for _, claim := range parameter.Claims {
 			filled[parameter.Name] = append(filled[parameter.Name], claim.Service)
 		}
-		// Toolbox's SDK takes a token only for what it sees, and inputSchema does not show it.
+		// Toolbox's SDK sends a token only for parameters it knows, and inputSchema does not show this one.
 		if service := filled[parameter.Name]; parameter.Required && len(service) == 1 && !slices.Contains(invoke, service[0]) {
 			invoke = append(invoke, service[0])
 		}
@@ -69,21 +68,20 @@ func listing(app *repositories.App, of *repositories.Tool) tool {
 	return t
 }
 
-// Bounds of the lists that are kept: how many, and how long (bytes) each may be. A longer one is
-// made for each request.
+// Limits of cached lists: their number, and their size in bytes. A longer one is built for each request.
 const (
 	keptLists = 64
 	keptList  = 8 << 20
 )
 
-// listKey names a list: the tools of a version of a scope, or of one repository in it.
+// listKey identifies a list: the tools of a version of a scope, or of one repository in it.
 type listKey struct{ appID, version, repositoryID string }
 
-// listHead begins a modern list. A client may not keep it (ttlMs): tools come and go at any
-// moment, and a subscription reports it.
+// listHead begins a list for modern clients. They may not cache it (ttlMs): tools change at any time, which a
+// subscription reports.
 var listHead = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":` + string(exactjson.EncodeOrNull(identified)) + `,`
 
-// listTools answers tools/list, with all tools in one page. It does not copy the list.
+// listTools answers tools/list with all tools in one page, without copying the list.
 func (x *rpcCall) listTools() (any, error) {
 	list := searchTools
 	if !x.searches() {
@@ -127,9 +125,8 @@ func (x *rpcCall) listTools() (any, error) {
 	return nil, nil
 }
 
-// An agent that is shown thousands of tools pays for all of them with each request, and chooses
-// worse. With ?tools=search it sees two instead: one that finds tools by what they do, and one
-// that calls a tool that was found.
+// An agent with thousands of tools pays for all of them on each request, and chooses worse. With ?tools=search
+// it gets two instead: one finds tools by what they do, the other calls a found tool.
 const (
 	searchMode = "search"
 	searchTool = "search_tools"

@@ -10,23 +10,22 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// progressEvery is the time between two notifications of a call's progress. A faster call has none: its answer is
-// plain JSON.
+// progressEvery is the interval of progress notifications. A faster call has none: its answer is plain JSON.
 const progressEvery = time.Second
 
-// notifies reports whether the client wants to hear of the progress of its call, and takes a stream.
+// notifies reports whether the client asks for progress and accepts a stream.
 func (r *rpcRequest) notifies() bool {
 	token := string(r.Params.Meta.ProgressToken)
 	return r.streams && r.Method == methodCall && strings.ContainsAny(token[:min(len(token), 1)], `"-0123456789`)
 }
 
-// reporter notifies a client of how far its call is.
+// reporter sends the progress of a call to its client.
 type reporter struct {
 	*rpcCall
 	reported int
 }
 
-// report is about the call of a trigger. A client that is gone misses no more than that.
+// report sends the state of a trigger's call. It ignores a client that is gone.
 func (r *reporter) report(triggerID string) {
 	r.reported++
 	params := map[string]any{"progressToken": r.request.Params.Meta.ProgressToken, "progress": r.reported}
@@ -47,13 +46,13 @@ type stream struct {
 	with *http.ResponseController
 }
 
-// writeTime is how long a client may take for one message.
+// writeTime bounds the sending of one message.
 const writeTime = 10 * time.Second
 
 func openStream(c echo.Context) *stream {
 	header := c.Response().Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // nginx would collect events
+	header.Set("X-Accel-Buffering", "no") // nginx would buffer events
 	c.Response().WriteHeader(http.StatusOK)
 	return &stream{c.Response(), http.NewResponseController(c.Response())}
 }
@@ -71,7 +70,7 @@ func (s *stream) sendMessage(message map[string]any) error {
 }
 
 func (s *stream) send(text string) error {
-	_ = s.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
+	_ = s.with.SetWriteDeadline(time.Now().Add(writeTime)) // recorders in tests support none
 	if _, err := s.to.Write([]byte(text)); err != nil {
 		return err
 	}

@@ -24,12 +24,12 @@ type callResult struct {
 	IsError    bool            `json:"isError,omitempty"`
 }
 
-// faulty is the result of a call that went wrong in a way that the model should read.
+// faulty is the result of a failed call, whose text the model should read.
 func (x *rpcCall) faulty(text string) callResult {
 	return callResult{resultHead: x.head("complete"), Content: []content{{"text", text}}, IsError: true}
 }
 
-// fault says what is wrong with a call, for the model or its user to mend; empty for other errors.
+// fault describes a fault that the model or its user can correct; empty for other errors.
 func (x *rpcCall) fault(err error) string {
 	values, unverified := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
 	switch {
@@ -45,8 +45,8 @@ func (x *rpcCall) fault(err error) string {
 	return ""
 }
 
-// resultOf is the result of a call with this JSON as its outcome: a text as it is, anything else as
-// JSON and as structured content. Before revision only an object can be that.
+// resultOf is the result of a call with this JSON outcome: a string as text, other values as JSON and as
+// structured content. Before revision, only objects may be structured.
 func (x *rpcCall) resultOf(outcome json.RawMessage) callResult {
 	r := callResult{resultHead: x.head("complete")}
 	var text string
@@ -61,22 +61,22 @@ func (x *rpcCall) resultOf(outcome json.RawMessage) callResult {
 	return r
 }
 
-// outcome is the result of a trigger that has ended; text is the JSON of its match.
+// outcome is the result of an ended trigger; text is the JSON of its match.
 func (x *rpcCall) outcome(match query.Match, text json.RawMessage) callResult {
 	call := match.Call
 	switch {
 	case call == nil && match.Event != nil && match.Event.State == query.StateFailed:
 		return x.faulty(cmp.Or(match.Event.Error, "its event could not be published"))
 	case call == nil || call.State == query.StateDelivered && len(call.Result) == 0:
-		return x.resultOf(text) // all there is to say is that it was done
+		return x.resultOf(text) // there is no other result
 	case call.State == query.StateDelivered:
 		return x.resultOf(call.Result)
 	}
 	return x.faulty(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
 }
 
-// taskStatus is how far a task is (SEP-2663). No task has the status failed: a call that its
-// endpoint refuses, or does not answer, has a result that says so, for the model to read.
+// taskStatus is the status of a task (SEP-2663). The status failed is not used: a refused or unanswered call
+// has a result that says so, for the model.
 type taskStatus string
 
 const (

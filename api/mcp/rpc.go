@@ -16,13 +16,13 @@ import (
 	"earshot/repositories/version"
 )
 
-// revision is the newest of the protocol that is spoken.
+// revision is the newest supported revision of the protocol.
 const revision = "2026-07-28"
 
-// tasksExtension is the extension by which calls become tasks (SEP-2663).
+// tasksExtension is the extension that turns calls into tasks (SEP-2663).
 const tasksExtension = "io.modelcontextprotocol/tasks"
 
-// Headers that repeat what the body says, for proxies that read no body (SEP-2243).
+// Headers that repeat parts of the body for proxies (SEP-2243).
 const (
 	versionHeader = "Mcp-Protocol-Version"
 	methodHeader  = "Mcp-Method"
@@ -42,11 +42,11 @@ type rpcRequest struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params rpcParams       `json:"params"`
-	// modern says that it is of revision; others are of earlier ones.
+	// modern reports that the request has this revision, not an earlier one.
 	modern bool
-	// plain says that its headers and its body agree, and nothing is missing. The SDK refuses others.
+	// plain reports that headers and body agree and are complete. The SDK refuses other requests.
 	plain bool
-	// streams says that the answer may be a stream.
+	// streams reports that the client accepts a stream.
 	streams bool
 }
 
@@ -60,7 +60,7 @@ type rpcParams struct {
 	Notifications  *subscription              `json:"notifications"`
 }
 
-// requestMeta is what a client states about itself with each request (SEP-2575), and about this one.
+// requestMeta is the client's description of itself and of the request (SEP-2575).
 type requestMeta struct {
 	Version string `json:"io.modelcontextprotocol/protocolVersion"`
 	Client  *struct {
@@ -74,13 +74,13 @@ type requestMeta struct {
 		} `json:"elicitation"`
 		Extensions map[string]json.RawMessage `json:"extensions"`
 	} `json:"io.modelcontextprotocol/clientCapabilities"`
-	// TriggerID is the idempotency key of a call: the same again fires nothing.
+	// TriggerID is the idempotency key of a call: a repeat fires nothing.
 	TriggerID string `json:"earshot/triggerId"`
-	// Metadata is kept with the trigger.
+	// Metadata is stored with the trigger.
 	Metadata repositories.Metadata `json:"earshot/metadata"`
-	// TraceParent is the span that the call is of, which need not be that of the HTTP request.
+	// TraceParent is the call's span, which may differ from that of the HTTP request.
 	TraceParent string `json:"traceparent"`
-	// ProgressToken asks for notifications of the call's progress: a text or a number.
+	// ProgressToken, a string or number, requests progress notifications.
 	ProgressToken json.RawMessage `json:"progressToken"`
 }
 
@@ -108,7 +108,7 @@ func (r *rpcRequest) tasks() bool {
 	return declared
 }
 
-// elicits reports whether the client can ask its user. One that declares no mode fills forms.
+// elicits reports whether the client can ask its user. Without a declared mode it supports forms.
 func (r *rpcRequest) elicits() bool {
 	if !r.modern {
 		return false
@@ -117,7 +117,7 @@ func (r *rpcRequest) elicits() bool {
 	return can != nil && (can.Form != nil || can.URL == nil)
 }
 
-// Codes of errors (JSON-RPC 2.0; SEP-2243, SEP-2575).
+// Error codes (JSON-RPC 2.0; SEP-2243, SEP-2575).
 const (
 	codeParse             = -32700
 	codeInvalidRequest    = -32600
@@ -141,32 +141,32 @@ func invalid(code answer.Code, message string) error {
 	return &rpcError{Code: codeInvalidParams, Message: message, Data: errorData{Code: code}}
 }
 
-// errorData is what an error says for programs, as a problem does.
+// errorData is the machine-readable part of an error, as in a problem.
 type errorData struct {
 	Code     answer.Code `json:"code"`
 	Required any         `json:"requiredCapabilities,omitempty"`
 }
 
-// rpcCall is a request that is answered here.
+// rpcCall is a request that this package answers.
 type rpcCall struct {
 	server *Server
 	c      echo.Context
 	repositories.Scope
 	request *rpcRequest
 	user    User
-	// values are the arguments with what the user was asked for; nil if nothing was. The client
-	// repeats its own arguments in each round, with the headers that go with them.
+	// values are the arguments merged with the user's answers; nil without any. The client repeats its own
+	// arguments and headers in each round.
 	values map[string]any
-	// wrapped says that the call came by call_tool, whose schema names no headers.
+	// wrapped reports a call through call_tool, whose schema names no headers.
 	wrapped bool
 	trace   string
-	// stream is the answer; nil while that may still be plain JSON.
+	// stream is the started stream; nil while the answer may still be plain JSON.
 	stream *stream
 }
 
 func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }
 
-// serviceInfo is how the server calls itself, identified how a result names its server (SEP-2575).
+// serviceInfo describes the server, and identified names it in results (SEP-2575).
 var (
 	serviceInfo = &sdk.Implementation{Name: "earshot", Title: "Earshot", Version: version.Current().Version}
 	identified  = map[string]any{sdk.MetaKeyServerInfo: serviceInfo}
@@ -177,7 +177,7 @@ type resultHead struct {
 	Meta       any    `json:"_meta,omitempty"`
 }
 
-// head returns the head of a result; clients of earlier revisions get none.
+// head returns the head of a result; empty for earlier revisions.
 func (x *rpcCall) head(resultType string) resultHead {
 	if !x.request.modern {
 		return resultHead{}
@@ -187,7 +187,7 @@ func (x *rpcCall) head(resultType string) resultHead {
 
 func (x *rpcCall) write(status int, member string, text []byte) error {
 	id := x.request.ID
-	if len(id) == 0 { // of a request that could not be read
+	if len(id) == 0 { // of an unreadable request
 		id = json.RawMessage("null")
 	}
 	line := make([]byte, 0, len(text)+len(id)+48)
@@ -199,8 +199,8 @@ func (x *rpcCall) write(status int, member string, text []byte) error {
 	return x.c.Blob(status, echo.MIMEApplicationJSON, line)
 }
 
-// fail answers with an error: one of the protocol, or that of a problem. The status is the one of
-// the revision, or that of the problem, so that proxies understand it.
+// fail answers with a protocol error or a problem. The HTTP status is that of the revision, or of the problem,
+// for proxies.
 func (x *rpcCall) fail(err error) error {
 	var own *rpcError
 	status := http.StatusOK
@@ -211,7 +211,7 @@ func (x *rpcCall) fail(err error) error {
 	} else {
 		problem := answer.ProblemOf(err)
 		if status = problem.Status; status == http.StatusInternalServerError {
-			if x.stream != nil { // nothing but this call can answer on its stream
+			if x.stream != nil { // only this call can answer on its stream
 				_ = writeError(x, status, &rpcError{Code: codeInternal, Message: "internal error; the log says more"})
 			}
 			return err
@@ -232,7 +232,7 @@ func writeError(x *rpcCall, status int, found *rpcError) error {
 
 func exactQuote(text string) string { return string(exactjson.EncodeOrNull(text)) }
 
-// find returns the tool that a call names, as it is for the user.
+// find returns the named tool as the user may call it.
 func (x *rpcCall) find(name, repositoryID string) (*repositories.Tool, error) {
 	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package mcp serves the tools of an app, or of a session, to agents by the Model Context Protocol: revision 2026-07-28,
-// which knows no sessions, and by initialize the two before.
+// Package mcp serves the tools of an app or a session to agents over the Model Context Protocol: revision
+// 2026-07-28, which has no sessions, and the two before.
 //
-// A call of a tool is a direct trigger with the source agent. What takes longer than the tool's request may take, and what
-// waits for a subscriber's answer, for a yes or for values, is a task (the extension io.modelcontextprotocol/tasks): its id
-// is that of the trigger, so the ledger keeps it, on every replica and through every crash.
+// A tool call is a direct trigger with the source agent. A call becomes a task (extension
+// io.modelcontextprotocol/tasks) if it takes too long, or waits for a subscriber's answer, a confirmation or
+// values. The task's id is the trigger's, so the ledger keeps it on every replica and through crashes.
 //
-// The official Go SDK speaks the protocol: the handshake, discovery, and the refusal of requests that are not plainly right.
-// Frequent requests (tools/list, tools/call, tasks/…, subscriptions/listen) are answered here once they are known to be
-// right: the SDK makes a connection of its own, and some 400 kB of garbage, for each request.
+// The official Go SDK handles the handshake, discovery, and malformed requests. Well-formed frequent requests
+// (tools/list, tools/call, tasks/…, subscriptions/listen) are answered here: the SDK creates a connection and
+// some 400 kB of garbage per request.
 package mcp
 
 import (
@@ -18,6 +18,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,11 +42,11 @@ import (
 	"earshot/trigger/scope"
 )
 
-// Engine is what the server needs of the ledger.
+// Engine fires tools and reads triggers.
 type Engine interface {
 	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
 	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
-	// Count counts a use against the limits of a minute; its error is a *ledger.RateError if one is reached.
+	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Fire returns the JSON of a query.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
@@ -54,11 +55,11 @@ type Engine interface {
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
-	// Background runs a function that no request waits for. A service that ends waits for it.
+	// Background runs a function outside of any request. Shutdown waits for it.
 	Background(run func(ctx context.Context))
 }
 
-// Asked keeps the calls that lack values until the values are given; pendingcalls.Calls implements it.
+// Asked keeps calls until their missing values are given. pendingcalls.Calls implements it.
 type Asked interface {
 	Begin(ctx context.Context, scope repositories.Scope, id string, call pendingcalls.Call) error
 	Get(ctx context.Context, scope repositories.Scope, id string) (pendingcalls.Call, error)
@@ -66,79 +67,79 @@ type Asked interface {
 	End(ctx context.Context, scope repositories.Scope, id string) error
 }
 
-// Events is the stream of events, as api.Events reads it.
+// Events reads the stream of events, like api.Events.
 type Events interface {
 	Now(ctx context.Context) (uint64, error)
 	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
-// User is the verified claims of the user for whom an agent calls. Explained adds to an error why tokens that were sent
-// did not verify.
+// User holds the verified claims of the agent's user. Explained adds to an error why tokens were refused.
 type User struct {
 	Claims    parameters.Claims
 	Explained func(error) error
 }
 
-// Options are what New needs. All but Asked, Events and Tracer must be given.
+// Options configures New. All but Asked, Events and Tracer are required.
 type Options struct {
 	Engine Engine
-	// Asked missing: calls that lack values are faults, and no task is made of them.
+	// Asked missing: calls that lack values are faults.
 	Asked Asked
-	// Events missing: no client can subscribe.
+	// Events missing: subscriptions answer 503.
 	Events Events
-	// Enter counts one more open stream of a scope.
+	// Enter takes a stream slot of a scope.
 	Enter func(scope repositories.Scope) (leave func(), err error)
-	// StillGood returns why the key or token of a request is no longer valid.
+	// StillGood returns why a request's key or token is no longer valid.
 	StillGood func(ctx context.Context, who auth.Principal) error
-	// Admitted bounds how many requests are worked on at once; open streams do not count.
+	// Admitted bounds concurrent requests; open streams do not count.
 	Admitted echo.MiddlewareFunc
 	// Closing ends streams when it is closed.
 	Closing <-chan struct{}
 	// Users verifies the ID tokens of a request.
 	Users func(c echo.Context) (User, error)
-	// Moved does what moves a trigger, and has it written down.
+	// Moved runs do, which changes a trigger's state, and records it in the audit log.
 	Moved func(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error
-	// Tracer begins the spans of calls; nil: none.
+	// Tracer starts the spans of calls; nil: none.
 	Tracer *tracing.Tracer
-	// TaskAfter is how long a call may take before it is a task. Missing: 2 s (section 19 of the contract).
+	// TaskAfter is how long a call may take before it becomes a task. Missing: 2 s (section 19 of the
+	// contract).
 	TaskAfter time.Duration
-	// Kept is how long the record of a task stays after it was done.
+	// Kept is how long the record of a finished task is kept.
 	Kept  time.Duration
 	NewID func() string
 }
 
-// Server answers requests by MCP. It is safe for concurrent use.
+// Server answers MCP requests. It is safe for concurrent use.
 type Server struct {
 	Options
-	lists *lru.Cache[listKey, []byte] // JSON of lists of tools: a list of thousands costs no more than its bytes
-	slow  chan struct{}               // has one of each call that goes on behind its answer, or may
-	// sdk answers all other requests, of clients of this revision and of earlier ones.
+	lists *lru.Cache[listKey, []byte] // JSON of tool lists: thousands of tools cost only their bytes
+	slow  chan struct{}               // one element per call that may continue after its answer
+	// sdk answers all other requests, of all revisions.
 	sdk *sdk.StreamableHTTPHandler
 }
 
-// mostSlow is how many calls go on at once behind the answer to their client. A request waits for any further one, so that
-// a client has no more calls under way than requests.
+// mostSlow bounds calls that continue after the answer to their client. Further ones hold their request, so
+// that a client has no more calls than requests.
 const mostSlow = 1024
 
 // New returns a Server.
 func New(options Options) *Server {
 	s := &Server{Options: options, slow: make(chan struct{}, mostSlow)}
-	s.lists, _ = lru.New[listKey, []byte](keptLists) // fails for a size of 0 only
+	s.lists, _ = lru.New[listKey, []byte](keptLists) // fails only for a size of 0
 	s.TaskAfter = cmp.Or(s.TaskAfter, 2*time.Second)
 	modern, legacy := newSDKServer(true), newSDKServer(false)
 	s.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
 		if r.Header.Get(versionHeader) < revision {
-			return legacy // also without the header: it begins with initialize, or names no revision
+			return legacy // also without the header: initialize, or no revision
 		}
 		return modern
 	}, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-		// auth.Guarded and auth.Elsewhere check Host and Origin of every request.
+		// auth.Guarded and auth.Elsewhere check Host and Origin.
 		DisableLocalhostProtection: true})
 	return s
 }
 
-// newSDKServer returns a server that has no tools of its own: requests about tools come to it only to be refused. It tells
-// clients of earlier revisions of no tasks and of no notifications, for which they would need a session.
+// newSDKServer returns a server without tools: it gets only malformed requests about tools. It offers earlier
+// revisions no tasks and no notifications, which would need a session.
 func newSDKServer(modern bool) *sdk.Server {
 	can := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: modern}}
 	if modern {
@@ -159,7 +160,7 @@ func newSDKServer(modern bool) *sdk.Server {
 	})
 	for _, method := range []string{methodTaskGet, methodTaskUpdate, methodTaskCancel} {
 		if err := sdk.AddReceivingCustomMethod(server, method, refused); err != nil {
-			panic(err) // none of them is the SDK's own
+			panic(err) // the SDK has none of these methods
 		}
 	}
 	return server
@@ -169,12 +170,12 @@ type refusedParams struct{ sdk.ParamsBase }
 
 type refusedResult struct{ sdk.ResultBase }
 
-// refused is the SDK's answer to methods of tasks whose headers or _meta are not right. Most it refuses by itself.
+// refused answers task methods with wrong headers or _meta that the SDK does not refuse itself.
 func refused(context.Context, *sdk.ServerSession, *refusedParams) (*refusedResult, error) {
 	return nil, errors.New("tasks are of revision " + revision + ": name it in the header and in _meta")
 }
 
-// methods are those that are answered here, beside subscriptions/listen. A nil result says that the answer is written.
+// methods are answered here, besides subscriptions/listen. A nil result means that the answer is written.
 var methods = map[string]func(*rpcCall) (result any, err error){
 	methodList:       (*rpcCall).listTools,
 	methodCall:       (*rpcCall).callTool,
@@ -183,7 +184,7 @@ var methods = map[string]func(*rpcCall) (result any, err error){
 	methodTaskCancel: (*rpcCall).cancelTask,
 }
 
-// Serve answers a request to one of the server's URLs.
+// Serve answers a request.
 func (s *Server) Serve(c echo.Context) error {
 	if origin, elsewhere := auth.Elsewhere(c); elsewhere {
 		return auth.NoPage(origin)
@@ -199,9 +200,13 @@ func (s *Server) Serve(c echo.Context) error {
 	request := readRequest(c.Request().Header, body)
 	handle := methods[request.Method]
 	x := &rpcCall{server: s, c: c, Scope: repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}, request: request}
+	named := c.Request().Header.Get(versionHeader)
 	switch {
-	case !known(c.Request().Header):
-		return unknownVersion(x)
+	case named != "" && !slices.Contains(sdk.SupportedProtocolVersions(), named): // SEP-2575
+		return writeError(x, http.StatusBadRequest, &rpcError{
+			Code: sdk.CodeUnsupportedProtocolVersion, Message: "revision " + exactQuote(named) + " is not spoken here",
+			Data: sdk.UnsupportedProtocolVersionData{Supported: sdk.SupportedProtocolVersions(), Requested: named},
+		})
 	case !request.plain || handle == nil && request.Method != methodSubscribe:
 		return s.delegate(x, body)
 	}
@@ -227,8 +232,8 @@ func (s *Server) Serve(c echo.Context) error {
 	})(c)
 }
 
-// delegate has the SDK answer. It asks for both types of answers in Accept, and gives the first: a client that names
-// neither, as curl does, gets that as well.
+// delegate lets the SDK answer. A missing Accept header is completed, and the answer is then JSON, as curl
+// expects.
 func (s *Server) delegate(x *rpcCall, body []byte) error {
 	to := x.c.Request()
 	to.Body = io.NopCloser(bytes.NewReader(body))
@@ -244,7 +249,7 @@ func (s *Server) delegate(x *rpcCall, body []byte) error {
 		return out.answer(x, body)
 	}
 	if x.c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
-		_, _ = x.c.Response().Write([]byte{'\n'}) // as all answers end
+		_, _ = x.c.Response().Write([]byte{'\n'}) // like all answers
 	}
 	return nil
 }

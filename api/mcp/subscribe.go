@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// subscription names the notifications that a client wants (SEP-2575, SEP-2663).
+// subscription lists the requested notifications (SEP-2575, SEP-2663).
 type subscription struct {
 	ToolsListChanged bool     `json:"toolsListChanged,omitempty"`
 	TaskIDs          []string `json:"taskIds,omitempty"`
@@ -23,12 +23,11 @@ type subscription struct {
 
 const mostTasks = 1000
 
-// heartbeat is less than the 30 s after which some proxies take a silent connection for dead.
+// heartbeat is less than the 30 s after which some proxies drop a silent connection.
 const heartbeat = 15 * time.Second
 
-// subscribe answers subscriptions/listen: with a stream of notifications, until the client, its key
-// or this process ends it. They are made of the events that every replica reads, so that it does
-// not matter on which of them a tool was registered, or a task has ended.
+// subscribe answers subscriptions/listen with a stream of notifications, until the client, its key or this
+// process ends it. Their source is the event stream, so they cover changes on all replicas.
 func (x *rpcCall) subscribe() error {
 	wanted := x.request.Params.Notifications
 	switch {
@@ -62,21 +61,21 @@ func (x *rpcCall) subscribe() error {
 	}
 	x.stream = openStream(x.c)
 	if x.stream.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.wanted}) == nil && l.pump(ctx, events) {
-		// The answer to the request at last: the client may subscribe again.
+		// The final answer: the client may subscribe again.
 		_ = x.stream.sendMessage(map[string]any{"jsonrpc": "2.0", "id": x.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta}})
 	}
 	return nil
 }
 
-// listener is an open subscription. Its notifications have the id of the request that opened it,
-// since a client may have several.
+// listener is an open subscription. Its notifications contain the id of its request, since a client may have
+// several.
 type listener struct {
 	*rpcCall
 	wanted subscription
 	meta   map[string]any
 }
 
-// pump sends the notifications of the app's events. It reports whether the client is still there.
+// pump sends notifications of the app's events. It reports whether the client is still connected.
 func (l *listener) pump(ctx context.Context, events <-chan effect.Published) bool {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
@@ -114,7 +113,7 @@ func (l *listener) forward(event effect.Published) error {
 		ID        string `json:"id"`
 		TriggerID string `json:"triggerId"`
 	}
-	_ = json.Unmarshal(event.Data, &of) // an event of no trigger has no id that is wanted
+	_ = json.Unmarshal(event.Data, &of) // events without a trigger have no requested id
 	id := cmp.Or(of.TriggerID, of.ID)
 	if !slices.Contains(l.wanted.TaskIDs, id) {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// task is a trigger, or a call that lacks values and becomes one, as a client sees it.
+// task is a client's view of a trigger, or of a call that lacks values.
 type task struct {
 	ResultType    string                  `json:"resultType,omitempty"`
 	Meta          any                     `json:"_meta,omitempty"`
@@ -34,7 +34,7 @@ type task struct {
 	Result        *callResult             `json:"result,omitempty"`
 }
 
-// pollInterval is how often a client that does not subscribe may ask, in ms.
+// pollInterval is the polling interval without a subscription, in ms.
 const pollInterval = 1000
 
 func (x *rpcCall) getTask() (any, error) {
@@ -44,8 +44,7 @@ func (x *rpcCall) getTask() (any, error) {
 	return x.task(x.request.Params.TaskID)
 }
 
-// updateTask answers tasks/update: a user's answers to the questions of the task. tasks/get says
-// what comes of them.
+// updateTask answers tasks/update with a user's answers. tasks/get shows the effect.
 func (x *rpcCall) updateTask() (any, error) {
 	if err := x.checkTask(); err != nil {
 		return nil, err
@@ -61,12 +60,12 @@ func (x *rpcCall) updateTask() (any, error) {
 	case call == nil:
 		err = x.confirm(record.Match, responses)
 	case !call.Over():
-		err = x.give(id, *call, responses)
+		err = x.giveValues(id, *call, responses)
 	}
 	return x.head("complete"), err
 }
 
-// cancelTask answers tasks/cancel: it ends what waits, as long as no answer is there.
+// cancelTask answers tasks/cancel: it ends a waiting task unless an answer has arrived.
 func (x *rpcCall) cancelTask() (any, error) {
 	if err := x.checkTask(); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func (x *rpcCall) cancelTask() (any, error) {
 		if _, err = x.server.Asked.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Cancelled = true }); !errors.Is(err, pendingcalls.ErrNone) {
 			return done, err
 		}
-		if record, err = x.record(id); err != nil { // another client has fired it since
+		if record, err = x.record(id); err != nil { // another client has fired it
 			return nil, unknownTask(err)
 		}
 	}
@@ -89,7 +88,7 @@ func (x *rpcCall) cancelTask() (any, error) {
 	}
 	err = x.server.Moved(x.ctx(), x.c, audit.Cancel, id, func() (query.Record, error) {
 		record, err := x.server.Engine.Cancel(x.ctx(), x.AppID, id, by(x.c))
-		if errors.Is(err, query.ErrEnded) { // its event is out, and the trigger waits for an answer
+		if errors.Is(err, query.ErrEnded) { // its event is published, and the trigger waits for an answer
 			record, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + by(x.c)})
 		}
 		return record, err
@@ -114,7 +113,7 @@ func (x *rpcCall) checkTask() error {
 	return nil
 }
 
-// unknownTask is the error of a task that is not there; others stay as they are.
+// unknownTask maps the errors of a missing task; others are unchanged.
 func unknownTask(err error) error {
 	if errors.Is(err, query.ErrNotFound) || errors.Is(err, pendingcalls.ErrNone) {
 		return invalid(answer.UnknownTrigger, "no task of that id is known here, or its time is over")
@@ -128,7 +127,7 @@ func (x *rpcCall) beginTask(id string) (any, error) {
 	return t, err
 }
 
-// task reads a task: the trigger, or the call that lacks values.
+// task reads a trigger or a call that lacks values.
 func (x *rpcCall) task(id string) (task, error) {
 	record, call, err := x.look(id)
 	switch {
@@ -142,8 +141,8 @@ func (x *rpcCall) task(id string) (task, error) {
 	return x.pendingTask(id, *call)
 }
 
-// look looks a task up: the call is nil for a trigger. Another client may fire the call between two
-// looks, so that look reads the trigger once more.
+// look reads a task: call is nil for a trigger. Another client may fire the call in between, so look then reads
+// the trigger again.
 func (x *rpcCall) look(id string) (record query.Record, call *pendingcalls.Call, err error) {
 	if !owns(x, id) {
 		return record, nil, unknownTask(query.ErrNotFound)
@@ -159,7 +158,7 @@ func (x *rpcCall) look(id string) (record query.Record, call *pendingcalls.Call,
 	return record, &pending, err
 }
 
-// record reads a trigger of the scope: of the session in the URL, or of any of the app.
+// record reads a trigger of the scope: of the URL's session, or of any session of the app.
 func (x *rpcCall) record(id string) (query.Record, error) {
 	if !owns(x, id) {
 		return query.Record{}, query.ErrNotFound
@@ -178,7 +177,6 @@ func (x *rpcCall) newTask(id string, began, changed time.Time, ttl time.Duration
 	}
 }
 
-// triggerTask is the task of a trigger.
 func (x *rpcCall) triggerTask(record query.Record) (task, error) {
 	changed := record.Time
 	for _, attempt := range record.Attempts {
@@ -215,12 +213,12 @@ func (x *rpcCall) triggerTask(record query.Record) (task, error) {
 	return t, nil
 }
 
-// progress says how far a pending call is: which attempt is under way, or when the next one is due.
+// progress describes a pending call: the running attempt, or when the next is due.
 func (x *rpcCall) progress(record query.Record) string {
 	call, next := record.Call, record.Next
 	switch {
 	case next == nil:
-		return "" // the status says that it is pending; this is an extra
+		return "" // the status already says pending
 	case next.UnderWay:
 		return fmt.Sprintf("attempt %d is under way", next.Number)
 	}
@@ -258,10 +256,10 @@ func (x *rpcCall) pendingTask(id string, call pendingcalls.Call) (task, error) {
 	return t, nil
 }
 
-// confirm confirms or denies a trigger that awaits it; it does nothing to any other.
+// confirm confirms or denies a waiting trigger; other triggers are unchanged.
 func (x *rpcCall) confirm(match query.Match, responses map[string]response) error {
 	given, is := responses[confirmKey]
-	if !is || match.State != query.StateConfirming || given.Action == actionCancel { // a form that was closed may be shown again
+	if !is || match.State != query.StateConfirming || given.Action == actionCancel { // a closed form may be shown again
 		return nil
 	}
 	do, action := x.server.Engine.Deny, audit.Deny
@@ -274,12 +272,12 @@ func (x *rpcCall) confirm(match query.Match, responses map[string]response) erro
 		})
 	})
 	if errors.Is(err, query.ErrEnded) || errors.Is(err, errSlow) {
-		return nil // another client was first, or the call goes on
+		return nil // another client was first, or the call continues
 	}
 	return err
 }
 
-// by is how a record names who has moved its trigger.
+// by returns the author of a change, for the record.
 func by(c echo.Context) string {
 	if who := auth.PrincipalOf(c); !who.FrontEnd() {
 		return who.Name()
@@ -287,8 +285,8 @@ func by(c echo.Context) string {
 	return "session"
 }
 
-// give gives values to a call that waits for them, and fires it when it has all.
-func (x *rpcCall) give(id string, call pendingcalls.Call, responses map[string]response) error {
+// giveValues adds values to a waiting call, and fires it when it is complete.
+func (x *rpcCall) giveValues(id string, call pendingcalls.Call, responses map[string]response) error {
 	of, err := x.find(call.Name, call.RepositoryID)
 	if err != nil {
 		_, err = x.failTask(id, err)
@@ -311,8 +309,7 @@ func (x *rpcCall) give(id string, call pendingcalls.Call, responses map[string]r
 	return err
 }
 
-// fireTask fires a call that has all its values, and returns the task. Doing so twice does no
-// harm: the trigger has the id of the task.
+// fireTask fires a complete call, and returns the task. Repeats are harmless: the trigger has the task's id.
 func (x *rpcCall) fireTask(id string, call pendingcalls.Call) (task, error) {
 	d := x.direct()
 	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited, d.Counted = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true, true
@@ -333,8 +330,7 @@ func (x *rpcCall) fireTask(id string, call pendingcalls.Call) (task, error) {
 	return x.triggerTask(record)
 }
 
-// failTask ends a task whose values do not fit after all, or whose tool is gone. Another error
-// leaves the task as it is.
+// failTask ends a task whose values do not fit, or whose tool is gone. Other errors leave it unchanged.
 func (x *rpcCall) failTask(id string, err error) (task, error) {
 	text := x.fault(err)
 	if gone := (*rpcError)(nil); text == "" && (errors.Is(err, trigger.ErrNotInScope) || errors.As(err, &gone)) {
@@ -345,7 +341,7 @@ func (x *rpcCall) failTask(id string, err error) (task, error) {
 	}
 	call, err := x.server.Asked.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Failed = text })
 	switch {
-	case errors.Is(err, pendingcalls.ErrNone): // another client has fired it since
+	case errors.Is(err, pendingcalls.ErrNone): // another client has fired it
 		return x.task(id)
 	case err != nil:
 		return task{}, err
@@ -353,7 +349,7 @@ func (x *rpcCall) failTask(id string, err error) (task, error) {
 	return x.pendingTask(id, call)
 }
 
-// idOf is the id that the trigger will have.
+// idOf returns the id of the future trigger.
 func (x *rpcCall) idOf(d trigger.Direct) string {
 	id := d.TriggerID
 	if id == "" {
@@ -368,8 +364,8 @@ func (x *rpcCall) idOf(d trigger.Direct) string {
 	return id
 }
 
-// ownerOf is the user of the app whom the ids of triggers are to name: at the app's URL, users of an issuer see no more
-// than what they have fired themselves. It is empty where the key or the session in the URL says what may be seen.
+// ownerOf returns the issuer's user that trigger ids must contain: at the app's URL, such users see only their
+// own triggers. It is empty if the key or the URL's session limits what is visible.
 func ownerOf(x *rpcCall) string {
 	if x.SessionID != "" {
 		return ""
@@ -382,18 +378,18 @@ func owns(x *rpcCall, id string) bool {
 	return owner == "" || trigger.OwnID(owner, id) == id
 }
 
-// errSlow means that a call goes on, and its client follows it as a task.
+// errSlow means that a call continues as a task.
 var errSlow = errors.New("the call goes on as a task")
 
-// storedSoon is the pause before within looks again whether a trigger is stored.
+// storedSoon is the pause before within checks again whether a trigger is stored.
 const storedSoon = 20 * time.Millisecond
 
-// errPanic is the error of what did not return.
+// errPanic is the error of a function that panicked.
 var errPanic = errors.New("it failed inside Earshot")
 
-// within does something that ends with the first, perhaps long, attempt at a trigger's call, and reports its progress
-// to a client that wants that. For a client with tasks it returns errSlow when TaskAfter is over and the trigger is
-// there, and awaits no confirmation: the call goes on.
+// within runs do, which ends with the perhaps long first attempt at a trigger's call, and reports its progress
+// if requested. For a client with tasks it returns errSlow once TaskAfter is over and the trigger is stored and
+// awaits no confirmation: the call continues.
 func (x *rpcCall) within(triggerID string, do func(context.Context) error) error {
 	tasks, notifies := x.request.tasks(), x.request.notifies()
 	if !tasks && !notifies {
@@ -405,7 +401,7 @@ func (x *rpcCall) within(triggerID string, do func(context.Context) error) error
 		return do(x.ctx())
 	}
 	over, ctx := make(chan error, 1), x.ctx()
-	told := reporter{rpcCall: x}
+	progress := reporter{rpcCall: x}
 	var reports, after <-chan time.Time
 	if notifies {
 		ticker := time.NewTicker(progressEvery)
@@ -430,13 +426,13 @@ func (x *rpcCall) within(triggerID string, do func(context.Context) error) error
 		case err := <-over:
 			return err
 		case <-reports:
-			told.report(triggerID)
+			progress.report(triggerID)
 			continue
 		case <-after:
 		}
 		if record, err := x.record(triggerID); err == nil && record.State != query.StateConfirming {
 			return errSlow
 		}
-		timer.Reset(storedSoon) // nothing is stored yet: Redis is slow, and not the endpoint
+		timer.Reset(storedSoon) // nothing is stored yet: Redis is slow, not the endpoint
 	}
 }
