@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// maxPacket is the longest packet of a client, in bytes: it says who it is and what it wants.
+	// maxPacket is the longest packet of a client, in bytes.
 	maxPacket = 64 << 10
-	// maxFirst is the longest first packet, in bytes, parts of which are kept with the connection:
-	// room for an id and a token.
+	// maxFirst is the longest first packet, in bytes: room for an id and a token, which stay in memory with the
+	// connection.
 	maxFirst = 8 << 10
 )
 
 type refusal struct {
 	version byte
 	code    packets.Code
-	reason  string // empty: nothing can be said in its protocol
+	reason  string // empty: the protocol cannot express it
 }
 
 var (
@@ -40,7 +40,7 @@ var (
 
 var quotaReason = fmt.Sprintf("too many filters: a client may have %d of at most %d bytes and %d levels, as long as its app has room", maxFilters, maxFilterBytes, maxFilterLevels)
 
-// older are the refusals in the words of the versions before (MQTT 3.1.1, table 3.1).
+// older maps refusals to the codes of earlier versions (MQTT 3.1.1, table 3.1).
 var older = map[packets.Code]packets.Code{
 	unauthorized: packets.Err3NotAuthorized, unavailable: packets.Err3ServerUnavailable, tooMany: packets.Err3ServerUnavailable,
 	tooManyOfOne: packets.Err3ServerUnavailable, unknown: packets.Err3UnsupportedProtocolVersion,
@@ -78,7 +78,7 @@ func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *
 		conn.version = 4
 		return auth.Principal{}, conn.refuse(unknown)
 	}
-	// SERMAS's client sends its token as the user name; others may send it as the password.
+	// SERMAS's client sends its token as the user name; others may use the password.
 	token := hello.Connect.Username
 	if len(token) == 0 {
 		token = hello.Connect.Password
@@ -123,7 +123,7 @@ func refused(because error) error { return answer.NewProblem(answer.NotPermitted
 
 var errNotMQTT = errors.New("what was sent first is no CONNECT packet of MQTT")
 
-// first reads the packet that a client begins with, and keeps its bytes to be read again.
+// first reads the CONNECT packet, and keeps its bytes for the broker.
 func (c *connection) first() (hello packets.Packet, err error) {
 	header := make([]byte, 1, 5)
 	if _, err = io.ReadFull(c.Conn, header); err != nil || header[0] != packets.Connect<<4 {

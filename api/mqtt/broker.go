@@ -12,25 +12,25 @@ import (
 	"earshot/trigger/effect"
 )
 
-// broker is that of one app, for as long as it has clients here.
+// broker is the broker of one app while it has clients on this replica.
 type broker struct {
 	appID   string
 	server  *mochi.Server
 	rules   *rules
 	log     *slog.Logger
-	clients int // guarded by the mutex of the Server
+	clients int // guarded by Server.mu
 	stop    context.CancelFunc
-	// ended is closed when no more events come, for whatever reason.
+	// ended is closed when no more events arrive, for any reason.
 	ended chan struct{}
 }
 
-// join returns the broker of an app, with one more client. It begins with the events that come
-// from now on.
+// join registers a client with the app's broker, and starts the broker if needed. It delivers events from now
+// on.
 func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 	if b := s.enter(appID, nil); b != nil {
 		return b, nil
 	}
-	// The lock is of all apps: no wait under it.
+	// The lock covers all apps: do not wait under it.
 	after, err := s.Events.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -51,8 +51,7 @@ func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 	return b, nil
 }
 
-// enter counts one more client of the app's broker, which is made if there is none; nil
-// where that is nil too.
+// enter registers a client with the app's running broker, or else with made; nil if both are nil.
 func (s *Server) enter(appID string, made *broker) *broker {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,15 +77,15 @@ func (s *Server) leave(b *broker) {
 	s.forget(b)
 }
 
-// forget lets the next client of the app begin a broker of its own. The caller has the lock.
+// forget lets the next client of the app start a new broker. The caller holds s.mu.
 func (s *Server) forget(b *broker) {
 	if s.brokers[b.appID] == b {
 		delete(s.brokers, b.appID)
 	}
 }
 
-// feed hands the events of the app to its broker. If it was too slow for them it goes on behind the
-// last one that it got; if there are no more its clients have to connect again.
+// feed publishes the app's events on its broker. If it was too slow it continues after the last event; if the
+// stream ends, clients must reconnect.
 func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published, after uint64) {
 	defer close(b.ended)
 	for err := error(nil); err == nil && ctx.Err() == nil; events, err = s.Events.Follow(ctx, b.appID, "", after) {
@@ -110,7 +109,7 @@ func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Publi
 
 func (b *broker) serve(conn *connection) {
 	defer func() {
-		// The library decodes packets: a panic in it may cost the client's connection, no more.
+		// The library decodes packets: a panic there may only cost the client's connection.
 		if fault := recover(); fault != nil && !whileDecoding() {
 			panics.Caught(b.log, "mqtt", b.appID, fault)
 		}
@@ -122,8 +121,8 @@ func (b *broker) serve(conn *connection) {
 	}
 }
 
-// whileDecoding reports whether the panic that is recovered from is one of a decoder of the library,
-// which takes some packets that are too short for whole ones. It is the client's fault, and is not logged.
+// whileDecoding reports whether a recovered panic comes from the library's decoder, which fails on some
+// truncated packets. It is the client's fault and not logged.
 func whileDecoding() bool {
 	var callers [64]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])
@@ -137,13 +136,13 @@ func whileDecoding() bool {
 	return false
 }
 
-// newBroker returns the broker of an app, to which only this process publishes. Its Serve is not
-// called: it has no listeners, and its own messages would be of no app.
+// newBroker returns an app's broker, on which only this process publishes. Its Serve is not called: it has no
+// listeners, and its status messages would belong to no app.
 func (s *Server) newBroker(appID string, stop context.CancelFunc) *broker {
 	can := mochi.NewDefaultServerCapabilities()
 	can.MaximumPacketSize, can.MaximumClientWritesPending, can.MaximumSessionExpiryInterval = maxPacket, maxQueued, 0
-	// Clients publish nothing: they need no topic aliases, and no properties in acknowledgements,
-	// both of which the broker would keep.
+	// Clients publish nothing: they need no topic aliases and no properties in acknowledgements, which the
+	// broker would keep in memory.
 	can.TopicAliasMaximum, can.Compatibilities.NoInheritedPropertiesOnAck = 0, true
 	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{s.Logger.Handler()})})
 	own := &rules{appID: appID, limits: s.limits, server: server, named: map[string]*mochi.Client{}}
@@ -153,10 +152,10 @@ func (s *Server) newBroker(appID string, stop context.CancelFunc) *broker {
 	return &broker{appID: appID, server: server, rules: own, log: s.Logger, stop: stop, ended: make(chan struct{})}
 }
 
-// quiet passes on errors that the broker logs: the rest are the packets of clients.
+// quiet passes only errors of the broker's log: the rest is about packets of clients.
 type quiet struct{ slog.Handler }
 
-// Enabled is that of slog.Handler.
+// Enabled implements slog.Handler.
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelError && q.Handler.Enabled(ctx, level)
 }

@@ -9,8 +9,8 @@ import (
 	mochi "github.com/mochi-mqtt/server/v2"
 )
 
-// The queues to clients are bounded as those of event streams: in messages and in bytes for one
-// client, and in bytes for all of a replica. A slower client is cut off.
+// Queues to clients are bounded as in event streams: in messages and bytes per client, and in bytes per
+// replica. A slower client is disconnected.
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 1 << 20
@@ -19,33 +19,32 @@ const (
 
 var errSlow = errors.New("the client is too slow")
 
-// connection is the WebSocket of a client as a stream of bytes. The first packet, which admit has
-// read, comes once more, and writes wait in a queue: the broker copies a message for each client
-// whose connection it waits for, with no bound on their bytes.
+// connection adapts a client's WebSocket to net.Conn. The first packet, which admit has read, is read again by
+// the broker. Writes are queued, as the broker would otherwise copy each message without a bound on memory.
 type connection struct {
 	net.Conn
 	read    []byte
 	version byte
 
 	cut      func()
-	queue    chan []byte   // nil is its end
+	queue    chan []byte   // nil marks its end
 	ended    chan struct{} // closed with the connection
-	finished chan struct{} // closed when the queue is written to its end
+	finished chan struct{} // closed when the queue is written
 
-	// Of the broker, whose goroutine for the connection alone uses them.
-	client   *mochi.Client // nil until it has begun
+	// Used only by the broker's goroutine for the connection.
+	client   *mochi.Client // nil until it has started
 	chosen   string        // the id that the client chose
-	filters  int           // that are counted
-	refused  []bool        // which filters of the last SUBSCRIBE
-	refusals int           // of those packets, in which a filter was refused
+	filters  int           // counted filters
+	refused  []bool        // refused filters of the last SUBSCRIBE
+	refusals int           // of SUBSCRIBE packets with a refused filter
 
 	mu     sync.Mutex
 	closed bool
 	queued int64         // bytes in the queue
-	inAll  *atomic.Int64 // bytes in the queues of all connections
+	inAll  *atomic.Int64 // bytes in all queues
 }
 
-// Read is that of net.Conn.
+// Read implements net.Conn.
 func (c *connection) Read(into []byte) (int, error) {
 	if len(c.read) > 0 {
 		n := copy(into, c.read)
@@ -57,7 +56,7 @@ func (c *connection) Read(into []byte) (int, error) {
 	return c.Conn.Read(into)
 }
 
-// Write queues data, and never waits. One message has room whatever its size.
+// Write queues data without blocking. One message always fits.
 func (c *connection) Write(data []byte) (int, error) {
 	if len(data) == 0 {
 		return 0, nil
@@ -85,7 +84,7 @@ func (c *connection) enqueue(data []byte) bool {
 	}
 }
 
-// count adds to the bytes that wait. The caller has the lock.
+// count changes the queued bytes. The caller holds c.mu.
 func (c *connection) count(size int64) {
 	c.queued += size
 	c.inAll.Add(size)
@@ -104,7 +103,7 @@ func (c *connection) write() {
 				return
 			}
 			c.mu.Lock()
-			c.count(-min(int64(len(data)), c.queued)) // none are left after close
+			c.count(-min(int64(len(data)), c.queued)) // close has reset the count
 			c.mu.Unlock()
 		case <-c.ended:
 			return
@@ -124,7 +123,7 @@ func (c *connection) close() {
 	c.cut()
 }
 
-// Close is that of net.Conn.
+// Close implements net.Conn.
 func (c *connection) Close() error {
 	c.close()
 	return nil

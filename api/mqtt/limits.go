@@ -2,28 +2,25 @@ package mqtt
 
 import "sync"
 
-// The filters of clients are bounded, since a replica holds each for as long as its client is
-// connected: some 1 KiB for each of its levels.
+// Filters are bounded, since a replica keeps each while its client is connected: some 1 KiB per level.
 const (
 	maxFilters = 64
-	// maxFilterBytes is how long a filter may be: the longest topic has less than 300 bytes.
+	// maxFilterBytes bounds a filter: the longest topic has less than 300 bytes.
 	maxFilterBytes = 512
-	// maxFilterLevels is how many levels a filter may have: topics have 6 at most, and a shared
-	// subscription has 2 more.
+	// maxFilterLevels bounds the levels of a filter: topics have at most 6, and a shared subscription 2 more.
 	maxFilterLevels = 8
-	// maxRefused is how many SUBSCRIBE packets of a client may ask for more than it may have.
-	// With the next one its connection ends.
+	// maxRefused is how many SUBSCRIBE packets of a client may exceed the limits. The next one ends its
+	// connection.
 	maxRefused = 8
-	// defaultFilters is how many filters the clients of an app may have on a replica.
+	// defaultFilters bounds the filters of an app's clients on a replica.
 	defaultFilters = 1 << 15
 	appsWorth      = 2
-	// maxOfCaller is how many connections a replica keeps for one key, with those made by it, or for
-	// one access token, with those that it is renewed to. It is that of the event streams of a
-	// session.
+	// maxOfCaller bounds the connections of a replica per key, including keys made by it, or per access token,
+	// including its renewals. Event streams of a session have the same bound.
 	maxOfCaller = 100
 )
 
-// limits counts what the clients of a replica hold. It is safe for concurrent use.
+// limits counts what the clients of a replica use. It is safe for concurrent use.
 type limits struct {
 	ofApp, inAll int // the most filters
 	mu           sync.Mutex
@@ -32,7 +29,7 @@ type limits struct {
 	callers      map[string]int // connections by caller
 }
 
-// addFilters counts n more filters of an app, or fewer. It refuses more than the app may have.
+// addFilters adds n filters of an app; n may be negative. It refuses more than the limit.
 func (l *limits) addFilters(appID string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,8 +43,7 @@ func (l *limits) addFilters(appID string, n int) bool {
 	return true
 }
 
-// enter counts one more connection of a caller, until it leaves; false if it has as many as it may
-// have.
+// enter counts a connection of a caller until leave; false if the limit is reached.
 func (l *limits) enter(caller string) (leave func(), room bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -30,13 +30,13 @@ type event struct {
 	Omitted      []string              `json:"omitted,omitempty"`
 }
 
-// triggered is the payload of SERMAS's tool event, with the further fields that its manual shows.
+// triggered is the payload of SERMAS's tool event, with the additional fields of its manual.
 type triggered struct {
 	event
 	Tool tool `json:"tool"`
 }
 
-// tool is a tool as SERMAS writes it, without its request: that holds credentials.
+// tool is a tool in SERMAS's format, without its request, which contains credentials.
 type tool struct {
 	Name         string      `json:"name"`
 	Description  string      `json:"description,omitempty"`
@@ -46,7 +46,7 @@ type tool struct {
 	SkipResponse bool        `json:"skipResponse,omitempty"`
 }
 
-// parameter is one of a tool, with its value where the tool has fired.
+// parameter is a parameter of a tool, with its value if the tool has fired.
 type parameter struct {
 	Name        string `json:"parameter"`
 	Type        string `json:"type,omitempty"`
@@ -63,7 +63,7 @@ type changed struct {
 	Omitted   []string        `json:"omitted,omitempty"`
 }
 
-// notMatching is the payload of the event about a message that called for no tool.
+// notMatching is the payload of the event for a message that matched no tool.
 type notMatching struct {
 	AppID        string   `json:"appId"`
 	SessionID    string   `json:"sessionId"`
@@ -73,8 +73,8 @@ type notMatching struct {
 	Time         string   `json:"ts"`
 }
 
-// messageOf is an event as SERMAS's clients know it, with its topic below app/{appId}/; no topic if
-// they do not get it, or if another publisher wrote it.
+// messageOf converts an event to SERMAS's format, with its topic below app/{appId}/; no topic if clients do not
+// get it, or it is invalid.
 func (s *Server) messageOf(ctx context.Context, of effect.Published) (topic string, payload []byte) {
 	words := strings.SplitN(of.Subject, ".", 5)
 	if len(words) < 4 || words[0] != "tool" {
@@ -134,8 +134,8 @@ func decode(data []byte, into any) error {
 	return reading.Decode(into)
 }
 
-// describer describes the tools in the scope of an event. Of a tool that is gone, as one that fires
-// once, it has only the name.
+// describer describes the tools in the scope of an event. A deleted tool, such as one that fires once, has only
+// its name.
 func (s *Server) describer(ctx context.Context, of event) func(name string) tool {
 	catalog, err := s.Engine.Catalog(ctx, of.AppID, of.SessionID)
 	return func(name string) tool {
@@ -149,8 +149,8 @@ func (s *Server) describer(ctx context.Context, of event) func(name string) tool
 	}
 }
 
-// filled is a tool's parameters as SERMAS writes them, whichever language they were given in, with
-// their values, and then the values that no parameter is for.
+// filled lists a tool's parameters in SERMAS's format with their values, and then the values without a
+// parameter.
 func filled(given json.RawMessage, values map[string]any) []parameter {
 	rest, all := maps.Clone(values), []parameter{}
 	for _, one := range parametersIn(given) {
@@ -164,8 +164,8 @@ func filled(given json.RawMessage, values map[string]any) []parameter {
 	return all
 }
 
-// parametersIn reads the names, types and descriptions of parameters: out of a list as SERMAS or
-// Toolbox writes it, or of a JSON Schema.
+// parametersIn reads the names, types and descriptions of parameters from a SERMAS or Toolbox list, or a JSON
+// Schema.
 func parametersIn(given json.RawMessage) (all []parameter) {
 	var list []struct {
 		parameter
@@ -180,11 +180,11 @@ func parametersIn(given json.RawMessage) (all []parameter) {
 	}
 	var schema struct {
 		Properties map[string]struct {
-			Type        any    `json:"type"` // a name, or a list of them
+			Type        any    `json:"type"` // a name, or a list of names
 			Description string `json:"description"`
 		} `json:"properties"`
 	}
-	_ = json.Unmarshal(given, &schema) // what cannot be read has none
+	_ = json.Unmarshal(given, &schema) // an unreadable schema has none
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		of := schema.Properties[name]
 		kind, _ := of.Type.(string)

@@ -10,7 +10,7 @@ import (
 	"github.com/mochi-mqtt/server/v2/packets"
 )
 
-// rules are what the clients of a broker may do: subscribe to some filters, and nothing else.
+// rules is the broker's hook: clients may only subscribe to some filters.
 type rules struct {
 	mochi.HookBase
 	appID  string
@@ -18,11 +18,11 @@ type rules struct {
 	server *mochi.Server
 
 	mu    sync.Mutex
-	named map[string]*mochi.Client // by the id that they chose
+	named map[string]*mochi.Client // by the id that clients chose
 	made  uint64                   // clients so far
 }
 
-// Provides says which questions of the broker are answered here.
+// Provides implements mochi.Hook.
 func (*rules) Provides(question byte) bool {
 	return slices.Contains([]byte{
 		mochi.OnConnect, mochi.OnConnectAuthenticate, mochi.OnSubscribe, mochi.OnSubscribed, mochi.OnUnsubscribed,
@@ -30,11 +30,11 @@ func (*rules) Provides(question byte) bool {
 	}, question)
 }
 
-// OnConnect ends the connection of another client with that id, and gives the new one an id of its
-// own within the broker. The broker itself would hand the filters of the earlier connection over
-// while that may still subscribe: what came after would belong to no connection, and stay.
+// OnConnect disconnects another client with the same id, and assigns an internal id. Otherwise the broker would
+// transfer the earlier connection's filters while it may still subscribe: later filters would belong to no
+// connection and leak.
 func (r *rules) OnConnect(client *mochi.Client, _ packets.Packet) error {
-	chosen := strings.Clone(client.ID) // it is a part of the whole packet
+	chosen := strings.Clone(client.ID) // it aliases the whole packet
 	r.mu.Lock()
 	earlier := r.named[chosen]
 	r.named[chosen] = client
@@ -44,17 +44,17 @@ func (r *rules) OnConnect(client *mochi.Client, _ packets.Packet) error {
 	conn := connectionOf(client)
 	conn.chosen, conn.client = chosen, client
 	if earlier != nil {
-		_ = r.server.DisconnectClient(earlier, packets.ErrSessionTakenOver) // it is closed in any case
+		_ = r.server.DisconnectClient(earlier, packets.ErrSessionTakenOver) // it closes the connection in any case
 	}
 	return nil
 }
 
-// forget takes from the broker what it still has of a connection that is over.
+// forget removes the state of an ended connection from the broker.
 func (r *rules) forget(conn *connection) {
 	if conn.client == nil {
 		return
 	}
-	r.server.UnsubscribeClient(conn.client) // of MQTT 5 it would keep them, to be taken over
+	r.server.UnsubscribeClient(conn.client) // in MQTT 5 the broker would keep them for a takeover
 	r.server.Clients.Delete(conn.client.ID)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,16 +63,16 @@ func (r *rules) forget(conn *connection) {
 	}
 }
 
-// OnConnectAuthenticate accepts every client, since admit has authenticated it. A last will would be
-// published without a check, and a session that outlives its connection would be on this
-// replica alone: both are taken from the client. So is its token, with the packet that it is part of.
+// OnConnectAuthenticate accepts every client, since admit has authenticated it. It drops the last will, which
+// would be published unchecked, and the persistent session, which would exist on this replica only. It also
+// drops the token, which keeps its packet in memory.
 func (*rules) OnConnectAuthenticate(client *mochi.Client, _ packets.Packet) bool {
 	client.Properties.Will, client.Properties.Clean, client.Properties.Username = mochi.Will{}, true, nil
 	return true
 }
 
-// OnSubscribe refuses the filters that are over the limits: it empties them, and an empty filter is
-// never valid. It takes the others out of the packet, since each would keep all of it.
+// OnSubscribe empties filters over the limits, as an empty filter is invalid. It copies the others, which would
+// keep the whole packet in memory.
 func (r *rules) OnSubscribe(client *mochi.Client, packet packets.Packet) packets.Packet {
 	conn, fresh := connectionOf(client), map[string]bool{}
 	conn.refused = make([]bool, len(packet.Filters))
@@ -94,10 +94,10 @@ func (r *rules) OnSubscribe(client *mochi.Client, packet packets.Packet) packets
 	return packet
 }
 
-// OnSubscribed counts the filters that a client has by now: the broker may have refused more.
+// OnSubscribed counts the client's filters: the broker may have refused more.
 func (r *rules) OnSubscribed(client *mochi.Client, _ packets.Packet, _ []byte) { r.count(client) }
 
-// OnUnsubscribed counts the filters that a client still has.
+// OnUnsubscribed counts the client's remaining filters.
 func (r *rules) OnUnsubscribed(client *mochi.Client, _ packets.Packet) { r.count(client) }
 
 func (r *rules) count(client *mochi.Client) {
@@ -106,8 +106,7 @@ func (r *rules) count(client *mochi.Client) {
 	conn.filters = left
 }
 
-// OnPacketEncode says of filters that were refused here that they are too many, too long or too deep.
-// Versions before 5 have no word for it.
+// OnPacketEncode reports the refusal reason of filters. Versions before 5 have none.
 func (*rules) OnPacketEncode(client *mochi.Client, packet packets.Packet) packets.Packet {
 	if packet.FixedHeader.Type != packets.Suback || client.Properties.ProtocolVersion < 5 {
 		return packet
@@ -120,11 +119,10 @@ func (*rules) OnPacketEncode(client *mochi.Client, packet packets.Packet) packet
 	return packet
 }
 
-// OnACLCheck lets everything pass: there are no topics here but those of the app. It lets
-// publications pass too, since a refusal would end the connection.
+// OnACLCheck allows everything: all topics belong to the app. A refused publication would end the connection.
 func (*rules) OnACLCheck(*mochi.Client, string, bool) bool { return true }
 
-// OnPacketProcessed ends the connection of a client that goes on to ask for more than it may have.
+// OnPacketProcessed disconnects a client that keeps exceeding the limits.
 func (*rules) OnPacketProcessed(client *mochi.Client, packet packets.Packet, _ error) {
 	conn := connectionOf(client)
 	if packet.FixedHeader.Type != packets.Subscribe || !slices.Contains(conn.refused, true) {
@@ -134,7 +132,7 @@ func (*rules) OnPacketProcessed(client *mochi.Client, packet packets.Packet, _ e
 		return
 	}
 	if client.Properties.ProtocolVersion >= 5 {
-		_ = client.WritePacket(packets.Packet{ // fails where it has gone already
+		_ = client.WritePacket(packets.Packet{ // fails if the client is gone
 			FixedHeader: packets.FixedHeader{Type: packets.Disconnect}, ReasonCode: packets.ErrQuotaExceeded.Code,
 			Properties: packets.Properties{ReasonString: quotaReason},
 		})
@@ -144,7 +142,7 @@ func (*rules) OnPacketProcessed(client *mochi.Client, packet packets.Packet, _ e
 	}
 }
 
-// OnPublish acknowledges what a client publishes, and drops it.
+// OnPublish acknowledges and drops publications of clients.
 func (*rules) OnPublish(client *mochi.Client, packet packets.Packet) (packets.Packet, error) {
 	if client.Net.Inline {
 		return packet, nil
@@ -152,8 +150,7 @@ func (*rules) OnPublish(client *mochi.Client, packet packets.Packet) (packets.Pa
 	return packet, packets.CodeSuccessIgnore
 }
 
-// connectionOf is the connection of a client; nil of the one by which this process publishes, which
-// sends and gets no packets.
+// connectionOf returns a client's connection; nil for this process's own client, which uses no packets.
 func connectionOf(client *mochi.Client) *connection {
 	conn, _ := client.Net.Conn.(*connection)
 	return conn

@@ -1,13 +1,11 @@
-// Package mqtt serves the events of an app over MQTT in WebSockets, as the SERMAS toolkit does:
-// its topics, its payloads, at /mqtt on the service's own port. Nothing has to be set up in NATS.
+// Package mqtt serves the events of an app over MQTT in WebSockets, with SERMAS's topics and payloads, at /mqtt
+// on the service's port. NATS needs no setup.
 //
-// The connections of one app share a broker that knows nothing of any other app, and is fed
-// from the app's part of the stream. So no filter, client id or last will of a client reaches
-// the events of others. Clients publish nothing.
+// The connections of an app share a broker that knows no other app and gets only the app's events. No filter,
+// client id or last will can therefore reach events of other apps. Clients publish nothing.
 //
-// Messages have quality of service 0, as in SERMAS: a client that must not miss one subscribes on NATS, or
-// resumes a stream of server-sent events. Sessions end with their connections, so that
-// it does not matter which replica the next connection meets.
+// Messages have quality of service 0, as in SERMAS: a client that must not miss events uses NATS or server-sent
+// events. Sessions end with their connection, so a client may reconnect to any replica.
 package mqtt
 
 import (
@@ -34,22 +32,22 @@ import (
 	"earshot/trigger/scope"
 )
 
-// Options are what New needs.
+// Options configures New.
 type Options struct {
 	// Engine describes the tools that events name.
 	Engine Catalogs
 	// Events is read for the apps that clients follow. Missing: connections are refused.
 	Events Events
-	// Principal finds out whose a token or key is.
+	// Principal authenticates a token or key.
 	Principal func(ctx context.Context, token secret.Secret) (auth.Principal, error)
-	// StillGood returns why a principal is one no more.
+	// StillGood returns why a principal is no longer valid.
 	StillGood func(ctx context.Context, who auth.Principal) error
-	// Lineages knows until when access tokens were renewed. Missing: none was.
+	// Lineages returns until when an access token was renewed. Missing: none was.
 	Lineages Lineages
-	// Enter counts one more connection of an app.
+	// Enter takes a stream slot of an app.
 	Enter func(scope repositories.Scope) (leave func(), err error)
-	// Filters is how many filters the clients of an app may have here; all apps have room for
-	// twice as many. Missing: 32,768.
+	// Filters bounds the filters of an app's clients on this replica; all apps together may have twice as many.
+	// Missing: 32,768.
 	Filters int
 	// Closing ends the connections when it is closed.
 	Closing <-chan struct{}
@@ -57,24 +55,23 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Catalogs knows which tools are in scope.
+// Catalogs returns the tools in scope.
 type Catalogs interface {
 	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
 }
 
-// Events reads the stream of events for any number of subscribers.
+// Events reads the event stream for any number of subscribers.
 type Events interface {
 	Now(ctx context.Context) (uint64, error)
 	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
-// Lineages knows when the newest of the access tokens ends that were renewed one into the other;
-// the zero time where none was.
+// Lineages returns when the newest renewal of an access token ends; the zero time without a renewal.
 type Lineages interface {
 	LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error)
 }
 
-// Doors lists the ways in.
+// Doors lists the requirements of the MQTT operations.
 func Doors() []ratelimit.Needs {
 	return []ratelimit.Needs{
 		{Surface: ratelimit.MQTT, Operation: "CONNECT", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "10 s until it has come; 100 connections of a key or token; those of an app count as its event streams"},
@@ -87,11 +84,11 @@ type Server struct {
 	Options
 	mu      sync.Mutex
 	brokers map[string]*broker // by app, while a client is connected
-	queued  atomic.Int64       // bytes that wait for clients
+	queued  atomic.Int64       // bytes queued for clients
 	limits  *limits
 }
 
-// New returns a server without clients.
+// New returns a server.
 func New(options Options) *Server {
 	most := cmp.Or(options.Filters, defaultFilters)
 	held := &limits{ofApp: most, inAll: appsWorth * most, filters: map[string]int{}, callers: map[string]int{}}
@@ -99,14 +96,13 @@ func New(options Options) *Server {
 }
 
 const (
-	// subprotocol is how MQTT is named in WebSockets (MQTT 3.1.1, section 6.0); clients of
-	// version 3.1 name their own.
+	// subprotocol is MQTT's name in WebSockets (MQTT 3.1.1, section 6.0); version 3.1 has its own.
 	subprotocol, subprotocol31 = "mqtt", "mqttv3.1"
-	// connectTime is how long a client may take until it has said who it is.
+	// connectTime bounds the wait for the CONNECT packet.
 	connectTime = 10 * time.Second
 )
 
-// Serve takes the request of a client for a WebSocket, and returns when its connection is over.
+// Serve upgrades a request to a WebSocket, and returns when its connection ends.
 func (s *Server) Serve(c echo.Context) error {
 	if s.Events == nil {
 		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
@@ -117,12 +113,11 @@ func (s *Server) Serve(c echo.Context) error {
 	}
 	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
 		Subprotocols: []string{subprotocol, subprotocol31},
-		// A page of any origin may connect, since no browser sends a token by itself: it
-		// is in the first packet.
+		// Any origin may connect, since browsers never send a token by themselves: it is in the first packet.
 		InsecureSkipVerify: true,
 	})
 	if err != nil {
-		return nil // it has been answered
+		return nil // Accept has answered
 	}
 	socket.SetReadLimit(maxPacket)
 	defer socket.CloseNow()
@@ -145,7 +140,7 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 		_ = socket.Close(websocket.StatusPolicyViolation, no.reason)
 		return
 	}
-	// A caller is a key with those that were made by it, or an access token with its renewals.
+	// A caller is a key including keys made by it, or an access token including its renewals.
 	part, room := s.limits.enter(who.AppID() + " " + cmp.Or(who.Lineage, who.RootKey))
 	if !room {
 		conn.refuse(tooManyOfOne).send(conn.Conn)
@@ -174,7 +169,7 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	<-gone
 }
 
-// await returns when a connection is to end, with the status and the reason of its close.
+// await returns when a connection should end, with the status and reason.
 func (s *Server) await(ctx context.Context, who auth.Principal, gone, finished, ended <-chan struct{}) (websocket.StatusCode, string) {
 	checks, watch := time.NewTicker(auth.Recheck), auth.NewWatch(s.Now, func(ctx context.Context) error { return s.good(ctx, &who) })
 	defer checks.Stop()
@@ -198,8 +193,7 @@ func (s *Server) await(ctx context.Context, who auth.Principal, gone, finished, 
 	}
 }
 
-// good returns why a connection has to end. It goes on if its token was renewed meanwhile: a client
-// that renews its token does not need to connect again.
+// good returns why a connection has to end. It continues if its token was renewed, without a reconnect.
 func (s *Server) good(ctx context.Context, who *auth.Principal) error {
 	over := func() bool { return !who.Expires.IsZero() && !s.Now().Before(who.Expires) }
 	if over() && who.Lineage != "" && s.Lineages != nil {
@@ -215,7 +209,7 @@ func (s *Server) good(ctx context.Context, who *auth.Principal) error {
 	return s.StillGood(ctx, *who)
 }
 
-// why is the end of a token in a few words: the reason of a close has 123 bytes.
+// why describes the end of a token briefly: a close reason has at most 123 bytes.
 func why(err error) string {
 	text := answer.ProblemOf(auth.Unauthorized(err)).Detail
 	return text[:min(len(text), 120)]
