@@ -11,12 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// lookPause is the least time between two looks: a renewed certificate is served within ten seconds.
+// lookPause is the least time between two checks of the files: a renewed certificate is served within ten
+// seconds.
 const lookPause = 2 * time.Second
 
 type certificateFiles struct{ cert, key string }
 
-// read reads both. A pair that nobody can be served with is an error.
+// read loads both files. An expired pair is an error.
 func (f certificateFiles) read(now time.Time) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
@@ -32,7 +33,7 @@ func (f certificateFiles) fault(done string, err error) error {
 	return fmt.Errorf("EARSHOT_TLS_CERT (--tls-cert) is %q and EARSHOT_TLS_KEY (--tls-key) is %q, and they cannot be %s: %w", f.cert, f.key, done, err)
 }
 
-// state is what the kernel says of both files. It differs once one was written, or replaced.
+// state returns the file infos of both, which change when a file is written or replaced.
 func (f certificateFiles) state() (state [2]os.FileInfo, err error) {
 	for i, path := range []string{f.cert, f.key} {
 		if state[i], err = os.Stat(path); err != nil {
@@ -42,8 +43,8 @@ func (f certificateFiles) state() (state [2]os.FileInfo, err error) {
 	return state, nil
 }
 
-// servedCertificate is the pair that HTTPS is served with. A renewed pair takes its place once both
-// files are whole: what renews them needs to notify nobody.
+// servedCertificate is the key pair of HTTPS. A renewed pair replaces it as soon as both files are complete,
+// without a signal.
 type servedCertificate struct {
 	files certificateFiles
 	now   func() time.Time
@@ -53,7 +54,7 @@ type servedCertificate struct {
 	pair   *tls.Certificate
 	state  [2]os.FileInfo // of the files when pair was read
 	looked time.Time
-	warned bool // of files that cannot be used, since the last that could
+	warned bool // of unusable files, since the last usable ones
 }
 
 func openCertificate(files certificateFiles, now func() time.Time, log *slog.Logger) (c *servedCertificate, err error) {
@@ -74,19 +75,19 @@ func (c *servedCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 	return c.pair, nil
 }
 
-// reload reads the files at once, whether they look changed or not.
+// reload reads the files at once, even if they look unchanged.
 func (c *servedCertificate) reload() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.look(true)
 }
 
-// look takes what the files hold. It takes their state first: what is written meanwhile is seen next time.
+// look loads the files if they changed. It stats them first, so that a write during the load is seen next time.
 func (c *servedCertificate) look(anyway bool) {
 	c.looked = c.now()
 	state, err := c.files.state()
 	if err == nil && !anyway && sameFile(state[0], c.state[0]) && sameFile(state[1], c.state[1]) {
-		c.warned = false // what was there before is back
+		c.warned = false // the earlier files are back
 		return
 	}
 	var pair *tls.Certificate

@@ -74,18 +74,18 @@ type chat struct {
 	style            terminal.Style
 	appID, sessionID string
 	json             bool
-	last             string           // id of the message that was posted last
-	typed            *terminal.Editor // nil where the lines come from elsewhere than a person
+	last             string           // id of the last posted message
+	typed            *terminal.Editor // nil unless a person types
 	// unexplained is set once the service has refused to explain its decisions.
 	unexplained bool
 }
 
-// maxLine bounds a line of a script, in bytes; the service takes no longer text.
+// maxLine bounds a line of a script, in bytes, as the service bounds texts.
 const maxLine = 1 << 20
 
 var errQuit = errors.New("quit")
 
-// converse posts line after line. A message that fails ends a script, and no person's conversation.
+// converse posts each line. A failed message ends a script, but not a conversation at a terminal.
 func (c *chat) converse(ctx context.Context) error {
 	scanner := bufio.NewScanner(c.env.in)
 	scanner.Buffer(nil, maxLine)
@@ -116,7 +116,7 @@ func (c *chat) converse(ctx context.Context) error {
 		}
 		if errors.Is(ended, io.EOF) {
 			if c.typed != nil {
-				fmt.Fprintln(c.env.out) // behind the prompt
+				fmt.Fprintln(c.env.out) // after the prompt
 			}
 			return nil
 		}

@@ -37,7 +37,7 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 			if len(names) > 0 {
 				why += " In scope: " + strings.Join(names, ", ")
 			}
-		} else { // the tools in scope say something
+		} else { // otherwise the tools in scope are shown
 			inScope, err := c.toolsInScope(ctx)
 			switch {
 			case err != nil:
@@ -62,8 +62,8 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 	}
 }
 
-// showMatch prints a tool that fired, with its values and the state of its effects; of a trigger
-// without effects, what that waits for, and what can be done until then.
+// showMatch prints a trigger with its values and the state of its effects. For a trigger without effects it
+// prints the reason and the next step.
 func (c *chat) showMatch(match query.Match) {
 	word, code, note := "fired", terminal.Yellow, ""
 	switch {
@@ -108,7 +108,7 @@ func (c *chat) showMatch(match query.Match) {
 	}
 }
 
-// paintState colours the state of an effect, and adds its error.
+// paintState colours the state of an effect and adds its error.
 func (c *chat) paintState(state, fault string) string {
 	code := terminal.Plain
 	switch {
@@ -123,7 +123,7 @@ func (c *chat) paintState(state, fault string) string {
 	return c.style.Paint(code, state)
 }
 
-// nameOf names a candidate, with how near it was where that is known.
+// nameOf names a candidate with its score, if known.
 func nameOf(candidate explain.Candidate) string {
 	name := terminal.OneLine(candidate.RepositoryID + "/" + candidate.Name)
 	if candidate.Score != nil {

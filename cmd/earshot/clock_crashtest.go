@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// clock returns the time of the machine, wrong by what EARSHOT_CLOCK_SKEW says, as in
-// -150s: replicas whose clocks disagree are one service.
+// clock returns the machine's clock, shifted by EARSHOT_CLOCK_SKEW, such as -150s: it tests replicas with
+// different clocks.
 func clock() func() time.Time {
 	skew, err := time.ParseDuration(os.Getenv("EARSHOT_CLOCK_SKEW"))
 	if err != nil {

@@ -28,27 +28,27 @@ import (
 	"earshot/repositories/store"
 )
 
-// config holds the settings of a service. Each field is a flag, and most have an
-// environment variable as well; the flag wins.
+// config holds the settings of a service. Each field is a flag, and most have an environment variable as well;
+// the flag has precedence.
 type config struct {
 	Addr          string
 	RedisURL      secret.Secret   // may hold a password
 	NATSURL       secret.Secret   // may hold a password
 	RedisTLS      certfiles.Files // for rediss://
 	NATSLogin     emitter.Login
-	ownNATS       string  // URL of the server that dev brings along
+	ownNATS       string  // URL of the embedded server of dev
 	localPages    bool    // pages of this machine may call
-	screen        *screen // shows what happens; nil: it is logged
+	screen        *screen // shows activity; nil: it is logged
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
-	Embedding     llm.Config // of the model that embeds; without a model none does
+	Embedding     llm.Config // the embedding model; without a model there is none
 	Anthropic     llm.Config
 	Gemini        llm.Config
 	Cohere        llm.Config
 	AdminKey      secret.Secret
 	SecretKey     secret.Secret
-	generatedKey  bool // nobody gave the secret key
+	generatedKey  bool // the secret key was generated
 	OldSecretKey  secret.Secret
 	PrivateURLs   string
 	RelayHeaders  []string
@@ -76,21 +76,21 @@ type config struct {
 	NATSIngress   ingress
 	NATSReplies   string
 	SERMAS        toggle
-	SERMASTTL     time.Duration // of its clients' tokens
+	SERMASTTL     time.Duration // of SERMAS clients' tokens
 	TLSCert       string
 	TLSKey        string
 }
 
 const (
-	// defaultDrain is as long as balancers commonly take to notice; with shutdownTimeout it is
-	// less than the 30 s after which Kubernetes kills.
+	// defaultDrain is how long load balancers commonly take to notice. With shutdownTimeout it is less than the
+	// 30 s before Kubernetes kills.
 	defaultDrain   = 5 * time.Second
 	maxMetricsApps = 10_000
-	// maxDrain is more than any of them takes.
+	// maxDrain is longer than any load balancer takes.
 	maxDrain = 10 * time.Minute
 )
 
-// register declares the flags. No default is from the environment: --help prints no credential.
+// register declares the flags. Defaults never come from the environment, so that --help prints no credential.
 func (c *config) register(flags *pflag.FlagSet) {
 	s := settings{flags}
 	s.group("Address", c.registerAddress)
@@ -266,7 +266,8 @@ func (c *config) checkAddresses() error {
 	return errors.Join(append(faults, err)...)
 }
 
-// embedder is the endpoint of the model that embeds: its own, else that of the LLM; no model: none embeds.
+// embedder returns the endpoint of the embedding model: its own, or that of the LLM. Without a model there is
+// none.
 func (c *config) embedder() (llm.Config, error) {
 	own := c.Embedding
 	switch {
@@ -280,14 +281,14 @@ func (c *config) embedder() (llm.Config, error) {
 	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
 }
 
-// checkFiles returns the faults of files: the first connection is too late to find them.
+// checkFiles returns the faults of files at start, before the first connection.
 func (c *config) checkFiles(now time.Time) error {
 	var faults []error
 	if c.TLSCert != "" && c.TLSKey != "" {
 		_, err := c.certificate().read(now)
 		faults = append(faults, err)
 	}
-	if !c.RedisURL.Empty() { // else dev brings its own
+	if !c.RedisURL.Empty() { // otherwise dev has an embedded one
 		faults = append(faults, redisdb.CheckFiles(c.RedisURL.Reveal(), c.RedisTLS, now))
 	}
 	if !c.NATSURL.Empty() {
@@ -312,9 +313,9 @@ func (c *config) level() (slog.Level, error) {
 	return level, nil
 }
 
-// logger returns a logger at the configured level, of JSON lines if there is no screen.
+// logger returns a logger at the configured level: to the screen if there is one, otherwise as JSON or text.
 func (c *config) logger(out io.Writer) *slog.Logger {
-	level, _ := c.level() // was checked
+	level, _ := c.level() // checked by check
 	if c.screen != nil {
 		return slog.New(screenLog{screen: c.screen, level: level})
 	}
@@ -329,7 +330,7 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 	return slog.New(write(out))
 }
 
-// sealer seals with the secret key, and opens what the key before a rotation has sealed as well.
+// sealer encrypts with the secret key, and also decrypts with the key before a rotation.
 func (c *config) sealer() (*store.Sealer, error) {
 	key, err := secretKey("EARSHOT_SECRET_KEY (--secret-key)", c.SecretKey)
 	var old [][]byte

@@ -14,16 +14,15 @@ import (
 	"earshot/cmd/earshot/terminal"
 )
 
-// demoRepository is what the demo registers; SINK stands for its own endpoint.
+// demoRepository is registered by the demo; SINK is replaced by its own endpoint.
 //
 //go:embed demo.json
 var demoRepository string
 
 const demoText = "Good morning, I want an appointment for 2 people at desk B"
 
-// runDemo plays everybody around Earshot: an author who registers tools, a user who says
-// something, and an endpoint that is called. The screen shows what comes of it, until ctx
-// ends; without one it is logged.
+// runDemo plays all parties around Earshot: an author who registers tools, a user who posts a message, and an
+// endpoint that is called. The screen or the log shows the effects, until ctx ends.
 func runDemo(ctx context.Context, remote client.Client, out io.Writer, show *screen) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

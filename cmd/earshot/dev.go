@@ -59,7 +59,7 @@ func newDev(env environment) *cobra.Command {
 				c.LogLevel = "info"
 			case !d.json && (d.demo || terminal.Width(env.out, nil) > 0):
 				c.screen = &screen{env: env}
-				c.LogTexts = true // for the person who says them
+				c.LogTexts = true // for the person at the terminal
 			}
 			return runDev(cmd.Context(), *c, *d, env)
 		},
@@ -67,7 +67,7 @@ func newDev(env environment) *cobra.Command {
 	c.register(cmd.Flags())
 	for name, value := range map[string]string{
 		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn", "sermas": "on",
-		"stream-max-bytes": size(embedded.MinNATSBytes / 2).String(), // the embedded server has no more for one stream
+		"stream-max-bytes": size(embedded.MinNATSBytes / 2).String(), // the embedded server limits one stream to this
 	} {
 		flag := cmd.Flags().Lookup(name)
 		if err := flag.Value.Set(value); err != nil {
@@ -89,7 +89,7 @@ func newDev(env environment) *cobra.Command {
 	return cmd
 }
 
-// check checks all settings, with those that dev chooses if they are not given.
+// check checks all settings, including the defaults of dev.
 func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	if !c.NATSURL.Empty() && !given("stream-max-bytes") {
 		c.StreamMax = defaultStreamSize
@@ -121,8 +121,8 @@ func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	case d.natsPort < 0 || d.natsPort > 65535:
 		err = fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
 	case d.natsPort == 0:
-		d.natsPort = -1 // as the server says it
-	default: // clients connect to it: it must not be taken
+		d.natsPort = -1 // the server's value for any port
+	default: // clients connect to it, so it must be free
 		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.natsPort)))
 		if err != nil {
 			return fmt.Errorf("--nats-port %d cannot be used: %w; choose another, or 0 for any that is free", d.natsPort, err)
@@ -176,14 +176,14 @@ func runDev(ctx context.Context, c config, d devOptions, env environment) (err e
 	return runWithFiles(ctx, s, live)
 }
 
-// runWithFiles runs the service and its files. It ends if they cannot be applied at start.
+// runWithFiles runs the service and applies its files. It ends if the files cannot be applied at start.
 func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	loading := make(chan error, 1)
 	go func() {
 		if !s.redisGate.Await(running) {
-			loading <- nil // the service says why it ends
+			loading <- nil // the service reports why it ends
 			return
 		}
 		err := live.run(running)
@@ -200,7 +200,8 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	return err
 }
 
-// announce prints where the service and its events are. A URL of NATS that was given may hold a password.
+// announce prints the addresses of the service and its events. A given URL of NATS is not shown: it may contain
+// a password.
 func announce(env environment, s *service, c config, embeddedNATS bool) {
 	say := func(format string, args ...any) {
 		fmt.Fprintln(env.out, terminal.Wrap(fmt.Sprintf(format, args...), terminal.Width(env.out, env.lookup)))

@@ -27,21 +27,20 @@ type examination struct {
 
 type looked struct {
 	Server string `json:"server"`
-	At     string `json:"at,omitempty"` // which of several
+	At     string `json:"at,omitempty"` // which of several servers
 	Check  string `json:"check"`
 	State  string `json:"state"`
 	Found  string `json:"found,omitempty"`
 	Change string `json:"change,omitempty"`
 }
 
-// States of a check.
 const (
 	stateOK   = "ok"
 	stateWarn = "warn"
 	stateFail = "fail"
 )
 
-// natsPatience bounds each answer of NATS: longer than a healthy server takes to elect a leader.
+// natsPatience bounds each answer of NATS: longer than a leader election takes.
 const natsPatience = 5 * time.Second
 
 func newDoctor(env environment) *cobra.Command {
@@ -113,7 +112,7 @@ func checksOf(server string, found []finding.Finding, strict bool) (checks []loo
 
 func (e *examination) print(checks []looked) {
 	if e.json {
-		text, _ := json.Marshal(map[string]any{"checks": checks}) // texts always marshal
+		text, _ := json.Marshal(map[string]any{"checks": checks}) // strings always encode
 		fmt.Fprintf(e.env.out, "%s\n", text)
 		return
 	}

@@ -22,13 +22,13 @@ type evaluation struct {
 	config  config
 	service client.Client
 	json    bool
-	// examples says that the examples of the tools are the tests.
+	// examples makes the tools' own examples the tests.
 	examples bool
 	junit    string
 	record   string
 	replay   string
 	compare  string
-	// tape is the recording that is made or played back; nil for none.
+	// tape is the recording that is made or replayed; nil for none.
 	tape *eval.Recording
 }
 
@@ -127,7 +127,7 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage tria
 	return nil
 }
 
-// stage is a service, or the matcher that one with the same settings has.
+// stage returns a service, or the matcher of a service with the same settings.
 func (e *evaluation) stage(set *files.Set) (trial.Stage, error) {
 	if e.service.Server != "" {
 		return &eval.Service{Client: &e.service, AppID: set.AppID, Pause: e.env.pause}, nil
@@ -166,7 +166,7 @@ func (e *evaluation) write(report *trial.Report, earlier *eval.Earlier) error {
 	out := e.env.out
 	if e.json {
 		faults = append(faults, eval.WriteJSON(out, report))
-		out = e.env.err // what follows is for people
+		out = e.env.err // the rest is for people
 	} else {
 		eval.Print(out, report, terminal.StyleOf(out, e.env.lookup), terminal.Width(out, e.env.lookup))
 	}

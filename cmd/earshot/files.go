@@ -110,14 +110,24 @@ func migrateFile(name string, dryRun bool, env environment) error {
 		fmt.Fprintf(env.out, "%s is of the newest form\n", name)
 		return nil
 	}
-	if err := replaceFile(name, m.After); err != nil {
+	backup := name + ".bak"
+	if _, err := os.Lstat(backup); err == nil { // it may be the only copy of what somebody wrote
+		return fmt.Errorf("%s: %s is there already; move it away first", name, backup)
+	}
+	err = writeOver(name, m.After, func() error {
+		if err := os.Link(name, backup); err != nil {
+			return fmt.Errorf("keep it as %s: %w", backup, err)
+		}
+		return nil
+	})
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	fmt.Fprintf(env.out, "%s is migrated; what it was is in %s.bak\n", name, name)
 	return nil
 }
 
-// printDifference prints a unified diff, with all lines around the changes.
+// printDifference prints a unified diff with all unchanged lines.
 func printDifference(out io.Writer, name, before, after string) error {
 	shown, err := udiff.ToUnified(name, name, before, udiff.Lines(before, after), strings.Count(before, "\n"))
 	if err == nil {
@@ -126,23 +136,8 @@ func printDifference(out io.Writer, name, before, after string) error {
 	return err
 }
 
-// replaceFile lets a new file take the place of a file, which is never half written. A backup that is
-// there already stays: it may be the only copy of what somebody wrote.
-func replaceFile(name, content string) error {
-	backup := name + ".bak"
-	if _, err := os.Lstat(backup); err == nil {
-		return fmt.Errorf("%s is there already; move it away first", backup)
-	}
-	return writeOver(name, content, func() error {
-		if err := os.Link(name, backup); err != nil {
-			return fmt.Errorf("keep it as %s: %w", backup, err)
-		}
-		return nil
-	})
-}
-
-// writeOver lets a new file of the same mode take the place of a file, which is never half written. before, if
-// there is one, is called when the new one is written and the old one still there.
+// writeOver atomically replaces a file by a new one of the same mode. before, unless nil, runs when the new
+// file is written and the old one still exists.
 func writeOver(name, content string, before func() error) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -152,7 +147,7 @@ func writeOver(name, content string, before func() error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(next.Name()) // is gone where all went well
+	defer os.Remove(next.Name()) // does not exist after success
 	_, err = next.WriteString(content)
 	if err := errors.Join(err, next.Chmod(info.Mode().Perm()), next.Sync(), next.Close()); err != nil {
 		return err
@@ -195,7 +190,7 @@ func newApply(env environment) *cobra.Command {
 			}
 			made.Print(env.out)
 			if dryRun {
-				if app, stays, err := made.After(); err == nil { // notes fail no plan
+				if app, stays, err := made.After(); err == nil { // notes never fail a plan
 					noteExamples(cmd.Context(), env, set, app, stays)
 				}
 				fmt.Fprintf(env.out, "nothing was done (--dry-run): would have %s\n", made.Summary())
@@ -219,8 +214,8 @@ func newApply(env environment) *cobra.Command {
 	return cmd
 }
 
-// noteExamples names the examples of the files that do not set off their own tool by the words alone,
-// with the tools of all the files, and of other repositories that stay, in scope.
+// noteExamples notes the examples in the files that do not set off their tool by words, with the tools of all
+// files and of other remaining repositories in scope.
 func noteExamples(ctx context.Context, env environment, set *files.Set, app *repositories.App, stays []*repositories.Repository) {
 	own := set.Decoded()
 	shared := scope.Of(app, slices.Concat(own, stays)).Shared
@@ -229,7 +224,7 @@ func noteExamples(ctx context.Context, env environment, set *files.Set, app *rep
 		App: app, Candidates: shared.Tools, Shared: shared, Language: app.Settings.Language,
 		Now: now.In(locale.Zone(app.Settings.TimeZone, now.Location())),
 	}}
-	said := map[string]bool{} // a tool of several repositories says it once
+	said := map[string]bool{} // tools may repeat in several repositories
 	for _, repository := range own {
 		for _, note := range set.Locate(repository.ID, stage.Faults(ctx, repository)) {
 			if text := note.String(); !said[text] {

@@ -25,15 +25,15 @@ import (
 )
 
 const (
-	// envAnnotation is the annotation of a flag that names its environment variables.
+	// envAnnotation lists the environment variables of a flag.
 	envAnnotation = "environment variable"
-	// groupAnnotation is the annotation of a flag that names the heading it is shown under.
+	// groupAnnotation is the heading of a flag in the help.
 	groupAnnotation = "group"
-	// fileAnnotation is the annotation of a credential: its variable NAME may be a file, NAME_FILE.
+	// fileAnnotation marks a credential: its variable NAME may be a file, NAME_FILE.
 	fileAnnotation = "may be in a file"
 )
 
-// settings declares flags that are environment variables as well, which their usage names.
+// settings declares flags with environment variables, which their usage names.
 type settings struct{ *pflag.FlagSet }
 
 // named adds the variables of a flag, as "A" or "A, else B".
@@ -46,15 +46,14 @@ func (s settings) named(name, env string) {
 func (s settings) group(heading string, declare func(settings)) {
 	added := settings{pflag.NewFlagSet(heading, pflag.ContinueOnError)}
 	declare(added)
-	added.SortFlags, s.SortFlags = false, false // in the order in which they are declared
+	added.SortFlags, s.SortFlags = false, false // in declaration order
 	added.VisitAll(func(flag *pflag.Flag) {
 		s.AddFlag(flag)
 		s.SetAnnotation(flag.Name, groupAnnotation, []string{heading}) //nolint:errcheck // the flag exists
 	})
 }
 
-// byGroup returns flags by their headings, the headings in the order in which they were declared. The flags
-// without one come first.
+// byGroup returns flags by heading, in declaration order. Flags without a heading come first.
 func byGroup(flags *pflag.FlagSet) (headings []string, groups map[string]*pflag.FlagSet) {
 	groups = map[string]*pflag.FlagSet{}
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -136,8 +135,8 @@ func (s settings) login(into *emitter.Login) {
 	s.tls("NATS", &into.TLS)
 }
 
-// fromEnvironment sets the flags that were not given from their environment variables: of several
-// from the first that is set. It returns a fault for each variable that cannot be read.
+// fromEnvironment sets flags that were not given from the first of their environment variables that is set. It
+// returns all faults.
 func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var faults []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -150,7 +149,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 				continue
 			}
 			if err == nil && flag.Value.Set(value) != nil {
-				shown := "" // only of kinds that cannot be credentials
+				shown := "" // only of kinds that are no credentials
 				if kind := flag.Value.Type(); slices.Contains([]string{"duration", "int", "bool", "size"}, kind) {
 					shown = fmt.Sprintf(" is %q, no %s, and", fault.Clip(value), kind)
 				}
@@ -166,11 +165,11 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 	return errors.Join(faults...)
 }
 
-// maxCredentialFile bounds a file with a credential: what is longer is another file.
+// maxCredentialFile bounds a credential file, in bytes: a longer one is the wrong file.
 const maxCredentialFile = 64 << 10
 
-// variableOf is the value of a variable, or the credential in the file that NAME_FILE names, without the
-// end of its line, as containers and systemd hand it on. Empty if there is neither.
+// variableOf returns the value of a variable, or without line ends the credential in the file that NAME_FILE
+// names, as containers and systemd pass it. It is empty if neither is set.
 func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
 	value, _ := lookup(name)
 	path, _ := lookup(name + "_FILE")
@@ -187,7 +186,7 @@ func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool
 		var info os.FileInfo
 		switch info, err = file.Stat(); {
 		case err != nil:
-		case info.Mode().IsRegular(), info.Mode()&os.ModeNamedPipe != 0: // a device may have no end
+		case info.Mode().IsRegular(), info.Mode()&os.ModeNamedPipe != 0: // a device may be endless
 			content, err = io.ReadAll(io.LimitReader(file, maxCredentialFile+1))
 		default:
 			err = fmt.Errorf("%s is neither a regular file nor a pipe", path)
@@ -205,7 +204,7 @@ func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool
 	}
 }
 
-// knownCommand refuses arguments of a command that only has commands below it.
+// knownCommand refuses arguments of a command that only has subcommands.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -223,7 +222,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
 }
 
-// elsewhere says of commands and flags that people try, and that there are not, where to find the same.
+// elsewhere hints at the equivalent of commands and flags that people try but that do not exist.
 var elsewhere = map[string]string{
 	"explain":      "; earshot chat shows why with /why, and GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain for programs",
 	"why":          "; earshot chat shows why with /why",
@@ -238,13 +237,13 @@ var elsewhere = map[string]string{
 	"listen --app": "; name the app in the SUBJECT, as in 'tool.*.APP.>'",
 }
 
-// size is a flag for a number of bytes, which may have a unit: 4GiB, 512MiB, 1000000.
+// size is a flag for a number of bytes with an optional unit: 4GiB, 512MiB, 1000000.
 type size int64
 
 const (
-	// defaultStreamSize is how much the stream may hold.
+	// defaultStreamSize bounds the stream.
 	defaultStreamSize size = 4 << 30
-	// minSize is the smallest that is of any use; a lower number is a slip.
+	// minSize is the smallest useful size; a lower number is probably a mistake.
 	minSize size = 1 << 10
 )
 
@@ -271,13 +270,13 @@ func (s size) String() string {
 // Type implements pflag.Value.
 func (*size) Type() string { return "size" }
 
-// sourceFlags say which files are read, as flags or arguments, and for which app.
+// sourceFlags name the files to read, as flags or arguments, and their app.
 type sourceFlags struct {
 	paths   []string
 	appID   string
-	skip    bool // leave out what is of a type that is not served
-	tests   bool // read the tests as well, which only eval runs
-	advised bool // add what the service would advise at a write
+	skip    bool // skip unsupported types
+	tests   bool // also read the tests, which only eval runs
+	advised bool // add the advice that the service would give on a write
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
@@ -291,7 +290,7 @@ func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
 	flags.FuncP("file", "f", "`FILE` or folder, - for standard input; may be repeated", s.add(""))
 }
 
-// add returns what adds a path, in the order of the command line.
+// add returns a function that adds a path, in the order of the command line.
 func (s *sourceFlags) add(prefix string) func(path string) error {
 	return func(path string) error {
 		s.paths = append(s.paths, prefix+path)
@@ -299,7 +298,7 @@ func (s *sourceFlags) add(prefix string) func(path string) error {
 	}
 }
 
-// given adds files that stand as arguments, and refuses to read none.
+// given adds files from the arguments. It fails if there are none.
 func (s *sourceFlags) given(args []string) error {
 	s.paths = append(s.paths, args...)
 	if len(s.paths) == 0 {
@@ -338,12 +337,12 @@ func plural(n int, noun string, irregular ...string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ingress says which requests over NATS are taken.
+// ingress selects which requests over NATS are served.
 type ingress string
 
 const (
 	ingressOff   ingress = "off"
-	ingressOn    ingress = "on"   // those of whoever may publish
+	ingressOn    ingress = "on"   // those of any publisher
 	ingressKeyed ingress = "keys" // those with a key
 )
 

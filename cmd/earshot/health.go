@@ -20,7 +20,7 @@ import (
 	"earshot/repositories/version"
 )
 
-// healthTimeout is longer than the two seconds in which a replica answers whatever its servers do.
+// healthTimeout is longer than the two seconds in which a replica answers even if its servers do not.
 const healthTimeout = 3 * time.Second
 
 func newSchema(env environment) *cobra.Command {
@@ -78,7 +78,7 @@ func newHealth(env environment) *cobra.Command {
 					Away []struct{ Name, Says string }
 				}
 			}
-			_ = json.Unmarshal(body, &answer) // what is no answer to it names none
+			_ = json.Unmarshal(body, &answer) // another answer has none
 			said := "ready"
 			for _, one := range answer.Services {
 				for _, part := range one.Away {
@@ -97,12 +97,11 @@ func newHealth(env environment) *cobra.Command {
 	return cmd
 }
 
-// refuseRedirect makes a redirect no answer: what it leads to says nothing of the service.
+// refuseRedirect treats a redirect as an answer: its target says nothing about the service.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// thisMachine returns the URL of the replica of this machine that listens on addr, at loopback if that is
-// all addresses, and a transport that reaches it by no proxy, and whoever its certificate is for. No
-// credential may go by it.
+// thisMachine returns the loopback URL of the replica on this machine that listens on addr, and a transport
+// without a proxy and without certificate checks. No credential may be sent through it.
 func thisMachine(addr string, secure bool) (server string, by http.RoundTripper, err error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil && (port == "" || port == "0") {

@@ -71,7 +71,7 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	return cmd
 }
 
-// readEarlier reads the file that is to be merged into. Where there is none yet, a new one is made.
+// readEarlier reads the file to merge into. A missing file is created later.
 func (o *importOptions) readEarlier() error {
 	switch {
 	case !o.merge:

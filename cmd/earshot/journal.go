@@ -10,8 +10,8 @@ import (
 
 type journal struct{ io.Writer }
 
-// standardError is where the program writes what goes wrong: a journal if systemd has connected it
-// to its own, as the variable JOURNAL_STREAM says (sd-daemon(3)).
+// standardError returns the writer of errors: a journal if systemd connected file to its own, according to
+// JOURNAL_STREAM (sd-daemon(3)).
 func standardError(file *os.File, lookup func(variable string) (string, bool)) io.Writer {
 	if stream, set := lookup("JOURNAL_STREAM"); set && stream == streamOf(file) {
 		return journal{file}
@@ -19,13 +19,13 @@ func standardError(file *os.File, lookup func(variable string) (string, bool)) i
 	return file
 }
 
-// priorities are those that the journal has for lines of log, by the least level.
+// priorities maps the least level of a log line to the journal's prefix.
 var priorities = []struct {
 	level  slog.Level
 	prefix string
 }{{slog.LevelDebug, "<7>"}, {slog.LevelInfo, "<6>"}, {slog.LevelWarn, "<4>"}, {slog.LevelError, "<3>"}}
 
-// faultsTo is out, whose lines are errors in a journal.
+// faultsTo returns out, and in a journal marks its lines as errors.
 func faultsTo(out io.Writer) io.Writer {
 	if to, is := out.(journal); is {
 		return prioritized{to.Writer, "<3>"}
@@ -38,7 +38,7 @@ type prioritized struct {
 	prefix string
 }
 
-// Write writes whole lines, all at once: others write to the journal as well.
+// Write writes whole lines in one call: other processes write to the journal as well.
 func (p prioritized) Write(text []byte) (int, error) {
 	var lines bytes.Buffer
 	for line := range bytes.Lines(text) {
@@ -51,7 +51,7 @@ func (p prioritized) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// handler is what write makes of a writer, with the priority of each line's level before it.
+// handler returns a handler that prefixes each line with the priority of its level.
 func (j journal) handler(write func(io.Writer) slog.Handler) slog.Handler {
 	var all byLevel
 	for _, one := range priorities {
@@ -62,7 +62,7 @@ func (j journal) handler(write func(io.Writer) slog.Handler) slog.Handler {
 
 type byLevel []slog.Handler
 
-// at is the handler of the highest level that a line reaches.
+// at returns the handler of the highest level that a line reaches.
 func (b byLevel) at(level slog.Level) slog.Handler {
 	found := b[0]
 	for i, one := range priorities {

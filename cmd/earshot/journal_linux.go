@@ -6,12 +6,12 @@ import (
 	"syscall"
 )
 
-// streamOf names a file as JOURNAL_STREAM does: by its device and its inode.
+// streamOf returns a file's device and inode, as in JOURNAL_STREAM.
 func streamOf(file *os.File) string {
 	info, err := file.Stat()
 	if err != nil {
 		return "unknown"
 	}
-	is := info.Sys().(*syscall.Stat_t) // as it is on Linux
+	is := info.Sys().(*syscall.Stat_t) // always on Linux
 	return fmt.Sprintf("%d:%d", is.Dev, is.Ino)
 }

@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// streamOf has no name for a file on a system without systemd.
+// streamOf has no name for a file on systems without systemd.
 func streamOf(*os.File) string { return "unknown" }

@@ -47,7 +47,7 @@ func newListen(env environment) *cobra.Command {
 
 type subscriber struct {
 	env    environment
-	client *client.Client // tells where NATS is, where no URL is given
+	client *client.Client // finds NATS if no URL is given
 	url    secret.Secret
 	login  emitter.Login
 	since  string
@@ -57,7 +57,7 @@ type subscriber struct {
 
 const (
 	connectTimeout = 5 * time.Second // to NATS: a person waits
-	askTimeout     = 2 * time.Second // to the service, which need not be there
+	askTimeout     = 2 * time.Second // to the service, which may not run
 	streamPause    = 200 * time.Millisecond
 )
 
@@ -84,7 +84,7 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 		return err
 	}
 	consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, options)
-	for waits := false; errors.Is(err, jetstream.ErrStreamNotFound); waits = true { // the first event makes it, and is to be seen
+	for waits := false; errors.Is(err, jetstream.ErrStreamNotFound); waits = true { // the first event creates it, and should be shown
 		if !waits {
 			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
 			options.DeliverPolicy, options.OptStartTime = jetstream.DeliverAllPolicy, nil
@@ -103,7 +103,7 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 	return l.follow(ctx, consumer)
 }
 
-// connect connects to the given NATS, else to that of an earshot dev, else to NATS's own address; at is
+// connect connects to the given NATS, or else to that of earshot dev, or else to NATS's default address. at is
 // the address without passwords.
 func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, err error) {
 	list, login := nats.DefaultURL, []nats.Option(nil)
@@ -132,7 +132,7 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 	at = strings.Join(shown, ",")
 	conn, err = nats.Connect(list, append(login, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))...)
 	if err != nil {
-		cause := errors.New("it cannot be connected to under this URL") // others have the URL in them, and its password
+		cause := errors.New("it cannot be connected to under this URL") // other errors contain the URL with its password
 		for _, known := range []error{nats.ErrNoServers, nats.ErrAuthorization, nats.ErrTimeout} {
 			if errors.Is(err, known) {
 				cause = known
@@ -144,7 +144,7 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 	return conn, at, nil
 }
 
-// timeOf reads a point in time, or a duration as that long before now.
+// timeOf parses a time, or a duration before now.
 func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
@@ -189,7 +189,7 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 		data, about := message.Data(), message.Headers()
 		if l.json {
 			if !json.Valid(data) {
-				data, _ = json.Marshal(string(data)) // a string always marshals
+				data, _ = json.Marshal(string(data)) // strings always encode
 			}
 			data, err = exactjson.Encode(eventLine{
 				metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), about.Get("ce-type"), about.Get("ce-source"), about.Get("ce-id"), data,
@@ -207,7 +207,7 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 	}
 }
 
-// checkSubject refuses a pattern without a subject of an event: the command would wait for ever.
+// checkSubject refuses a pattern that no event matches: the command would wait forever.
 func checkSubject(subject string) error {
 	a := strings.Split(subject, ".")
 	isTaken := func(taken string) bool {

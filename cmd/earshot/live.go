@@ -17,7 +17,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// debounce is how long files must be quiet: an editor writes a file in several steps, a checkout many.
+// debounce is how long files must stay unchanged before a load: editors and checkouts write in several steps.
 const debounce = 100 * time.Millisecond
 
 type liveFiles struct {
@@ -25,12 +25,12 @@ type liveFiles struct {
 	service *client.Client
 	env     environment
 	log     *slog.Logger
-	applied map[string]map[plan.Member]bool // what we have put there, by app
-	seen    string                          // of the files as they were last read
+	applied map[string]map[plan.Member]bool // what was applied, by app
+	seen    string                          // fingerprint of the files at the last load
 }
 
-// run loads the files once and then when they change, until ctx ends. Its error is that of the first
-// load; later, faulty files change nothing, and the faults are printed.
+// run loads the files at start and after each change, until ctx ends. It fails only if the first load does;
+// later, faulty files change nothing, and the faults are printed.
 func (l *liveFiles) run(ctx context.Context) error {
 	watcher, err := fsnotify.NewWatcher() // before the first load, so that no change is missed
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *liveFiles) run(ctx context.Context) error {
 		if strings.HasPrefix(path, files.Prebuilt) {
 			continue // it never changes
 		}
-		folder := path // a file that is replaced, or a link that moves, would escape its own watch
+		folder := path // a watch on a file would miss its replacement
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			folder = filepath.Dir(path)
 		}
@@ -65,7 +65,7 @@ func (l *liveFiles) run(ctx context.Context) error {
 			l.log.Warn("files.unwatched", "error", fmt.Sprint(err))
 		case <-quiet.C:
 			if files.Fingerprint(l.source.paths) == l.seen {
-				continue // another file of the folder, or the same again
+				continue // another file of the folder, or no change
 			}
 			if err := l.load(ctx); err != nil && ctx.Err() == nil {
 				fmt.Fprintf(l.env.err, "%v\nthe files were not loaded; what is running stays as it was\n", err)
@@ -74,9 +74,9 @@ func (l *liveFiles) run(ctx context.Context) error {
 	}
 }
 
-// load applies the files. What an earlier load has registered and they no longer define is removed.
+// load applies the files, and removes what an earlier load applied and they no longer define.
 func (l *liveFiles) load(ctx context.Context) error {
-	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
+	l.seen = files.Fingerprint(l.source.paths) // before reading, so that a change during the load is seen
 	set, err := l.source.readFor(l.env)
 	if err != nil {
 		return err

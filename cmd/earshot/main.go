@@ -1,6 +1,5 @@
-// Command earshot hears what a chat calls for and sets it off: it matches messages
-// against registered tools, publishes an event on NATS for each match, and calls the
-// tool's endpoint.
+// Command earshot matches chat messages against registered tools, publishes an event on NATS for each match,
+// and calls the tool's endpoint.
 //
 // earshot dev runs everything in one process, for a first look and for development;
 // earshot serve is the service, on a Redis and a NATS server.
@@ -31,7 +30,7 @@ func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	os.Exit(run(ctx, os.Args[1:], environment{
 		out: os.Stdout, err: standardError(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause,
-		catch: func() { // the first signal ends ctx; each before, and the second, ends the process at once
+		catch: func() { // the first signal ends ctx; the second ends the process
 			signals := make(chan os.Signal, 1)
 			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 			go func() {
@@ -44,23 +43,23 @@ func main() {
 			}()
 		},
 		hangups: func() (came <-chan os.Signal, forget func()) {
-			signals := make(chan os.Signal, 1) // a second one that comes meanwhile asks for the same
+			signals := make(chan os.Signal, 1) // a second hangup meanwhile asks for the same
 			signal.Notify(signals, syscall.SIGHUP)
 			return signals, func() { signal.Stop(signals) }
 		},
 	}))
 }
 
-// environment holds the inputs and outputs of a command other than its arguments, for tests as for main.
+// environment holds a command's inputs and outputs other than its arguments, so that tests can replace them.
 type environment struct {
 	out    io.Writer
 	err    io.Writer
 	lookup func(variable string) (string, bool)
 	in     io.Reader // what a user types
 	now    func() time.Time
-	// pause waits until the duration is over, or returns the error of ctx, which ended.
+	// pause waits for the duration, or returns the error of ctx.
 	pause func(ctx context.Context, d time.Duration) error
-	// catch makes signals end the context of a command, and no longer the process; nil without signals.
+	// catch makes signals end the command's context instead of the process; nil without signals.
 	catch func()
 	// hangups sends each SIGHUP to a channel until forget is called; nil without signals.
 	hangups func() (came <-chan os.Signal, forget func())
@@ -77,16 +76,16 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// errTerminated is the cause of a context that a supervisor has ended, and no person.
+// errTerminated is the cause of a context that a supervisor, not a person, ended.
 var errTerminated = errors.New("told to end by SIGTERM")
 
-// exitWith is an error that only sets the exit code; nothing is printed for it.
+// exitWith is an error that only sets the exit code, and is not printed.
 type exitWith int
 
 // Error returns the code.
 func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// run executes the command line and returns its exit code: 0, 1 for a fault, or that of an exitWith.
+// run executes the command line and returns its exit code: 0, 1 after an error, or that of an exitWith.
 func run(ctx context.Context, args []string, env environment) int {
 	root := newRoot(env)
 	root.SetArgs(args)
@@ -107,7 +106,7 @@ func run(ctx context.Context, args []string, env environment) int {
 	return 1
 }
 
-// offline marks commands that speak to nobody and leave nothing half done: a signal ends them at once.
+// offline marks commands without connections or partial results: a signal ends them at once.
 var offline = map[string]string{"offline": "yes"}
 
 func newRoot(env environment) *cobra.Command {
@@ -121,7 +120,7 @@ func newRoot(env environment) *cobra.Command {
 		SilenceErrors: true,
 		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { // of every command
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { // runs before every command
 			err := fromEnvironment(cmd.Flags(), env.lookup)
 			if err == nil && env.catch != nil && cmd.Annotations["offline"] == "" {
 				env.catch()
@@ -134,7 +133,7 @@ func newRoot(env environment) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd.HasSubCommands() {
 			if unknown := knownCommand(cmd, cmd.Flags().Args()); unknown != nil {
-				return unknown // the flag is that of the command which was meant
+				return unknown // the flag belongs to a mistyped command
 			}
 		}
 		hint := ""
@@ -148,7 +147,7 @@ func newRoot(env environment) *cobra.Command {
 		}
 		return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
 	})
-	columns := terminal.Width(env.out, env.lookup) // 0: lines may be of any length
+	columns := terminal.Width(env.out, env.lookup) // 0: no line limit
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd, columns) })
 	for all := []*cobra.Command{root}; len(all) > 0; all = append(all[1:], all[0].Commands()...) {
 		all[0].Long = terminal.Wrap(all[0].Long, columns)
@@ -156,8 +155,8 @@ func newRoot(env environment) *cobra.Command {
 	return root
 }
 
-// printUsage prints what cobra prints, with the flags wrapped to a screen. A template for that would
-// link text/template, with which the linker keeps all methods of all types.
+// printUsage prints cobra's usage with flags wrapped to the screen. A template would link text/template, which
+// makes the linker keep all methods of all types.
 func printUsage(cmd *cobra.Command, columns int) error {
 	out := cmd.OutOrStderr()
 	flags, inherited := cmd.LocalFlags(), cmd.InheritedFlags()

@@ -11,7 +11,7 @@ import (
 	"earshot/repositories/version"
 )
 
-// buildInfo is always 1, so that others can be multiplied with it for its labels.
+// buildInfo is always 1, so that other metrics can be multiplied with it for its labels.
 func buildInfo() prometheus.Collector {
 	of := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -22,7 +22,7 @@ func buildInfo() prometheus.Collector {
 	return info
 }
 
-// llmMetrics is a collector of the requests to LLMs. The names of its metrics are public.
+// llmMetrics collects metrics of LLM requests. The metric names are public.
 type llmMetrics struct {
 	seconds prometheus.Histogram
 	tokens  *prometheus.CounterVec
@@ -60,22 +60,22 @@ func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
 }
 
 const (
-	// capacityAge is how long an answer is given again: anybody may reach /metrics, and a look costs a round trip.
+	// capacityAge is how long a result is reused: /metrics is public, and each check costs a round trip.
 	capacityAge = 5 * time.Second
-	// capacityTimeout bounds the wait for a store, whose metrics are left out without an answer.
+	// capacityTimeout bounds the wait for a store. Without an answer, its metrics are omitted.
 	capacityTimeout = time.Second
 )
 
-// capacityMetrics are how much Redis and the stream hold, and may hold. Their names are public.
+// capacityMetrics are the used and allowed sizes of Redis and the stream. The metric names are public.
 type capacityMetrics struct {
 	now    func() time.Time
 	stores [2]filledStore
 
 	mu    sync.Mutex
-	asked time.Time // when the stores were; zero: they were not
+	asked time.Time // when the stores were asked; zero for never
 }
 
-// filledStore is a store with what it said when it was last asked.
+// filledStore is a store with its last answer.
 type filledStore struct {
 	ask        askCapacity
 	holds, may *prometheus.Desc
@@ -83,7 +83,7 @@ type filledStore struct {
 	err        error
 }
 
-// askCapacity returns how many bytes a store holds, and how many it may; zero if nothing bounds it.
+// askCapacity returns how many bytes a store holds, and how many it may hold; zero without a limit.
 type askCapacity func(context.Context) (used, limit int64, err error)
 
 func newCapacityMetrics(now func() time.Time, redis, stream askCapacity) *capacityMetrics {

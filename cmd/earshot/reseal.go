@@ -43,10 +43,10 @@ func newReseal(env environment) *cobra.Command {
 }
 
 const (
-	// mostPasses bounds how often reseal goes the whole way. The second finds what was on its way
-	// from one place to another; more are needed only while somebody still seals with the old key.
+	// mostPasses bounds the passes of reseal. The second finds values that moved during the first; more are
+	// needed only while some replica still encrypts with the old key.
 	mostPasses = 4
-	// progressPause is the least time between two lines of how far it is.
+	// progressPause is the least time between two progress lines.
 	progressPause = time.Second
 )
 
@@ -85,7 +85,7 @@ func (r *resealing) run(ctx context.Context) error {
 	return nil
 }
 
-// walk goes the whole way until nothing is left to do, and returns what the last pass has found.
+// walk makes passes until nothing is left to do, and returns the tally of the last.
 func (r *resealing) walk(ctx context.Context, db *keyspace.DB, sealer *store.Sealer) (found sealing.Tally, resealed int, err error) {
 	last := r.env.now()
 	walk := sealing.Walk{DB: db, Sealer: sealer, Reseal: !r.dryRun, After: func(ctx context.Context, p sealing.Progress) error {

@@ -16,9 +16,9 @@ import (
 	"earshot/trigger/effect"
 )
 
-// screen shows a person at a terminal what a service does: a line for each message with its decision,
-// for each event with its values, for each call with its status. It replaces the log, whose warnings
-// and errors it writes to env.err. It is safe for concurrent use: a line is written whole.
+// screen shows the service's activity at a terminal: a line per message with its decision, per event with its
+// values, per call with its status. It replaces the log, whose warnings and errors go to env.err. It is safe
+// for concurrent use.
 type screen struct {
 	env environment
 	mu  sync.Mutex
@@ -34,7 +34,7 @@ func (s *screen) style(out io.Writer) terminal.Style { return terminal.StyleOf(o
 
 func (s *screen) time() string { return s.env.now().Local().Format(time.TimeOnly) }
 
-// watch returns a deliverer that shows every attempt of another, or without a screen that other.
+// watch returns a deliverer that shows the attempts of another; without a screen, it returns the other.
 func (s *screen) watch(by effect.Deliverer) effect.Deliverer {
 	if s == nil {
 		return by
@@ -51,7 +51,7 @@ type shownDeliverer struct {
 func (w shownDeliverer) Deliver(ctx context.Context, e effect.Effect) effect.Outcome {
 	outcome := w.Deliverer.Deliver(ctx, e)
 	code := map[effect.Verdict]string{effect.Done: terminal.Green, effect.Retry: terminal.Yellow, effect.Dead: terminal.Red}[outcome.Verdict]
-	ended := "" // in words, of an attempt that has failed
+	ended := "" // the error of a failed attempt
 	switch outcome.Verdict {
 	case effect.Done:
 	case effect.Dead:
@@ -78,14 +78,14 @@ func (w shownDeliverer) Deliver(ctx context.Context, e effect.Effect) effect.Out
 		if e.Call.Tool != nil {
 			target = e.Call.Tool.Type + " " + e.Call.Tool.Source
 		} else if at, err := url.Parse(e.Call.URL); err == nil {
-			target += " " + at.Host + at.Path // without what the query may hold
+			target += " " + at.Host + at.Path // the query may contain personal data
 		}
 		w.screen.show(terminal.Event{Kind: "call", App: e.AppID, Session: e.SessionID, Name: target, Says: cmp.Or(ended, "done"), Code: code})
 	}
 	return outcome
 }
 
-// screenLog is a log that shows the decision of each message, and lines of the level and above as faults.
+// screenLog is a slog.Handler that shows each message's decision, and lines of at least its level as faults.
 type screenLog struct {
 	screen *screen
 	level  slog.Level
@@ -103,7 +103,7 @@ func (h screenLog) WithAttrs(attributes []slog.Attr) slog.Handler {
 	return h
 }
 
-// WithGroup implements slog.Handler. Nothing here groups attributes.
+// WithGroup implements slog.Handler. No caller uses groups.
 func (h screenLog) WithGroup(string) slog.Handler { return h }
 
 // Handle implements slog.Handler.
@@ -122,10 +122,10 @@ func (h screenLog) Handle(_ context.Context, record slog.Record) error {
 		if of["text"] != "" {
 			e.Says += `  "` + terminal.OneLine(of["text"]) + `"`
 		}
-		h.screen.show(e) // what fired is in the events that follow
+		h.screen.show(e) // the events show what fired
 		return nil
 	}
-	if record.Message == "effect.attempted" || record.Level < h.level { // shownDeliverer knows more of an attempt
+	if record.Message == "effect.attempted" || record.Level < h.level { // shownDeliverer shows attempts
 		return nil
 	}
 	text := record.Message

@@ -38,7 +38,7 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			log := c.logger(env.err)
-			if len(c.AdminKey.Reveal()) < weakKey { // works, and should not stay so
+			if len(c.AdminKey.Reveal()) < weakKey { // works, but should be replaced
 				log.Warn("admin_key.weak", "warning", fmt.Sprintf("EARSHOT_ADMIN_KEY (--admin-key) has less than %d characters, and who guesses it may do everything; %s", weakKey, makeKey))
 			}
 			s, err := newService(*c, false, env, log)
@@ -55,10 +55,10 @@ func newServe(env environment) *cobra.Command {
 	return cmd
 }
 
-// shutdownTimeout bounds how long requests and effects in flight may take after a SIGTERM.
+// shutdownTimeout bounds running requests and effects after a SIGTERM.
 const shutdownTimeout = 20 * time.Second
 
-// URL returns the address that the service listens on.
+// URL returns the address of the service.
 func (s *service) URL() string {
 	scheme := "http://"
 	if s.config.TLSCert != "" {
@@ -67,13 +67,13 @@ func (s *service) URL() string {
 	return scheme + s.listener.Addr().String()
 }
 
-// run serves until ctx ends, and then for as long as balancers need to notice; then it finishes what
-// is in flight. It ends early if the HTTP server fails, or if Redis must not be used.
+// run serves until ctx ends, continues while load balancers notice, and then finishes running work. It ends
+// early if the HTTP server fails, or if Redis must not be used.
 func (s *service) run(signalled context.Context) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
 	defer cancel(nil)
 	defer context.AfterFunc(signalled, func() {
-		if s.config.Drain > 0 && errors.Is(context.Cause(signalled), errTerminated) { // by a supervisor, which has balancers
+		if s.config.Drain > 0 && errors.Is(context.Cause(signalled), errTerminated) { // by a supervisor, which may have load balancers
 			s.parting.Begin()
 			s.log.Info("service.draining", "for", s.config.Drain.String())
 			_ = s.env.pause(ctx, s.config.Drain) // or until it fails
@@ -110,12 +110,12 @@ func (s *service) run(signalled context.Context) error {
 }
 
 const (
-	readyPause  = 250 * time.Millisecond // between two looks at NATS at start
-	formatPause = 5 * time.Second        // between two looks at the format of what is stored
+	readyPause  = 250 * time.Millisecond // between two checks of NATS at start
+	formatPause = 5 * time.Second        // between two checks of the stored format
 )
 
-// work does all that no request waits for, from the time that Redis has been checked. It ends the service by end if Redis
-// must not be used, and if a later version has changed the format of what is stored.
+// work runs all background work once Redis is checked. It calls end if Redis must not be used, or if a later
+// version has changed the stored format.
 func (s *service) work(ctx context.Context, end func(error)) {
 	if !s.db.Embedded {
 		err := redisdb.Admission{
@@ -161,8 +161,8 @@ func (s *service) work(ctx context.Context, end func(error)) {
 	running.Wait()
 }
 
-// admitData refuses data that this replica cannot read, and credentials that another secret key has sealed, and upgrades data
-// of an older version.
+// admitData upgrades data of an older version. It refuses data that this replica cannot read, and credentials
+// encrypted with another secret key.
 func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 	err := store.New(db, store.Options{Sealer: s.sealer}).AdoptSecretKey(ctx, !s.config.generatedKey)
 	if errors.Is(err, store.ErrSecretKey) {

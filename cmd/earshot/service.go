@@ -53,7 +53,7 @@ import (
 	"earshot/trigger/worker"
 )
 
-// service is one replica: everything wired together. Adapters meet only here.
+// service is one replica with all its parts. Adapters meet only here.
 type service struct {
 	config    config
 	env       environment
@@ -65,7 +65,7 @@ type service struct {
 	usage     *usage.Counter
 	rehearser *trial.Rehearser
 	matcher   *chain.Chain
-	space     *embeddings.Space // nil: no model embeds
+	space     *embeddings.Space // nil without an embedding model
 	sealer    *store.Sealer
 	sealed    *sealing.Watch
 	emitter   *emitter.Emitter
@@ -77,14 +77,14 @@ type service struct {
 	refresher *refresh.Refresher
 	http      *http.Server
 	parting   server.Parting
-	ingress   *natsrpc.Service // over NATS; nil: it is off
+	ingress   *natsrpc.Service // over NATS; nil if off
 	telemetry telemetry
 	listener  net.Listener
-	// certificate is that of HTTPS; nil: it is HTTP.
+	// certificate is for HTTPS; nil for HTTP.
 	certificate *servedCertificate
 }
 
-// newService wires a replica that listens already, so that a taken port is a fault at start.
+// newService wires a replica and opens its listener, so that a taken port fails at start.
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
@@ -113,10 +113,10 @@ func (s *service) openStore(embedded bool) error {
 	}
 	s.redisGate = redisdb.NewGate(client)
 	if embedded {
-		s.redisGate.Open() // it is our own, and new
+		s.redisGate.Open() // the embedded store is new
 	}
 	s.db = &keyspace.DB{UniversalClient: client, Embedded: embedded}
-	if !embedded { // which has no replicas
+	if !embedded { // the embedded store has no replicas
 		s.db.Replicas = s.config.RedisReplicas
 	}
 	if s.sealer, err = s.config.sealer(); err != nil {
@@ -127,7 +127,7 @@ func (s *service) openStore(embedded bool) error {
 	return nil
 }
 
-// openDeliverers makes what delivers events, and what calls endpoints and databases under one policy.
+// openDeliverers creates the deliverers of events, calls and statements; calls and databases share one policy.
 func (s *service) openDeliverers() (err error) {
 	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{
 		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Login: s.config.NATSLogin, Logger: s.log,
@@ -143,7 +143,7 @@ func (s *service) openDeliverers() (err error) {
 	}
 	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
 	dial := guard.Dial(policy)
-	under := func(ctx context.Context, network, address string) (net.Conn, error) { // refusals in the words of sqlquery
+	under := func(ctx context.Context, network, address string) (net.Conn, error) { // converts refusals to sqlquery's error
 		conn, err := dial(ctx, network, address)
 		if blocked, is := errors.AsType[*guard.Blocked](err); is {
 			return nil, fmt.Errorf("%w: %s", sqlquery.ErrRefused, blocked)
@@ -186,7 +186,7 @@ func (s *service) openEngine() (err error) {
 		s.usage.Add(exchange.App, usage.PromptTokens, exchange.Usage.Prompt)
 		s.usage.Add(exchange.App, usage.CompletionTokens, exchange.Usage.Completion)
 	}, llm.NewHTTPClient(s.config.MaxTurns)
-	if endpoint, _ := s.config.embedder(); endpoint.Model != "" { // was checked
+	if endpoint, _ := s.config.embedder(); endpoint.Model != "" { // checked by check
 		s.space = embeddings.New(embeddings.Options{
 			Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
 			HTTPClient: llm.NewHTTPClient(s.config.MaxTurns),
@@ -220,7 +220,8 @@ func (s *service) openEngine() (err error) {
 
 const mostChats = 1024
 
-// openServer makes the HTTP server. Tenants name issuers of ID tokens: the policy of tools holds for them.
+// openServer creates the HTTP server. Issuers of ID tokens are named by tenants, so the policy of tools applies
+// to them.
 func (s *service) openServer(registry *prometheus.Registry) error {
 	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
@@ -229,7 +230,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	closing := make(chan struct{})
 	signIns := signin.New(s.env.now, registry)
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
-	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI, or what is compatible
+	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI or a compatible endpoint
 	var origins api.Origins = s.store
 	if s.config.localPages {
 		origins = &localOrigins{Origins: s.store, log: s.log}
@@ -249,11 +250,11 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
 	})
 	if s.config.NATSIngress.on() {
-		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // was checked
+		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // checked by check
 		s.ingress = natsrpc.New(natsrpc.Options{
 			REST: rest, AdminKey: s.config.AdminKey, Keyed: s.config.NATSIngress == ingressKeyed, Program: version.Current().Version, ShutdownGrace: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
-			Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) { // not that of the events, which a flood of requests would hold up
+			Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) { // separate from events, which a flood of requests would delay
 				return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)
 			},
 		})
@@ -263,7 +264,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
 		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
-	proxies, _ := server.ParseProxies(s.config.Proxies) // was checked
+	proxies, _ := server.ParseProxies(s.config.Proxies) // checked by check
 	s.http = server.New(s.config.Addr, server.Identified(proxies.Handler(s.parting.Handler(console.New(console.Options{REST: all, Walls: walls, Sealer: s.sealer, Now: s.env.now})))))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
@@ -295,13 +296,13 @@ func (s *service) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), telemetryTimeout)
 	defer cancel()
-	if err := s.telemetry.close(ctx); err != nil { // spans are lost, and nothing else
+	if err := s.telemetry.close(ctx); err != nil { // only spans are lost
 		s.log.Warn("telemetry.unsent", "error", err.Error())
 	}
 	return errors.Join(faults...)
 }
 
-// redisReady reports whether Redis takes writes, at one shard at least, and is sealed with our key.
+// redisReady returns nil if all shards of Redis accept writes and the stored credentials use our key.
 func (s *service) redisReady(ctx context.Context) error {
 	shards := s.db.Shards(ctx)
 	away := &api.Away{}

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// readyWithin is how long systemd waits for Redis and NATS. A service that waits longer for them
-	// has started all the same: it takes requests, and goes on by itself.
+	// readyWithin is how long systemd waits for Redis and NATS. Afterwards the service counts as started: it
+	// accepts requests and reconnects by itself.
 	readyWithin = 10 * time.Second
-	// The pause between two questions whether it is ready doubles: each answer is lines of log.
+	// The pause between readiness checks doubles, as each failure logs lines.
 	firstUnitPause, longestUnitPause = 100 * time.Millisecond, 2 * time.Second
-	// watchdogAsks is how often the service is asked within the time of the watchdog.
+	// watchdogAsks is how often the service is checked within the watchdog's time.
 	watchdogAsks = 4
 )
 
 type systemdUnit struct {
-	// alive asks the service itself for an answer, by the way of its clients.
+	// alive and ready ask the service over its listener, as clients do.
 	alive, ready func(context.Context) error
 	pause        func(context.Context, time.Duration) error
 	log          *slog.Logger
@@ -31,7 +31,7 @@ type systemdUnit struct {
 	started atomic.Bool
 }
 
-// supervised notifies systemd until ctx ends; it returns nil if no systemd waits for that.
+// supervised notifies systemd until ctx ends; it returns nil without systemd.
 func (s *service) supervised(ctx context.Context) *systemdUnit {
 	if socket, _ := s.env.lookup("NOTIFY_SOCKET"); socket == "" {
 		return nil
@@ -52,8 +52,8 @@ func (s *service) supervised(ctx context.Context) *systemdUnit {
 	return u
 }
 
-// run reports that the service has started, and then that it is alive for as long as it answers; at
-// the end of ctx, that it stops. A service that hangs is killed and started again.
+// run notifies systemd of the start, then of liveness while the service answers, and of stopping when ctx ends.
+// systemd restarts a service that hangs.
 func (u *systemdUnit) run(ctx context.Context) {
 	patient, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
@@ -63,7 +63,7 @@ func (u *systemdUnit) run(ctx context.Context) {
 		}
 	}
 	for ctx.Err() == nil && u.alive(ctx) != nil {
-		_ = u.pause(ctx, firstUnitPause) // or until the end
+		_ = u.pause(ctx, firstUnitPause) // or until ctx ends
 	}
 	if ctx.Err() == nil {
 		u.started.Store(true)
@@ -108,9 +108,9 @@ func (u *systemdUnit) notify(state string) {
 	}
 }
 
-// reload runs read, and reports the time in which it does. Without systemd, u is nil.
+// reload runs read between the notifications of a reload. u may be nil.
 func (u *systemdUnit) reload(read func()) {
-	notify := u != nil && u.started.Load() // nothing is ready before it has started
+	notify := u != nil && u.started.Load() // not before the service has started
 	if notify {
 		u.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
 	}
@@ -120,7 +120,7 @@ func (u *systemdUnit) reload(read func()) {
 	}
 }
 
-// takeHangups reads the certificate anew at each SIGHUP, which ends no service, until stop is called.
+// takeHangups reloads the certificate on each SIGHUP until stop is called. SIGHUP never ends the service.
 func (s *service) takeHangups(u *systemdUnit) (stop func()) {
 	if s.env.hangups == nil {
 		return func() {}

@@ -29,16 +29,16 @@ import (
 	"earshot/repositories/version"
 )
 
-// telemetry exports traces, and metrics on demand, by OpenTelemetry's protocol (OTLP), as the
-// variables OTEL_* of its specification say. A collector that is slow or away never holds a message
-// up: spans wait in a queue of OTEL_BSP_MAX_QUEUE_SIZE (2048), and are dropped when it is full.
+// telemetry exports traces, and metrics on request, over OTLP, configured by the standard OTEL_* variables. A
+// slow or missing collector never delays a message: spans wait in a queue of OTEL_BSP_MAX_QUEUE_SIZE (2048),
+// and are dropped when it is full.
 type telemetry struct {
 	traces  *sdktrace.TracerProvider
 	metrics *metric.MeterProvider
 }
 
-// otelVariables looks up the variables that say what is exported. Those that say where and how are
-// read by the SDK itself, from the environment of the process.
+// otelVariables looks up the variables for what is exported. The SDK reads the others from the process
+// environment.
 type otelVariables func(string) (string, bool)
 
 func (v otelVariables) get(name string) string {
@@ -46,7 +46,7 @@ func (v otelVariables) get(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// asks reports whether the variables ask for a signal: by an exporter, or else an endpoint.
+// asks reports whether the variables enable a signal, by an exporter or an endpoint.
 func (v otelVariables) asks(signal string, endpoints ...string) bool {
 	if exporter := v.get(signal + "_EXPORTER"); exporter != "" {
 		return exporter != "none"
@@ -59,7 +59,7 @@ func (v otelVariables) asks(signal string, endpoints ...string) bool {
 	return false
 }
 
-// exporter is how a signal is exported: by a protocol of OTLP, or by another exporter.
+// exporter returns a signal's OTLP protocol or other exporter.
 func (v otelVariables) exporter(signal string) string {
 	if name := v.get(signal + "_EXPORTER"); name != "" && name != "otlp" {
 		return name
@@ -74,15 +74,15 @@ func (v otelVariables) fault(signal string, err error) error {
 
 var errUnknownExporter = errors.New("unknown exporter or protocol")
 
-// openTelemetry exports the traces and the metrics that the variables ask for, and makes nothing without
-// them or with OTEL_SDK_DISABLED. Its error names a variable that cannot be followed.
+// openTelemetry exports the enabled traces and metrics. It does nothing without them or with OTEL_SDK_DISABLED.
+// Its error names an invalid variable.
 func openTelemetry(ctx context.Context, env environment, gather prometheus.Gatherer, log *slog.Logger) (t telemetry, err error) {
 	of := otelVariables(env.lookup)
 	traces, metrics := of.asks("TRACES", "ENDPOINT", "TRACES_ENDPOINT"), of.asks("METRICS", "METRICS_ENDPOINT")
 	if strings.EqualFold(of.get("SDK_DISABLED"), "true") || !traces && !metrics {
 		return t, nil
 	}
-	about, err := resource.New(ctx, // the variables win over what the program knows of itself
+	about, err := resource.New(ctx, // the variables override the program's attributes
 		resource.WithAttributes(attribute.String("service.name", tracing.Scope), attribute.String("service.version", version.Current().Version)),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
@@ -120,7 +120,7 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 		if err != nil {
 			return telemetry{}, errors.Join(of.fault("METRICS", err), t.close(ctx))
 		}
-		shown := bridge.NewMetricProducer(bridge.WithGatherer(gather)) // what /metrics shows
+		shown := bridge.NewMetricProducer(bridge.WithGatherer(gather)) // the metrics of /metrics
 		reader := metric.NewPeriodicReader(exporter, metric.WithProducer(shown))
 		t.metrics = metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(about))
 	}
@@ -145,7 +145,7 @@ func (t telemetry) close(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// unsentLog logs what the SDK cannot export, once a minute at most.
+// unsentLog logs export errors of the SDK, at most once a minute.
 type unsentLog struct {
 	log  *slog.Logger
 	now  func() time.Time
@@ -160,7 +160,7 @@ func (u *unsentLog) Handle(err error) {
 	}
 }
 
-// variableLog logs the faults that the SDK finds in variables, without their values: some are credentials.
+// variableLog logs invalid variables that the SDK reports, without values, which may be credentials.
 type variableLog struct{ to slog.Handler }
 
 // Enabled implements slog.Handler.
@@ -175,7 +175,7 @@ func (l variableLog) Handle(ctx context.Context, of slog.Record) error {
 	return l.to.Handle(ctx, bare)
 }
 
-// WithAttrs implements slog.Handler. It drops them: they may hold a credential.
+// WithAttrs implements slog.Handler. It drops attributes, which may contain a credential.
 func (l variableLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 // WithGroup implements slog.Handler.

@@ -115,7 +115,7 @@ func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
 	return nil
 }
 
-// path is that of the triggers of the app, with a query of the filter and what is set already.
+// path returns the path of the app's triggers with the query of the filter and set.
 func (l *triggerList) path(ctx context.Context, below string, only *triggerFilter, set url.Values) (string, error) {
 	for name, value := range map[string]string{"name": only.tool, "session": only.session} {
 		if value != "" {
@@ -137,7 +137,7 @@ func (l *triggerList) path(ctx context.Context, below string, only *triggerFilte
 	return client.Path("apps", appID, "triggers") + below + "?" + set.Encode(), err
 }
 
-// print writes a line for each record, or two on a narrow screen, which shows the time or the date.
+// print writes a line per record, or two on a narrow screen, with the time or the date only.
 func (l *triggerList) print(records []query.Record) {
 	columns, today := terminal.Width(l.env.out, l.env.lookup), l.env.now().Local().Format(time.DateOnly)
 	rows := [][]string{{"TIME", "STATE", "TOOL", "SESSION", "ID", "LAST ATTEMPT"}}
@@ -163,7 +163,7 @@ func (l *triggerList) print(records []query.Record) {
 	terminal.Table{Style: style, Columns: columns, Below: 4}.Print(l.env.out, rows, func(cell string) string { return colours[cell] })
 }
 
-// lastAttempt describes the last attempt that failed, else the last; of a held trigger, what that waits for.
+// lastAttempt describes the last failed attempt, or else the last; for a held trigger, what it waits for.
 func lastAttempt(record query.Record) string {
 	switch {
 	case record.State == query.StateConfirming:
@@ -338,7 +338,7 @@ func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// askYes asks a person at a terminal. Its error says that there was no yes.
+// askYes asks a person at a terminal. It returns nil only after a yes.
 func (l *triggerList) askYes() error {
 	person := terminal.NewEditor(l.env.in, l.env.out, "confirm it? [y/N] ", nil)
 	if person == nil {

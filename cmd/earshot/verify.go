@@ -24,7 +24,7 @@ import (
 
 type verification struct {
 	env    environment
-	config config // REDIS_URL, which may hold a password, and the keys
+	config config // REDIS_URL, which may contain a password, and the keys
 	keep   store.Retention
 	mend   bool
 	mayOwe bool
@@ -59,12 +59,12 @@ func newVerify(env environment) *cobra.Command {
 	return cmd
 }
 
-// verifyPause is how long a fault must last: a change that takes several scripts takes less.
+// verifyPause is how long a fault must last: a change by several scripts takes less.
 const verifyPause = 2 * time.Second
 
 type verified struct {
 	*verify.Report
-	Sealed *sealing.Tally `json:"sealed,omitempty"` // nil: no key was given
+	Sealed *sealing.Tally `json:"sealed,omitempty"` // nil without a key
 }
 
 func (v *verification) run(ctx context.Context) error {
@@ -118,7 +118,7 @@ func (c *config) checkRedis(now time.Time, hint string) error {
 	return redisdb.CheckFiles(c.RedisURL.Reveal(), c.RedisTLS, now)
 }
 
-// openRedis opens the Redis of a service, if this version can read what it holds.
+// openRedis opens the Redis of a service. It fails if this version cannot read the data.
 func (c *config) openRedis(ctx context.Context) (*keyspace.DB, error) {
 	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
 	client, err := redisdb.Open(c.RedisURL.Reveal(), c.RedisTLS)
@@ -134,7 +134,7 @@ func (c *config) openRedis(ctx context.Context) (*keyspace.DB, error) {
 
 func (v *verification) print(report verified) {
 	if v.json {
-		text, _ := json.Marshal(report) // texts and numbers always marshal
+		text, _ := json.Marshal(report) // strings and numbers always encode
 		fmt.Fprintf(v.env.out, "%s\n", text)
 		return
 	}

@@ -1,4 +1,4 @@
-// Package client calls a running service over REST, for the commands that speak to one.
+// Package client is a REST client of a running service, for commands.
 package client
 
 import (
@@ -22,32 +22,30 @@ import (
 )
 
 const (
-	// maxAnswer bounds an answer of the service: a page of 200 repositories, each of
-	// up to a megabyte, is the longest there is.
+	// maxAnswer bounds an answer in bytes. The longest is a page of 200 repositories of up to a megabyte each.
 	maxAnswer = 256 << 20
-	// answerTimeout is longer than a message takes: an LLM request, its repetition, and a
-	// call's first attempt.
+	// answerTimeout is longer than a message takes: an LLM request, its repetition, and a call's first attempt.
 	answerTimeout = 3 * time.Minute
 )
 
 // Client is an HTTP client of one service.
 type Client struct {
 	Server string        // URL of the service
-	Key    secret.Secret // bearer key; none where it is empty
-	HTTP   *http.Client  // makes the requests; nil: http.DefaultClient
+	Key    secret.Secret // bearer key; empty for none
+	HTTP   *http.Client  // nil means http.DefaultClient
 }
 
-// Refusal is an answer of the service that is an error (RFC 9457).
+// Refusal is an error answer of the service (RFC 9457).
 type Refusal struct {
 	Status int        `json:"status"`
 	Title  string     `json:"title"`
 	Detail string     `json:"detail"`
 	Errors fault.List `json:"errors"`
-	// RetryAfter is how long the service wants to be left alone; zero if it does not say.
+	// RetryAfter is the requested pause; zero for none.
 	RetryAfter time.Duration `json:"-"`
 }
 
-// Error returns what the service says, with what helps against it.
+// Error returns the service's text, with a hint.
 func (r *Refusal) Error() string {
 	text := fmt.Sprintf("the service answers %d %s", r.Status, r.Title)
 	if r.Detail != "" {
@@ -62,13 +60,13 @@ func (r *Refusal) Error() string {
 	return text
 }
 
-// HasStatus reports whether an error is an answer of that status.
+// HasStatus reports whether err is a Refusal with that status.
 func HasStatus(err error, status int) bool {
 	answer, is := errors.AsType[*Refusal](err)
 	return is && answer.Status == status
 }
 
-// Path joins the segments of a path below /v1, escaped.
+// Path joins path segments below /v1, each escaped.
 func Path(segments ...string) string {
 	path := "/v1"
 	for _, segment := range segments {
@@ -77,7 +75,7 @@ func Path(segments ...string) string {
 	return path
 }
 
-// Call makes a request and returns the body of an answer below 300.
+// Call sends a request and returns the body of an answer below 300.
 func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -88,7 +86,7 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	if body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if method == http.MethodPut { // files are taken whole, though they name a model that is not configured here
+	if method == http.MethodPut { // files are accepted even if they name a model that is not configured here
 		request.Header.Set("Prefer", "handling=lenient")
 	}
 	if !c.Key.Empty() {
@@ -117,10 +115,10 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	return nil, refused
 }
 
-// unreachable says what to do where nobody answers.
+// unreachable adds a hint to a connection error.
 func unreachable(server string, err error) error {
 	if wrapped, is := errors.AsType[*url.Error](err); is {
-		err = wrapped.Err // it repeats the URL
+		err = wrapped.Err // url.Error repeats the URL
 	}
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -129,8 +127,8 @@ func unreachable(server string, err error) error {
 		Redacted(server), err)
 }
 
-// Redacted returns a URL without its password. Of what is no URL, and may hold a password
-// that is not encoded, it shows what follows the last @.
+// Redacted returns a URL without its password. Of invalid URLs, which may contain an unencoded password, it
+// returns the part after the last @.
 func Redacted(text string) string {
 	if !strings.Contains(text, "@") {
 		return text
@@ -176,7 +174,7 @@ func (c *Client) All(ctx context.Context, path string) ([]json.RawMessage, error
 	}
 }
 
-// Decode reads an answer and keeps the digits of its numbers.
+// Decode reads a JSON answer and keeps the digits of its numbers.
 func Decode(text []byte, into any) error {
 	if err := exactjson.Unmarshal(text, into); err != nil {
 		return fmt.Errorf("the answer of the service cannot be read: %w", err)
@@ -184,23 +182,21 @@ func Decode(text []byte, into any) error {
 	return nil
 }
 
-// Caller is whom the service takes us for.
+// Caller is the client's identity at the service.
 type Caller struct {
 	AppID     string `json:"appId"`     // of an app's key or a session's token
 	SessionID string `json:"sessionId"` // of a session's token
-	// NATSURL is where the events of an earshot dev are, on this machine; others do not
-	// say it.
+	// NATSURL is the address of events, which only earshot dev returns, on the same machine.
 	NATSURL string `json:"natsUrl"`
 }
 
-// WhoAmI asks the service whom it takes us for.
+// WhoAmI returns the client's identity.
 func (c *Client) WhoAmI(ctx context.Context) (Caller, error) {
 	var who Caller
 	return who, c.Get(ctx, Path("whoami"), &who)
 }
 
-// App returns the given app or, where none is given, the app of the key, else the one that
-// there is.
+// App returns the given app, or else the app of the key, or else the only app.
 func (c *Client) App(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		return given, repositories.CheckID("--app", given)

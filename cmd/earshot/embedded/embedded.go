@@ -1,7 +1,7 @@
 //go:build !nodev
 
-// Package embedded runs the servers that earshot dev brings along, inside its own
-// process and on loopback only: a store in the place of Redis, and NATS with JetStream.
+// Package embedded runs the servers of earshot dev in its process, on loopback only: a store instead of Redis,
+// and NATS with JetStream.
 package embedded
 
 import (
@@ -20,12 +20,11 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// StartStore starts a Redis server inside this process, on a free port, that keeps everything in
-// memory until stop. It ignores the "#!lua" line of scripts and has no persistence: what needs
-// either belongs to a Redis server.
+// StartStore starts an in-memory Redis server on a free port, which keeps its data until stop. It ignores the
+// "#!lua" line of scripts and has no persistence.
 func StartStore() (url string, stop func(), err error) {
 	store := miniredis.NewMiniRedis()
-	store.ClockTTL(true) // keys expire by the clock; its default is for tests
+	store.ClockTTL(true) // keys expire by the clock; the default is for tests
 	if err := store.StartAddr("127.0.0.1:0"); err != nil {
 		return "", nil, fmt.Errorf("start the embedded store: %w", err)
 	}
@@ -33,27 +32,25 @@ func StartStore() (url string, stop func(), err error) {
 }
 
 const (
-	// NATSPort is the port that the tools of NATS try by default.
+	// NATSPort is the default port of NATS tools.
 	NATSPort = 4222
 	// natsStartTimeout bounds the start, which takes some 20 ms.
 	natsStartTimeout = 30 * time.Second
-	// maxPayload is the largest event. A message of a chat has at most 1 MiB, and may
-	// stand in its event more than once, and escaped.
+	// maxPayload is the largest event. A chat message has at most 1 MiB, but its event may contain it twice,
+	// and escaped.
 	maxPayload = 8 << 20
-	// MinNATSBytes bounds the files, so that a forgotten dev does not fill a disk, unless
-	// the stream is meant to be larger.
+	// MinNATSBytes bounds the files by default, so that a forgotten dev does not fill a disk.
 	MinNATSBytes = 1 << 30
 )
 
-// StartNATS starts a NATS server with JetStream inside this process, on the given port, or on a free
-// one if that is taken or -1. Its streams may hold maxBytes in all, in a temporary directory that stop
-// removes.
+// StartNATS starts a NATS server with JetStream on the given port, or on a free one if that is taken or -1. Its
+// streams may use maxBytes in total, in a temporary directory that stop removes.
 func StartNATS(port int, maxBytes int64, logger *slog.Logger) (url string, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "earshot-nats-")
 	if err != nil {
 		return "", nil, fmt.Errorf("make a directory for the embedded NATS server: %w", err)
 	}
-	// The port is tried first: a server that fails to listen has already taken hold of its directory.
+	// The port is probed first: a server that fails to listen has already locked its directory.
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		logger.Info("the port of NATS is taken, the embedded server uses another", "port", port)
@@ -65,7 +62,7 @@ func StartNATS(port int, maxBytes int64, logger *slog.Logger) (url string, stop 
 		port = server.RANDOM_PORT
 	}
 	running, err := start(dir, port, maxBytes, logger)
-	if err != nil && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // another dev took it since
+	if err != nil && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // another process took it in the meantime
 		running, err = start(dir, server.RANDOM_PORT, maxBytes, logger)
 	}
 	stop = func() error {
@@ -84,7 +81,7 @@ func StartNATS(port int, maxBytes int64, logger *slog.Logger) (url string, stop 
 	return "nats://" + running.Addr().String(), stop, nil
 }
 
-// start returns a server that is ready; with an error it runs no more.
+// start returns a ready server; on error it is stopped.
 func start(dir string, port int, maxBytes int64, logger *slog.Logger) (*server.Server, error) {
 	running, err := server.NewServer(&server.Options{
 		ServerName:        "earshot-dev",
@@ -94,13 +91,13 @@ func start(dir string, port int, maxBytes int64, logger *slog.Logger) (*server.S
 		StoreDir:          dir,
 		JetStreamMaxStore: maxBytes,
 		MaxPayload:        maxPayload,
-		NoSigs:            true, // signals are for the whole program
+		NoSigs:            true, // the program handles signals
 	})
 	if err == nil {
 		log := newNATSLog(logger)
 		running.SetLogger(log, false, false)
 		running.Start()
-		if err = log.fatal(); err == nil && !running.ReadyForConnections(natsStartTimeout) { // after a fatal fault it would never be
+		if err = log.fatal(); err == nil && !running.ReadyForConnections(natsStartTimeout) { // after a fatal error it would never be ready
 			err = fmt.Errorf("it was not ready within %s", natsStartTimeout)
 		}
 		if err != nil {
@@ -114,8 +111,7 @@ func start(dir string, port int, maxBytes int64, logger *slog.Logger) (*server.S
 	return running, nil
 }
 
-// natsLog is a logger for the embedded NATS server. Its notices are for operators of such a server,
-// and are debug lines here.
+// natsLog is a logger for the embedded NATS server. It logs notices as debug lines.
 type natsLog struct {
 	logger *slog.Logger
 
@@ -127,7 +123,7 @@ func newNATSLog(logger *slog.Logger) *natsLog {
 	return &natsLog{logger: logger.With("server", "nats")}
 }
 
-// Noticef logs a line of the server's normal life.
+// Noticef logs a notice at debug level.
 func (l *natsLog) Noticef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
 
 // Warnf logs a warning.
@@ -136,10 +132,10 @@ func (l *natsLog) Warnf(format string, args ...any) { l.logger.Warn(fmt.Sprintf(
 // Errorf logs an error.
 func (l *natsLog) Errorf(format string, args ...any) { l.logger.Error(fmt.Sprintf(format, args...)) }
 
-// Debugf implements server.Logger; it is off.
+// Debugf implements server.Logger. The server does not call it.
 func (l *natsLog) Debugf(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
 
-// Tracef implements server.Logger; it is off.
+// Tracef implements server.Logger. The server does not call it.
 func (l *natsLog) Tracef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
 
 // Fatalf keeps why the server cannot run. The server's own logger would end the
@@ -152,7 +148,7 @@ func (l *natsLog) Fatalf(format string, args ...any) {
 	}
 }
 
-// fatal returns the first reason why the server cannot run, nil if there is none.
+// fatal returns the first fatal error; nil for none.
 func (l *natsLog) fatal() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

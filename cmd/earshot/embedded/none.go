@@ -2,8 +2,8 @@
 
 package embedded
 
-// The tag nodev leaves out the servers that earshot dev brings along: packages and images are
-// built with it, in which earshot serve runs on servers of its own.
+// The tag nodev omits the embedded servers of earshot dev. Packages and images, which run earshot serve, are
+// built with it.
 
 import (
 	"errors"
@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// NATSPort is the port that the tools of NATS try by default.
+	// NATSPort is the default port of NATS tools.
 	NATSPort = 4222
-	// MinNATSBytes bounds the files of the server that is left out.
+	// MinNATSBytes bounds the files of the omitted server.
 	MinNATSBytes = 1 << 30
 )
 
-// errNone says what is left out, and what to do.
+// errNone is the error of both omitted servers.
 var errNone = errors.New("it was built without (tag nodev), as packages and images are")
 
-// StartStore says that there is none.
+// StartStore returns an error.
 func StartStore() (url string, stop func(), err error) {
 	return "", nil, fmt.Errorf("this earshot has no embedded store: %w; name a Redis with REDIS_URL (--redis-url), or take a release binary", errNone)
 }
 
-// StartNATS says that there is none.
+// StartNATS returns an error.
 func StartNATS(int, int64, *slog.Logger) (url string, stop func() error, err error) {
 	return "", nil, fmt.Errorf("this earshot has no embedded NATS server: %w; name one with NATS_URL (--nats-url), or take a release binary", errNone)
 }

@@ -21,26 +21,26 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Recording holds what models answered, by a digest of what they were asked: neither the clock,
-// nor the zone, nor the key is part of it. It holds no credential. It is an http.RoundTripper
-// that answers what it has, and safe for concurrent use.
+// Recording holds models' answers by a digest of their requests, which excludes clock, time zone and key. It
+// contains no credential. It is an http.RoundTripper that answers from the recording, and safe for concurrent
+// use.
 type Recording struct {
-	// next asks what is not there; nil where a recording is played back.
+	// next handles unrecorded requests; nil in a replay.
 	next  http.RoundTripper
-	keys  []string // that no answer may hold
+	keys  []string // which no answer may contain
 	mu    sync.Mutex
 	known map[string]recordedAnswer
 	asked tape
-	// missed says that something was asked that is not there.
+	// missed reports that a request was not in the recording.
 	missed bool
 }
 
-// tape is a recording as its file has it.
+// tape is the file format of a recording.
 type tape struct {
 	Version int `json:"version"`
-	// Models are the providers that were configured, by their names.
+	// Models are the configured providers by name.
 	Models  map[string]recordedModel `json:"models"`
-	Answers []recordedAnswer         `json:"answers"` // in the order in which they were asked for
+	Answers []recordedAnswer         `json:"answers"` // in request order
 }
 
 type recordedModel struct {
@@ -49,7 +49,7 @@ type recordedModel struct {
 	Keyed   bool   `json:"keyed,omitempty"`
 }
 
-// recordedAnswer is one answer: JSON, or a text where it was none.
+// recordedAnswer is one answer: JSON, or otherwise text.
 type recordedAnswer struct {
 	Request string `json:"request"` // the digest
 	Status  int    `json:"status"`
@@ -57,11 +57,10 @@ type recordedAnswer struct {
 	Body    any    `json:"body"`
 }
 
-// tapeVersion is that of files that this program writes and reads.
+// tapeVersion is the supported version of the file format.
 const tapeVersion = 1
 
-// Record begins a recording of what the configured models answer: the options ask them
-// through it.
+// Record starts a recording of the configured models' answers, and sets the options to use it.
 func Record(o *llm.Options) (*Recording, error) {
 	if !o.Configured() {
 		return nil, errors.New("--record: no model is configured, so that there is nothing to record; set OPENAI_API_KEY or OPENAI_BASE_URL")
@@ -71,14 +70,18 @@ func Record(o *llm.Options) (*Recording, error) {
 		if !of.key.Empty() {
 			r.keys = append(r.keys, of.key.Reveal())
 		}
-		r.asked.Models[name] = recordedModel{BaseURL: bare(*of.baseURL), Model: *of.model, Keyed: !of.key.Empty()}
+		address, err := url.Parse(*of.baseURL)
+		if err != nil {
+			address = &url.URL{}
+		}
+		address.User, address.RawQuery, address.Fragment = nil, "", "" // these may be credentials
+		r.asked.Models[name] = recordedModel{BaseURL: address.String(), Model: *of.model, Keyed: !of.key.Empty()}
 	}
 	o.HTTPClient = &http.Client{Transport: r}
 	return r, nil
 }
 
-// Replay reads a recording, and has the options ask it in place of the models that were
-// recorded. No key is needed.
+// Replay reads a recording, and sets the options to use it instead of the recorded models. No key is needed.
 func Replay(file string, o *llm.Options) (*Recording, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -102,7 +105,7 @@ func Replay(file string, o *llm.Options) (*Recording, error) {
 	return r, nil
 }
 
-// config is where the options have a provider's configuration.
+// config points to a provider's fields in the options.
 type config struct {
 	key            *secret.Secret
 	baseURL, model *string
@@ -117,18 +120,7 @@ func configs(o *llm.Options) map[string]config {
 	}
 }
 
-// bare is an address without what may be a credential in it.
-func bare(address string) string {
-	parsed, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	parsed.User, parsed.RawQuery, parsed.Fragment = nil, "", ""
-	return parsed.String()
-}
-
-// RoundTrip answers a request to a model. What is no such request, as for a token, is only
-// passed on.
+// RoundTrip answers a request to a model. Other requests, such as for a token, are passed on.
 func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	last := path.Base(request.URL.Path)
 	if request.Method != http.MethodPost || last != "completions" && last != "messages" && last != "chat" && !strings.HasSuffix(last, ":generateContent") {
@@ -145,7 +137,7 @@ func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	sum := sha256.New() // stands for what a model is asked, whenever and wherever that is
+	sum := sha256.New() // identifies the request, regardless of time and place
 	fmt.Fprintln(sum, last)
 	sum.Write(llm.Timeless(body))
 	digest := hex.EncodeToString(sum.Sum(nil))
@@ -162,8 +154,8 @@ func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	return r.ask(request, body, digest)
 }
 
-// ask asks the model. Answers are kept, and refusals of a part of the request, after which it
-// is asked again without; other refusals are of the moment.
+// ask asks the model. It records answers, and refusals of request parameters, after which the client asks again
+// without them. Other refusals are temporary.
 func (r *Recording) ask(request *http.Request, body []byte, digest string) (*http.Response, error) {
 	sent := request.Clone(request.Context())
 	sent.Body, sent.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
@@ -180,7 +172,7 @@ func (r *Recording) ask(request *http.Request, body []byte, digest string) (*htt
 		return nil, err
 	}
 	kept := text
-	for _, key := range r.keys { // which an answer may repeat
+	for _, key := range r.keys { // an answer may repeat a key
 		kept = bytes.ReplaceAll(kept, []byte(key), []byte("***"))
 	}
 	one := recordedAnswer{Request: digest, Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: string(kept)}
@@ -229,8 +221,7 @@ func (r *Recording) Save(file string) error {
 	return nil
 }
 
-// Explain says of a message that could not be decided for want of a recorded answer that this
-// is why.
+// Explain replaces the error of an undecided message if its cause is a missing recorded answer.
 func (r *Recording) Explain(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

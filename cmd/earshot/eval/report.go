@@ -13,8 +13,7 @@ import (
 	"earshot/trigger/trial"
 )
 
-// Print writes a report for people: each failure in a few lines, then the figures of the tools,
-// then how many messages came out as expected.
+// Print writes a report for people: failures, then the figures of tools, then a summary.
 func Print(out io.Writer, r *trial.Report, style terminal.Style, columns int) {
 	for _, test := range r.Tests {
 		if !test.OK {
@@ -49,8 +48,7 @@ func WriteJSON(out io.Writer, report *trial.Report) error {
 	return made.Encode(report)
 }
 
-// The report in the form that continuous integration reads: a case for each test, a suite for
-// each file.
+// The report in JUnit's XML: a test case per test, a suite per file.
 type (
 	junitSuites struct {
 		XMLName xml.Name `xml:"testsuites"`
@@ -81,8 +79,8 @@ type (
 	}
 )
 
-// WriteJUnit writes the report to a file as JUnit's XML. A test that came out otherwise than it
-// expects is a failure, one that could not be held to its end an error.
+// WriteJUnit writes the report to a file as JUnit XML. An unexpected outcome is a failure; a test that could
+// not finish is an error.
 func WriteJUnit(r *trial.Report, file string) error {
 	all := junitSuites{Name: "earshot eval"}
 	suites := map[string]*junitSuite{}
@@ -123,7 +121,7 @@ func (c *junitCounts) add(more junitCounts) {
 	c.Tests, c.Failures, c.Errors = c.Tests+more.Tests, c.Failures+more.Failures, c.Errors+more.Errors
 }
 
-// Earlier is the report of an earlier run, as far as it is compared.
+// Earlier is the compared part of an earlier run's report.
 type Earlier struct {
 	Tests []struct {
 		Name string `json:"name"`
@@ -133,7 +131,7 @@ type Earlier struct {
 	Tools []trial.ToolReport `json:"tools"`
 }
 
-// ReadEarlier reads a report that earshot eval --json has printed.
+// ReadEarlier reads a report of earshot eval --json.
 func ReadEarlier(file string) (*Earlier, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -146,8 +144,8 @@ func ReadEarlier(file string) (*Earlier, error) {
 	return &found, nil
 }
 
-// Worse says what was better in the earlier run than in a report, a line each: tests that passed then, and figures
-// of tools that were higher. What was not there then is no worse.
+// Worse lists what got worse since the earlier run: tests that passed, and higher figures of tools. New tests
+// and tools do not count.
 func (than *Earlier) Worse(r *trial.Report) []string {
 	var lines []string
 	passed := map[[2]string]bool{}

@@ -1,5 +1,5 @@
-// Package eval is what earshot eval asks and writes: a service that holds the conversations of
-// tests by dry runs, recordings of what models answer, and reports for people and programs.
+// Package eval holds the parts of earshot eval: a service that tests conversations by dry runs, recordings of
+// models' answers, and reports for people and programs.
 package eval
 
 import (
@@ -22,14 +22,13 @@ import (
 	"earshot/trigger/trial"
 )
 
-// Service is the trial.Stage of a service: each message is a dry run that is told the conversation
-// before it, so that nothing is stored or fired there. All tools of the app are in scope,
-// whichever a test names.
+// Service is the trial.Stage of a service. Each message is a dry run with the conversation before it, so that
+// nothing is stored or fired. All tools of the app are in scope, whichever tools a test names.
 type Service struct {
 	Client *client.Client
-	// AppID is the app of tests that name none; empty for that of the key.
+	// AppID is the default app of tests; empty for the key's app.
 	AppID string
-	// Pause waits as long as the service asks for, or until ctx ends.
+	// Pause waits for the requested time, or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
@@ -66,7 +65,7 @@ func (a *asked) User(ctx context.Context, text string) (trial.Came, error) {
 	if err != nil {
 		return trial.Came{}, err
 	}
-	for i := range found.Matches { // what would be owed is done, as far as the next message knows
+	for i := range found.Matches { // the next message sees it as done
 		if found.Matches[i].State == "dry" {
 			found.Matches[i].State = ""
 		}
@@ -81,7 +80,7 @@ func (a *asked) User(ctx context.Context, text string) (trial.Came, error) {
 	return of, nil
 }
 
-// maxHistory is how many earlier messages a dry run may be given.
+// maxHistory is the most earlier messages of a dry run.
 const maxHistory = 200
 
 type message struct {
@@ -93,7 +92,7 @@ type message struct {
 	History  json.RawMessage `json:"history"`
 }
 
-// ask asks the service, again where it asks for a pause.
+// ask sends a dry run, and repeats it after a requested pause.
 func (a *asked) ask(ctx context.Context, text string) (found tried, err error) {
 	if a.appID == "" {
 		if a.appID, err = a.of.Client.App(ctx, a.of.AppID); err != nil {
@@ -127,7 +126,7 @@ func (a *asked) ask(ctx context.Context, text string) (found tried, err error) {
 	}
 }
 
-// Repositories are those of the service's app.
+// Repositories returns the repositories of the service's app.
 func (s *Service) Repositories(ctx context.Context) ([]*repositories.Repository, error) {
 	appID, err := s.Client.App(ctx, s.AppID)
 	if err != nil {

@@ -11,9 +11,8 @@ import (
 	"earshot/repositories/secret"
 )
 
-// differences lists in which fields two definitions differ, one line each, as
-// tools/book/description: "old" → "new". Members of lists that have a name are
-// compared by it and not by their position. Both sides come with credentials masked.
+// differences lists the fields in which two definitions differ, one per line, such as tools/book/description:
+// "old" → "new". Named list members are compared by name. Credentials are masked on both sides.
 func differences(at string, before, after any) []string {
 	if reflect.DeepEqual(before, after) {
 		return nil
@@ -43,7 +42,7 @@ func differences(at string, before, after any) []string {
 	return []string{fmt.Sprintf("%s: %s → %s", at, terminal.Value(before), terminal.Value(after))}
 }
 
-// memberDifferences compares lists in which every member has a name of its own.
+// memberDifferences compares lists in which every member has a unique name.
 func memberDifferences(at string, before, after any) ([]string, bool) {
 	was, wasNames, ok := members(before)
 	if !ok {
@@ -72,7 +71,7 @@ func memberDifferences(at string, before, after any) ([]string, bool) {
 	return lines, true
 }
 
-// members lists the members of a list by their names.
+// members returns the members of a list by name; false if a name is missing or repeated.
 func members(value any) (map[string]any, []string, bool) {
 	list, ok := value.([]any)
 	if !ok && value != nil {

@@ -1,5 +1,5 @@
-// Package plan brings a running service to what files define: it compares the two, says
-// in which fields they differ, and carries the difference out.
+// Package plan updates a running service from files: it compares the two, lists the differing fields, and
+// applies the changes.
 package plan
 
 import (
@@ -21,24 +21,24 @@ const (
 	opUpdate operation = "update"
 	opLeave  operation = "leave"
 	opRemove operation = "remove"
-	// opKeep leaves what is in the service and not in the files.
+	// opKeep keeps a definition that is not in the files.
 	opKeep operation = "keep"
 )
 
-// step is the operation of a plan on one definition.
+// step is an operation on one definition.
 type step struct {
 	operation  operation
-	definition *files.Definition // nil for what the files do not have
+	definition *files.Definition // nil if it is not in the files
 	kind       string            // app or repository
 	id         string
 	body       []byte
-	// first is what an app that loses members is until the other steps are done, since tools
-	// may name them before. Nil where it loses none.
+	// first is a preliminary body for an app that loses members, since tools may name these until the other
+	// steps are done. Nil if it loses none.
 	first []byte
 	lines []string // the fields that change
 }
 
-// Plan lists the steps that applying files would take, in their order.
+// Plan lists the steps to apply files, in order.
 type Plan struct {
 	appID string
 	steps []step
@@ -58,7 +58,7 @@ func (p *Plan) count() map[operation]int {
 	return n
 }
 
-// After is the app as the plan leaves it, and its repositories that the files do not have.
+// After returns the app after the plan, and its repositories that are not in the files.
 func (p *Plan) After() (app *repositories.App, stays []*repositories.Repository, err error) {
 	app = &repositories.App{ID: p.appID}
 	for _, s := range p.steps {
@@ -74,10 +74,10 @@ func (p *Plan) After() (app *repositories.App, stays []*repositories.Repository,
 	return app, stays, err
 }
 
-// Apply carries the plan out in the service that it was made for. It stops at the first fault and says so on out: what was
-// done until then stays, and the next run goes on from there.
+// Apply executes the plan in its service. It stops at the first fault and reports it on out. Finished steps
+// stay, and the next run continues.
 func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer) error {
-	// An app loses members when nothing names them any more, after all else.
+	// An app loses members last, when nothing names them any more.
 	var steps, last []step
 	for _, s := range p.steps {
 		if s.first != nil {
@@ -99,7 +99,7 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 				var noted struct {
 					Notes []string `json:"notes"`
 				}
-				if client.Decode(answer, &noted) == nil { // it is stored, whatever the answer is
+				if client.Decode(answer, &noted) == nil { // it is stored even if the answer is unreadable
 					for _, note := range noted.Notes {
 						fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, note)
 					}
@@ -108,7 +108,7 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 		case opRemove:
 			_, err = service.Call(ctx, http.MethodDelete, at, nil)
 			if client.HasStatus(err, http.StatusNotFound) {
-				err = nil // somebody else has removed it
+				err = nil // already removed
 			}
 		}
 		if err != nil {
@@ -119,8 +119,8 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 	return nil
 }
 
-// located turns the faults of an answer into places in the files. Those of the app are
-// of a body that was merged with what is stored, and keep their pointers.
+// located converts the faults of an answer to places in the files. An app's faults keep their pointers, as its
+// body was merged with the stored one.
 func (s *step) located(err error) error {
 	var answer *client.Refusal
 	if s.kind == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
@@ -131,7 +131,7 @@ func (s *step) located(err error) error {
 
 var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opRemove: "-", opKeep: " "}
 
-// Print writes the plan, one definition a line, and below it the fields that change.
+// Print writes the plan, one definition per line, followed by its changed fields.
 func (p *Plan) Print(out io.Writer) {
 	for _, s := range p.steps {
 		what := s.kind + " " + s.id

@@ -16,26 +16,26 @@ import (
 	"earshot/repositories/store"
 )
 
-// Planner makes the plan that brings a service to what files define.
+// Planner makes the plan that updates a service from files.
 type Planner struct {
 	Service *client.Client
 	Set     *files.Set
-	// Removable says of what is in the service and not in the files whether it goes.
+	// Removable reports whether to remove a member that is not in the files.
 	Removable func(Member) bool
-	// Pause waits as long as the service asks for, or until ctx ends.
+	// Pause waits for the requested time, or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
-	// moved holds the http sources of the app that the plan moves elsewhere.
+	// moved holds the app's http sources whose base URL the plan changes.
 	moved map[string]bool
 }
 
-// Member names something that a planner may remove: a repository (of the Kind
-// "repository"), or a member of one of the app's lists (of the list's name as Kind).
+// Member identifies something that a planner may remove: a repository (Kind "repository"), or a member of one
+// of the app's lists (Kind is the list's name).
 type Member struct{ Kind, ID string }
 
-// lists are the fields of an app that hold lists of named members.
+// lists are the fields of an app with lists of named members.
 var lists = []string{"modules", "authServices", "sources"}
 
-// DefinedBy lists the repositories of files, and the members of their app's lists.
+// DefinedBy returns the repositories in files, and the members of their app's lists.
 func DefinedBy(set *files.Set) map[Member]bool {
 	defined := map[Member]bool{}
 	for _, definition := range set.Repositories {
@@ -49,7 +49,7 @@ func DefinedBy(set *files.Set) map[Member]bool {
 	return defined
 }
 
-// Plan compares the files with what the service has. It changes nothing there.
+// Plan compares the files with the service. It changes nothing.
 func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	app, err := p.appStep(ctx)
 	if err != nil {
@@ -100,8 +100,7 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	return made, nil
 }
 
-// appStep merges what the files say of the app into what the service has, and finds the http
-// sources whose base URL changes.
+// appStep merges the files' app into the service's, and finds the http sources whose base URL changes.
 func (p *Planner) appStep(ctx context.Context) (step, error) {
 	path := client.Path("apps", p.Set.AppID)
 	made := step{operation: opCreate, definition: p.Set.App, kind: "app", id: p.Set.AppID, body: p.Set.App.Body()}
@@ -143,11 +142,10 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 	return made, p.compare(ctx, &made, canonical, there, path)
 }
 
-// merge lays what the files say of the app over what the service has: files that define
-// only tools must not take away an app's modules and settings. Fields that the files do
-// not mention stay. In lists, members of the same name are replaced in their place, new
-// ones are added, and others stay unless they are removable. Credentials of what stays are
-// the *** that the service has sent, which keeps them.
+// merge lays the files' app over the service's: files that define only tools must not remove an app's modules
+// and settings. Fields that the files do not mention stay. In lists, members of the same name are replaced in
+// place, new ones are added, and others stay unless they are removable. Credentials that stay are the service's
+// ***, which keeps them.
 func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
 	var body, given map[string]json.RawMessage
 	if err := errors.Join(client.Decode(there, &body), client.Decode(files, &given)); err != nil {
@@ -191,7 +189,6 @@ func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
 	return json.Marshal(body)
 }
 
-// namedMember is a member of such a list with its name.
 type namedMember struct {
 	name string
 	body json.RawMessage
@@ -216,8 +213,8 @@ func readMembers(list json.RawMessage) ([]namedMember, error) {
 	return found, nil
 }
 
-// compareRepository is compare for a repository, whose tools are given their credentials again where
-// their source moves: the service sends none to another place than it was given for.
+// compareRepository compares a repository. If a tool's source moves, its credentials are sent again: the
+// service never sends them to another address than the one they were given for.
 func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) error {
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: p.Set.AppID}, s.id, s.body)
 	if err != nil {
@@ -240,17 +237,15 @@ func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) 
 	return nil
 }
 
-// compare fills in whether a definition changes and in which fields. Where all that
-// can be seen is the same and there are credentials, which cannot be seen, the service
-// is asked: a write that changes nothing would still be an event, and a new life for
-// a triggerOnce repository.
+// compare sets a step's operation and changed fields. If only credentials could differ, which are masked, it
+// asks the service: a needless write would publish an event, and reset a triggerOnce repository.
 func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte, path string) error {
 	var was, is map[string]any
 	if err := errors.Join(client.Decode(there, &was), client.Decode(canonical, &is)); err != nil {
 		return err
 	}
 	ours := []string{"created", "updated"}
-	if is["from"] != nil { // whose tools no file says
+	if is["from"] != nil { // these tools come from a server
 		ours = append(ours, "tools")
 	}
 	for _, name := range ours {
@@ -281,8 +276,8 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	return nil
 }
 
-// preview asks the service what a write would do. A key may compare only so many
-// credentials in a minute; preview waits as long as the service asks for.
+// preview asks the service what a write would do. The service limits comparisons of credentials per minute;
+// preview waits for the requested time.
 func (p *Planner) preview(ctx context.Context, path string, body []byte) ([]byte, error) {
 	for {
 		answer, err := p.Service.Call(ctx, http.MethodPut, path+"?dryRun=true", body)

@@ -13,25 +13,24 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// permitted are the commands that the service and its commands need, in the words of an ACL, each
-// as it is asked about: queued and never run, on a key that does not exist. Nothing else is sent
-// to Redis, and deploy/package/redis-acl.conf allows these and no others.
+// permitted lists all Redis commands of the service and the commands, as in an ACL, with the form in which they
+// are probed: queued but never executed, on a missing key. deploy/package/redis-acl.conf allows exactly these.
 var permitted = []struct {
 	name string
 	args []any
 }{
-	// All that a connection begins with.
+	// Connection setup.
 	{"client|setname", []any{"CLIENT", "SETNAME", "earshot"}}, {"select", []any{"SELECT", 0}},
-	// A cluster.
+	// Cluster.
 	{"asking", []any{"ASKING"}}, {"cluster|slots", []any{"CLUSTER", "SLOTS"}}, {"command", []any{"COMMAND"}},
-	// Looks at the server.
+	// Server state.
 	{"client|list", []any{"CLIENT", "LIST"}}, {"config|get", []any{"CONFIG", "GET", "maxmemory"}}, {"info", []any{"INFO"}},
 	{"scan", []any{"SCAN", 0}}, {"time", []any{"TIME"}}, {"type", []any{"TYPE", probeKey}}, {"wait", []any{"WAIT", 0, 1}},
 	// Scripts.
 	{"eval", []any{"EVAL", "return 1", 1, probeKey}}, {"evalsha", []any{"EVALSHA", strings.Repeat("0", 40), 1, probeKey}},
 	// All keys.
 	{"del", []any{"DEL", probeKey}}, {"exists", []any{"EXISTS", probeKey}}, {"persist", []any{"PERSIST", probeKey}}, {"pexpire", []any{"PEXPIRE", probeKey, 1}}, {"pttl", []any{"PTTL", probeKey}},
-	// Texts and numbers.
+	// Strings and numbers.
 	{"decrby", []any{"DECRBY", probeKey, 1}}, {"get", []any{"GET", probeKey}}, {"getex", []any{"GETEX", probeKey}},
 	{"incrby", []any{"INCRBY", probeKey, 1}}, {"set", []any{"SET", probeKey, 1, "PX", 1}},
 	// Hashes.
@@ -50,17 +49,17 @@ var permitted = []struct {
 	// Streams.
 	{"xadd", []any{"XADD", probeKey, "*", "f", 1}}, {"xdel", []any{"XDEL", probeKey, "0-1"}}, {"xrevrange", []any{"XREVRANGE", probeKey, "+", "-"}},
 	{"xtrim", []any{"XTRIM", probeKey, "MAXLEN", 1}},
-	// What earshot doctor asks with, never with EXEC.
+	// The probe of earshot doctor, never with EXEC.
 	{"multi", nil}, {"discard", nil},
 }
 
-// probeKey is a key of ours that nobody writes.
+// probeKey is never written.
 const probeKey = "earshot:{p00}:doctor"
 
-// keyPattern is what all keys of ours have in common.
+// keyPattern matches all keys of Earshot.
 const keyPattern = "earshot:*"
 
-// permissions asks a server for the rights of its user: it checks what is queued, and DISCARD drops it.
+// permissions probes the user's rights: the server checks queued commands, and DISCARD drops them.
 func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, error) {
 	found := finding.Finding{Check: "permissions", Value: fmt.Sprintf("all %d commands, on %s", len(permitted), keyPattern)}
 	if db, is := server.(*keyspace.DB); is {
@@ -92,7 +91,7 @@ func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, er
 	return found, nil
 }
 
-// queue queues all that is needed and discards it; missing is what is denied, in the words of an ACL.
+// queue queues all required commands and discards them. missing lists denied ones in ACL syntax.
 func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 	keys := []string{"earshot:partitions", keyspace.SecretKeyMarks, keyspace.Format}
 	for n := range keyspace.Partitions {
@@ -110,7 +109,7 @@ func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 		asked, names = append(asked, pipe.Do(ctx, "GET", key)), append(names, "+get")
 	}
 	asked, names = append(asked, pipe.Do(ctx, "DISCARD")), append(names, "+discard")
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	_, _ = pipe.Exec(ctx) // each command has its own error
 	for i, one := range asked {
 		err := one.Err()
 		if err == nil {
@@ -119,7 +118,7 @@ func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 		if _, replied := errors.AsType[redis.Error](err); !replied {
 			return nil, err
 		}
-		// Any other answer, as that the key is on another node, comes after that of the ACL.
+		// The ACL is checked before other errors, such as a key on another node.
 		if !redis.HasErrorPrefix(err, "NOPERM") && !redis.HasErrorPrefix(err, "ERR unknown") {
 			continue
 		}

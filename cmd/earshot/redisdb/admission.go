@@ -20,29 +20,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrRefused means that Redis answers but is not one that the ledger may be kept in.
+// ErrRefused means that Redis answers but cannot hold the ledger.
 var ErrRefused = errors.New("this Redis cannot be used")
 
-// partitionsKey holds the number of partitions that the data is laid out in.
+// partitionsKey holds the number of partitions of the data.
 const partitionsKey = "earshot:partitions"
 
 const maxPause = 5 * time.Second
 
-// Admission is the check of a Redis before the service uses it.
+// Admission checks Redis before the service uses it.
 type Admission struct {
 	URL      string
 	TLS      certfiles.Files
-	Strict   bool // refuse what may lose data, instead of warning of it
-	Replicas int  // that must have what was written; 0 asks for none
-	// Also checks what is stored there, after the rest, and brings it to the present format.
+	Strict   bool // refuse a Redis that may lose data, instead of a warning
+	Replicas int  // that must acknowledge writes; 0 for none
+	// Also checks and upgrades the stored data after the other checks.
 	Also func(ctx context.Context, db *keyspace.DB) error
 	// Pause waits before the next attempt, or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
 	Log   *slog.Logger
 }
 
-// Open checks Redis as soon as it answers, over a connection of its own, and opens the
-// gate. It returns nil if ctx ends before, and an ErrRefused if Redis must not be used.
+// Open checks Redis over its own connection as soon as it answers, and opens the gate. It returns nil if ctx
+// ends before, and an ErrRefused if Redis must not be used.
 func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	client, err := Open(a.URL, a.TLS)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 		if errors.Is(err, ErrRefused) {
 			return err
 		}
-		// Texts of errors would be a new trouble each time: they name other ports, or another node.
+		// Error texts do not identify an outage: they name varying ports and nodes.
 		event, how := "redis.unavailable", "no answer"
 		if refusal, is := errors.AsType[*keyspace.Refusal](err); is {
 			how = refusal.Public()
@@ -79,12 +79,12 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	}
 }
 
-// check looks at every master of a cluster, and names all faults at once.
+// check checks every master of a cluster, and returns all faults at once.
 func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
-	stored, err := db.Get(ctx, partitionsKey).Result() // first, as a Redis that is full refuses to set what is there
+	stored, err := db.Get(ctx, partitionsKey).Result() // before SET, which a full Redis refuses even for an existing key
 	if errors.Is(err, redis.Nil) {
 		stored, err = db.SetArgs(ctx, partitionsKey, keyspace.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
 	}
@@ -99,7 +99,7 @@ func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	if err != nil {
 		return err
 	}
-	// A master behind sentinels goes by its name: it may be another server a moment later.
+	// A master behind sentinels is named, as its address may change.
 	server := cmp.Or(options.MasterName, options.Addrs[0])
 	var faults []error
 	for _, f := range found {
@@ -116,7 +116,7 @@ func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	return a.Also(ctx, db)
 }
 
-// checkKind refuses a cluster that is configured as a server, and a server as a cluster.
+// checkKind refuses a cluster configured as a server, and the reverse.
 func checkKind(ctx context.Context, db *keyspace.DB) error {
 	info, err := db.Info(ctx, "cluster").Result()
 	_, cluster := db.UniversalClient.(*redis.ClusterClient)
@@ -126,12 +126,12 @@ func checkKind(ctx context.Context, db *keyspace.DB) error {
 	case !cluster && strings.Contains(info, "cluster_enabled:1"):
 		return fmt.Errorf("%w: it is a cluster; name several of its nodes in REDIS_URL (--redis-url), with commas between them", ErrRefused)
 	default:
-		return nil // a Redis that does not answer is found by the next check
+		return nil // the next check reports a missing answer
 	}
 }
 
-// Look checks, and changes nothing, that this program can read what a Redis holds. Its error wraps
-// ErrRefused if it cannot, and keyspace.ErrUnavailable without an answer.
+// Look checks without changes that this program can read the data in Redis. It fails with ErrRefused if not,
+// and with keyspace.ErrUnavailable without an answer.
 func Look(ctx context.Context, db *keyspace.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
@@ -146,7 +146,7 @@ func Look(ctx context.Context, db *keyspace.DB) error {
 	return err
 }
 
-// comparePartitions refuses another number of partitions than ours; none is as good.
+// comparePartitions refuses a different number of partitions; a missing number is accepted.
 func comparePartitions(stored string, err error) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return keyspace.Unavailable(err)
@@ -157,11 +157,11 @@ func comparePartitions(stored string, err error) error {
 	return nil
 }
 
-// minVersion is the first version whose scripts declare what they are (#!lua).
+// minVersion is the first version with script flags (#!lua).
 const minVersion = 7
 
-// examine looks whether the ledger may be kept in a Redis. wait is how many replicas must have what was
-// written. Its error is that of a server that does not answer.
+// examine checks whether Redis can hold the ledger. wait is how many replicas must acknowledge writes. It fails
+// only if a server does not answer.
 func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding, error) {
 	return findings(ctx, db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
 		r := &reader{server: server}
@@ -196,9 +196,8 @@ func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding,
 	})
 }
 
-// replication looks at a master that a replica may replace, under sentinels or in a cluster. If it is
-// cut off from its replicas and goes on taking writes, those are lost when it comes back, unless
-// min-replicas-to-write stops it.
+// replication checks a master that a replica may replace. If the master is cut off from its replicas but
+// accepts writes, these are lost when it returns, unless min-replicas-to-write prevents them.
 func (r *reader) replication(ctx context.Context, wait int) []finding.Finding {
 	count := field(r.info(ctx, "replication"), "connected_slaves")
 	if count == "" {

@@ -14,18 +14,18 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Limits of what is taken for normal.
+// Limits of normal values.
 const (
-	leastBusy    = 1000        // ms that a script may take before others are told that Redis is busy
-	longestNode  = 5000        // ms until a node of a cluster is taken for dead
-	leastIdle    = 60          // s until an idle connection is closed
-	mostDrift    = time.Second // between the clocks of two machines
-	clusterSlots = 16384       // of every cluster
+	leastBusy    = 1000        // least ms of a script until others get BUSY
+	longestNode  = 5000        // most ms until a cluster node counts as failed
+	leastIdle    = 60          // least s until an idle connection is closed
+	mostDrift    = time.Second // between two machines' clocks
+	clusterSlots = 16384       // in every cluster
 	nearlyFull   = 80          // percent
 )
 
-// Diagnose looks whether a Redis is as Earshot needs it, and changes nothing. wait is how many
-// replicas must have what was written, and now the clock of this machine.
+// Diagnose checks whether Redis meets Earshot's needs, and changes nothing. wait is how many replicas must
+// acknowledge writes, and now is this machine's clock.
 func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Time) []finding.Finding {
 	if err := Look(ctx, db); err != nil {
 		reach := finding.Finding{Check: "reach", Grade: finding.Unusable, Advice: "it is not reached, or does not answer: " + err.Error()}
@@ -78,7 +78,7 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 	settings := []struct {
 		name   string
-		bad    func(value string, n int) bool // n is 0 for what is no number
+		bad    func(value string, n int) bool // n is 0 if value is no number
 		advice string
 	}{
 		{"appendfsync", func(value string, _ int) bool { return value != "always" },

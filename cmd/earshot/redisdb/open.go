@@ -1,6 +1,6 @@
-// Package redisdb opens the Redis that the service keeps its state in: it reads
-// REDIS_URL, makes the client of a server, a cluster or the master behind sentinels, and
-// lets no command through before that Redis has been checked (see Admission).
+// Package redisdb opens the Redis with the service's state. It parses REDIS_URL, creates the client of a
+// server, a cluster or a master behind sentinels, and blocks commands until that Redis is checked (see
+// Admission).
 package redisdb
 
 import (
@@ -20,28 +20,27 @@ import (
 	"earshot/repositories/format"
 )
 
-// Limits of the connections. Commands take under a millisecond; a server that needs seconds is as
-// good as away, and clients are better told so.
+// Limits of connections. Commands take under a millisecond; a server that needs seconds counts as unavailable.
 const (
 	dialTimeout = 2 * time.Second
-	// ReadTimeout is how long a command may take to be sent, and how long to be answered.
+	// ReadTimeout bounds the sending of a command, and its answer.
 	ReadTimeout = 2 * time.Second
 	poolSize    = 128
-	// DefaultReplicaWait is how long replicas are waited for, where they are.
+	// DefaultReplicaWait is how long to wait for replicas by default.
 	DefaultReplicaWait = 500 * time.Millisecond
-	// slotsAge bounds the age of a map of a cluster's slots: only a new one shows who replaced a dead master.
+	// slotsAge bounds the age of a cluster's slot map, which shows replaced masters.
 	slotsAge = 2 * time.Second
 )
 
-// Open makes the client of a URL (see ParseURL). Each of its connections by TLS reads the files
-// anew. It does not connect yet.
+// Open returns the client for a URL (see ParseURL) without connecting. Each TLS connection reads the files
+// again.
 func Open(url string, files certfiles.Files) (redis.UniversalClient, error) {
 	options, err := ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
 	if base := options.TLSConfig; base != nil && !files.Empty() {
-		options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) { // of sentinels and nodes as well
+		options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) { // also for sentinels and nodes
 			config, err := files.Config(base)
 			if err != nil {
 				return nil, err
@@ -54,7 +53,7 @@ func Open(url string, files certfiles.Files) (redis.UniversalClient, error) {
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
 	options.PoolSize, options.ContextTimeoutEnabled = poolSize, true
 	options.ClientName = fmt.Sprintf("earshot-f%d", format.Known(format.Steps())) // see Older
-	options.DisableIdentity = true                                                // CLIENT SETINFO, which an ACL of Redis 7.0 cannot name
+	options.DisableIdentity = true                                                // CLIENT SETINFO, which ACLs of Redis 7.0 cannot name
 	if options.MasterName != "" || len(options.Addrs) == 1 {
 		return redis.NewUniversalClient(options), nil
 	}
@@ -63,7 +62,7 @@ func Open(url string, files certfiles.Files) (redis.UniversalClient, error) {
 	return redis.NewClusterClient(cluster), nil
 }
 
-// CheckFiles returns all faults of the files for a URL, which was checked.
+// CheckFiles returns all faults of the TLS files for a valid URL.
 func CheckFiles(url string, files certfiles.Files, now time.Time) error {
 	const service = "REDIS" // begins the names of their settings
 	faults := []error{files.Check(service, now)}
@@ -77,9 +76,8 @@ func CheckFiles(url string, files certfiles.Files, now time.Time) error {
 	return errors.Join(faults...)
 }
 
-// Gate is a hook of a client that lets no command through before Redis has been checked. Commands
-// wait for the first check, so that a replica that starts refuses nobody; if that has failed, Redis
-// is as good as away until one succeeds.
+// Gate is a client hook that blocks commands until Redis is checked. Commands wait for the first check, so that
+// a starting replica refuses no request. If that fails, commands fail until a check succeeds.
 type Gate struct {
 	opened, tried chan struct{}
 	trying        sync.Once
@@ -96,23 +94,23 @@ func NewGate(client redis.UniversalClient) *Gate {
 	return g
 }
 
-// Open lets everything through from now on. It is called once.
+// Open admits all commands from now on. Call it once.
 func (g *Gate) Open() {
 	close(g.opened)
 	g.Tell()
 }
 
-// Tell ends the wait for the first check: commands go on to Redis if it has succeeded, and fail if it
-// has failed or takes too long.
+// Tell ends the wait for the first check: commands proceed if it has succeeded, and fail if it has failed or
+// takes too long.
 func (g *Gate) Tell() { g.trying.Do(func() { close(g.tried) }) }
 
-// Fail is Tell for a check that has failed: commands fail with its error.
+// Fail records a failed check: commands fail with its error.
 func (g *Gate) Fail(err error) {
 	g.failed.Store(&err)
 	g.Tell()
 }
 
-// Await waits until the gate is open, and returns false if ctx ends before.
+// Await waits until the gate is open; false if ctx ends before.
 func (g *Gate) Await(ctx context.Context) bool {
 	select {
 	case <-g.opened:
@@ -168,11 +166,10 @@ func (g *Gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Process
 	}
 }
 
-// Logger is the logger of go-redis. It passes the client's own log on as debug lines:
-// what matters of it comes back as errors as well.
+// Logger passes the log of go-redis on as debug lines: its problems also appear as errors.
 type Logger struct{ Log *slog.Logger }
 
-// Printf implements the logging of go-redis.
+// Printf implements the logger of go-redis.
 func (l Logger) Printf(_ context.Context, format string, args ...any) {
 	l.Log.Debug("redis", "says", fmt.Sprintf(format, args...))
 }

@@ -17,7 +17,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// eachMaster runs look on the server, or on all masters of a cluster at the same time.
+// eachMaster runs look on the server, or concurrently on all masters of a cluster.
 func eachMaster(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) error) error {
 	cluster, several := db.UniversalClient.(*redis.ClusterClient)
 	if !several {
@@ -32,7 +32,7 @@ func eachMaster(ctx context.Context, db *keyspace.DB, look func(context.Context,
 	})
 }
 
-// findings collects what look finds at each server, sorted by server.
+// findings collects the findings of all servers, sorted by server.
 func findings(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) ([]finding.Finding, error)) ([]finding.Finding, error) {
 	var mu sync.Mutex
 	var all []finding.Finding
@@ -53,9 +53,8 @@ func findings(ctx context.Context, db *keyspace.DB, look func(context.Context, r
 	return all, err
 }
 
-// Memory returns how many bytes count towards Redis's maxmemory, and this limit, zero if there is
-// none. Of a cluster they are those of the fullest master: one that is full refuses what belongs
-// to it.
+// Memory returns the bytes that count towards maxmemory, and maxmemory, zero for none. In a cluster they are
+// those of the fullest master, which refuses its keys when full.
 func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error) {
 	var mu sync.Mutex
 	err = eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
@@ -85,7 +84,7 @@ func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error)
 	return used, limit, err
 }
 
-// connected finds programs in CLIENT LIST. Those of the first format have the name earshot alone.
+// connected matches Earshot's clients in CLIENT LIST. Those of the first format have the plain name earshot.
 var connected = regexp.MustCompile(`(?m)^id=\d+ addr=(\S+) .*\bname=earshot(?:-f(\d+))? `)
 
 // Older lists the hosts of connected programs that know only formats below a number.
@@ -113,7 +112,7 @@ func Older(ctx context.Context, db *keyspace.DB, below int) ([]string, error) {
 	return hosts, err
 }
 
-// reader reads the settings of one server: by CONFIG GET, or by INFO if its user may not CONFIG.
+// reader reads a server's settings by CONFIG GET, or by INFO if CONFIG is denied.
 type reader struct {
 	server redis.Cmdable
 	unread []string
@@ -125,7 +124,7 @@ var inInfo = map[string]struct{ section, field string }{
 	"appendonly": {"persistence", "aof_enabled"}, "min-replicas-to-write": {"replication", "min_slaves_good_slaves"},
 }
 
-// setting returns a setting in the words of CONFIG. One that cannot be read is empty, and noted.
+// setting returns a setting as CONFIG does. An unreadable one is empty and noted in unread.
 func (r *reader) setting(ctx context.Context, name string) string {
 	found, err := r.server.ConfigGet(ctx, name).Result()
 	value, there := found[name]
@@ -143,7 +142,7 @@ func (r *reader) setting(ctx context.Context, name string) string {
 		case name == "appendonly" && value != "":
 			value = map[string]string{"0": "no", "1": "yes"}[value]
 		case name == "min-replicas-to-write" && strings.Contains(info, "connected_slaves:"):
-			value = map[bool]string{true: "0", false: "1 or more"}[value == ""] // the field is there if the setting is not 0
+			value = map[bool]string{true: "0", false: "1 or more"}[value == ""] // the field exists only if the setting is not 0
 		}
 	}
 	if value == "" {
@@ -160,7 +159,7 @@ func (r *reader) info(ctx context.Context, section string) string {
 	return info
 }
 
-// denied reports whether a user may not, or a server has no such command, as hosted ones say.
+// denied reports whether a command is denied or unknown, as on hosted servers.
 func denied(err error) bool {
 	reply, is := errors.AsType[redis.Error](err)
 	if !is || errors.Is(err, redis.Nil) {

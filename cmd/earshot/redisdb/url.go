@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Ports where a URL names none.
+// Default ports.
 const (
 	redisPort    = "6379"
 	sentinelPort = "26379"
@@ -23,11 +23,11 @@ const (
 
 const urlForms = "redis://user:password@host:6379/0, rediss://… for TLS, redis://host,host,host for a cluster, or redis+sentinel://host,host,host/master/0"
 
-// nextURL matches the beginning of a further URL in a list of them.
+// nextURL matches the start of another URL in a list.
 var nextURL = regexp.MustCompile(`\s*,\s*(rediss?(?:\+sentinel)?://)`)
 
-// urlReader is a parser of REDIS_URL that collects its faults. They name places and never values:
-// what is read as a host or a parameter may be part of a password that was not encoded.
+// urlReader parses REDIS_URL and collects its faults. They contain no values, which may be parts of an
+// unencoded password.
 type urlReader struct {
 	redis.UniversalOptions
 	sentinel bool
@@ -67,7 +67,7 @@ func (r *urlReader) fault(format string, args ...any) {
 	r.faults = append(r.faults, fmt.Errorf("REDIS_URL (--redis-url) "+format, args...))
 }
 
-// read reads one URL of the list; it reports whether it could be taken apart.
+// read reads one URL of the list; false if it cannot be split.
 func (r *urlReader) read(text, first string, leads bool) bool {
 	scheme, rest, _ := strings.Cut(text, "://")
 	plain, sentinel := strings.CutSuffix(scheme, "+sentinel")
@@ -96,7 +96,7 @@ func (r *urlReader) read(text, first string, leads bool) bool {
 		if err == nil {
 			password, _ = u.User.Password()
 		}
-		switch { // the first URL has the user and the password, others may repeat them
+		switch { // the first URL has the credentials, others may repeat them
 		case err != nil:
 			r.fault("has a user or a password with characters that must be percent-encoded")
 		case !leads && (u.User.Username() != r.Username || password != r.Password):

@@ -11,18 +11,17 @@ import (
 	"golang.org/x/term"
 )
 
-// Editor reads lines that a person types at a terminal, who can move within a line, and
-// back to earlier ones.
+// Editor reads lines that a person types at a terminal, with editing and history.
 type Editor struct {
 	in     *os.File
 	screen *term.Terminal
 
 	mu     sync.Mutex
-	cooked *term.State // as the terminal was, while a line is read
+	cooked *term.State // the terminal's state before Line
 }
 
-// NewEditor returns an editor, nil where nobody sits at a terminal. words are completed
-// with the tab key at the beginning of a line.
+// NewEditor returns an editor; nil unless in and out are a terminal. words are completed with the tab key at
+// the start of a line.
 func NewEditor(in io.Reader, out io.Writer, prompt string, words []string) *Editor {
 	typed, isFile := in.(*os.File)
 	shown, isScreen := out.(*os.File)
@@ -46,11 +45,11 @@ func NewEditor(in io.Reader, out io.Writer, prompt string, words []string) *Edit
 	return e
 }
 
-// Remember makes a line one that can be gone back to.
+// Remember adds a line to the history.
 func (e *Editor) Remember(line string) { e.screen.History.Add(OneLine(line)) }
 
-// Line reads a line. It returns io.EOF where the person ends it with Ctrl-C or Ctrl-D. The
-// terminal is as it was when it returns, so that Ctrl-C ends what comes between two lines.
+// Line reads a line. It returns io.EOF after Ctrl-C or Ctrl-D. It restores the terminal on return, so that
+// Ctrl-C works between lines.
 func (e *Editor) Line() (string, error) {
 	state, err := term.MakeRaw(int(e.in.Fd()))
 	if err != nil {
@@ -61,17 +60,17 @@ func (e *Editor) Line() (string, error) {
 	e.mu.Unlock()
 	defer e.Restore()
 	if columns, rows, err := term.GetSize(int(e.in.Fd())); err == nil && columns > 0 {
-		_ = e.screen.SetSize(columns, rows) // fails where it cannot draw
+		_ = e.screen.SetSize(columns, rows) // fails if it cannot draw
 	}
 	return e.screen.ReadLine()
 }
 
-// Restore makes the terminal what it was before Line, which may still be waiting.
+// Restore restores the terminal's state, also while Line waits.
 func (e *Editor) Restore() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.cooked != nil {
-		_ = term.Restore(int(e.in.Fd()), e.cooked) // of a terminal that is gone
+		_ = term.Restore(int(e.in.Fd()), e.cooked) // fails if the terminal is gone
 		e.cooked = nil
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Event is what a person is shown of an event of the stream.
+// Event is the displayed part of a stream event.
 type Event struct {
 	Kind    string // trigger, emitter, result, rejected, …
 	App     string
-	Session string // empty without one
-	Name    string // of the tool, or of the repository that changed
-	Says    string // what is in it, in a few words
-	Code    string // the colour that fits it
+	Session string // empty for none
+	Name    string // of the tool, or of the changed repository
+	Says    string // its content, in a few words
+	Code    string // its colour
 }
 
-// eventPayload has the fields of all payloads that a person is shown something of.
+// eventPayload has the displayed fields of all payloads.
 type eventPayload struct {
 	SessionID, Name, Operation, RepositoryID string
 	Values                                   map[string]any
@@ -34,7 +34,7 @@ type eventPayload struct {
 	Record                                   struct{ Tools []json.RawMessage }
 }
 
-// EventOf reads an event. What it does not know is shown by its subject and its data.
+// EventOf reads an event. Unknown events are shown by subject and data.
 func EventOf(subject string, data []byte) Event {
 	words := strings.Split(subject, ".")
 	var payload eventPayload
@@ -94,13 +94,13 @@ func EventOf(subject string, data []byte) Event {
 	return e
 }
 
-// Columns of a line of an event. What is longer moves the rest of its line.
+// Column widths of an event's line. Longer cells shift the rest.
 const (
 	kindColumns    = 11
 	sessionColumns = 8
 )
 
-// Line writes an event as a line of that many columns, with a mark, as the time, before it.
+// Line formats an event as a line of that many columns, prefixed by a mark such as the time.
 func (e Event) Line(style Style, mark string, columns int) string {
 	where := e.App
 	if e.Session != "" {

@@ -14,8 +14,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Width returns how many columns an output has: what the environment variable COLUMNS
-// says, else the terminal's; 0 where it is none, and lines may be of any length.
+// Width returns the columns of an output: COLUMNS, or else the terminal's; 0 for no limit.
 func Width(out io.Writer, lookup func(string) (string, bool)) int {
 	if lookup != nil {
 		given, _ := lookup("COLUMNS")
@@ -34,7 +33,7 @@ func Width(out io.Writer, lookup func(string) (string, bool)) int {
 	return columns
 }
 
-// columnsOfText counts two columns for wide characters as those of Chinese, none for combining marks.
+// columnsOfText counts two columns for wide characters, such as Chinese, and none for combining marks.
 func columnsOfText(text string) int {
 	columns := 0
 	for _, r := range text {
@@ -54,7 +53,7 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// fit cuts a text to that many columns, with an ellipsis; zero and fewer cut nothing.
+// fit cuts a text to that many columns, with an ellipsis; zero or less cuts nothing.
 func fit(text string, columns int) string {
 	if columns <= 0 || columnsOfText(text) <= columns {
 		return text
@@ -69,12 +68,12 @@ func fit(text string, columns int) string {
 	return text
 }
 
-// pad fills a text up to that many columns with blanks.
+// pad fills a text with spaces up to that many columns.
 func pad(text string, columns int) string {
 	return text + strings.Repeat(" ", max(0, columns-columnsOfText(text)))
 }
 
-// Value writes a value as JSON, cut where a line would get too long.
+// Value formats a value as JSON, cut to maxValue.
 func Value(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
@@ -83,10 +82,10 @@ func Value(value any) string {
 	return fit(string(text), maxValue)
 }
 
-// maxValue is how many columns a value takes at most, of any width of a line.
+// maxValue bounds a value, in columns.
 const maxValue = 100
 
-// valuesText writes values as name=value, by name; texts of one word without quotes.
+// valuesText formats values as name=value, sorted by name; single words have no quotes.
 func valuesText(values map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -103,8 +102,8 @@ func needsQuotes(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' || r == '='
 }
 
-// Wrap breaks paragraphs, which empty lines separate, into lines of at most that many
-// columns; zero leaves them as they are.
+// Wrap breaks paragraphs, separated by empty lines, into lines of at most that many columns; zero changes
+// nothing.
 func Wrap(text string, columns int) string {
 	if columns <= 0 {
 		return text

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Table writes rows of cells in columns, the first row as their heads. Where the screen is
-// too narrow for all, the cells from number Below on are written beneath the others.
+// Table prints rows in columns, the first row as heads. If the screen is too narrow, the cells from index Below
+// on are printed beneath the others.
 type Table struct {
 	Style   Style
-	Columns int // of the screen; 0 has room for everything
-	Below   int // counts from 0
+	Columns int // of the screen; 0 for no limit
+	Below   int // from 0
 }
 
-// gap stands between two cells, and before those that are written beneath.
+// gap separates cells, and indents those beneath.
 const gap = "  "
 
-// Print writes the rows. What codeOf returns for a cell is its colour.
+// Print writes the rows. codeOf returns the colour of a cell.
 func (t Table) Print(out io.Writer, rows [][]string, codeOf func(cell string) string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -43,7 +43,7 @@ func (t Table) Print(out io.Writer, rows [][]string, codeOf func(cell string) st
 	}
 }
 
-// lineWidth is how many columns cells of these widths take.
+// lineWidth returns the columns of a line with these widths.
 func lineWidth(widths []int) int {
 	whole := (len(widths) - 1) * len(gap)
 	for _, width := range widths {

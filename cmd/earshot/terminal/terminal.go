@@ -1,5 +1,4 @@
-// Package terminal writes text for a person at a terminal: in colours where there is one,
-// and with nothing in it that could steer the terminal.
+// Package terminal formats text for terminals: with colours on a terminal, and without control characters.
 package terminal
 
 import (
@@ -13,12 +12,11 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// Style colours text for a terminal; a file or a pipe gets plain text. NO_COLOR turns
-// colours off (https://no-color.org).
+// Style colours text on a terminal, but not in a file or pipe. NO_COLOR turns colours off
+// (https://no-color.org).
 type Style struct{ on bool }
 
-// StyleOf returns the style for an output, by its kind and the environment variables
-// that lookup finds.
+// StyleOf returns the style for an output, from its kind and the environment.
 func StyleOf(out io.Writer, lookup func(string) (string, bool)) Style {
 	file, isFile := out.(*os.File)
 	off, _ := lookup("NO_COLOR")
@@ -26,7 +24,7 @@ func StyleOf(out io.Writer, lookup func(string) (string, bool)) Style {
 	return Style{isFile && isatty.IsTerminal(file.Fd()) && off == "" && term != "dumb"}
 }
 
-// Colours and weights that Paint takes, as codes of ECMA-48, section 8.3.117.
+// Codes for Paint (ECMA-48, section 8.3.117).
 const (
 	Plain  = ""
 	Bold   = "1"
@@ -45,7 +43,7 @@ func (s Style) Paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Printable keeps what others have written from steering the terminal.
+// Printable replaces control characters in untrusted text.
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && r != '\t' && unicode.IsControl(r) {
@@ -55,7 +53,7 @@ func Printable(text string) string {
 	}, text)
 }
 
-// OneLine is printable text without line breaks.
+// OneLine returns printable text without line breaks.
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(Printable(text)), " ")
 }
