@@ -22,7 +22,7 @@ import (
 
 const answered = "answer.clinic.t1"
 
-// ledger takes answers, the first of a trigger after since, or does not answer.
+// ledger stores answers, the first of a trigger after since, or fails.
 type ledger struct {
 	mu     sync.Mutex
 	away   bool
@@ -50,7 +50,7 @@ func (l *ledger) take(_ context.Context, app, trigger string, given effect.Answe
 	return true, nil
 }
 
-// has is what was taken.
+// has returns the stored answers.
 func (l *ledger) has() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *ledger) set(change func()) {
 	change()
 }
 
-// replica is an intake that does not run yet.
+// replica is an intake that is not running.
 func replica(t *testing.T, url string) (*emitter.Intake, *emitter.Emitter, *testbed.Lines) {
 	t.Helper()
 	lines := &testbed.Lines{}
@@ -80,7 +80,7 @@ func replica(t *testing.T, url string) (*emitter.Intake, *emitter.Emitter, *test
 	return nats.Intake(), nats, lines
 }
 
-// runIntake lets an intake run until it is stopped, at the latest at the end of the test.
+// runIntake runs an intake until it is stopped, at the latest at the end of the test.
 func runIntake(t *testing.T, i *emitter.Intake, into *ledger) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -97,7 +97,7 @@ func runIntake(t *testing.T, i *emitter.Intake, into *ledger) (stop func()) {
 	return stop
 }
 
-// answer publishes an answer, which the stream must have.
+// answer publishes an answer, which the stream must store.
 func answer(t *testing.T, s *natstest.Server, subject, body string) time.Time {
 	t.Helper()
 	js, err := jetstream.New(s.Connect())
@@ -167,7 +167,7 @@ func TestAnswersWaitForTheLedgerAndForTheStream(t *testing.T) {
 	until(t, func() bool { return into.has()["clinic/t1"] == "1" })
 
 	s.DeleteStream(emitter.StreamIn)
-	heard(t, s) // it is made anew
+	heard(t, s) // the stream is recreated
 	answer(t, s, "answer.clinic.t2", `{"ok":true,"result":2}`)
 	until(t, func() bool { return into.has()["clinic/t2"] == "2" })
 }
@@ -187,7 +187,7 @@ func TestAnAnswerThatWasAskedForAgainIsOneGivenSince(t *testing.T) {
 	require.Equal(t, map[string]string{"clinic/t1": `"since"`}, into.has())
 }
 
-// asked is the outcome of an effect whose answer is looked for between two moments.
+// asked returns the outcome of an effect that looks for an answer between two moments.
 func asked(t *testing.T, i *emitter.Intake, since, until time.Time) effect.Outcome {
 	t.Helper()
 	return i.Deliver(t.Context(), effect.Effect{

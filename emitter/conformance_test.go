@@ -17,7 +17,7 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// broker is what the conformance suite needs of NATS, be it a server or a cluster.
+// broker is what the conformance suite needs of NATS, a server or a cluster.
 type broker interface {
 	URL() string
 	Stop()
@@ -42,8 +42,7 @@ func TestConformanceOfACluster(t *testing.T) {
 	conformance(t, options, func(t *testing.T) broker { return natstest.RunCluster(t, 3) })
 }
 
-// conformance is what every NATS that Earshot runs on has to pass. start gives each
-// test a broker of its own.
+// conformance is the suite for every NATS that Earshot runs on. start gives each test its own broker.
 func conformance(t *testing.T, options emitter.Options, start func(*testing.T) broker) {
 	for name, rule := range map[string]func(*testing.T, emitter.Options, broker){
 		"an event is stored once with its headers":        storedOnce,
@@ -223,7 +222,7 @@ func event(id, subject string) effect.Effect {
 	}
 }
 
-// ids returns the ids of all stored events in their order.
+// ids returns the ids of all stored events in order.
 func ids(nats broker) []string {
 	var out []string
 	for _, message := range nats.Stored(emitter.Stream, ">") {
@@ -232,7 +231,7 @@ func ids(nats broker) []string {
 	return out
 }
 
-// connect returns an emitter that is connected.
+// connect returns a connected emitter.
 func connect(t testing.TB, url string, options emitter.Options) *emitter.Emitter {
 	t.Helper()
 	e, err := emitter.Connect(url, options)
@@ -241,8 +240,7 @@ func connect(t testing.TB, url string, options emitter.Options) *emitter.Emitter
 	return e
 }
 
-// deliver delivers until it is done, as the ledger would: a cluster may ask for a retry at
-// any moment, as when a server misses heartbeats of another one on a busy machine.
+// deliver retries until the event is done, as the ledger would: a busy cluster may ask for a retry at any time.
 func deliver(t *testing.T, e *emitter.Emitter, delivery effect.Effect) {
 	t.Helper()
 	until(t, func() bool {
@@ -254,7 +252,7 @@ func deliver(t *testing.T, e *emitter.Emitter, delivery effect.Effect) {
 	})
 }
 
-// until tries again until what is true, as the ledger would, but sooner.
+// until retries until what is true, as the ledger would, but sooner.
 func until(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, time.Minute, 10*time.Millisecond)

@@ -53,7 +53,7 @@ func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 	require.Contains(t, log.String(), host, "the log says where")
 }
 
-// toldOf is what everybody may read of an error: what goes on after the word NATS, and its words.
+// toldOf returns the public text of an error, and its words.
 func toldOf(t *testing.T, err error) string {
 	t.Helper()
 	var told interface {
@@ -71,7 +71,7 @@ func TestGoesOnTryingWhereItsCredentialsAreRefused(t *testing.T) {
 	e := connect(t, s.URL(), emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, e.Ready(t.Context()))
 
-	door.refusals.Store(4) // the client library gives up by itself at the second
+	door.refusals.Store(4) // the client library gives up at the second
 	s.Restart()
 	until(t, func() bool { return e.Ready(t.Context()) == nil })
 	require.Negative(t, door.refusals.Load())
@@ -79,7 +79,7 @@ func TestGoesOnTryingWhereItsCredentialsAreRefused(t *testing.T) {
 	require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
 }
 
-// doorkeeper refuses as many connections as it is told to.
+// doorkeeper refuses a number of connections.
 type doorkeeper struct{ refusals atomic.Int32 }
 
 func (d *doorkeeper) Check(server.ClientAuthentication) bool { return d.refusals.Add(-1) < 0 }
@@ -110,7 +110,7 @@ func TestMissingSchemeOrServerNeverBlocksTheStart(t *testing.T) {
 	require.NoError(t, err)
 	address := listener.Addr().String()
 	require.NoError(t, listener.Close())
-	e := connect(t, address, emitter.Options{}) // nats.go takes a bare host and port as well
+	e := connect(t, address, emitter.Options{}) // nats.go also accepts a bare host and port
 	require.ErrorContains(t, e.Ready(t.Context()), "NATS is not connected")
 }
 
@@ -118,8 +118,8 @@ func errorText(err error) string {
 	return errors.Join(err, errors.New("")).Error()
 }
 
-// denying is a server whose user "earshot" may do all but what permissions say; the
-// test's own is "operator". The URL is that of the first.
+// denying is a server whose user "earshot" has these permissions; the test uses "operator". The URL is for
+// earshot.
 func denying(t *testing.T, permissions *server.Permissions) (*natstest.Server, *server.User, string) {
 	user := &server.User{Username: "earshot", Password: "p", Permissions: permissions}
 	s := natstest.Run(t, func(o *server.Options) {
@@ -136,7 +136,7 @@ func TestSubjectThatIsDeniedIsSaidAtOnceAndOthersGoOn(t *testing.T) {
 	require.NoError(t, e.Ready(t.Context()))
 
 	for range 3 {
-		got := e.Deliver(t.Context(), event("e1", "app.clinic.Desk.ring")) // without the server's word it waits for an hour
+		got := e.Deliver(t.Context(), event("e1", "app.clinic.Desk.ring")) // without the server's error it would wait for an hour
 		effecttest.Ended(t, got, effect.Retry, "", `has no permission for "app.clinic.Desk.ring"`)
 		require.True(t, got.Forbidden)
 		require.False(t, got.Deferred)
@@ -173,7 +173,7 @@ func TestUserThatMayNotLookAtTheStreamOrHearAnswersIsDenied(t *testing.T) {
 	}
 }
 
-// gauge returns what a metric of the emitter shows.
+// gauge returns the value of an emitter's metric.
 func gauge(t *testing.T, e *emitter.Emitter, name string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -205,7 +205,7 @@ func TestStartsWhileNATSIsDown(t *testing.T) {
 	require.Equal(t, []string{"e1"}, ids(s))
 }
 
-// hanging is a server whose JetStream takes requests and hangs.
+// hanging is a server whose JetStream never answers.
 func hanging(t *testing.T) (*natstest.Server, *nats.Subscription) {
 	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
 	conn := s.Connect()
@@ -235,7 +235,7 @@ func TestNothingIsPublishedBehindOurBackAfterAReconnect(t *testing.T) {
 	require.NoError(t, e.Ready(t.Context()))
 	s.Stop()
 	until(t, func() bool { return e.Ready(t.Context()) != nil })
-	for range 100 { // it returns at once: minutes, were they to wait
+	for range 100 { // it returns at once; waiting would take minutes
 		require.Equal(t, effect.Retry, e.Deliver(t.Context(), event("e1", subject)).Verdict)
 	}
 
@@ -254,7 +254,7 @@ func TestTimesOutWhereTheServerDoesNotAnswer(t *testing.T) {
 	require.False(t, got.Deferred, "it was tried")
 }
 
-// dialed opens the connection of requests, with the same login as that of events.
+// dialed opens the connection of requests, with the login of events.
 func dialed(t *testing.T, url string, login emitter.Login) *nats.Conn {
 	t.Helper()
 	conn, err := emitter.Dial(url, "requests", login, func(*nats.Conn, *nats.Subscription, error) {})
@@ -303,8 +303,8 @@ func TestASeedAloneIsThatOfAnNkey(t *testing.T) {
 	until(t, dialed(t, s.URL(), login).IsConnected)
 }
 
-// TestCertificatesAreReadAtEachConnection has a server ask for a certificate, and then trust
-// another authority, by which its own is signed as well.
+// TestCertificatesAreReadAtEachConnection has a server that requires a certificate, and then trusts another
+// authority, which has also signed its own.
 func TestCertificatesAreReadAtEachConnection(t *testing.T) {
 	folder, before, after := t.TempDir(), certtest.New(t, time.Now()), certtest.New(t, time.Now())
 	var asks atomic.Pointer[tls.Config]

@@ -120,15 +120,14 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	}
 }
 
-// sized makes an event of so many bytes.
+// sized makes an event of a size.
 func sized(id string, size int) effect.Effect {
 	delivery := event(id, subject)
 	delivery.Event.Data = json.RawMessage(`"` + strings.Repeat("x", size-2) + `"`)
 	return delivery
 }
 
-// BenchmarkDeliver measures one delivery after the other, to a server in the same
-// process.
+// BenchmarkDeliver measures sequential deliveries to a server in the same process.
 func BenchmarkDeliver(b *testing.B) {
 	s := natstest.Run(b)
 	e, err := emitter.Connect(s.URL(), emitter.Options{})

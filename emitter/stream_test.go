@@ -50,13 +50,13 @@ func TestAnotherStreamOnOurSubjectsIsAClearError(t *testing.T) {
 	require.ErrorContains(t, e.Ready(t.Context()), "another stream holds some of them")
 	require.Empty(t, s.Stored("THEIRS", ">"))
 
-	// The server removes the folder of a stream behind its answer, and now and then the new stream comes too early for it.
+	// The server removes a stream's folder asynchronously, and sometimes the new stream comes too early.
 	s.DeleteStream("THEIRS")
 	deliver(t, e, event("e1", "app.clinic.calendar.request"))
 	require.Equal(t, []string{"e1"}, ids(s))
 }
 
-// A program that was there before chat events were is no reason to stop all others.
+// A program that used subjects under chat before must not block other events.
 func TestAStreamUnderChatOfAnotherProgramStopsChatEventsAlone(t *testing.T) {
 	for name, before := range map[string][]string{"new": nil, "grown": {"tool.>", "app.*.*.*"}} {
 		t.Run(name, func(t *testing.T) {

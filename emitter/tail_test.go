@@ -115,7 +115,7 @@ func TestFollowersGetTheEventsOfTheirSessionAlone(t *testing.T) {
 func TestFollowerResumesWithoutGapOrRepeatWhileEventsComeIn(t *testing.T) {
 	s := natstest.Run(t)
 	e, reader := tail(t, s)
-	const all = 900 // more than a batch, and more than a follower's room
+	const all = 900 // more than a batch, and more than a follower's queue
 	var publishing sync.WaitGroup
 	publishing.Go(func() {
 		for i := range all {
@@ -170,7 +170,7 @@ func TestSlowFollowerIsDroppedAndHoldsUpNobody(t *testing.T) {
 	taking.Wait()
 	require.Len(t, taken, all)
 	last := at
-	for one := range slow { // ends: it is closed
+	for one := range slow { // until it is closed
 		last = one.Sequence
 	}
 	require.Less(t, last, at+all)
@@ -251,7 +251,7 @@ func TestNothingIsReadWhileNobodyFollows(t *testing.T) {
 		}
 		return stream.CachedInfo().State.Consumers
 	}
-	until(t, func() bool { return consumers() == 0 }) // the stream itself is made
+	until(t, func() bool { return consumers() == 0 }) // the stream itself exists
 	publish(t, e, of("1", "tool.trigger.clinic.s1.book", "s1"))
 	require.Zero(t, consumers())
 
@@ -296,7 +296,7 @@ func TestFollowersAreLetGoWhenTheReadingEnds(t *testing.T) {
 	require.False(t, slices.ContainsFunc(events, func(one <-chan effect.Published) bool { _, open := <-one; return open }))
 }
 
-// held is what is alive on the heap, in bytes.
+// held returns the live heap, in bytes.
 func held() int64 {
 	var memory runtime.MemStats
 	runtime.GC()
@@ -320,23 +320,23 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 	}
 	before := held()
 	var all []<-chan effect.Published
-	for range followers { // each reads what is stored, by itself
+	for range followers { // each reads the stored events itself
 		all = append(all, follow(t, reader, "s1", at))
 	}
 	for _, events := range all {
-		next(t, events, 1) // and has got what it keeps
+		next(t, events, 1) // and has buffered the rest
 	}
 	require.Less(t, (held()-before)>>20, int64(followers*512>>10), "MiB, of %d that are stored for them", followers*events*size>>20)
 
 	before = held()
-	for i := range 4 { // what comes is held once for all of them
+	for i := range 4 { // new events are shared by all of them
 		publish(t, e, large(100+i, "s1"))
 	}
 	live := follow(t, reader, "s2", now(t, reader))
 	publish(t, e, large(0, "s2"))
 	next(t, live, 1)
 	require.Less(t, (held()-before)>>20, int64(32))
-	for _, events := range all[:3] { // who reads again misses nothing
+	for _, events := range all[:3] { // following again misses nothing
 		next(t, events, 43)
 	}
 }
