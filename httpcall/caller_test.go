@@ -129,7 +129,7 @@ func TestHeaderThatCouldSmuggleIsRefused(t *testing.T) {
 
 func TestEverySecretOfTheAppSigns(t *testing.T) {
 	e := newEndpoint(t, nil)
-	r := newRig(t, func(o *httpcall.Options) { o.Now = time.Now }) // Verify takes the machine's time
+	r := newRig(t, func(o *httpcall.Options) { o.Now = time.Now }) // Verify uses the machine's time
 	prefixed, plain := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("p"), 64))
 	for _, secrets := range []string{prefixed, plain, prefixed + " " + plain} {
 		r.apps["clinic"].SigningSecret = credential(secrets)
@@ -225,7 +225,7 @@ func TestOneHostTakesNoMoreThanItsShare(t *testing.T) {
 	delivery := effectOf(slow.URL, nil, nil)
 	delivery.AppID = "school"
 	go func() { foreign <- r.Deliver(t.Context(), delivery) }()
-	<-entered // another app is not concerned
+	<-entered // another app is not affected
 	close(release)
 	done.Wait()
 	require.Equal(t, effect.Done, (<-foreign).Verdict)
@@ -287,7 +287,7 @@ func TestAnswersThatAreNoFailureKeepAHostOpen(t *testing.T) {
 	}
 	var n int
 	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
-		if n++; n%3 != 0 { // one success breaks the row
+		if n++; n%3 != 0 { // a success resets the count
 			w.WriteHeader(500)
 		}
 	})
@@ -296,7 +296,7 @@ func TestAnswersThatAreNoFailureKeepAHostOpen(t *testing.T) {
 		require.False(t, r.call(e.URL, nil, nil).Deferred)
 	}
 	r = newRig(t, func(o *httpcall.Options) { o.BreakAfter, o.Policy = 1, guard.Policy{} })
-	for range 3 { // a call that is blocked says nothing about the host
+	for range 3 { // a blocked call says nothing about the host
 		require.Equal(t, effect.ReasonBlocked, r.call("http://127.0.0.1:9", nil, nil).Reason)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// request is one for a token of the issuer.
+// request is a request with a token of the issuer.
 func (i *issuer) request() *repositories.Request { return &repositories.Request{Bearer: i.bearer()} }
 
 func (i *issuer) bearer() *repositories.Bearer {
@@ -175,7 +175,7 @@ func oauthError(status int, code string) http.HandlerFunc {
 	}
 }
 
-// together makes calls at the same time, which must all be delivered.
+// together makes concurrent calls, which must all be delivered.
 func (r *rig) together(calls int, url string, request *repositories.Request) {
 	var done sync.WaitGroup
 	outcomes := make(chan effect.Outcome, calls)

@@ -16,8 +16,8 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// A call fills the placeholders of its URL and posts the trigger event. What the endpoint
-// answers is the result; the endpoint tells a repeated attempt by the Idempotency-Key.
+// A call fills the placeholders of its URL and posts the trigger event. The endpoint's answer is the result;
+// the endpoint recognizes repeats by the Idempotency-Key.
 func Example() {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -25,7 +25,7 @@ func Example() {
 		fmt.Fprint(w, `{"booked":"09:30"}`)
 	}))
 	defer server.Close()
-	loopback, err := guard.ParsePolicy("127.0.0.0/8") // else an endpoint on this machine is not called
+	loopback, err := guard.ParsePolicy("127.0.0.0/8") // otherwise endpoints on this machine are blocked
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -49,8 +49,8 @@ func Example() {
 	// true 200 {"booked":"09:30"}
 }
 
-// An endpoint that is not public is not called unless the operator's policy opens it. The
-// call is dead: another attempt would end in the same way.
+// A non-public endpoint is blocked unless the operator's policy allows it. The call is dead: another attempt
+// would end in the same way.
 func Example_privateAddress() {
 	caller := httpcall.New(httpcall.Options{Apps: effecttest.Apps{"clinic": &repositories.App{ID: "clinic"}}})
 	outcome := caller.Deliver(context.Background(), effect.Effect{

@@ -26,7 +26,7 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// rig is a caller with all that it depends on.
+// rig is a caller with its dependencies.
 type rig struct {
 	*httpcall.Caller
 	t     *testing.T
@@ -36,7 +36,7 @@ type rig struct {
 	kept  *store.Store // see store
 }
 
-// newRig returns a caller of the app "clinic" that may call loopback.
+// newRig returns a caller for the app "clinic" that may call loopback.
 func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
 	t.Helper()
 	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: testbed.NewClock(time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)), log: &testbed.Lines{}}
@@ -58,7 +58,7 @@ func (r *rig) call(url string, request *repositories.Request, values map[string]
 	return r.Deliver(r.t.Context(), effectOf(url, request, values))
 }
 
-// sent makes a call that is delivered, and returns the request that the endpoint saw.
+// sent makes a call that must be delivered, and returns the request at the endpoint.
 func (r *rig) sent(e *endpoint, url string, request *repositories.Request, values map[string]any) seen {
 	r.t.Helper()
 	before := len(e.requests())
@@ -80,21 +80,21 @@ func policy(t *testing.T, text string) guard.Policy {
 
 func credential(text string) secret.Secret { return secret.New(text) }
 
-// seen is a request as an endpoint saw it.
+// seen is a request at an endpoint.
 type seen struct {
 	method, uri string
 	header      http.Header
 	body        string
 }
 
-// endpoint is a real HTTP server that notes what it is asked.
+// endpoint is a real HTTP server that records its requests.
 type endpoint struct {
 	*httptest.Server
 	mu   sync.Mutex
 	seen []seen
 }
 
-// newEndpoint returns an endpoint that answers as the handler does, 200 without one.
+// newEndpoint returns an endpoint with a handler; 200 without one.
 func newEndpoint(t *testing.T, answer http.HandlerFunc) *endpoint {
 	t.Helper()
 	e := &endpoint{}
@@ -118,7 +118,7 @@ func (e *endpoint) requests() []seen {
 	return append([]seen(nil), e.seen...)
 }
 
-// only returns the one request that there must have been.
+// only returns the only request.
 func (e *endpoint) only(t *testing.T) seen {
 	t.Helper()
 	all := e.requests()
@@ -133,12 +133,12 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// basicOf reads the basic credentials of a request.
+// basicOf returns the basic credentials of a request.
 func basicOf(s seen) (user, password string, ok bool) {
 	return (&http.Request{Header: s.header}).BasicAuth()
 }
 
-// saysJSON answers as says does, and names the type, which token endpoints must.
+// saysJSON answers like says with the JSON type, which token endpoints require.
 func saysJSON(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -146,10 +146,10 @@ func saysJSON(status int, body string) http.HandlerFunc {
 	}
 }
 
-// issuer is a token endpoint that hands out tok-1, tok-2 and so on.
+// issuer is a token endpoint that returns tok-1, tok-2 and so on.
 type issuer struct {
 	*endpoint
-	life    int // seconds; 0: it does not say
+	life    int // seconds; 0: no expires_in
 	refresh bool
 	answer  http.HandlerFunc // instead of a token
 }
@@ -169,7 +169,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// answers changes the answer while requests may be under way.
+// answers changes the answer, even during requests.
 func (i *issuer) answers(answer http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -189,7 +189,7 @@ func (i *issuer) issue(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(token)
 }
 
-// form returns what the n-th token request said, counted from 0.
+// form returns the form of the n-th token request, counted from 0.
 func (i *issuer) form(n int) url.Values {
 	form, err := url.ParseQuery(i.requests()[n].body)
 	if err != nil {

@@ -31,7 +31,7 @@ func pass(t *testing.T, g *hostLimiter, target *url.URL, state hostHealth) {
 	leave(state)
 }
 
-// The bubble's clock is the one that the breaker reads, so half a minute takes no time.
+// The bubble's clock drives the breaker, so half a minute takes no time.
 func TestClosedOffHostIsProbedByOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, target := testGate()
@@ -50,7 +50,7 @@ func TestClosedOffHostIsProbedByOneCall(t *testing.T) {
 		require.Error(t, err, "the probe failed: closed off for another while")
 
 		time.Sleep(31 * time.Second)
-		pass(t, g, target, unknown) // learns nothing, so the next one probes
+		pass(t, g, target, unknown) // no result, so the next one probes
 		pass(t, g, target, alive)
 		pass(t, g, target, down)
 		pass(t, g, target, alive)
@@ -96,7 +96,7 @@ func TestTokenIsRenewedHalfAMinuteOrAFifthOfItsLifeEarly(t *testing.T) {
 	}
 }
 
-// answering is a transport that answers every request with the same JSON.
+// answering is a transport with a fixed JSON answer.
 type answering string
 
 func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
@@ -105,7 +105,7 @@ func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
-	kept := New(Options{Apps: effecttest.Apps{}}).tokens // a request would fail: the grant names no endpoint
+	kept := New(Options{Apps: effecttest.Apps{}}).tokens // a request would fail: the grant has no endpoint
 	g := &grant{key: "k"}
 	kept.cached.Add(g.key, accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
 	access, err := kept.renew(t.Context(), g)
@@ -113,8 +113,7 @@ func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
 	require.Equal(t, "fresh", access)
 }
 
-// FuzzURL looks for a value or a template that reaches a part of the URL that values
-// must not reach.
+// FuzzURL looks for a value or template that changes a forbidden part of the URL.
 func FuzzURL(f *testing.F) {
 	f.Add("/book/:id", "x=:id", "2026-12-01", "7")
 	f.Add("/:id/:idCard", "q=:idCard&:id", "../..", "a&b=c#d?e")
@@ -165,7 +164,7 @@ func FuzzToolBody(f *testing.F) {
 	f.Add(`{"{{.v}}": 1}`, "\u2028</script>")
 	f.Fuzz(func(t *testing.T, template, value string) {
 		if strings.Contains(template, "if") {
-			return // what a template chooses by a value may differ
+			return // a template may choose by a value
 		}
 		tool := &repositories.Tool{Type: repositories.ToolHTTP, Source: "api", Method: http.MethodPost, Path: "/x", RequestBody: template,
 			BodyParams: json.RawMessage(`[{"name":"v"}]`)}
@@ -178,7 +177,7 @@ func FuzzToolBody(f *testing.F) {
 	})
 }
 
-// shape writes what a JSON text has, without what its strings say.
+// shape returns the structure of a JSON text, without the content of strings.
 func shape(text []byte) string {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()

@@ -16,7 +16,7 @@ import (
 	"earshot/repositories"
 )
 
-// hears listens to the source crm, and returns what it hears and how it ends.
+// hears listens to the source crm, and returns its notifications and its end.
 func (r *rig) hears(ctx context.Context) (news chan struct{}, ended chan string) {
 	news, ended = make(chan struct{}, 100), make(chan string, 1)
 	go func() {
@@ -26,7 +26,7 @@ func (r *rig) hears(ctx context.Context) (news chan struct{}, ended chan string)
 	return news, ended
 }
 
-// legacy has a server refuse the revision that knows no sessions.
+// legacy lets a server refuse the revision without sessions.
 func (s *toolServer) legacy() {
 	s.fails("server/discover", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) })
 }

@@ -21,19 +21,19 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// toolServer is a real MCP server, which may be put out of order.
+// toolServer is a real MCP server that can be broken.
 type toolServer struct {
 	*endpoint
 	served *mcp.Server
 	asked  atomic.Pointer[mcp.CallToolRequest]
-	// faulty answers in place of the server, where it returns true.
+	// faulty answers instead of the server if it returns true.
 	faulty atomic.Pointer[func(w http.ResponseWriter, r *http.Request, method string) bool]
 	kind   *mcp.StreamableHTTPOptions
-	// handler serves; another one knows no session of it.
+	// handler serves; a new one knows none of the sessions.
 	handler atomic.Pointer[mcp.StreamableHTTPHandler]
 }
 
-// kinds are the ways in which servers speak.
+// kinds are the server modes.
 var kinds = map[string]mcp.StreamableHTTPOptions{
 	"without sessions": {Stateless: true}, "without sessions, in JSON": {Stateless: true, JSONResponse: true},
 	"with sessions": {}, "with sessions, in JSON": {JSONResponse: true},
@@ -69,7 +69,7 @@ func (s *toolServer) add(name, schema string, answer func(mcp.CallToolParamsRaw)
 	})
 }
 
-// fails answers in place of the server to the named method.
+// fails answers instead of the server for a method.
 func (s *toolServer) fails(method string, answer http.HandlerFunc) {
 	faulty := func(w http.ResponseWriter, r *http.Request, asked string) bool {
 		if asked == method || method == "" {
@@ -99,7 +99,7 @@ func text(texts ...string) *mcp.CallToolResult {
 	return result
 }
 
-// remoteRig is a rig whose app has the server as the source "crm".
+// remoteRig is a rig with the server as the source "crm".
 func remoteRig(t *testing.T, url string, change func(*repositories.Source), options ...func(*httpcall.Options)) *rig {
 	r := newRig(t, options...)
 	source := repositories.Source{Name: "crm", Type: "mcp", URL: url + "/mcp"}
@@ -110,7 +110,7 @@ func remoteRig(t *testing.T, url string, change func(*repositories.Source), opti
 	return r
 }
 
-// remote delivers a tool of the server, given as its fields.
+// remote delivers a tool of the server, given by its fields.
 func (r *rig) remote(fields, values string) effect.Outcome {
 	r.t.Helper()
 	tool := effecttest.Tool(r.t, `"type":"mcp","source":"crm"`+fields)
@@ -383,7 +383,7 @@ func TestServersInsideAreNotReached(t *testing.T) {
 	require.Empty(t, other.requests())
 }
 
-// offered asks the server of the source for its tools.
+// offered asks the source's server for its tools.
 func (r *rig) offered() ([]repositories.Tool, []string, error) {
 	return r.Offered(r.t.Context(), r.apps["clinic"], "crm")
 }

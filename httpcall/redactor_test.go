@@ -16,7 +16,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// planted are the credentials of the leak test, whole; none of their traces may be seen.
+// planted are the credentials of the leak test; no trace of them may occur.
 var planted = map[string]string{
 	"basic password": "planted-basic/\"<pw>", "client secret": "planted-client-secret", "user password": "planted-user-password",
 	"module secret": "planted-module-secret", "signing secret": "planted-signing-secret", "api key": "planted-api-key",
@@ -24,7 +24,7 @@ var planted = map[string]string{
 	"url query": "planted-url-query",
 }
 
-// ways of authentication with all planted credentials in them.
+// ways are the ways of authentication with all planted credentials.
 func ways(tokenURL string) map[string]*repositories.Request {
 	bearer := func(kind string) *repositories.Bearer {
 		return &repositories.Bearer{
@@ -47,8 +47,7 @@ func ways(tokenURL string) map[string]*repositories.Request {
 	return requests
 }
 
-// echo sends everything back that it was sent, in the body, in headers and in the
-// status line.
+// echo returns everything it received, in the body, the headers and the status line.
 func echo(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -60,7 +59,7 @@ func echo(status int) http.HandlerFunc {
 	}
 }
 
-// echoBadly puts the credentials where net/http has them in its errors.
+// echoBadly puts the credentials where net/http includes them in its errors.
 func echoBadly(w http.ResponseWriter, r *http.Request) {
 	hijack(r.Header.Get("Authorization")+" "+r.Header.Get("X-Api-Key")+"\r\n\r\n")(w, r)
 }
@@ -115,7 +114,7 @@ func echoForm(status int) http.HandlerFunc {
 	}
 }
 
-// clean fails where an outcome or a log holds a credential, as it is or encoded.
+// clean fails if an outcome or a log contains a credential, plain or encoded.
 func clean(t *testing.T, outcome effect.Outcome, log, where string) {
 	t.Helper()
 	sent, err := json.Marshal(outcome.Sent)

@@ -24,10 +24,10 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// hang never answers. It ends when the other side has gone.
+// hang never answers. It ends when the peer is gone.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// drip answers 200 and then one byte after the other for as long as it is read.
+// drip answers 200 and then one byte at a time while it is read.
 func drip(w http.ResponseWriter, r *http.Request) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -52,7 +52,7 @@ func gigabyte(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// counter counts what could be written.
+// counter counts the written bytes.
 type counter struct {
 	http.ResponseWriter
 	bytes int
@@ -64,7 +64,7 @@ func (c *counter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// brief is a request whose attempt takes 60 ms at most.
+// brief is a request with an attempt timeout of 60 ms.
 func brief() *repositories.Request {
 	return &repositories.Request{Timeout: repositories.Duration(60 * time.Millisecond)}
 }
@@ -154,13 +154,12 @@ func TestAnsweredCallThatIsNotIdempotentHasAKnownOutcome(t *testing.T) {
 	for status, reason := range map[int]effect.Reason{503: effect.ReasonRequest, 429: effect.ReasonRequest, 408: effect.ReasonTimeout} {
 		e := newEndpoint(t, says(status, ""))
 		outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: new(false)}, nil)
-		effecttest.Ended(t, outcome, effect.Dead, reason) // it arrived
+		effecttest.Ended(t, outcome, effect.Dead, reason) // the call arrived
 		require.Equal(t, status, outcome.Status)
 	}
 }
 
-// TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall meets a socket that reads
-// nothing.
+// TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall uses a socket that never reads.
 func TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -217,7 +216,7 @@ func TestEndOfContextEndsTheAttempt(t *testing.T) {
 	}
 }
 
-// hijack answers with raw bytes and hangs up.
+// hijack answers with raw bytes and closes the connection.
 func hijack(raw string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		connection, buffer, err := http.NewResponseController(w).Hijack()
@@ -359,7 +358,7 @@ func TestErrorsNameHostsAsTheyWereGivenAndNoAddressOrResolver(t *testing.T) {
 	}
 }
 
-// nameServer is a DNS server for which all names lead to one address, which changes.
+// nameServer is a DNS server that resolves all names to one changing address.
 type nameServer struct {
 	mu      sync.Mutex
 	address [4]byte
@@ -409,7 +408,7 @@ func (n *nameServer) serve() {
 	}
 }
 
-// reply answers a question for an A record; there are no others.
+// reply answers a question for an A record.
 func (n *nameServer) reply(packet []byte) ([]byte, bool) {
 	var message dnsmessage.Message
 	if message.Unpack(packet) != nil || len(message.Questions) != 1 {

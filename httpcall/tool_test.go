@@ -26,15 +26,14 @@ func toolRig(t *testing.T, source repositories.Source, change ...func(*httpcall.
 	return r
 }
 
-// tool delivers an http tool, given as its fields beside name, type and source, with
-// the values of a program.
+// tool delivers an http tool, given by its fields besides name, type and source, with a program's values.
 func (r *rig) tool(fields, values string) effect.Outcome {
 	r.t.Helper()
 	tool := effecttest.Tool(r.t, `"type":"http","source":"api",`+fields)
 	return r.Deliver(r.t.Context(), effecttest.Fired(r.t, tool, values))
 }
 
-// list is a list of parameters, each as name:type.
+// list is a list of parameters, each name:type.
 func list(field string, members ...[2]string) string {
 	type parameter struct {
 		Name        string         `json:"name"`
@@ -158,7 +157,7 @@ func TestWhatAToolCannotSendIsNotSent(t *testing.T) {
 		outcome := r.tool(`"method":"POST","path":"/x","requestBody":`+quoted(template)+list("bodyParams", [2]string{"v", "string"}), `{"v":"x"}`)
 		require.Equal(t, effect.Dead, outcome.Verdict, template)
 	}
-	for _, value := range []string{"a\r\nX-Admin: 1", "a\nb", "a\x00b"} { // each would begin another header
+	for _, value := range []string{"a\r\nX-Admin: 1", "a\nb", "a\x00b"} { // each would start another header
 		outcome := r.tool(`"method":"GET","path":"/x"`+list("headerParams", [2]string{"X-User", "string"}), `{"X-User":`+quoted(value)+`}`)
 		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, `"X-User"`)
 	}
@@ -202,7 +201,7 @@ func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
 	require.Empty(t, elsewhere.requests(), "what was given for one place is not shown to another")
 }
 
-// store keeps a repository of the rig's app in a store, as a service does.
+// store stores a repository of the rig's app, as a service does.
 func (r *rig) store(body string) {
 	r.t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: redistest.Mini(r.t).Addr()})
@@ -218,7 +217,7 @@ func (r *rig) store(body string) {
 	require.NoError(r.t, err)
 }
 
-// stored delivers the first tool of what was stored.
+// stored delivers the first stored tool.
 func (r *rig) stored() effect.Outcome {
 	r.t.Helper()
 	repository, err := r.kept.Repository(r.t.Context(), repositories.Scope{AppID: "clinic"}, "r")
