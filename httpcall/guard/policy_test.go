@@ -45,7 +45,7 @@ func TestEveryClassThatIsNotPublicIsClosed(t *testing.T) {
 		"2002:7f00:1::":                 "6to4 form of 127.0.0.1",
 		"2002:c0a8:101::1":              "6to4 form of 192.168.1.1",
 		"2001:0:7f00:1::":               "Teredo form of 127.0.0.1",
-		"2001:0:808:808:0:0:80ff:fffe":  "Teredo form of 127.0.0.1", // the client, turned over
+		"2001:0:808:808:0:0:80ff:fffe":  "Teredo form of 127.0.0.1", // the client, with inverted bits
 		"2001:0:808:808:0:0:3f57:fefe":  "Teredo form of 192.168.1.1",
 		"::10.0.0.1":                    "IPv4-compatible form of 10.0.0.1",
 		"2a00:1450::5efe:10.0.0.1":      "ISATAP form of 10.0.0.1",
@@ -99,7 +99,7 @@ func TestPolicyIsReadOrRefused(t *testing.T) {
 	require.Equal(t, "deny", guard.Policy{}.String())
 }
 
-// FuzzPolicy looks for a text that opens more than it names.
+// FuzzPolicy looks for a text that allows more than it names.
 func FuzzPolicy(f *testing.F) {
 	f.Add("10.0.0.0/8,fd00::/8", "::ffff:127.0.0.1")
 	f.Add("deny", "64:ff9b::a00:1")
