@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// answering is a client of a service that answers so.
+// answering is a client of a service with this handler.
 func answering(t *testing.T, handle http.HandlerFunc) *client.Client {
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
