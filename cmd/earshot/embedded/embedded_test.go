@@ -90,7 +90,7 @@ func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
 	require.Len(t, seen, servers)
 }
 
-// TestEmbeddedNATSIsQuietAndLeavesNothing says nothing of a start and a stop without trouble.
+// TestEmbeddedNATSIsQuietAndLeavesNothing logs nothing for a normal start and stop.
 func TestEmbeddedNATSIsQuietAndLeavesNothing(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
