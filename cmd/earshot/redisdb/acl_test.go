@@ -21,8 +21,7 @@ import (
 
 const aclFile = "../../../deploy/package/redis-acl.conf"
 
-// userLine is the directive of Redis, or line of an ACL file, of a user that may do what Earshot
-// needs and nothing else.
+// userLine is the Redis directive, or ACL line, of a user with exactly Earshot's rights.
 func userLine(name, password string) string {
 	words := []string{"user", name, "on", ">" + password, "resetkeys", "~" + keyPattern, "resetchannels", "-@all"}
 	for _, one := range permitted {
@@ -38,7 +37,7 @@ func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 	require.Contains(t, strings.Split(string(text), "\n"), userLine("earshot", "PASSWORD"))
 }
 
-// sources are the texts of all that the program is built of, without tests.
+// sources returns the program's source texts without tests.
 func sources(t *testing.T) (all []string) {
 	t.Helper()
 	for _, folder := range []string{"api", "cmd", "emitter", "httpcall", "matcher", "repositories", "trigger"} {
@@ -70,7 +69,7 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 		require.Contains(t, names, name, "a script sends it")
 		scripts[name] = true
 	}
-	uses := map[string]string{ // where neither a script nor a method has the name
+	uses := map[string]string{ // if neither a script nor a method has the name
 		"client|setname": `ClientName = `, "select": `parsed\.Path`, "asking": `NewClusterClient`, "cluster|slots": `NewClusterClient`, "command": `NewClusterClient`, "wait": `"WAIT"`, "evalsha": `"evalsha"`,
 		"xrevrange": `\.XRevRangeN\(`,
 	}
@@ -86,7 +85,7 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 	}
 }
 
-// asUser is a client of a server as a user whose rules were given.
+// asUser is a client with a user of these rules.
 func asUser(t *testing.T, server *redistest.Server, rules ...string) redis.UniversalClient {
 	t.Helper()
 	line := append(strings.Fields(userLine("earshot", "p"))[2:], rules...)
@@ -101,7 +100,7 @@ func anys(words []string) (list []any) {
 	return list
 }
 
-// TestEachCommandThatIsTakenAwayIsNamed takes one away after the other.
+// TestEachCommandThatIsTakenAwayIsNamed removes one after the other.
 func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
@@ -115,7 +114,7 @@ func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 	require.Equal(t, finding.Good, ask().Grade, ask().Advice)
 	for _, one := range permitted {
 		switch one.name {
-		case "client|setname": // without it no connection begins
+		case "client|setname": // without it no connection starts
 			_, err := permissions(t.Context(), &keyspace.DB{UniversalClient: server.Connect(redis.UniversalOptions{ClientName: "earshot", Username: "earshot", Password: "none"})})
 			require.Error(t, err)
 		case "multi":
@@ -132,7 +131,7 @@ func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 	require.Empty(t, server.Client().Keys(t.Context(), "*").Val(), "nothing was written")
 }
 
-// TestAClusterNeedsNoMoreThanThat works on each node as the user of the file.
+// TestAClusterNeedsNoMoreThanThat uses each node as the file's user.
 func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RunCluster(t)

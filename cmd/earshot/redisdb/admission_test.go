@@ -14,7 +14,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// TestARedisThatIsAwayIsALineUntilItIsThere has Redis start in the third pause.
+// TestARedisThatIsAwayIsALineUntilItIsThere starts Redis in the third pause.
 func TestARedisThatIsAwayIsALineUntilItIsThere(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)

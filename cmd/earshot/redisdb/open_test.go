@@ -47,15 +47,15 @@ func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
 
 var errSaid = errors.New("NOREPLICAS")
 
-// TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow has another master take the slots of one
-// that was killed. A client that looks at the cluster once a minute asks the dead one until then.
+// TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow moves the slots of a killed master. A client that reloads
+// the slot map once a minute would ask the dead one.
 func TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RunCluster(t)
 	client, err := Open(cluster.URL(), certfiles.Files{})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = client.Close() })
-	died, heir := cluster.Nodes[0], cluster.Nodes[len(cluster.Nodes)-1] // has a greater epoch, and is believed
+	died, heir := cluster.Nodes[0], cluster.Nodes[len(cluster.Nodes)-1] // its greater epoch prevails
 	key := keyOn(cluster, died)
 	require.NoError(t, client.Set(t.Context(), key, "1", 0).Err())
 	slots := slotsOf(t, cluster.Client(), died.Addr())
@@ -70,7 +70,7 @@ func TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow(t *testing.T) {
 	require.Equal(t, "3", heir.Client().Get(t.Context(), key).Val())
 }
 
-// keyOn is a key that a node holds.
+// keyOn returns a key on a node.
 func keyOn(cluster *redistest.Cluster, node *redistest.Server) string {
 	for i := 0; ; i++ {
 		if key := fmt.Sprint("key", i); cluster.Holding(key) == node {
@@ -79,7 +79,7 @@ func keyOn(cluster *redistest.Cluster, node *redistest.Server) string {
 	}
 }
 
-// slotsOf are the ranges of slots of the node at an address.
+// slotsOf returns the slot ranges of the node at an address.
 func slotsOf(t *testing.T, client redis.UniversalClient, addr string) (list []redis.ClusterSlot) {
 	all, err := client.ClusterSlots(t.Context()).Result()
 	require.NoError(t, err)

@@ -31,7 +31,7 @@ func TestProgramsOfBeforeAreFoundByTheirConnections(t *testing.T) {
 	require.Empty(t, older(known), "this one knows it, and others are none of ours")
 	require.Equal(t, []string{"127.0.0.1"}, older(known+1), "this one itself would be in the way of those after it")
 
-	first := server.Connect(redis.UniversalOptions{ClientName: "earshot"}) // as it was before formats were counted
+	first := server.Connect(redis.UniversalOptions{ClientName: "earshot"}) // before formats were counted
 	require.NoError(t, first.Ping(t.Context()).Err())
 	require.Equal(t, []string{"127.0.0.1"}, older(2))
 	require.NoError(t, first.Close())
@@ -65,7 +65,7 @@ func TestMemoryIsThatWhichCountsTowardsTheLimit(t *testing.T) {
 	require.ErrorIs(t, err, keyspace.ErrUnavailable)
 }
 
-// TestMemoryOfAClusterIsThatOfItsFullestMaster fills one of several.
+// TestMemoryOfAClusterIsThatOfItsFullestMaster fills one of several masters.
 func TestMemoryOfAClusterIsThatOfItsFullestMaster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster needs seconds to form")

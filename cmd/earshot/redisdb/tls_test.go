@@ -18,7 +18,7 @@ import (
 	"earshot/repositories/certfiles"
 )
 
-// runTLS starts a Redis that asks for certificates of an authority, and returns its address by TLS.
+// runTLS starts a Redis that requires an authority's certificates, and returns its TLS address.
 func runTLS(t *testing.T, authority *certtest.Authority, extra ...string) (*redistest.Server, string) {
 	t.Helper()
 	files := authority.Write(t.TempDir(), authority.Issue("redis"))
@@ -50,8 +50,8 @@ func TestRedisThatAsksForACertificateIsShownOne(t *testing.T) {
 	require.NoError(t, ping(t, "rediss://"+address+"?skip_verify=true", certfiles.Files{Cert: files.Cert, Key: files.Key}))
 }
 
-// TestCertificatesForRedisAreReadAtEachConnection has Redis trust another authority, by which
-// its own certificate is signed as well.
+// TestCertificatesForRedisAreReadAtEachConnection lets Redis trust another authority, which has also signed its
+// certificate.
 func TestCertificatesForRedisAreReadAtEachConnection(t *testing.T) {
 	t.Parallel()
 	before, after := certtest.New(t, time.Now()), certtest.New(t, time.Now())
@@ -85,7 +85,7 @@ func TestNodesOfAClusterAreReachedByTLS(t *testing.T) {
 	require.NoError(t, ping(t, "rediss://"+address+","+address, files))
 }
 
-// TestTheMasterBehindSentinelsIsReachedByTLS has a sentinel that is itself asked by TLS alone.
+// TestTheMasterBehindSentinelsIsReachedByTLS has a sentinel that also requires TLS.
 func TestTheMasterBehindSentinelsIsReachedByTLS(t *testing.T) {
 	t.Parallel()
 	authority := certtest.New(t, time.Now())
@@ -121,7 +121,7 @@ func TestFaultsOfFilesForRedisNameTheirSettings(t *testing.T) {
 	require.NoError(t, CheckFiles("rediss://host", files, time.Now()))
 }
 
-// runSentinel starts a sentinel that is reached by TLS alone.
+// runSentinel starts a sentinel that requires TLS.
 func runSentinel(t *testing.T, authority *certtest.Authority, config string) string {
 	t.Helper()
 	files := authority.Write(t.TempDir(), authority.Issue("sentinel"))

@@ -133,7 +133,7 @@ func FuzzRedisURLKeepsPasswordsToItself(f *testing.F) {
 			}
 			return
 		}
-		if !strings.ContainsAny(before, "?&") { // where it is not the name of a parameter
+		if !strings.ContainsAny(before, "?&") { // if it is not a parameter's name
 			require.NotContains(t, err.Error(), password)
 		}
 	})
