@@ -22,8 +22,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// who may use which route beside the admin. It is written down a second time here, in
-// the words of the contract, and not read from what it tests.
+// permitted lists which routes each kind of caller may use besides the admin. It repeats the contract
+// independently of the code under test.
 var permitted = map[string]string{
 	"GET /v1/whoami": "everybody",
 	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
@@ -76,7 +76,7 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/socket": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",
 }
 
-// bodies that are good, for the routes that need one.
+// goodBodies are valid bodies for routes that need one.
 var goodBodies = map[string]string{
 	"PUT /v1/apps/{appId}": `{"name":"n"}`, "PATCH /v1/apps/{appId}": `{"name":"n"}`, "PUT /v1/apps/{appId}/sessions/{sessionId}": `{}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": apitest.HelloBody,
@@ -117,13 +117,13 @@ func (kindModel) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// record is one that fits the description.
+// record matches its description in OpenAPI.
 var record = query.Record{
 	Match: query.Match{TriggerID: "t1", RepositoryID: "r1", Name: "n", Source: "ui", Values: map[string]any{}},
 	AppID: "clinic", SessionID: "s1", Schema: json.RawMessage("[]"), State: query.StateDelivered,
 }
 
-// credentials of all kinds, of a world with the apps clinic and other.
+// credentials returns credentials of all kinds, in a world with the apps clinic and other.
 func credentials(w apitest.World) map[string]string {
 	key := func(app string, life time.Duration, scopes ...store.Permission) (id, text string) {
 		made, secret, err := w.Store.CreateKey(w.T.Context(), app, store.NewKey{Scopes: scopes, Lifetime: life})
@@ -165,14 +165,14 @@ func credentials(w apitest.World) map[string]string {
 	return sent
 }
 
-// unknown are the credentials that nobody is known by.
+// unknown are the credentials that are not authenticated.
 var unknown = map[string]bool{
 	"none": true, "revoked": true, "expired": true, "wrong": true, "of no app": true, "moved": true, "nonsense": true,
 	"expired token": true, "orphan token": true, "forged token": true,
 }
 
-// lets reports whether the contract lets a kind of credential use a route; own means any
-// session's token, whose own session it is about.
+// lets reports whether the contract lets a kind of credential use a route; own means any session's token, for
+// its own session.
 func lets(operation, kind string) bool {
 	if kind == "other session" {
 		kind = "own"
@@ -190,7 +190,7 @@ func lets(operation, kind string) bool {
 
 var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk", "{version}", "1", "{testName}", "t")
 
-// neededQuery is what an operation is refused without.
+// neededQuery is the query that an operation requires.
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed", "DELETE /v1/apps/{appId}/users/{user}": "?erase=true"}
 
 func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
@@ -199,8 +199,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
 	sent := credentials(w)
-	// The routes over doubles, so that a permitted request has no consequence; the keys
-	// are the real ones.
+	// The routes run on doubles, so that permitted requests have no effect; the keys are real.
 	over := start(t, func(o *api.Options) {
 		o.Keys, o.Tokens, o.Events = keysOf{w.Store, &storeDouble{}}, w.Sealer, apitest.QuietEvents{}
 		o.Model = gateway.Model{BaseURL: "http://model.example/v1", Transport: kindModel{}}
@@ -235,7 +234,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 			}
 			require.NotEmpty(t, got.Header.Get("WWW-Authenticate"))
 			if kind == "other session" && lets(operation, "token") && !strings.Contains(path, "{sessionId}") {
-				store++ // whose the trigger is
+				store++ // reads the trigger's session
 			}
 			require.Equal(t, store+engine, over.store.count()+over.engine.count(), "%s as %s: nothing is asked for those who may not", operation, kind)
 		}

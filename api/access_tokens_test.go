@@ -55,14 +55,14 @@ func TestAccessTokenEndsWithItsApp(t *testing.T) {
 	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Problem(401, "ended with its app")
 }
 
-// With no key asked for whoever sends a token of ours is what that says, and no more.
+// Without an admin key, a token of ours still has only its own rights.
 func TestForeignJWTIsNoKey(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.AdminKey = secret.Secret{} })
 	s.Call("GET", "/v1/apps", "", "Authorization: Bearer eyJhbGciOiJub25lIn0.e30.").Problem(401, "not valid")
 }
 
-// A token of a module ends with it, and with its secret, on every replica: so do the streams
-// that it holds open, and the tokens for front-ends that were asked for with it.
+// A module's token ends with the module and its secret, on every replica. So do its open streams and the
+// front-end tokens made with it.
 func TestAccessTokenEndsWithItsModule(t *testing.T) {
 	for what, next := range map[string]string{"a module that is gone": `[]`, "another secret": `[{"moduleId":"avatar","secret":"another-secret-of-the-avatar"}]`} {
 		t.Run(what, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 	}
 }
 
-// A module that was just written may be newer than what a replica remembers of its app.
+// A new module may be newer than a replica's cached app.
 func TestAccessTokenOfANewModuleIsGoodAtOnce(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything)
 	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")

@@ -16,7 +16,7 @@ import (
 
 const auditPath = "/v1/apps/clinic/audit"
 
-// entries lists what a query selects, without times and ids.
+// entries lists the entries of a query, without times and ids.
 func entries(w apitest.World, search string) (items []audit.Entry) {
 	var page struct{ Items []audit.Entry }
 	require.NoError(w.T, json.Unmarshal(w.Call("GET", auditPath+search, "").Is(200, "").Body, &page))
@@ -54,7 +54,7 @@ func TestWhoDidWhatIsListed(t *testing.T) {
 	yes := `{"digest":"` + fire("t1").Digest + `"}`
 	w.Call("POST", "/v1/apps/clinic/triggers/t1/confirm", `{"digest":"other"}`, token).Problem(409)
 	w.Call("POST", "/v1/apps/clinic/triggers/t1/confirm", yes, token).Is(202, "")
-	w.Call("POST", "/v1/apps/clinic/triggers/t1/confirm", yes, as).Is(200, "") // the first one holds
+	w.Call("POST", "/v1/apps/clinic/triggers/t1/confirm", yes, as).Is(200, "") // the first confirmation counts
 	fire("t2")
 	w.Call("POST", apitest.MessagesPath, `{"messageId":"a1","actor":"agent","text":"Really?","metadata":{"asks":"t2"}}`, as).Is(200, "")
 	w.Call("POST", apitest.MessagesPath, `{"messageId":"m2","actor":"user","text":"no"}`, as).Is(200, "")

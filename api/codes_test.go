@@ -26,7 +26,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// problem is what an answer says for programs.
+// problem is the machine-readable part of an answer.
 type problem struct {
 	Code, State, Limit, Detail string
 	Errors                     []struct {
@@ -52,7 +52,7 @@ func TestTheTableOfCodesIsWhole(t *testing.T) {
 		seen[one.Code] = true
 		require.Equal(t, one.Status, answer.NewProblem(one.Code, "x").Status)
 	}
-	// No other code is named in the program, and each of the table is.
+	// All codes in the program are in the table, and the reverse.
 	named := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -64,7 +64,7 @@ func TestTheTableOfCodesIsWhole(t *testing.T) {
 		}
 		ast.Inspect(file, func(node ast.Node) bool {
 			switch node := node.(type) {
-			case *ast.CompositeLit: // a problem that is made by hand
+			case *ast.CompositeLit: // a problem built by hand
 				of, _ := node.Type.(*ast.SelectorExpr)
 				require.False(t, of != nil && of.Sel.Name == "Problem", "%s makes a problem without NewProblem", path)
 			case *ast.Ident:

@@ -22,7 +22,7 @@ func etag(w apitest.World, path string) string {
 	return tag
 }
 
-// conditional are a path, what is put there, and a patch of it.
+// conditional maps a path to its PUT body and a patch.
 var conditional = map[string][2]string{
 	"/v1/apps/clinic":                                  {`{"name":"Clinic"}`, `{"name":"Other"}`},
 	"/v1/apps/clinic/repositories/info":                {hoursBody, `{"tools":[{"name":"more"}]}`},

@@ -17,7 +17,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// discarding is a client that does not look at the answer.
+// discarding is a client that ignores the answer.
 type discarding struct {
 	header http.Header
 	status int
@@ -29,7 +29,7 @@ func (u *discarding) WriteHeader(status int) { u.status = status }
 
 func (u *discarding) Write(text []byte) (int, error) { return len(text), nil }
 
-// BenchmarkMessage is all that a message costs beside the engine and the connection.
+// BenchmarkMessage measures a message without the engine and the connection.
 func BenchmarkMessage(b *testing.B) {
 	engine, keys := &engineDouble{}, &storeDouble{}
 	engine.answer = json.RawMessage(`{"messageId":"m1","matches":[]}`)

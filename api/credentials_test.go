@@ -25,7 +25,7 @@ func keys(w apitest.World, credential string) (list []apitest.Made) {
 	return page.Items
 }
 
-// secondReplica runs another API over a store of its own on the same Redis.
+// secondReplica runs another API with its own store on the same Redis.
 func secondReplica(w apitest.World) *apitest.Service {
 	client := redis.NewClient(&redis.Options{Addr: w.Redis.Addr()})
 	w.T.Cleanup(func() { _ = client.Close() })
@@ -73,7 +73,7 @@ func TestARevokedKeyIsRefusedByAllReplicasAtOnce(t *testing.T) {
 	for range 3 {
 		key := w.Call("POST", keysPath, `{"scopes":["messages"]}`).Made()
 		token := w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(key.Key)).Made()
-		other.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(key.Key)).Is(201, "") // it has the key in mind now
+		other.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(key.Key)).Is(201, "") // it caches the key now
 		w.Call("DELETE", keysPath+"/"+key.KeyID, "").Is(204, "")
 		other.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(key.Key)).Problem(401)
 		other.Call("GET", apitest.MessagesPath, "", apitest.Bearer(token.Token)).Problem(401)
@@ -226,7 +226,7 @@ func TestAKeyMadeByAKeyEndsWithItAndDoesNoMore(t *testing.T) {
 	require.Equal(t, child.Expires, grandchild.Expires)
 	token := w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(grandchild.Key)).Made()
 	for _, credential := range []string{child.Key, grandchild.Key, token.Token} {
-		other.Call("GET", apitest.MessagesPath, "", apitest.Bearer(credential)).Is(200, "") // it has them in mind now
+		other.Call("GET", apitest.MessagesPath, "", apitest.Bearer(credential)).Is(200, "") // it caches them now
 	}
 	w.Call("DELETE", keysPath+"/"+parent.KeyID, "", apitest.Bearer(sibling.Key)).Is(204, "")
 	for _, credential := range []string{parent.Key, child.Key, grandchild.Key, token.Token} {
@@ -241,7 +241,7 @@ func TestAKeyMadeByAKeyEndsWithItAndDoesNoMore(t *testing.T) {
 
 const tokenPath = "/v1/apps/clinic/sessions/s1/token"
 
-// over checks that a token is one no more, on every route that it was good for.
+// over checks that a token is no longer valid on any of its routes.
 func over(w apitest.World, token string, replicas ...*apitest.Service) {
 	w.T.Helper()
 	for _, replica := range append(replicas, w.Service) {
@@ -259,7 +259,7 @@ func TestASessionTokenEndsWithItsAppAndItsSession(t *testing.T) {
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	token := func() string {
 		made := w.Call("POST", tokenPath, "").Made().Token
-		other.Call("GET", apitest.MessagesPath, "", apitest.Bearer(made)).Is(200, "") // it has the session in mind now
+		other.Call("GET", apitest.MessagesPath, "", apitest.Bearer(made)).Is(200, "") // it caches the session now
 		return made
 	}
 	unused := token()

@@ -24,13 +24,13 @@ import (
 	"earshot/trigger/webhooks"
 )
 
-// asked is one call that a double has got.
+// asked is a call of a double.
 type asked struct {
 	Method string
 	Args   []any
 }
 
-// double answers every call with what it was given, and remembers the calls.
+// double returns configured answers and records its calls.
 type double struct {
 	mu    sync.Mutex
 	calls []asked
@@ -51,7 +51,6 @@ func (d *double) took(method string, args ...any) {
 	d.calls = append(d.calls, asked{method, args})
 }
 
-// last returns the latest call.
 func (d *double) last() asked {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -67,8 +66,7 @@ func (d *double) count() int {
 	return len(d.calls)
 }
 
-// storeDouble stands for the store where a test needs an answer that a real one does
-// not give on demand.
+// storeDouble replaces the store where a test needs an answer that a real one cannot give on demand.
 type storeDouble struct {
 	double
 	versionsDouble

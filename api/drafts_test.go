@@ -76,8 +76,8 @@ func TestACommitAnswersAsAMessageDoes(t *testing.T) {
 	require.Equal(t, "WithdrawDraft", s.engine.last().Method)
 }
 
-// TestAFrontEndSendsWhatItHearsAndDecides has a session's token go the whole way, with a model
-// that is slow at first.
+// TestAFrontEndSendsWhatItHearsAndDecides runs all steps with a session's token, with a model that is slow at
+// first.
 func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")

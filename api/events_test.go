@@ -28,7 +28,7 @@ const (
 	appEvents     = "/v1/apps/clinic/events"
 )
 
-// told is one server-sent event.
+// told is a server-sent event.
 type told struct{ id, event, data string }
 
 // stream is an open event stream.
@@ -36,7 +36,7 @@ type stream struct {
 	*http.Response
 	t     *testing.T
 	lines *bufio.Scanner
-	first string // the id that came before any event
+	first string // the id before any event
 }
 
 func open(s apitest.Stage, path, credential string, headers ...string) *stream {
@@ -58,7 +58,7 @@ func open(s apitest.Stage, path, credential string, headers ...string) *stream {
 	return opened
 }
 
-// block reads up to the next empty line; it is empty at the end of the stream.
+// block reads up to the next empty line; empty at the end of the stream.
 func (s *stream) block() (got told) {
 	for s.lines.Scan() {
 		name, value, _ := strings.Cut(s.lines.Text(), ": ")
@@ -76,7 +76,7 @@ func (s *stream) block() (got told) {
 	return told{}
 }
 
-// next reads the next event, behind comments.
+// next reads the next event, skipping comments.
 func (s *stream) next() told {
 	s.t.Helper()
 	for {
@@ -87,7 +87,7 @@ func (s *stream) next() told {
 	}
 }
 
-// ends checks that the server ends the stream, by itself and as a whole answer.
+// ends checks that the server ends the stream properly.
 func (s *stream) ends() {
 	s.t.Helper()
 	_, err := io.Copy(io.Discard, s.Body)
@@ -126,7 +126,7 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 	require.Equal(t, "2", open(s, sessionEvents, apitest.AdminKey, "Last-Event-ID: 1").next().id)
 	s.Call("GET", sessionEvents, "", "Last-Event-ID: x").Problem(400, "Last-Event-ID")
 
-	for _, path := range []string{sessionEvents, appEvents} { // what cannot set a header says it in the query
+	for _, path := range []string{sessionEvents, appEvents} { // clients that cannot set a header use the query
 		require.Equal(t, "3", open(s, path+"?lastEventId=2", apitest.AdminKey).next().id)
 		require.Equal(t, "4", open(s, path+"?lastEventId=1", apitest.AdminKey, "Last-Event-ID: 3").next().id, "it has read on since it made its query")
 		require.Equal(t, "4", open(s, path+"?lastEventId=", apitest.AdminKey).first)
@@ -134,7 +134,7 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 	}
 }
 
-// A chat goes on where it broke off, with a token that its page has got in time.
+// A chat continues where it broke off, with a token that its page got in time.
 func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
 	clock := testbed.NewClock(time.Now())
 	s := apitest.OnStage(t, func(o *api.Options) { o.Now = clock.Now })
@@ -250,7 +250,7 @@ func TestASlowReaderIsCutOffAndOthersGoOn(t *testing.T) {
 	require.NoError(t, err)
 	quick := open(s, sessionEvents, apitest.AdminKey)
 	payload := `{"text":"` + strings.Repeat("x", 64<<10) + `"}`
-	for range 20 { // a MiB more than the sockets of the slow one hold
+	for range 20 { // a MiB more than the slow reader's sockets hold
 		s.Publish("tool.trigger.clinic.s1.book", "s1", payload)
 		require.Len(t, quick.next().data, len(payload))
 	}
@@ -287,10 +287,10 @@ func byText(request matcher.Request) (matcher.Result, error) {
 	}
 }
 
-// heldTools are tools whose triggers wait for a yes, or stand for others with their values.
+// heldTools are tools whose triggers await confirmation, or are duplicates of others.
 const heldTools = `{"tools":[{"name":"refund","confirm":"always","answer":{"within":"1m"}},{"name":"order","dedupe":{"within":"10m"}}]}`
 
-// A front-end learns from its stream what is asked, and shows or says it.
+// A front-end learns from its stream which question to show.
 func TestAStreamSaysWhatWaitsForAYes(t *testing.T) {
 	s := apitest.OnStage(t)
 	s.Call("PUT", "/v1/apps/clinic/repositories/held", heldTools).Is(201, "")
@@ -340,7 +340,7 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	seen, sent := map[string]bool{}, 0
 	for _, operation := range events["operations"].(map[string]any) {
 		if operation.(map[string]any)["action"] == "send" {
-			sent++ // of a webhook that is disabled see package webhooks
+			sent++ // see package webhooks for a disabled webhook
 		}
 	}
 	require.Eventually(t, func() bool {
@@ -351,12 +351,12 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond, "%v", seen)
 }
 
-// channelOf finds the channel of an event by its subject and holds the event against
-// the channel's message.
+// channelOf finds the channel of an event by its subject, and validates the event against the channel's
+// message.
 func channelOf(d apitest.Description, t *testing.T, event effect.Event) string {
 	for name, channel := range d.At("/channels") {
 		channel := channel.(map[string]any)
-		address, _ := channel["address"].(string) // that of replies is any
+		address, _ := channel["address"].(string) // that of replies matches any subject
 		if !regexp.MustCompile("^" + regexp.MustCompile(`\\{\w+\\}`).ReplaceAllString(regexp.QuoteMeta(address), `[^.]+`) + "$").MatchString(event.Subject) {
 			continue
 		}

@@ -25,7 +25,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// explainedAnswer is an answer that says why.
+// explainedAnswer is an answer with its explanation.
 type explainedAnswer struct {
 	query.Answer
 	Explain *explain.Explanation
@@ -38,7 +38,7 @@ func explained(a apitest.Answer) explainedAnswer {
 	return got
 }
 
-// asking is a service whose messages a scripted model decides.
+// asking is a service with a scripted model.
 func asking(t *testing.T, server *redistest.Server, change ...func(*api.Options)) (apitest.World, *llmtest.Server) {
 	model := llmtest.New(t)
 	return apitest.LiveOn(t, server, chain.New(llm.Options{BaseURL: model.URL(), Key: secret.New("planted-llm-key")}), change...), model
@@ -113,7 +113,7 @@ func TestWhatIsNotExplainedSaysWhy(t *testing.T) {
 	s.Call("POST", apitest.MessagesPath+"?explain=yes", apitest.HelloBody).Problem(400, "explain")
 }
 
-// hiddenApp plants what nobody may see: credentials, fixed values, and claims.
+// hiddenApp has values that must stay hidden: credentials, fixed values, and claims.
 const hiddenApp = `{"name":"Clinic","authServices":[{"name":"corp","type":"oidc","issuer":"https://id.example.org","audience":"a"}],
 	"modules":[{"moduleId":"calendar","secret":"planted-module","tokenUrl":"https://id.example.org/token"}],
 	"settings":{"prompt":{"text":"The desk is planted-static and the password planted-header."}}}`
@@ -162,7 +162,7 @@ func TestNothingHiddenIsExplained(t *testing.T) {
 	require.Contains(t, string(raw.Body), "the *** and *** are secret")
 }
 
-// dump is all that Redis holds, byte for byte, with the ends of keys.
+// dump returns the content of Redis, byte for byte, with expiry times.
 func dump(t *testing.T, server *redistest.Server) map[string]string {
 	client, held := server.Client(), map[string]string{}
 	for _, key := range server.Keys() {
@@ -172,7 +172,7 @@ func dump(t *testing.T, server *redistest.Server) map[string]string {
 			held[key] = fmt.Sprintf("%x %s", text, client.PExpireTime(t.Context(), key))
 			continue
 		}
-		switch client.Type(t.Context(), key).Val() { // miniredis dumps texts alone
+		switch client.Type(t.Context(), key).Val() { // miniredis dumps only strings
 		case "hash":
 			held[key] = fmt.Sprint(client.HGetAll(t.Context(), key))
 		case "zset":
@@ -227,7 +227,7 @@ func TestADryRunLeavesNoTrace(t *testing.T) {
 	})
 }
 
-// quiet waits until nothing is owed.
+// quiet waits until no work is pending.
 func quiet(w apitest.World) {
 	w.T.Helper()
 	client := w.Redis.Client()
@@ -277,7 +277,7 @@ func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 	require.Contains(t, string(model.Requests()[len(asked)+2].Body), "thank you")
 }
 
-// TestADryRunMayBeToldWhatCameBefore tells dry runs a conversation that the session does not have.
+// TestADryRunMayBeToldWhatCameBefore gives dry runs a conversation that the session does not have.
 func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
@@ -348,7 +348,7 @@ func TestDryRunsCountAsMessagesOfTheirApp(t *testing.T) {
 	got.Problem(http.StatusTooManyRequests, "sessionMessagesPerMinute", "3")
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
 	for range 6 {
-		try().Is(200, "") // a key tries what it likes in one session
+		try().Is(200, "") // a key may try without a session limit
 	}
 	try().Problem(http.StatusTooManyRequests, "messagesPerMinute", "9")
 	require.Equal(t, 9, asked, "what was refused asks no model")

@@ -13,8 +13,8 @@ import (
 	"earshot/repositories"
 )
 
-// FuzzNoRequestIsAnInternalError sends whatever there is: the answer is never a 5xx,
-// since every fault of a request is its sender's, and every error is a problem.
+// FuzzNoRequestIsAnInternalError sends arbitrary requests: the answer is never a 5xx, and every error is a
+// problem.
 func FuzzNoRequestIsAnInternalError(f *testing.F) {
 	for _, seed := range [][3]string{
 		{"POST", apitest.MessagesPath, apitest.HelloBody},

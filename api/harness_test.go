@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// faked is a service over fakes.
+// faked is a service on fakes.
 type faked struct {
 	*apitest.Service
 	store  *storeDouble
@@ -24,7 +24,7 @@ func start(t testing.TB, change ...func(*api.Options)) faked {
 	}}, change...)...), keys, engine}
 }
 
-// keysOf knows the keys of a real store, and makes none.
+// keysOf wraps the keys of a real store, and creates none.
 type keysOf struct {
 	auth.Keys
 	api.KeyKeeper

@@ -13,8 +13,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// These tests run the API over the real store and the real engine on miniredis. Only
-// what is outside of Earshot is scripted: the matcher, and where effects are sent.
+// These tests run the API on the real store and engine, on miniredis. Only the matcher and the targets of
+// effects are scripted.
 
 func TestAToolIsRegisteredMatchedFiredAndRead(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything)

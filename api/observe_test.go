@@ -15,7 +15,7 @@ import (
 	"earshot/trigger"
 )
 
-// entries reads the lines of the log about requests.
+// entries returns the log lines about requests.
 func (s faked) entries() []map[string]any {
 	s.T.Helper()
 	var found []map[string]any

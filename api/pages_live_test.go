@@ -13,7 +13,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 )
 
-// pages reads a list to its end, and returns the values of a field of its items.
+// pages reads a complete list, and returns a field of its items.
 func pages(w apitest.World, path, field string) (all []string, count int) {
 	w.T.Helper()
 	for after := ""; ; count++ {
@@ -73,7 +73,7 @@ func TestAPageIsLimitedInBytes(t *testing.T) {
 func TestAnItemThatIsLongerThanAPageIsAPage(t *testing.T) {
 	w := apitest.Live(t, apitest.Everything)
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
-	for _, id := range []string{"a", "b"} { // with what is added to it, each is more than 1 MiB
+	for _, id := range []string{"a", "b"} { // with additions, each is more than 1 MiB
 		w.Call("PUT", "/v1/apps/clinic/repositories/"+id, `{"tools":[{"name":"a","description":"`+strings.Repeat("x", 1<<20-60)+`"}]}`).Is(201, "")
 	}
 	found, count := pages(w, "/v1/apps/clinic/repositories", "repositoryId")

@@ -74,7 +74,7 @@ func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
 			got := replica.Call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), apitest.Bearer(by)).Is(200, "")
 			require.Contains(t, string(got.Body), `"operation":"created"`)
 		}
-		replica.Call("PUT", path, app("***"), apitest.Bearer(by)).Is(200, `{"operation":"unchanged"}`) // compares nothing
+		replica.Call("PUT", path, app("***"), apitest.Bearer(by)).Is(200, `{"operation":"unchanged"}`) // no comparison
 		replica.Call("PUT", repository, fmt.Sprintf(tool, "Accept"), apitest.Bearer(by)).Is(200, "")
 	}
 	for _, replica := range replicas {
@@ -89,5 +89,5 @@ func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
 	}
 	w.Call("PUT", path, app("right"), apitest.Bearer(other.Key)).Is(200, `{"operation":"unchanged"}`)
 	w.Call("PUT", path, app("right")).Is(200, `{"operation":"unchanged"}`)
-	w.Call("PUT", "/v1/apps/clinic", app("right"), apitest.Bearer(key.Key)).Is(200, "") // a write tells nothing
+	w.Call("PUT", "/v1/apps/clinic", app("right"), apitest.Bearer(key.Key)).Is(200, "") // a write reveals nothing
 }

@@ -37,7 +37,7 @@ func TestReadyzNamesWhatIsDownAndHidesWhere(t *testing.T) {
 	}
 }
 
-// full is an error that says in public what is wrong.
+// full is an error with a public text.
 type full struct{ error }
 
 func (full) Public() string { return "is full" }
@@ -55,7 +55,7 @@ func TestReadyzSaysWhatIsWrongWithAServiceThatAnswers(t *testing.T) {
 	}
 }
 
-// spoken is an error with the words of the service.
+// spoken is an error with the service's own text.
 type spoken struct{ error }
 
 func (spoken) Public() string { return "answers NOREPLICAS" }
@@ -86,7 +86,7 @@ func TestReadyzWithAPartAwayIsReadyAndNamesItWhereAsked(t *testing.T) {
 	require.Contains(t, string(s.Call("GET", "/readyz?verbose", "").Body), `{"name":"redis","state":"away","says":"no answer"}`)
 }
 
-// TestReadinessIsLoggedWhereItChanges has probes ask for a minute and more of an outage.
+// TestReadinessIsLoggedWhereItChanges probes for more than a minute of an outage.
 func TestReadinessIsLoggedWhereItChanges(t *testing.T) {
 	var found error
 	s := start(t, func(o *api.Options) {

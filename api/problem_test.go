@@ -20,7 +20,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// operations are all that ask the store or the engine, with a body that is in order.
+// operations are all that call the store or the engine, with a valid body.
 var operations = []struct{ method, path, body string }{
 	{"GET", "/v1/apps", ""},
 	{"PUT", "/v1/apps/clinic", `{"name":"Clinic"}`},
@@ -78,7 +78,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 	for _, c := range cases {
 		s.store.err, s.engine.err = c.err, c.err
 		for _, o := range operations {
-			got := s.Ask(o.method, o.path, o.body) // not every route can meet every error
+			got := s.Ask(o.method, o.path, o.body) // not every route can return every error
 			got.Problem(c.status)
 			require.Contains(t, string(got.Body), `"type":"`+c.problem+`"`)
 			require.Equal(t, c.after, got.Header.Get("Retry-After"), c.err)

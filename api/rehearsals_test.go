@@ -36,7 +36,7 @@ func onServers(t *testing.T, test func(*testing.T, *redistest.Server)) {
 	t.Run("redis", func(t *testing.T) { test(t, redistest.Run(t)) })
 }
 
-// desk is a world whose words decide, with tools and with what was said to them.
+// desk is a world with the offline matcher, tools and earlier messages.
 func desk(t *testing.T, server *redistest.Server, change ...func(*api.Options)) apitest.World {
 	w := apitest.LiveOn(t, server, chain.New(llm.Options{}), change...)
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
@@ -90,7 +90,7 @@ func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
 	})
 }
 
-// A message is tried with the conversation before it, as it was.
+// A message is rehearsed with its conversation at that time.
 func TestARehearsalKnowsTheConversationBeforeAMessage(t *testing.T) {
 	w := desk(t, redistest.Mini(t))
 	w.Call("POST", "/v1/apps/clinic/sessions/s3/messages", `{"messageId":"a1","actor":"user","text":"I want an appointment"}`).Is(200, "")
@@ -119,7 +119,7 @@ func TestARehearsalNamesWhatItCannotTry(t *testing.T) {
 	}
 }
 
-// 2,000 matchings by words take a few seconds at most; the figure is far above them.
+// 2,000 matchings by words take a few seconds at most; the limit is far higher.
 func TestAThousandMessagesAreRehearsedInSeconds(t *testing.T) {
 	w := desk(t, redistest.Mini(t))
 	for i := range 1000 {

@@ -218,7 +218,7 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 	for path, item := range s.Description.Document["paths"].(map[string]any) {
 		for method := range item.(map[string]any) {
 			media := s.Description.At("/paths/" + apitest.Escape(path) + "/" + method + "/requestBody/content/application~1json")
-			if media == nil || method == "patch" || strings.Contains(path, "/openai/") { // which no model is behind
+			if media == nil || method == "patch" || strings.Contains(path, "/openai/") { // without an upstream model
 				continue
 			}
 			body, err := json.Marshal(media["example"])

@@ -55,19 +55,19 @@ func TestAHeaderOver64KiBIsRefused(t *testing.T) {
 	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
 }
 
-// brief is what a client may take in these tests, in place of 30 s.
+// brief replaces the 30 s that a client may stall.
 const brief = 500 * time.Millisecond
 
-// patience is how long a test waits for what should come at once on an idle machine.
+// patience is how long a test waits for an event that is immediate on an idle machine.
 const patience = 30 * time.Second
 
 // sockets is the real server on a real listener.
 type sockets struct {
 	address string
-	closed  chan struct{} // one for each connection that has ended
+	closed  chan struct{} // one element per ended connection
 }
 
-// onSockets runs the server with these deadlines for requests and answers.
+// onSockets runs the server with these deadlines.
 func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...func(*api.Options)) sockets {
 	options := api.Options{
 		Store: &storeDouble{}, Keys: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(apitest.AdminKey),
@@ -100,7 +100,7 @@ func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...f
 	return s
 }
 
-// ends waits until the server has given up so many connections.
+// ends waits until the server has closed count connections.
 func (s sockets) ends(t *testing.T, count int) {
 	t.Helper()
 	late := time.After(patience)
@@ -113,7 +113,7 @@ func (s sockets) ends(t *testing.T, count int) {
 	}
 }
 
-// dialed is a connection on which every wait ends.
+// dialed is a connection with a deadline.
 func dialed(t *testing.T, address string, secure bool) net.Conn {
 	connection, err := net.Dial("tcp", address)
 	require.NoError(t, err)
@@ -125,7 +125,7 @@ func dialed(t *testing.T, address string, secure bool) net.Conn {
 	return connection
 }
 
-// answered sends text, reads one answer, and sees the connection closed after it.
+// answered sends text, reads one answer, and checks that the connection is closed after it.
 func answered(t *testing.T, connection net.Conn, text, method string) int {
 	t.Helper()
 	_, err := io.WriteString(connection, text)
@@ -211,7 +211,7 @@ func TestAChunkedBodyThatIsTooLongIs413(t *testing.T) {
 
 func TestTheReadDeadlineEndsWithTheBody(t *testing.T) {
 	w := &waitingEngine{release: make(chan struct{}), began: make(chan struct{}, 8)}
-	const within = 2 * time.Second // what a loaded machine needs to send a few bytes
+	const within = 2 * time.Second // a loaded machine may need this to send a few bytes
 	connection := dialed(t, onSockets(t, false, within, patience, func(o *api.Options) { o.Engine = w }).address, false)
 	request := "POST " + apitest.MessagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apitest.AdminKey +
 		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", len(apitest.HelloBody)) + apitest.HelloBody
@@ -230,7 +230,7 @@ func TestTheReadDeadlineEndsWithTheBody(t *testing.T) {
 	}
 }
 
-// waitingEngine answers a message when it is told to, or its client is gone.
+// waitingEngine answers a message on demand, or when its client is gone.
 type waitingEngine struct {
 	engineDouble
 	began, release chan struct{}
@@ -246,7 +246,7 @@ func (e *waitingEngine) Post(ctx context.Context, _ trigger.Message) (json.RawMe
 	}
 }
 
-// heavy is a history of one page that no socket has room for.
+// heavy is a history page larger than a socket buffer.
 func heavy(o *api.Options) {
 	text := strings.Repeat("x", 32<<10)
 	entries := make([]query.Entry, 30)
@@ -256,7 +256,7 @@ func heavy(o *api.Options) {
 	o.Engine = &engineDouble{double: double{entries: entries}}
 }
 
-// unread asks for a path and reads nothing, with a window that is soon full.
+// unread requests a path and does not read, with a small window.
 func unread(t *testing.T, address string, secure bool, requests int) {
 	connection, err := net.Dial("tcp", address)
 	require.NoError(t, err)
@@ -275,7 +275,7 @@ func TestAClientThatReadsNothingIsCutOff(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := onSockets(t, secure, patience, brief, heavy)
 			unread(t, s.address, secure, 1)
-			unread(t, s.address, secure, 50) // one after the other on one connection
+			unread(t, s.address, secure, 50) // sequentially on one connection
 			s.ends(t, 2)
 		})
 	}
@@ -299,7 +299,7 @@ func TestAStreamOfHTTP2ThatGrantsNoWindowIsCutOff(t *testing.T) {
 	}
 	slow := ask(apitest.MessagesPath)
 	defer slow.Body.Close()
-	<-time.After(2 * brief) // nothing is taken for longer than it may be
+	<-time.After(2 * brief) // no stall exceeds the limit
 	_, err := io.Copy(io.Discard, slow.Body)
 	require.Error(t, err)
 	quick := ask("/healthz")

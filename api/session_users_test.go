@@ -26,7 +26,7 @@ func says(s apitest.World, id, fields string, headers ...string) apitest.Answer 
 	return s.Call("POST", "/v1/apps/clinic/sessions/"+id+"/messages", `{"actor":"user","text":"hello"`+fields+`}`, headers...)
 }
 
-// sessionsBy are the sessions that match a query, by all pages of a size.
+// sessionsBy returns the sessions of a query, over all pages.
 func sessionsBy(s apitest.World, app string, size int, asked url.Values) (ids []string) {
 	s.T.Helper()
 	for after := ""; ; {
@@ -76,13 +76,13 @@ func TestASessionKeepsItsUser(t *testing.T) {
 	require.Equal(t, "ada", session(put("s2", `{"user":"ada"}`).Is(201, "")).User)
 	refused(says(s, "s2", `,"user":"bob"`))
 	says(s, "s3", "").Is(200, "")
-	says(s, "s3", `,"user":"Ada Lovelace, ü"`).Is(200, "") // she has signed in meanwhile
+	says(s, "s3", `,"user":"Ada Lovelace, ü"`).Is(200, "") // she has signed in
 	require.Equal(t, "Ada Lovelace, ü", userOf("s3"))
 	put("s4", `{}`).Is(201, "")
 	put("s4", `{"user":"ada"}`).Is(200, "")
 
 	says(s, "s5", `,"final":false,"messageId":"d1","user":"ada"`).Is(200, "")
-	s.Call("GET", "/v1/apps/clinic/sessions/s5", "").Problem(404) // a draft begins nothing
+	s.Call("GET", "/v1/apps/clinic/sessions/s5", "").Problem(404) // a draft starts no session
 	s.Call("POST", "/v1/apps/clinic/sessions/s5/messages/d1/commit", "").Is(200, "")
 	require.Equal(t, "ada", userOf("s5"))
 	says(s, "s6", `,"final":false,"messageId":"d1","user":"ada"`).Is(200, "")
@@ -131,7 +131,7 @@ func TestANameThatIsNoUsersIsRefused(t *testing.T) {
 		text, err := json.Marshal(name)
 		require.NoError(t, err)
 		s.Call("GET", "/v1/apps/clinic/sessions?user="+url.QueryEscape(name), "").Problem(400, "user")
-		if name == "" { // in a body it says nothing
+		if name == "" { // an empty name is ignored in a body
 			continue
 		}
 		require.Contains(t, s.Call("PUT", sessionPath, `{"user":`+string(text)+`}`).Problem(400), "/user", "%q", name)
@@ -148,7 +148,7 @@ func TestANameThatIsNoUsersIsRefused(t *testing.T) {
 	s.Call("DELETE", "/v1/apps/none/users/a%2Fb%20c?erase=false", "").Problem(400, "erase=true")
 }
 
-// TestSessionsAreListedByWhatIsKnownOfThem has more sessions than are looked at together, and pages of several sizes.
+// TestSessionsAreListedByWhatIsKnownOfThem has more sessions than one lookup reads, and pages of several sizes.
 func TestSessionsAreListedByWhatIsKnownOfThem(t *testing.T) {
 	s := apitest.LiveOn(t, redistest.Run(t), apitest.Scripted(apitest.Everything))
 	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")

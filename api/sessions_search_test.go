@@ -16,7 +16,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// named calls for the tool that the text begins with; without its values where that says so.
+// named calls the tool that the text begins with, without values if it says so.
 func named(request matcher.Request) (matcher.Result, error) {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	for _, candidate := range request.Candidates {
@@ -89,8 +89,8 @@ func TestSessionsAreFoundByWhatWasSaidAndWhatCameOfIt(t *testing.T) {
 	require.Empty(t, s.Redis.Client().Keys(t.Context(), "*recent*").Val())
 }
 
-// TestSessionsOfOneTimeAreOnOnePageEach has more sessions of one millisecond than are read together, of which one becomes
-// active between two pages.
+// TestSessionsOfOneTimeAreOnOnePageEach has more sessions of one millisecond than one read, one of which
+// becomes active between two pages.
 func TestSessionsOfOneTimeAreOnOnePageEach(t *testing.T) {
 	s := apitest.LiveOn(t, redistest.Run(t), apitest.Scripted(named))
 	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")

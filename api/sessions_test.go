@@ -117,8 +117,8 @@ func TestTemplatesAreCopiedIntoASessionOnceAndAreInNoScopeThemselves(t *testing.
 	}, time.Minute, 5*time.Millisecond, "each copy is told of once")
 }
 
-// TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents takes the nearest that is said of
-// language, time zone and metadata: of the message, the session, or the app.
+// TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents expects the most specific language, time zone and
+// metadata: of the message, the session, or the app.
 func TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents(t *testing.T) {
 	var asked []matcher.Request
 	s := apitest.Live(t, func(request matcher.Request) (matcher.Result, error) {

@@ -97,7 +97,17 @@ func (h sockets) serve(c echo.Context) error {
 	}
 	if s.send(eventFrame{Event: "open", LastEventID: strconv.FormatUint(begun.after, 10)}) == nil {
 		go s.read()
-		s.close(h.pump(ctx, s, begun))
+		end := h.pump(ctx, s, begun)
+		s.mu.Lock()
+		s.closing = true
+		s.mu.Unlock()
+		if end == gone {
+			s.cancel() // no client waits for the answers
+		}
+		s.working.Wait()
+		if how, known := closes[end]; known {
+			_ = s.conn.Close(how.Code, how.Reason)
+		}
 	}
 	return nil
 }
@@ -185,20 +195,6 @@ var closes = map[ending]websocket.CloseError{
 	behind:  {Code: websocket.StatusTryAgainLater, Reason: "events are taken too slowly, or cannot be read: connect again with lastEventId"},
 	over:    {Code: websocket.StatusPolicyViolation, Reason: "the key, the token or the session has ended"},
 	parting: {Code: websocket.StatusGoingAway, Reason: "this replica is stopping: connect again with lastEventId"},
-}
-
-// close stops taking requests, and closes the connection after the running ones.
-func (s *socket) close(end ending) {
-	s.mu.Lock()
-	s.closing = true
-	s.mu.Unlock()
-	if end == gone {
-		s.cancel() // no client waits for the answers
-	}
-	s.working.Wait()
-	if how, known := closes[end]; known {
-		_ = s.conn.Close(how.Code, how.Reason)
-	}
 }
 
 // read takes requests until the connection ends.

@@ -26,7 +26,7 @@ import (
 
 const sessionSocket = "/v1/apps/clinic/sessions/s1/socket"
 
-// frame is one from the service: an answer or an event.
+// frame is a frame from the service: an answer or an event.
 type frame struct {
 	ID          string            `json:"id"`
 	Status      int               `json:"status"`
@@ -37,18 +37,18 @@ type frame struct {
 	Data        json.RawMessage   `json:"data"`
 }
 
-// noEvents is a stream to which none come.
+// noEvents is a stream without events.
 type noEvents struct{ apitest.QuietEvents }
 
 func (noEvents) Follow(context.Context, string, string, uint64) (<-chan effect.Published, error) {
 	return make(chan effect.Published), nil
 }
 
-// socket is an open one of the session s1.
+// socket is an open socket of the session s1.
 type socket struct {
 	*websocket.Conn
 	t     testing.TB
-	first string // where its events begin
+	first string // where its events start
 }
 
 func dial(s *apitest.Service, credential, query string, headers ...string) (*socket, int) {
@@ -93,7 +93,7 @@ func (s *socket) ask(request, rest string) frame {
 	return got
 }
 
-// ends checks how the service closes the socket, behind what it has still sent.
+// ends checks the close status of the socket, after pending frames.
 func (s *socket) ends(code websocket.StatusCode) {
 	s.t.Helper()
 	for {
@@ -108,8 +108,8 @@ func saying(id, text string, final bool) string {
 	return fmt.Sprintf(`,"body":{"messageId":%q,"actor":"user","text":%q,"final":%t}`, id, text, final)
 }
 
-// TestASocketTakesWhatAFrontEndHears has a session's token go the whole way over one connection, with a model that is
-// slow at first.
+// TestASocketTakesWhatAFrontEndHears runs all steps with a session's token over one connection, with a model
+// that is slow at first.
 func TestASocketTakesWhatAFrontEndHears(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events = noEvents{} })
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
@@ -253,7 +253,7 @@ func TestTheRequestsOfASocketAreThoseOverNATS(t *testing.T) {
 	for _, one := range api.Requests() {
 		names[strings.Split(one.Subject, ".")[2]] = true
 	}
-	delete(names, "retract") // an earlier name, over NATS alone
+	delete(names, "retract") // an earlier name, only over NATS
 	listed := described["properties"].(map[string]any)["request"].(map[string]any)["enum"].([]any)
 	require.Len(t, listed, len(names))
 	for _, name := range listed {
@@ -271,7 +271,7 @@ func TestTheLimitsHoldForEachFrame(t *testing.T) {
 	require.Equal(t, 429, s.Ask("GET", sessionEvents, "").StatusCode, "a socket is one of the event streams")
 
 	release := make(chan llmtest.Reply, 1)
-	defer close(release) // where the test fails
+	defer close(release) // if the test fails
 	model.Handle(func(llmtest.Request) llmtest.Reply { return <-release })
 	for i := range 16 {
 		page.send(fmt.Sprintf(`{"id":"d%d","request":"message"%s}`, i, saying(fmt.Sprint("u", i), "a table", false)))
@@ -317,7 +317,7 @@ func TestASocketEndsWithItsToken(t *testing.T) {
 	backEnd.ends(websocket.StatusPolicyViolation)
 }
 
-// TestAReplicaThatStopsAnswersWhatItHas has it stop while a model is asked.
+// TestAReplicaThatStopsAnswersWhatItHas stops while a model is asked.
 func TestAReplicaThatStopsAnswersWhatItHas(t *testing.T) {
 	closing := make(chan struct{})
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events, o.Closing = noEvents{}, closing })
@@ -338,13 +338,13 @@ func TestAReplicaThatStopsAnswersWhatItHas(t *testing.T) {
 }
 
 func TestASocketWhoseEventsAreTakenTooSlowlyIsClosed(t *testing.T) {
-	s := apitest.OnStage(t, func(o *api.Options) { o.Events = apitest.QuietEvents{} }) // these give their reader up
+	s := apitest.OnStage(t, func(o *api.Options) { o.Events = apitest.QuietEvents{} }) // these drop their reader
 	page, _ := dial(s.Service, apitest.AdminKey, "")
 	page.ends(websocket.StatusTryAgainLater)
 }
 
-// FuzzFrames sends whatever there is over the socket of the admin: each frame has one answer, which is no 5xx, and nothing is
-// asked for that is of another app or session.
+// FuzzFrames sends arbitrary frames over the admin's socket: each has one answer, never a 5xx, and no call is
+// for another app or session.
 func FuzzFrames(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"1","request":"message","body":{"actor":"user","text":"hello"}}`, `{"id":"1","request":"commit","messageId":"../../s2/messages/m1"}`,

@@ -111,7 +111,18 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 		if err != nil {
 			return err
 		}
-		return c.JSON(http.StatusOK, h.previewOf(c.Request().Context(), operation, repository))
+		preview := repositoryPreview{Operation: operation, Notes: append(repository.NotesInWords(), h.notes.unconfirmed(c.Request().Context(), repository)...)}
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			one := shownTool{Name: tool.Name, Description: matcher.Description(tool), InputSchema: tool.Params().ModelSchema(), Asks: map[string]string{}}
+			for _, parameter := range matcher.Shown(tool.Params()) {
+				if question := tool.Params().Ask(parameter.Name); question != "" && parameter.Required {
+					one.Asks[parameter.Name] = question
+				}
+			}
+			preview.Tools = append(preview.Tools, one)
+		}
+		return c.JSON(http.StatusOK, preview)
 	}
 	return h.change(c, change, h.read(c.Request().Context(), repository)...)
 }
@@ -129,21 +140,6 @@ type shownTool struct {
 	Description string            `json:"description"`
 	InputSchema json.RawMessage   `json:"inputSchema"`
 	Asks        map[string]string `json:"asks,omitempty"`
-}
-
-func (h toolRepositories) previewOf(ctx context.Context, operation string, of *repositories.Repository) repositoryPreview {
-	preview := repositoryPreview{Operation: operation, Notes: append(of.NotesInWords(), h.notes.unconfirmed(ctx, of)...)}
-	for i := range of.Tools {
-		tool := &of.Tools[i]
-		one := shownTool{Name: tool.Name, Description: matcher.Description(tool), InputSchema: tool.Params().ModelSchema(), Asks: map[string]string{}}
-		for _, parameter := range matcher.Shown(tool.Params()) {
-			if question := tool.Params().Ask(parameter.Name); question != "" && parameter.Required {
-				one.Asks[parameter.Name] = question
-			}
-		}
-		preview.Tools = append(preview.Tools, one)
-	}
-	return preview
 }
 
 // read replaces the tools of a repository by those of its MCP server. An error does not fail the write: the

@@ -128,7 +128,7 @@ func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
 	require.NotContains(t, string(w.Call("PUT", path, fmt.Sprintf(tool, `"auth":"none",`)).Is(200, "").Body), "notes")
 }
 
-// A parameter in braces would be called as it stands, and counted as delivered.
+// A parameter in braces would be called literally, and count as delivered.
 func TestParametersInBracesAreRefusedByEveryWrite(t *testing.T) {
 	const tools = `{"tools":[{"name":"a","url":"https://h/{day}","schema":[{"parameter":"day","type":"string"}]},
 		{"name":"b","request":{"url":"https://h/{appId}"}},{"name":"c","url":"https://h/:day","schema":[{"parameter":"day","type":"string"}]}]}`

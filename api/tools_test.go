@@ -14,7 +14,7 @@ import (
 	"earshot/repositories"
 )
 
-// items are those of a list.
+// items returns the items of a list.
 func items(a apitest.Answer) (items []map[string]any) {
 	a.T.Helper()
 	var list struct{ Items []map[string]any }

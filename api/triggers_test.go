@@ -26,7 +26,7 @@ func recordsOfOne() []query.Record {
 	}}
 }
 
-// places are the two from which tools are fired.
+// places are the two paths that fire tools.
 var places = map[string]string{"/v1/apps/clinic/triggers": "", "/v1/apps/clinic/sessions/s1/triggers": "s1"}
 
 func TestFireAnswers201WithTheMatch(t *testing.T) {
@@ -188,7 +188,7 @@ func TestAFrontEndAnswersTheTriggersOfItsSessionAlone(t *testing.T) {
 		give("t1", who).Problem(403)
 		give("absent", who).Problem(403)
 	}
-	give("absent", "token").Problem(403) // nothing tells it what other sessions have
+	give("absent", "token").Problem(403) // the existence of other sessions' triggers is hidden
 	require.Contains(t, string(give("t1", "token").Is(200, "").Body), `"result":{"by":"token"}`)
 	require.Contains(t, string(give("t1", "triggers").Is(200, "").Body), `"result":{"by":"token"}`, "the first holds")
 }

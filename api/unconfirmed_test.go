@@ -20,7 +20,7 @@ const (
 	asksIfIrreversible = `{"name":"Clinic","settings":{"offline":{"confirm":"irreversible"}}}`
 )
 
-// noted are the notes of an answer.
+// noted returns the notes of an answer.
 func noted(a apitest.Answer) []string {
 	var got struct{ Notes []string }
 	require.NoError(a.T, json.Unmarshal(a.Body, &got))

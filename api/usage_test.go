@@ -20,7 +20,7 @@ const nothing = `"messages":0,"matched":0,"rejected":0,"unmatched":0,"triggers":
 
 const nothingUsed = `{"items":[],"total":{` + nothing + `}}`
 
-// used is what the app has used today, once it is as much as the condition wants.
+// used returns the app's usage of today once it satisfies enough.
 func used(w apitest.World, enough func(usage.Used) bool) (day usage.Used) {
 	require.Eventually(w.T, func() bool {
 		var page struct{ Items []usage.Used }
@@ -58,7 +58,7 @@ func TestUseOfAnAppIsCountedOnce(t *testing.T) {
 	got.Day, got.Begins, got.Decided = "", time.Time{}, nil
 	require.Equal(t, usage.Used{
 		Messages: 2, Matched: 1, Unmatched: 1, Triggers: 2, Calls: 2, CallFailures: 1,
-		Events: 5, // the repository that is written, and two triggers with the results of their calls
+		Events: 5, // the written repository, and two triggers with their results
 	}, got)
 }
 
