@@ -1,6 +1,5 @@
-// Package admission is the admission control of a replica: it bounds the requests and the
-// event streams that are open at once, fairly between apps and between the sessions of one,
-// and refuses the rest before anything of them is read.
+// Package admission is the admission control of a replica. It bounds concurrent requests and event streams,
+// fairly between apps and between the sessions of an app, and refuses others before it reads them.
 package admission
 
 import (
@@ -16,30 +15,27 @@ import (
 	"earshot/api/signin"
 )
 
-// Defaults of what a replica does at once.
+// Default limits of a replica.
 const (
-	// defaultTurns is how many messages and direct triggers are under work. Each takes
-	// some 150 KiB, and many only wait for a model: one app, which gets at most half of
-	// them, has 256 turns of two seconds under way at 128 messages a second.
+	// defaultTurns bounds concurrent messages and direct triggers. Each takes some 150 KiB, and many only wait
+	// for a model. An app, which gets at most half, has 256 turns of two seconds in progress at 128 messages
+	// per second.
 	defaultTurns = 512
-	// defaultRequests is how many others are: a page or a definition of 1 MiB takes
-	// some megabytes while it is read and written.
+	// defaultRequests bounds other requests: a page or a definition of 1 MiB takes some megabytes in memory.
 	defaultRequests = 64
-	// mostRelays is how many chats are relayed, each some 100 KiB, that wait for a model most of
-	// their time.
+	// mostRelays bounds relayed chats. Each takes some 100 KiB and mostly waits for a model.
 	mostRelays = 4096
-	// mostGrants is how many requests for tokens are, each of which reads an app and signs.
+	// mostGrants bounds requests for tokens, each of which reads an app and signs.
 	mostGrants = 64
-	// mostRehearsals is how many rehearsals are, each some seconds of two cores, or a minute of a model.
+	// mostRehearsals bounds rehearsals. Each takes some seconds of two cores, or a minute of a model.
 	mostRehearsals = 2
-	// defaultWaiting is how many of either kind wait for their turn, each a connection
-	// and a goroutine.
+	// defaultWaiting bounds waiting requests per kind. Each takes a connection and a goroutine.
 	defaultWaiting = 2000
-	// waitTime is how long one waits. It is part of the 30 s that its body may take.
+	// waitTime bounds the wait. It is part of the 30 s for a request's body.
 	waitTime = 10 * time.Second
 )
 
-// Kind is the class of work that a request is, by which it is limited.
+// Kind is the class of a request for admission.
 type Kind int
 
 const (
@@ -47,33 +43,31 @@ const (
 	Request Kind = iota
 	// Turn is a message or a direct trigger, which may wait for a model or a tool.
 	Turn
-	// Stream stays open, and is counted with its kind.
+	// Stream stays open, and has its own limit.
 	Stream
-	// Relay is a chat that is relayed to a model.
+	// Relay is a relayed chat.
 	Relay
-	// Grant is a stranger's request for a token. Its share is that of its address.
+	// Grant is a stranger's request for a token. Its share belongs to its address.
 	Grant
 	// Rehearsal tries a change of tools on many messages.
 	Rehearsal
 )
 
-// Control is the admission control of a replica. Each kind of request has a limit of its
-// own, so that a flood of messages does not keep anybody from revoking the key that it
-// comes with.
+// Control is the admission control of a replica. Each kind of request has its own limit, so that a flood of
+// messages cannot block the revocation of its key.
 type Control struct {
 	turns, requests, relays, grants, rehearsals *queue
 	refused                                     *prometheus.CounterVec
 }
 
-// Bounds are how much a replica does at once. What is zero has its default.
+// Bounds are the limits of a replica. Zero means the default.
 type Bounds struct {
-	// Turns is how many messages and direct triggers are under work: 512. Requests is how many
-	// others are: 64. Waiting is how many of each kind wait before further ones are answered 503:
-	// 2,000.
+	// Turns bounds concurrent messages and direct triggers: 512. Requests bounds other requests: 64. Waiting
+	// bounds the waiting requests per kind, beyond which the answer is 503: 2,000.
 	Turns, Requests, Waiting int
 }
 
-// NewControl makes the admission control of one replica.
+// NewControl returns the admission control of a replica.
 func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 	waiting := cmp.Or(b.Waiting, defaultWaiting)
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -81,7 +75,7 @@ func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 		Help: "Requests that were refused because too many were in progress, by kind: turn, request, relay, grant or rehearsal.",
 	}, []string{"kind"})
 	for _, kind := range []string{"turn", "request", "relay", "grant", "rehearsal"} {
-		refused.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1
+		refused.WithLabelValues(kind) // Prometheus misses the increase of a series that starts at 1
 	}
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(registry.Register(refused), &there) {
@@ -98,8 +92,7 @@ func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 	}
 }
 
-// Admitted lets a request wait for its turn among those of its app, and refuses it
-// before anything of it is read or stored where there are too many.
+// Admitted makes a request wait for a slot, fairly among apps. It refuses the request unread if too many wait.
 func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 	gate, label, of := g.turns, "turn", "app"
 	switch kind {

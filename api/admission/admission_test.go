@@ -17,8 +17,7 @@ import (
 	"earshot/trigger"
 )
 
-// gated is an engine whose messages wait at a gate, but for those of the app that is
-// let through.
+// gated is an engine whose messages wait at a gate, except for those of one app.
 type gated struct {
 	api.Engine
 	open  chan struct{}
@@ -54,7 +53,7 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 	for range flood {
 		go func() { answers <- s.Post(apitest.MessagesPath, apitest.HelloBody, apitest.AdminKey) }()
 	}
-	for range turns / 2 { // half is what one app may have
+	for range turns / 2 { // an app's share is half
 		require.Equal(t, "clinic", (<-g.began).AppID)
 	}
 	for range flood - turns/2 - waiting/2 {
@@ -62,12 +61,12 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 		got.Problem(503, "nothing of this one was done")
 		require.Equal(t, "1", got.Header.Get("Retry-After"))
 	}
-	for range 10 { // while all that the app may have is taken
+	for range 10 { // while the app's share is used up
 		s.Call("POST", "/v1/apps/neighbour/sessions/s1/messages", apitest.HelloBody).Is(200, "")
 		require.Equal(t, "neighbour", (<-g.began).AppID)
 	}
 	s.Call("GET", "/healthz", "").Is(200, "")
-	s.Call("DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "").Is(204, "") // the key of a flood can be revoked
+	s.Call("DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "").Is(204, "") // a flood's key can be revoked
 	require.Contains(t, string(s.Call("GET", "/metrics", "").Body), `earshot_http_refused_total{kind="turn"} 31`)
 	require.Empty(t, g.began, "what was refused, and what waits, has not reached the ledger")
 	close(g.open)
@@ -122,7 +121,7 @@ func TestAFloodIsNotStoredAndNeighboursAreServed(t *testing.T) {
 			refused <- w.Call("POST", apitest.MessagesPath, `{"messageId":"over","actor":"user","text":"hello"}`).StatusCode
 		})
 	}
-	for range 4 { // one waits, as long as there is room for one
+	for range 4 { // one waits, as there is room for one
 		require.Equal(t, 503, <-refused)
 	}
 	w.Call("POST", "/v1/apps/neighbour/triggers", `{"name":"ring","source":"task"}`).Is(201, "")

@@ -8,20 +8,18 @@ import (
 )
 
 const (
-	// A session's token is in a browser: a conversation in a few windows. It runs as
-	// many requests of a kind, and sessionWaiting more wait, so that nobody with one
-	// token keeps the app's other sessions out.
+	// A session's token is in a browser: a conversation in a few windows. It may run sessionRunning requests of
+	// a kind, and sessionWaiting more wait, so that one token cannot block the app's other sessions.
 	sessionRunning = 16
 	sessionWaiting = 64
 )
 
-// errBusy means that a request is neither taken nor queued.
+// errBusy means that a request is neither admitted nor queued.
 var errBusy = errors.New("too much is under work here")
 
-// queue limits the requests that run at once, fairly between apps. An app gets at most
-// as much as is then left for the others: alone half of all, and beside another that
-// takes what it can a third. What has to wait is served one app after the other, and
-// within an app one session after the other.
+// queue bounds concurrent requests, fairly between apps. An app may use as many slots as it leaves free for
+// others: alone half, and a third beside another busy app. Waiting requests are served round-robin by app, and
+// within an app by session.
 type queue struct {
 	max, maxWaiting int
 	patience        time.Duration
@@ -29,10 +27,10 @@ type queue struct {
 	mu               sync.Mutex
 	running, waiting int
 	tenants          map[string]*tenant
-	order            []*tenant // that have somebody waiting; the first is served next
+	order            []*tenant // with waiting requests; the first is served next
 }
 
-// tenant is the running and the waiting requests of one app.
+// tenant holds the running and waiting requests of an app.
 type tenant struct {
 	id               string
 	running, waiting int
@@ -40,25 +38,33 @@ type tenant struct {
 	order            []*flow
 }
 
-// flow is the requests of one session's tokens, or all those with keys.
+// flow holds the requests of a session's tokens, or all those with keys.
 type flow struct {
 	session string
 	running int
 	queue   []*waiter
 }
 
-// waiter is a request in its queue. Admitted is closed when it may go on.
+// waiter is a queued request; admitted is closed when it may run.
 type waiter struct{ admitted chan struct{} }
 
 func newQueue(most, mostWaiting int, patience time.Duration) *queue {
 	return &queue{max: most, maxWaiting: mostWaiting, patience: patience, tenants: map[string]*tenant{}}
 }
 
-// enter waits for the request's turn. The error is errBusy, or ctx's own; without one
-// leave must be called when the request is done.
+// enter waits for a slot. It fails with errBusy or ctx's error; otherwise call leave when the request is done.
 func (a *queue) enter(ctx context.Context, app, session string) (leave func(), err error) {
 	a.mu.Lock()
-	t, f := a.flowOf(app, session)
+	t := a.tenants[app]
+	if t == nil {
+		t = &tenant{id: app, flows: map[string]*flow{}}
+		a.tenants[app] = t
+	}
+	f := t.flows[session]
+	if f == nil {
+		f = &flow{session: session}
+		t.flows[session] = f
+	}
 	if len(f.queue) == 0 && a.mayRun(t, f) {
 		a.run(t, f)
 		a.mu.Unlock()
@@ -83,21 +89,6 @@ func (a *queue) enter(ctx context.Context, app, session string) (leave func(), e
 		return nil, err
 	}
 	return func() { a.leave(t, f) }, nil
-}
-
-// flowOf finds whom a request counts for.
-func (a *queue) flowOf(app, session string) (*tenant, *flow) {
-	t := a.tenants[app]
-	if t == nil {
-		t = &tenant{id: app, flows: map[string]*flow{}}
-		a.tenants[app] = t
-	}
-	f := t.flows[session]
-	if f == nil {
-		f = &flow{session: session}
-		t.flows[session] = f
-	}
-	return t, f
 }
 
 func (a *queue) mayRun(t *tenant, f *flow) bool {
@@ -130,10 +121,10 @@ func (a *queue) wait(ctx context.Context, t *tenant, f *flow, w *waiter) error {
 			return err
 		}
 	}
-	return nil // it was admitted in the same moment
+	return nil // it was admitted at the same moment
 }
 
-// left counts one who waits no more.
+// left removes a request from the waiting counts.
 func (a *queue) left(t *tenant, f *flow) {
 	a.waiting, t.waiting = a.waiting-1, t.waiting-1
 	if len(f.queue) == 0 {
@@ -153,7 +144,7 @@ func (a *queue) leave(t *tenant, f *flow) {
 	a.tidy(t, f)
 }
 
-// admitNext lets the next one in, and reports whether there was one who may.
+// admitNext admits the next waiting request, and reports whether there was one.
 func (a *queue) admitNext() bool {
 	for _, t := range a.order {
 		for _, f := range t.order {
@@ -172,7 +163,7 @@ func (a *queue) admitNext() bool {
 	return false
 }
 
-// tidy forgets whom nothing counts for.
+// tidy removes an empty flow and tenant.
 func (a *queue) tidy(t *tenant, f *flow) {
 	if f.running == 0 && len(f.queue) == 0 {
 		delete(t.flows, f.session)
@@ -182,7 +173,7 @@ func (a *queue) tidy(t *tenant, f *flow) {
 	}
 }
 
-// without returns a list without a member, as a list of its own.
+// without returns a copy of a list without a member.
 func without[T comparable](all []T, member T) []T {
 	rest := make([]T, 0, len(all))
 	for _, one := range all {

@@ -10,28 +10,25 @@ import (
 )
 
 const (
-	// defaultStreams is how many event streams an app may have open on one replica: each
-	// is a connection and a buffer, and other apps need theirs.
+	// defaultStreams bounds the event streams of an app on a replica: each takes a connection and a buffer.
 	defaultStreams = 10_000
-	// maxSessionStreams is how many of them may be one session's. A session is one
-	// conversation, in a few windows; more is a token that somebody plays with.
+	// maxSessionStreams bounds those of a session, which is one conversation in a few windows.
 	maxSessionStreams = 100
 )
 
-// StreamLimit limits how many event streams each app and session has open at once.
+// StreamLimit bounds the open event streams of each app and session.
 type StreamLimit struct {
 	max  int
 	mu   sync.Mutex
 	open map[repositories.Scope]int
 }
 
-// NewStreamLimit bounds the streams of an app, by 10,000 where most is zero.
+// NewStreamLimit bounds the streams of an app; zero means 10,000.
 func NewStreamLimit(most int) *StreamLimit {
 	return &StreamLimit{max: cmp.Or(most, defaultStreams), open: map[repositories.Scope]int{}}
 }
 
-// Enter counts one more stream of the app, and of the session where there is one. Its
-// error is the problem that answers the request.
+// Enter takes a slot of the app, and of the session if there is one. Its error is the problem for the client.
 func (r *StreamLimit) Enter(scope repositories.Scope) (leave func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,16 +41,14 @@ func (r *StreamLimit) Enter(scope repositories.Scope) (leave func(), err error) 
 	if scope != app {
 		r.open[scope]++
 	}
-	return func() { r.leave(app, scope) }, nil
-}
-
-func (r *StreamLimit) leave(app, scope repositories.Scope) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free(app)
-	if scope != app {
-		r.free(scope)
-	}
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.free(app)
+		if scope != app {
+			r.free(scope)
+		}
+	}, nil
 }
 
 func (r *StreamLimit) free(scope repositories.Scope) {
