@@ -1,6 +1,5 @@
-// Package answer writes what the API answers: values and pages of lists as JSON, and every
-// error as a problem (RFC 9457), which ProblemOf makes of the errors of the store, the
-// engine and the matcher.
+// Package answer writes the API's answers: values and pages of lists as JSON, and errors as problems (RFC
+// 9457). ProblemOf converts the errors of the store, the engine and the matcher.
 package answer
 
 import (
@@ -15,14 +14,13 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// list is the answer to a request for a list. Next is the cursor of the next page,
-// and missing on the last.
+// list is a page of a list. Next is the cursor of the next page, and missing on the last.
 type list[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next,omitempty"`
 }
 
-// List answers with a page, unless err says why there is none; an empty one is an empty list and not null.
+// List answers with a page, or returns err; an empty page is an empty list, not null.
 func List[T any](c echo.Context, items []T, next string, err error) error {
 	if err != nil {
 		return err
@@ -38,8 +36,8 @@ func JSON(c echo.Context, status int, value any) error {
 	return writeAs(c, echo.MIMEApplicationJSON, status, value)
 }
 
-// writeAs encodes the value before the first byte is sent: an error is no half answer. It leaves & < > as they
-// are; nosniff keeps a browser from reading the answer as a page.
+// writeAs encodes the value before the first byte is sent, so that an error leaves no partial answer. It does
+// not escape & < >; nosniff keeps browsers from rendering the answer.
 func writeAs(c echo.Context, contentType string, status int, value any) error {
 	text, err := exactjson.Encode(value)
 	if err != nil {
@@ -48,7 +46,7 @@ func writeAs(c echo.Context, contentType string, status int, value any) error {
 	return c.Blob(status, contentType, append(text, '\n'))
 }
 
-// Result answers with a value, unless err says why there is none.
+// Result answers with a value, or returns err.
 func Result(c echo.Context, status int, value any, err error) error {
 	if err != nil {
 		return err
@@ -56,7 +54,7 @@ func Result(c echo.Context, status int, value any, err error) error {
 	return JSON(c, status, value)
 }
 
-// Done answers without a body, unless err says why nothing was done.
+// Done answers without a body, or returns err.
 func Done(c echo.Context, status int, err error) error {
 	if err != nil {
 		return err
@@ -64,7 +62,7 @@ func Done(c echo.Context, status int, err error) error {
 	return c.NoContent(status)
 }
 
-// Created is the status of a write.
+// Created returns the status of a write: 201 or 200.
 func Created(created bool) int {
 	if created {
 		return http.StatusCreated
@@ -72,7 +70,7 @@ func Created(created bool) int {
 	return http.StatusOK
 }
 
-// Stored answers with JSON that the engine has stored, byte for byte, and a line's end.
+// Stored answers with JSON from the engine, byte for byte, and a newline.
 func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
 		return errors.New("the engine has no answer and no error")
@@ -80,38 +78,38 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	return c.Blob(status, echo.MIMEApplicationJSON, slices.Concat(stored, []byte{'\n'}))
 }
 
-// Recorder is the answer to a REST request in the same process, by the console, over NATS or a socket. It keeps the
-// answer whole, so it is not for streams.
+// Recorder holds the complete answer to a REST request in the same process, from the console, NATS or a socket.
+// It is not for streams.
 type Recorder struct {
-	// Status is 0 before there is an answer.
+	// Status is 0 until the answer begins.
 	Status int
 	Body   bytes.Buffer
 	header http.Header
 }
 
-// Record has a handler answer a request.
+// Record runs a handler and returns its answer.
 func Record(by http.Handler, request *http.Request) *Recorder {
 	r := &Recorder{}
 	by.ServeHTTP(r, request)
 	return r
 }
 
-// Whole is Record for a caller of its own goroutine: an answer that breaks off becomes a problem.
+// Whole is Record for a goroutine of its own: an aborted answer becomes a problem.
 func Whole(by http.Handler, request *http.Request) (got *Recorder) {
 	defer func() {
-		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
+		if fault := recover(); fault != nil { // REST has logged the panic, and aborted a started answer
 			got = Refused(NewProblem(InternalError, "the answer broke off; ask again, with the same id"))
 		}
 	}()
 	return Record(by, request)
 }
 
-// Refused is the answer that a problem is.
+// Refused returns the answer for a problem.
 func Refused(problem *Problem) *Recorder {
 	r := &Recorder{Status: problem.Status}
 	r.Header().Set(echo.HeaderContentType, problemJSON)
 	problem.SetHeader(r.Header())
-	_ = json.NewEncoder(&r.Body).Encode(problem) // texts and numbers never fail
+	_ = json.NewEncoder(&r.Body).Encode(problem) // strings and numbers always encode
 	return r
 }
 
@@ -136,5 +134,5 @@ func (r *Recorder) Write(part []byte) (int, error) {
 	return r.Body.Write(part)
 }
 
-// Flush implements http.Flusher: an event stream wants it even for its beginning.
+// Flush implements http.Flusher, which event streams need.
 func (r *Recorder) Flush() { r.WriteHeader(http.StatusOK) }

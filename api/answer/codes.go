@@ -2,19 +2,18 @@ package answer
 
 import "net/http"
 
-// Code says for programs what is wrong: two problems differ in it where a client would act differently. A code is
-// never renamed, and never used for another thing.
+// Code identifies a fault for programs: two problems differ in it if a client would act differently. Codes are
+// never renamed or reused.
 type Code string
 
-// described is an entry of the table of codes.
 type described struct {
 	Code   Code   `json:"code"`
-	Status int    `json:"status"` // that its answers over HTTP have
+	Status int    `json:"status"` // over HTTP
 	When   string `json:"when"`
-	Do     string `json:"do"` // what a client does about it
+	Do     string `json:"do"` // what a client should do
 }
 
-// The codes of problems. The table Codes says when each of them comes.
+// The codes of problems. Codes describes each of them.
 const (
 	InvalidBody           Code = "invalid_body"
 	InvalidQuery          Code = "invalid_query"
@@ -87,7 +86,7 @@ const (
 	Interrupted           Code = "interrupted"
 )
 
-// Codes is the table of all codes, by status.
+// Codes lists all codes, sorted by status.
 var Codes = []described{
 	{InvalidBody, http.StatusBadRequest, "The body is missing, is not JSON, or has wrong fields. `errors` names each.", "Fix what `errors` points at. `suggestion` is the name that was probably meant."},
 	{InvalidQuery, http.StatusBadRequest, "A query parameter is unknown, given twice, or has an invalid value.", "Fix the parameter that `detail` names."},
@@ -160,7 +159,7 @@ var Codes = []described{
 	{Interrupted, http.StatusServiceUnavailable, "The request ended before its answer was ready.", "Send it again with the same id."},
 }
 
-// statuses are the statuses of the codes.
+// statuses maps codes to their statuses.
 var statuses = func() map[Code]int {
 	all := make(map[Code]int, len(Codes))
 	for _, one := range Codes {

@@ -26,10 +26,10 @@ import (
 	"earshot/trigger/query"
 )
 
-// later is the Retry-After, in seconds, of what an operator has to mend.
+// later is the Retry-After, in seconds, of faults that an operator must fix.
 const later = "5"
 
-// ProblemOf maps an error to what clients see of it. An unknown error is ours: 500, and its text stays in the log.
+// ProblemOf converts an error to a problem. An unknown error is a 500, and its text goes to the log only.
 func ProblemOf(err error) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
@@ -45,7 +45,7 @@ func ProblemOf(err error) *Problem {
 	return found.Because(err)
 }
 
-// typedProblem maps the errors that carry what to say.
+// typedProblem maps errors with details.
 func typedProblem(err error) *Problem {
 	var (
 		faults fault.List
@@ -107,14 +107,14 @@ func typedProblem(err error) *Problem {
 	return nil
 }
 
-// limited is the problem of a limit that is reached, as settings name it.
+// limited is the problem of a reached limit, named as in the settings.
 func limited(code Code, limit string, err error) *Problem {
 	found := NewProblem(code, err.Error())
 	found.Limit = limit
 	return found
 }
 
-// plain are the errors that only say which they are.
+// plain maps errors without details.
 var plain = []struct {
 	err  error
 	code Code
@@ -138,7 +138,7 @@ var plain = []struct {
 	{store.ErrDeleted, UnknownVersion},
 }
 
-// unknown are the codes of what is missing, by its kind.
+// unknown maps the kind of a missing object to its code.
 var unknown = map[string]Code{
 	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule, "webhook": UnknownWebhook, "version": UnknownVersion, "test": UnknownTest,
 }
@@ -199,11 +199,11 @@ func undecided(llm *matcher.Unavailable) *Problem {
 	return found
 }
 
-// seconds writes a pause as Retry-After wants it.
+// seconds formats a pause for Retry-After.
 func seconds(pause time.Duration) string { return strconv.Itoa(int(math.Ceil(pause.Seconds()))) }
 
-// Unread returns the problem of a body that was not read to its end. What is left of a late one would be read as
-// the next request, so the connection ends.
+// Unread returns the problem of a body that was not read completely. The connection of a late body is closed,
+// as its rest would be read as the next request.
 func Unread(err error) error {
 	var size *http.MaxBytesError
 	var own *Problem
@@ -217,7 +217,7 @@ func Unread(err error) error {
 	}
 }
 
-// WriteError answers with the problem of err unless an answer is already under way.
+// WriteError answers with the problem of err unless an answer has begun.
 func WriteError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
@@ -232,10 +232,10 @@ func WriteError(err error, c echo.Context) {
 		_ = JSON(c, found.Status, found.openAI())
 		return
 	}
-	_ = writeAs(c, problemJSON, found.Status, found) // fails only when the client is gone
+	_ = writeAs(c, problemJSON, found.Status, found) // fails only if the client is gone
 }
 
-// routed puts the router's own errors into words: no such path, or no such method on it, with Allow set already
+// routed describes the router's own errors: an unknown path, or a wrong method, for which Allow is set already
 // (RFC 9110, section 15.5.6).
 func routed(err error, c echo.Context) error {
 	var routing *echo.HTTPError
@@ -252,8 +252,7 @@ func routed(err error, c echo.Context) error {
 	}
 }
 
-// nearestPath proposes the route that differs least from the path that was asked for, word by word, with or without
-// /v1 before it.
+// nearestPath suggests the route that differs least from the requested path, word by word, with or without /v1.
 func nearestPath(c echo.Context) string {
 	const most = 32 // words of a path, each of which is compared
 	asked := strings.Split(strings.TrimPrefix(c.Request().URL.Path, "/"), "/")
@@ -287,5 +286,5 @@ func nearestPath(c echo.Context) string {
 	return "; did you mean " + Quote("/"+found) + "?"
 }
 
-// OpenAIError is an error as clients of OpenAI's read it, to be written as JSON.
+// OpenAIError returns an error in OpenAI's format, for JSON encoding.
 func OpenAIError(err error) any { return ProblemOf(err).openAI() }

@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// The types of problem (RFC 9457, section 3.1.1), each a place on the page /docs, and the one of all others.
+// The problem types (RFC 9457, section 3.1.1) are anchors on the page /docs, or about:blank.
 const (
 	typeBlank     = "about:blank"
 	typeFaults    = "/docs#faults"
@@ -18,7 +18,7 @@ const (
 
 const problemJSON = "application/problem+json"
 
-// Problem is an error as clients see it (RFC 9457).
+// Problem is an error for clients (RFC 9457).
 type Problem struct {
 	Type   string     `json:"type"`
 	Title  string     `json:"title"`
@@ -27,25 +27,25 @@ type Problem struct {
 	Code   Code       `json:"code"`
 	Errors fault.List `json:"errors,omitempty"`
 
-	State string `json:"state,omitempty"` // of the trigger that ended, or owes something
-	Limit string `json:"limit,omitempty"` // that is reached, as settings name it
+	State string `json:"state,omitempty"` // of the trigger that ended, or has pending work
+	Limit string `json:"limit,omitempty"` // the reached limit, as in the settings
 
-	MessageID string `json:"messageId,omitempty"` // under which an undecided message is kept
-	Matches   any    `json:"matches,omitempty"`   // of a message which was to be withdrawn
-	Triggers  any    `json:"triggers,omitempty"`  // the earlier name of matches, the same
+	MessageID string `json:"messageId,omitempty"` // id of a stored undecided message
+	Matches   any    `json:"matches,omitempty"`   // of a message that was to be withdrawn
+	Triggers  any    `json:"triggers,omitempty"`  // earlier name of matches
 	Services  any    `json:"services,omitempty"`  // behind Earshot, for a probe
 
 	header map[string]string // Allow, Retry-After, WWW-Authenticate
-	cause  error             // for the log alone
+	cause  error             // for the log only
 }
 
-// NewProblem returns the problem of a code, which has the status of the table.
+// NewProblem returns a problem with the code's status.
 func NewProblem(code Code, detail string) *Problem {
 	status := statuses[code]
 	return &Problem{Type: typeBlank, Title: http.StatusText(status), Status: status, Detail: detail, Code: code}
 }
 
-// Error returns what the log is to say: the cause, where there is one.
+// Error returns the text for the log: the cause, if any.
 func (p *Problem) Error() string {
 	if p.cause == nil {
 		return p.Detail
@@ -53,7 +53,7 @@ func (p *Problem) Error() string {
 	return p.cause.Error()
 }
 
-// Unwrap returns what the problem was made from.
+// Unwrap returns the cause.
 func (p *Problem) Unwrap() error { return p.cause }
 
 // With adds a header to the answer.
@@ -65,23 +65,23 @@ func (p *Problem) With(name, value string) *Problem {
 	return p
 }
 
-// Because adds what the problem was made from, for the log.
+// Because adds the cause, for the log.
 func (p *Problem) Because(err error) *Problem {
 	p.cause = err
 	return p
 }
 
-// SetHeader sets what the problem says in the header of the answer.
+// SetHeader sets the problem's headers.
 func (p *Problem) SetHeader(header http.Header) {
 	for name, value := range p.header {
 		header.Set(name, value)
 	}
 }
 
-// Soon is the Retry-After, in seconds, of a failover of Redis or a replica that is being replaced.
+// Soon is the Retry-After, in seconds, during a failover of Redis or the replacement of a replica.
 const Soon = "1"
 
-// Quote quotes what a client sent, but not at any length.
+// Quote quotes a client's text, shortened to 64 bytes.
 func Quote(text string) string {
 	const most = 64
 	if len(text) > most {
@@ -90,19 +90,18 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// BadCursor returns the problem of a list whose cursor is none.
+// BadCursor returns the problem of an invalid cursor.
 func BadCursor() *Problem {
 	return NewProblem(InvalidCursor, "after is not a cursor: give it the next of an earlier page, unchanged")
 }
 
-// Challenge says how to authenticate (RFC 6750, section 3).
+// Challenge tells clients how to authenticate (RFC 6750, section 3).
 const Challenge = `Bearer realm="earshot"`
 
-// OpenAIPath is in the paths whose clients are those of OpenAI's, and read errors in its form
-// alone.
+// OpenAIPath is part of the paths for OpenAI clients, which get errors in OpenAI's format.
 const OpenAIPath = "/openai/v1/"
 
-// forOpenAI reports whether a path is at the listening endpoint of an app or a session, served or not.
+// forOpenAI reports whether a path belongs to the OpenAI endpoint of an app or session, served or not.
 func forOpenAI(path string) bool {
 	rest, inApp := strings.CutPrefix(path, "/v1/apps/")
 	_, rest, _ = strings.Cut(rest, "/")
@@ -113,7 +112,7 @@ func forOpenAI(path string) bool {
 	return inApp && first == "openai"
 }
 
-// openAIError is a problem as clients of OpenAI's read it.
+// openAIError is a problem in OpenAI's format.
 type openAIError struct {
 	Error struct {
 		Message string  `json:"message"`
@@ -123,7 +122,7 @@ type openAIError struct {
 	} `json:"error"`
 }
 
-// openAITypes are the types of errors of a status, in OpenAI's words.
+// openAITypes maps a status to OpenAI's error type.
 var openAITypes = map[int]string{
 	http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusTooManyRequests: "rate_limit_error",
 }
