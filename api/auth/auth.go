@@ -1,5 +1,5 @@
-// Package auth finds the caller of a request, which is the admin, an app by one of its keys or the front-end of a
-// session by its token, and refuses what the caller may not do.
+// Package auth authenticates the caller of a request and checks its permissions. A caller is the admin, an app
+// by one of its keys, or a session's front-end by its token.
 package auth
 
 import (
@@ -27,27 +27,25 @@ import (
 	"earshot/repositories/store"
 )
 
-// Keys looks the API keys of apps up. Its errors are store.ErrKey, ErrKeyExpired and
-// ErrUnavailable.
+// Keys looks up API keys. It fails with store.ErrKey, ErrKeyExpired or ErrUnavailable.
 type Keys interface {
 	CheckKey(ctx context.Context, key secret.Secret) (appID string, found store.AppKey, err error)
 	KeyValid(ctx context.Context, appID, keyID string) (store.AppKey, error)
 	Lives
 }
 
-// Lives tells an app and a session from earlier ones of the same names. Both fail with
-// repositories.ErrNotFound without the app.
+// Lives returns the generations of apps and sessions, which distinguish them from earlier ones with the same
+// id. Both fail with repositories.ErrNotFound without the app.
 type Lives interface {
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
-	// LifeOf is the Generation of a moment ago, which costs less.
+	// LifeOf is a cached Generation, which costs less.
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
-	// Granted fails with repositories.ErrNotFound where a module is gone, or is not the one that
-	// an access token was granted to.
+	// Granted fails with repositories.ErrNotFound if the module is gone, or is not the one that an access token
+	// was granted to.
 	Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error
 }
 
-// Tokens signs session tokens, and knows its own and the access tokens of clients of SERMAS by
-// their signature.
+// Tokens signs session tokens, and verifies them and the access tokens of SERMAS clients.
 type Tokens interface {
 	SignToken(token store.SessionToken) (secret.Secret, error)
 	OpenToken(given secret.Secret) (store.SessionToken, error)
@@ -55,23 +53,22 @@ type Tokens interface {
 	SameGrant(grant, appID string, module repositories.Module) bool
 }
 
-// Authenticator authenticates requests by the admin key, the keys of apps, session tokens and
-// access tokens.
+// Authenticator authenticates requests by the admin key, apps' keys, session tokens and access tokens.
 type Authenticator struct {
-	Admin  secret.Secret // empty: whoever sends no key of an app is the admin
+	Admin  secret.Secret // empty: without an app's key, every caller is the admin
 	Keys   Keys
 	Tokens Tokens
 	Now    func() time.Time
-	// QueryPaths are the routes that take a session token in their query as well.
+	// QueryPaths are the routes that also accept a session token in the query.
 	QueryPaths []string
-	// SignIns slows down clients that guess credentials. Missing: none is.
+	// SignIns slows down clients that guess credentials. Missing: there is no limit.
 	SignIns *signin.Guard
-	// Issued knows the tokens of the apps' own issuers. Missing: none is good.
+	// Issued verifies tokens of the apps' own issuers. Missing: none is accepted.
 	Issued *Issued
 }
 
-// Authenticated finds the principal of a request, and refuses a request without one. Open routes, unknown paths
-// outside /v1 and OPTIONS, which shows no more than the open /openapi.json, need no key.
+// Authenticated determines the principal of a request, and refuses a request without one. Open routes, unknown
+// paths outside /v1, and OPTIONS need no key.
 func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -86,7 +83,7 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 	}
 }
 
-// Known finds the principal of a request, for PrincipalOf, or returns the refusal.
+// Known determines the principal of a request, for PrincipalOf, or returns the refusal.
 func Known(by Authenticator, c echo.Context) error {
 	sent := by.Credential(c)
 	who, found, err := by.issued(c, sent)
@@ -105,8 +102,8 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 	return unknown || open[c.Path()] || c.Request().Method == http.MethodOptions
 }
 
-// Credential reads the key or token of a request; empty for none. A browser's EventSource and WebSocket can send no
-// header, so these take a session token, which is short-lived, in their query as well (RFC 6750, section 2.3).
+// Credential returns the key or token of a request; empty for none. Browsers' EventSource and WebSocket cannot
+// send headers, so some routes also accept a short-lived session token in the query (RFC 6750, section 2.3).
 func (a Authenticator) Credential(c echo.Context) secret.Secret {
 	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); token != "" && strings.EqualFold(scheme, "Bearer") {
@@ -129,8 +126,7 @@ var (
 	errModuleOver    = errors.New("the access token has ended with its module, or with the secret of that: ask for another with clientId and clientSecret")
 )
 
-// Principal finds out whose a credential is, empty for none. Unauthorized makes the answer of
-// its error.
+// Principal returns the owner of a credential, which may be empty. Unauthorized converts its error.
 func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Principal, error) {
 	switch text := sent.Reveal(); {
 	case a.isAdmin(sent):
@@ -151,13 +147,13 @@ func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Princ
 	}
 }
 
-// SignIn is Principal for the client at an address. One that guesses is slowed down: its error is a 429.
+// SignIn is Principal for the client at an address. A client that guesses gets a 429.
 func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Secret) (Principal, error) {
 	who, err := a.Principal(ctx, sent)
 	if sent.Empty() || err == nil && !a.isAdmin(sent) || err != nil && !isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken) {
 		return who, err
 	}
-	// A key or token of ours is random or signed; the admin key is chosen by people.
+	// Keys and tokens are random or signed; people choose the admin key.
 	account, strong := "admin", false
 	if named, is := strings.CutPrefix(sent.Reveal(), store.AppKeyPrefix); is {
 		app, _, _ := strings.Cut(named, ".")
@@ -171,15 +167,14 @@ func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Se
 	return who, nil
 }
 
-// isAdmin compares hashes in constant time: neither the length of the key nor how much of it was right shows in
-// the time of the answer.
+// isAdmin compares hashes in constant time, so that timing reveals neither the length nor a prefix of the key.
 func (a Authenticator) isAdmin(sent secret.Secret) bool {
 	want, got := sha256.Sum256([]byte(a.Admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Admin.Empty()
 }
 
-// byToken reads a session token. It ends with the key or module that made it, and with its app and session:
-// others may live under these names later.
+// byToken reads a session token. It ends with its key or module, and with its app and session, whose ids may be
+// used again.
 func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Principal, error) {
 	token, err := a.Tokens.OpenToken(sent)
 	if err != nil {
@@ -192,7 +187,7 @@ func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Princip
 	return who, a.StillGood(ctx, who)
 }
 
-// byAccess reads an access token. It ends with its app, with its module and with the secret of that.
+// byAccess reads an access token. It ends with its app, its module, and the module's secret.
 func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Principal, error) {
 	token, err := a.Tokens.OpenAccess(sent)
 	if err != nil {
@@ -207,10 +202,10 @@ func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Princi
 	return who, a.StillGood(ctx, who)
 }
 
-// moduleName begins the name of a client of SERMAS where others have the id of their key.
+// moduleName prefixes the name of a SERMAS client, where others have their key's id.
 const moduleName = "module:"
 
-// StillGood returns why a principal is one no more.
+// StillGood returns why a principal is no longer valid.
 func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	if who.Bearer() != "" {
 		return a.stillIssued(ctx, who)
@@ -241,7 +236,7 @@ func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	return err
 }
 
-// Unauthorized returns the problem of a request whose caller is not authenticated.
+// Unauthorized returns the problem of an unauthenticated caller.
 func Unauthorized(err error) error {
 	switch {
 	case errors.Is(err, keyspace.ErrUnavailable):
@@ -260,9 +255,9 @@ func isOneOf(err error, known ...error) bool {
 	return slices.ContainsFunc(known, func(one error) bool { return errors.Is(err, one) })
 }
 
-// Guarded protects a service without an admin key from the pages in its developer's browser. It refuses
-// requests for a host that is not this machine by name, as after DNS rebinding, and those from other pages,
-// unless the app allows their origin.
+// Guarded protects a service without an admin key from pages in its developer's browser. It refuses requests
+// for a host other than loopback, as after DNS rebinding, and those of foreign pages, unless the app allows
+// their origin.
 func Guarded(open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -285,8 +280,8 @@ func Guarded(open map[string]bool) echo.MiddlewareFunc {
 	}
 }
 
-// Elsewhere reports whether a request comes from a page that is neither the service's own nor of an origin that
-// the app allows, and returns that origin.
+// Elsewhere reports whether a request comes from a page that is neither the service's own nor of an allowed
+// origin, and returns its origin.
 func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
 	origin = c.Request().Header.Get(echo.HeaderOrigin)
 	allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
@@ -295,38 +290,38 @@ func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
 	return origin, origin != "" && !allowed && !same
 }
 
-// NoPage is the answer to a request from a page of elsewhere.
+// NoPage returns the problem for a request from a foreign page.
 func NoPage(origin string) error {
 	return answer.NewProblem(answer.OriginNotAllowed, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
 }
 
-// Principal is the authenticated caller of a request: the admin, the holder of an app's
-// key, the front-end of one session, or a client of SERMAS.
+// Principal is the authenticated caller: the admin, the holder of an app's key, a session's front-end, or a
+// SERMAS client.
 type Principal struct {
 	Admin     bool
 	appID     string
 	SessionID string // of a session token
 	scopes    []store.Permission
 	KeyID     string           // by which it can be revoked
-	KeyName   string           // as it was given
-	RootKey   string           // with which it shares what is counted by key
+	KeyName   string           // as given
+	RootKey   string           // shares what is counted per key
 	Expires   time.Time        // zero for never
 	module    string           // of an access token
-	given     Grant            // of an access token, or of a session token that was asked for with one
-	Lineage   string           // of an access token, and of those that it is renewed to
+	given     Grant            // of an access token, or a session token made with one
+	Lineage   string           // of an access token and its renewals
 	life      store.Generation // of a session token or an access token
-	bearer    bearer           // of the token of an app's own issuer
+	bearer    bearer           // of a token of an app's own issuer
 }
 
-// Grant is the module that an access token was given to, and the word for that and its secret, which
-// an access token of an earlier version lacks.
+// Grant is the module of an access token, with a word for the module and its secret, which tokens of earlier
+// versions lack.
 type Grant struct{ ModuleID, Word string }
 
-// Grant is what the principal's token ends with; the zero Grant of others.
+// Grant returns the grant that the principal's token depends on; zero for others.
 func (p Principal) Grant() Grant { return p.given }
 
-// Name is how records name the principal: the id of its key, admin, module: and the id of a module, or service: and
-// the name of the service that has verified the user.
+// Name names the principal in records: its key's id, admin, module: and the module's id, or service: and the
+// name of the service that verified the user.
 func (p Principal) Name() string {
 	switch {
 	case p.Admin:
@@ -339,33 +334,32 @@ func (p Principal) Name() string {
 	return p.KeyID
 }
 
-// principalKey is where Authenticated leaves the principal.
+// principalKey is the context key of the principal.
 const principalKey = "earshot.principal"
 
-// PrincipalOf returns who makes the request; nobody on routes that are open.
+// PrincipalOf returns the caller of a request; zero on open routes.
 func PrincipalOf(c echo.Context) Principal {
 	who, _ := c.Get(principalKey).(Principal)
 	return who
 }
 
-// AppID is the app that the principal's key or token is of; empty for the admin.
+// AppID returns the app of the principal's key or token; empty for the admin.
 func (p Principal) AppID() string { return p.appID }
 
-// Scopes are those of the principal's key.
+// Scopes returns the scopes of the principal's key.
 func (p Principal) Scopes() []store.Permission { return p.scopes }
 
-// FrontEnd reports whether it is a session token, held by a browser.
+// FrontEnd reports whether the principal has a session token, as in a browser.
 func (p Principal) FrontEnd() bool { return p.SessionID != "" }
 
-// MaySay reports whether the principal may store what an actor says: a session's token speaks
-// for its user alone, whatever the door.
+// MaySay reports whether the principal may store messages of an actor: a session's token may only speak for its
+// user.
 func (p Principal) MaySay(actor string) bool { return actor == matcher.ActorUser || !p.FrontEnd() }
 
-// Owner reports whether the principal may change the app of the route, for which it was
-// let in.
+// Owner reports whether the principal may change the route's app, to which it has access.
 func (p Principal) Owner() bool { return p.Admin || slices.Contains(p.scopes, store.PermitApp) }
 
-// may reports whether the principal may use a route with these ids in its path.
+// may reports whether the principal may use a route with these path ids.
 func (p Principal) may(a Access, appID, sessionID string) bool {
 	switch {
 	case p.Admin || a.Anyone:
@@ -379,19 +373,19 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 	}
 }
 
-// Access is the permissions that a route asks for. The admin has all.
+// Access is the permissions that a route requires. The admin has all.
 type Access struct {
-	Scopes   []store.Permission // of the app's keys: any one of them
-	FrontEnd bool               // the session's tokens as well
-	// ByTrigger says that the path names a trigger and no session: whether it is of the
-	// token's session is for the handler to find out.
+	Scopes   []store.Permission // of the app's keys: any of them
+	FrontEnd bool               // also the session's tokens
+	// ByTrigger reports that the path names a trigger and no session: the handler checks that it belongs to the
+	// token's session.
 	ByTrigger bool
-	// OwnSession says that a path without a session means that of the token.
+	// OwnSession reports that a path without a session means the token's session.
 	OwnSession bool
-	Anyone     bool // whoever is authenticated, for a route that is of no app
+	Anyone     bool // any authenticated caller, for a route without an app
 }
 
-// Reading is the access to what changes nothing: each of the scopes will do that reads the same.
+// Reading returns the access for read-only operations: the read variant of each scope suffices.
 func (a Access) Reading() Access {
 	scopes := slices.Clone(a.Scopes)
 	for _, scope := range a.Scopes {
@@ -401,8 +395,8 @@ func (a Access) Reading() Access {
 	return a
 }
 
-// Authorized lets callers through that may use the route. It stands before everything that could show what there
-// is: to others an app that exists and one that does not are the same.
+// Authorized admits callers that may use the route. It runs before anything that reveals data: others cannot
+// distinguish existing from missing apps.
 func Authorized(a Access) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -414,8 +408,8 @@ func Authorized(a Access) echo.MiddlewareFunc {
 	}
 }
 
-// Check returns why a principal lacks an access in an app and one of its sessions, empty for none; nil if it has
-// it. A key of that app learns which scope it lacks, all others no more than Forbidden says.
+// Check returns why a principal lacks an access to an app and a session, which may be empty; nil if it has it.
+// Only a key of that app learns which scope it lacks.
 func (p Principal) Check(a Access, appID, sessionID string) error {
 	if p.may(a, appID, sessionID) {
 		return nil
@@ -440,37 +434,36 @@ func joined(scopes []store.Permission, between string) string {
 	return strings.Join(names, between)
 }
 
-// Forbidden is the answer to those who may not, whatever the reason.
+// Forbidden is the same answer for every lack of permission.
 func Forbidden() *answer.Problem {
 	return answer.NewProblem(answer.NotPermitted, "this key or token is not good for this").
 		With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope"`)
 }
 
-// TokenQuery is where a browser's EventSource sends its session token.
+// TokenQuery is the query parameter for a session token.
 const TokenQuery = "access_token"
 
 const (
-	// Recheck is how often a stream looks whether its key is still good: with the age of the answer it is less
-	// than the second that a revocation may take.
+	// Recheck is how often a stream checks its key: together with the age of the cached result, less than the
+	// second that a revocation may take.
 	Recheck   = 500 * time.Millisecond
-	unchecked = 30 * time.Second // how long a stream stays open while its key cannot be looked up
+	unchecked = 30 * time.Second // how long a stream stays open while its key cannot be checked
 )
 
-// Watch is whether what keeps a stream open is still good, such as a key. It is not safe for
-// concurrent use.
+// Watch checks whether the credential of a stream is still valid. It is not safe for concurrent use.
 type Watch struct {
 	good    func(ctx context.Context) error
 	now     func() time.Time
-	checked time.Time // when it was last known to be good
+	checked time.Time // when it was last known to be valid
 }
 
-// NewWatch begins with what is good now.
+// NewWatch starts with a valid credential.
 func NewWatch(now func() time.Time, good func(ctx context.Context) error) *Watch {
 	return &Watch{good, now, now()}
 }
 
-// Over returns why the stream has to end, and nil while it need not: what cannot be looked up
-// is taken for good for half a minute.
+// Over returns why the stream has to end; nil if it may continue. A failed lookup counts as valid for half a
+// minute.
 func (w *Watch) Over(ctx context.Context) error {
 	err := w.good(ctx)
 	switch {

@@ -20,29 +20,29 @@ import (
 	"earshot/repositories/store"
 )
 
-// MetadataPath begins the path at which an MCP URL says whose tokens are good there; the URL's own path follows
-// (RFC 9728, section 3.1).
+// MetadataPath prefixes the metadata path of an MCP URL, followed by the URL's own path (RFC 9728, section
+// 3.1).
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
-// Issued knows the access tokens that an app's own issuers have given to users: bearers at the app's MCP URLs.
+// Issued verifies access tokens that an app's own issuers have given to users, at the app's MCP URLs.
 type Issued struct {
 	App     func(ctx context.Context, appID string) (*repositories.App, error)
 	Session func(ctx context.Context, appID, sessionID string) (*repositories.Session, error)
-	// Verify returns the claims of a token that is for a resource. Its error is an *identity.Refused.
+	// Verify returns the claims of a token for a resource. Its error is an *identity.Refused.
 	Verify func(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error)
 }
 
-// ResourceMetadata is what an MCP URL says of itself (RFC 9728, section 2).
+// ResourceMetadata describes an MCP URL (RFC 9728, section 2).
 type ResourceMetadata struct {
 	Resource string   `json:"resource"`
 	Issuers  []string `json:"authorization_servers"`
 	Methods  []string `json:"bearer_methods_supported"`
-	// Scopes are openid alone, which every issuer knows: what a user may do here is not in a token's scopes.
+	// Scopes is only openid, which every issuer supports: scopes do not limit users here.
 	Scopes []string `json:"scopes_supported"`
 }
 
-// Metadata returns that of the MCP URL with this path at a host; nil where no issuer's tokens are good there, as at
-// one of an app that is not there.
+// Metadata returns the metadata of the MCP URL with this path at a host; nil if no issuer's tokens are accepted
+// there, or the app does not exist.
 func (i *Issued) Metadata(ctx context.Context, host, path string) (*ResourceMetadata, error) {
 	appID, _, is := mcpPath(path)
 	if i == nil || !is {
@@ -67,7 +67,7 @@ func (i *Issued) Metadata(ctx context.Context, host, path string) (*ResourceMeta
 	return found, nil
 }
 
-// services are those of an app whose tokens agents may bring.
+// services returns the app's services whose tokens agents may use.
 func (i *Issued) services(ctx context.Context, appID string) (list []repositories.AuthService, err error) {
 	app, err := i.App(ctx, appID)
 	if errors.Is(err, repositories.ErrNotFound) {
@@ -84,7 +84,7 @@ func (i *Issued) services(ctx context.Context, appID string) (list []repositorie
 	return list, nil
 }
 
-// mcpPath reads the path of an MCP URL of an app or a session.
+// mcpPath parses the path of an MCP URL.
 func mcpPath(path string) (appID, sessionID string, is bool) {
 	rest, is := strings.CutPrefix(path, "/v1/apps/")
 	parts := strings.Split(rest, "/")
@@ -101,11 +101,10 @@ func mcpPath(path string) (appID, sessionID string, is bool) {
 	return appID, sessionID, is
 }
 
-// bearer is the user whose token was verified.
+// bearer is the user of a verified token.
 type bearer struct{ service, issuer, subject string }
 
-// Bearer is the user as whom a principal came with the token of an issuer, the same text for the same user; empty
-// for any other principal.
+// Bearer identifies the user of an issuer's token; empty for other principals.
 func (p Principal) Bearer() string {
 	if p.bearer.service == "" {
 		return ""
@@ -113,18 +112,16 @@ func (p Principal) Bearer() string {
 	return p.bearer.issuer + " " + p.bearer.subject
 }
 
-// claimsKey is where the claims of a bearer are left.
+// claimsKey is the context key of a bearer's claims.
 const claimsKey = "earshot.claims"
 
-// ClaimsOf returns the claims of the token with which a bearer came, and the service that has verified them; an
-// empty service for any other caller.
+// ClaimsOf returns a bearer's claims and the service that verified them; an empty service for other callers.
 func ClaimsOf(c echo.Context) (service string, claims map[string]any) {
 	claims, _ = c.Get(claimsKey).(map[string]any)
 	return PrincipalOf(c).bearer.service, claims
 }
 
-// issued finds the user of a token that names an issuer of the app. With any other credential nobody is found, and
-// no error.
+// issued authenticates the token of an app's issuer. found is false for other credentials.
 func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal, found bool, err error) {
 	ctx, path := c.Request().Context(), c.Request().URL.Path
 	appID, sessionID, is := mcpPath(path)
@@ -135,9 +132,16 @@ func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal
 	if err != nil {
 		return Principal{}, true, err
 	}
+	var named struct {
+		Issuer string `json:"iss"`
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(strings.Split(sent.Reveal(), ".")[1])
+	if err != nil || json.Unmarshal(payload, &named) != nil {
+		return Principal{}, false, nil
+	}
 	var claims map[string]any
 	for _, service := range services {
-		if service.Issuer != issuerOf(sent) {
+		if service.Issuer != named.Issuer {
 			continue
 		}
 		if claims, err = a.Issued.Verify(ctx, service, sent.Reveal(), service.Agents+path); err == nil {
@@ -166,21 +170,10 @@ func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal
 	return who, true, nil
 }
 
-// serviceName begins the name of a user who has come with the token of a service.
+// serviceName prefixes the name of a user with a service's token.
 const serviceName = "service:"
 
-func issuerOf(token secret.Secret) string {
-	var said struct {
-		Issuer string `json:"iss"`
-	}
-	text, err := base64.RawURLEncoding.DecodeString(strings.Split(token.Reveal(), ".")[1])
-	if err != nil || json.Unmarshal(text, &said) != nil {
-		return ""
-	}
-	return said.Issuer
-}
-
-// refused is the problem of a token of an issuer that was not accepted.
+// refused is the problem of a refused issuer's token.
 func refused(err error) error {
 	was := &identity.Refused{Reason: "it could not be verified"}
 	errors.As(err, &was)
@@ -196,7 +189,7 @@ func refused(err error) error {
 	return answer.NewProblem(code, detail).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
 }
 
-// ofSession returns why a user may not use a session: it is not the user's.
+// ofSession fails unless the session belongs to the user.
 func (a Authenticator) ofSession(ctx context.Context, who Principal) error {
 	session, err := a.Issued.Session(ctx, who.appID, who.SessionID)
 	if err != nil && !errors.Is(err, repositories.ErrNotFound) {
@@ -208,7 +201,7 @@ func (a Authenticator) ofSession(ctx context.Context, who Principal) error {
 	return nil
 }
 
-// stillIssued returns why the token of an issuer is no longer good.
+// stillIssued returns why an issuer's token is no longer valid.
 func (a Authenticator) stillIssued(ctx context.Context, who Principal) error {
 	if !a.Now().Before(who.Expires) {
 		return errIssuedExpired
@@ -228,7 +221,7 @@ func (a Authenticator) stillIssued(ctx context.Context, who Principal) error {
 	return errServiceOver
 }
 
-// challenged adds to a 401 at an MCP URL where its metadata is.
+// challenged adds the metadata's URL to a 401 at an MCP URL.
 func (a Authenticator) challenged(c echo.Context, err error) error {
 	problem := (*answer.Problem)(nil)
 	if !errors.As(err, &problem) || problem.Status != http.StatusUnauthorized {

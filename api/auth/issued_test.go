@@ -23,7 +23,7 @@ const (
 	metadata     = "/.well-known/oauth-protected-resource"
 )
 
-// quiet is a stream in which nothing comes.
+// quiet is a stream without events.
 type quiet struct{ api.Events }
 
 func (quiet) Now(context.Context) (uint64, error) { return 1, nil }
@@ -32,7 +32,7 @@ func (quiet) Follow(context.Context, string, string, uint64) (<-chan effect.Publ
 	return make(chan effect.Published), nil
 }
 
-// agency is a clinic with tools for verified users, to which agents may come with tokens of an issuer.
+// agency is a clinic with tools for verified users, whose agents may use an issuer's tokens.
 func agency(t *testing.T) (apitest.World, *idp) {
 	p := newIDP(t)
 	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Identities = identity.New(identity.Options{Logger: o.Logger}) })
@@ -147,7 +147,7 @@ func TestUsersOfAnIssuerSeeTheirOwnCallsAlone(t *testing.T) {
 	require.Contains(t, string(rpc(w, mcpOfApp, anna, "tasks/get", `"taskId":"`+id+`"`).Is(200, "").Body), `"working"`)
 }
 
-// TestASubscriptionEndsWithItsIssuer takes the agents' door away while one listens.
+// TestASubscriptionEndsWithItsIssuer removes the issuer while an agent listens.
 func TestASubscriptionEndsWithItsIssuer(t *testing.T) {
 	p := newIDP(t)
 	w := apitest.Live(t, apitest.Everything, func(o *api.Options) {

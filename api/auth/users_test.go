@@ -48,7 +48,7 @@ func (p *idp) token(life time.Duration) string {
 	return p.tokenOf(map[string]any{"exp": time.Now().Add(life).Unix()})
 }
 
-// tokenOf is a good token, changed.
+// tokenOf is a valid token with changes.
 func (p *idp) tokenOf(change map[string]any) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: p.key, KeyID: "k"}}, nil)
 	require.NoError(p.t, err)
@@ -74,7 +74,7 @@ func ward(t *testing.T, match apitest.Scripted) (apitest.World, *idp) {
 	return w, p
 }
 
-// leave calls for every candidate and says of somebody else that it is them.
+// leave calls every candidate, with another user's name as a value.
 func leave(request matcher.Request) (matcher.Result, error) {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	for _, candidate := range request.Candidates {
@@ -106,7 +106,7 @@ func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 		require.NoError(t, json.Unmarshal(first, &answer))
 		require.Empty(t, answer.Matches, name)
 		if name == "of another service" && answer.Auth["google"] == "signature" {
-			test.auth = answer.Auth // Google can be asked from here
+			test.auth = answer.Auth // this test can reach Google
 		}
 		require.Equal(t, test.auth, answer.Auth, name)
 		again := w.Call("POST", apitest.MessagesPath, `{"messageId":"`+answer.MessageID+`","actor":"user","text":"leave"}`).Is(200, "").Body
