@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTheDocumentsKnowEachReasonThatThereIsAdviceOn keeps the advice beside the table that a reader finds.
+// TestTheDocumentsKnowEachReasonThatThereIsAdviceOn compares the advice with the documented table.
 func TestTheDocumentsKnowEachReasonThatThereIsAdviceOn(t *testing.T) {
 	page, err := os.ReadFile("../../deploy/docs/why.md")
 	require.NoError(t, err)

@@ -30,19 +30,19 @@ const (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-// tab is a page in a browser that has seen nothing before.
+// tab is a new page in a browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
 	s   *service
 
 	mu     sync.Mutex
-	faults []string // what the page did that it must not
-	bytes  int64    // that came over the wire since the last open
+	faults []string // forbidden actions of the page
+	bytes  int64    // received since the last open
 }
 
-// open opens a tab. At the end of the test it must have asked no other host, and have met
-// no error and no breach of the policy.
+// open opens a tab. At the end of the test it must have contacted no other host, without errors or policy
+// violations.
 func (s *service) open(t *testing.T) *tab {
 	t.Helper()
 	b := &tab{t: t, s: s}
@@ -68,7 +68,7 @@ func (b *tab) observe(event any) {
 	case *page.EventJavascriptDialogOpening:
 		b.faults = append(b.faults, "a dialog: "+e.Message)
 	case *log.EventEntryAdded:
-		// Answers of 4xx are what some tests are about.
+		// Some tests are about 4xx answers.
 		if e.Entry.Level == log.EntryLevelError && e.Entry.Source != log.EntrySourceNetwork {
 			b.faults = append(b.faults, e.Entry.Text)
 		}
@@ -81,7 +81,7 @@ func (b *tab) seen() []string {
 	return b.faults
 }
 
-// do runs actions, and fails the test with what the page reads where one fails.
+// do runs actions; on failure it reports the page's text.
 func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -91,13 +91,13 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// evaluated is what an expression comes to in the page.
+// evaluated returns the value of an expression in the page.
 func evaluated[T any](b *tab, expression string, options ...chromedp.EvaluateOption) T {
 	b.t.Helper()
 	return chromiumtest.Evaluated[T](b.t, b.ctx, expression, options...)
 }
 
-// text is what a person reads in the first element that a selector finds; empty for none.
+// text returns the visible text of the first match of a selector; empty for none.
 func (b *tab) text(selector string) string {
 	text, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector)))
 	return text
@@ -112,7 +112,7 @@ func (b *tab) visit(path string) {
 	b.do(chromedp.Navigate(b.s.url + path))
 }
 
-// signIn signs in with a key, and comes to where path leads.
+// signIn signs in with a key and follows path.
 func (b *tab) signIn(key, path string) {
 	b.t.Helper()
 	b.visit("/console/sign-in?next=" + url.QueryEscape(path))
@@ -126,8 +126,7 @@ func (b *tab) fill(selector, text string) {
 	b.do(chromedp.SetValue(selector, text))
 }
 
-// click clicks on what a selector finds first, once it is there: what stands where may move
-// as events come.
+// click clicks on the first match of a selector once it exists: elements may move as events arrive.
 func (b *tab) click(selector string) {
 	b.t.Helper()
 	found := fmt.Sprintf("document.querySelector(%q)", selector)
@@ -135,7 +134,7 @@ func (b *tab) click(selector string) {
 	b.do(chromedp.Evaluate[chromedp.Void]("setTimeout(() => " + found + ".click())"))
 }
 
-// until waits for an expression to hold of a page that is read to its end; one that is just being left has none.
+// until waits until an expression holds in a loaded page.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
 	held := assert.Eventually(b.t, func() bool {
@@ -165,11 +164,10 @@ func (b *tab) prefers(scheme string) {
 	chromiumtest.Prefers(b.t, b.ctx, scheme)
 }
 
-// documents are the pictures that the documents show, by the name of the page.
+// documents maps page names to pictures in the documents.
 var documents = map[string]string{"now": "console-now", "session-rejected": "console-session", "triggers": "console-triggers", "editor": "console-tool"}
 
-// picture leaves a picture of the page where the folder for them is named, and one of those that the
-// documents show there as well.
+// picture saves a screenshot if the folder is configured, also under the name for the documents.
 func (b *tab) picture(name string, width int64, scheme string) {
 	folder := os.Getenv(pictures)
 	if folder == "" {
@@ -184,7 +182,7 @@ func (b *tab) picture(name string, width int64, scheme string) {
 	}
 }
 
-// accessible checks the page as it stands.
+// accessible checks the page's accessibility.
 func (b *tab) accessible(name string) {
 	b.t.Helper()
 	chromiumtest.Accessible(b.t, b.ctx, name, func(width int64, scheme string) { b.picture(name, width, scheme) })

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The files that are made of the work of others are those that their versions in package-lock.json make.
+// The bundles must match the versions in package-lock.json.
 func TestBundleIsMadeOfItsLockFile(t *testing.T) {
 	folder, made := t.TempDir(), t.TempDir()
 	require.NoError(t, os.CopyFS(folder, os.DirFS("bundle")))

@@ -10,12 +10,12 @@ import (
 	"earshot/repositories/secret"
 )
 
-// figure is what a page shows that counts over time: without a script its table.
+// figure is a chart with its table for pages without scripts.
 const figure = `<figure class="chart" data-chart='{"at":[1000000000,1000000060,1000000120],"unit":"messages","series":[
 	{"name":"matched","values":[3,null,5],"href":"/console/apps/clinic/triggers?since={from}&until={to}"},{"name":"rejected","values":[1,2,0]}]}'>
 	<figcaption>Messages</figcaption><table><thead><tr><th>At</th><th>matched</th></tr></thead><tbody><tr><td>10:00</td><td>3</td></tr></tbody></table></figure>`
 
-// charted puts the figure into the page, as if the server had written it.
+// charted inserts the figure into the page.
 func (b *tab) charted() {
 	b.t.Helper()
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.querySelector("main").insertAdjacentHTML("beforeend", %q);
@@ -39,7 +39,7 @@ func TestChartIsReadByKeysAndLeadsToWhatItCounts(t *testing.T) {
 	b.press("End")
 	b.reads(".legend", "matched 5", "rejected 0")
 	b.press("ArrowDown")
-	b.press("Enter") // rejections lead nowhere
+	b.press("Enter") // rejections have no link
 	b.press("ArrowUp")
 	b.press("Enter")
 	b.until("Enter opens what the last point counts", `location.search === "?since=1000000120&until=1000000180"`)
@@ -66,7 +66,7 @@ func TestChartFollowsTheWidthAndTheTheme(t *testing.T) {
 	b.until("it has the width of the page", `document.querySelector("figure canvas").getBoundingClientRect().width < 390`)
 }
 
-// press presses a key where the focus is.
+// press presses a key.
 func (b *tab) press(key string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true, cancelable: true}))`, key)))

@@ -17,13 +17,13 @@ import (
 	"earshot/repositories/secret"
 )
 
-// person is somebody at the console, without a script.
+// person is a client of the console without scripts.
 type person struct {
 	s       *service
 	browser *http.Client
 }
 
-// seen is a page as it came.
+// seen is a received page.
 type seen struct {
 	*http.Response
 	body string
@@ -36,7 +36,7 @@ func (s *service) person() *person {
 	return &person{s, &http.Client{Jar: jar, CheckRedirect: stay}}
 }
 
-// personAt is a person whose browser has another address of this machine.
+// personAt returns a person with another loopback address.
 func (s *service) personAt(address string) *person {
 	p := s.person()
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(address)}}
@@ -44,7 +44,7 @@ func (s *service) personAt(address string) *person {
 	return p
 }
 
-// send asks for a page, or sends a form; headers are given as "Name: value".
+// send sends a request or a form; headers are "Name: value".
 func (p *person) send(method, path string, form url.Values, headers ...string) seen {
 	p.s.t.Helper()
 	request, err := http.NewRequestWithContext(p.s.t.Context(), method, p.s.url+path, strings.NewReader(form.Encode()))
@@ -175,7 +175,7 @@ func TestKeyOfAnAppSeesItsAppAndWhatItsScopesLet(t *testing.T) {
 }
 
 func TestPagesOfElsewhereCannotActInTheConsole(t *testing.T) {
-	s := startWith(t, secret.Secret{}) // without keys nothing else would stand in the way
+	s := startWith(t, secret.Secret{}) // without keys there is no other protection
 	s.clinic()
 	p := s.person()
 	form := url.Values{"session": {"s1"}, "actor": {"user"}, "text": {"When are you open?"}}
@@ -193,7 +193,7 @@ func TestPagesOfElsewhereCannotActInTheConsole(t *testing.T) {
 	require.Contains(t, p.send("GET", "/console/apps/clinic/playground?session=s1", nil).body, "When are you open?</p>")
 }
 
-// hosted asks as a page would whose own name leads here.
+// hosted sends a request as a page with another host name would.
 func (p *person) hosted(host, path string) int {
 	request, err := http.NewRequestWithContext(p.s.t.Context(), "GET", p.s.url+path, nil)
 	require.NoError(p.s.t, err)

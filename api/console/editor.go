@@ -196,7 +196,15 @@ func saveRepository(v *pageRequest) error {
 		case "tool":
 			tool = which
 		case "add-tool", "drop-tool":
-			now.Text, tool = withTools(now.Text, do, which)
+			object := json.RawMessage(now.Text)
+			tools := membersOfList(valueAt(object, []string{"tools"}))
+			at := len(tools)
+			if do == "add-tool" {
+				tools = append(tools, json.RawMessage(`{"name":""}`))
+			} else if i, err := strconv.Atoi(which); err == nil && i >= 0 && i < len(tools) {
+				at, tools = max(i-1, 0), slices.Delete(tools, i, i+1)
+			}
+			now.Text, tool = laidOut(with(object, listOf(tools), "tools"), "", 2), strconv.Itoa(at)
 		}
 		now.Was = form.Get("was") // the last state that the person saw
 		return v.showEditor(http.StatusOK, now, tool)
@@ -237,17 +245,4 @@ func filledIn(text string, form url.Values) string {
 		}
 	}
 	return laidOut(object, "", 2)
-}
-
-// withTools returns the text with a tool added or removed, and the next tool to edit.
-func withTools(text, do, which string) (string, string) {
-	object := json.RawMessage(text)
-	tools := membersOfList(valueAt(object, []string{"tools"}))
-	at := len(tools)
-	if do == "add-tool" {
-		tools = append(tools, json.RawMessage(`{"name":""}`))
-	} else if i, err := strconv.Atoi(which); err == nil && i >= 0 && i < len(tools) {
-		at, tools = max(i-1, 0), slices.Delete(tools, i, i+1)
-	}
-	return laidOut(with(object, listOf(tools), "tools"), "", 2), strconv.Itoa(at)
 }

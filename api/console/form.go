@@ -231,8 +231,12 @@ func (f *toolForm) addFaults(flaws []flaw) {
 	}
 	for i := range f.Parameters.Rows {
 		row := &f.Parameters.Rows[i]
+		path := at + f.Parameters.Field + "/" + strconv.Itoa(i)
+		if f.Parameters.schema {
+			path = at + f.Parameters.Field + "/properties/" + row.Name
+		}
 		for _, one := range flaws {
-			if strings.HasPrefix(one.Pointer+"/", at+f.Parameters.pointer(i)+"/") {
+			if strings.HasPrefix(one.Pointer+"/", path+"/") {
 				row.Fault = strings.TrimPrefix(row.Fault+"; "+one.Detail, "; ")
 			}
 		}

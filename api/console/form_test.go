@@ -9,8 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// everything is a tool that has every field that a form knows, and many that it does not, written as
-// nobody but a person would.
+// everything is a tool with all fields of the form and many others, in an unusual layout.
 const everything = `{"x-note":"kept","name":"book","description":"Books\na table","request":{"method":"PUT","headers":{"X-Api-Key":"***"},"auth":"basic","moduleId":"m",
 	"basic":{"username":"u","password":"***"},"timeout":"5s","retryFor":"1h","idempotent":false,"body":{"n":1.50}},"url":"https://h/:day","confirm":"once","settle":"5s","cancelOnNext":true,
 	"dedupe":{"within":"10m","by":["day","people"],"scope":"app"},"answer":{"within":"30s"},"emitter":"a.b","readOnly":false,"returnDirect":false,"skipResponse":true,
@@ -19,7 +18,7 @@ const everything = `{"x-note":"kept","name":"book","description":"Books\na table
 		{"minValue":1,"maxValue":1e2,"parameter":"people","type":"integer","allowedValues":[1,2.0,"3"],"required":false},
 		{"parameter":"tags","type":"array","items":{"type":"string"},"default":null}]}`
 
-// filledAs is what a browser sends of a form that nobody has changed.
+// filledAs returns what a browser sends of an unchanged form.
 func filledAs(f *toolForm) url.Values {
 	form := url.Values{}
 	for _, one := range f.fields() {

@@ -38,22 +38,20 @@ import (
 	"earshot/trigger/worker"
 )
 
-// These tests run the console before the real service: REST, store and engine on a store
-// in memory, the offline matcher, a NATS server, calls over HTTP to an endpoint of the
-// test. Their browser is a real one, see browser_test.go.
+// These tests run the console on the real service: REST, store and engine on an in-memory store, the offline
+// matcher, a NATS server, and an HTTP endpoint of the test. The browser is real, see browser_test.go.
 
 const adminKey = "admin-key-of-the-tests"
 
-// service is a running service with its console.
 type service struct {
 	t        testing.TB
 	url      string
-	later    atomic.Int64 // by so many nanoseconds is the clock of sign-ins ahead
+	later    atomic.Int64 // how far the clock of sign-ins is ahead, in ns
 	engine   *trigger.Engine
 	endpoint *endpoint
 }
 
-// endpoint answers the calls of tools: as it is told.
+// endpoint answers the calls of tools as configured.
 type endpoint struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -75,7 +73,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, e.body)
 }
 
-// start runs a service that asks for keys.
+// start runs a service with keys.
 func start(t testing.TB) *service { return startWith(t, secret.New(adminKey)) }
 
 func startWith(t testing.TB, admin secret.Secret) *service {
@@ -130,7 +128,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	return s
 }
 
-// rest asks the API as the admin, and reads the answer where into is one.
+// rest calls the API as the admin, and decodes the answer unless into is nil.
 func (s *service) rest(method, path, body string, into any) {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -148,7 +146,7 @@ func (s *service) rest(method, path, body string, into any) {
 	}
 }
 
-// clinic makes an app with tools that fire, that are called and that reject.
+// clinic creates an app with tools that fire, that are called and that reject.
 func (s *service) clinic() {
 	s.t.Helper()
 	s.rest("PUT", "/v1/apps/clinic", `{"name":"My clinic"}`, nil)
@@ -164,7 +162,6 @@ const deskBody = `{"tools":[
 	{"name":"opening-hours","description":"Tell when the clinic is open",
 	 "examples":["When are you open?","What are your opening hours?"]}]}`
 
-// says posts a message of the user.
 func (s *service) says(session, id, text string) {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text})
@@ -172,7 +169,7 @@ func (s *service) says(session, id, text string) {
 	s.rest("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body), nil)
 }
 
-// fired is the id of the last trigger of a tool.
+// fired returns the id of the last trigger of a tool.
 func (s *service) fired(tool string) string {
 	s.t.Helper()
 	var found struct{ Items []struct{ TriggerID string } }
@@ -181,7 +178,7 @@ func (s *service) fired(tool string) string {
 	return found.Items[0].TriggerID
 }
 
-// form sends a form as a browser without a script does, and returns the page that it leads to.
+// form submits a form without scripts, and returns the resulting page.
 func (s *service) form(t testing.TB, path, fields string) string {
 	t.Helper()
 	answer, err := http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields))

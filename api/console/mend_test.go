@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// silent is a service in which a sentence has fired nothing, with another that is like it and a test of it.
+// silent is a service in which a sentence fired nothing, with a similar one and its test.
 func silent(t *testing.T) *service {
 	s := startWith(t, secret.Secret{})
 	s.clinic()
@@ -20,7 +20,7 @@ func silent(t *testing.T) *service {
 	return s
 }
 
-// selected selects words of the example, as a person does with the mouse.
+// selected selects words of the example with the mouse.
 func (b *tab) selected(words string) {
 	b.t.Helper()
 	b.until("there is "+words, `document.querySelector("#example")?.value.includes("`+words+`")`)
@@ -55,7 +55,7 @@ func TestASentenceThatFellSilentIsMendedInThreeClicks(t *testing.T) {
 	require.NotEmpty(t, s.fired("book-appointment"))
 }
 
-// examples are those of a tool of the repository desk, as it is stored.
+// examples returns the stored examples of a tool in the repository desk.
 func (s *service) examples(tool string) []string {
 	s.t.Helper()
 	var found struct {

@@ -81,7 +81,7 @@ func TestSessionsAreFoundInTheConsole(t *testing.T) {
 	b.reads("#found", "No session fits")
 }
 
-// task counts what a person does for a task.
+// task counts a person's clicks for a task.
 type task struct {
 	*tab
 	clicks int
@@ -96,7 +96,7 @@ func (k *task) click(selector string) {
 	k.tab.click(selector)
 }
 
-// done ends a task, which takes at most so many clicks.
+// done ends a task, which may take at most most clicks.
 func (k *task) done(what string, most int) {
 	k.t.Helper()
 	k.t.Logf("%s: %d clicks, %.1f s", what, k.clicks, time.Since(k.begun).Seconds())
@@ -117,7 +117,7 @@ func TestAtThreeInTheMorningSomebodySeesWhatFailsAndWhyAndRetriesAllOfIt(t *test
 	b.reads("#figures .hosts", "failing")
 	k.click("#figures td:last-child a") // why
 	b.reads(".timeline .exchange", "/book/B", "the calendar has moved")
-	s.endpoint.answers(200, `{"booked":true}`) // it is mended
+	s.endpoint.answers(200, `{"booked":true}`) // it is repaired
 	k.click(`nav a[data-key="r"]`)
 	k.click(".bulk button")
 	b.reads(".bulk", "5 failed triggers in all")

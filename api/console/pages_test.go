@@ -14,8 +14,8 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Bounds of what a page may weigh with its files, in bytes over the wire: one of few things, one of 200
-// tools, and what charts and the editor add where a page has them.
+// Limits of a page's size with its files, in bytes on the wire: for a page of few things, of 200 tools, and the
+// additions for charts and the editor.
 const (
 	maxWeight  = 60_000
 	manyWeight = 100_000
@@ -32,7 +32,7 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	s.says("s1", "m3", "What a lovely day it is")
 	s.says("s1", "m4", "book me an appointment")
 	s.rest("PUT", "/v1/apps/clinic/tests/a%20lovely%20day", `{"chat":[{"user":"What a lovely day it is","expect":{"none":true}}]}`, nil)
-	s.clinic() // in a second version
+	s.clinic() // a second version
 	b := s.open(t)
 	b.visit("/console")
 	b.reads("h1", "Sign in")
@@ -89,7 +89,7 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	b.t = t
 }
 
-// Pages of 200 tools and of as many triggers as a list shows stay small; how fast they are is told, not asserted.
+// Pages of 200 tools or triggers stay small; their speed is logged, not asserted.
 func TestPagesOfManyThingsAreSmallAndQuick(t *testing.T) {
 	s := startWith(t, secret.Secret{})
 	s.clinic()
@@ -151,11 +151,11 @@ func TestKeysGoThroughListsAndAct(t *testing.T) {
 	at("book-appointment")
 	b.press("?")
 	b.reads("#keys", "next and previous in a list", "Playground")
-	b.press("j") // while the list of keys is open it is no key of the page
+	b.press("j") // the open list of keys takes the key
 	closed()
 	b.press("/")
 	b.until("the search has the focus", `document.activeElement.id === "q"`)
-	b.press("k") // a letter in a field is a letter
+	b.press("k") // a field takes the letter
 	b.until("the search keeps it", `document.activeElement.id === "q"`)
 	b.press("Escape")
 	b.visit("/console/apps/clinic/tools/desk/opening-hours")
@@ -283,7 +283,7 @@ func TestSomebodyReadsWhyAMessageWasRejectedAndRunsItAgain(t *testing.T) {
 	b := s.open(t)
 	b.visit("/console/apps/clinic")
 	b.reads("#feed .none", "lovely")
-	b.click("#feed .none .session a") // from a message that fired nothing to why, in one click
+	b.click("#feed .none .session a") // from a message that fired nothing to the reason, in one click
 	b.reads("#why h2", "lovely", "fired nothing")
 	b.reads("#why .verdict", ".")
 	b.reads("#why details[open] table", "book-appointment", "opening-hours")

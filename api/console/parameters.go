@@ -71,14 +71,6 @@ func textAt(object json.RawMessage, name string) string {
 	return unquoted(string(valueAt(object, []string{name})))
 }
 
-// pointer returns the path of a row in its tool.
-func (f parameterForm) pointer(i int) string {
-	if f.schema {
-		return f.Field + "/properties/" + f.Rows[i].Name
-	}
-	return f.Field + "/" + strconv.Itoa(i)
-}
-
 // into writes the rows of a form into the tool. Rows past the tool's are new, new rows without a name are
 // skipped, and drop removes one.
 func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessage {

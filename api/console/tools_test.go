@@ -107,7 +107,7 @@ func TestEditorCompletesByTheSchemaAndMarksFaults(t *testing.T) {
 	offered("confirm")
 	require.Equal(t, "string", evaluated[string](b, editor+`.querySelector(".cm-completionDetail").textContent`))
 	b.until("the choice is there", fmt.Sprintf(`%s.querySelector("[aria-selected]")`, editor))
-	// A choice that has only just come does not take the key: it may be meant for the text.
+	// A new choice does not take the key, which may be meant for the text.
 	evaluated[chromedp.Void](b, "new Promise(r => setTimeout(r, 150))", chromedp.EvalAwaitPromise)
 	b.do(chromedp.KeyEvent("\r"))
 	b.until("the name is written", `document.querySelector("#definition").value.trimEnd().endsWith('"confirm":')`)
@@ -201,7 +201,7 @@ func TestFormOfAToolWorksWithoutAScript(t *testing.T) {
 	require.Equal(t, []string{"book-appointment", "third"}, s.names("desk"))
 }
 
-// fieldsOf is what a browser sends of the first form of a page that can be saved.
+// fieldsOf returns what a browser sends of a page's first form that can be saved.
 func fieldsOf(page string) url.Values {
 	form := url.Values{}
 	root, _ := html.Parse(strings.NewReader(page)) // whatever it is
@@ -241,7 +241,7 @@ func textOf(node *html.Node) (text string) {
 	return text
 }
 
-// types fills in a field as a person does.
+// types types into a field.
 func (b *tab) types(selector, text string) {
 	b.t.Helper()
 	b.until(selector+" is there", fmt.Sprintf("document.querySelector(%q)", selector))

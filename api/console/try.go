@@ -82,22 +82,21 @@ func tryTool(v *pageRequest) error {
 		return v.render("try", shown.Tool.Name, shown)
 	}
 	shown.Fault, shown.TriggerID = problemOf(err), filled.Get("triggerId")
-	shown.Fault.Errors = slices.DeleteFunc(shown.Fault.Errors, func(one flaw) bool { return atField(shown.Fields, one) })
-	return v.renderStatus(shown.Fault.Status, "try", shown.Tool.Name, shown)
-}
-
-func atField(fields []field, of flaw) bool {
-	path := pointerTokens(of.Pointer)
-	for i := range fields {
-		if len(path) > 1 && path[0] == "values" && path[1] == fields[i].Name {
-			if fields[i].Fault != "" {
-				fields[i].Fault += "; "
+	shown.Fault.Errors = slices.DeleteFunc(shown.Fault.Errors, func(of flaw) bool { // a field shows its own faults
+		path := pointerTokens(of.Pointer)
+		for i := range shown.Fields {
+			one := &shown.Fields[i]
+			if len(path) > 1 && path[0] == "values" && path[1] == one.Name {
+				if one.Fault != "" {
+					one.Fault += "; "
+				}
+				one.Fault += strings.Join(append(path[2:], of.Detail), " ")
+				return true
 			}
-			fields[i].Fault += strings.Join(append(path[2:], of.Detail), " ")
-			return true
 		}
-	}
-	return false
+		return false
+	})
+	return v.renderStatus(shown.Fault.Status, "try", shown.Tool.Name, shown)
 }
 
 type field struct {
