@@ -1,5 +1,5 @@
-// Package docs describes the REST API, as OpenAPI and AsyncAPI for programs and as a page for people. It adds what
-// the table of routes and the schemas of the bodies know to what is written there.
+// Package docs describes the REST API, as OpenAPI and AsyncAPI and as a page. It combines written parts with
+// the table of routes and the schemas of bodies.
 package docs
 
 import (
@@ -34,25 +34,25 @@ var (
 // Route is a route as the descriptions need it.
 type Route struct {
 	Method, Path string
-	Query        []string           // the parameters that it takes
-	Open         bool               // it needs no key
-	Reads        bool               // it reads a body
-	Scopes       []store.Permission // a key needs one of these; without any the admin's alone will do
-	FrontEnd     bool               // a session's token will do
-	Anyone       bool               // any key or token will do
-	Tagged       bool               // what it reads or writes has an entity tag
-	Subject      string             // of requests over NATS, with the ids of the path as {name}; empty: there are none
+	Query        []string           // accepted parameters
+	Open         bool               // needs no key
+	Reads        bool               // reads a body
+	Scopes       []store.Permission // a key needs one of these; empty: only the admin
+	FrontEnd     bool               // accepts a session's token
+	Anyone       bool               // accepts any key or token
+	Tagged       bool               // has an entity tag
+	Subject      string             // of requests over NATS, with path ids as {name}; empty: none
 }
 
-// Documents serves the descriptions of the API, as Build has made them.
+// Documents serves the descriptions that Build has made.
 type Documents struct {
 	openapi  []byte
 	asyncapi []byte
 	page     pageFiles
 }
 
-// Build makes the descriptions of a table of routes and of the JSON Schemas that their
-// bodies are checked against. Its error is a mistake in what is embedded in the program.
+// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies. It fails only for
+// malformed embedded files.
 func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	document, err := openapi(table, schemas)
 	if err != nil {
@@ -73,23 +73,23 @@ func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	return errors.Join(err, failed)
 }
 
-// ServeOpenAPI answers with the OpenAPI document.
+// ServeOpenAPI serves the OpenAPI document.
 func (d *Documents) ServeOpenAPI(c echo.Context) error {
 	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, d.openapi)
 }
 
-// ServeAsyncAPI answers with the AsyncAPI document.
+// ServeAsyncAPI serves the AsyncAPI document.
 func (d *Documents) ServeAsyncAPI(c echo.Context) error {
 	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, d.asyncapi)
 }
 
-// ServePage answers with the page for people.
+// ServePage serves the page.
 func (d *Documents) ServePage(c echo.Context) error {
 	c.Response().Header().Set("Content-Security-Policy", policy)
 	return d.serve(c, pageName)
 }
 
-// ServeFile answers with the style or the script of the page.
+// ServeFile serves the page's style or script.
 func (d *Documents) ServeFile(c echo.Context) error {
 	page.Kept(c.Response())
 	return d.serve(c, c.Param("file"))
@@ -108,13 +108,13 @@ func (d *Documents) serve(c echo.Context, name string) error {
 	return nil
 }
 
-// Lead sends those who open the service in a browser to the page.
+// Lead redirects browsers to the page.
 func Lead(c echo.Context) error { return c.Redirect(http.StatusFound, "/docs") }
 
-// policy lets a browser use the page's own style and script, and call the service itself, and nothing else.
+// policy allows only the page's own style and script, and calls of the service.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// pageFiles makes the files of the page when they are first asked for, by their names.
+// pageFiles makes the page's files by name, on first use.
 type pageFiles func() (map[string]page.File, error)
 
 const pageName = "docs"

@@ -113,8 +113,7 @@ func TestEveryFieldOfTheDescriptionsIsDescribed(t *testing.T) {
 	require.Greater(t, fields, 200)
 }
 
-// What generators of clients stop at: a schema that is true or false, several types
-// beside null, a format that nobody knows.
+// Generators fail on a schema that is true or false, several types besides null, and unknown formats.
 func TestTheDescriptionHasWhatGeneratorsTake(t *testing.T) {
 	s := apitest.Serve(t)
 	apitest.Walk("", s.Description.Document, func(pointer string, value map[string]any) {
@@ -144,7 +143,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 		channel := channel.(map[string]any)
 		address, is := channel["address"].(string)
 		switch {
-		case !is: // of the replies, which NATS makes
+		case !is: // the replies channel, whose address NATS chooses
 			continue
 		case strings.HasPrefix(address, "earshot.v1."):
 			requests = append(requests, address)
@@ -162,7 +161,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 		"chat.message.{appId}.{sessionId}", "chat.failed.{appId}.{sessionId}", "answer.{appId}.{triggerId}",
 	}, addresses)
 	require.Len(t, events["operations"], len(addresses)+len(requests))
-	for _, one := range []string{ // section 19, NATS in
+	for _, one := range []string{ // section 19, NATS
 		"repository.{appId}.{repositoryId}", "repository.{appId}.{sessionId}.{repositoryId}", "delete-repository.{appId}.{sessionId}.{repositoryId}", "session.{appId}.{sessionId}",
 		"get-session.{appId}.{sessionId}", "message.{appId}.{sessionId}", "commit.{appId}.{sessionId}.{messageId}", "withdraw.{appId}.{sessionId}.{messageId}",
 		"messages.{appId}.{sessionId}", "trigger.{appId}", "trigger.{appId}.{sessionId}", "get-trigger.{appId}.{triggerId}", "confirm.{appId}.{triggerId}",
@@ -172,7 +171,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 	}
 }
 
-// TestRequestsOverNATSHaveTheBodiesOfREST holds what is said of them against what REST says.
+// TestRequestsOverNATSHaveTheBodiesOfREST compares the two descriptions.
 func TestRequestsOverNATSHaveTheBodiesOfREST(t *testing.T) {
 	s := apitest.Serve(t)
 	events := apitest.NewDescription(t, s.Document("/asyncapi.json"))
@@ -205,7 +204,7 @@ func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
 	d := apitest.NewDescription(t, events)
 	for name, message := range d.At("/components/messages") {
 		if strings.HasSuffix(name, "Request") || strings.HasSuffix(name, "Reply") || name == "problem" {
-			continue // of what is asked for
+			continue // a request
 		}
 		for _, example := range message.(map[string]any)["examples"].([]any) {
 			payload := example.(map[string]any)["payload"].(map[string]any)
@@ -245,8 +244,7 @@ func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
 	}
 }
 
-// A browser that keeps to the policy runs and loads what this service serves, and nothing
-// that stands in the page.
+// A browser that obeys the policy loads only files of this service, and runs nothing inline.
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	s := apitest.Serve(t)
 	got := s.Call("GET", "/docs/reference/api", "")

@@ -15,7 +15,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// The operations of the API, and the components that they refer to.
+// The operations of the API and their components.
 var (
 	//go:embed openapi.json
 	openapiPaths []byte
@@ -23,10 +23,9 @@ var (
 	openapiComponents []byte
 )
 
-// object is a JSON object of a description.
 type object = map[string]any
 
-// openapi builds the OpenAPI 3.1 document of the routes. An error is a mistake in what is embedded.
+// openapi builds the OpenAPI 3.1 document. It fails only for malformed embedded files.
 func openapi(table []Route, schemas [][]byte) (object, error) {
 	var document, components object
 	for _, part := range []struct {
@@ -47,8 +46,16 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 			components["schemas"].(object)[name] = plain(definition)
 		}
 	}
-	listCodes(components)
-	// A component that is said to be another with more fields required gets the fields of that.
+	var problems, faults []any
+	for _, one := range answer.Codes {
+		problems = append(problems, string(one.Code))
+	}
+	for _, one := range fault.Codes {
+		faults = append(faults, string(one.Code))
+	}
+	all := components["schemas"].(object)
+	all["ProblemCode"].(object)["enum"], all["FaultCode"].(object)["enum"] = problems, faults
+	// x-extends copies the fields of another component, with more of them required.
 	for _, component := range components["schemas"].(object) {
 		schema := component.(object)
 		if name, ok := schema["x-extends"].(string); ok {
@@ -69,20 +76,7 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 	return document, nil
 }
 
-// listCodes says which codes problems and their faults have.
-func listCodes(components object) {
-	var problems, faults []any
-	for _, one := range answer.Codes {
-		problems = append(problems, string(one.Code))
-	}
-	for _, one := range fault.Codes {
-		faults = append(faults, string(one.Code))
-	}
-	schemas := components["schemas"].(object)
-	schemas["ProblemCode"].(object)["enum"], schemas["FaultCode"].(object)["enum"] = problems, faults
-}
-
-// identify gives each answer the header that names its request.
+// identify adds the request id header to each answer.
 func identify(document object) {
 	name := func(responses object) {
 		for _, one := range responses {
@@ -114,7 +108,7 @@ func operationOf(document object, endpoint Route) (object, bool) {
 	return operation, ok
 }
 
-// templated writes a path of echo's (/apps/:appId) as OpenAPI does (/apps/{appId}).
+// templated converts a path from echo's syntax (/apps/:appId) to OpenAPI's (/apps/{appId}).
 func templated(path string) string {
 	parts := strings.Split(strings.Replace(path, "*", ":path", 1), "/") // * is the rest of a path
 	for i, part := range parts {
@@ -125,8 +119,8 @@ func templated(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// complete adds to an operation what the table knows of its route: the parameters of the path and the query, who
-// may call, and the answers of the middleware.
+// complete adds the table's knowledge to an operation: path and query parameters, security, and the answers of
+// the middleware.
 func complete(operation object, endpoint Route) {
 	parameters, _ := operation["parameters"].([]any)
 	for _, found := range idInBraces.FindAllStringSubmatch(templated(endpoint.Path), -1) {
@@ -161,7 +155,7 @@ func complete(operation object, endpoint Route) {
 	}
 }
 
-// conditionsOf names the headers by which a request makes a condition of what is there.
+// conditionsOf returns the precondition headers of a route.
 func conditionsOf(endpoint Route) []string {
 	switch {
 	case !endpoint.Tagged:
@@ -171,13 +165,13 @@ func conditionsOf(endpoint Route) []string {
 	case endpoint.Method == http.MethodDelete:
 		return []string{"If-Match"}
 	case endpoint.Method == http.MethodPost && !strings.HasSuffix(endpoint.Path, "/restore"):
-		return nil // it creates, and nothing is there
+		return nil // it creates an object
 	}
 	return []string{"If-Match", "If-None-Match"}
 }
 
-// renamed are the components of query parameters whose names a parameter of paths or a schema has: generators
-// would make two types of one name. One with a path in front is of that path alone.
+// renamed maps query parameters to components whose name is taken by another parameter or a schema: generators
+// would confuse the two. A key with a path is for that path only.
 var renamed = map[string]string{
 	"messageId": "ofMessage", "source": "ofSource", "session": "ofSession", "user": "ofUser", "metadata.*": "metadata",
 	"/v1/apps/:appId/sessions state":                         "sessionState",
@@ -185,7 +179,7 @@ var renamed = map[string]string{
 	"/v1/apps/:appId/webhooks/:webhookName/deliveries state": "deliveryState",
 }
 
-// answersOf names the answers that are the same for all routes of a sort.
+// answersOf returns the common answers of a route by status.
 func answersOf(endpoint Route) map[string]string {
 	answers := map[string]string{"408": "RequestTimeout", "413": "TooLarge", "500": "InternalError"}
 	if endpoint.Open {
@@ -205,8 +199,8 @@ func answersOf(endpoint Route) map[string]string {
 	return answers
 }
 
-// securityOf says with which keys an operation may be called: a key with one of the roles, which are its scopes,
-// and session for a session's token; a user's ID token as well where the operation takes it.
+// securityOf returns the keys for an operation: one with one of the roles, which are scopes, and session for a
+// session's token; plus a user's ID token if the operation accepts it.
 func securityOf(operation object, endpoint Route) []any {
 	if endpoint.Open {
 		return []any{}
@@ -230,7 +224,7 @@ func reference(kind, name string) object {
 	return object{"$ref": "#/components/" + kind + "/" + name}
 }
 
-// illustrate gives bodies without an example that of their schema; of a choice, that of the first.
+// illustrate adds the example of its schema to a body without one; for a choice, of its first schema.
 func illustrate(value any, examples object) {
 	switch value := value.(type) {
 	case object:
@@ -253,7 +247,7 @@ func illustrate(value any, examples object) {
 	}
 }
 
-// formats are our formats in the words of JSON Schema, as far as it has some.
+// formats maps our formats to JSON Schema, where possible.
 var formats = map[string]object{
 	"id":            {"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
 	"tool-name":     {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
@@ -272,8 +266,8 @@ var formats = map[string]object{
 	"model":         {"examples": []any{"openai/gpt-4o-mini"}},
 }
 
-// plain copies one of the service's own JSON Schemas in a form that generators of clients take: without fields
-// that are refused with a hint (a schema that is false), lists of types and formats of ours.
+// plain copies a JSON Schema in a form for client generators: without fields that are only refused with a hint
+// (schema false), lists of types, and our formats.
 func plain(value any) any {
 	switch value := value.(type) {
 	case object:
@@ -300,7 +294,7 @@ func plainObject(schema object) object {
 		case key == "properties":
 			kept := object{}
 			for name, schema := range part.(object) {
-				if schema != false { // only known to be refused with a hint, as any unknown field is
+				if schema != false { // refused with a hint, like any unknown field
 					kept[name] = plain(schema)
 				}
 			}
@@ -311,10 +305,10 @@ func plainObject(schema object) object {
 		}
 	}
 	if copied["enum"] != nil && copied["type"] == nil {
-		copied["type"] = "string" // ours are; without a type, generators take them for anything
+		copied["type"] = "string" // without a type, generators assume any
 	}
 	splitTypes(copied)
-	if value, ok := copied["default"]; ok { // generators would make such a field required
+	if value, ok := copied["default"]; ok { // generators would require such a field
 		delete(copied, "default")
 		description, _ := copied["description"].(string)
 		copied["description"] = description + " Default: " + plainText(value) + "."
@@ -323,15 +317,15 @@ func plainObject(schema object) object {
 	return copied
 }
 
-// opened lets an object without described fields have any: some generators would take it for an empty one.
+// opened allows any fields in an object without described ones: some generators would take it for empty.
 func opened(schema object) {
 	if schema["type"] == "object" && schema["properties"] == nil && schema["additionalProperties"] == nil {
 		schema["additionalProperties"] = true
 	}
 }
 
-// splitTypes makes a choice of the schemas of several types, each with what belongs to it. Null may stay with one
-// type; with several it goes, as it means the same as leaving the field out.
+// splitTypes converts several types to a choice of schemas. Null may stay with one type; with several it is
+// dropped, as it equals omitting the field.
 func splitTypes(schema object) {
 	types, _ := schema["type"].([]any)
 	kinds := slices.DeleteFunc(slices.Clone(types), func(kind any) bool { return kind == "null" })
@@ -352,7 +346,7 @@ func splitTypes(schema object) {
 	schema["anyOf"] = choice
 }
 
-// plainText writes a value as people do: numbers without an exponent, texts unquoted.
+// plainText formats a value for people: numbers without exponent, strings unquoted.
 func plainText(value any) string {
 	if text, ok := value.(string); ok {
 		return text

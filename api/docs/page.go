@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// What the page /docs shows, all of it from the descriptions for programs.
+// The data of the page /docs, from the descriptions.
 type (
 	pageData struct {
 		Title, Summary, Description string
@@ -55,7 +55,7 @@ type (
 	}
 )
 
-// samples are the ids with which examples and forms begin.
+// samples are the ids in examples and forms.
 var samples = map[string]string{
 	"appId": "clinic", "sessionId": "s1", "repositoryId": "booking", "triggerId": "t1", "keyId": "k7c2", "messageId": "m1", "name": "request-for-appointment",
 }
@@ -97,7 +97,15 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 	shown := shownOperation{
 		ID: word(described, "operationId"), Method: endpoint.Method, Path: templated(endpoint.Path),
 		Summary: word(described, "summary"), Description: word(described, "description"),
-		Open: endpoint.Open, Needs: needs(endpoint), User: len(security) > 1, Body: r.body(described),
+		Open: endpoint.Open, Needs: needs(endpoint), User: len(security) > 1,
+	}
+	if of := r.follow(described["requestBody"]); of != nil {
+		schema := of["content"].(object)["application/json"].(object)["schema"].(object)
+		_, name := r.typeOf(schema)
+		shown.Body = &shownBody{
+			Schema: name, Description: word(r.follow(schema), "description"), Example: r.example(of),
+			Required: of["required"] == true, Rows: r.rows(schema, ""),
+		}
 	}
 	parameters, _ := described["parameters"].([]any)
 	for _, parameter := range parameters {
@@ -111,7 +119,15 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 	}
 	responses := described["responses"].(object)
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
-		answer := r.response(status, r.follow(responses[status]))
+		of := r.follow(responses[status])
+		answer := response{Status: status, Description: word(of, "description")}
+		content, _ := of["content"].(object)
+		for kind, media := range content {
+			if schema, ok := media.(object)["schema"].(object); ok && kind == "application/json" {
+				_, answer.Schema = r.typeOf(schema)
+			}
+			answer.Example = r.example(of)
+		}
 		if status < "4" {
 			shown.Answers = append(shown.Answers, answer)
 		} else {
@@ -124,7 +140,7 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 	return shown
 }
 
-// needs says in words which keys are good for a route.
+// needs describes the keys for a route.
 func needs(endpoint Route) string {
 	if endpoint.Anyone {
 		return "any key or token"
@@ -140,33 +156,7 @@ func needs(endpoint Route) string {
 	return strings.Join(words, ", or ")
 }
 
-func (r reader) body(described object) *shownBody {
-	of := r.follow(described["requestBody"])
-	if of == nil {
-		return nil
-	}
-	media := of["content"].(object)["application/json"].(object)
-	schema := media["schema"].(object)
-	_, name := r.typeOf(schema)
-	return &shownBody{
-		Schema: name, Description: word(r.follow(schema), "description"), Example: r.example(of),
-		Required: of["required"] == true, Rows: r.rows(schema, ""),
-	}
-}
-
-func (r reader) response(status string, of object) response {
-	shown := response{Status: status, Description: word(of, "description")}
-	content, _ := of["content"].(object)
-	for kind, media := range content {
-		if schema, ok := media.(object)["schema"].(object); ok && kind == "application/json" {
-			_, shown.Schema = r.typeOf(schema)
-		}
-		shown.Example = r.example(of)
-	}
-	return shown
-}
-
-// example writes the example of a body, whatever its media type; empty for none.
+// example returns the example of a body of any media type; empty for none.
 func (r reader) example(body object) string {
 	content, _ := body["content"].(object)
 	for _, media := range content {
@@ -181,7 +171,7 @@ func (r reader) example(body object) string {
 	return ""
 }
 
-// curl is the line that makes the call of the examples.
+// curl returns the command line of the example call.
 func curl(of shownOperation) string {
 	path := of.Path
 	for _, parameter := range of.Parameters {
@@ -221,25 +211,25 @@ func eventsOf(described object, by order) shownEvents {
 	return shown
 }
 
-// row is one field of a body, or one parameter.
+// row is a field of a body, or a parameter.
 type row struct {
-	Name        string // with the objects around it: prompt.text
+	Name        string // with its parent objects: prompt.text
 	In          string // of a parameter: path, query or header
 	Type        string
-	Schema      string // what the type refers to, where it has a section of its own
+	Schema      string // the type's schema, if it has its own section
 	Required    bool
 	Limits      []string
 	Description string
-	Value       string // of a parameter: what the form begins with
+	Value       string // of a parameter: the form's initial value
 }
 
-// reader reads a description, and resolves the references in it.
+// reader reads a description and resolves references.
 type reader struct {
 	document object
 	order    order
 }
 
-// follow returns an object, behind its reference where it is one.
+// follow returns an object, resolving references.
 func (r reader) follow(value any) object {
 	found, _ := value.(object)
 	text, ok := found["$ref"].(string)
@@ -253,7 +243,7 @@ func (r reader) follow(value any) object {
 	return r.follow(target)
 }
 
-// rows lists the fields of an object, those of objects that stand in it among them.
+// rows lists the fields of an object, including nested ones.
 func (r reader) rows(schema any, within string) []row {
 	of := r.follow(schema)
 	properties, _ := of["properties"].(object)
@@ -267,7 +257,7 @@ func (r reader) rows(schema any, within string) []row {
 		if one.Schema != "" {
 			continue
 		}
-		// The fields are those of the property itself, of the items of a list, or of the values of a map.
+		// The fields are those of the property, of a list's items, or of a map's values.
 		inner, suffix := any(property), "."
 		for _, key := range []string{"additionalProperties", "items"} {
 			if of, ok := property[key].(object); ok && of["$ref"] == nil {
@@ -285,14 +275,14 @@ func (r reader) rows(schema any, within string) []row {
 	return found
 }
 
-// row describes a property by its own words and by those of what it refers to.
+// row describes a property, with the description of its schema as a fallback.
 func (r reader) row(property object) row {
 	of := r.follow(property)
 	label, name := r.typeOf(property)
 	return row{Type: label, Schema: name, Limits: limitsOf(of), Description: cmp.Or(word(property, "description"), word(of, "description"))}
 }
 
-// typeOf names the type of a schema, and the schema that it refers to, if any.
+// typeOf returns the type's label, and the name of the referenced schema, if any.
 func (r reader) typeOf(schema object) (label, name string) {
 	if text, ok := schema["$ref"].(string); ok {
 		name = text[strings.LastIndex(text, "/")+1:]
@@ -329,8 +319,8 @@ func (r reader) typeOf(schema object) (label, name string) {
 	return label, ""
 }
 
-// limitsOf says what bounds a value, and its default. Its description names the characters that it may have, in
-// fewer words than a pattern needs.
+// limitsOf describes the limits and default of a value. Patterns are left out, as descriptions explain them
+// better.
 func limitsOf(schema object) []string {
 	var limits []string
 	if values, ok := schema["enum"].([]any); ok {
@@ -360,12 +350,11 @@ func word(from object, key string) string {
 	return text
 }
 
-// order ranks names of fields by where they first stand in the descriptions: people wrote
-// them there in an order that means something, which a Go map has lost.
+// order ranks field names by their first occurrence in the descriptions, whose order is meaningful and lost in
+// Go maps.
 type order map[string]int
 
-// read reads one value. Its keys are names of fields where it is the properties of a schema,
-// and with those of all that is in it where it is an example.
+// read records one value's keys: field names if the value is a schema's properties, and all keys of an example.
 func (o order) read(from *json.Decoder, fields, example bool) {
 	token, err := from.Token()
 	if err != nil {
@@ -390,7 +379,7 @@ func (o order) read(from *json.Decoder, fields, example bool) {
 	}
 }
 
-// keys lists those of an object in this order, those of first before all others.
+// keys sorts the keys of an object in this order, those of first before others.
 func (o order) keys(of object, first []any) []string {
 	return slices.SortedFunc(maps.Keys(of), func(a, b string) int {
 		if sooner := slices.Contains(first, any(a)); sooner != slices.Contains(first, any(b)) {
@@ -403,7 +392,7 @@ func (o order) keys(of object, first []any) []string {
 	})
 }
 
-// indented writes a value that came from JSON.
+// indented formats a decoded JSON value.
 func (o order) indented(value any, indent string) string {
 	deeper := indent + "  "
 	var parts []string
@@ -427,7 +416,7 @@ func (o order) indented(value any, indent string) string {
 	return ends[:1] + "\n" + deeper + strings.Join(parts, ",\n"+deeper) + "\n" + indent + ends[1:]
 }
 
-// literal writes what is neither an object nor a list.
+// literal formats a scalar.
 func literal(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// repliesChannel has the replies to all requests: NATS makes its address.
+	// repliesChannel has the replies to all requests; NATS chooses its address.
 	repliesChannel = "replies"
 	problemMessage = "problem"
-	// requestsTag marks what is asked for, not told.
+	// requestsTag marks requests, not events.
 	requestsTag = "Requests"
 )
 
 var idInBraces = regexp.MustCompile(`{(\w+)}`)
 
-// addRequests adds to the description of the events which operations are asked for over NATS: those of the routes
-// that have a subject, with the bodies and the answers of REST.
+// addRequests adds the operations that NATS serves to the description of events: the routes with a subject,
+// with REST's bodies and answers.
 func addRequests(events, rest object, table []Route) {
 	components := events["components"].(object)
 	a := asked{
@@ -36,9 +36,27 @@ func addRequests(events, rest object, table []Route) {
 		}
 		id, summary := operation["operationId"].(string), operation["summary"].(string)
 		asks, says := id+"Request", id+"Reply"
-		replies[says] = a.message(says, "The answer to: "+summary, a.goodAnswers(operation)...)
+		var answers []exchanged // of success
+		responses := operation["responses"].(object)
+		for _, status := range []string{"200", "201", "202"} {
+			shown, _ := responses[status].(object)
+			if name, refers := shown["$ref"].(string); refers {
+				shown = a.rest["responses"].(object)[path.Base(name)].(object)
+			}
+			answers = append(answers, bodiesOf(shown)...)
+		}
+		answers = slices.CompactFunc(answers, func(one, next exchanged) bool { return reflect.DeepEqual(one.schema, next.schema) })
+		replies[says] = a.message(says, "The answer to: "+summary, answers...)
+		ids := object{}
+		for _, found := range idInBraces.FindAllStringSubmatch(endpoint.Subject, -1) {
+			name := found[1]
+			if a.parameters[name] == nil {
+				a.parameters[name] = object{"description": "As in the path of REST."}
+			}
+			ids[name] = object{"$ref": "#/components/parameters/" + name}
+		}
 		channels[id] = object{
-			"address": endpoint.Subject, "parameters": a.ids(endpoint.Subject), "servers": servers,
+			"address": endpoint.Subject, "parameters": ids, "servers": servers,
 			"description": summary + ", as by " + endpoint.Method + " " + templated(endpoint.Path) + ". Where EARSHOT_NATS_INGRESS is on or keys.",
 			"messages":    object{asks: a.message(asks, summary, bodiesOf(operation["requestBody"])...)},
 		}
@@ -57,27 +75,14 @@ func addRequests(events, rest object, table []Route) {
 	}
 }
 
-// asked has the components of the description of the events, to which those of requests are added.
+// asked holds the components of the event description, to which those of requests are added.
 type asked struct {
 	messages, schemas, parameters object
 	rest                          object // the components of REST
 	own                           object // the schemas of the events
 }
 
-// ids describes the ids in a subject.
-func (a asked) ids(subject string) object {
-	ids := object{}
-	for _, found := range idInBraces.FindAllStringSubmatch(subject, -1) {
-		name := found[1]
-		if a.parameters[name] == nil {
-			a.parameters[name] = object{"description": "As in the path of REST."}
-		}
-		ids[name] = object{"$ref": "#/components/parameters/" + name}
-	}
-	return ids
-}
-
-// message adds a message whose payload is one of some, and refers to it.
+// message adds a message with one of several payloads, and returns a reference.
 func (a asked) message(name, title string, of ...exchanged) object {
 	made, payloads, examples := object{"name": name, "title": title, "contentType": "application/json"}, []any{}, []any{}
 	for _, one := range of {
@@ -88,7 +93,7 @@ func (a asked) message(name, title string, of ...exchanged) object {
 	}
 	if len(payloads) == 1 {
 		made["payload"] = payloads[0]
-	} else if len(payloads) > 1 { // a created one, a stored one
+	} else if len(payloads) > 1 { // such as a created and a stored one
 		made["payload"] = object{"anyOf": payloads}
 	}
 	if len(examples) > 0 {
@@ -100,10 +105,10 @@ func (a asked) message(name, title string, of ...exchanged) object {
 
 const schemasPath = "#/components/schemas/"
 
-// exchanged is the body of a request or of an answer.
+// exchanged is the body of a request or an answer.
 type exchanged struct{ schema, example any }
 
-// bodiesOf are the bodies that a request or an answer may have.
+// bodiesOf returns the possible bodies of a request or an answer.
 func bodiesOf(described any) (all []exchanged) {
 	of, _ := described.(object)
 	kinds, _ := of["content"].(object)
@@ -113,21 +118,7 @@ func bodiesOf(described any) (all []exchanged) {
 	return all
 }
 
-// goodAnswers are the bodies of what an operation answers where it goes well.
-func (a asked) goodAnswers(operation object) (all []exchanged) {
-	responses := operation["responses"].(object)
-	for _, status := range []string{"200", "201", "202"} {
-		shown, _ := responses[status].(object)
-		if name, refers := shown["$ref"].(string); refers {
-			shown = a.rest["responses"].(object)[path.Base(name)].(object)
-		}
-		all = append(all, bodiesOf(shown)...)
-	}
-	return slices.CompactFunc(all, func(one, next exchanged) bool { return reflect.DeepEqual(one.schema, next.schema) })
-}
-
-// adopted copies a schema of REST, with all that it refers to, into the schemas of the events. One whose name
-// those have already gets another.
+// adopted copies a REST schema, with all references, into the event schemas. A taken name gets a prefix.
 func (a asked) adopted(schema any) any {
 	switch value := schema.(type) {
 	case object:
@@ -144,7 +135,7 @@ func (a asked) adopted(schema any) any {
 				as = "Rest" + name
 			}
 			if made[key] = schemasPath + as; a.schemas[as] == nil {
-				a.schemas[as] = object{} // one may refer to itself
+				a.schemas[as] = object{} // it may refer to itself
 				a.schemas[as] = a.adopted(a.rest["schemas"].(object)[name])
 			}
 		}
