@@ -21,8 +21,7 @@ import (
 	"earshot/matcher/llm"
 )
 
-// acts is a clinic whose chats are acted upon: with booking for all, and a model that answers
-// each round as it is told.
+// acts is a clinic in mode act, with booking for all sessions and a scripted model.
 func acts(t *testing.T, rounds ...string) (apitest.World, *chatModel) {
 	return actsAt(t, time.Now, rounds...)
 }
@@ -40,7 +39,7 @@ func actsAt(t *testing.T, now func() time.Time, rounds ...string) (apitest.World
 	return actsOn(t, now, model)
 }
 
-// actsOn is such a clinic with a model that is there.
+// actsOn is such a clinic with a given model.
 func actsOn(t *testing.T, now func() time.Time, model *chatModel) (apitest.World, *chatModel) {
 	w := apitest.Live(t, func(matcher.Request) (matcher.Result, error) {
 		t.Error("the matcher is asked for nothing")
@@ -56,7 +55,7 @@ func actsOn(t *testing.T, now func() time.Time, model *chatModel) (apitest.World
 	return w, model
 }
 
-// calling is a whole answer with calls, each a name and its arguments.
+// calling is an unstreamed answer with calls, each a name and its arguments.
 func calling(content string, calls ...[2]string) string {
 	var list []string
 	for i, one := range calls {
@@ -69,7 +68,7 @@ func calling(content string, calls ...[2]string) string {
 
 const booked = `{"id":"y","big":12345678901234567890,"choices":[{"index":0,"message":{"role":"assistant","content":"Booked."},"finish_reason":"stop"}],"usage":{"prompt_tokens":20,"completion_tokens":3,"total_tokens":23}}`
 
-// conversation are the messages of a request that the model got, without those of the caller.
+// conversation returns the roles and the body of a request to the model, without the caller's messages.
 func (m *chatModel) conversation(t *testing.T, n int) (roles []string, body string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +105,7 @@ func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
 	require.Empty(t, sinkTexts(w, "notmatching"))
 }
 
-// sinkTexts are the subjects of the events that have a word.
+// sinkTexts returns the subjects of events that contain a word.
 func sinkTexts(w apitest.World, word string) (subjects []string) {
 	for _, event := range w.Sink.All() {
 		if strings.Contains(event.Subject, word) {
@@ -145,7 +144,7 @@ func TestASessionThatBeginsAnewFiresAnew(t *testing.T) {
 	require.NotEqual(t, first, w.Triggers("s1")[0].TriggerID)
 }
 
-// TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times at once.
+// TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times concurrently.
 func TestAnswersMadeAtTheSameTimeFireOnce(t *testing.T) {
 	w, model := acts(t, "")
 	model.answer = func(out http.ResponseWriter, r *http.Request) {
@@ -183,8 +182,8 @@ func TestAnswersMadeAtTheSameTimeFireOnce(t *testing.T) {
 	require.Len(t, w.Triggers("s1"), 1)
 }
 
-// TestTheCallersToolsAreItsOwn: they are passed on beside ours, and the caller goes on with
-// what it did, not knowing of ours.
+// TestTheCallersToolsAreItsOwn: they are passed on besides ours, and the caller continues with their results,
+// unaware of ours.
 func TestTheCallersToolsAreItsOwn(t *testing.T) {
 	w, model := acts(t, calling(`"Let me see."`, [2]string{"ring", `{"how":1}`}, [2]string{"earshot_ring", ``}, [2]string{"book", `{"day":5}`}), booked)
 	body := strings.Replace(saying("ring and book"), `"model"`, `"tool_choice":"required","tools":[{"type":"function","function":{"name":"ring","parameters":{}}}],"model"`, 1)
@@ -233,7 +232,7 @@ func TestTheModelIsAskedSoOftenAndNoMore(t *testing.T) {
 	require.Len(t, w.Triggers("s1"), 1, "the same call of one turn is one")
 }
 
-// chunk is an event of a stream with what it adds.
+// chunk is a stream event with a delta.
 func chunk(delta, finish string) string {
 	return `data: {"id":"c","choices":[{"index":0,"delta":` + delta + `,"finish_reason":` + finish + `}]}` + "\n\n"
 }
@@ -288,8 +287,8 @@ func TestWhatCannotBeActedUponIsRelayed(t *testing.T) {
 	openAIError(w.Call("POST", sessionChatPath, saying("one", "two")), 429, "rate_limit_error", "rate_limited", "session")
 }
 
-// TestWhatRulesAMessageRulesAChat: of the calls of one answer exclusive ones fire alone, a
-// triggerOnce repository fires one, and equal values are one refund.
+// TestWhatRulesAMessageRulesAChat: of the calls of one answer, exclusive ones fire alone, a triggerOnce
+// repository fires once, and equal values make one refund.
 func TestWhatRulesAMessageRulesAChat(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"ring", `{}`}, [2]string{"only", `{}`}), booked,
 		calling("null", [2]string{"first", `{}`}, [2]string{"second", `{}`}), booked,
@@ -318,8 +317,8 @@ func TestWhatRulesAMessageRulesAChat(t *testing.T) {
 	require.Equal(t, []string{"pay duplicate", "pay", "first", "only"}, names)
 }
 
-// TestAModelInventsNoGroundedValueInAChat: what has to be said was said by the user, or by the
-// assistant before, and amounts are those that the user means.
+// TestAModelInventsNoGroundedValueInAChat: a grounded value must have been said by the user, or by the
+// assistant before, and amounts are the user's.
 func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"pay", `{"order":"A-17"}`}), booked, calling("null", [2]string{"pay", `{"order":"B-2"}`}), booked,
 		calling("null", [2]string{"wait", `{"time":2}`}), booked)
@@ -335,8 +334,8 @@ func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 	require.EqualValues(t, map[string]any{"time": 120.0}, w.Triggers("s1")[0].Values)
 }
 
-// TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs: it is Sunday evening in UTC and Monday morning
-// in Tokyo, so that tomorrow is Tuesday.
+// TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs: it is Sunday evening in UTC and Monday morning in Tokyo, so
+// tomorrow is Tuesday.
 func TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs(t *testing.T) {
 	sunday := func() time.Time { return time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC) }
 	w, _ := actsAt(t, sunday, calling("null", [2]string{"visit", `{"date":"2026-11-24"}`}), booked)

@@ -122,7 +122,17 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 		case err != nil:
 			text = t.failure(err)
 		default:
-			text = t.fire(ctx, one)
+			fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
+				AppID: t.r.app, SessionID: t.r.session, Name: one.tool.Tool.Name, RepositoryID: one.tool.Repository.ID, Values: one.arguments, OfModel: true,
+				Source: query.SourceMessage, TriggerID: one.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
+			})
+			var match query.Match
+			if err == nil {
+				err = json.Unmarshal(fired, &match)
+			}
+			if text = outcomeText(match, !one.sameValues(one.firing)); err != nil {
+				text = t.failure(err)
+			}
 		}
 		results = append(results, result{one.id, text})
 	}
@@ -195,8 +205,15 @@ func (t *turn) assign(ctx context.Context, plans []*planned) {
 			continue
 		}
 		if p.firing = t.known(p, true); p.firing == nil { // the same call twice in one answer
+			// The id counts the tool's firings in the turn, in this generation of the session.
 			name := p.tool.Tool.Name
-			p.firing = &firing{id: t.triggerID(ctx, name, len(t.fired[name])), values: p.values, taken: true}
+			salted := name
+			if failpoint.Planted(failpoint.ChangingCall) {
+				salted += t.h.Now().String()
+			}
+			life, _ := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session) // a session with a message has one
+			digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.r.session, t.r.messageID, salted, len(t.fired[name])))
+			p.firing = &firing{id: "act-" + hex.EncodeToString(digest[:16]), values: p.values, taken: true}
 			t.fired[name] = append(t.fired[name], p.firing)
 		}
 	}
@@ -214,31 +231,6 @@ func (t *turn) known(p *planned, exact bool) *firing {
 
 func (p *planned) sameValues(as *firing) bool {
 	return conversation.Digest(as.values) == conversation.Digest(p.values)
-}
-
-// triggerID derives the id of a tool's n-th firing in the turn, in this generation of the session.
-func (t *turn) triggerID(ctx context.Context, name string, n int) string {
-	if failpoint.Planted(failpoint.ChangingCall) {
-		name += t.h.Now().String()
-	}
-	life, _ := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session) // a session with a message has one
-	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.r.session, t.r.messageID, name, n))
-	return "act-" + hex.EncodeToString(digest[:16])
-}
-
-func (t *turn) fire(ctx context.Context, p *planned) string {
-	fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
-		AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, OfModel: true,
-		Source: query.SourceMessage, TriggerID: p.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
-	})
-	var match query.Match
-	if err == nil {
-		err = json.Unmarshal(fired, &match)
-	}
-	if err != nil {
-		return t.failure(err)
-	}
-	return outcomeText(match, !p.sameValues(p.firing))
 }
 
 // failure returns the outcome, for the model, of a call that did not run.

@@ -29,19 +29,18 @@ import (
 	"earshot/trigger/query"
 )
 
-// chatModel is a model behind the service: it answers as it is told, and keeps what it was
-// asked.
+// chatModel is a scripted upstream model that records its requests.
 type chatModel struct {
 	answer http.HandlerFunc
 	url    string
-	stored map[string]string // responses by their ids, which it says again
+	stored map[string]string // responses by id
 
 	mu    sync.Mutex
 	asked []*http.Request
 	sent  [][]byte
 }
 
-// modelKey is what the service has for the model.
+// modelKey is the service's key for the model.
 const modelKey = "sk-of-the-service"
 
 const completion = `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}` + "\n"
@@ -81,7 +80,7 @@ func (m *chatModel) count() int {
 	return len(m.asked)
 }
 
-// behind puts the model behind a service.
+// behind configures the model as a service's upstream.
 func (m *chatModel) behind(o *api.Options) {
 	o.Model = gateway.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: llm.NewHTTPClient(8).Transport}
 }
@@ -91,7 +90,7 @@ const (
 	sessionChatPath = "/v1/apps/clinic/sessions/s1/openai/v1/chat/completions"
 )
 
-// listening is a clinic with a booking tool for all sessions, and a model behind it.
+// listening is a clinic with a booking tool for all sessions, and an upstream model.
 func listening(t *testing.T, match apitest.Scripted, model *chatModel) apitest.World {
 	w := apitest.Live(t, match, model.behind)
 	w.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
@@ -99,7 +98,7 @@ func listening(t *testing.T, match apitest.Scripted, model *chatModel) apitest.W
 	return w
 }
 
-// fired waits until a session has so many triggers, and returns their texts, newest first.
+// firedTexts waits until a session has n triggers, and returns their texts, newest first.
 func firedTexts(w apitest.World, session string, n int) (texts []string) {
 	w.T.Helper()
 	require.Eventually(w.T, func() bool {
@@ -131,7 +130,7 @@ func settled(w apitest.World, session string, n int) []query.Entry {
 	return list.Items
 }
 
-// saying is a request of which the user has said the texts, and the assistant "Yes?" between.
+// saying is a request with the user's texts, and the assistant's "Yes?" between them.
 func saying(texts ...string) string {
 	var messages []string
 	for _, text := range texts {
@@ -208,8 +207,8 @@ func TestAChatIsRelayedByteForByte(t *testing.T) {
 	}
 }
 
-// TestAStreamNeverWaitsForTheMatcher has the model wait for the client between two events, and
-// the matcher for the end of all.
+// TestAStreamNeverWaitsForTheMatcher lets the model wait for the client between two events, and the matcher for
+// the end.
 func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
 	for name, fails := range map[string]bool{"slow": false, "failing": true} {
 		t.Run(name, func(t *testing.T) {
@@ -285,7 +284,7 @@ func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
 	}
 }
 
-// TestChatsAtTheSameTimeFireOnce regenerates an answer many times at once.
+// TestChatsAtTheSameTimeFireOnce regenerates an answer many times concurrently.
 func TestChatsAtTheSameTimeFireOnce(t *testing.T) {
 	w := listening(t, apitest.Everything, newChatModel(t, nil))
 	ids, faults := make([]string, 24), make([]error, 24)
@@ -408,7 +407,7 @@ func TestAClientThatHangsUpIsHeardAllTheSame(t *testing.T) {
 	require.Equal(t, []string{"Friday"}, firedTexts(w, "s1", 1))
 }
 
-// openAIError reads an error as clients of OpenAI's do.
+// openAIError checks an error in OpenAI's format.
 func openAIError(a apitest.Answer, status int, kind, code string, words ...string) {
 	a.T.Helper()
 	var got struct {
@@ -476,8 +475,8 @@ func TestATokenReachesNoOtherSession(t *testing.T) {
 	w.Ask("GET", "/v1/apps/clinic/openai/v1/models", "", as).Is(200, completion)
 }
 
-// TestAVisitorPutsNoWordsIntoTheAssistantsMouth: what an assistant has said counts as said, and a
-// token may not post it over REST either.
+// TestAVisitorPutsNoWordsIntoTheAssistantsMouth: an assistant's message is trusted, and a token may not post
+// one over REST either.
 func TestAVisitorPutsNoWordsIntoTheAssistantsMouth(t *testing.T) {
 	for _, mode := range []string{"watch", "act"} {
 		t.Run(mode, func(t *testing.T) { visitorSpeaks(t, mode) })
@@ -521,7 +520,7 @@ func TestWhatIsAskedOfTheModelIsBounded(t *testing.T) {
 	require.NotEmpty(t, refused.Header.Get("Retry-After"))
 	require.Equal(t, 3, model.count(), "a token asks the model as often as it may post messages")
 	for range 7 {
-		say(key).Is(200, completion) // a key is the app's own
+		say(key).Is(200, completion) // a key belongs to the app
 	}
 
 }
@@ -573,7 +572,7 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// credentialsOf is a session token of s1, and a key for messages.
+// credentialsOf returns a session token of s1, and a key for messages.
 func credentialsOf(w apitest.World, app string) map[string]string {
 	_, key, err := w.Store.CreateKey(w.T.Context(), app, store.NewKey{Scopes: []store.Permission{"messages"}})
 	require.NoError(w.T, err)
@@ -582,7 +581,7 @@ func credentialsOf(w apitest.World, app string) map[string]string {
 	return map[string]string{"messages": key.Reveal(), "token": made.Token}
 }
 
-// TestAMessageOverTheLimitIsRelayed: the limit is that of matching, and the chat goes on.
+// TestAMessageOverTheLimitIsRelayed: the limit applies to matching, and the chat continues.
 func TestAMessageOverTheLimitIsRelayed(t *testing.T) {
 	w := listening(t, apitest.Everything, newChatModel(t, nil))
 	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(200, "")

@@ -11,8 +11,8 @@ import (
 	"earshot/deploy/testbed/apitest"
 )
 
-// TestHeadersPassByListsAlone sends what would bill another account, or lead the operator's key
-// elsewhere, and answers with what would rule the client's browser.
+// TestHeadersPassByListsAlone sends headers that would bill another account or redirect the operator's key, and
+// answers with headers that would control the client's browser.
 func TestHeadersPassByListsAlone(t *testing.T) {
 	sent := map[string]string{
 		"OpenAI-Organization": "org-1", "OpenAI-Project": "p", "X-Forwarded-For": "1.1.1.1", "X-Goog-Api-Key": "g", "X-Litellm-Api-Key": "l",

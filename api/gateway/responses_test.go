@@ -17,7 +17,7 @@ import (
 
 const responsesPath = "/v1/apps/clinic/sessions/s1/openai/v1/responses"
 
-// Items of responses, as the API writes them.
+// Items of responses in the API's format.
 func says(id, text string) string {
 	return fmt.Sprintf(`{"id":%q,"type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","text":%q,"annotations":[]}]}`, id, text)
 }
@@ -28,12 +28,12 @@ func calls(id, name, arguments string) string {
 
 func thinks(id string) string { return fmt.Sprintf(`{"id":%q,"type":"reasoning","summary":[]}`, id) }
 
-// response is an answer of one round, of which so many tokens are told.
+// response is an answer of one round with a number of tokens.
 func response(id string, tokens int, items ...string) string {
 	return fmt.Sprintf(`{"id":%q,"object":"response","status":"completed","output":[%s],"usage":{"input_tokens":%d,"output_tokens":1,"total_tokens":%d}}`, id, strings.Join(items, ","), tokens, tokens+1)
 }
 
-// events writes events of a stream, each a type and its further members, with the numbers that they have.
+// events formats stream events, each a type and its other members.
 func events(list ...[2]string) string {
 	var out strings.Builder
 	for i, one := range list {
@@ -47,7 +47,7 @@ func began(id string) [][2]string {
 	return [][2]string{{"response.created", under}, {"response.in_progress", under}}
 }
 
-// arrives are the events of an item, with its text or its arguments in two parts.
+// arrives returns the events of an item, with its text or arguments in two parts.
 func arrives(at int, item string) (list [][2]string) {
 	var of struct{ ID, Type string }
 	if err := json.Unmarshal([]byte(item), &of); err != nil {
@@ -60,7 +60,7 @@ func arrives(at int, item string) (list [][2]string) {
 	return append(list, [2]string{"response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, at, item)})
 }
 
-// streamed is a response as it streams.
+// streamed is a response as a stream.
 func streamed(id string, tokens int, items ...string) string {
 	list := began(id)
 	for at, one := range items {
@@ -69,7 +69,7 @@ func streamed(id string, tokens int, items ...string) string {
 	return events(append(list, [2]string{"response.completed", `"response":` + response(id, tokens, items...)})...)
 }
 
-// input is what the model got in a round: the kinds of its items, and all of it.
+// input returns the model's input in a round: the kinds of its items, and the body.
 func (m *chatModel) input(t *testing.T, n int) (kinds []string, body string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,7 @@ func TestAStreamedResponseIsOneOfAllRounds(t *testing.T) {
 	require.Contains(t, sent, `"previous_response_id":"r1"`)
 }
 
-// TestOwnCallsOfALaterRoundSayWhereTheyStand: the client has the id of the first round alone.
+// TestOwnCallsOfALaterRoundSayWhereTheyStand: the client only has the id of the first round.
 func TestOwnCallsOfALaterRoundSayWhereTheyStand(t *testing.T) {
 	w, model := acts(t, streamed("r1", 10, says("m1", "One moment."), calls("f1", "book", `{"day":5}`)), streamed("r2", 20, calls("f2", "look", `{}`)), streamed("r3", 20, says("m2", "Done.")))
 	got := string(w.Ask("POST", responsesPath, `{"stream":true,"input":"the fifth"}`).Is(200, "").Body)
@@ -195,7 +195,7 @@ func TestOwnCallsOfALaterRoundSayWhereTheyStand(t *testing.T) {
 	require.Len(t, w.Triggers("s1"), 1)
 }
 
-// TestAResponseWithoutOurCallsComesAsItIs, and with the client's own calls as they are.
+// TestAResponseWithoutOurCallsComesAsItIs, including the client's own calls.
 func TestAResponseWithoutOurCallsComesAsItIs(t *testing.T) {
 	for name, answer := range map[string]string{
 		"own calls":             streamed("r1", 10, thinks("t1"), calls("f1", "look", `{}`), says("m1", "Let me see.")),
@@ -240,7 +240,7 @@ func TestACallThatIsCutOffIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// TestOwnCallsBesideOursAreMadeAgain: the client goes on from a response in which it can answer for all.
+// TestOwnCallsBesideOursAreMadeAgain: the client continues from a response whose calls it can all answer.
 func TestOwnCallsBesideOursAreMadeAgain(t *testing.T) {
 	both := []string{thinks("t1"), calls("f1", "look", `{}`), calls("f2", "book", `{"day":5}`)}
 	for name, rounds := range map[string][]string{
@@ -269,7 +269,7 @@ func TestOwnCallsBesideOursAreMadeAgain(t *testing.T) {
 	}
 }
 
-// TestAResponseGoesOnFromAnEarlierOne has input without a word of the user, who said it before.
+// TestAResponseGoesOnFromAnEarlierOne has input without a user message, which came before.
 func TestAResponseGoesOnFromAnEarlierOne(t *testing.T) {
 	w, model := acts(t, response("r2", 10, calls("f1", "book", `{"day":5}`)), response("r3", 10, says("m", "Booked.")))
 	model.answer = alternately(model)
@@ -289,7 +289,7 @@ func TestAResponseGoesOnFromAnEarlierOne(t *testing.T) {
 	settled(w, "s1", 0)
 }
 
-// alternately answers with a call, and with words where it has been carried out.
+// alternately answers with a call, and with text after its result.
 func alternately(model *chatModel) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -322,7 +322,7 @@ func TestAnErrorInALaterRoundIsTheLastEvent(t *testing.T) {
 	require.True(t, strings.HasSuffix(got, "event: error\n"+`data: {"type":"error","sequence_number":6,"code":"rate_limit_exceeded","message":"slow down","param":null,"error":{"message":"slow down","type":"rate","param":null,"code":"rate_limit_exceeded"}}`+"\n\n"), got)
 }
 
-// TestAStreamWithoutAnEndBreaksOff: the client must not take it for the whole.
+// TestAStreamWithoutAnEndBreaksOff: the client must not take it as complete.
 func TestAStreamWithoutAnEndBreaksOff(t *testing.T) {
 	for name, answer := range map[string]string{
 		"in a text": events(append(began("r1"), arrives(0, says("m1", "Well."))...)...),
@@ -406,7 +406,7 @@ func TestOneModelIsLookedUp(t *testing.T) {
 	require.Equal(t, 4, model.count())
 }
 
-// TestWhatAStoredResponseHasSaidCounts: the client does not send it along, and the model's host has it.
+// TestWhatAStoredResponseHasSaidCounts: the client does not send it, but the model's host stores it.
 func TestWhatAStoredResponseHasSaidCounts(t *testing.T) {
 	for _, mode := range []string{"watch", "act"} {
 		t.Run(mode, func(t *testing.T) {
@@ -431,7 +431,7 @@ func TestWhatAStoredResponseHasSaidCounts(t *testing.T) {
 	}
 }
 
-// TestAYesToAStoredQuestionLetsItGo is the row of confirm.md about a model that asked the question.
+// TestAYesToAStoredQuestionLetsItGo is the row of confirm.md about a question asked by the model.
 func TestAYesToAStoredQuestionLetsItGo(t *testing.T) {
 	w, model := acts(t, response("r1", 1, calls("f1", "refund", `{"order":"A1"}`)), response("r2", 1, says("m1", "Shall I?")))
 	w.Ask("POST", responsesPath, `{"input":"refund order A1"}`).Is(200, "")
@@ -444,7 +444,7 @@ func TestAYesToAStoredQuestionLetsItGo(t *testing.T) {
 	require.Contains(t, sent, "tool refund asked")
 }
 
-// TestReasoningStaysWithWhatCameOfIt: a model's host refuses the one without the other.
+// TestReasoningStaysWithWhatCameOfIt: a model's host refuses one without the other.
 func TestReasoningStaysWithWhatCameOfIt(t *testing.T) {
 	w, model := acts(t, response("r1", 10, thinks("t1"), calls("f1", "book", `{"day":5}`), thinks("t2"), says("m1", "Well.")), response("r2", 10, says("m2", "Booked.")))
 	got := w.Ask("POST", responsesPath, `{"input":"the fifth"}`).Is(200, "")
@@ -453,7 +453,7 @@ func TestReasoningStaysWithWhatCameOfIt(t *testing.T) {
 	require.Equal(t, []string{"user", "reasoning", "function_call", "reasoning", "message", "function_call_output"}, kinds)
 }
 
-// TestWhatTheClientAnswersForIsAnsweredOnce, though it does not name its tools again.
+// TestWhatTheClientAnswersForIsAnsweredOnce, although it does not name its tools again.
 func TestWhatTheClientAnswersForIsAnsweredOnce(t *testing.T) {
 	w, model := acts(t, response("r2", 10, says("m", "Seen.")))
 	model.stored = map[string]string{"r1": response("r1", 10, calls("f1", "look", `{}`))}

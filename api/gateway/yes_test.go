@@ -15,8 +15,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// chatYeses are the rows of the table "When a yes is one" in confirm.md that are about chats: the
-// mode, who asks, what the model says after the tool has asked, and whether a yes then lets it go.
+// chatYeses are the rows of the table "When a yes is one" in confirm.md about chats: the mode, who asks, the
+// model's text after the question, and whether a yes then confirms.
 var chatYeses = map[string]struct {
 	mode     string
 	visitor  bool
@@ -56,7 +56,7 @@ func TestWhenAYesInAChatIsOne(t *testing.T) {
 				want = query.StateDelivered
 			}
 			var now query.Record
-			require.Eventually(t, func() bool { // the effects are written down behind the answer
+			require.Eventually(t, func() bool { // effects are recorded after the answer
 				require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").Is(200, "").Body, &now))
 				return now.State != query.StatePending
 			}, time.Minute, time.Millisecond)
@@ -66,7 +66,7 @@ func TestWhenAYesInAChatIsOne(t *testing.T) {
 	}
 }
 
-// refunding is a clinic in whose chats a refund asks first. In act the model calls it once.
+// refunding is a clinic in whose chats a refund needs confirmation. In act the model calls it once.
 func refunding(t *testing.T, mode string) apitest.World {
 	rounds := []string{calling("null", [2]string{"refund", `{"order":"A1"}`}), booked}
 	if mode == "act" {
@@ -85,7 +85,7 @@ func refunding(t *testing.T, mode string) apitest.World {
 	return w
 }
 
-// chat sends a conversation, the user first and then in turns, to the model.
+// chat sends a conversation to the model, beginning with the user.
 func chat(w apitest.World, as string, turns ...string) {
 	w.T.Helper()
 	var messages []string
@@ -96,7 +96,7 @@ func chat(w apitest.World, as string, turns ...string) {
 	require.Equal(w.T, 200, w.Ask("POST", sessionChatPath, `{"model":"m","messages":[`+strings.Join(messages, ",")+`]}`, as).StatusCode)
 }
 
-// waiting is the trigger that asks, once there is one.
+// waiting returns the waiting trigger once it exists.
 func waiting(w apitest.World) (asked query.Record) {
 	w.T.Helper()
 	require.Eventually(w.T, func() bool {
@@ -110,7 +110,7 @@ func waiting(w apitest.World) (asked query.Record) {
 	return asked
 }
 
-// decided waits until a message of the session is.
+// decided waits until a message of the session is decided.
 func decided(w apitest.World, text string) {
 	w.T.Helper()
 	require.Eventually(w.T, func() bool {
