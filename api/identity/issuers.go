@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// maxIssuers bounds how many issuers are remembered.
+	// maxIssuers bounds the cached issuers.
 	maxIssuers = 1024
-	// discoveryTTL is how long a discovery document holds. The keys behind it are asked
-	// for anew whenever a token has one that is not known, which is how issuers rotate.
+	// discoveryTTL is how long a discovery document is cached. Keys are fetched again for each token with an
+	// unknown key, which covers key rotation.
 	discoveryTTL = 12 * time.Hour
-	// failureTTL is how long an issuer that could not be asked is not asked again.
+	// failureTTL is how long a failed issuer is not asked again.
 	failureTTL = 10 * time.Second
-	// An issuer is asked askBurst times in a row and then once in askEvery: made-up
-	// tokens with made-up keys must not become requests to it.
+	// An issuer gets askBurst requests at once, then one per askEvery, so that forged tokens do not become a
+	// flood of requests.
 	askEvery = 3 * time.Second
 	askBurst = 10
-	// maxAnswer is the longest answer of an issuer that is read, in bytes.
+	// maxAnswer is the longest answer of an issuer, in bytes.
 	maxAnswer = 1 << 20
 )
 
 var errRateLimited = errors.New("the issuer was asked too often")
 
-// issuers is a cache of the discovery documents of issuers.
+// issuers caches the discovery documents of issuers.
 type issuers struct {
 	transport http.RoundTripper
 	now       func() time.Time
@@ -43,14 +43,14 @@ type issuers struct {
 	limits *lru.Cache[string, *rate.Limiter]
 }
 
-// issuer is the discovered metadata of an issuer, or why there is none.
+// issuer is the discovered metadata of an issuer, or the error.
 type issuer struct {
 	keys  oidc.KeySet
 	err   error
 	until time.Time
 }
 
-// keys returns the keys of an issuer by its URL, asked at most once by all who need it.
+// keys returns the keys of an issuer by its URL. Concurrent calls share one discovery.
 func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 	if found, hit := i.known.Get(url); hit && i.now().Before(found.until) {
 		return found.keys, found.err
@@ -69,13 +69,13 @@ func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 	}
 }
 
-// discover reads an issuer's discovery document. It is not bound to the request that
-// came first: others wait for it as well.
+// discover reads an issuer's discovery document. It is not bound to the first request: others wait for it as
+// well.
 func (i *issuers) discover(url string) issuer {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	i.mu.Lock()
-	limit, known := i.limits.Get(url) // it outlives what is discovered, so that failing does not get round it
+	limit, known := i.limits.Get(url) // kept longer than the discovery, so that failures do not reset it
 	if !known {
 		limit = rate.NewLimiter(rate.Every(askEvery), askBurst)
 		i.limits.Add(url, limit)
@@ -99,13 +99,13 @@ func (i *issuers) discover(url string) issuer {
 	return issuer{keys: &keySet{url: document.Keys, client: client}, until: i.now().Add(discoveryTTL)}
 }
 
-// bounded limits the rate of requests to an issuer, and the size of its answers.
+// bounded limits the rate of requests to an issuer and the size of its answers.
 type bounded struct {
 	next  http.RoundTripper
 	limit *rate.Limiter
 }
 
-// RoundTrip makes a request, and cuts the answer off at its bound.
+// RoundTrip sends a request and truncates the answer.
 func (b bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !b.limit.Allow() {
 		return nil, errRateLimited

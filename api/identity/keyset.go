@@ -13,12 +13,11 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// keySet is the keys of one issuer. A token whose key is not among them makes it ask
-// for the issuer's keys of now, and what it then gets is what holds for all.
+// keySet holds the keys of one issuer. A token with an unknown key triggers a fetch, whose result replaces the
+// keys.
 //
-// That of go-oidc lets those who wait go on before it keeps what it has fetched, and
-// hands that fetch on for a moment longer: a token with a key published since is
-// refused, and one whose key was withdrawn accepted.
+// go-oidc's key set lets waiting calls continue before it stores a fetch, and shares that fetch a moment
+// longer. A token with a newly published key could be refused, and one with a withdrawn key accepted.
 type keySet struct {
 	url    string
 	client *http.Client
@@ -30,8 +29,7 @@ type keySet struct {
 
 var errSignature = errors.New("the signature is of none of the issuer's keys")
 
-// VerifySignature returns the payload of a token that one of the issuer's keys has
-// signed.
+// VerifySignature returns the payload of a token signed by one of the issuer's keys.
 func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	signed, err := jose.ParseSignedCompact(token, signatures)
 	if err != nil {
@@ -43,7 +41,7 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if payload, ok := verified(signed, known); ok {
 		return payload, nil
 	}
-	for range 2 { // a fetch that others began may be older than the key
+	for range 2 { // a shared fetch may be older than the key
 		keys, shared, err := s.fetched(ctx)
 		if err != nil {
 			return nil, err
@@ -74,9 +72,8 @@ func verified(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bo
 	return nil, false
 }
 
-// fetched asks for the keys, together with all who ask at the same time, and keeps them
-// before any of these goes on. It reports whether others share the fetch. That is not
-// bound to the request of the one who began it.
+// fetched fetches the keys, shared with concurrent calls, and stores them before these continue. It reports
+// whether the fetch was shared. The fetch is not bound to the first request.
 func (s *keySet) fetched(ctx context.Context) (keys []jose.JSONWebKey, shared bool, err error) {
 	result := s.asking.DoChan("", func() (any, error) {
 		keys, err := s.fetch()
@@ -97,7 +94,7 @@ func (s *keySet) fetched(ctx context.Context) (keys []jose.JSONWebKey, shared bo
 	}
 }
 
-// fetch reads the issuer's keys; those of a kind that is not known here are left out.
+// fetch reads the issuer's keys, without those of unknown types.
 func (s *keySet) fetch() ([]jose.JSONWebKey, error) {
 	response, err := s.client.Get(s.url)
 	if err != nil {

@@ -21,41 +21,38 @@ import (
 )
 
 const (
-	// leeway is how far the clocks of an issuer and of this machine may be apart.
+	// leeway is the tolerated clock difference to an issuer.
 	leeway = time.Minute
-	// mostToken is the longest token that is looked at, in bytes: room for some
-	// hundred groups of a user.
+	// mostToken is the longest accepted token, in bytes: room for some hundred groups of a user.
 	mostToken = 16 << 10
-	// timeout bounds all that one verification asks of an issuer. A message waits.
+	// timeout bounds all requests to an issuer for one verification. A message waits.
 	timeout = 5 * time.Second
 	// google is the issuer of Google's ID tokens.
 	google = "https://accounts.google.com"
 )
 
-// algorithms are those that tokens may be signed with. Both are asymmetric: with a
-// symmetric one among them, an issuer's public key could be taken for a shared secret
-// (RFC 8725, section 2.1). The token's own word chooses among these alone.
+// algorithms are the accepted signature algorithms. Both are asymmetric: with a symmetric one, an issuer's
+// public key could be used as a shared secret (RFC 8725, section 2.1).
 var (
 	algorithms = []string{oidc.RS256, oidc.ES256}
 	signatures = []jose.SignatureAlgorithm{jose.RS256, jose.ES256}
 )
 
-// Refused means that a token was not accepted. Fault and Reason are for the one who sent it.
+// Refused means that a token was not accepted. Fault and Reason are for its sender.
 type Refused struct {
-	// Fault is a word for programs: malformed, signature (or issuer), audience, expired, or
-	// unavailable where the issuer could not be asked.
+	// Fault is for programs: malformed, signature (or issuer), audience, expired, or unavailable if the issuer
+	// could not be asked.
 	Fault  string
 	Reason string // the same in words
 }
 
-// Error tells the reason.
+// Error returns the reason.
 func (r *Refused) Error() string { return "the ID token was not accepted: " + r.Reason }
 
-// Options of a Verifier.
+// Options configures a Verifier.
 type Options struct {
-	// Transport makes the requests to issuers; http.DefaultTransport where it is nil.
-	// Issuers are named by those who may change an app, so it should be one that
-	// reaches no address it must not.
+	// Transport sends requests to issuers; default http.DefaultTransport. Tenants name issuers, so it should
+	// refuse forbidden addresses.
 	Transport http.RoundTripper
 	Now       func() time.Time // time.Now
 	Logger    *slog.Logger     // slog.Default(); at debug level, why tokens are refused
@@ -68,7 +65,7 @@ type Verifier struct {
 	log     *slog.Logger
 }
 
-// New returns a Verifier. It asks an issuer for nothing before the first of its tokens.
+// New returns a Verifier. It contacts an issuer only for its first token.
 func New(o Options) *Verifier {
 	if o.Transport == nil {
 		o.Transport = http.DefaultTransport
@@ -84,14 +81,14 @@ func New(o Options) *Verifier {
 	return &Verifier{issuers: &issuers{transport: o.Transport, now: o.Now, known: known, limits: limits}, now: o.Now, log: o.Logger}
 }
 
-// Verify checks signature, issuer, audience and expiry of a service's ID token and
-// returns its claims, numbers as json.Number. The error is a *Refused.
+// Verify checks signature, issuer, audience and expiry of a service's ID token. It returns its claims, with
+// numbers as json.Number. The error is a *Refused.
 func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService, token string) (map[string]any, error) {
 	return v.VerifyAccess(ctx, service, token, "")
 }
 
-// VerifyAccess is Verify for an access token (RFC 9068), which may be for a resource in place of the service's own
-// audience (RFC 8707). The party of such a token is whoever was given it.
+// VerifyAccess is Verify for an access token (RFC 9068), whose audience may be a resource instead (RFC 8707).
+// Such a token may have any authorized party.
 func (v *Verifier) VerifyAccess(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error) {
 	claims, err := v.verify(ctx, service, token, resource)
 	if err != nil {
@@ -133,8 +130,8 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if !forResource && (audience == "" || !slices.Contains(checked.Audience, audience)) {
 		return nil, errAudience
 	}
-	// To whom and when it was issued (OpenID Connect Core 1.0, section 3.1.3.7, rules 4, 5 and 10): the authorized
-	// party is our client, if the token names one or has other audiences too.
+	// OpenID Connect Core 1.0, section 3.1.3.7, rules 4, 5 and 10: the authorized party must be our client, if
+	// the token names one or has several audiences.
 	var given struct {
 		Party *string `json:"azp"`
 	}
@@ -151,8 +148,8 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	return parameters.DecodeValues(claims)
 }
 
-// refusal tells a client what it can do something about. Of a token that its issuer has not
-// signed it says no more than that: what exactly does not fit would help who forges.
+// refusal returns an error that the client can act on. For a token without the issuer's signature it gives no
+// details, which would help a forger.
 func refusal(err error, token string) *Refused {
 	expired := &oidc.TokenExpiredError{}
 	switch {
@@ -173,8 +170,7 @@ func refusal(err error, token string) *Refused {
 	}
 }
 
-// isToken reports whether a text has the form of a token: three parts, of which the first two
-// hold JSON.
+// isToken reports whether a text has the form of a token: three parts, of which the first two contain JSON.
 func isToken(text string) bool {
 	parts := strings.Split(text, ".")
 	for _, part := range parts[:min(2, len(parts))] {

@@ -26,7 +26,7 @@ import (
 	"earshot/repositories"
 )
 
-// issuer is an OpenID provider whose keys a test can change.
+// issuer is an OpenID provider with keys that a test can change.
 type issuer struct {
 	t   *testing.T
 	url string
@@ -100,7 +100,7 @@ func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, id string, c
 
 var noon = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
-// claims of a good token, changed.
+// claims returns valid claims with changes.
 func (i *issuer) claims(change map[string]any) map[string]any {
 	claims := map[string]any{"iss": i.url, "aud": "clinic", "sub": "anna", "exp": noon.Add(time.Hour).Unix(), "iat": noon.Unix()}
 	for name, value := range change {
@@ -207,7 +207,7 @@ func TestKeysMayRotate(t *testing.T) {
 	require.NoError(t, err)
 	_, err = v.Verify(t.Context(), i.service(), sign(t, jose.RS256, old, "old", i.claims(nil)))
 	require.Error(t, err, "what the issuer has withdrawn is good no more")
-	for range 2 { // each at once: nothing of the fetch before may be left
+	for range 2 { // each at once: the earlier fetch must not be reused
 		for id, key := range map[string]*ecdsa.PrivateKey{"next": ecKey(t), "young": young} {
 			i.publish(map[string]crypto.Signer{id: key})
 			_, err = v.Verify(t.Context(), i.service(), sign(t, jose.ES256, key, id, i.claims(nil)))
@@ -258,7 +258,7 @@ func TestDiscoveryThatNamesAnotherIssuerIsRefused(t *testing.T) {
 	require.Error(t, err)
 }
 
-// elsewhere sends what is meant for Google to a test's issuer.
+// elsewhere redirects requests for Google to a test's issuer.
 type elsewhere struct{ to *issuer }
 
 func (e elsewhere) RoundTrip(request *http.Request) (*http.Response, error) {
