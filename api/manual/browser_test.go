@@ -22,7 +22,7 @@ import (
 
 const patience = chromiumtest.Patience
 
-// tab is a page in a browser. At the end of the test it must have asked no other host, and met no error.
+// tab is a page in a browser. At the end of the test it must have contacted no other host, without errors.
 type tab struct {
 	t   *testing.T
 	ctx context.Context

@@ -17,7 +17,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// document is a page as it was read.
+// document is a parsed page.
 type document struct {
 	name, title, summary string
 	text                 []byte
@@ -26,23 +26,23 @@ type document struct {
 	links                []link
 }
 
-// heading is one with its anchor.
+// heading is a heading with its anchor.
 type heading struct{ ID, Title string }
 
-// section is a heading with the words below it.
+// section is a heading with the text below it.
 type section struct {
 	heading
 	level int
 	text  string
 }
 
-// link is one to another document, with the heading of level 2 that it is below.
+// link is a link to another document, with the level-2 heading above it.
 type link struct{ document, heading string }
 
-// markdown reads Markdown as GitHub shows it. Its documents are our own, so that HTML in them is kept.
+// markdown renders Markdown like GitHub. The documents are our own, so their HTML is kept.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()), goldmark.WithRendererOptions(html.WithUnsafe()))
 
-// read makes a page of a document.
+// read parses and renders a document.
 func read(name string, source []byte) *document {
 	d := &document{name: name, title: name, text: source}
 	tree := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))
@@ -69,10 +69,16 @@ func read(name string, source []byte) *document {
 		case *ast.Paragraph:
 			_, picture := node.FirstChild().(*ast.Image)
 			if said := words(node, source); d.summary == "" && !picture && !leading.MatchString(said) {
-				d.summary = firstSentence(said)
+				d.summary = said
+				if end := strings.Index(said, ". "); end > 0 {
+					d.summary = said[:end+1]
+				}
 			}
 		}
-		if last := len(d.sections) - 1; last >= 0 && textual(node) {
+		// A block of text is a paragraph, a table cell or a code block.
+		first := node.FirstChild()
+		isText := node.Type() == ast.TypeBlock && node.Kind() != ast.KindHeading && (first == nil || first.Type() == ast.TypeInline)
+		if last := len(d.sections) - 1; last >= 0 && isText {
 			d.sections[last].text = strings.TrimSpace(d.sections[last].text + " " + words(node, source))
 		}
 		return ast.WalkContinue, nil
@@ -80,23 +86,21 @@ func read(name string, source []byte) *document {
 	d.retarget(tree)
 	var rendered bytes.Buffer
 	_ = markdown.Renderer().Render(&rendered, source, tree) // into memory
-	d.body = template.HTML(finished(rendered.String()))     //nolint:gosec // our own documents
+	// Headings link to themselves, and wide elements are scrollable.
+	body := headed.ReplaceAllString(rendered.String(), `<h$1 id="$2">$3 <a class="anchor" href="#$2" aria-label="Link to this heading">#</a></h$1>`)
+	body = strings.NewReplacer(
+		"<pre>", `<pre tabindex="0">`,
+		"<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
+		"<th></th>", "<td></td>",
+	).Replace(body)
+	d.body = template.HTML(body) //nolint:gosec // our own documents
 	return d
 }
 
-// leading begins a line that leads to other pages, and says nothing of its own.
+// leading matches lines that only lead to other pages.
 var leading = regexp.MustCompile(`^(Before|Next|All documents|Part of)\b`)
 
-// textual reports whether a node is a block of words: a paragraph, a cell of a table, a block of code.
-func textual(node ast.Node) bool {
-	if node.Type() != ast.TypeBlock || node.Kind() == ast.KindHeading {
-		return false
-	}
-	first := node.FirstChild()
-	return first == nil || first.Type() == ast.TypeInline
-}
-
-// words are those of a node, without marks.
+// words returns the text of a node without markup.
 func words(node ast.Node, source []byte) string {
 	var b strings.Builder
 	if node.Type() == ast.TypeBlock && node.ChildCount() == 0 {
@@ -122,20 +126,13 @@ func words(node ast.Node, source []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-func firstSentence(text string) string {
-	if end := strings.Index(text, ". "); end > 0 {
-		return text[:end+1]
-	}
-	return text
-}
-
-// target is where a link leads.
+// target is the target of a link.
 type target struct {
-	document string // one of the documents; empty: something else
-	path     string // in the site; empty: outside of it
+	document string // one of the documents; empty for others
+	path     string // in the site; empty outside
 }
 
-// resolve says where a link of the document leads.
+// resolve returns the target of a link in the document.
 func (d *document) resolve(to string) target {
 	file, anchor, has := strings.Cut(to, "#")
 	if strings.Contains(to, ":") || strings.HasPrefix(to, "/") {
@@ -157,7 +154,7 @@ func (d *document) resolve(to string) target {
 	return target{path: root + "/" + name}
 }
 
-// retarget has links lead to pages of the site. What is not in it is named instead.
+// retarget points links to pages of the site, and replaces other relative links by their path.
 func (d *document) retarget(tree ast.Node) {
 	var away []*ast.Link
 	_ = ast.Walk(tree, func(node ast.Node, entering bool) (ast.WalkStatus, error) { // the function never fails
@@ -186,28 +183,7 @@ func (d *document) retarget(tree ast.Node) {
 
 var headed = regexp.MustCompile(`<h([1-6]) id="([^"]*)">(.*)</h[1-6]>`)
 
-// finished gives headings a link to themselves, and lets what may be wider than the window be scrolled.
-func finished(body string) string {
-	body = headed.ReplaceAllString(body, `<h$1 id="$2">$3 <a class="anchor" href="#$2" aria-label="Link to this heading">#</a></h$1>`)
-	return strings.NewReplacer(
-		"<pre>", `<pre tabindex="0">`,
-		"<table>", `<div class="table" tabindex="0"><table>`, "</table>", "</table></div>",
-		"<th></th>", "<td></td>",
-	).Replace(body)
-}
-
-// chapters are the headings of level 2.
-func (d *document) chapters() []heading {
-	var list []heading
-	for _, one := range d.sections {
-		if one.level == 2 {
-			list = append(list, one.heading)
-		}
-	}
-	return list
-}
-
-// anchors makes those of headings as GitHub does.
+// anchors makes the anchors of headings as GitHub does.
 type anchors struct{ taken map[string]int }
 
 // Generate implements parser.IDs.

@@ -1,5 +1,5 @@
-// Package manual shows the documents of the service as pages: Markdown as it is in the repository, with the contents at
-// the side, a search in the browser, and the same texts for models. It asks nothing of the rest of the service.
+// Package manual serves the service's documents as pages: the repository's Markdown with a table of contents, a
+// search in the browser, and plain texts for models. It does not depend on the rest of the service.
 package manual
 
 import (
@@ -32,21 +32,21 @@ var (
 )
 
 const (
-	// root is where the pages are, and contentsFile the page that lists all others.
+	// root is the path of the pages, and contentsFile the page that lists all others.
 	root         = "/docs"
 	contentsFile = "README.md"
-	// policy lets a browser use the page's own style, script and pictures, and read the index of the search.
+	// policy allows only the page's own style, script, pictures and search index.
 	policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// indexedText is how much of a section is searched, in bytes: a long table is found by its heading and its beginning.
+	// indexedText is how much of a section is searched, in bytes: a long table is found by its heading and
+	// beginning.
 	indexedText = 6 << 10
 )
 
-// Pages serves documents.
 type Pages struct {
-	made func() (map[string]page.File, error) // by their paths
+	made func() (map[string]page.File, error) // by path
 }
 
-// New returns the pages of documents, which are made when they are first asked for. Without any there is no page.
+// New returns the pages of documents, built on first use. A nil files has no pages.
 func New(files fs.FS) *Pages {
 	return &Pages{sync.OnceValues(func() (map[string]page.File, error) {
 		if files == nil {
@@ -56,16 +56,16 @@ func New(files fs.FS) *Pages {
 	})}
 }
 
-// ServeContents answers with the page that lists all others.
+// ServeContents serves the page that lists all others.
 func (p *Pages) ServeContents(c echo.Context) error { return p.serve(c, root) }
 
-// ServeLLMs answers with the contents for models.
+// ServeLLMs serves the contents for models.
 func (p *Pages) ServeLLMs(c echo.Context) error { return p.serve(c, "/llms.txt") }
 
-// ServeLLMsFull answers with all texts for models.
+// ServeLLMsFull serves all texts for models.
 func (p *Pages) ServeLLMsFull(c echo.Context) error { return p.serve(c, "/llms-full.txt") }
 
-// Serve answers with a page, the text of one, or a file of theirs.
+// Serve serves a page, its text, or a file.
 func (p *Pages) Serve(c echo.Context) error {
 	return p.serve(c, path.Join(root, c.Param("*")))
 }
@@ -91,7 +91,7 @@ func (p *Pages) serve(c echo.Context, name string) error {
 type entry struct {
 	Path, Title string
 	Here        bool
-	Headings    []heading // of the page that is shown
+	Headings    []heading // of the current page
 }
 
 // group is a part of the contents.
@@ -100,7 +100,7 @@ type group struct {
 	Entries []entry
 }
 
-// shown is what the template fills in.
+// shown is the data of the template.
 type shown struct {
 	Title, Style, Script, Index, Icon string
 	Text                              string // path of the page as Markdown
@@ -111,7 +111,13 @@ type shown struct {
 
 // build makes all files of the site.
 func build(files fs.FS) (map[string]page.File, error) {
-	names, err := namesOf(files)
+	var names []string
+	err := fs.WalkDir(files, ".", func(name string, item fs.DirEntry, err error) error {
+		if err == nil && !item.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -161,17 +167,7 @@ func build(files fs.FS) (map[string]page.File, error) {
 	return made, nil
 }
 
-func namesOf(files fs.FS) (names []string, err error) {
-	err = fs.WalkDir(files, ".", func(name string, item fs.DirEntry, err error) error {
-		if err == nil && !item.IsDir() {
-			names = append(names, name)
-		}
-		return err
-	})
-	return names, err
-}
-
-// pathOf is where the page of a document is.
+// pathOf returns the page of a document.
 func pathOf(name string) string {
 	if name == contentsFile {
 		return root
@@ -179,7 +175,7 @@ func pathOf(name string) string {
 	return root + "/" + strings.TrimSuffix(name, ".md")
 }
 
-// nameOf is the document of a page.
+// nameOf returns the document of a page.
 func nameOf(at string) string {
 	if at == root {
 		return contentsFile
@@ -187,7 +183,7 @@ func nameOf(at string) string {
 	return strings.TrimPrefix(at, root+"/") + ".md"
 }
 
-// contentsOf lists the pages in the order in which the contents link to them, below the headings there.
+// contentsOf lists the pages in the order of the links in the contents, below its headings.
 func contentsOf(documents map[string]*document) []group {
 	list := []group{{Entries: []entry{{Path: root, Title: "Contents"}}}}
 	seen := map[string]bool{contentsFile: true}
@@ -206,7 +202,7 @@ func contentsOf(documents map[string]*document) []group {
 	return slices.DeleteFunc(list, func(one group) bool { return len(one.Entries) == 0 })
 }
 
-// page fills the template in.
+// page renders the template.
 func (d *document) page(parsed *template.Template, common shown, contents []group) ([]byte, error) {
 	common.Title, common.Body, common.Text = d.title, d.body, root+"/"+d.name
 	var before entry
@@ -218,7 +214,12 @@ func (d *document) page(parsed *template.Template, common shown, contents []grou
 				common.Next, after = one, false
 			}
 			if one.Path == pathOf(d.name) {
-				entries[i].Here, entries[i].Headings = true, d.chapters()
+				entries[i].Here = true
+				for _, s := range d.sections {
+					if s.level == 2 {
+						entries[i].Headings = append(entries[i].Headings, s.heading)
+					}
+				}
 				common.Previous, after = before, true
 			}
 			before = one
@@ -230,7 +231,7 @@ func (d *document) page(parsed *template.Template, common shown, contents []grou
 	return text.Bytes(), err
 }
 
-// found is a section in the index of the search. Its names are short, for there are many.
+// found is a section in the search index, with short names to save space.
 type found struct {
 	Path  string `json:"p"`
 	Title string `json:"t"`
@@ -250,22 +251,18 @@ func indexOf(contents []group, documents map[string]*document) []found {
 				if s.level > 1 {
 					title, at = d.title+" › "+s.Title, one.Path+"#"+s.ID
 				}
-				list = append(list, found{at, title, clipped(s.text)})
+				text := s.text
+				if len(text) > indexedText {
+					text = strings.ToValidUTF8(text[:indexedText], "") // without a partial character
+				}
+				list = append(list, found{at, title, text})
 			}
 		}
 	}
 	return list
 }
 
-// clipped is the beginning of a text, without a part of a letter at its end.
-func clipped(text string) string {
-	if len(text) > indexedText {
-		text = strings.ToValidUTF8(text[:indexedText], "")
-	}
-	return text
-}
-
-// forModels writes the contents with a line for each page, and all pages one after the other.
+// forModels returns the contents with a line per page, and all pages concatenated.
 func forModels(contents []group, documents map[string]*document) (short, long []byte) {
 	var list, all bytes.Buffer
 	list.WriteString("# Earshot\n\n> Earshot hears in a chat what a user wants, and calls the registered tool: an event on NATS, an authenticated HTTP call.\n\nAll pages in one text: /llms-full.txt. The API as OpenAPI: /openapi.json. The events as AsyncAPI: /asyncapi.json.\n")

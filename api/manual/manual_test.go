@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-// site serves documents: those of the service, where none are given.
+// site serves documents; by default the service's.
 func site(t *testing.T, files fs.FS) *apitest.Service {
 	return apitest.Serve(t, func(o *api.Options) {
 		if o.Manual = files; files == nil {
@@ -28,13 +28,13 @@ func site(t *testing.T, files fs.FS) *apitest.Service {
 	})
 }
 
-// reach gets a page as somebody without a key does.
+// reach gets a page without a key.
 func reach(s *apitest.Service, at string) string {
 	s.T.Helper()
 	return string(s.Call("GET", at, "", "Authorization: ").Is(200, "").Body)
 }
 
-// paths are those of all pages.
+// paths lists all pages.
 func paths(t *testing.T) []string {
 	list := []string{"/docs"}
 	require.NoError(t, fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {
@@ -56,7 +56,7 @@ func TestEveryLinkOfTheSiteLeadsSomewhere(t *testing.T) {
 	s := site(t, nil)
 	pages := map[string]string{}
 	read := func(at string) string {
-		if at != "/console" && pages[at] == "" { // the console is served beside the API
+		if at != "/console" && pages[at] == "" { // the console is served besides the API
 			pages[at] = reach(s, at)
 		}
 		return pages[at]
@@ -102,7 +102,7 @@ func TestIDsOfAPageAreUnique(t *testing.T) {
 	}
 }
 
-// A browser that keeps to the policy runs and loads what this service serves, and nothing that stands in a page.
+// A browser that obeys the policy loads only files of this service, and runs nothing inline.
 func TestThePagesLoadNothingFromElsewhere(t *testing.T) {
 	s := site(t, nil)
 	for _, at := range paths(t) {
