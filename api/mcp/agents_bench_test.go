@@ -13,8 +13,8 @@ import (
 	"earshot/deploy/testbed/redistest"
 )
 
-// A call by MCP is to cost little more than the direct trigger beside it, and a list no more than
-// its bytes, whatever the number of tools.
+// A call by MCP should cost little more than a direct trigger, and a list little more than its bytes for any
+// number of tools.
 func BenchmarkAgentsBesideREST(b *testing.B) {
 	for _, count := range []int{10, 10_000} {
 		s := benchWorld(b, count)

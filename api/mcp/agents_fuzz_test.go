@@ -23,14 +23,14 @@ import (
 	"earshot/trigger/query"
 )
 
-// watched is an engine of which is known what it was asked to fire.
+// watched is an engine that records requests to fire.
 type watched struct {
 	api.Engine
 	mu    sync.Mutex
 	fired []firing
 }
 
-// firing is what an engine was asked to fire, and whether it did.
+// firing is a request to fire, and whether it fired.
 type firing struct {
 	trigger.Direct
 	worked bool
@@ -44,7 +44,7 @@ func (w *watched) Fire(ctx context.Context, direct trigger.Direct) (json.RawMess
 	return match, err
 }
 
-// taken are the calls since it was asked last.
+// taken returns the requests since the last call.
 func (w *watched) taken() []firing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *watched) taken() []firing {
 	return list
 }
 
-// finding matches as it is told, and finds every tool for every text.
+// finding matches as scripted, and finds every tool for every text.
 type finding struct{ apitest.Scripted }
 
 func (finding) Search(_ context.Context, request matcher.Request, _ string, most int) (list []matcher.Score) {
@@ -63,8 +63,7 @@ func (finding) Search(_ context.Context, request matcher.Request, _ string, most
 	return list
 }
 
-// stateHere is where a seed has the requestState, which is sealed with a checksum that no mutation
-// would hit.
+// stateHere marks the requestState in a seed, as mutations would never hit its checksum.
 const stateHere = "STATE"
 
 func sealedState(text string) string {
@@ -72,18 +71,16 @@ func sealedState(text string) string {
 	return base64.RawURLEncoding.EncodeToString(append(sum[:8], text...))
 }
 
-// agentPaths are where agents ask.
 var agentPaths = []string{agentsOfApp, agentsOfSession, agentsOfApp + "?tools=search", agentsOfSession + "/desk"}
 
-// agentTools are one of each kind: with values, with headers that repeat them, to be confirmed, with
-// nothing to be called, and to be answered by somebody else.
+// agentTools are one of each kind: with values, with mirrored headers, with a confirmation, without a call, and
+// with an external answer.
 const agentTools = greets + `,` + refunds + `,` + asks + `,{"name":"route","description":"Routes","parameters":{"type":"object","properties":{
 	"region":{"type":"string","x-mcp-header":"Region"},"n":{"type":"integer","minimum":1}},"required":["region","n"]}}`
 
-// FuzzAgents posts whatever there is to the URLs of agents. The answer is never a 5xx but 501 and
-// 503, and it is JSON, or a stream of JSON, with the id of its request; what is no request may be
-// refused in words. Only a tool of the URL's scope is fired, and one that a header names where the
-// revision has headers for it.
+// FuzzAgents posts arbitrary bodies to the URLs of agents. The answer is never a 5xx except 501 and 503. It is
+// JSON or a stream of JSON with the request's id; other bodies may be refused in plain text. Only tools of the
+// URL's scope are fired, and with headers of the revision only the named one.
 func FuzzAgents(f *testing.F) {
 	engine := &watched{}
 	s := apitest.LiveOn(f, redistest.Mini(f), finding{apitest.Everything}, func(o *api.Options) {
@@ -110,7 +107,7 @@ func FuzzAgents(f *testing.F) {
 
 // agentRequest is what an agent sends.
 type agentRequest struct {
-	at                          byte   // of agentPaths
+	at                          byte   // headers; more is the value of a mirrored one
 	version, method, name, more string // headers, more that of a value
 	state, body                 string
 }
@@ -133,7 +130,6 @@ func (r agentRequest) http(t *testing.T) *http.Request {
 	return request
 }
 
-// answered checks an answer.
 func (r agentRequest) answered(t *testing.T, got *httptest.ResponseRecorder) {
 	if got.Code >= 500 && got.Code != http.StatusNotImplemented && got.Code != http.StatusServiceUnavailable {
 		t.Errorf("%+v: %d %s", r, got.Code, got.Body)
@@ -148,7 +144,7 @@ func (r agentRequest) answered(t *testing.T, got *httptest.ResponseRecorder) {
 		}
 	case "application/json", "application/problem+json":
 		lines = append(lines, got.Body.Bytes())
-	case "text/plain": // as described: what cannot be read as JSON-RPC is refused in words
+	case "text/plain": // as documented: other bodies are refused in plain text
 		if got.Code < 400 || got.Code >= 500 || got.Header().Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%+v: %d in words: %q", r, got.Code, got.Body)
 		}
@@ -169,7 +165,7 @@ func (r agentRequest) answered(t *testing.T, got *httptest.ResponseRecorder) {
 	}
 }
 
-// sameID compares ids as JSON; numbers by their digits.
+// sameID compares ids as JSON, and numbers by their digits.
 func sameID(a, b json.RawMessage) bool {
 	var first, second any
 	for text, into := range map[*json.RawMessage]*any{&a: &first, &b: &second} {
@@ -182,8 +178,7 @@ func sameID(a, b json.RawMessage) bool {
 	return first == second
 }
 
-// mayFire checks that a call is one that the request shows to those who look at its headers and
-// its URL.
+// mayFire checks that headers and URL show the call.
 func (r agentRequest) mayFire(t *testing.T, request *http.Request, direct firing) {
 	session := ""
 	if strings.HasPrefix(request.URL.Path, agentsOfSession) {
@@ -194,7 +189,7 @@ func (r agentRequest) mayFire(t *testing.T, request *http.Request, direct firing
 	}
 	header := request.Header.Get("Mcp-Method")
 	if request.Header.Get("Mcp-Protocol-Version") != "2026-07-28" || strings.HasPrefix(header, "tasks/") {
-		return // a task was begun by a call of its own
+		return // an own call started the task
 	}
 	name := request.Header.Get("Mcp-Name")
 	wrapped := name == "call_tool" && request.URL.RawQuery != ""

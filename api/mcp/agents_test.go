@@ -20,7 +20,7 @@ const (
 	agentsOfSession = "/v1/apps/clinic/sessions/s1/mcp"
 )
 
-// agents is a world in which agents may leave calls without values.
+// agents is a world in which calls of agents may lack values.
 func agents(t *testing.T, tools string) apitest.World {
 	t.Helper()
 	s := apitest.Live(t, apitest.Everything)
@@ -29,7 +29,7 @@ func agents(t *testing.T, tools string) apitest.World {
 	return s
 }
 
-// agent is a client of revision 2026-07-28 that says what it can.
+// agent is a client of revision 2026-07-28 with its capabilities.
 type agent struct {
 	apitest.World
 	path, can string
@@ -40,13 +40,13 @@ func agentAt(w apitest.World, path, can string, headers ...string) agent {
 	return agent{w, path, can, headers}
 }
 
-// rpc makes a request, and returns its result, or the error in its place with the status.
+// rpc sends a request, and returns its result or its error with the status.
 func (a agent) rpc(method, params string) (result map[string]any, fault map[string]any, status int) {
 	a.T.Helper()
 	return a.rpcMeta(method, params, `"example.org/of":"test"`)
 }
 
-// rpcMeta is rpc that says something else of the request as well.
+// rpcMeta is rpc with more metadata.
 func (a agent) rpcMeta(method, params, meta string) (result map[string]any, fault map[string]any, status int) {
 	a.T.Helper()
 	said := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + a.can + `,` + meta + `}`
@@ -66,7 +66,7 @@ func (a agent) rpcMeta(method, params, meta string) (result map[string]any, faul
 	return answer.Result, answer.Error, got.StatusCode
 }
 
-// gets makes a request that is answered with a result.
+// gets sends a request that must have a result.
 func (a agent) gets(method, params string) map[string]any {
 	a.T.Helper()
 	result, fault, _ := a.rpc(method, params)
@@ -74,13 +74,12 @@ func (a agent) gets(method, params string) map[string]any {
 	return result
 }
 
-// calls calls a tool.
 func (a agent) calls(name, arguments string, more ...string) map[string]any {
 	a.T.Helper()
 	return a.gets("tools/call", strings.Join(append([]string{`"name":"` + name + `","arguments":` + arguments}, more...), ","))
 }
 
-// text is what a result tells a model.
+// text returns the text of a result for a model.
 func text(result map[string]any) string {
 	list, _ := result["content"].([]any)
 	if len(list) == 0 {
@@ -92,19 +91,19 @@ func text(result map[string]any) string {
 const greets = `{"name":"greet","description":"Greets somebody","url":"https://example.org/greet",
 	"schema":[{"parameter":"name","type":"string","required":true},{"parameter":"desk","type":"string","value":"A"},{"parameter":"hidden","type":"string","ignore":true}]}`
 
-// says has the sink answer calls with a result.
+// says lets the sink answer calls with a result.
 func says(w apitest.World, result string) {
 	w.Sink.Answers(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(result)}
 	})
 }
 
-// triggered are the events of tools that have fired.
+// triggered returns the events of fired tools.
 func triggered(w apitest.World) []effect.Event {
 	return slices.DeleteFunc(w.Sink.All(), func(e effect.Event) bool { return !strings.HasPrefix(e.Subject, "tool.trigger.") })
 }
 
-// fires waits for the events of n tools, since the event of a call may follow its answer, and wants no more of them.
+// fires waits for the events of exactly n tools, since an event may follow the answer of its call.
 func fires(t *testing.T, w apitest.World, n int) []effect.Event {
 	t.Helper()
 	require.Eventually(t, func() bool { return len(triggered(w)) >= n }, time.Minute, time.Millisecond, "%d tools have fired", n)
@@ -113,7 +112,7 @@ func fires(t *testing.T, w apitest.World, n int) []effect.Event {
 	return fired
 }
 
-// Clients of both kinds, as the SDK makes them.
+// Clients of both kinds, created by the SDK.
 func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	s := agents(t, greets)
 	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"own","description":"Of the session"}]}`).Is(201, "")
@@ -146,7 +145,7 @@ func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	}
 }
 
-// bearing is a client that sends a key.
+// bearing is a client with a key.
 func bearing(key string) *http.Client {
 	return &http.Client{Transport: keyed(key)}
 }
@@ -184,7 +183,7 @@ func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	_, fault, status := a.rpc("tools/call", `"name":"none"`)
 	require.Equal(t, 400, status)
 	require.EqualValues(t, -32602, fault["code"])
-	fires(t, s, 1) // nothing fires for a fault
+	fires(t, s, 1) // a fault fires nothing
 }
 
 func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
@@ -217,7 +216,7 @@ func mirrors(headers []string) []string {
 	return headers
 }
 
-// Agents and programs are shown what people see of a tool; what is stored is as it was given.
+// Agents and programs see a tool as people do; stored text is unchanged.
 func TestAnAgentSeesWhatPeopleSee(t *testing.T) {
 	const hidden = "\u200b\u202e\U000e0069\U000e0067"
 	s := agents(t, `{"name":"greet","description":"Greets`+hidden+`","schema":[{"parameter":"na`+hidden+`me","type":"string","description":"whom`+hidden+`","required":true,"allowedValues":["Ann`+hidden+`"]}]}`)

@@ -22,7 +22,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// reports is a clinic whose tool report answers when it is told to.
+// reports is a clinic whose tool report answers on demand.
 func reports(t *testing.T) (apitest.World, chan<- string) {
 	s := agents(t, `{"name":"report","url":"https://example.org/report"}`)
 	results := make(chan string)
@@ -68,7 +68,7 @@ func TestACallReportsItsProgressUntilItHasAResult(t *testing.T) {
 	}
 }
 
-// calling calls report in plain HTTP, with this _meta.
+// calling calls report over plain HTTP with this _meta.
 func calling(t testing.TB, url, meta, accept string) (*http.Response, error) {
 	request, err := http.NewRequestWithContext(t.Context(), "POST", url, strings.NewReader(`{"jsonrpc":"2.0","id":"c","method":"tools/call","params":{"name":"report","_meta":{`+meta+`}}}`))
 	if err != nil {
@@ -116,7 +116,7 @@ func TestAnAnswerIsAStreamForThoseWhoAskForProgressAlone(t *testing.T) {
 	require.JSONEq(t, `{"jsonrpc":"2.0","id":"c","result":{"content":[{"type":"text","text":"{\"rows\":7}"}],"structuredContent":{"rows":7}}}`, messages[len(messages)-1])
 }
 
-// failing is an engine whose calls fail when they are told to.
+// failing is an engine whose calls fail on demand.
 type failing struct {
 	agentsmcp.Engine
 	fail chan error

@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -45,16 +44,3 @@ func (r *refusal) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // unknownMethod is the SDK's error for an unknown method.
 const unknownMethod = "JSON RPC not handled"
-
-// answer writes a JSON-RPC error instead of the plain text.
-func (r *refusal) answer(x *rpcCall, body []byte) error {
-	code, says, status := codeInvalidRequest, strings.TrimSpace(r.text.String()), r.status
-	switch {
-	case !json.Valid(body):
-		code, says = codeParse, "the body is no JSON: "+says
-	case strings.HasPrefix(says, unknownMethod) && x.request.Method != "":
-		code, says, status = codeUnknownMethod, "there is no method "+exactQuote(x.request.Method)+" here", http.StatusOK
-	}
-	r.Header().Del(echo.HeaderContentType)
-	return writeError(x, status, &rpcError{Code: code, Message: says})
-}

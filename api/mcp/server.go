@@ -245,8 +245,16 @@ func (s *Server) delegate(x *rpcCall, body []byte) error {
 	}
 	out := &refusal{ResponseWriter: x.c.Response()}
 	s.sdk.ServeHTTP(out, to)
-	if out.status != 0 {
-		return out.answer(x, body)
+	if out.status != 0 { // a JSON-RPC error instead of the plain text
+		code, says, status := codeInvalidRequest, strings.TrimSpace(out.text.String()), out.status
+		switch {
+		case !json.Valid(body):
+			code, says = codeParse, "the body is no JSON: "+says
+		case strings.HasPrefix(says, unknownMethod) && x.request.Method != "":
+			code, says, status = codeUnknownMethod, "there is no method "+exactQuote(x.request.Method)+" here", http.StatusOK
+		}
+		out.Header().Del(echo.HeaderContentType)
+		return writeError(x, status, &rpcError{Code: code, Message: says})
 	}
 	if x.c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
 		_, _ = x.c.Response().Write([]byte{'\n'}) // like all answers

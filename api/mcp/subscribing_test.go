@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// feed is a stream of events that a test writes.
+// feed is a stream of events written by a test.
 type feed chan effect.Published
 
 func (feed) Now(context.Context) (uint64, error) { return 1, nil }
@@ -56,7 +56,7 @@ func (a agent) subscribes(to string) subscription {
 	return subscription{a, got, bufio.NewScanner(got.Body)}
 }
 
-// next is the next message of the stream; nil at its end.
+// next returns the next message of the stream; nil at its end.
 func (s subscription) next() (message map[string]any) {
 	s.T.Helper()
 	for s.lines.Scan() {
@@ -123,7 +123,7 @@ func TestPagesOfElsewhereAreNotServed(t *testing.T) {
 	require.Equal(t, "authorization, mcp-protocol-version, mcp-method, mcp-name, mcp-param-region", preflight.Header.Get("Access-Control-Allow-Headers"))
 }
 
-// searching searches as the real matcher does.
+// searching searches like the real matcher.
 type searching struct {
 	apitest.Scripted
 	*retrieval.Retriever

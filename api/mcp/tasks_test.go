@@ -37,7 +37,7 @@ func (a agent) task(id any) map[string]any {
 	return a.gets("tasks/get", `"taskId":"`+id.(string)+`"`)
 }
 
-// update gives responses to what a task asks.
+// update answers the questions of a task.
 func (a agent) update(id any, responses string) {
 	a.T.Helper()
 	require.Equal(a.T, "complete", a.gets("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":`+responses)["resultType"])
@@ -245,7 +245,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	both.Wait()
 	require.Equal(t, "completed", there.task(id)["status"])
 	require.Equal(t, "moved", text(here.task(id)["result"].(map[string]any)))
-	fired := fires(t, s, 1) // whoever was last has fired it, once
+	fired := fires(t, s, 1) // the last client fired it once
 	require.Empty(t, open())
 	var event struct {
 		ID     string
@@ -256,8 +256,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/triggers/"+id.(string), "").Is(200, "").Body), `"source":"agent"`)
 }
 
-// overtaken are the calls that lack values; between a look at one and what is done then, somebody
-// else does something.
+// overtaken keeps calls that lack values; after a read, another client acts first.
 type overtaken struct {
 	api.Asked
 	meanwhile *func()
@@ -318,7 +317,7 @@ func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 	fires(t, s, 2)
 }
 
-// TestASlowCallIsATask has an endpoint that answers when it is told to, and one that fails first.
+// TestASlowCallIsATask has an endpoint that answers on demand, and one that fails first.
 func TestASlowCallIsATask(t *testing.T) {
 	s := slowly(t)
 	goOn := make(chan struct{})
@@ -378,7 +377,7 @@ func TestATaskSaysWhenItIsTriedAgain(t *testing.T) {
 	require.WithinDuration(t, time.Now(), due, 10*time.Second)
 }
 
-// TestASlowConfirmationIsATask: the yes lets a call go that takes its time.
+// TestASlowConfirmationIsATask: a confirmed call takes its time.
 func TestASlowConfirmationIsATask(t *testing.T) {
 	s := slowly(t)
 	goOn := make(chan struct{})
@@ -397,7 +396,7 @@ func TestASlowConfirmationIsATask(t *testing.T) {
 	require.Eventually(t, func() bool { return a.task(id)["status"] == "completed" }, time.Minute, time.Millisecond)
 }
 
-// slowly is a clinic in which a call is a task as soon as it is stored.
+// slowly is a clinic in which a call becomes a task as soon as it is stored.
 func slowly(t *testing.T) apitest.World {
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.TaskAfter = time.Nanosecond })
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
@@ -422,7 +421,7 @@ func TestWhatIsAskedForCountsToTheLimitsOfWhatIsTriggered(t *testing.T) {
 	stored := s.Redis.Client().HLen(t.Context(), keyspace.KeysOf("clinic").Asked("s1")).Val()
 	require.EqualValues(t, 120, stored, "what was refused stores nothing")
 
-	// A key of the app may ask for more, but not store more bytes.
+	// A key of the app has its own request limit, but the same limit of bytes.
 	s.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionTriggersPerMinute":null,"bytesPerMinute":200000}}}`).Is(200, "")
 	b := agentAt(s, "/v1/apps/clinic/sessions/s2/mcp", withBoth)
 	long := b.calls("order", `{"a":"`+strings.Repeat("x", 70_000)+`"}`)
