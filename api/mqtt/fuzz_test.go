@@ -25,7 +25,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// given is a connection on which something was sent.
+// given is a connection with received bytes.
 type given struct {
 	net.Conn
 	bytes.Reader
@@ -33,8 +33,7 @@ type given struct {
 
 func (g *given) Read(into []byte) (int, error) { return g.Reader.Read(into) }
 
-// FuzzFirst sends what is no CONNECT packet, or nearly one. What is taken for one must be there
-// to be read again, whole.
+// FuzzFirst sends packets that are not, or almost, CONNECT. An accepted one must be readable again, unchanged.
 func FuzzFirst(f *testing.F) {
 	f.Add([]byte("\x10\x11\x00\x04MQTT\x04\x82\x00\x3c\x00\x01c\x00\x02id"))
 	f.Add([]byte("\x10\x13\x00\x04MQTT\x05\x82\x00\x3c\x00\x00\x01c\x00\x02id\x00"))
@@ -56,19 +55,19 @@ func FuzzFirst(f *testing.F) {
 type wire struct {
 	net.Conn
 	sent  *bytes.Reader
-	stays bool          // the client stays when all is read
+	stays bool          // the client stays after all is read
 	idle  chan struct{} // closed when all is read
 	over  chan struct{} // closed with the connection
 	done  func()        // closes idle
 	// hangUp ends the connection.
 	hangUp func()
-	look   func() // called before each read: what was read is done by then
+	look   func() // called before each read, when earlier packets are processed
 
 	mu       sync.Mutex
 	answered bytes.Buffer
 }
 
-// atOnce is how much a read gets, so that looks come often.
+// atOnce is the size of a read, so that look is called often.
 const atOnce = 64
 
 func (w *wire) Read(into []byte) (int, error) {
@@ -98,7 +97,7 @@ func (w *wire) SetDeadline(time.Time) error     { return nil }
 func (w *wire) SetReadDeadline(time.Time) error { return nil }
 func (w *wire) RemoteAddr() net.Addr            { return &net.TCPAddr{} }
 
-// kinds lists the types of the packets that the client was sent.
+// kinds lists the types of the packets sent to the client.
 func (w *wire) kinds(t testing.TB) (list []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,14 +113,14 @@ func (w *wire) kinds(t testing.TB) (list []byte) {
 	return list
 }
 
-// oneKey is a key of the app clinic, whatever is sent.
+// oneKey accepts any credential as a key of the app clinic.
 type oneKey struct{ auth.Keys }
 
 func (oneKey) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
 	return "clinic", store.AppKey{ID: "k", Scopes: []store.Permission{store.PermitTriggers}}, nil
 }
 
-// noEvents is a stream on which nothing happens until nobody follows it.
+// noEvents is a stream without events.
 type noEvents struct{}
 
 func (noEvents) Now(context.Context) (uint64, error) { return 0, nil }
@@ -133,13 +132,13 @@ func (noEvents) Follow(ctx context.Context, _, _ string, _ uint64) (<-chan effec
 }
 
 const (
-	// roomOfApp is less than two clients may ask for.
+	// roomOfApp is less than two clients may use.
 	roomOfApp = 80
-	// patience is far more than a connection takes, on a machine that does much else.
+	// patience is far longer than a connection takes, even on a busy machine.
 	patience = time.Minute
 )
 
-// broking is a server with a broker for the app clinic, which is watched.
+// broking is a server with an observed broker for the app clinic.
 type broking struct {
 	t      testing.TB
 	server *Server
@@ -147,7 +146,7 @@ type broking struct {
 	log    testbed.Lines
 
 	mu   sync.Mutex
-	held map[string]bool // filters that were
+	held map[string]bool // filters that existed
 }
 
 func newBroking(t testing.TB) *broking {
@@ -174,8 +173,7 @@ func newBroking(t testing.TB) *broking {
 	return b
 }
 
-// client talks with a client that sends this, as Serve does behind its WebSocket. The channel is
-// closed when its connection is over.
+// client serves a client that sends these bytes, as Serve does. The channel is closed when its connection ends.
 func (b *broking) client(sent []byte, stays bool) (*wire, <-chan struct{}) {
 	w := &wire{sent: bytes.NewReader(sent), stays: stays, idle: make(chan struct{}), over: make(chan struct{})}
 	w.done = sync.OnceFunc(func() { close(w.idle) })
@@ -184,7 +182,7 @@ func (b *broking) client(sent []byte, stays bool) (*wire, <-chan struct{}) {
 	}
 	w.hangUp = conn.close
 	w.look = func() {
-		for conn.waits() { // what ends with the connection would not be seen
+		for conn.waits() { // later state would be gone with the connection
 			runtime.Gosched()
 		}
 		b.bounded(conn)
@@ -266,7 +264,7 @@ func (b *broking) empty() {
 	if len(rules.named) != 0 || server.Clients.Len() != 1 || server.Topics.Retained.Len() != 0 {
 		b.t.Errorf("the broker keeps %v, %v and %d messages", rules.named, server.Clients.GetAll(), server.Topics.Retained.Len())
 	}
-	for filter := range b.held { // each is a topic that it lets through itself
+	for filter := range b.held { // each filter is also a topic that it matches
 		topic := filter
 		if shared, is := strings.CutPrefix(filter, "$share/"); is {
 			_, topic, _ = strings.Cut(shared, "/")
@@ -282,9 +280,9 @@ func (b *broking) empty() {
 	}
 }
 
-// FuzzConnections has a client send all that it ever sends, and stay, beside another that sends and
-// leaves. Neither gets a message through, nor has more filters held than it may have, and nothing is
-// left of both: no filter, no byte in a queue, no name, and no panic.
+// FuzzConnections serves a client that sends everything and stays, besides another that sends and leaves. No
+// client publishes a message or exceeds its filters, and both leave nothing behind: no filter, queued byte,
+// name, or panic.
 func FuzzConnections(f *testing.F) {
 	for _, seed := range connectionSeeds(f) {
 		if !slices.Contains(bothTalk(f, seed[0], seed[1]), packets.Connack) {
@@ -295,7 +293,7 @@ func FuzzConnections(f *testing.F) {
 	f.Fuzz(func(t *testing.T, first, second []byte) { bothTalk(t, first, second) })
 }
 
-// A panic that no client has caused is told with its stack, and costs no more than a connection.
+// A panic that no client has caused is logged with its stack, and costs only a connection.
 func TestPanicOfABrokerIsToldWithItsStack(t *testing.T) {
 	b := newBroking(t)
 	w, gone := b.client(encoded(t, 4, greeting("x")), true)
@@ -315,7 +313,7 @@ func TestPanicOfABrokerIsToldWithItsStack(t *testing.T) {
 	}
 }
 
-// bothTalk has two clients talk with a server, and lists the packets that they were sent.
+// bothTalk serves two clients, and lists the packets sent to them.
 func bothTalk(t testing.TB, first, second []byte) []byte {
 	b := newBroking(t)
 	staying, gone := b.client(first, true)
@@ -333,7 +331,7 @@ func bothTalk(t testing.TB, first, second []byte) []byte {
 	return kinds
 }
 
-// encoded are the bytes of packets in a version of the protocol.
+// encoded returns packets in a version of the protocol.
 func encoded(t testing.TB, version byte, list ...packets.Packet) []byte {
 	var text bytes.Buffer
 	encode := map[byte]func(*packets.Packet, *bytes.Buffer) error{
@@ -361,7 +359,7 @@ func greeting(id string) packets.Packet {
 	}}
 }
 
-// asking subscribes, or ends that.
+// asking is a SUBSCRIBE or UNSUBSCRIBE packet.
 func asking(kind byte, id uint16, filters ...string) packets.Packet {
 	packet := packets.Packet{FixedHeader: head(kind, 1), PacketID: id}
 	for _, filter := range filters {
@@ -376,7 +374,7 @@ func publishing(qos byte, id uint16, topic string) packets.Packet {
 	return packet
 }
 
-// connectionSeeds are what two clients send.
+// connectionSeeds are the packets of two clients.
 func connectionSeeds(f *testing.F) (seeds [][2][]byte) {
 	var many []string
 	for i := range 70 {

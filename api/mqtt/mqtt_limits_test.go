@@ -17,7 +17,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 )
 
-// asks subscribes to filters and returns what is answered for each.
+// asks subscribes to filters and returns the answer.
 func (c *subscriber) asks(filters ...string) packets.Packet {
 	c.t.Helper()
 	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
@@ -28,7 +28,7 @@ func (c *subscriber) asks(filters ...string) packets.Packet {
 	return c.next(packets.Suback)
 }
 
-// leaves takes filters back.
+// leaves unsubscribes from filters.
 func (c *subscriber) leaves(filters ...string) {
 	c.t.Helper()
 	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Unsubscribe, Qos: 1}, PacketID: 2}
@@ -39,7 +39,7 @@ func (c *subscriber) leaves(filters ...string) {
 	c.next(packets.Unsuback)
 }
 
-// granted counts the filters that were taken, and checks how the others were refused.
+// granted counts the accepted filters, and checks the refusals.
 func granted(t *testing.T, got packets.Packet, refusal byte) (n int) {
 	t.Helper()
 	for _, code := range got.ReasonCodes {
@@ -52,7 +52,7 @@ func granted(t *testing.T, got packets.Packet, refusal byte) (n int) {
 	return n
 }
 
-// some are n filters of a name.
+// some returns n filters with a common name.
 func some(name string, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -97,8 +97,8 @@ func TestFilterOverMQTTIsNoLongerThanATopicCouldBe(t *testing.T) {
 	require.Equal(t, []byte{0, 0x97, 0, 0x97, 0}, got.ReasonCodes)
 }
 
-// Who goes on to ask is told why its connection ends: by the protocol where that can say it, and by
-// the WebSocket in any case.
+// A client that keeps asking gets the reason in MQTT if its version can express it, and always in the
+// WebSocket.
 func TestClientOfMQTTThatGoesOnAskingIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := apitest.OnStage(t, sermas)
@@ -114,7 +114,7 @@ func TestClientOfMQTTThatGoesOnAskingIsCutOff(t *testing.T) {
 		}
 		_, err := client.in.ReadByte()
 		var closed websocket.CloseError
-		if errors.As(err, &closed) { // else the client has noticed it in another way
+		if errors.As(err, &closed) { // otherwise the client noticed it another way
 			require.Equal(t, websocket.StatusPolicyViolation, closed.Code)
 		}
 		require.Error(t, err)
@@ -141,8 +141,8 @@ func TestAppHasRoomForSoManyFiltersOverMQTT(t *testing.T) {
 	require.Zero(t, third.asks("app/c/x").ReasonCodes[0])
 }
 
-// A client that connects again has what it asks for then. What it had before is no longer counted,
-// whichever version it speaks and whatever it says of its session.
+// A client that reconnects has only its new filters; the old ones are no longer counted, in any version and
+// session mode.
 func TestConnectionThatIsTakenOverLeavesNoFilters(t *testing.T) {
 	t.Parallel()
 	s := apitest.OnStage(t, sermas, func(o *api.Options) { o.Filters = 64 })
@@ -193,7 +193,7 @@ func TestCallerHas100ConnectionsOverMQTT(t *testing.T) {
 	require.Eventually(t, func() bool { return connected(s, key, named("again")).code == 0 }, time.Minute, 10*time.Millisecond)
 }
 
-// A client publishes nothing, so that nothing of what it sends is kept.
+// A client publishes nothing, so nothing that it sends is kept.
 func TestClientOfMQTTNamesNoTopicsByNumbers(t *testing.T) {
 	t.Parallel()
 	s := apitest.OnStage(t, sermas)
@@ -203,11 +203,11 @@ func TestClientOfMQTTNamesNoTopicsByNumbers(t *testing.T) {
 		Properties: packets.Properties{TopicAlias: 1, TopicAliasFlag: true},
 	}, (*packets.Packet).PublishEncode)
 	_, _ = client.conn.Write([]byte{packets.Pingreq << 4, 0})
-	said, _ := io.ReadAll(client.in) // until the connection ends, which the server may say before
+	said, _ := io.ReadAll(client.in) // until the connection ends, possibly earlier
 	require.NotContains(t, said, byte(packets.Pingresp<<4))
 }
 
-// What the filters of a client keep is what they are, and not the packets that they came in.
+// A client's filters do not keep their packets in memory.
 func TestFiltersOverMQTTKeepNoPackets(t *testing.T) {
 	s := apitest.OnStage(t, sermas)
 	key := keyFor(s, "clinic", `"triggers"`)
@@ -225,7 +225,7 @@ func TestFiltersOverMQTTKeepNoPackets(t *testing.T) {
 	require.Less(t, heap()-before, int64(clients<<20), "64 packets of each client would be 4 MiB")
 }
 
-// heap is how many bytes are in use.
+// heap returns the bytes in use.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -24,7 +24,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// sermas has the clients of SERMAS served.
+// sermas turns SERMAS on.
 func sermas(o *api.Options) { o.SERMAS = true }
 
 // subscriber is an MQTT client over WebSocket.
@@ -33,7 +33,7 @@ type subscriber struct {
 	conn    net.Conn
 	in      *bufio.Reader
 	version byte
-	code    byte // with which the server answered
+	code    byte // the server's answer
 }
 
 // knock opens a WebSocket at /mqtt.
@@ -47,7 +47,7 @@ func knock(s apitest.Stage) *subscriber {
 	return &subscriber{t: s.T.(*testing.T), conn: conn, in: bufio.NewReader(conn), version: 4}
 }
 
-// connected is a client that has said who it is; change may alter its first packet.
+// connected is a client after CONNECT; change may alter that packet.
 func connected(s apitest.Stage, token string, change ...func(*packets.Packet)) *subscriber {
 	s.T.Helper()
 	client := knock(s)
@@ -72,7 +72,7 @@ func (c *subscriber) send(pk packets.Packet, encode func(*packets.Packet, *bytes
 	require.NoError(c.t, err)
 }
 
-// next reads the next packet, which is of that type.
+// next reads the next packet, which must have that type.
 func (c *subscriber) next(kind byte) (pk packets.Packet) {
 	c.t.Helper()
 	first, err := c.in.ReadByte()
@@ -104,7 +104,7 @@ func (c *subscriber) next(kind byte) (pk packets.Packet) {
 	return pk
 }
 
-// subscribe follows what a filter lets through.
+// subscribe subscribes to filters.
 func (c *subscriber) subscribe(filters ...string) *subscriber {
 	c.t.Helper()
 	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
@@ -125,14 +125,14 @@ func (c *subscriber) hears() (string, map[string]any) {
 	return got.TopicName, payload
 }
 
-// ended checks that the server ends the connection.
+// ended checks that the server ended the connection.
 func (c *subscriber) ended() {
 	c.t.Helper()
 	_, err := c.in.ReadByte()
 	require.Error(c.t, err)
 }
 
-// keyFor is an app's key with scopes.
+// keyFor returns an app's key with scopes.
 func keyFor(s apitest.Stage, app, scopes string) string {
 	s.T.Helper()
 	var made struct{ Key string }
@@ -182,7 +182,7 @@ func TestClientOfMQTTSeesItsOwnAppAlone(t *testing.T) {
 	s := apitest.OnStage(t, sermas)
 	s.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
 	mine, theirs := keyFor(s, "clinic", `"messages"`), keyFor(s, "other", `"triggers"`)
-	takesOver := connected(s, theirs) // of another app, a client of the same id
+	takesOver := connected(s, theirs) // another app's client with the same id
 	willing := connected(s, theirs, func(hello *packets.Packet) {
 		hello.Connect.ClientIdentifier, hello.Connect.WillFlag = "willing", true
 		hello.Connect.WillTopic, hello.Connect.WillPayload = "app/clinic/dialogue/tool/forged", []byte(`{}`)
@@ -199,7 +199,7 @@ func TestClientOfMQTTSeesItsOwnAppAlone(t *testing.T) {
 	}
 	_, err := willing.conn.Write([]byte{0, 0})
 	require.NoError(t, err)
-	willing.ended() // without a goodbye, which is when a last will is published, before the end
+	willing.ended() // without DISCONNECT, which triggers a last will
 
 	event := func(app string) string {
 		return `{"appId":"` + app + `","sessionId":"s1","name":"book","schema":[],"values":{}}`
@@ -266,7 +266,7 @@ func TestConnectionOverMQTTEndsWithItsKey(t *testing.T) {
 	stays.ended()
 }
 
-// A client of SERMAS renews its token over REST; whether it connects again with it is its own affair.
+// A SERMAS client renews its token over REST, with or without a new connection.
 func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	t.Parallel()
 	clock := testbed.NewClock(time.Now())
@@ -292,7 +292,7 @@ func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	renewed.ended()
 }
 
-// A client that takes nothing is cut off, so that what waits for it is bounded; others go on.
+// A client that does not read is disconnected, so that its queue is bounded; others continue.
 func TestClientOfMQTTThatReadsNothingIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := apitest.OnStage(t, sermas)
@@ -311,9 +311,9 @@ func TestClientOfMQTTThatReadsNothingIsCutOff(t *testing.T) {
 	require.Less(t, got, int64(events*len(payload)), "it was cut off before it was sent everything")
 }
 
-// cutOff is a reader of the stream that is too slow for it: what it follows ends with each event.
+// cutOff is a reader that is too slow: its stream ends with each event.
 type cutOff struct {
-	ends int // how many events there are
+	ends int // the number of events
 	asks chan uint64
 }
 
@@ -325,7 +325,7 @@ func (c *cutOff) Follow(_ context.Context, _, _ string, after uint64) (<-chan ef
 		return nil, errors.New("the stream cannot be read")
 	}
 	events, subject := make(chan effect.Published, 1), "tool.trigger.clinic.s1.book"
-	if after == 0 { // before anybody has subscribed
+	if after == 0 { // before any subscription
 		subject = "tool.result.clinic.s1.book"
 	}
 	events <- effect.Published{Sequence: after + 1, Subject: subject, Data: []byte(fmt.Sprintf(`{"appId":"clinic","name":"book","id":"e%d"}`, after+1))}
