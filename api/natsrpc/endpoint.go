@@ -11,7 +11,7 @@ import (
 	"earshot/api"
 )
 
-// endpoint is an operation of REST that is asked for over NATS.
+// endpoint is a REST operation that NATS serves.
 type endpoint struct {
 	api.Request
 	sub    *nats.Subscription
@@ -28,18 +28,7 @@ func endpoints() (all []*endpoint) {
 	return all
 }
 
-// rest is the operation of REST, for people.
-func (e *endpoint) rest() string {
-	parts := strings.Split(e.Operation, "/")
-	for i, part := range parts {
-		if id, is := strings.CutPrefix(part, ":"); is {
-			parts[i] = "{" + id + "}"
-		}
-	}
-	return strings.Join(parts, "/")
-}
-
-// target is the method and the path of REST for a subject, whose ids are checked there.
+// target returns the REST method and path for a subject. REST checks the ids.
 func (e *endpoint) target(subject string) (method, path string) {
 	ids := strings.Split(subject, ".")[strings.Count(e.Subject, ".")+1-strings.Count(e.Subject, "*"):]
 	return e.Target(func(string) (id string) {
@@ -48,7 +37,7 @@ func (e *endpoint) target(subject string) (method, path string) {
 	})
 }
 
-// count counts a request that was answered, for $SRV.STATS.
+// count counts an answered request, for $SRV.STATS.
 func (e *endpoint) count(took time.Duration, fault string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

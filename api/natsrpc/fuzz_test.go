@@ -72,8 +72,7 @@ func (anyApp) App(_ context.Context, appID string) (*repositories.App, error) {
 	return &repositories.App{ID: appID}, nil
 }
 
-// matches reports whether NATS delivers what is published on a subject to who subscribes to
-// a pattern.
+// matches reports whether NATS delivers a subject to a pattern.
 func matches(pattern, subject string) bool {
 	wanted, sent := strings.Split(pattern, "."), strings.Split(subject, ".")
 	for i, token := range wanted {
@@ -87,17 +86,16 @@ func matches(pattern, subject string) bool {
 	return len(wanted) == len(sent)
 }
 
-// serverTakes reports whether a subject can be published on: NATS ends it at a space.
+// serverTakes reports whether a subject can be published: NATS ends it at a space.
 func serverTakes(subject string) bool {
 	return subject == "" || !strings.ContainsAny(subject, " \t\r\n\x00") && !strings.Contains("."+subject+".", "..")
 }
 
 const planted = "planted-admin-key"
 
-// FuzzRequest sends requests as NATS delivers them. What is asked of the engine is of the app and
-// the session that the subject names, whatever else is sent, and REST sees no headers but those
-// that are carried. Nobody is told the admin's key. No reply goes to a subject that the service, or
-// NATS itself, listens to.
+// FuzzRequest sends requests as NATS delivers them. The engine is only called for the subject's app and
+// session, whatever else is sent, and REST sees only the passed headers. No reply contains the admin's key, or
+// goes to a subject of the service or of NATS.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][6]string{
 		{"", "_INBOX.x.1", "earshot.v1.message.clinic.s1", "corp_token", "t", `{"messageId":"m1","actor":"user","text":"hello"}`},
@@ -128,7 +126,7 @@ func FuzzRequest(f *testing.F) {
 				continue
 			}
 			keepsIDs(t, e, subject)
-			if e.Counts != ratelimit.Nothing && e.Name != "commit" { // the engine knows messages and triggers
+			if e.Counts != ratelimit.Nothing && e.Name != "commit" { // the engine handles messages and triggers
 				service.answers(t, e, message, engine)
 			}
 		}
@@ -179,7 +177,7 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 			t.Errorf("%q was asked for %q, not for %q", message.Subject, at, want)
 		}
 	}
-	refused := got.Status == http.StatusUnauthorized // it has a key of its own
+	refused := got.Status == http.StatusUnauthorized // it has its own key
 	if got.Status >= http.StatusInternalServerError || got.Status < http.StatusBadRequest != (len(engine.places) == 1) || refused != isKeyed(message) {
 		t.Errorf("%q %q is answered %d %s, and the engine was asked for %q", message.Subject, message.Data, got.Status, &got.Body, engine.places)
 	}
@@ -194,7 +192,7 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 	}
 }
 
-// isKeyed reports whether a message has a key that is not the admin's.
+// isKeyed reports whether a message has a key other than the admin's.
 func isKeyed(message *nats.Msg) bool {
 	for name, values := range message.Header {
 		if strings.EqualFold(name, keyHeader) && values[0] != "" && values[0] != "Bearer "+planted {
@@ -208,8 +206,7 @@ func isCarried(name string) bool {
 	return api.Carries(name) || strings.EqualFold(name, keyHeader)
 }
 
-// listener is a pattern of the service or of NATS that gets what is sent to a subject; empty
-// for none.
+// listener returns a pattern of the service or of NATS that matches a subject; empty for none.
 func listener(subject string) string {
 	heard := append(emitter.Subjects(), "answer.>", "$SRV.>", "$JS.>", "$SYS.>", "$KV.>")
 	for _, e := range endpoints() {

@@ -29,7 +29,7 @@ import (
 
 const patience = time.Minute
 
-// world is a service over a real NATS server, with a REST API that is scripted.
+// world is a service on a real NATS server, with a scripted REST API.
 type world struct {
 	t    *testing.T
 	nats *natstest.Server
@@ -49,7 +49,7 @@ func newWorld(t *testing.T, rest http.HandlerFunc, configure ...func(*server.Opt
 	return w
 }
 
-// ServeHTTP is REST.
+// ServeHTTP implements the REST API.
 func (w *world) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	w.mu.Lock()
@@ -60,7 +60,7 @@ func (w *world) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// run starts a replica and waits until it listens. What it returns ends it, and waits for that.
+// run starts a replica and waits until it listens. end stops it and waits.
 func (w *world) run(change ...func(*natsrpc.Options)) (end func()) {
 	w.t.Helper()
 	o := natsrpc.Options{
@@ -216,7 +216,7 @@ func (h *held) answer(answer http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// send sends a request, of which the reply comes by the channel.
+// send sends a request, whose reply arrives on the channel.
 func (w *world) send(subject, body string) <-chan *nats.Msg {
 	w.t.Helper()
 	got, inbox := make(chan *nats.Msg, 1), nats.NewInbox()
@@ -259,7 +259,7 @@ func TestEndFinishesWhatIsUnderWayAndLeavesTheRestToOthers(t *testing.T) {
 		defer close(ended)
 		end()
 	}()
-	require.Eventually(t, func() bool { // it takes no more
+	require.Eventually(t, func() bool { // it accepts no more
 		_, err := w.conn.Request("earshot.v1.trigger.clinic", nil, 10*time.Millisecond)
 		return err == nats.ErrNoResponders
 	}, patience, time.Millisecond)
@@ -341,7 +341,7 @@ func TestReplyIsNoEventAndNoCommand(t *testing.T) {
 	}
 }
 
-// Clients may have an inbox prefix of their own, which the log tells the operator to allow.
+// Clients may have their own inbox prefix; the log tells the operator how to allow it.
 func TestRepliesGoWhereTheOperatorAllowsIt(t *testing.T) {
 	w := newWorld(t, says(200, `{"ok":true}`))
 	registry := prometheus.NewRegistry()

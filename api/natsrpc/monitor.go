@@ -10,8 +10,8 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// The answers on $SRV are made here: the library takes a request for done once the subscription has
-// handed it over, and so would know neither errors nor times of requests that are worked on at once.
+// The answers on $SRV are made here: the library counts a request as done once its subscription has delivered
+// it, so it would not know errors and times of concurrent requests.
 
 func (s *Service) identity() micro.ServiceIdentity {
 	return micro.ServiceIdentity{Name: serviceName, ID: s.id, Version: version, Metadata: map[string]string{"program": s.options.Program}}
@@ -23,8 +23,14 @@ func (s *Service) info() any {
 		Description: "Takes messages, fires tools and registers them; the bodies are those of the REST API",
 	}
 	for _, e := range s.endpoints {
+		parts := strings.Split(e.Operation, "/")
+		for i, part := range parts {
+			if id, is := strings.CutPrefix(part, ":"); is {
+				parts[i] = "{" + id + "}"
+			}
+		}
 		info.Endpoints = append(info.Endpoints, micro.EndpointInfo{
-			Name: e.Name, Subject: e.Subject, QueueGroup: micro.DefaultQueueGroup, Metadata: map[string]string{"rest": e.rest()},
+			Name: e.Name, Subject: e.Subject, QueueGroup: micro.DefaultQueueGroup, Metadata: map[string]string{"rest": strings.Join(parts, "/")},
 		})
 	}
 	return info
@@ -41,8 +47,7 @@ func (s *Service) stats() any {
 	return stats
 }
 
-// denials logs what the server denies to the user of the connection, each kind of it once as
-// long as it is the same connection.
+// denials logs what the server denies to the user, each kind once per connection.
 type denials struct {
 	log    *slog.Logger
 	mu     sync.Mutex

@@ -21,11 +21,16 @@ import (
 	"earshot/repositories/panics"
 )
 
-// take begins to work on a request, in a goroutine of its own: the subscription hands them over
-// one by one.
+// take starts a request in its own goroutine, as the subscription delivers them one by one.
 func (s *Service) take(e *endpoint, message *nats.Msg) {
 	if message.Reply != "" && !s.options.Replies.allow(message.Reply) {
-		s.refuse(e, message)
+		why := "replies go to " + strings.Join(s.options.Replies, " and ") + " alone: where clients have another inbox prefix, name it in EARSHOT_NATS_REPLIES (--nats-replies)"
+		if isOurs(message.Reply) {
+			why = "a reply there would be an event or a command of this service"
+		}
+		s.options.Logger.Warn("ingress.refused", "subject", message.Subject, "reply", message.Reply, "error", why+"; nothing was done")
+		e.count(0, "a reply may not go to the subject that was named for it")
+		s.refused.Inc()
 		return
 	}
 	full := func() {
@@ -58,8 +63,7 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 	})
 }
 
-// finish counts a request and sends its reply, in this order: a client with the reply finds the
-// request counted.
+// finish counts a request before it sends the reply, so that a client with the reply sees it counted.
 func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, took time.Duration) {
 	fault := ""
 	if got.Status >= http.StatusBadRequest {
@@ -81,7 +85,7 @@ func (s *Service) ask(e *endpoint, message *nats.Msg) *answer.Recorder {
 	if err != nil {
 		return answer.Refused(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"))
 	}
-	for name, values := range message.Header { // names in NATS are as they were sent, in any case of letters
+	for name, values := range message.Header { // NATS keeps the case of header names
 		goes := api.Carries(name) || strings.EqualFold(name, keyHeader)
 		for _, value := range values {
 			if goes {
@@ -99,17 +103,16 @@ func (s *Service) ask(e *endpoint, message *nats.Msg) *answer.Recorder {
 	return answer.Whole(s.options.REST, request)
 }
 
-// localhost is where a service without keys may be asked.
+// localhost is the host for a service without keys.
 const localhost = "127.0.0.1"
 
-// queryHeader has the query of the URL, as in limit=10&order=desc.
+// queryHeader carries the URL's query, such as limit=10&order=desc.
 const queryHeader = "Earshot-Query"
 
-// keyHeader has the client's key, or the token of a session.
+// keyHeader carries the client's key or session token.
 const keyHeader = "Authorization"
 
-// reply sends the reply to a request. One that NATS does not take for its length is replaced
-// by an error that says so.
+// reply sends the reply to a request. If it is too long for NATS, it is replaced by an error.
 func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	made := nats.NewMsg(message.Reply)
 	made.Data = got.Body.Bytes()
@@ -137,10 +140,10 @@ const maxProblem = 1000
 
 const maxDescription = 500
 
-// codeHeader has the code of a problem, which its body has as well.
+// codeHeader carries the code of a problem, as in its body.
 const codeHeader = "Earshot-Error-Code"
 
-// describe says in one line what is wrong, the detail of the problem, else its title; and which code it has.
+// describe returns a problem's detail or title in one line, and its code.
 func describe(got *answer.Recorder) (line, code string) {
 	var problem struct{ Title, Detail, Code string }
 	_ = json.Unmarshal(got.Body.Bytes(), &problem)

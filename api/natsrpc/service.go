@@ -1,14 +1,13 @@
-// Package natsrpc is the way in over NATS: a micro service of the name earshot, of which all
-// replicas are one queue group, takes as requests what an app does over REST with its tools, sessions,
-// messages and triggers (api.Requests).
+// Package natsrpc serves REST operations on an app's tools, sessions, messages and triggers over NATS
+// (api.Requests). It is a micro service named earshot; all replicas form one queue group.
 //
-// It is a client of the REST API in the same process. A request becomes one to the handler
-// of REST, and its answer is the reply, so checks, limits, admission and answers are those of REST.
-// It has the rights of the key in its Authorization header. Without one it has the admin's, and the
-// permissions of NATS say who may publish on which subjects; Options.Keyed refuses it.
+// It is a client of the REST API in the same process. A request is passed to the REST handler, and its answer
+// is the reply, so checks, limits, admission and answers are those of REST. A request has the rights of the key
+// in its Authorization header. Without one it has the admin's rights, guarded by the publish permissions of
+// NATS; Options.Keyed refuses it.
 //
-// The requests are those of core NATS, which keeps neither them nor their replies. A client that
-// got no reply asks again: messageId and triggerId make it the same request.
+// Core NATS stores neither requests nor replies. A client without a reply asks again: messageId and triggerId
+// make it the same request.
 package natsrpc
 
 import (
@@ -33,54 +32,50 @@ import (
 )
 
 const (
-	// serviceName stands in $SRV.PING.earshot.
+	// serviceName is the name in $SRV.PING.earshot.
 	serviceName = "earshot"
-	// version is that of what is asked and answered here, of which the v1 stands in the
-	// subjects as well.
+	// version is the version of requests and replies, whose v1 is also in the subjects.
 	version = "1.0.0"
 )
 
 const (
-	// defaultAtOnce is how many requests are under work, or wait for their turn within REST.
+	// defaultAtOnce bounds requests that run or wait within REST.
 	defaultAtOnce = 2048
-	// defaultBytes bounds what the bodies of these take: unlike those of HTTP they are here
-	// before anybody has admitted them.
+	// defaultBytes bounds their bodies: unlike HTTP bodies, they are in memory before admission.
 	defaultBytes = 64 << 20
-	// defaultGrace is how long requests may go on after the end of the context.
+	// defaultGrace is how long requests may run after ctx ends.
 	defaultGrace = 20 * time.Second
 )
 
-// Options are what New needs. REST and Connect must be given; zero values of the others mean
-// the defaults.
+// Options configures New. REST and Connect are required; zero values mean the defaults.
 type Options struct {
 	// REST is the handler of the API.
 	REST http.Handler
-	// AdminKey is the key that REST asks for; empty for none.
+	// AdminKey is REST's admin key; empty for none.
 	AdminKey secret.Secret
-	// Keyed says that a request needs a key, or a session's token, of its own.
+	// Keyed requires a key or session token with each request.
 	Keyed bool
-	// Connect makes the connection that requests come over. It is closed at the end. The handler
-	// gets its errors, such as a subject that is denied.
+	// Connect opens the connection for requests, which is closed at the end. trouble gets its errors, such as
+	// denied subjects.
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
-	// Program is the version of the program, in the service's metadata.
+	// Program is the program's version, for the service's metadata.
 	Program string
-	// Replies are where replies may go: _INBOX.
+	// Replies are the allowed reply prefixes: _INBOX.
 	Replies Replies
-	// Metrics gets the counter of requests that were refused. Missing: it is not exported.
+	// Metrics gets the counter of refused requests. Missing: it is not exported.
 	Metrics prometheus.Registerer
-	// AtOnce is how many requests are worked on, or wait, at the same time: 2,048. Further ones
-	// are answered 503.
+	// AtOnce bounds running and waiting requests: 2,048. Further ones are answered 503.
 	AtOnce int
-	// Bytes is how long their bodies may be together, fairly between apps: 64 MiB.
+	// Bytes bounds their bodies in total, fairly between apps: 64 MiB.
 	Bytes int
-	// ShutdownGrace is how long requests may go on after the end was asked for: 20 s.
+	// ShutdownGrace is how long requests may run after the end was requested: 20 s.
 	ShutdownGrace time.Duration
 	Logger        *slog.Logger // slog.Default()
-	// Now is the clock by which the time of requests is measured: time.Now.
+	// Now measures the time of requests: time.Now.
 	Now func() time.Time
 }
 
-// Doors lists the ways in. What REST asks for there holds for them as well.
+// Doors lists the requirements of requests over NATS, including those of REST.
 func Doors() (all []ratelimit.Needs) {
 	for _, r := range api.Requests() {
 		needs := r.Needs
@@ -90,13 +85,12 @@ func Doors() (all []ratelimit.Needs) {
 	return all
 }
 
-// Service takes requests over NATS.
 type Service struct {
 	options   Options
 	id        string
 	started   time.Time
 	endpoints []*endpoint
-	slots     chan struct{} // has one of each request that is under work
+	slots     chan struct{} // one element per running request
 	memory    *ratelimit.Memory
 	working   sync.WaitGroup
 	denied    denials
@@ -108,7 +102,7 @@ type Service struct {
 	conn    *nats.Conn
 }
 
-// New returns a service that is not connected yet.
+// New returns a service that is not connected.
 func New(o Options) *Service {
 	o.AtOnce, o.Bytes, o.ShutdownGrace = cmp.Or(o.AtOnce, defaultAtOnce), cmp.Or(o.Bytes, defaultBytes), cmp.Or(o.ShutdownGrace, defaultGrace)
 	if o.Replies == nil {
@@ -133,8 +127,8 @@ func New(o Options) *Service {
 	}
 }
 
-// Run takes requests until ctx ends, through all outages of NATS. Then it takes no more, and
-// returns when it has answered those that it has, or after the grace period. Call it once.
+// Run serves requests until ctx ends, through outages of NATS. Then it waits for running requests, at most for
+// the grace period. Call it once.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.cancel()
 	conn, err := s.options.Connect(s.denied.observe)
@@ -155,7 +149,7 @@ func (s *Service) Run(ctx context.Context) error {
 	grace, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)
 	defer cancel()
 	for _, e := range s.endpoints {
-		_ = e.sub.Drain() // fails if the connection is gone, and no more requests come
+		_ = e.sub.Drain() // fails if the connection is gone, which also ends requests
 	}
 	for _, e := range s.endpoints {
 		select {
@@ -198,7 +192,7 @@ func (s *Service) subscribe() error {
 			_, err = s.conn.Subscribe(subject, func(message *nats.Msg) {
 				text, err := json.Marshal(content())
 				if err == nil && message.Reply != "" && s.options.Replies.allow(message.Reply) {
-					_ = message.Respond(text) // its client asks again
+					_ = message.Respond(text) // otherwise its client asks again
 				}
 			})
 			faults = append(faults, err)
