@@ -1,4 +1,4 @@
-// Package page serves files of pages that are kept in memory, as they are and compressed.
+// Package page serves files from memory, plain or compressed.
 package page
 
 import (
@@ -11,44 +11,44 @@ import (
 	"strings"
 )
 
-// File is one that is served.
+// File is a served file.
 type File struct {
 	kind        string
 	plain, gzip []byte
 }
 
-// New makes a file of a media type.
+// New returns a file with a media type.
 func New(kind string, text []byte) File {
 	return File{kind, text, Packed(text, gzip.BestCompression)}
 }
 
-// Packed is a text as gzip at one of its levels.
+// Packed compresses a text with gzip at a valid level.
 func Packed(text []byte, level int) []byte {
 	var packed bytes.Buffer
-	writer, _ := gzip.NewWriterLevel(&packed, level) // the level is one that there is
+	writer, _ := gzip.NewWriterLevel(&packed, level) // the level is valid
 	_, _ = writer.Write(text)                        // into memory
 	_ = writer.Close()
 	return packed.Bytes()
 }
 
-// TakesGzip reports whether who asks can read gzip.
+// TakesGzip reports whether the client accepts gzip.
 func TakesGzip(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
 
-// Hashed puts a hash of the text into the name of a file, so that it can be kept for ever.
+// Hashed adds a hash of the text to a file name, so that it can be cached forever.
 func Hashed(name string, text []byte) string {
 	hash := sha256.Sum256(text)
 	extension := path.Ext(name)
 	return strings.TrimSuffix(name, extension) + "." + hex.EncodeToString(hash[:6]) + extension
 }
 
-// Kept says that a file under such a name can be kept for ever.
+// Kept lets clients cache a hashed file forever.
 func Kept(w http.ResponseWriter) {
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 }
 
-// ServeHTTP answers with the file.
+// ServeHTTP serves the file.
 func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.kind)
 	w.Header().Add("Vary", "Accept-Encoding")
