@@ -12,29 +12,27 @@ import (
 )
 
 const (
-	// refusals is how many requests of a session's token one way in refuses within a flood's second
-	// before it reads no more of them.
+	// refusals is how many refused requests of a session's token an operation reads within floodTime.
 	refusals = 20
-	// floodTime is how long refusals are counted, and how long at most nothing is read.
+	// floodTime is how long refusals are counted, and the longest time without reading.
 	floodTime = time.Second
 )
 
-// floods remember which session's token is being refused for its limits again and again, so that a
-// flood costs little: no body is read and Redis is not asked for the rest of a second. A polite
-// client, which waits as Retry-After says, never meets it. The keys of an app are not held to it, for
-// what one session may not do another may.
+// floods tracks session tokens that are refused for limits again and again, so that a flood is cheap: for the
+// rest of a second, no body is read and Redis is not asked. Clients that respect Retry-After are never
+// affected. Apps' keys are exempt, as they act for many sessions.
 type floods struct {
 	now func() time.Time
 
 	mu    sync.Mutex
 	ends  time.Time
-	times map[flood]int // that a token was refused since the second began
+	times map[flood]int // refusals of a token in the current second
 }
 
-// flood is what one session sends to one way in.
+// flood identifies the requests of a session to an operation.
 type flood struct{ operation, app, session string }
 
-// around stands before a way in that counts to limits.
+// around wraps an operation that counts towards limits.
 func (f *floods) around(n Needs, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		who := auth.PrincipalOf(c)

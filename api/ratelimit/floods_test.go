@@ -14,7 +14,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 )
 
-// TestAFloodOfATokenIsRefusedUnread goes on with a token whose limit is reached.
+// TestAFloodOfATokenIsRefusedUnread continues with a token over its limit.
 func TestAFloodOfATokenIsRefusedUnread(t *testing.T) {
 	number, now := 0, time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	w := apitest.Live(t, apitest.Everything, func(o *api.Options) {

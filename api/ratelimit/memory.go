@@ -11,21 +11,19 @@ import (
 )
 
 const (
-	// defaultMemory is how many bytes of bodies a replica holds at once.
+	// defaultMemory bounds the bodies of a replica in memory, in bytes.
 	defaultMemory = 256 << 20
-	// unbooked is what a body may hold without being counted, in bytes: most bodies are shorter, and
-	// connections are bounded by the machine.
+	// unbooked is the part of a body that is not counted, in bytes: most bodies are shorter.
 	unbooked = 4 << 10
-	// step is how much is booked at once, in bytes.
+	// step is the unit of reservation, in bytes.
 	step = 64 << 10
-	// callers is how many callers share the memory that one of them may have: a caller has a
-	// sixteenth of all, which is the longest body.
+	// callers is the number of shares of the memory: a caller has a sixteenth, which is the longest body.
 	callers = 16
 )
 
-// Memory is what bodies that are read on a replica may hold together. Nothing is booked for what a
-// request announces, only for what has arrived. An app has as much as is then left for the others,
-// which alone is half; one session's token, and one address without credentials, a sixteenth of all.
+// Memory bounds the bodies in memory on a replica. It counts only bytes that have arrived. An app may use as
+// much as it leaves free for others, alone half; a session's token, or an address without credentials, a
+// sixteenth of all.
 type Memory struct {
 	most int64
 
@@ -34,28 +32,28 @@ type Memory struct {
 	of    map[string]int64 // by app, and by caller
 }
 
-// NewMemory bounds bodies by so many bytes, by defaultMemory where most is zero.
+// NewMemory bounds bodies by most bytes; zero means defaultMemory.
 func NewMemory(most int64) *Memory {
 	return &Memory{most: cmp.Or(most, defaultMemory), of: map[string]int64{}}
 }
 
-// Taken is how many bytes are booked.
+// Taken returns how many bytes are reserved.
 func (m *Memory) Taken() int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.taken
 }
 
-// Payer is who bodies are booked for: an app, or all strangers together, and a caller who has less than
-// the app has; empty for one who has all of it.
+// Payer is charged for bodies: an app, or all strangers together, and a caller with a smaller share; an empty
+// Caller may use the app's whole share.
 type Payer struct{ App, Caller string }
 
-// Stranger is who pays for the body of a request without credentials.
+// Stranger is the payer of a request without credentials.
 func Stranger(request *http.Request) Payer {
 	return Payer{App: "(strangers)", Caller: signin.ClientOf(request)}
 }
 
-// book takes room, and reports whether there is any.
+// book reserves n bytes, and reports whether they were available.
 func (m *Memory) book(of Payer, n int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +87,7 @@ func (m *Memory) less(name string, n int64) {
 	}
 }
 
-// Take books a body that is here already. It reports whether there was room; free gives it back.
+// Take reserves memory for a body that has arrived. It reports whether there was room; free releases it.
 func (m *Memory) Take(of Payer, n int64) (free func(), ok bool) {
 	if !m.book(of, n) {
 		return nil, false
@@ -97,20 +95,19 @@ func (m *Memory) Take(of Payer, n int64) (free func(), ok bool) {
 	return func() { m.free(of, n) }, true
 }
 
-// Body is a body that is booked as it is read.
+// Body reserves memory while it is read.
 type Body struct {
 	io.ReadCloser
 	memory *Memory
 	of     Payer
-	// most is how long the body may be, so that no step books what can never come.
+	// most is the longest body, so that no step reserves more than can arrive.
 	most, read, booked int64
 	freed              bool
 }
 
-// Read reads some of the body. Where there is no room for it the error is a problem, which says that
-// the request may be sent again.
+// Read reads part of the body. Without free memory it returns a problem that lets the client retry.
 func (b *Body) Read(into []byte) (int, error) {
-	if b.freed { // the rest is thrown away
+	if b.freed { // the rest is discarded
 		return b.ReadCloser.Read(into)
 	}
 	if over := b.read - unbooked; over >= b.booked {
@@ -127,13 +124,13 @@ func (b *Body) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// Free gives the room back, when nothing of the body is needed any more.
+// Free releases the memory once the body is no longer needed.
 func (b *Body) Free() {
 	b.memory.free(b.of, b.booked)
 	b.booked, b.freed = 0, true
 }
 
-// Hold has a request's body booked for its payer, up to so many bytes.
+// Hold wraps a request's body of at most most bytes, charged to a payer.
 func (m *Memory) Hold(request *http.Request, of Payer, most int64) *Body {
 	body := &Body{ReadCloser: request.Body, memory: m, of: of, most: most}
 	request.Body = body

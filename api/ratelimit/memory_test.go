@@ -47,7 +47,7 @@ func TestOnlyWhatHasArrivedIsBooked(t *testing.T) {
 	require.Zero(t, memory.Taken())
 }
 
-// TestAnAppLeavesMemoryForOthers lets one app take what it can, then one caller of another.
+// TestAnAppLeavesMemoryForOthers lets one app take all it can, then one caller of another.
 func TestAnAppLeavesMemoryForOthers(t *testing.T) {
 	const most = 16 << 20
 	memory := ratelimit.NewMemory(most)

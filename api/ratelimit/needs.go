@@ -1,9 +1,9 @@
-// Package ratelimit is what everything passes that comes in from outside, whatever protocol it speaks.
+// Package ratelimit holds the limits for everything that comes from outside, over any protocol.
 //
-// Each surface (REST, MCP, chats, SERMAS, the console, MQTT, NATS) lists its ways in as Needs: who may
-// come, how long a body may be, whose share it takes, which limits it counts to. Around builds the walls
-// out of that, so that a way in that lists nothing lets nobody in. The lists of all surfaces are walked
-// by a test, which tries every wall at every way in, and deploy/SECURITY.md is made of them.
+// Each surface (REST, MCP, chats, SERMAS, the console, MQTT, NATS) lists its operations as Needs: who may call,
+// the longest body, the admission share, and the limits. Around enforces these, so that an operation without an
+// entry admits no caller. A test tries every limit on every operation of all surfaces, and deploy/SECURITY.md
+// is generated from them.
 package ratelimit
 
 import (
@@ -21,7 +21,7 @@ import (
 	"earshot/api/auth"
 )
 
-// Surface is a protocol that clients speak.
+// Surface is a protocol of clients.
 type Surface string
 
 // The surfaces.
@@ -35,7 +35,7 @@ const (
 	NATS    Surface = "NATS"
 )
 
-// Counts are the limits of an app, and of its session, to which a way in counts.
+// Counts are the limits of an app and its session that an operation counts towards.
 type Counts string
 
 // The limits, as the fields of settings.limits and settings.openai.limits begin.
@@ -46,31 +46,31 @@ const (
 	Models   Counts = "requests to the model, messages, bytes"
 )
 
-// Needs are what one way in asks of the walls.
+// Needs are the requirements of an operation.
 type Needs struct {
 	Surface   Surface
-	Operation string // as "POST /v1/apps/:appId/triggers", or what a protocol calls it
-	// Open lets strangers in. Others may come as May says.
+	Operation string // such as "POST /v1/apps/:appId/triggers", or a protocol's own name
+	// Open admits strangers; otherwise May applies.
 	Open bool
 	May  auth.Access
-	// Body is the longest body that is read, in bytes; 0 where what is sent is thrown away.
+	// Body is the longest body, in bytes; 0 if bodies are discarded.
 	Body int64
-	// Share is whose share of the replica a request takes while it is under work.
+	// Share is the admission class of its requests.
 	Share admission.Kind
-	// Counts are the limits that it counts to.
+	// Counts are its limits.
 	Counts Counts
-	// Bounds are what else is held here, in words, for protocols that have no requests.
+	// Bounds are further bounds in words, for protocols without requests.
 	Bounds string
 }
 
-// Walls are those of one replica, which all surfaces share. They are safe for concurrent use.
+// Walls holds the limits of a replica, shared by all surfaces. It is safe for concurrent use.
 type Walls struct {
 	Memory *Memory
 	Gates  *admission.Control
 	floods floods
 }
 
-// New makes the walls of a replica. A nil now is time.Now.
+// New returns the limits of a replica. A nil now means time.Now.
 func New(bounds admission.Bounds, registry *prometheus.Registry, now func() time.Time) *Walls {
 	w := &Walls{Memory: NewMemory(0), Gates: admission.NewControl(bounds, registry), floods: floods{now: now}}
 	if now == nil {
@@ -79,9 +79,8 @@ func New(bounds admission.Bounds, registry *prometheus.Registry, now func() time
 	return w
 }
 
-// Around is what stands before a handler once it is known who asks: a flood is refused unread, the body
-// is booked as it comes in, and the request takes its share. A stranger's body is read whole before that,
-// so that half a body holds no place.
+// Around wraps a handler after authentication. It refuses a flood unread, reserves memory for the body, and
+// takes an admission slot. A stranger's body is read completely first, so that a partial body holds no slot.
 func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 	admitted := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	if n.Share != admission.Stream && (!n.Open || n.Share == admission.Grant) {
@@ -112,7 +111,7 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 	}
 }
 
-// PayerOf is who pays for the body of a request.
+// PayerOf returns the payer of a request's body.
 func PayerOf(c echo.Context) Payer {
 	who := auth.PrincipalOf(c)
 	payer := Payer{App: cmp.Or(c.Param("appId"), who.AppID())}
@@ -125,8 +124,8 @@ func PayerOf(c echo.Context) Payer {
 	return payer
 }
 
-// Bounded bounds a body that is read, in bytes. One that announces more is refused at once: net/http
-// would wait for the rest of a short one, were the connection kept.
+// Bounded limits a body, in bytes. A longer Content-Length is refused at once, and closes the connection:
+// otherwise net/http would wait for the rest of a short body.
 func Bounded(w http.ResponseWriter, request *http.Request, most int64) error {
 	if request.ContentLength > most {
 		w.Header().Set("Connection", "close")

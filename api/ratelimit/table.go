@@ -9,7 +9,7 @@ import (
 	"earshot/api/admission"
 )
 
-// Table is a table in Markdown of ways in. Those of a surface that ask the same are one row.
+// Table formats operations as a Markdown table. Operations of a surface with equal requirements share a row.
 func Table(all []Needs) string {
 	rows := map[string][]string{}
 	for _, n := range all {
@@ -34,7 +34,7 @@ func Table(all []Needs) string {
 	return "| surface | ways in | who may come | longest body | whose share | counts to | and |\n| --- | --- | --- | --- | --- | --- | --- |\n" + strings.Join(lines, "")
 }
 
-// who says who may come.
+// who describes who may call.
 func (n Needs) who() string {
 	switch {
 	case n.Open:
@@ -60,7 +60,7 @@ func (n Needs) who() string {
 	return keys
 }
 
-// share says whose share of a replica a request takes.
+// share describes the admission share.
 func (n Needs) share() string {
 	switch {
 	case n.Share == admission.Grant:
