@@ -14,11 +14,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// notOfChat are further fields of SERMAS's messages without a meaning here: voices, avatars, and
-// those that the path has.
+// notOfChat are further fields of SERMAS's messages that are ignored: voices, avatars, and those in the path.
 var notOfChat = []string{"appId", "sessionId", "gender", "emotion", "chunkId", "ttsEnabled", "isWelcome", "llm", "avatar", "ssml"}
 
-// chat posts a message. The answer has no body, as in SERMAS.
+// chat posts a message. Like SERMAS's, the answer has no body.
 func (h *handler) chat(c echo.Context) error {
 	message, err := readFields(c)
 	if err != nil {
@@ -76,8 +75,7 @@ type entry struct {
 	} `json:"triggers"`
 }
 
-// memory answers with the history of a session, oldest first: the newest messages that fit a page of
-// a list.
+// memory answers with the history of a session, oldest first: the newest messages that fit a page.
 func (h *handler) memory(c echo.Context) error {
 	appID, err := h.appOf(c, auth.PrincipalOf(c), "")
 	if err != nil {
@@ -88,7 +86,7 @@ func (h *handler) memory(c echo.Context) error {
 		return relay(c, refused, http.StatusOK, err)
 	}
 	list := []remembered{}
-	for _, one := range slices.Backward(newest) { // replies are messages of their own
+	for _, one := range slices.Backward(newest) { // replies are separate messages
 		message := remembered{Role: "user", Content: one.Text, Type: "message", Time: one.Time, Metadata: map[string]any{"messageId": one.MessageID}}
 		if one.Actor != "user" {
 			message.Role = "assistant"
@@ -102,7 +100,7 @@ func (h *handler) memory(c echo.Context) error {
 	return answer.JSON(c, http.StatusOK, list)
 }
 
-// history reads messages, the newest first, page by page, until they fill a page of a list.
+// history reads messages, the newest first, until they fill a page.
 func (h *handler) history(c echo.Context, path string) (newest []entry, refused *answer.Recorder, err error) {
 	after, read := "", 0
 	for {

@@ -17,14 +17,14 @@ import (
 	"earshot/api/sermas"
 )
 
-// paths are those of SERMAS that read something, each with its method.
+// paths lists SERMAS's paths with a body, and their methods.
 var paths = [][2]string{
 	{"POST", "/api/platform/token"}, {"POST", "/api/platform/token/access_token"}, {"POST", "/api/platform/token/refresh"}, {"POST", "/api/platform/token/refresh_token"},
 	{"POST", "/api/dialogue/tools/r1"}, {"PUT", "/api/dialogue/tools/r1"}, {"DELETE", "/api/dialogue/tools/r1"}, {"PUT", "/api/app/clinic/tools"},
 	{"POST", "/api/dialogue/speech/chat/clinic/s1"}, {"GET", "/api/dialogue/memory/s2"}, {"GET", "/api/"},
 }
 
-// seeds are a path, who asks, a query and a body.
+// seeds are a path, a caller, a query and a body.
 var seeds = []struct {
 	path, who   byte
 	query, body string
@@ -49,15 +49,15 @@ var seeds = []struct {
 	{9, 1, "", ``}, {9, 0, "appId=other", ``}, {10, 0, "", ``}, {4, 0, "", "\xff\x00"}, {8, 0, "", `null`},
 }
 
-// FuzzBodies sends bodies as the admin, as a client with a token, and as a stranger. The answer is
-// never an internal error and always JSON, and no credential that was sent stands in it.
+// FuzzBodies sends bodies as the admin, as a client with a token, and as a stranger. The answer is never an
+// internal error and always JSON, without any sent credential.
 func FuzzBodies(f *testing.F) {
 	var log bytes.Buffer
 	s := clinic(f, func(o *sermas.Options) {
 		o.Logger, o.NewID = slog.New(slog.NewTextHandler(&log, nil)), rand.Text
 	})
 	first := s.signIn()
-	s.call("POST", "/api/dialogue/speech/chat/clinic/s2", `{"text":"monday"}`).is(201) // the history of s1 grows without end
+	s.call("POST", "/api/dialogue/speech/chat/clinic/s2", `{"text":"monday"}`).is(201) // the history of s1 grows without bound
 	for _, seed := range seeds {
 		f.Add(seed.path, seed.who, seed.query, strings.ReplaceAll(seed.body, "REFRESH", first.Refresh))
 	}
@@ -65,7 +65,7 @@ func FuzzBodies(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, who byte, query, body string) {
 		at, key := paths[int(path)%len(paths)], keys[int(who)%len(keys)]
 		if at[0] == http.MethodPut {
-			s.answers(t, "POST", "/api/dialogue/tools/r1?appId=clinic", adminKey, sent) // what is added to is always the same
+			s.answers(t, "POST", "/api/dialogue/tools/r1?appId=clinic", adminKey, sent) // additions always go to the same repository
 		}
 		log.Reset()
 		got := s.answers(t, at[0], at[1]+"?"+query, key, body)
@@ -83,7 +83,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// answers is what a request with a key is answered.
+// answers checks the answer to a request with a key.
 func (s *service) answers(t *testing.T, method, path, key, body string) *httptest.ResponseRecorder {
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 	if err != nil {
@@ -99,9 +99,9 @@ func (s *service) answers(t *testing.T, method, path, key, body string) *httptes
 	return got
 }
 
-// credentialsIn are the credentials of a body, where they stand in it once and are none by chance.
+// credentialsIn returns the credentials of a body that occur in it once and not by chance.
 func credentialsIn(body string) (list []string) {
-	const least = 11 // shorter ones may stand in an answer for other reasons
+	const least = 11 // shorter ones may occur in an answer for other reasons
 	var sent any
 	if json.Unmarshal([]byte(body), &sent) != nil {
 		return nil
@@ -127,7 +127,7 @@ func credentialsIn(body string) (list []string) {
 	return list
 }
 
-// inURL is the password of a URL. Its parameters are read back, as the rest of an address.
+// inURL returns the password of a URL. Its parameters are public.
 func inURL(value any) any {
 	text, _ := value.(string)
 	at, err := url.Parse(text)
@@ -143,7 +143,7 @@ func below(value any) map[string]any {
 	return object
 }
 
-// textsOf are the texts in a value: one that was sent in a wrong form is no less a credential.
+// textsOf returns the texts in a value: a credential of a wrong type is still one.
 func textsOf(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -164,7 +164,7 @@ func textsOf(value any) []string {
 	return nil
 }
 
-// The check of FuzzBodies finds what it looks for in its own seeds.
+// The check of FuzzBodies finds the credentials of its own seeds.
 func TestCredentialsOfSeedsAreFound(t *testing.T) {
 	for _, seed := range seeds {
 		for word := range strings.FieldsFuncSeq(seed.body, func(r rune) bool { return strings.ContainsRune(`",:[]{}@= `, r) }) {

@@ -36,17 +36,17 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 const adminKey = "correct-horse-battery-staple"
 
-// service is the whole API with the paths of SERMAS, over the real store and engine.
+// service is the whole API with SERMAS's paths, on the real store and engine.
 type service struct {
 	t       testing.TB
 	url     string
-	handler http.Handler // what is at url
+	handler http.Handler // the handler at url
 	store   *store.Store
 	now     time.Time
 	log     *testbed.Lines
 }
 
-// bookings matches whatever is said with the tool book; there is no model that replies.
+// bookings matches every message with the tool book; no model replies.
 type bookings struct{}
 
 func (bookings) Match(_ context.Context, request matcher.Request) (matcher.Result, error) {
@@ -64,7 +64,7 @@ func (bookings) Reply(context.Context, matcher.Request, []matcher.PastCall) (str
 	return "Done.", nil
 }
 
-// taken takes every effect as delivered.
+// taken delivers every effect.
 type taken struct{}
 
 func (taken) Deliver(context.Context, effect.Effect) effect.Outcome {
@@ -110,7 +110,7 @@ func start(t testing.TB, change ...func(*sermas.Options)) *service {
 	return s
 }
 
-// clinic is a service with two apps; the module avatar of the one is for clients alone.
+// clinic is a service with two apps; the module avatar of one is only for clients.
 func clinic(t testing.TB, change ...func(*sermas.Options)) *service {
 	s := start(t, change...)
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201)
@@ -121,14 +121,14 @@ func clinic(t testing.TB, change ...func(*sermas.Options)) *service {
 const clinicBody = `{"modules":[{"moduleId":"avatar","secret":"s3cret-of-the-avatar"},{"moduleId":"calendar","clientId":"cal","secret":"c4l-of-the-calendar","tokenUrl":"https://id.example.org/token"}],
 	"settings":{"chatModeEnabled":true,"allowedOrigins":["https://clinic.example"]}}`
 
-// reply is what came back.
+// reply is an answer.
 type reply struct {
 	t testing.TB
 	*http.Response
 	body string
 }
 
-// call sends a request with the admin key. Headers are given as "Name: value" and override.
+// call sends a request with the admin key. Headers are "Name: value" and override.
 func (s *service) call(method, path, body string, headers ...string) reply {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
@@ -164,7 +164,7 @@ func (r reply) into(value any) {
 	require.NoError(r.t, json.Unmarshal([]byte(r.body), value), r.body)
 }
 
-// tokens is the answer to a request for a token, as SERMAS's client has it.
+// tokens is the answer to a request for a token.
 type tokens struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
@@ -181,7 +181,7 @@ func (s *service) signIn() tokens {
 	return got
 }
 
-// with is the header of a token.
+// with returns the header with a token.
 func with(token string) string { return "Authorization: Bearer " + token }
 
 const noKey = "Authorization: "

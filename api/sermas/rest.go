@@ -35,10 +35,10 @@ func repositoryPath(scope repositories.Scope, id string) string {
 	return v1("apps", scope.AppID, "sessions", scope.SessionID, "repositories", id)
 }
 
-// notPassed are the headers of a request about its own body, or about states that only REST has.
+// notPassed are request headers about the body, or about state that only REST has.
 var notPassed = []string{"Content-Length", "Transfer-Encoding", "Expect", "Prefer", "If-Match", "If-None-Match"}
 
-// ask asks REST with the key, user, origin and trace of the client's request.
+// ask calls REST with the key, user, origin and trace of the client's request.
 func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer.Recorder, error) {
 	outer := c.Request()
 	request, err := http.NewRequestWithContext(audit.WithVia(outer.Context(), audit.ViaSERMAS), method, path, bytes.NewReader(body))
@@ -53,11 +53,10 @@ func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer
 	return answer.Record(h.REST, request), nil
 }
 
-// restHeaders are the headers of an answer of REST that do not hold for one here.
+// restHeaders are headers of a REST answer that do not apply here.
 var restHeaders = []string{"Content-Length", "Location", "Etag"}
 
-// relay answers with the answer of REST, or with an error; status takes the place of a status that is
-// no error.
+// relay answers with REST's answer, or returns err; status replaces a success status.
 func relay(c echo.Context, got *answer.Recorder, status int, err error) error {
 	if err != nil {
 		return err
@@ -79,10 +78,10 @@ func relay(c echo.Context, got *answer.Recorder, status int, err error) error {
 
 func failed(got *answer.Recorder) bool { return got.Status >= http.StatusBadRequest }
 
-// fields are those of a JSON object, each as it was sent.
+// fields are the members of a JSON object, as sent.
 type fields map[string]json.RawMessage
 
-// readBody reads a body whole; protected has bounded it.
+// readBody reads a body, which protected has bounded.
 func readBody(c echo.Context) ([]byte, error) {
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
@@ -91,7 +90,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	return body, nil
 }
 
-// readFields reads a body that is a JSON object. Fields that are null count as missing.
+// readFields reads a JSON object. Null fields count as missing.
 func readFields(c echo.Context) (fields, error) {
 	body, err := readBody(c)
 	if err != nil {
@@ -105,7 +104,7 @@ func readFields(c echo.Context) (fields, error) {
 	return read, nil
 }
 
-// text reads a field that is a text; empty where it is missing.
+// text reads a string field; empty if missing.
 func (f fields) text(faults *fault.List, name string) string {
 	raw, has := f[name]
 	if !has {
@@ -118,7 +117,7 @@ func (f fields) text(faults *fault.List, name string) string {
 	return text
 }
 
-// needed is text for a field that must be there.
+// needed is text for a required field.
 func (f fields) needed(faults *fault.List, name string) string {
 	before := len(*faults)
 	text := f.text(faults, name)
@@ -134,8 +133,8 @@ func (f fields) without(names ...string) {
 	}
 }
 
-// appOf is the app of a request without one in its path: the one that its body names, that of its
-// key or token, or, for the admin, that of the query or the only one there is.
+// appOf returns the app of a request without one in its path: from the body, the key or token, or for the admin
+// the query or the only app.
 func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (string, error) {
 	if id := cmp.Or(named, who.AppID(), c.QueryParam("appId")); id != "" {
 		if err := repositories.CheckID("appId", id); err != nil {
@@ -153,7 +152,7 @@ func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (strin
 	return apps[0].ID, nil
 }
 
-// allowOrigin lets a page of an origin that the app allows read an answer without REST.
+// allowOrigin lets a page of an allowed origin read an answer that REST did not make.
 func (h *handler) allowOrigin(c echo.Context, appID string) {
 	origin := c.Request().Header.Get(echo.HeaderOrigin)
 	if origin == "" {
@@ -165,7 +164,7 @@ func (h *handler) allowOrigin(c echo.Context, appID string) {
 	}
 }
 
-// leftOut are paths of SERMAS that are not served, each with its replacement.
+// leftOut are unsupported paths of SERMAS with their replacements.
 var leftOut = []struct{ path, instead string }{
 	{"/session", "sessions begin with their first use; PUT /v1/apps/{appId}/sessions/{sessionId} says something of one in advance, DELETE closes it"},
 	{"/ui", "a button is a direct trigger: POST /v1/apps/{appId}/sessions/{sessionId}/triggers"},
@@ -179,7 +178,7 @@ var leftOut = []struct{ path, instead string }{
 const served = "POST /api/platform/token, …/access_token, …/refresh and …/refresh_token; POST, PUT and DELETE /api/dialogue/tools/{repositoryId}; " +
 	"PUT /api/app/{appId}/tools; POST /api/dialogue/speech/chat/{appId}/{sessionId}; GET /api/dialogue/memory/{sessionId}"
 
-// unknown answers for paths that are not served, and names those that are.
+// unknown answers for unsupported paths, and names the supported ones.
 func (h *handler) unknown(c echo.Context) error {
 	if !h.On {
 		return answer.NewProblem(answer.UnknownPath, "clients of SERMAS are not served here: EARSHOT_SERMAS=on (--sermas on) lets them in; /docs lists what else there is")

@@ -1,10 +1,9 @@
-// Package sermas serves the clients of SERMAS, as its own @sermas/api-client: the REST paths
-// under /api that concern tools, chat, memory and tokens.
+// Package sermas serves SERMAS's clients, such as its @sermas/api-client: the REST paths under /api for tools,
+// chat, memory and tokens.
 //
-// It is a client of REST in the same process: it passes requests on with the key or token that
-// came along, so that both have the same rules. Its own are the tokens, which clients get for the
-// id and the secret of a module, and that the id of a repository is unique in the app: one that is
-// written to another session moves there.
+// It is a client of REST in the same process: it passes requests on with their key or token, so that the same
+// rules apply. It adds tokens, which clients get for the id and secret of a module. It also keeps repository
+// ids unique in an app: a repository written to another session moves there.
 package sermas
 
 import (
@@ -29,21 +28,21 @@ import (
 	"earshot/repositories/store"
 )
 
-// Options are what New needs. All must be given, but for On.
+// Options configures New. All fields but On are required.
 type Options struct {
-	// On is whether clients of SERMAS are served. Else the answer says how to turn it on.
+	// On serves SERMAS's clients. Otherwise the answer says how to turn it on.
 	On bool
-	// REST is the handler of the API, which gets the requests of SERMAS's clients.
+	// REST is the handler of the API, which gets the clients' requests.
 	REST http.Handler
-	// Auth finds out who makes a request.
+	// Auth authenticates requests.
 	Auth   auth.Authenticator
 	Store  Store
 	Tokens Tokens
-	// Walls bound what is under work, and what its bodies take.
+	// Walls bounds the work in progress and the memory of its bodies.
 	Walls *ratelimit.Walls
 	// SignIns slows down clients that guess the secrets of modules.
 	SignIns *signin.Guard
-	// TokenTTL is how long an access token is good.
+	// TokenTTL is the lifetime of an access token.
 	TokenTTL time.Duration
 	// Now is the clock of tokens, and NewID makes their ids.
 	Now    func() time.Time
@@ -51,18 +50,18 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Store reads definitions without REST. Its errors are those of store.Store.
+// Store reads definitions. Its errors are those of store.Store.
 type Store interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
-	// Places lists the scopes of an app in which there is a repository of that id.
+	// Places lists the scopes of an app with a repository of that id.
 	Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error)
 	ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error
 	AllowsOrigin(ctx context.Context, appID, origin string) (bool, error)
 }
 
-// Tokens signs access tokens, and those that they are renewed with.
+// Tokens signs access tokens and refresh tokens.
 type Tokens interface {
 	SignAccess(token store.AccessToken, id string) (secret.Secret, error)
 	SignRefresh(token store.AccessToken, id string) (secret.Secret, error)
@@ -71,8 +70,8 @@ type Tokens interface {
 	SameGrant(grant, appID string, module repositories.Module) bool
 }
 
-// Shortest and longest EARSHOT_SERMAS_TOKEN_TTL: the client renews a token 30 s before its end,
-// with a timer that takes no more than 2^31 ms.
+// Limits of EARSHOT_SERMAS_TOKEN_TTL: the client renews a token 30 s before its end, with a timer of at most
+// 2^31 ms.
 const (
 	MinTokenTTL     = 35 * time.Second
 	MaxTokenTTL     = 24 * 24 * time.Hour
@@ -82,16 +81,16 @@ const (
 type handler struct{ Options }
 
 const (
-	// root is where all paths of SERMAS are.
+	// root is the path of all SERMAS paths.
 	root = "/api"
-	// maxBody is the longest body that is read, in bytes, as of REST.
+	// maxBody is the longest body, in bytes, as in REST.
 	maxBody = 1 << 20
-	// maxGrant is the longest request for a token, in bytes: any client may make one.
+	// maxGrant is the longest request for a token, in bytes; any client may send one.
 	maxGrant = 16 << 10
 )
 
-// New returns a handler that serves the paths of SERMAS, and leaves all others to REST. It is
-// safe for concurrent use.
+// New returns a handler that serves SERMAS's paths and passes all others to REST. It is safe for concurrent
+// use.
 func New(options Options) http.Handler {
 	h := &handler{options}
 	router := echo.New()
@@ -119,7 +118,7 @@ type route struct {
 	handle echo.HandlerFunc
 }
 
-// Doors lists the ways in.
+// Doors lists the requirements of the operations.
 func Doors() (all []ratelimit.Needs) {
 	for _, one := range (&handler{}).routes() {
 		all = append(all, one.Needs)
@@ -127,7 +126,7 @@ func Doors() (all []ratelimit.Needs) {
 	return all
 }
 
-// routes are the requests that are served. For those without a May, REST checks the permissions.
+// routes lists the operations. REST checks the permissions of those without a May.
 func (h *handler) routes() []route {
 	const repository, chat = root + "/dialogue/tools/:repositoryId", root + "/dialogue/speech/chat/:appId/:sessionId"
 	grant := ratelimit.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
@@ -153,7 +152,7 @@ func (h *handler) routes() []route {
 	}
 }
 
-// protected is a handler behind its limits. A request to REST takes its share there.
+// protected wraps a handler with its limits. REST takes the admission slot of passed requests.
 func (h *handler) protected(to route) echo.HandlerFunc {
 	needs := to.Needs
 	if !needs.Open {
@@ -178,9 +177,9 @@ func (h *handler) protected(to route) echo.HandlerFunc {
 	}
 }
 
-// prepare sets the headers of every answer, and answers the preflights of browsers. A preflight does
-// not name the app, which decides whether a page may read an answer; it refuses no origin, since a
-// browser sends no key by itself.
+// prepare sets the headers of every answer, and answers preflights. A preflight does not name the app, whose
+// settings decide whether a page may read an answer. So all origins pass, as browsers never send a key by
+// themselves.
 func (h *handler) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
@@ -202,7 +201,7 @@ func (h *handler) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// fail writes an error, and logs one of ours, which the answer does not show.
+// fail writes an error, and logs an internal one.
 func (h *handler) fail(err error, c echo.Context) {
 	var routing *echo.HTTPError
 	if !errors.As(err, &routing) && answer.ProblemOf(err).Status >= http.StatusInternalServerError {

@@ -112,7 +112,7 @@ func TestTokensOfAnEarlierModuleRenewNothing(t *testing.T) {
 	s.call("POST", path, renew, noKey).is(401)
 }
 
-// A token ends with its module at once, and not when it is to be renewed.
+// A token ends with its module at once, not at its renewal.
 func TestTokensEndWithTheirModule(t *testing.T) {
 	s := clinic(t)
 	first := s.signIn()
@@ -125,7 +125,7 @@ func TestTokensEndWithTheirModule(t *testing.T) {
 	s.call("GET", "/v1/apps/clinic/tools", "", with(next.Access)).is(200)
 }
 
-// Who tries short secrets learns nothing by finding one; the operator is told in the log.
+// Guessing a short secret gains nothing; the log warns the operator.
 func TestSecretThatIsGuessedEasilyIsNoSignIn(t *testing.T) {
 	s := clinic(t)
 	s.call("PUT", "/v1/apps/weak", `{"modules":[{"moduleId":"short","secret":"x1"},{"moduleId":"held","secret":"aaaaaaaaaaaaaaaaaaaa"},{"moduleId":"good","secret":"0123456789abcdef"}]}`).is(201)
@@ -145,7 +145,7 @@ func TestSecretThatIsGuessedEasilyIsNoSignIn(t *testing.T) {
 	s.call("POST", "/api/platform/token/refresh", `{"refreshToken":"`+renewing.Refresh+`"}`, noKey).is(201)
 }
 
-// Without an admin key everybody on the machine is the admin, and nothing is left to guess.
+// Without an admin key every user of the machine is the admin, so there is nothing to guess.
 func TestWithoutAnAdminKeyAnySecretIsASignIn(t *testing.T) {
 	s := start(t, func(o *sermas.Options) { o.Auth.Admin = secret.Secret{} })
 	s.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"x1"}]}`).is(201)

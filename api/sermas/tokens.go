@@ -19,11 +19,10 @@ import (
 	"earshot/repositories/store"
 )
 
-// refreshTTL is how long a token may be renewed after it was given, at least: a laptop that was
-// asleep over night goes on.
+// refreshTTL is the shortest lifetime of a refresh token: a laptop may sleep overnight.
 const refreshTTL = 24 * time.Hour
 
-// granted is the answer to a request for a token, in SERMAS's form, which is Keycloak's.
+// granted is the answer to a request for a token, in Keycloak's format as in SERMAS.
 type granted struct {
 	AccessToken      string `json:"access_token"`
 	ExpiresIn        int    `json:"expires_in"`
@@ -51,7 +50,19 @@ func (h *handler) grantFor(c echo.Context, sent fields) error {
 	}
 	token := store.AccessToken{AppID: appID, ClientID: clientID, Lineage: h.NewID()}
 	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
-		return clientOf(app, clientID, secret.New(given))
+		// A client names its module by the clientId, by the moduleId, or as SERMAS's Keycloak does.
+		for _, named := range []func(repositories.Module) string{
+			repositories.Module.OAuthClient,
+			func(m repositories.Module) string { return m.ID },
+			func(m repositories.Module) string { return app.ID + "-" + m.ID },
+		} {
+			for _, module := range app.Modules {
+				if named(module) == clientID && sameSecret(module.Secret, secret.New(given)) {
+					return module, true
+				}
+			}
+		}
+		return repositories.Module{}, false
 	})
 	if err == nil || errors.Is(err, errClient) {
 		err = h.SignIns.Settle(signin.DoorSERMAS, signin.Try{
@@ -64,14 +75,14 @@ func (h *handler) grantFor(c echo.Context, sent fields) error {
 	return h.give(c, token, module, false)
 }
 
-// client finds the app and the module that a token is for, and puts the generation of the app and
-// the id of the module into the token. It hides from strangers whether there is an app.
+// client finds the app and module of a token, and sets the token's generation and module id. It hides from
+// strangers whether the app exists.
 func (h *handler) client(ctx context.Context, token *store.AccessToken, find func(*repositories.App) (repositories.Module, bool)) (module repositories.Module, err error) {
 	if repositories.CheckID("appId", token.AppID) != nil {
 		return module, errClient
 	}
 	life, err := h.Store.Generation(ctx, token.AppID, "")
-	app, missing := h.Store.App(ctx, token.AppID) // read in any case: strangers could measure the difference
+	app, missing := h.Store.App(ctx, token.AppID) // read in any case, so that timing does not reveal the app
 	if err = cmp.Or(err, missing); errors.Is(err, repositories.ErrNotFound) {
 		return module, errClient
 	}
@@ -83,8 +94,8 @@ func (h *handler) client(ctx context.Context, token *store.AccessToken, find fun
 	if !ok {
 		return module, errClient
 	}
-	// Strangers could find such a secret by trying. Without an admin key there is nothing to find:
-	// every user of the machine is the admin.
+	// Strangers could guess such a secret. Without an admin key it protects nothing: every user of the machine
+	// is the admin.
 	if !h.Auth.Admin.Empty() && module.Guessable() != "" {
 		h.Logger.Warn("sermas.guessable", "app", token.AppID, "module", module.ID, "error", module.Guessable())
 		return module, errClient
@@ -98,24 +109,7 @@ var (
 	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, its app, its module or the secret of that is another by now, or the secret has fewer than 16 characters; ask for a token with clientId and clientSecret")
 )
 
-// clientOf finds the module that a client signs in by: named by its clientId, by its moduleId,
-// or as SERMAS names it in its Keycloak.
-func clientOf(app *repositories.App, clientID string, given secret.Secret) (repositories.Module, bool) {
-	for _, named := range []func(repositories.Module) string{
-		repositories.Module.OAuthClient,
-		func(m repositories.Module) string { return m.ID },
-		func(m repositories.Module) string { return app.ID + "-" + m.ID },
-	} {
-		for _, module := range app.Modules {
-			if named(module) == clientID && sameSecret(module.Secret, given) {
-				return module, true
-			}
-		}
-	}
-	return repositories.Module{}, false
-}
-
-// sameSecret compares hashes, which are of one length, in constant time.
+// sameSecret compares hashes in constant time.
 func sameSecret(a, b secret.Secret) bool {
 	want, got := sha256.Sum256([]byte(a.Reveal())), sha256.Sum256([]byte(b.Reveal()))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Empty()
@@ -140,7 +134,7 @@ func (h *handler) renew(c echo.Context) error {
 	if err != nil || !h.Now().Before(token.Expires) || differs(appID, token.AppID) || differs(clientID, token.ClientID) {
 		return h.refuse(c, appID, errRenewal)
 	}
-	life, credential := token.Life, secret.New(given) // the app and the module must be as they were
+	life, credential := token.Life, secret.New(given) // the app and the module must be unchanged
 	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
 		found, ok := app.Module(token.ModuleID)
 		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (credential.Empty() || sameSecret(found.Secret, credential))
@@ -156,8 +150,8 @@ func (h *handler) renew(c echo.Context) error {
 
 func differs(given, is string) bool { return given != "" && given != is }
 
-// give signs a token and the one that renews it. That it renews another is noted before it is
-// given, since connections of the lineage live on by it.
+// give signs an access token and its refresh token. A renewal is recorded first, since connections of the
+// lineage depend on it.
 func (h *handler) give(c echo.Context, token store.AccessToken, module repositories.Module, renewed bool) error {
 	now := h.Now().UTC()
 	token.Expires, token.Grant = now.Add(h.TokenTTL).Truncate(time.Second), h.Tokens.Grant(token.AppID, module)

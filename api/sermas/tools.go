@@ -18,23 +18,23 @@ import (
 
 type writing struct {
 	id    string
-	scope repositories.Scope // that was asked for
-	// places have a repository of that id.
+	scope repositories.Scope // as requested
+	// places are the scopes with a repository of that id.
 	places []repositories.Scope
 	body   fields // for REST
-	// bare says that only its tools were sent, so that faults are named by their places there.
+	// bare reports that the body was only the list of tools, to which pointers of faults refer.
 	bare bool
 }
 
-// ofSERMAS are the fields of all bodies and records of SERMAS without a meaning here.
+// ofSERMAS are fields of SERMAS that are ignored in all bodies.
 var ofSERMAS = []string{"clientId", "requestId", "userId", "ts", "created", "updated", "_id", "__v"}
 
-// knownOptions are the options of repositories that have a meaning here. SERMAS takes any.
+// knownOptions are the supported options of repositories. SERMAS accepts any.
 var knownOptions = []string{"triggerOnce", "exclusive", "template"}
 
 var toolAccess = auth.Access{Scopes: []store.Permission{store.PermitTools}}
 
-// readWriting reads a request to write, and finds the places of the repository.
+// readWriting reads a write request, and finds the places of the repository.
 func (h *handler) readWriting(c echo.Context) (*writing, error) {
 	body, err := readFields(c)
 	if err != nil {
@@ -63,8 +63,7 @@ func (h *handler) readWriting(c echo.Context) (*writing, error) {
 	return w, h.place(c, w)
 }
 
-// place finds the app of a request to write, checks its permission, and finds the places of the
-// repository.
+// place finds the app of a write request, checks its permission, and finds the places of the repository.
 func (h *handler) place(c echo.Context, w *writing) error {
 	who := auth.PrincipalOf(c)
 	appID, err := h.appOf(c, who, w.scope.AppID)
@@ -82,14 +81,14 @@ func (h *handler) place(c echo.Context, w *writing) error {
 	return err
 }
 
-// noTools reports whether a body has no tools, which deletes in SERMAS.
+// noTools reports whether a body has no tools, which means deletion in SERMAS.
 func (f fields) noTools() bool {
 	var tools []json.RawMessage
 	raw, has := f["tools"]
 	return f["from"] == nil && (!has || json.Unmarshal(raw, &tools) == nil && len(tools) == 0)
 }
 
-// setTools replaces a repository, wherever it is; without tools it goes.
+// setTools replaces a repository, wherever it is; without tools it is deleted.
 func (h *handler) setTools(c echo.Context) error {
 	w, err := h.readWriting(c)
 	if err != nil {
@@ -101,8 +100,7 @@ func (h *handler) setTools(c echo.Context) error {
 	return h.write(c, w, http.StatusCreated)
 }
 
-// write puts a repository into its scope, and deletes it in others. It finds a fault before it deletes
-// anything.
+// write puts a repository into its scope, and deletes it in others. It validates before it deletes.
 func (h *handler) write(c echo.Context, w *writing, status int) error {
 	body, err := json.Marshal(w.body)
 	if err != nil {
@@ -127,7 +125,7 @@ func (h *handler) write(c echo.Context, w *writing, status int) error {
 	return relay(c, got, status, err)
 }
 
-// remove deletes a repository in some scopes. One that is gone meanwhile is no fault.
+// remove deletes a repository in some scopes. A missing one is no fault.
 func (h *handler) remove(c echo.Context, places []repositories.Scope, id string) (refused *answer.Recorder, err error) {
 	for _, at := range places {
 		got, err := h.ask(c, http.MethodDelete, repositoryPath(at, id), nil)
@@ -162,7 +160,7 @@ func (h *handler) echo(c echo.Context, w *writing, status int) error {
 	return answer.JSON(c, status, sent)
 }
 
-// addTools adds tools to a repository, where it is; where it is not, it is created.
+// addTools adds tools to a repository where it exists, or creates it.
 func (h *handler) addTools(c echo.Context) error {
 	w, err := h.readWriting(c)
 	if err != nil {
@@ -182,7 +180,7 @@ func (h *handler) addTools(c echo.Context) error {
 	return relay(c, got, http.StatusOK, err)
 }
 
-// removeTools deletes a repository wherever it is. None is no fault, as in SERMAS.
+// removeTools deletes a repository wherever it is. Like in SERMAS, a missing one is no fault.
 func (h *handler) removeTools(c echo.Context) error {
 	if _, err := readBody(c); err != nil {
 		return err
@@ -198,7 +196,7 @@ func (h *handler) removeTools(c echo.Context) error {
 	return c.NoContent(http.StatusOK)
 }
 
-// setAppTools writes the tools of the repository that has the id of its app. Its options stay.
+// setAppTools writes the tools of the repository with its app's id, and keeps its options.
 func (h *handler) setAppTools(c echo.Context) error {
 	body, err := readBody(c)
 	if err != nil {
@@ -222,7 +220,7 @@ func (h *handler) setAppTools(c echo.Context) error {
 			return err
 		}
 		var there struct{ Options json.RawMessage }
-		if !failed(got) && json.Unmarshal(got.Body.Bytes(), &there) == nil && there.Options != nil { // the write fails as well
+		if !failed(got) && json.Unmarshal(got.Body.Bytes(), &there) == nil && there.Options != nil { // otherwise the write fails as well
 			w.body["options"] = there.Options
 		}
 	}
