@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Proxies are the addresses of proxies in front of the service, whose word on the address of a
-// client counts.
+// Proxies are the addresses of trusted proxies in front of the service, whose X-Forwarded-For counts.
 type Proxies []netip.Prefix
 
-// ParseProxies reads addresses and CIDRs with commas between them; none where the text is empty.
+// ParseProxies reads comma-separated addresses and CIDRs; none if text is empty.
 func ParseProxies(text string) (Proxies, error) {
 	var proxies Proxies
 	for part := range strings.SplitSeq(text, ",") {
@@ -41,23 +40,22 @@ func (p Proxies) have(address netip.Addr) bool {
 	return false
 }
 
-// Handler gives next the requests with the address of their client in RemoteAddr. For a request
-// from one of the proxies it is the last address in X-Forwarded-For that is none of theirs: what
-// stands before it was written by the client, and counts for nothing.
+// Handler sets RemoteAddr to the client's address. For a request from a trusted proxy, it is the last address
+// in X-Forwarded-For that is no trusted proxy: the client may have written those before it.
 func (p Proxies) Handler(next http.Handler) http.Handler {
 	if len(p) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if client, forwarded := p.client(r); forwarded {
-			r = r.WithContext(r.Context()) // a handler must not change the request it was given
+			r = r.WithContext(r.Context()) // a handler must not change its request
 			r.RemoteAddr = netip.AddrPortFrom(client, 0).String()
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// client finds the address for which the nearest proxy that is not trusted speaks.
+// client returns the client's address according to trusted proxies.
 func (p Proxies) client(r *http.Request) (client netip.Addr, forwarded bool) {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil || !p.have(peer.Addr()) {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// RequestIDHeader names the id of a request, in the request and in its answer.
+// RequestIDHeader carries the id of a request, in the request and in its answer.
 const RequestIDHeader = "X-Request-Id"
 
-// signs are those that a request's id may have, and mostSigns how many.
+// signs are the characters of a request id, and mostSigns its longest length.
 const (
 	signs     = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 	mostSigns = 128
 )
 
-// RequestID returns the id of a request, and sets it in the header of its answer, once: the client's if it is one,
-// else a fresh one of 26 letters and digits.
+// RequestID returns the id of a request, and sets it once in the answer's header: the client's if valid, or
+// else 26 random letters and digits.
 func RequestID(answer http.Header, request *http.Request) string {
 	if id := answer.Get(RequestIDHeader); id != "" {
 		return id
@@ -29,7 +29,7 @@ func RequestID(answer http.Header, request *http.Request) string {
 	return id
 }
 
-// Identified names every request before it is handled.
+// Identified sets the id of every request.
 func Identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		RequestID(w.Header(), r)

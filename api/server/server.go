@@ -1,5 +1,4 @@
-// Package server holds connections to their limits: how long a client may take for what it
-// sends and for what it is sent, and how much of either there may be.
+// Package server bounds the time and size of what clients send and receive.
 package server
 
 import (
@@ -11,23 +10,21 @@ import (
 
 // Limits of a connection.
 const (
-	// headerTime is how long a client may take to send a request's header. Slower
-	// ones hold a connection for nothing (the Slowloris attack).
+	// headerTime bounds the header of a request, against clients that hold connections (the Slowloris attack).
 	headerTime = 10 * time.Second
-	// BodyTime is how long it may take for a whole request, from the first byte of the
-	// header to the last of the body: 1 MiB at 35 KiB/s. net/http lifts the deadline
-	// where the body ends, so that it bounds neither an answer nor an event stream.
+	// BodyTime bounds a whole request, from the first byte of the header to the last of the body: 1 MiB at 35
+	// KiB/s. net/http lifts the deadline at the end of the body, so it bounds neither an answer nor an event
+	// stream.
 	BodyTime = 30 * time.Second
-	// idleTime is longer than the 60 s for which proxies commonly keep a connection,
-	// so that it is they who close it and no request is lost on one just closed.
+	// idleTime is longer than the 60 s of common proxies, so that they close connections first and no request
+	// is lost.
 	idleTime = 75 * time.Second
-	// maxHeader is room for an ID token of each of several services, in bytes.
+	// maxHeader has room for ID tokens of several services, in bytes.
 	maxHeader = 64 << 10
 )
 
-// New returns a server for the handler of New, with limits against slow and
-// greedy clients. It does not limit the time of the answer, which waits for tools and
-// streams events: serve it on a Listener, which cuts off those who do not take theirs.
+// New returns a server with limits against slow and greedy clients. It does not limit the time of an answer,
+// which waits for tools and streams events: use a Listener, which disconnects clients that do not read.
 func New(addr string, handler http.Handler) *http.Server {
 	return &http.Server{
 		Addr:              addr,
@@ -40,20 +37,17 @@ func New(addr string, handler http.Handler) *http.Server {
 }
 
 const (
-	// DefaultWriteTime is how long a client may take nothing of its answer (section 3 of the
-	// contract).
+	// DefaultWriteTime is how long a client may stall while it reads an answer (section 3 of the contract).
 	DefaultWriteTime = 30 * time.Second
-	// paceStep is how much of an answer is written under one deadline, in bytes. It
-	// makes the slowest client that is kept one of about 2 KiB/s: the kernel reports
-	// room for more when a third of sendBuffer is free.
+	// paceStep is how much of an answer is written under one deadline, in bytes. The slowest accepted client
+	// reads about 2 KiB/s: the kernel reports free space when a third of sendBuffer is free.
 	paceStep = 16 << 10
-	// sendBuffer is what the kernel keeps of an answer that its client does not take, in
-	// bytes; it doubles the number. By itself it would let that grow to some 4 MiB.
+	// sendBuffer is the kernel's buffer for unread answers, in bytes; the kernel doubles it. Without a limit it
+	// would grow to some 4 MiB.
 	sendBuffer = 64 << 10
 )
 
-// pace is a write deadline that moves on with every step of an answer. One that was set
-// by others holds where it comes first.
+// pace moves the write deadline with each step of an answer. An earlier deadline set by others applies as well.
 type pace struct {
 	within time.Duration
 	set    func(time.Time) error
@@ -62,7 +56,7 @@ type pace struct {
 	other time.Time
 }
 
-// SetWriteDeadline sets the deadline that holds beside the moving one.
+// SetWriteDeadline sets a further deadline besides the moving one.
 func (p *pace) SetWriteDeadline(at time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,20 +64,17 @@ func (p *pace) SetWriteDeadline(at time.Time) error {
 	return p.set(at)
 }
 
-func (p *pace) step() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next := time.Now().Add(p.within)
-	if !p.other.IsZero() && p.other.Before(next) {
-		next = p.other
-	}
-	return p.set(next)
-}
-
-// write writes text step by step.
+// write writes text in steps.
 func (p *pace) write(text []byte, to func([]byte) (int, error)) (written int, err error) {
 	for {
-		if err := p.step(); err != nil {
+		p.mu.Lock()
+		deadline := time.Now().Add(p.within)
+		if !p.other.IsZero() && p.other.Before(deadline) {
+			deadline = p.other
+		}
+		err := p.set(deadline)
+		p.mu.Unlock()
+		if err != nil {
 			return written, err
 		}
 		n, err := to(text[:min(len(text), paceStep)])
@@ -94,12 +85,11 @@ func (p *pace) write(text []byte, to func([]byte) (int, error)) (written int, er
 	}
 }
 
-// Listener accepts connections whose clients have to take what is written to them: one
-// that takes nothing for Within is cut off, whatever is being written, and the kernel
-// keeps little for it.
+// Listener accepts connections whose clients must read: a client that reads nothing for Within is disconnected,
+// and the kernel buffers little for it.
 type Listener struct {
 	net.Listener
-	Within time.Duration // 30 s where it is zero
+	Within time.Duration // default 30 s
 }
 
 // Accept waits for the next connection.
@@ -109,7 +99,7 @@ func (l Listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetWriteBuffer(sendBuffer) // a bound on memory; without it the deadline still holds
+		_ = tcp.SetWriteBuffer(sendBuffer) // a bound on memory; without it the deadline still applies
 	}
 	within := l.Within
 	if within == 0 {
@@ -118,8 +108,8 @@ func (l Listener) Accept() (net.Conn, error) {
 	return &pacedConn{conn, &pace{within: within, set: conn.SetWriteDeadline}}, nil
 }
 
-// pacedConn is a connection under a moving write deadline. It hides what else the
-// connection can do, as io.ReaderFrom, which would write without one.
+// pacedConn is a connection with a moving write deadline. It hides other methods, such as io.ReaderFrom, which
+// would write without one.
 type pacedConn struct {
 	net.Conn
 	pace *pace
@@ -136,8 +126,7 @@ func (c *pacedConn) SetDeadline(at time.Time) error {
 	return c.pace.SetWriteDeadline(at)
 }
 
-// CloseWrite lets net/http say goodbye before it closes, so that an answer to a client
-// that still sends is not lost.
+// CloseWrite lets net/http close gracefully, so that an answer to a client that still sends is not lost.
 func (c *pacedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -145,15 +134,14 @@ func (c *pacedConn) CloseWrite() error {
 	return nil
 }
 
-// pacedWriter moves the write deadline of one stream of HTTP/2. Its client can hold it
-// by granting no window while the connection, and the others on it, go on.
+// pacedWriter moves the write deadline of one HTTP/2 stream, which a client can stall by its window while the
+// connection works.
 type pacedWriter struct {
 	http.ResponseWriter
 	*pace
 }
 
-// PacedWriter returns a writer of one stream of HTTP/2 whose client has so long to take
-// something of it.
+// PacedWriter returns a writer for one HTTP/2 stream whose client may stall for at most within.
 func PacedWriter(out http.ResponseWriter, within time.Duration) http.ResponseWriter {
 	return &pacedWriter{out, &pace{within: within, set: http.NewResponseController(out).SetWriteDeadline}}
 }
