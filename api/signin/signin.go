@@ -1,19 +1,16 @@
-// Package signin slows down clients that guess credentials: at the console, at the tokens of
-// SERMAS, and with bearer keys.
+// Package signin slows down clients that guess credentials: at the console, for SERMAS tokens, and with bearer
+// keys.
 //
-// A wrong credential counts against its client, and against its account over all clients. A
-// client that has used up its free failures has to pause before its next try; the pause doubles
-// from one second to one minute. While it pauses, its tries are answered 429 unseen, right or
-// wrong, so that nothing is learned from them.
+// A wrong credential counts against its client, and against its account over all clients. After its free
+// failures a client has to pause before each try; the pause doubles from one second to one minute. During a
+// pause, tries are answered 429 unseen, right or wrong, so that they reveal nothing.
 //
-// A right credential from elsewhere is never locked out: pauses belong to a client, and an account
-// under attack only takes the free failures from clients that have failed there. A client that
-// used the account rightly within a day is let in even while it pauses, and so is a credential
-// that is too long to be guessed. The same wrong credential again is a mistake and not a guess, and
-// counts once.
+// Right credentials from elsewhere are never locked out: pauses belong to a client, and an account under attack
+// only reduces the free failures of clients that have failed there. A client that used the account successfully
+// within a day is admitted even during a pause, and so is a credential that is too long to guess. A repeated
+// wrong credential counts once, as a mistake.
 //
-// The counts are those of one replica and are bounded: the least recently seen client is
-// forgotten first.
+// The counts are per replica and bounded: the least recently seen client is evicted first.
 package signin
 
 import (
@@ -37,33 +34,33 @@ import (
 )
 
 const (
-	// freeByClient is how many wrong credentials a client has at one account before it pauses.
+	// freeByClient is how many failures a client has at one account before it pauses.
 	freeByClient = 10
-	// freeByAll is how many a client has at all accounts together, and an account from all
-	// clients together.
+	// freeByAll is how many a client has at all accounts together, and an account has from all clients
+	// together.
 	freeByAll = 100
 	// firstPause doubles with each further failure, up to longestPause.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// forgotten is how long failures count after the last of them.
+	// forgotten is how long failures count after the last one.
 	forgotten = 10 * time.Minute
-	// known is how long a client that used an account rightly is let in during a pause.
+	// known is how long a successful client is admitted during a pause.
 	known = 24 * time.Hour
-	// mostCounts is how many clients and accounts are counted, at most 1 KiB each.
+	// mostCounts bounds the counted clients and accounts, each at most 1 KiB.
 	mostCounts = 16 << 10
-	// mostRemembered is how many of the last wrong credentials of a client are compared.
+	// mostRemembered is how many recent wrong credentials of a client are compared.
 	mostRemembered = 64
 )
 
 // Try is one use of a credential.
 type Try struct {
-	// Client is the address that it came from.
+	// Client is the sender's address.
 	Client string
-	// Account is whose credential it claims to be, such as an app and one of its modules.
+	// Account is the claimed owner, such as an app and one of its modules.
 	Account string
 	// Credential is what was sent.
 	Credential secret.Secret
-	// Strong says that the service made the credential at random, so that it cannot be guessed.
+	// Strong reports that the service generated the credential at random, so that it cannot be guessed.
 	Strong bool
 }
 
@@ -78,26 +75,25 @@ type Guard struct {
 	counts *lru.Cache[counted, *count]
 }
 
-// count is the failures of a client, of an account, or of a client at an account.
+// count holds the failures of a client, of an account, or of a client at an account.
 type count struct {
 	failures   int
 	last       time.Time // failure
 	pauseUntil time.Time
-	right      time.Time // when the client last used the account rightly
-	wrong      []uint64  // hashes of the last wrong credentials
+	right      time.Time // last success
+	wrong      []uint64  // hashes of recent wrong credentials
 }
 
-// The doors that sign-ins come by, as the metrics name them.
+// Names of the ways to sign in, for metrics.
 const (
 	DoorConsole = "console"
 	DoorKey     = "key"
 	DoorSERMAS  = "sermas"
 )
 
-// New returns a Guard that counts in the registry as well. A second Guard on one registry shares
-// the metrics. A nil now is time.Now.
+// New returns a Guard. Several Guards on one registry share the metrics. A nil now means time.Now.
 func New(now func() time.Time, registry prometheus.Registerer) *Guard {
-	counts, _ := lru.New[counted, *count](mostCounts) // fails for a size of 0 only
+	counts, _ := lru.New[counted, *count](mostCounts) // fails only for a size of 0
 	g := &Guard{
 		now: now, counts: counts, seed: maphash.MakeSeed(),
 		failures: counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas (for a token of SERMAS)."),
@@ -112,7 +108,7 @@ func New(now func() time.Time, registry prometheus.Registerer) *Guard {
 func counter(registry prometheus.Registerer, name, help string) *prometheus.CounterVec {
 	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"door"})
 	for _, door := range []string{DoorConsole, DoorKey, DoorSERMAS} {
-		made.WithLabelValues(door) // Prometheus sees no increase in a series that begins with 1
+		made.WithLabelValues(door) // Prometheus misses the increase of a series that starts at 1
 	}
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(registry.Register(made), &there) {
@@ -121,27 +117,27 @@ func counter(registry prometheus.Registerer, name, help string) *prometheus.Coun
 	return made
 }
 
-// doorKey and clientKey are where a context names the door and the client.
+// doorKey and clientKey are the context keys of the door and the client.
 type doorKey struct{}
 type clientKey struct{}
 
-// WithClient names the client of a request, for what outlasts the request.
+// WithClient stores the client of a request, for work that outlasts the request.
 func WithClient(ctx context.Context, client string) context.Context {
 	return context.WithValue(ctx, clientKey{}, client)
 }
 
-// ClientIn returns the client that a context names.
+// ClientIn returns the client of a context.
 func ClientIn(ctx context.Context) string {
 	client, _ := ctx.Value(clientKey{}).(string)
 	return client
 }
 
-// WithDoor names the door that a request came by which another door passes on to REST.
+// WithDoor stores the original door of a request that is passed on to REST.
 func WithDoor(ctx context.Context, door string) context.Context {
 	return context.WithValue(ctx, doorKey{}, door)
 }
 
-// DoorOf returns the door that a context names, else DoorKey.
+// DoorOf returns the door of a context; default DoorKey.
 func DoorOf(ctx context.Context) string {
 	if door, named := ctx.Value(doorKey{}).(string); named {
 		return door
@@ -149,24 +145,23 @@ func DoorOf(ctx context.Context) string {
 	return DoorKey
 }
 
-// ClientOf names the client of a request by its address. Clients of IPv6 are told apart by their
-// first 64 bits: the rest is theirs to choose.
+// ClientOf returns the client's address. IPv6 clients are identified by their first 64 bits: they can choose
+// the rest.
 func ClientOf(request *http.Request) string {
 	at, err := netip.ParseAddrPort(request.RemoteAddr)
 	if err != nil {
-		return request.RemoteAddr // of a door that is no socket
+		return request.RemoteAddr // not from a socket
 	}
 	address := at.Addr().Unmap().WithZone("")
 	if address.Is4() {
 		return address.String()
 	}
-	network, _ := address.Prefix(64) // fails for other families only
+	network, _ := address.Prefix(64) // fails only for other families
 	return network.String()
 }
 
-// Settle decides what a try is answered once its credential was looked at: wrong is nil for a
-// right one, else the refusal. It returns wrong, or a 429 with Retry-After where the client has
-// to pause. A nil Guard counts nothing.
+// Settle decides the answer to a try whose credential was checked: wrong is nil for a right one, or else the
+// refusal. It returns wrong, or a 429 with Retry-After if the client has to pause. A nil Guard counts nothing.
 func (g *Guard) Settle(door string, try Try, wrong error) error {
 	if g == nil {
 		return wrong
@@ -184,7 +179,7 @@ func (g *Guard) Settle(door string, try Try, wrong error) error {
 		With("Retry-After", strconv.Itoa(seconds))
 }
 
-// settle counts a try and returns how long its client has to pause; zero where its answer stands.
+// settle counts a try and returns the client's pause; zero if the answer stands.
 func (g *Guard) settle(try Try, right bool) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -198,8 +193,12 @@ func (g *Guard) settle(try Try, right bool) time.Duration {
 		pair.right = now
 		return 0
 	}
-	if pause > 0 || pair.repeats(maphash.String(g.seed, try.Credential.Reveal())) {
+	hash := maphash.String(g.seed, try.Credential.Reveal())
+	if pause > 0 || slices.Contains(pair.wrong, hash) {
 		return pause
+	}
+	if pair.wrong = append(pair.wrong, hash); len(pair.wrong) > mostRemembered {
+		pair.wrong = slices.Delete(pair.wrong, 0, 1)
 	}
 	free := freeByClient
 	if account.failures >= freeByAll {
@@ -210,14 +209,14 @@ func (g *Guard) settle(try Try, right bool) time.Duration {
 	}
 	pair.fail(now, free)
 	client.fail(now, freeByAll)
-	account.fail(now, math.MaxInt) // an account never pauses: that would lock its owner out
+	account.fail(now, math.MaxInt) // pausing an account would lock its owner out
 	return 0
 }
 
-// counted is whose failures are counted: a client's, an account's, or those of a pair of them.
+// counted identifies a count: of a client, an account, or a pair of them.
 type counted struct{ kind, client, account string }
 
-// of returns a count, which begins anew when its failures are forgotten.
+// of returns a count, reset once its failures are forgotten.
 func (g *Guard) of(key counted, now time.Time) *count {
 	found, has := g.counts.Get(key)
 	if !has {
@@ -230,21 +229,10 @@ func (g *Guard) of(key counted, now time.Time) *count {
 	return found
 }
 
-// fail counts a failure. After free of them each is followed by a pause.
+// fail counts a failure. After free failures, each starts a pause.
 func (c *count) fail(now time.Time, free int) {
 	c.failures, c.last = c.failures+1, now
 	if beyond := c.failures - free; beyond >= 0 {
 		c.pauseUntil = now.Add(min(longestPause, firstPause<<min(beyond, 6)))
 	}
-}
-
-// repeats reports whether a wrong credential was among the last ones, and remembers it.
-func (c *count) repeats(hash uint64) bool {
-	if slices.Contains(c.wrong, hash) {
-		return true
-	}
-	if c.wrong = append(c.wrong, hash); len(c.wrong) > mostRemembered {
-		c.wrong = slices.Delete(c.wrong, 0, 1)
-	}
-	return false
 }

@@ -19,7 +19,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// desk is a Guard with a clock that the test moves.
+// desk is a Guard with a test clock.
 type desk struct {
 	*signin.Guard
 	registry *prometheus.Registry
@@ -66,7 +66,7 @@ func TestAClientThatGuessesPausesLongerAndLonger(t *testing.T) {
 		}
 	}
 	evaluated := 0
-	for n := 10; n < 3610; n++ { // one guess a second for an hour
+	for n := 10; n < 3610; n++ { // one guess per second for an hour
 		d.now = d.now.Add(time.Second)
 		if !pauses(t, d.wrong("10.0.0.1", "admin", n)) {
 			evaluated++
@@ -220,7 +220,7 @@ func TestGuessedKeysPauseTheirClientAndRightOnesPass(t *testing.T) {
 		require.Greater(t, refused, 190, name)
 	}
 	w.Call("GET", "/v1/apps/clinic", "", good).Is(200, "")
-	w.Ask("GET", "/v1/apps/clinic", "").Is(200, "") // the admin was let in from here before
+	w.Ask("GET", "/v1/apps/clinic", "").Is(200, "") // the admin signed in from here before
 	for range 300 {
 		require.Equal(t, 401, w.Call("GET", "/v1/apps/clinic", "", "Authorization: ").StatusCode, "a request without a key is no guess")
 	}
