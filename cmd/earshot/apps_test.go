@@ -70,7 +70,7 @@ func TestHistoryAndTriggersOfOthersAreNotShown(t *testing.T) {
 	}
 }
 
-// operations lists what tool.changed told of a repository.
+// operations lists the tool.changed operations of a repository.
 func (w *world) operations(app, repository string) []string {
 	w.t.Helper()
 	var list []string
@@ -114,7 +114,7 @@ func TestDeletedAppLeavesNothingBehind(t *testing.T) {
 	require.Empty(t, w.say("s1", "m1", "call ours {}; mine {}").Matches, "the message of before is not remembered")
 }
 
-// leftOf lists what Redis holds of an app for good; what expires by itself is not.
+// leftOf lists an app's keys in Redis that do not expire.
 func (w *world) leftOf(app string) []string {
 	left := []string{}
 	for _, key := range w.client().Keys(w.t.Context(), "*:"+app+"*").Val() {
@@ -175,7 +175,7 @@ func TestClosedSessionBeginsAnew(t *testing.T) {
 	require.Len(t, last.Messages, 3, "without the history of before")
 }
 
-// Each patch of two replicas at once is kept, and announced once.
+// Each concurrent patch of two replicas is stored, and announced once.
 func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 2)
@@ -198,7 +198,7 @@ func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
 	require.Equal(t, "created", operations[0])
 }
 
-// redisDump is every key of Redis with all that is in it.
+// redisDump returns all keys of Redis with their content.
 func (w *world) redisDump() string {
 	w.t.Helper()
 	var all strings.Builder
@@ -229,7 +229,7 @@ func (w *world) redisDump() string {
 	return all.String()
 }
 
-// streamDump is every message of both streams, with its headers.
+// streamDump returns all messages of both streams with their headers.
 func (w *world) streamDump() string {
 	w.t.Helper()
 	var all strings.Builder
@@ -241,7 +241,7 @@ func (w *world) streamDump() string {
 	return all.String()
 }
 
-// linesOf are the lines in which a word stands.
+// linesOf returns the lines that contain a word.
 func linesOf(text, word string) (found []string) {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, word) {
@@ -251,14 +251,14 @@ func linesOf(text, word string) (found []string) {
 	return found
 }
 
-// nothingOf requires that nothing is left in which the word stands.
+// nothingOf requires that no stored data contains the word.
 func (w *world) nothingOf(word string) {
 	w.t.Helper()
 	require.Empty(w.t, linesOf(w.redisDump(), word), "Redis")
 	require.Empty(w.t, linesOf(w.streamDump(), word), "the streams")
 }
 
-// erasable are tools of every kind that leaves something behind; down answers 503 and wrong 400.
+// erasable are tools of every kind that stores data; down answers 503 and wrong 400.
 func erasable(sink, down, wrong string) string {
 	day := `"schema":[{"parameter":"day","type":"string","required":true}]`
 	return `{"tools":[
@@ -271,12 +271,12 @@ func erasable(sink, down, wrong string) string {
 		{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"},` + day + `}]}`
 }
 
-// refusing is an endpoint that answers so.
+// refusing is an endpoint with a fixed status.
 func refusing(t *testing.T, status int) *endpoint {
 	return newEndpoint(t, func(w http.ResponseWriter, _ received) { w.WriteHeader(status) })
 }
 
-// lead says and does of everything something in a session, with a word of its own.
+// lead uses every feature in a session, with a word of its own.
 func (w *world) lead(session, word string) {
 	w.t.Helper()
 	path := "/v1/apps/clinic/sessions/" + session
@@ -305,7 +305,7 @@ func TestAnErasedSessionLeavesNothing(t *testing.T) {
 	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", erasable(sink.URL, down.URL, wrong.URL))
 	w.lead("s1", "garlic")
-	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "") // an earlier life
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "") // an earlier generation
 	w.lead("s1", "pepper")
 	w.lead("s2", "walnut")
 	w.until("what was said is everywhere", func() bool {
@@ -337,8 +337,8 @@ func TestAnErasedSessionLeavesNothing(t *testing.T) {
 	w.until("nothing is owed", func() bool { return strings.Trim(w.owed(), "0 ") == "" })
 }
 
-// TestAnErasedUserLeavesNothing has sessions of every life of a user, and an erasure that breaks off midway, when their
-// messages are gone already.
+// TestAnErasedUserLeavesNothing has sessions of all generations of a user, and an erasure that is interrupted
+// after the messages are gone.
 func TestAnErasedUserLeavesNothing(t *testing.T) {
 	t.Parallel()
 	w, sink := serving(t, 2), newSink(t)
@@ -391,7 +391,7 @@ func TestAnErasedUserLeavesNothing(t *testing.T) {
 	require.NotEmpty(t, linesOf(w.redisDump(), "celery"), "of another app")
 	require.NotEmpty(t, linesOf(w.streamDump(), "celery"))
 
-	w.call(200, "POST", messagesPath("s1"), `{"actor":"user","text":"hello","user":"bob"}`) // nothing of it is parsley's any more
+	w.call(200, "POST", messagesPath("s1"), `{"actor":"user","text":"hello","user":"bob"}`) // it now belongs to bob
 	require.JSONEq(t, `{"user":"bob","erased":2}`, w.call(200, "DELETE", "/v1/apps/clinic/users/bob?erase=true", "").Body)
 	w.nothingOf("walnut")
 	require.JSONEq(t, `{"user":"parsley","erased":1}`, w.call(200, "DELETE", "/v1/apps/home/users/parsley?erase=true", "").Body)
@@ -400,7 +400,7 @@ func TestAnErasedUserLeavesNothing(t *testing.T) {
 	w.call(404, "GET", "/v1/apps/none/users/parsley/export", "")
 }
 
-// owed are the counts of what partitions owe.
+// owed returns the partitions' counts of pending work.
 func (w *world) owed() string {
 	var counts []string
 	client := w.client()

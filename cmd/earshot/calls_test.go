@@ -153,7 +153,7 @@ func TestToolsAreFoundByWhatTheTextMeans(t *testing.T) {
 		return slices.ContainsFunc(e.requests(), func(r received) bool { return strings.Contains(r.Body, `transport\nOrder a taxi`) })
 	})
 	for _, r := range w.replicas {
-		w.until("the tool is found of which no word was said", func() bool { // what takes longer than 100 ms does not count
+		w.until("the tool is found of which no word was said", func() bool { // a slow embedding is skipped after 100 ms
 			found := w.ask(r, "POST", "/v1/apps/clinic/tools/search", `{"text":"cab!"}`)
 			return found.Status == http.StatusOK && strings.Contains(found.Body, `"name":"transport"`)
 		})
@@ -171,13 +171,13 @@ func TestAModelThatEmbedsNeedsAnEndpoint(t *testing.T) {
 	require.Contains(t, refused.err, "no model is named: set OPENAI_EMBEDDING_MODEL")
 }
 
-// toolServer is a real MCP server, with sessions or without, that may be away.
+// toolServer is a real MCP server, with or without sessions, that may be unavailable.
 type toolServer struct {
 	*httptest.Server
 	tools *mcp.Server
 	mu    sync.Mutex
 	down  bool
-	keys  []string // Idempotency-Key of the calls, those that it did not take among them
+	keys  []string // Idempotency-Keys of all calls, including refused ones
 }
 
 func newToolServer(t *testing.T, stateless bool) *toolServer {
@@ -196,7 +196,7 @@ func newToolServer(t *testing.T, stateless bool) *toolServer {
 		}
 		serving.ServeHTTP(w, r)
 	}))
-	t.Cleanup(func() { // replicas listen to it, and are stopped later
+	t.Cleanup(func() { // replicas listen to it, and stop later
 		_ = s.Listener.Close()
 		s.CloseClientConnections()
 		s.Close()
@@ -309,23 +309,23 @@ func TestFilesNameAnMCPServer(t *testing.T) {
 	require.True(t, strings.Contains(refused.err, `did you mean "crm"?`), refused.err)
 }
 
-// received is a request as an endpoint got it.
+// received is a request as received by an endpoint.
 type received struct {
 	Method, URI string
 	Header      http.Header
 	Body        string
 }
 
-// endpoint is an HTTP endpoint outside of the program that keeps what it was sent.
+// endpoint is an external HTTP endpoint that records its requests.
 type endpoint struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []received
-	status int // of a sink, where not 200
+	status int // of a sink, if not 200
 }
 
-// newEndpoint starts an endpoint that answers with handle, called after the request was
-// kept; the body is at the handler's disposal as in any other.
+// newEndpoint starts an endpoint that answers with handle, after recording the request; handle may read the
+// body.
 func newEndpoint(t *testing.T, handle func(w http.ResponseWriter, r received)) *endpoint {
 	e := &endpoint{}
 	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -340,8 +340,7 @@ func newEndpoint(t *testing.T, handle func(w http.ResponseWriter, r received)) *
 	return e
 }
 
-// newSink starts an endpoint that takes everything, as long as it is not told to answer
-// otherwise.
+// newSink starts an endpoint that accepts everything until answer changes its status.
 func newSink(t *testing.T) *endpoint {
 	var e *endpoint
 	e = newEndpoint(t, func(w http.ResponseWriter, _ received) {
@@ -354,21 +353,21 @@ func newSink(t *testing.T) *endpoint {
 	return e
 }
 
-// answer sets the status of a sink's answers from now on.
+// answer sets the status of a sink's answers.
 func (e *endpoint) answer(status int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.status = status
 }
 
-// lastPassword is that of basic authentication in the last request.
+// lastPassword returns the basic authentication password of the last request.
 func (e *endpoint) lastPassword() string {
 	list := e.requests()
 	_, password, _ := (&http.Request{Header: list[len(list)-1].Header}).BasicAuth()
 	return password
 }
 
-// requests lists what the endpoint was sent so far.
+// requests lists the recorded requests.
 func (e *endpoint) requests() []received {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -31,7 +31,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// httpAnswer is what the program answered, or that it did not.
+// httpAnswer is the program's answer, or the lack of one.
 type httpAnswer struct {
 	Status int
 	Header http.Header
@@ -39,8 +39,7 @@ type httpAnswer struct {
 	Err    error
 }
 
-// ask makes a request of one replica. It may be called from any goroutine. headers are
-// names and values by turns.
+// ask sends a request to one replica, from any goroutine. headers alternate names and values.
 func (w *world) ask(r *replica, method, path, body string, headers ...string) httpAnswer {
 	request, err := http.NewRequestWithContext(context.Background(), method, r.url+path, strings.NewReader(body))
 	if err != nil {
@@ -61,7 +60,7 @@ func (w *world) ask(r *replica, method, path, body string, headers ...string) ht
 	return httpAnswer{response.StatusCode, response.Header, string(text), err}
 }
 
-// call makes a request of the first replica and checks the status.
+// call sends a request to the first replica and checks the status.
 func (w *world) call(status int, method, path, body string, headers ...string) httpAnswer {
 	w.t.Helper()
 	got := w.ask(w.replicas[0], method, path, body, headers...)
@@ -70,7 +69,7 @@ func (w *world) call(status int, method, path, body string, headers ...string) h
 	return got
 }
 
-// put writes a definition that is well formed.
+// put writes a valid definition.
 func (w *world) put(path, body string) {
 	w.t.Helper()
 	got := w.ask(w.replicas[0], "PUT", path, body)
@@ -78,7 +77,7 @@ func (w *world) put(path, body string) {
 	require.Less(w.t, got.Status, 300, "PUT %s: %s", path, got.Body)
 }
 
-// request makes a request that must succeed, and returns the object that it is answered.
+// request sends a request that must succeed, and returns the answer's object.
 func (w *world) request(method, path, body string) map[string]any {
 	w.t.Helper()
 	got := w.ask(w.replicas[0], method, path, body)
@@ -87,7 +86,7 @@ func (w *world) request(method, path, body string) map[string]any {
 	return read[map[string]any](w.t, got)
 }
 
-// posted is the part of an answer that the tests read.
+// posted is the tested part of an answer.
 type posted struct {
 	MessageID string
 	Matches   []matched
@@ -108,13 +107,13 @@ type callState struct {
 	Result               any
 }
 
-// say posts a message of a session of the app clinic, and checks that it is decided.
+// say posts a message to a session of the app clinic, and checks that it is decided.
 func (w *world) say(session, id, text string, headers ...string) posted {
 	w.t.Helper()
 	return read[posted](w.t, w.call(200, "POST", messagesPath(session), messageBody(id, text), headers...))
 }
 
-// fire fires a tool in a session of the app clinic without the model.
+// fire fires a tool directly in a session of the app clinic.
 func (w *world) fire(session, name, values string) matched {
 	w.t.Helper()
 	body := `{"name":"` + name + `","source":"ui","values":` + values + `}`
@@ -128,7 +127,7 @@ func messageBody(id, text string) string {
 	if id != "" {
 		body["messageId"] = id
 	}
-	encoded, _ := json.Marshal(body) // strings always marshal
+	encoded, _ := json.Marshal(body) // strings always encode
 	return string(encoded)
 }
 
@@ -139,13 +138,13 @@ func read[T any](t *testing.T, got httpAnswer) T {
 	return value
 }
 
-// storedEvent is what a subscriber gets.
+// storedEvent is an event as a subscriber gets it.
 type storedEvent struct {
 	*jetstream.RawStreamMsg
 	Payload map[string]any
 }
 
-// events lists what stands in the stream on the subjects that filter matches.
+// events lists the stream's events that match filter.
 func (w *world) events(filter string) []storedEvent {
 	w.t.Helper()
 	return decodeEvents(w.t, w.nats.Stored(emitter.Stream, filter))
@@ -162,13 +161,13 @@ func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []storedEven
 	return list
 }
 
-// until waits for a condition, by asking for it again and again.
+// until polls a condition.
 func (w *world) until(what string, condition func() bool) {
 	w.t.Helper()
 	require.Eventually(w.t, condition, patience, glance, what)
 }
 
-// rest waits until nothing is owed any more.
+// rest waits until no work is pending.
 func (w *world) rest() {
 	w.t.Helper()
 	client := w.client()
@@ -188,8 +187,7 @@ func (w *world) rest() {
 	}
 }
 
-// load is clients that post one message after the other until they are told to stop.
-// A client that is told 503 sends the same message again, as it is asked to.
+// load is a set of clients that post messages until they are stopped. A client repeats a message after a 503.
 type load struct {
 	t       *testing.T
 	world   *world
@@ -200,10 +198,10 @@ type load struct {
 	refused  atomic.Int64
 	mu       sync.Mutex
 	answers  map[string]posted // by message
-	wrong    []string          // answers that no client may get
+	wrong    []string          // answers that no client should get
 }
 
-// pressed starts clients that book in sessions of their own, on all replicas by turns.
+// pressed starts clients that book in their own sessions, alternating replicas.
 func pressed(w *world, clients int) *load {
 	l := &load{t: w.t, world: w, stop: make(chan struct{}), answers: map[string]posted{}}
 	for c := range clients {
@@ -259,7 +257,7 @@ func (l *load) more(n int64) {
 	l.world.until(fmt.Sprint(n, " more messages are decided"), func() bool { return l.answered.Load() >= enough })
 }
 
-// end stops the clients when their messages are decided, and checks what they were told.
+// end stops the clients when their messages are decided, and checks their answers.
 func (l *load) end() {
 	if l.over() {
 		return
@@ -269,15 +267,15 @@ func (l *load) end() {
 	require.Empty(l.t, l.wrong)
 }
 
-// panicking is what panics once in TestAPanicIsKeptToTheEntryThatCausedIt, by the names that
-// guarded.Run and the routes give it.
+// panicking lists what panics once in TestAPanicIsKeptToTheEntryThatCausedIt, by the names in guarded.Run and
+// the routes.
 var panicking = []string{
 	"look", "turns", "calls", "outboxes", "held", "settlements", "expiry", "sweep", "events", "answers", "nats", "mqtt", "refresh", "sealing",
 	"http /v1/apps/:appId/tools", "http /v1/apps/:appId/mcp", "http /v1/apps/:appId/openai/v1/models", "http /v1/apps/:appId/sessions/:sessionId/events", "http /mqtt",
 }
 
-// TestAPanicIsKeptToTheEntryThatCausedIt plants a panic in each worker, in routes of each kind and in
-// each handler of a stream, in one process: it goes on, and does all of it the second time.
+// TestAPanicIsKeptToTheEntryThatCausedIt causes a panic in each worker, in routes of each kind and in each
+// stream handler of one process: it continues, and succeeds the second time.
 func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 	leaveOutWhenShort(t)
 	program := testbed.Program(t, "crashtest")
@@ -373,7 +371,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 	<-ended
 }
 
-// follows has the events of the app followed, as a stream and over MQTT, until the test ends.
+// follows follows the app's events, as a stream and over MQTT, until the test ends.
 func (w *world) follows(r *replica) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, r.url+"/v1/apps/clinic/events", nil)

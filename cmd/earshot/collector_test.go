@@ -58,7 +58,7 @@ func TestTheCollectorsPaceFollowsWhatIsLiveAndWhatThereIs(t *testing.T) {
 	}
 }
 
-// cgroups is a system whose /proc/self/cgroup says this, with files below /sys/fs/cgroup.
+// cgroups is a file system with this /proc/self/cgroup, and files below /sys/fs/cgroup.
 func cgroups(list string, files map[string]string) fstest.MapFS {
 	system := fstest.MapFS{"proc/self/cgroup": {Data: []byte(list)}}
 	for name, text := range files {

@@ -165,7 +165,7 @@ func TestAPauseEndsWithItsCommand(t *testing.T) {
 	require.ErrorIs(t, pause(ended, time.Hour), context.Canceled)
 }
 
-// commands lists all of ours.
+// commands lists all commands except cobra's own.
 func commands(cmd *cobra.Command) []*cobra.Command {
 	found := []*cobra.Command{cmd}
 	for _, child := range cmd.Commands() {
@@ -181,7 +181,7 @@ func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
 		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {
 			_, typed, found := strings.Cut(line, "earshot ")
 			require.True(t, found, line)
-			typed, _, _ = strings.Cut(typed, " > ") // into a file, by the shell
+			typed, _, _ = strings.Cut(typed, " > ") // shell redirection
 			named, rest, err := newRoot(environment{}).Find(words(typed))
 			require.NoError(t, err, line)
 			require.Equal(t, cmd.CommandPath(), strings.TrimSpace(cond(cmd.HasParent(), named.CommandPath(), cmd.CommandPath())), line)
@@ -198,7 +198,7 @@ func cond(yes bool, a, b string) string {
 	return b
 }
 
-// words splits a line as a shell does, as far as examples need it.
+// words splits a line as a shell does, sufficiently for examples.
 func words(line string) []string {
 	var found []string
 	for i, part := range strings.Split(line, "'") {
@@ -220,7 +220,7 @@ func TestTheShellCompletesStates(t *testing.T) {
 	require.Equal(t, 0, command(t, nil, "completion", "bash").code)
 }
 
-// complete are the variables that serve cannot do without, of servers that are not there.
+// complete holds the required variables of serve, with servers that do not exist.
 var complete = map[string]string{
 	"REDIS_URL": "redis://user:planted-redis@127.0.0.1:1", "NATS_URL": "nats://user:planted-nats@127.0.0.1:1",
 	"EARSHOT_ADMIN_KEY": "planted-admin", "EARSHOT_SECRET_KEY": base64.StdEncoding.EncodeToString([]byte("planted-secret-key-of-32-bytes.!")),
@@ -273,7 +273,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		t.Run(test.flag+" "+test.value, func(t *testing.T) {
 			got := failing(t, complete, "serve", test.flag, test.value)
 			require.Contains(t, got.err, test.says)
-			if test.flag != "--llm-timeout" && test.flag != "--history" && test.flag != "--stream-max-bytes" { // pflag's own words hold the value of these
+			if test.flag != "--llm-timeout" && test.flag != "--history" && test.flag != "--stream-max-bytes" { // pflag's own errors contain these values
 				require.NotContains(t, got.err, "planted")
 			}
 			if test.variable == "" {
@@ -326,7 +326,7 @@ func TestHelpFitsTheScreen(t *testing.T) {
 	}
 }
 
-// TestCredentialsComeFromFilesToo holds for what containers and systemd hand on: a file for each.
+// TestCredentialsComeFromFilesToo covers containers and systemd, which pass one file per credential.
 func TestCredentialsComeFromFilesToo(t *testing.T) {
 	folder := t.TempDir()
 	file := func(name, content string) string {

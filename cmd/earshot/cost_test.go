@@ -19,12 +19,12 @@ import (
 	"earshot/deploy/testbed/redistest"
 )
 
-// mostAllocations is what a plain message may cost the process of a replica, in objects: one that a model calls one
-// tool for, whose event is published before the answer.
+// mostAllocations bounds the allocated objects of a plain message: the model calls one tool, whose event is
+// published before the answer.
 const mostAllocations = 690
 
-// TestAPlainMessageAllocatesLittle counts objects, which do not depend on how busy the machine is. Some messages dial or
-// fill a cache, so that the least of several rounds counts.
+// TestAPlainMessageAllocatesLittle counts objects, independently of the machine's load. Some messages dial or
+// fill caches, so the least of several rounds counts.
 func TestAPlainMessageAllocatesLittle(t *testing.T) {
 	_, round := plainMessages(t)
 	round() // connections, scripts and caches
@@ -36,15 +36,15 @@ func TestAPlainMessageAllocatesLittle(t *testing.T) {
 	require.LessOrEqual(t, least, float64(mostAllocations))
 }
 
-// plainMessages starts a replica, and returns what posts it some hundred messages, each to a new session, and tells
-// the objects that the replica has allocated for each.
+// plainMessages starts a replica, and returns a function that posts some hundred messages, each in a new
+// session, and returns the objects allocated per message.
 func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and starts Earshot")
 	}
 	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // a client that has gone needs no answer
+		_, _ = io.Copy(io.Discard, request.Body) // a client that is gone needs no answer
 		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
 	}))
 	t.Cleanup(model.Close)
@@ -71,7 +71,7 @@ func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
 	}
 	begun, at := time.Now(), allocated()
 	testbed.Wait(t.Context(), time.Second)
-	alone := (allocated() - at) / time.Since(begun).Seconds() // a second of what a replica does by itself
+	alone := (allocated() - at) / time.Since(begun).Seconds() // a replica's own allocations per second
 	return replica, func() float64 {
 		begun, before := time.Now(), allocated()
 		var posting errgroup.Group

@@ -58,8 +58,8 @@ func TestStoppingFinishesTheMessageThatIsBeingMatched(t *testing.T) {
 	require.Equal(t, "published", read[posted](t, got).Matches[0].Event.State)
 }
 
-// stopAmidst posts a message, stops the replica when that has arrived somewhere, and
-// lets it go on from there when the replica takes no others any more.
+// stopAmidst posts a message, stops the replica when it has arrived, and releases it once the replica accepts
+// no others.
 func stopAmidst(t *testing.T, w *world, arrived <-chan struct{}, release chan<- struct{}) httpAnswer {
 	r := w.replicas[0]
 	answers := make(chan httpAnswer, 1)
@@ -77,7 +77,7 @@ func stopAmidst(t *testing.T, w *world, arrived <-chan struct{}, release chan<- 
 	return within(t, answers)
 }
 
-// within waits for what a channel gives.
+// within waits for a channel's value.
 func within[T any](t *testing.T, channel <-chan T) T {
 	t.Helper()
 	select {
@@ -145,8 +145,8 @@ func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
 	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
 }
 
-// TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the replica that makes it: while it
-// waits for the answer, and when it has it and has written nothing down.
+// TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the calling replica: while it waits for the answer, and
+// after the answer before it is recorded.
 func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 	leaveOutWhenShort(t)
 	program := testbed.Program(t, "crashtest")
@@ -156,7 +156,7 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 			w.put("/v1/apps/clinic/repositories/shop", `{"tools":[
 				{"name":"pay","url":"`+sink.URL+`","request":{"idempotent":false,"timeout":"1s"}}]}`)
 			w.rest()
-			w.replicas[0].stop() // so that it is the other one that makes the call
+			w.replicas[0].stop() // so that the other replica makes the call
 			dying := exec.Command(program, "serve")
 			output := &testbed.Lines{}
 			dying.Stdout, dying.Stderr = output, output
@@ -193,14 +193,14 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 	}
 }
 
-// fill sets Redis's maxmemory below what it uses: whatever is written is too much.
+// fill sets Redis's maxmemory below its usage, so that every write fails.
 func (w *world) fill() {
 	w.t.Helper()
 	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "1mb").Err())
 	require.ErrorContains(w.t, w.client().Set(w.t.Context(), "more", strings.Repeat("x", 100), 0).Err(), "OOM")
 }
 
-// drain takes the bound off again.
+// drain removes the limit.
 func (w *world) drain() {
 	w.t.Helper()
 	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "0").Err())
@@ -220,7 +220,7 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 	with(200, "POST", messagesPath("s1"), messageBody("m1", "hello"))
 	w.say("s2", "m1", "hello")
 	w.rest()
-	w.nats.Stop() // what fires now is owed
+	w.nats.Stop() // later events stay pending
 	require.Equal(t, "pending", w.fire("s1", "book", "{}").Event.State)
 
 	w.fill()
@@ -346,7 +346,7 @@ func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 	require.NotContains(t, body, "clinic", "a probe tells strangers nothing of apps")
 	require.Contains(t, w.call(200, "GET", "/metrics", "").Body, "\nearshot_publish_denied 1\n")
 
-	// What is owed for a quarter of an hour is given up. The time is moved, not waited for.
+	// Work that is due for a quarter of an hour is given up. The test moves the time.
 	for _, key := range w.client().Keys(t.Context(), "*:effect:clinic:*").Val() {
 		require.NoError(t, w.client().HIncrBy(t.Context(), key, "created", -15*time.Minute.Milliseconds()).Err())
 	}
@@ -362,13 +362,13 @@ func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 	w.until("all is well", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
 }
 
-// publishAnswer publishes an answer as any subscriber may, and waits until the stream has it.
+// publishAnswer publishes an answer as a subscriber would, and waits until the stream stores it.
 func (w *world) publishAnswer(triggerID, body string) time.Time {
 	w.t.Helper()
 	js, err := jetstream.New(w.nats.Connect())
 	require.NoError(w.t, err)
 	subject := "answer.clinic." + triggerID
-	w.until("it is published", func() bool { // the stream is made beside all else
+	w.until("it is published", func() bool { // the stream is created asynchronously
 		_, err := js.Publish(w.t.Context(), subject, []byte(body))
 		return err == nil
 	})
@@ -376,7 +376,7 @@ func (w *world) publishAnswer(triggerID, body string) time.Time {
 	return stored[len(stored)-1].Time
 }
 
-// dueAt moves the end of the hour in which the one answer that is waited for may come.
+// dueAt moves the deadline of the only awaited answer.
 func (w *world) dueAt(end time.Time) {
 	w.t.Helper()
 	client, keys := w.client(), keyspace.KeysOf("clinic")
@@ -387,7 +387,7 @@ func (w *world) dueAt(end time.Time) {
 	require.NoError(w.t, client.ZAdd(w.t.Context(), keys.Due(), redis.Z{Score: float64(end.UnixMilli()), Member: string(keyspace.LaneCalls) + "/clinic"}).Err())
 }
 
-// callOf is where the call of a trigger stands.
+// callOf returns the state of a trigger's call.
 func (w *world) callOf(triggerID string) callState {
 	w.t.Helper()
 	return *read[matched](w.t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+triggerID, "")).Call
@@ -480,7 +480,7 @@ dedupe: {within: 10m}
 examples: [order the usual]
 `
 
-// inShop returns a service with tools whose triggers are held back, or are the same as others.
+// inShop returns a service with tools whose triggers are held or duplicates.
 func inShop(t *testing.T) *world {
 	t.Helper()
 	w := devInFolder(t)
@@ -489,7 +489,7 @@ func inShop(t *testing.T) *world {
 	return w
 }
 
-// only is the id of the one trigger in a state.
+// only returns the id of the only trigger in a state.
 func (w *world) only(state string) (triggerID string) {
 	w.t.Helper()
 	lines := strings.Fields(w.ok("triggers", "--state", state, "--json"))

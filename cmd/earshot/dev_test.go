@@ -129,7 +129,7 @@ func TestDemoAndFilesUseTheKeyThatIsAskedFor(t *testing.T) {
 func TestDevLoadsItsFilesWhenRedisHasBeenChecked(t *testing.T) {
 	t.Parallel()
 	servers := newWorld(t)
-	servers.redis.Stop() // so that the check takes as long as we like
+	servers.redis.Stop() // so that the check waits for the test
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "tools.yaml"), []byte("kind: tool\nname: one\n"), 0o600))
 	r := launch(t, map[string]string{"REDIS_URL": servers.redis.URL(), "NATS_URL": servers.nats.URL()},
@@ -188,7 +188,7 @@ func TestDevEndsWhereTheFilesCannotBeLoadedAtStart(t *testing.T) {
 	require.Contains(t, r.log.String(), "tools.yaml:1:7: unknown kind \"tol\"")
 }
 
-// newCertificate writes one for 127.0.0.1 into files, and returns who trusts it.
+// newCertificate writes a certificate for 127.0.0.1 to files, and returns a pool that trusts it.
 func newCertificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) {
 	authority := certtest.New(t, time.Now())
 	made := authority.Write(t.TempDir(), authority.Issue("earshot"))

@@ -20,7 +20,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// examined is what doctor prints of a world: the states by server and check.
+// examined returns doctor's checks of a world, by server and check.
 func (w *world) examined(flags ...string) (checks map[string]looked, code int) {
 	w.t.Helper()
 	got := w.run(append([]string{"doctor", "--json"}, flags...)...)
@@ -33,7 +33,7 @@ func (w *world) examined(flags ...string) (checks map[string]looked, code int) {
 	return checks, got.code
 }
 
-// notOK are the checks that are not ok.
+// notOK lists the checks that are not ok.
 func notOK(checks map[string]looked) (list []string) {
 	for name, one := range checks {
 		if one.State != stateOK {
@@ -73,7 +73,7 @@ func TestDoctorFindsNothingWrongWithServersAsThePackageHasThem(t *testing.T) {
 	require.Regexp(t, `(?m)^ok    nats   permissions             all \d+ subjects$`, out)
 }
 
-// TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway takes the first of each kind away, and at night one after the other.
+// TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway removes the first of each kind, and nightly each one.
 func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(natsRights)
@@ -103,7 +103,7 @@ func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 		got := command(t, map[string]string{"NATS_URL": strings.Replace(s.URL(), "nats://", "nats://earshot:p@", 1), "EARSHOT_NATS_INGRESS": "on"}, "doctor")
 		s.Stop()
 		switch {
-		case subject == emitter.AskUser, subject == "_INBOX.>" && n >= publish: // then no answer comes
+		case subject == emitter.AskUser, subject == "_INBOX.>" && n >= publish: // then no answer arrives
 			require.Regexp(t, `(?m)^warn  nats   permissions  .*nats-permissions\.conf has$`, got.out, subject)
 		default:
 			require.Equal(t, 1, got.code)
@@ -158,7 +158,7 @@ func TestDoctorSaysWhatToChangeInRedis(t *testing.T) {
 	require.Regexp(t, `^fail  redis  reach +it is not reached, or does not answer: .*connection refused`, got.out)
 }
 
-// TestDoctorComparesClocks has that of this machine go wrong.
+// TestDoctorComparesClocks shifts this machine's clock.
 func TestDoctorComparesClocks(t *testing.T) {
 	t.Parallel()
 	s := redistest.Run(t)
@@ -228,7 +228,7 @@ func TestDoctorSaysWhatToChangeInNATS(t *testing.T) {
 	require.Contains(t, got.err, "REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set")
 }
 
-// TestDoctorSeesAClusterOfNATSThatLosesServers stops one of three, and then another.
+// TestDoctorSeesAClusterOfNATSThatLosesServers stops one of three servers, and then another.
 func TestDoctorSeesAClusterOfNATSThatLosesServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster needs seconds to form")

@@ -27,7 +27,7 @@ import (
 	"earshot/api/sermas"
 )
 
-// doors are all ways in from outside, as the surfaces list them.
+// doors are all operations of all surfaces.
 func doors() []ratelimit.Needs {
 	return slices.Concat(api.Doors(), sermas.Doors(), console.Doors(), mqtt.Doors(), natsrpc.Doors())
 }
@@ -36,8 +36,8 @@ func doors() []ratelimit.Needs {
 type siege struct {
 	*world
 	t     *testing.T
-	rival string            // a token of a session of rival
-	keys  map[string]string // of each app, with every scope
+	rival string            // a session token of rival
+	keys  map[string]string // of each app, with all scopes
 }
 
 func besieged(t *testing.T) *siege {
@@ -46,7 +46,7 @@ func besieged(t *testing.T) *siege {
 	require.NoError(t, err)
 	chats := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: asked.Scheme, Host: asked.Host})
 	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "/models") || strings.HasSuffix(r.URL.Path, "/responses") { // which the model of the tests has not
+		if strings.Contains(r.URL.Path, "/models") || strings.HasSuffix(r.URL.Path, "/responses") { // the test's model lacks these
 			_, _ = out.Write([]byte(`{"data":[]}`))
 			return
 		}
@@ -67,7 +67,7 @@ func besieged(t *testing.T) *siege {
 	return s
 }
 
-// request asks over NATS, at a way in of an app, and returns the status of the fault; empty for none.
+// request sends a request over NATS for an app, and returns the status of the error; empty for none.
 func (s *siege) request(conn *nats.Conn, n ratelimit.Needs, app, credential, body string) string {
 	s.t.Helper()
 	subject := n.Operation
@@ -84,12 +84,12 @@ func (s *siege) request(conn *nats.Conn, n ratelimit.Needs, app, credential, bod
 	return got.Header.Get("Nats-Service-Error-Code")
 }
 
-// overHTTP reports whether a way in is one of HTTP.
+// overHTTP reports whether an operation uses HTTP.
 func overHTTP(n ratelimit.Needs) bool {
 	return n.Surface != ratelimit.MQTT && n.Surface != ratelimit.NATS
 }
 
-// at is the method of a way in, and its path for an app.
+// at returns an operation's method and path for an app.
 func at(n ratelimit.Needs, app string) (method, path string) {
 	method, path, _ = strings.Cut(n.Operation, " ")
 	return method, strings.NewReplacer(
@@ -98,7 +98,7 @@ func at(n ratelimit.Needs, app string) (method, path string) {
 	).Replace(path)
 }
 
-// TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse asks at every door without a key.
+// TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse calls every operation without a key.
 func TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	s, closed := besieged(t), 0
@@ -127,8 +127,8 @@ func TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse(t *testing.T) {
 	require.Greater(t, closed, 120)
 }
 
-// TestNobodyIsLetInWithWhatIsOfAnotherApp asks at every door of an app with a key and a session's token
-// of another.
+// TestNobodyIsLetInWithWhatIsOfAnotherApp calls every operation of an app with another app's key and session
+// token.
 func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 	t.Parallel()
 	s := besieged(t)
@@ -145,14 +145,14 @@ func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 		method, path := at(n, "clinic")
 		for _, credential := range []string{s.keys["rival"], s.rival} {
 			if !strings.Contains(n.Operation, ":appId") && n.Surface == ratelimit.SERMAS {
-				continue // it is about the app of the key
+				continue // it is about the key's app
 			}
 			require.Equal(t, http.StatusForbidden, s.knock(method, path, credential, `{}`), "%s with %.12s", n.Operation, credential)
 		}
 	}
 }
 
-// knock makes a request and returns its status; redirects are not followed.
+// knock sends a request and returns its status; redirects are not followed.
 func (s *siege) knock(method, path, credential, body string) int {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.replicas[0].url+path, strings.NewReader(body))
@@ -167,8 +167,8 @@ func (s *siege) knock(method, path, credential, body string) int {
 	return response.StatusCode
 }
 
-// TestHalfABodyHoldsNoPlaceAtAnyDoor announces the longest body at every door, from as many sockets as a
-// replica has places, and sends a byte of each; beside them another app is served at the same door.
+// TestHalfABodyHoldsNoPlaceAtAnyDoor announces the longest body at every operation, from as many sockets as a
+// replica has slots, and sends one byte of each. Another app is still served.
 func TestHalfABodyHoldsNoPlaceAtAnyDoor(t *testing.T) {
 	leaveOutWhenShort(t)
 	t.Parallel()
@@ -218,7 +218,7 @@ func (s *siege) half(t *testing.T, method, path, credential string, announced in
 	require.NoError(t, err)
 }
 
-// TestNoDoorReadsMoreThanItsLongestBody announces more at every door that reads one.
+// TestNoDoorReadsMoreThanItsLongestBody announces more at every operation with a body.
 func TestNoDoorReadsMoreThanItsLongestBody(t *testing.T) {
 	t.Parallel()
 	s := besieged(t)
@@ -238,8 +238,7 @@ func TestNoDoorReadsMoreThanItsLongestBody(t *testing.T) {
 	}
 }
 
-// counted are requests that are whole, for each way in that counts to a limit. %d is another number each
-// time.
+// counted are valid requests for each operation that counts towards a limit. %d is a new number each time.
 var counted = map[string]string{
 	"POST /v1/apps/:appId/sessions/:sessionId/messages":                   `{"messageId":"w%d","actor":"user","text":"hi"}`,
 	"POST /v1/apps/:appId/sessions/:sessionId/messages/:messageId/commit": ``,
@@ -266,7 +265,7 @@ var counted = map[string]string{
 
 const mcpCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"book","arguments":{}}}`
 
-// valid is a body with which a request comes past the door.
+// valid is a body that an operation accepts.
 func (s *siege) valid(n ratelimit.Needs) string {
 	if body, is := counted[n.Operation]; is && body != "" {
 		return strings.ReplaceAll(body, "%d", fmt.Sprint(time.Now().UnixNano()))
@@ -303,7 +302,7 @@ func TestEveryDoorCountsToTheLimitsThatItNames(t *testing.T) {
 
 var numbers = 0
 
-// limited asks once, and reports whether a limit was reached.
+// limited sends one request, and reports whether a limit was reached.
 func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bool {
 	numbers++
 	body = strings.ReplaceAll(body, "%d", fmt.Sprint(numbers))
@@ -318,8 +317,8 @@ func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bo
 	return s.knock(method, path, testAdminKey, body) == http.StatusTooManyRequests
 }
 
-// TestTheThreatModelListsEveryDoor holds deploy/SECURITY.md against the lists of the surfaces. Set
-// EARSHOT_UPDATE to write it anew.
+// TestTheThreatModelListsEveryDoor compares deploy/SECURITY.md with the surfaces' lists. EARSHOT_UPDATE
+// regenerates it.
 func TestTheThreatModelListsEveryDoor(t *testing.T) {
 	const file, begins, ends = "../../deploy/SECURITY.md", "<!-- doors -->\n", "<!-- end of doors -->\n"
 	text, err := os.ReadFile(file)

@@ -23,21 +23,20 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// The evaluations play real conversations through the whole program. The double answers
-// with the calls that are expected: what is measured is not a model but that nothing
-// which a model says is lost or changed on its way.
+// The evaluations play real conversations through the whole program. The double returns the expected calls: the
+// tests measure not a model, but that no call is lost or changed.
 
-// players is how many conversations are played at the same time.
+// players is how many conversations are played concurrently.
 const players = 8
 
-// stage is the program with some apps. Each has a model of its own, by whose name the
-// double knows which conversation a request belongs to.
+// stage is the program with some apps. Each has its own model name, by which the double identifies the
+// conversation.
 type stage struct {
 	*world
 	free chan *player
 }
 
-// player plays one conversation after the other, each in a session of its own.
+// player plays conversations one after the other, each in its own session.
 type player struct {
 	stage *stage
 	app   string
@@ -58,7 +57,7 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// each plays all cases, as tests of their own, and returns when they are over.
+// each plays all cases as subtests.
 func (s *stage) each(cases []evaldata.Case, play func(t *testing.T, p *player, c evaldata.Case)) {
 	s.t.Run("cases", func(t *testing.T) {
 		for _, one := range cases {
@@ -75,7 +74,7 @@ func (s *stage) each(cases []evaldata.Case, play func(t *testing.T, p *player, c
 	})
 }
 
-// says sets what the model answers from now on.
+// says sets the model's answers.
 func (p *player) says(t *testing.T, calls ...evaldata.Call) {
 	reply := evaldata.Reply(t, calls...)
 	p.mu.Lock()
@@ -89,8 +88,7 @@ func (p *player) answers() llmtest.Reply {
 	return p.reply
 }
 
-// prepare registers the tools of a case and posts all its messages but the last, which
-// set off nothing.
+// prepare registers a case's tools and posts all messages but the last, which fire nothing.
 func (p *player) prepare(t *testing.T, c evaldata.Case) {
 	p.ask(t, 201, "PUT", p.path(c)+"/repositories/tools", string(c.Body(t)))
 	p.says(t)
@@ -113,7 +111,7 @@ func (p *player) ask(t *testing.T, status int, method, path, body string) string
 	return got.Body
 }
 
-// heard is what an answer says, numbers as they are written.
+// heard is an answer with the digits of its numbers.
 type heard struct {
 	Matches  []playedTrigger
 	Rejected []struct {
@@ -123,7 +121,7 @@ type heard struct {
 	}
 }
 
-// playedTrigger is a trigger as an answer, a record or an event has it.
+// playedTrigger is a trigger in an answer, a record or an event.
 type playedTrigger struct {
 	Name     string
 	Values   map[string]any
@@ -136,14 +134,14 @@ func (p *player) post(t *testing.T, c evaldata.Case, message evaldata.Message) h
 	return exactly[heard](t, p.ask(t, 200, "POST", p.path(c)+"/messages", string(body)))
 }
 
-// records are the trigger records of the session of a case, the newest last.
+// records returns the trigger records of a case's session, the newest last.
 func (p *player) records(t *testing.T, c evaldata.Case) []playedTrigger {
 	list := exactly[struct{ Items []playedTrigger }](t, p.ask(t, 200, "GET", p.path(c)+"/triggers?limit=100", "")).Items
 	slices.Reverse(list)
 	return list
 }
 
-// triggers are the events of all sessions, by session and in the order of the stream.
+// triggers returns the trigger events by session, in stream order.
 func (s *stage) triggers() map[string][]playedTrigger {
 	s.rest()
 	bySession := map[string][]playedTrigger{}
@@ -157,19 +155,17 @@ func (s *stage) triggers() map[string][]playedTrigger {
 	return bySession
 }
 
-// exactly decodes JSON without a loss of digits.
+// exactly decodes JSON with the digits of numbers.
 func exactly[T any](t *testing.T, text string) (value T) {
 	require.NoError(t, exactjson.Unmarshal([]byte(text), &value), text)
 	return value
 }
 
-// leastEvidence stands a little under the 92 % that were measured, as a share of the
-// values that were said, days aside.
+// leastEvidence is slightly below the measured 92 %, as a share of the said values without dates.
 const leastEvidence = 0.90
 
-// isoDate is a value that the dialogues say by the day on which they take place, as in
-// "tomorrow" or "March 8th". The program has today's date, so that their evidence says
-// nothing here; package matcher measures it.
+// isoDate matches values that the dialogues say relative to their own day, such as "tomorrow" or "March 8th".
+// The program uses today's date, so their evidence is not checked here; package matcher measures it.
 var isoDate = regexp.MustCompile(`^2019-\d\d-\d\d$`)
 
 func TestEvalEveryExpectedValueOfBFCLReachesItsSubscribers(t *testing.T) {
@@ -184,11 +180,10 @@ func TestEvalEveryExpectedValueOfSGDReachesItsSubscribers(t *testing.T) {
 	require.GreaterOrEqual(t, float64(found), leastEvidence*float64(said))
 }
 
-// tally counts what the conversations came to.
+// tally counts the outcomes of the conversations.
 type tally struct{ calls, values, silent, said, found atomic.Int64 }
 
-// reachSubscribers plays all cases and compares the answers, the records and the
-// events with what is expected.
+// reachSubscribers plays all cases and compares the answers, records and events with the expected ones.
 func reachSubscribers(t *testing.T, cases []evaldata.Case) *tally {
 	s, count := newStage(t), &tally{}
 	s.each(cases, func(t *testing.T, p *player, c evaldata.Case) {
@@ -230,8 +225,7 @@ func (a *tally) add(c evaldata.Case, records []playedTrigger) {
 	}
 }
 
-// requireUnharmed compares what a case expects with what fired: this and nothing else,
-// each value as it was sent.
+// requireUnharmed requires exactly the expected triggers, with unchanged values.
 func requireUnharmed(t *testing.T, c evaldata.Case, list []playedTrigger) {
 	t.Helper()
 	require.Len(t, list, len(c.Calls), c.ID)
@@ -241,8 +235,8 @@ func requireUnharmed(t *testing.T, c evaldata.Case, list []playedTrigger) {
 	}
 }
 
-// TestEvalCallThatLacksValuesFiresWhenTheyAreGiven plays the dialogues that end before
-// all required values are said, and then says them.
+// TestEvalCallThatLacksValuesFiresWhenTheyAreGiven plays dialogues that end before all required values are
+// said, and then says them.
 func TestEvalCallThatLacksValuesFiresWhenTheyAreGiven(t *testing.T) {
 	cases := slices.DeleteFunc(evaldata.SGD(t), func(c evaldata.Case) bool { return c.Unfinished == nil })
 	s := newStage(t)
@@ -270,7 +264,7 @@ func TestEvalCallThatLacksValuesFiresWhenTheyAreGiven(t *testing.T) {
 	t.Logf("%d calls fired when their %d missing values were given", len(cases), missing(cases))
 }
 
-// completed is the case with its unfinished call and the rest as the expected one.
+// completed is a case whose expected call includes the rest of its values.
 func completed(c evaldata.Case) evaldata.Case {
 	whole := evaldata.Call{Name: c.Unfinished.Name, Values: maps.Clone(c.Unfinished.Values)}
 	maps.Copy(whole.Values, c.Rest(*c.Unfinished).Values)
@@ -325,8 +319,7 @@ chat:
   - expect: {none: true}
 ` + lampTests
 
-// TestEvalOfAServiceComesOutAsInProcess holds the conversations by dry runs, which leave nothing
-// behind.
+// TestEvalOfAServiceComesOutAsInProcess runs the conversations as dry runs, which store nothing.
 func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	w := devInFolder(t)
 	write(t, "home.yaml", doorTests)
@@ -342,7 +335,7 @@ func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	require.Equal(t, "there are none", strings.TrimSpace(w.ok("triggers")))
 }
 
-// bookings calls for a tool whatever the tests say.
+// bookings calls a tool for every message.
 const bookings = `kind: tool
 name: book
 description: Book a table

@@ -394,7 +394,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	require.Len(t, problem.Errors, 2)
 }
 
-// kennel is an OpenAPI document whose bodies may be left out, and need some of their members where they are not.
+// kennel is an OpenAPI document with optional bodies that have required members.
 const kennel = `openapi: 3.1.0
 info: {title: Kennel}
 servers: [{url: "ENDPOINT"}]
@@ -559,7 +559,7 @@ func TestAWriteNotesExamplesThatDoNotFireTheirTool(t *testing.T) {
 	require.Empty(t, w.noting(app+"u", `{"tools":[{"name":"collect-user-message","examples":["let me sit"]}]}`), "it takes what nothing else does")
 }
 
-// TestAWriteDoesNotWaitForManyExamples has more than are said, in any time.
+// TestAWriteDoesNotWaitForManyExamples has more examples than can be checked in time.
 func TestAWriteDoesNotWaitForManyExamples(t *testing.T) {
 	t.Parallel()
 	w := atDev(t, nil)

@@ -23,13 +23,11 @@ import (
 	"earshot/matcher/llm/llmtest"
 )
 
-// The tests run the program as main does: one or several replicas of earshot serve on a
-// Redis server, a NATS server, a scripted LLM and endpoints over HTTP (see newWorld),
-// earshot dev with what it embeds (atDev), and the commands that end by themselves
-// (command). They see of it what its users see: answers, events, calls, log lines and
-// exit codes.
+// The tests run the program as main does: replicas of earshot serve on Redis, NATS, a scripted LLM and HTTP
+// endpoints (see newWorld), earshot dev with its embedded servers (atDev), and commands that end (command).
+// They observe only what users do: answers, events, calls, log lines and exit codes.
 
-// TestMain runs the program itself where a test has started it so.
+// TestMain runs the program itself if a test has started it.
 func TestMain(m *testing.M) {
 	if os.Getenv("EARSHOT_TEST_RUNS_MAIN") != "" {
 		main()
@@ -37,14 +35,13 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// patience bounds every wait. It is far above what is waited for, for machines that do
-// much else.
+// patience bounds every wait. It is far longer than needed, for busy machines.
 const patience = time.Minute
 
-// glance is the pause between two looks at something that is waited for.
+// glance is the polling interval.
 const glance = 10 * time.Millisecond
 
-// world is the program with all that is around it.
+// world is the program with its environment.
 type world struct {
 	t        *testing.T
 	redis    *redistest.Server
@@ -52,18 +49,18 @@ type world struct {
 	llm      *llmtest.Server
 	env      map[string]string
 	replicas []*replica
-	// redisPassword is what the test's own clients need, where the server asks for it.
+	// redisPassword is for the test's own clients.
 	redisPassword string
-	// clock is that of the replicas that are started, where it is not the machine's.
+	// clock overrides the clock of started replicas.
 	clock func() time.Time
 }
 
 const testAdminKey = "admin-key-of-the-tests"
 
-// startedAt is the log line from which the address is learned.
+// startedAt matches the log line with the address.
 const startedAt = `"msg":"service.listening".*"url":"([^"]+)"`
 
-// newWorld starts the servers. The model does as it is told: see obey.
+// newWorld starts the servers. The model obeys the texts: see obey.
 func newWorld(t *testing.T, configureNATS ...func(*server.Options)) *world {
 	t.Helper()
 	w := &world{t: t, redis: redistest.Run(t), nats: natstest.Run(t, configureNATS...), llm: llmtest.New(t)}
@@ -84,12 +81,12 @@ func serving(t *testing.T, replicas int, flags ...string) *world {
 	for range replicas {
 		w.serve(flags...)
 	}
-	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`) // load is floods
+	w.put("/v1/apps/clinic", `{"name":"Clinic","settings":{"limits":null}}`) // load exceeds limits
 	return w
 }
 
-// atDev returns the world of earshot dev, with what it embeds unless env names servers.
-// Commands find it by their variables.
+// atDev returns the world of earshot dev, with embedded servers unless env names others. Commands find it by
+// their variables.
 func atDev(t *testing.T, env map[string]string, flags ...string) *world {
 	t.Helper()
 	r := launch(t, env, append([]string{"dev", "--addr", "127.0.0.1:0"}, flags...)...)
@@ -101,7 +98,7 @@ func atDev(t *testing.T, env map[string]string, flags ...string) *world {
 	return w
 }
 
-// inFolder goes to an empty folder called clinic, which the app is named after.
+// inFolder changes to an empty folder called clinic, which names the app.
 func inFolder(t *testing.T) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clinic")
@@ -128,8 +125,8 @@ func write(t *testing.T, name, content string) {
 	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
 }
 
-// obey is a model that calls what the text names, whether it is on offer or not: a
-// text of `call book {"day":"monday"}; other {}` makes it call book and other.
+// obey is a model that calls the tools in the text, offered or not: `call book {"day":"monday"}; other {}`
+// calls book and other.
 func obey(request llmtest.Request) llmtest.Reply {
 	said, told := strings.CutPrefix(request.Last().Content, "call ")
 	if !told {
@@ -143,7 +140,7 @@ func obey(request llmtest.Request) llmtest.Reply {
 	return llmtest.Calls(calls...)
 }
 
-// around is what a command sees of the world: these variables, and what is typed.
+// around is a command's environment: these variables, and the typed input.
 func around(variables map[string]string, out, err io.Writer, typed string) environment {
 	given := maps.Clone(variables)
 	return environment{out: out, err: err, in: strings.NewReader(typed), now: time.Now, pause: pause, lookup: func(name string) (string, bool) {
@@ -197,14 +194,14 @@ func (w *world) ok(args ...string) string {
 	return r.out
 }
 
-// replica is one command that runs until it is told to stop.
+// replica is a running command.
 type replica struct {
 	t     *testing.T
 	url   string
 	log   *testbed.Lines
-	end   context.CancelFunc // what SIGTERM does in main
+	end   context.CancelFunc // like SIGTERM in main
 	ended chan struct{}
-	code  int // when ended is closed
+	code  int // valid once ended is closed
 }
 
 // launch runs a command line in the background.
@@ -228,7 +225,7 @@ func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ..
 	return r
 }
 
-// serve starts a replica and waits until it may work.
+// serve starts a replica and waits until it is ready.
 func (w *world) serve(flags ...string) *replica {
 	w.t.Helper()
 	now := w.clock

@@ -12,18 +12,6 @@ import (
 	"earshot/repositories/files"
 )
 
-func newImport(env environment) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:     "import",
-		Short:   "Make files from descriptions of other systems",
-		Example: "  earshot import",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newImportOpenAPI(env))
-	return cmd
-}
-
 type importOptions struct {
 	files.OpenAPIOptions
 	output       string

@@ -128,7 +128,15 @@ func newRoot(env environment) *cobra.Command {
 			return err
 		},
 	}
-	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),
+	imports := &cobra.Command{
+		Use:     "import",
+		Short:   "Make files from descriptions of other systems",
+		Example: "  earshot import",
+		Args:    knownCommand,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	imports.AddCommand(newImportOpenAPI(env))
+	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), imports,
 		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd.HasSubCommands() {

@@ -99,8 +99,8 @@ func TestModelSeesEarlierTriggersAndTheirResults(t *testing.T) {
 	require.Equal(t, "It is booked.", seen[4].Content)
 }
 
-// scripts counts the scripts that Redis has run by their hash or text. What looks for
-// due work runs none unless there is some.
+// scripts counts the scripts that Redis has run, by hash or text. Polling for due work runs none if there is
+// none.
 func (w *world) scripts() int {
 	w.t.Helper()
 	info, err := w.client().Info(w.t.Context(), "commandstats").Result()
@@ -126,7 +126,7 @@ func TestMessageCostsThreeScriptsOneRequestAndOnePublishAnEvent(t *testing.T) {
 		"event-and-call": {"call book {}", 3}, "event": {"call mine {}", 1}, "several": {"call book {}; note {}; mine {}", 5}, "none": {"hello", 1},
 	} {
 		t.Run(what, func(t *testing.T) {
-			w.say("s1", "", test.text) // now the scripts are known and the app is cached
+			w.say("s1", "", test.text) // now the scripts and the app are cached
 			w.rest()
 			const posts = 21
 			asked, published := w.llm.Count(), len(w.events(">"))
@@ -139,15 +139,15 @@ func TestMessageCostsThreeScriptsOneRequestAndOnePublishAnEvent(t *testing.T) {
 			}
 			require.Equal(t, posts, w.llm.Count()-asked)
 			require.Equal(t, posts*test.events, len(w.events(">"))-published)
-			// On a machine that is busy with other things a first attempt comes too late
-			// for some of the messages, or what runs every few seconds runs meanwhile.
+			// On a busy machine a first attempt may be late for some messages, or periodic work may run in
+			// between.
 			slices.Sort(each)
 			require.LessOrEqual(t, each[posts/2], 3, "%v", each)
 		})
 	}
 }
 
-// together runs all of count at the same time and returns what they got.
+// together runs count calls concurrently and returns their results.
 func together(count int, ask func(i int) httpAnswer) []httpAnswer {
 	answers := make([]httpAnswer, count)
 	begin := make(chan struct{})
@@ -163,7 +163,7 @@ func together(count int, ask func(i int) httpAnswer) []httpAnswer {
 	return answers
 }
 
-// onceRepository has two tools, of which one firing may take place.
+// onceRepository has two tools, of which one may fire once.
 func onceRepository(url string) string {
 	return `{"options":{"triggerOnce":true},"tools":[
 		{"name":"first","description":"does it","url":"` + url + `"},

@@ -9,15 +9,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mistake is a request that a reader of the documents is likely to get wrong, with the words that lead to the right one.
+// mistake is a request that readers of the documents are likely to get wrong, with the words that lead to the
+// right one.
 type mistake struct {
 	what, request, body string
-	words               []string // of the answer, each in it as it is written here
+	words               []string // of the answer, literally
 }
 
 func says(words ...string) []string { return words }
 
-// Of messages, the paths begin at /v1/apps/clinic.
+// For messages, paths begin at /v1/apps/clinic.
 var mistakesOfMessages = []mistake{
 	{"no actor", "POST /sessions/s1/messages", `{"text":"hello"}`, says(`/actor`, `is missing`, `"user"`, `"agent"`)},
 	{"OpenAI's names", "POST /sessions/s1/messages", `{"role":"user","content":"hello"}`, says(`did you mean "actor"?`, `did you mean "text"?`)},
@@ -47,7 +48,7 @@ var mistakesOfMessages = []mistake{
 	{"an explanation of nothing", "GET /sessions/s1/messages/nowhere/explain", ``, says(`nowhere`, `history of the session`)},
 }
 
-// Of triggers.
+// For triggers.
 var mistakesOfTriggers = []mistake{
 	{"another tool", "POST /triggers", `{"name":"bok","source":"ui"}`, says(`did you mean "book"?`)},
 	{"no source", "POST /triggers", `{"name":"book","values":{"day":"Monday"}}`, says(`/source`, `is missing`, `"ui"`)},
@@ -71,7 +72,7 @@ var mistakesOfTriggers = []mistake{
 	{"retry of nothing", "POST /triggers/nowhere/retry", ``, says(`nowhere`)},
 }
 
-// Of tools, each of which is the whole of a repository.
+// For tools, each a complete repository.
 var mistakesOfTools = []mistake{
 	{"a field misspelt", "", `"descripton":"d"`, says(`did you mean "description"?`)},
 	{"a url without a scheme", "", `"url":"cal.example/book"`, says(`cal.example/book`, `https://`)},
@@ -122,7 +123,7 @@ var mistakesOfTools = []mistake{
 	{"an array of nothing", "", `"schema":[{"parameter":"days","type":"array"}]`, says(`items`)},
 }
 
-// Of repositories, apps and keys.
+// For repositories, apps and keys.
 var mistakesOfApps = []mistake{
 	{"tools as an object", "PUT /repositories/r", `{"tools":{"book":{}}}`, says(`/tools`, `is an object, not an array`)},
 	{"a list of tools", "PUT /repositories/r", `[{"name":"book"}]`, says(`not an object`, `tools`)},
@@ -157,7 +158,7 @@ var mistakesOfApps = []mistake{
 	{"usage of days", "GET /usage?days=10000", ``, says(`days`, `from, to, step`)},
 }
 
-// typed is a command line that a reader is likely to get wrong, with the file tools.yaml that it may read.
+// typed is a command that readers are likely to get wrong, with the file tools.yaml.
 type typed struct {
 	what, line, file string
 	words            []string
@@ -203,7 +204,7 @@ var mistakesOfCommands = []typed{
 	{"yes of YAML", "validate -f tools.yaml", "kind: tool\nname: a\ndescription: d\nschema:\n- {parameter: day, type: string, required: yes please}\n", says(`tools.yaml:5`, `not a boolean`)},
 }
 
-// leads checks that the answer has the words, in its details or in its notes.
+// leads checks that the answer's details or notes contain the words.
 func (m mistake) leads(t *testing.T, got httpAnswer) {
 	require.NoError(t, got.Err)
 	told := read[struct {
@@ -220,7 +221,7 @@ func (m mistake) leads(t *testing.T, got httpAnswer) {
 	}
 }
 
-// TestTypicalMistakesLeadToTheRightWay makes the mistakes that readers of the documents make, and looks for the words by which they get on.
+// TestTypicalMistakesLeadToTheRightWay makes typical mistakes, and checks the hints.
 func TestTypicalMistakesLeadToTheRightWay(t *testing.T) {
 	w := serving(t, 1)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"Books an appointment","schema":[

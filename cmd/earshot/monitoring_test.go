@@ -26,18 +26,16 @@ import (
 	"earshot/repositories/files"
 )
 
-// watched is a replica with an endpoint beside it, both of which can be given trouble. The rules
-// of deploy/monitoring are tried on what it says at /metrics meanwhile: what takes seconds here
-// is stretched to the minutes that an alert waits.
+// watched is a replica with an endpoint, both of which can be disturbed. The rules of deploy/monitoring run on
+// its /metrics: seconds here are stretched to the minutes that an alert waits.
 type watched struct {
 	*world
 	desk   *endpoint
-	status atomic.Int64 // that the endpoint answers
-	late   atomic.Int64 // nanoseconds by which the replica's clock has jumped
+	status atomic.Int64 // the endpoint's status
+	late   atomic.Int64 // how far the replica's clock has jumped, in ns
 }
 
-// newWatched starts a service whose user may not publish on app.clinic.secret.>, with a stream
-// that is soon full.
+// newWatched starts a service whose NATS user may not publish on app.clinic.secret.>, with a small stream.
 func newWatched(t *testing.T) *watched {
 	w := &watched{world: newWorld(t, func(o *server.Options) {
 		o.Username, o.Password = "operator", "o"
@@ -48,7 +46,7 @@ func newWatched(t *testing.T) *watched {
 	w.desk = newEndpoint(t, func(out http.ResponseWriter, _ received) { out.WriteHeader(int(w.status.Load())) })
 	w.env["NATS_URL"] = strings.Replace(w.nats.URL(), "nats://", "nats://earshot:p@", 1)
 	w.env["EARSHOT_STREAM_MAX_BYTES"] = "256KiB"
-	w.env["EARSHOT_NATS_INGRESS"] = "on" // which has metrics of its own
+	w.env["EARSHOT_NATS_INGRESS"] = "on" // which has its own metrics
 	w.env["EARSHOT_METRICS_APPS"] = "10"
 	w.env["EARSHOT_MAX_TURNS"], w.env["EARSHOT_MAX_WAITING"] = "2", "2"
 	w.clock = func() time.Time { return time.Now().Add(time.Duration(w.late.Load())) }
@@ -60,8 +58,7 @@ func newWatched(t *testing.T) *watched {
 	return w
 }
 
-// scrape is what the replica says now, its probe having been asked for before. What it keeps for
-// some seconds is old by then.
+// scrape returns the replica's metrics after a probe. Results cached for some seconds have expired.
 func (w *watched) scrape() string {
 	w.t.Helper()
 	w.late.Add(int64(time.Minute))
@@ -69,15 +66,15 @@ func (w *watched) scrape() string {
 	return w.call(200, "GET", "/metrics", "").Body
 }
 
-// metric is the value of a series now, as it is written.
+// metric returns the value of a series, as written.
 func (w *watched) metric(series string) string {
 	_, rest, _ := strings.Cut(w.call(200, "GET", "/metrics", "").Body, "\n"+series+" ")
 	value, _, _ := strings.Cut(rest, "\n")
 	return value
 }
 
-// fires requires that these alerts fire, as Firing does, at the end of a quarter of an hour that
-// began well, and has been troubled since its first minute. The trouble is made twice.
+// fires requires that these alerts fire, as Firing does, after a quarter of an hour with trouble since its
+// first minute. The trouble is made twice.
 func (w *watched) fires(trouble func(), alerts ...string) {
 	w.t.Helper()
 	h := &monitoring.History{}
@@ -89,18 +86,18 @@ func (w *watched) fires(trouble func(), alerts ...string) {
 	h.Firing(w.t, alerts...)
 }
 
-// calls has the tool called that has an endpoint, which answers so.
+// calls fires the tool with an endpoint, which answers with this status.
 func (w *watched) calls(status int) {
 	w.status.Store(int64(status))
 	w.say("s1", "", "call book {}")
 }
 
-// notes has an event published that holds so many bytes.
+// notes publishes an event with so many bytes.
 func (w *watched) notes(bytes int) matched {
 	return w.fire("s1", "note", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", bytes)))
 }
 
-// retries waits until an event is tried again that could not be published.
+// retries waits until a failed event is retried.
 func (w *watched) retries() {
 	w.t.Helper()
 	const retried = `earshot_effects_total{kind="event",outcome="retry"}`
@@ -132,7 +129,7 @@ func TestAlertsFireOnWhatAServiceInTroubleSays(t *testing.T) {
 	w.drain()
 	w.until("there is room", func() bool { return w.metric("earshot_redis_full") == "0" })
 
-	w.fires(func() { w.calls(http.StatusServiceUnavailable) }, "EarshotCallsFailing") // at last, as they are tried for long
+	w.fires(func() { w.calls(http.StatusServiceUnavailable) }, "EarshotCallsFailing") // last, as the retries take long
 }
 
 func TestAlertsFireWhereTheModelIsInTrouble(t *testing.T) {
@@ -157,7 +154,7 @@ func TestAlertsFireWhereTheModelIsInTrouble(t *testing.T) {
 	defer close(answers)
 	w.fires(func() {
 		before := w.metric(`earshot_http_refused_total{kind="turn"}`)
-		for i := range 3 { // one of the app is under work, one waits
+		for i := range 3 { // one request of the app runs, one waits
 			asking.Go(func() {
 				w.ask(w.replicas[0], "POST", messagesPath(fmt.Sprint("s", i)), messageBody("", "call book {}"))
 			})
@@ -187,8 +184,8 @@ func TestAlertsFireWhereNATSDeniesAndWhereNobodyAnswers(t *testing.T) {
 	h.Firing(t, "EarshotReplicaDown", "EarshotGone")
 }
 
-// TestTheDashboardAndTheRulesHaveDataOfAService has each panel and each recorded rule answered
-// from what a replica says that has done, and suffered, a little of everything.
+// TestTheDashboardAndTheRulesHaveDataOfAService evaluates each panel and recorded rule on a replica that has
+// used and suffered a little of everything.
 func TestTheDashboardAndTheRulesHaveDataOfAService(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
@@ -248,8 +245,7 @@ func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
 	return found
 }
 
-// TestHealthIsThatOfTheReplica runs the command as a container does: with the variables of the
-// service and nothing else.
+// TestHealthIsThatOfTheReplica runs the command as a container does: only with the service's variables.
 func TestHealthIsThatOfTheReplica(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, redis: redistest.Run(t), nats: natstest.Run(t)}
@@ -309,8 +305,7 @@ func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 	}
 }
 
-// TestHealthOfAReplicaWithTLS has a certificate that nobody trusts, as that of a service is for
-// whoever asks for it by 127.0.0.1.
+// TestHealthOfAReplicaWithTLS has an untrusted certificate, as for any service called by 127.0.0.1.
 func TestHealthOfAReplicaWithTLS(t *testing.T) {
 	t.Parallel()
 	ready := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

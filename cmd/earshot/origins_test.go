@@ -18,7 +18,7 @@ func TestOriginsOfThisMachineAreKnown(t *testing.T) {
 	}
 }
 
-// asPage asks as a browser does for a page of an origin.
+// asPage sends a request as a browser does for a page of an origin.
 func asPage(t *testing.T, method, url, origin, body string, headers map[string]string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -63,7 +63,7 @@ func TestPagesOfThisMachineMayCallDev(t *testing.T) {
 	require.Contains(t, said, elsewhere)
 	require.Equal(t, 1, strings.Count(r.log.String(), "origin.refused"), "a page that asks again and again is told of once")
 
-	// A name of elsewhere that leads here sends itself as host and origin.
+	// A foreign name that resolves here is sent as host and origin.
 	rebound := asPage(t, "POST", messages, "http://rebound.example", text, map[string]string{"Content-Type": "application/json", "Host": "rebound.example"})
 	require.Equal(t, http.StatusForbidden, rebound.StatusCode)
 

@@ -30,13 +30,13 @@ import (
 	"earshot/matcher/llm/llmtest"
 )
 
-// The files of deploy/package that give Earshot a user of Redis and one of NATS.
+// The files of deploy/package with Earshot's users for Redis and NATS.
 const (
 	redisACL   = "../../deploy/package/redis-acl.conf"
 	natsRights = "../../deploy/package/nats-permissions.conf"
 )
 
-// changed is a copy of a file with texts in the place of others, each of which must be there.
+// changed is a copy of a file with replaced texts, which must exist.
 func changed(t *testing.T, path string, pairs ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -50,7 +50,7 @@ func changed(t *testing.T, path string, pairs ...string) string {
 	return copied
 }
 
-// withUsersOf has NATS take the users of a file, and one of the test's own, who may do everything.
+// withUsersOf lets NATS use the users of a file, and an unrestricted one for the test.
 func withUsersOf(t *testing.T, file string) func(*server.Options) {
 	t.Helper()
 	given, err := server.ProcessConfigFile(file)
@@ -62,7 +62,7 @@ func withUsersOf(t *testing.T, file string) func(*server.Options) {
 	}
 }
 
-// permitted is a world whose service has the users of the files, and no other rights.
+// permitted is a world whose service only has the rights of the files.
 func permitted(t *testing.T, acl, rights string) *world {
 	t.Helper()
 	w := newWorld(t, withUsersOf(t, rights))
@@ -73,7 +73,7 @@ func permitted(t *testing.T, acl, rights string) *world {
 	return w
 }
 
-// denials are what Redis has denied to anybody.
+// denials lists what Redis has denied.
 func (w *world) denials() (list []string) {
 	w.t.Helper()
 	entries, err := w.client().ACLLog(w.t.Context(), 100).Result()
@@ -84,8 +84,7 @@ func (w *world) denials() (list []string) {
 	return list
 }
 
-// subjects listens to what is published from now on to what matches one of the patterns, by others than the
-// test: of what it publishes itself none is asked for.
+// subjects records what others than the test publish on the patterns.
 func (w *world) subjects(patterns []string) (seen func() []string) {
 	w.t.Helper()
 	var mu sync.Mutex
@@ -105,7 +104,7 @@ func (w *world) subjects(patterns []string) (seen func() []string) {
 	}
 }
 
-// everyDoor goes through all that a service does.
+// everyDoor uses every feature of a service.
 func (w *world) everyDoor(r *replica) {
 	w.t.Helper()
 	sink := newSink(w.t)
@@ -130,7 +129,7 @@ func (w *world) everyDoor(r *replica) {
 	w.say("s1", "m7", "call once {}")
 	asked := w.fire("s1", "ask", "{}").TriggerID
 	conn := w.nats.Connect()
-	w.until("an answer is kept", func() bool { // the stream is made beside all else
+	w.until("an answer is kept", func() bool { // the stream is created asynchronously
 		_, err := conn.Request("answer.clinic."+asked, []byte(`{"ok":true,"result":1}`), time.Second)
 		return err == nil
 	})
@@ -162,7 +161,7 @@ func (w *world) everyDoor(r *replica) {
 	w.rest()
 }
 
-// resumes reads the first of the events that a stream has missed.
+// resumes reads the first missed event of a stream.
 func (w *world) resumes(r *replica, path string) {
 	w.t.Helper()
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, r.url+path, nil)
@@ -181,17 +180,17 @@ func (w *world) resumes(r *replica, path string) {
 	w.t.Fatalf("no event came by %s: %v", path, lines.Err())
 }
 
-// TestTheUsersOfThePackageMayDoAllThatIsNeeded runs the service with exactly what the files allow.
+// TestTheUsersOfThePackageMayDoAllThatIsNeeded runs the service with exactly the rights of the files.
 func TestTheUsersOfThePackageMayDoAllThatIsNeeded(t *testing.T) {
 	t.Parallel()
 	w := permitted(t, changed(t, redisACL, ">PASSWORD", ">p"), changed(t, natsRights, "$NATS_PASSWORD", "p"))
-	// That replies may be published is shown by each that comes. To listen to them as well has the server
-	// take the inboxes of a replica that has stopped for read, and send them what the next one waits for.
+	// Arriving replies show that publishing them is allowed. If the test subscribed to inboxes, the server
+	// would deliver replies for a stopped replica.
 	allowed := slices.DeleteFunc(emitter.Needed(true).Publish, func(pattern string) bool { return pattern == "_INBOX.>" })
 	seen := w.subjects(allowed)
 	first := w.serve()
 	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
-		w.until("it has made the stream", func() bool { return w.nats.StreamConfig(stream).Name != "" }) // beside all else
+		w.until("it has made the stream", func() bool { return w.nats.StreamConfig(stream).Name != "" }) // asynchronously
 	}
 	require.Zero(t, first.stop())
 	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
@@ -215,7 +214,7 @@ func TestTheUsersOfThePackageMayDoAllThatIsNeeded(t *testing.T) {
 	}), "nothing else is allowed that is not used; earshot doctor uses these")
 }
 
-// TestTheFileOfPermissionsHasWhatIsNeeded compares it with what earshot doctor looks for.
+// TestTheFileOfPermissionsHasWhatIsNeeded compares it with doctor's checks.
 func TestTheFileOfPermissionsHasWhatIsNeeded(t *testing.T) {
 	t.Parallel()
 	given, err := server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p"))
@@ -225,8 +224,8 @@ func TestTheFileOfPermissionsHasWhatIsNeeded(t *testing.T) {
 	require.Equal(t, emitter.Needed(true), emitter.Permissions{Publish: rights.Publish.Allow, Subscribe: rights.Subscribe.Allow})
 }
 
-// TestServersThatAskForCertificatesAndCredentialsAreServedWith has a NATS in operator mode and a
-// Redis, both of which take only clients whose certificate an authority of their own has signed.
+// TestServersThatAskForCertificatesAndCredentialsAreServedWith uses NATS in operator mode and Redis, both of
+// which require client certificates of their own authority.
 func TestServersThatAskForCertificatesAndCredentialsAreServedWith(t *testing.T) {
 	t.Parallel()
 	authority, operator, folder := certtest.New(t, time.Now()), natstest.NewOperator(t), t.TempDir()
@@ -293,8 +292,6 @@ func TestFilesThatCannotBeUsedAreToldAtTheStart(t *testing.T) {
 	}
 }
 
-// These tests ask the program over NATS.
-
 // over sends a request and waits for its reply.
 func over(t *testing.T, conn *nats.Conn, subject, body string) *nats.Msg {
 	t.Helper()
@@ -342,7 +339,7 @@ func TestRequestsOverNATSAreAnsweredAsThoseOverHTTP(t *testing.T) {
 	}
 }
 
-// described holds the replies to requests over NATS against /asyncapi.json, and returns the operations that were asked for.
+// described validates replies over NATS against /asyncapi.json, and returns the used operations.
 func described(t *testing.T, document []byte) (check func(subject string, reply *nats.Msg), asked map[string]bool) {
 	t.Helper()
 	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
@@ -386,7 +383,7 @@ func described(t *testing.T, document []byte) (check func(subject string, reply 
 	}, asked
 }
 
-// TestAServiceNeedsNoURL does over NATS alone, with the key of its app, all that a service of an app does.
+// TestAServiceNeedsNoURL does everything that an app's back-end does, over NATS only, with the app's key.
 func TestAServiceNeedsNoURL(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 2, "--nats-ingress", "keys")
@@ -499,7 +496,7 @@ func TestRequestOverNATSIsDoneOnceHoweverOftenItIsAsked(t *testing.T) {
 	conn := w.nats.Connect()
 	var asking sync.WaitGroup
 	answers := make(chan string, 16)
-	for i := range cap(answers) { // clients whose reply was lost, on whichever replica
+	for i := range cap(answers) { // clients whose reply was lost, on any replica
 		asking.Go(func() {
 			subject, body := "earshot.v1.message.clinic.s1", messageBody("m1", `call book {"day":"monday"}`)
 			if i%2 == 1 {

@@ -20,18 +20,19 @@ import (
 	"earshot/deploy/testbed/redistest"
 )
 
-// profiled names the file that TestProfileForTheCompiler writes: default.pgo, which go build finds beside the program's package.
+// profiled names the file that TestProfileForTheCompiler writes: default.pgo, which go build finds in the
+// program's package.
 const profiled = "EARSHOT_PROFILE"
 
-// TestProfileForTheCompiler writes where a replica spends its CPU, for go build -pgo: messages that a model matches, most to new
-// sessions and some to one with a history, direct triggers, and reads.
+// TestProfileForTheCompiler writes a CPU profile of a replica for go build -pgo: messages that a model matches,
+// most in new sessions and some in one with a history, direct triggers, and reads.
 func TestProfileForTheCompiler(t *testing.T) {
 	file := os.Getenv(profiled)
 	if file == "" {
 		t.Skip(profiled + " names no file to write")
 	}
 	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // a client that has gone needs no answer
+		_, _ = io.Copy(io.Discard, request.Body) // a client that is gone needs no answer
 		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
 	}))
 	t.Cleanup(model.Close)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onRedis returns a world on a Redis that was started with those arguments.
+// onRedis returns a world on a Redis with those arguments.
 func onRedis(t *testing.T, arguments ...string) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -28,7 +28,7 @@ func onRedis(t *testing.T, arguments ...string) *world {
 	return w
 }
 
-// refused runs serve until it ends by itself, and returns what it wrote.
+// refused runs serve until it ends, and returns its output.
 func (w *world) refused(flags ...string) string {
 	w.t.Helper()
 	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
@@ -37,14 +37,14 @@ func (w *world) refused(flags ...string) string {
 	return r.log.String()
 }
 
-// asUser has replicas use a user of Redis with these rights.
+// asUser lets replicas use a Redis user with these rights.
 func (w *world) asUser(rights ...any) {
 	w.t.Helper()
 	require.NoError(w.t, w.client().Do(w.t.Context(), append([]any{"ACL", "SETUSER", "earshot", "reset", "on", ">p", "~*", "&*"}, rights...)...).Err())
 	w.env["REDIS_URL"] = strings.Replace(w.redis.URL(), "redis://", "redis://earshot:p@", 1)
 }
 
-// TestRedisThatMayNotBeAskedIsToldOf has users as hosted servers give them.
+// TestRedisThatMayNotBeAskedIsToldOf has users like those of hosted servers.
 func TestRedisThatMayNotBeAskedIsToldOf(t *testing.T) {
 	t.Parallel()
 	w := onRedis(t, "--maxmemory-policy", "allkeys-lru", "--appendonly", "no")
@@ -155,8 +155,7 @@ func TestMasterBehindSentinelsIsChecked(t *testing.T) {
 	require.Contains(t, w.refused(), "32 partitions, this version uses 64")
 }
 
-// TestMessageThatReplicasDoNotHaveIsAnswered503 asks for a replica if there is none
-// at first.
+// TestMessageThatReplicasDoNotHaveIsAnswered503 requires a replica that does not exist at first.
 func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -184,12 +183,12 @@ func secretKeyOf(letter string) string {
 
 const marksKey = "earshot:secretkey"
 
-// withSecret is an app that holds a credential.
+// withSecret is an app with a credential.
 const withSecret = `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"http://127.0.0.1:1/token"}]}`
 
 func TestRedisOfAnotherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, app := range []string{withSecret, `{}`} { // the credential is of the app, or of a tool alone
+	for _, app := range []string{withSecret, `{}`} { // a credential of the app, or only of a tool
 		w := newWorld(t)
 		w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
 		w.serve()
@@ -276,7 +275,7 @@ func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
 	for _, typed := range []string{newServe(environment{}).Example, production} {
 		shown := strings.NewReplacer("go run ./cmd/earshot serve", `printf %s "$EARSHOT_SECRET_KEY"`, "earshot serve", `printf %s "$EARSHOT_SECRET_KEY"`).Replace(typed)
 		require.NotEqual(t, typed, shown)
-		shown = strings.Replace(shown, `\`+"\n  printf", "; printf", 1) // the variables of a command are not its own arguments'
+		shown = strings.Replace(shown, `\`+"\n  printf", "; printf", 1) // variables are not the command's arguments
 		shown = strings.Replace(shown, `\`+"\nprintf", "; printf", 1)
 		folder := t.TempDir()
 		var keys []string

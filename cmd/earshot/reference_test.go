@@ -20,12 +20,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// update has the pages of the reference written that follow from this package.
+// update regenerates the reference pages of this package.
 var update = flag.Bool("update", false, "write the reference of commands, settings and metrics")
 
 const generated = "This page is generated from the program: do not edit it.\n"
 
-// requirePage compares a page of the reference with what it should be, or writes it.
+// requirePage compares a reference page with its expected text, or writes it.
 func requirePage(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "deploy", "docs", "reference", name)
@@ -37,7 +37,7 @@ func requirePage(t *testing.T, name, text string) {
 	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the program says; write it with: go test ./cmd/earshot -run Reference -update", name)
 }
 
-// cell is a text in a table of Markdown.
+// cell is a text in a Markdown table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "\n", " ").Replace(text)
 }
@@ -129,7 +129,7 @@ Beside these settings, Go's ` + "`GOGC` and `GOMEMLIMIT`" + ` have their usual m
 	requirePage(t, "settings.md", text.String())
 }
 
-// TestReferenceOfMetricsIsUpToDate reads what a replica tells that has done a little of everything.
+// TestReferenceOfMetricsIsUpToDate reads the metrics of a replica that has used every feature.
 func TestReferenceOfMetricsIsUpToDate(t *testing.T) {
 	t.Parallel()
 	w := newWatched(t)
@@ -154,7 +154,7 @@ func TestReferenceOfMetricsIsUpToDate(t *testing.T) {
 	requirePage(t, "metrics.md", text.String())
 }
 
-// labelsOf are the labels of a family, with their values where these are always the same.
+// labelsOf returns a family's labels, with values if these are fixed.
 func labelsOf(family *dto.MetricFamily) string {
 	values := map[string]map[string]bool{}
 	for _, one := range family.GetMetric() {
@@ -177,10 +177,10 @@ func labelsOf(family *dto.MetricFamily) string {
 	return strings.Join(named, "; ")
 }
 
-// code is what stands in a text of the help as it is typed: flags, variables and commands.
+// code matches literal text in the help: flags, variables and commands.
 var code = regexp.MustCompile(`\$\{[A-Z_]+\}|--[a-z][a-z-]*[a-z]|\b[A-Z]+_[A-Z_]*[A-Z]\b|\bearshot (?:apply|dev|reseal|triggers|verify)\b(?: --[a-z]+)?`)
 
-// marked is a text of the help with its code marked for Markdown.
+// marked marks the code in a help text for Markdown.
 func marked(text string) string { return code.ReplaceAllString(text, "`$0`") }
 
 func flagName(flag *pflag.Flag) string {
@@ -190,7 +190,7 @@ func flagName(flag *pflag.Flag) string {
 	return "`--" + flag.Name + "`"
 }
 
-// meaning is the usage of a flag as a sentence, without its variables and the marks around what it takes.
+// meaning is a flag's usage as a sentence, without variables and marks.
 func meaning(flag *pflag.Flag) string {
 	_, usage := pflag.UnquoteUsage(flag)
 	if names := flag.Annotations[envAnnotation]; len(names) > 0 {
@@ -199,7 +199,7 @@ func meaning(flag *pflag.Flag) string {
 	return strings.ToUpper(usage[:1]) + usage[1:] + "."
 }
 
-// variables names those that a flag may be given by, in words.
+// variables names a flag's variables in words.
 func variables(flag *pflag.Flag) string {
 	if names := flag.Annotations[envAnnotation]; len(names) > 0 {
 		return " By variable: `" + strings.Join(names, "`, else `") + "`."
@@ -207,7 +207,7 @@ func variables(flag *pflag.Flag) string {
 	return ""
 }
 
-// fallback is the default of a flag, as its help shows it; empty for none.
+// fallback is a flag's default as in the help; empty for none.
 func fallback(flag *pflag.Flag) string {
 	if flag.DefValue == "" || flag.DefValue == "[]" {
 		return ""
@@ -216,7 +216,7 @@ func fallback(flag *pflag.Flag) string {
 	return "`" + regexp.MustCompile(`h0m$`).ReplaceAllString(value, "h") + "`"
 }
 
-// prose is a text of the help as Markdown: what is indented is a block.
+// prose is a help text as Markdown: indented parts become blocks.
 func prose(long string) string {
 	var parts []string
 	for part := range strings.SplitSeq(long, "\n\n") {

@@ -21,8 +21,7 @@ import (
 	"earshot/matcher/llm/llmtest"
 )
 
-// planted are all the credentials that a run uses. None of them may be found where it
-// is not needed, be it as it is, in base64, or in a URL.
+// planted are all credentials of a run. None may occur where it is not needed, plain, in base64, or in a URL.
 var planted = map[string]string{
 	"module":    "planted-module-secret",
 	"basic":     "planted-basic-password",
@@ -41,7 +40,7 @@ var planted = map[string]string{
 	"secretkey": "planted-secret-key-for-the-store",
 }
 
-// traces are the forms in which a credential may show.
+// traces are the forms in which a credential may occur.
 func traces() map[string]string {
 	forms := map[string]string{
 		"ann:basic":  base64.StdEncoding.EncodeToString([]byte("ann:" + planted["basic"])),
@@ -54,7 +53,7 @@ func traces() map[string]string {
 	return forms
 }
 
-// clean checks that a text holds no credential.
+// clean checks that a text contains no credential.
 func clean(t *testing.T, where, text string) {
 	t.Helper()
 	for name, trace := range traces() {
@@ -64,7 +63,7 @@ func clean(t *testing.T, where, text string) {
 	}
 }
 
-// echo answers with all that it was sent.
+// echo answers with everything that it received.
 func echo(status int) func(http.ResponseWriter, received) {
 	return func(out http.ResponseWriter, r received) {
 		out.Header().Set("Content-Type", "application/json")
@@ -75,7 +74,7 @@ func echo(status int) func(http.ResponseWriter, received) {
 	}
 }
 
-// withPasswords starts replicas on servers that ask for passwords, with the app clinic.
+// withPasswords starts replicas on servers with passwords, with the app clinic.
 func withPasswords(t *testing.T) *world {
 	w := newWorld(t, func(options *server.Options) { options.Username, options.Password = "earshot", planted["nats"] })
 	require.NoError(t, w.redis.Client().ConfigSet(t.Context(), "requirepass", planted["redis"]).Err())
@@ -90,7 +89,7 @@ func withPasswords(t *testing.T) *world {
 	return w
 }
 
-// requests writes the request of a tool for each way of authentication.
+// requests returns a tool's request for each way of authentication.
 func requests(issuer string) map[string]string {
 	const headers = `,"headers":{"X-Api-Key":"HEADER"}`
 	list := map[string]string{
@@ -107,8 +106,8 @@ func requests(issuer string) map[string]string {
 	return list
 }
 
-// clinic writes an app for each issuer, with tools that are called in every way, at each
-// endpoint, and returns the names of the tools.
+// clinic writes an app per issuer, with tools for all ways of authentication at each endpoint, and returns the
+// tools' names.
 func (w *world) clinic(say func(method, path, body string) httpAnswer, issuers, sinks map[string]*endpoint) (tools []string) {
 	for good, issuer := range issuers {
 		app := fmt.Sprintf(`{"signingSecret":"%s","settings":{"chatModeEnabled":true},"modules":[{"moduleId":"calendar","secret":"%s","tokenUrl":"%s"}]}`,
@@ -170,7 +169,7 @@ func TestCredentialsShowNowhere(t *testing.T) {
 	w.everythingIsClean()
 }
 
-// garbage answers with what is no HTTP, and holds what it was sent.
+// garbage answers with invalid HTTP that contains the request.
 func garbage(out http.ResponseWriter, r received) {
 	conn, _, err := http.NewResponseController(out).Hijack()
 	if err == nil {
@@ -179,7 +178,7 @@ func garbage(out http.ResponseWriter, r received) {
 	}
 }
 
-// mistakes sends credentials in bodies that are at fault.
+// mistakes sends credentials in invalid bodies.
 func mistakes(t *testing.T, say func(method, path, body string) httpAnswer) {
 	p := planted["mistaken"]
 	for _, body := range []string{
@@ -200,7 +199,7 @@ func mistakes(t *testing.T, say func(method, path, body string) httpAnswer) {
 	require.Equal(t, http.StatusBadRequest, got.Status)
 }
 
-// failures lets everything around the program fail with credentials in its mouth.
+// failures lets everything around the program fail with credentials in the errors.
 func failures(t *testing.T, w *world, say func(method, path, body string, headers ...string) httpAnswer, tool string) {
 	require.Equal(t, http.StatusUnauthorized, say("GET", "/v1/apps", "", "Authorization", "Bearer "+planted["wrong"]).Status)
 	w.llm.Queue(
@@ -224,10 +223,9 @@ func failures(t *testing.T, w *world, say func(method, path, body string, header
 	}
 }
 
-// everythingIsClean looks into the stream, the requests to the model, Redis and the
-// logs.
+// everythingIsClean checks the stream, the requests to the model, Redis and the logs.
 func (w *world) everythingIsClean() {
-	// All five ways come to an end at once at three of the endpoints.
+	// All five ways end at once at three of the endpoints.
 	w.until("the events are out", func() bool { return len(w.events("tool.result.issued.>")) >= 15 })
 	stored := w.events(">")
 	for _, one := range stored {
@@ -272,7 +270,7 @@ func (w *world) held() []string {
 		case "stream":
 			cmd = client.XRange(ctx, keys.Val(), "-", "+")
 		case "none":
-			continue // gone since
+			continue // deleted since
 		default:
 			w.t.Fatalf("the key %s is a %s, which this test cannot read", keys.Val(), kind)
 		}
@@ -282,8 +280,8 @@ func (w *world) held() []string {
 	return texts
 }
 
-// stranger is a server of somebody who wants to be sent a credential. It answers like a
-// token endpoint, and keeps all that it is sent.
+// stranger is a hostile server that wants credentials. It answers like a token endpoint, and records
+// everything.
 type stranger struct {
 	*httptest.Server
 	mu   sync.Mutex
@@ -345,7 +343,7 @@ func TestMaskKeepsACredentialOnlyForWhereItWasGivenTo(t *testing.T) {
 			}
 			w.put(path, settled(c.given))
 			masked := strings.ReplaceAll(c.given, "SECRET", "***")
-			w.put(path, settled(strings.ReplaceAll(masked, "/x", "/y"))) // the same place
+			w.put(path, settled(strings.ReplaceAll(masked, "/x", "/y"))) // the same address
 			moved := settled(strings.Replace(masked, c.from, c.to, 1))
 			for _, method := range []string{"PUT", "PATCH"} {
 				refused := w.call(400, method, path, moved)
@@ -362,7 +360,7 @@ func TestMaskKeepsACredentialOnlyForWhereItWasGivenTo(t *testing.T) {
 	require.NotContains(t, evil.all(), theirs)
 }
 
-// databaseOf is where a client of PostgreSQL would show its password.
+// databaseOf is a server where a PostgreSQL client would reveal its password.
 func databaseOf(t *testing.T) (port string, connected func() bool) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -494,7 +492,7 @@ func TestApplyGivesTheCredentialsOfToolsAgainWhereTheirSourceMoves(t *testing.T)
 	require.Contains(t, w.ok("apply", "-f", "tools.yaml"), "created 0, updated 0, left 2, removed 0")
 }
 
-// keyOf makes a key of the app clinic and returns the header that sends it.
+// keyOf creates a key of the app clinic and returns its header.
 func (w *world) keyOf(body string, headers ...string) []string {
 	w.t.Helper()
 	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body, headers...))
@@ -547,13 +545,13 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 	require.Equal(t, "delivered", w.fire("s1", "t", `{}`).Call.State)
 	require.Equal(t, 1, strings.Count(evil.all(), tokenOfTheModule))
 
-	app(``, home.URL)                                                            // the host is taken back
-	w.call(200, "PATCH", session+"/r", `{"tools":[{"name":"more"}]}`, author...) // its tools are held to it as well
+	app(``, home.URL)                                                            // the host is removed
+	w.call(200, "PATCH", session+"/r", `{"tools":[{"name":"more"}]}`, author...) // its tools are checked as well
 	call := w.fire("s1", "t", `{}`).Call
 	require.Equal(t, "failed auth", call.State+" "+call.Reason)
 	require.Contains(t, call.Error, `the hosts of module "calendar" do not name localhost`)
 	w.call(200, "PUT", session+"/r", onSource, author...)
-	app(``, evil.named("localhost")) // the source is moved below the tool
+	app(``, evil.named("localhost")) // the source of the tool moves
 	require.Equal(t, "failed", w.fire("s1", "t", `{}`).Call.State)
 	require.Equal(t, 1, strings.Count(evil.all(), tokenOfTheModule))
 }

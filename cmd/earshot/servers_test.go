@@ -95,9 +95,8 @@ func TestServiceStartsBeforeItsServers(t *testing.T) {
 	require.Zero(t, r.stop())
 }
 
-// TestFailoverUnderLoadFiresNothingTwice has the replica promoted while messages are
-// posted. The old master takes the last of what it has taken along; what was done of
-// that is done again, under the same ids, which the stream drops.
+// TestFailoverUnderLoadFiresNothingTwice promotes the replica while messages are posted. The last writes of the
+// old master are lost and repeated under the same ids, which the stream drops.
 func TestFailoverUnderLoadFiresNothingTwice(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
@@ -154,8 +153,7 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 	l.requireStored(w.events("tool.trigger.clinic.>"))
 }
 
-// requireStored checks that what clients were told of is in the stream, and everything
-// once.
+// requireStored checks that the stream has everything in the clients' answers, once each.
 func (l *load) requireStored(events []storedEvent) {
 	l.t.Helper()
 	ids, triggers := map[string]bool{}, map[string]bool{}
@@ -181,8 +179,7 @@ func leaveOutWhenShort(t *testing.T) {
 	}
 }
 
-// clustered returns a world of two replicas on a Redis Cluster, and the names of apps
-// of which each node holds one.
+// clustered returns a world of two replicas on a Redis Cluster, and the names of one app per node.
 func clustered(t *testing.T, arguments ...string) (*world, *redistest.Cluster, []string) {
 	t.Helper()
 	leaveOutWhenShort(t)
@@ -280,7 +277,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	require.Len(t, w.events("tool.trigger."+apps[0]+".>"), 1)
 }
 
-// firstDueOf is the key by whose slot a node is named: that of its first partition.
+// firstDueOf is the key that names a node by its slot: that of its first partition.
 func firstDueOf(cluster *redistest.Cluster, node *redistest.Server) string {
 	for _, key := range keyspace.AllDue() {
 		if cluster.Holding(key) == node {
@@ -290,7 +287,7 @@ func firstDueOf(cluster *redistest.Cluster, node *redistest.Server) string {
 	return ""
 }
 
-// TestNATSWithoutAQuorumIsNotReady stops two of three servers, of which the last goes on answering.
+// TestNATSWithoutAQuorumIsNotReady stops two of three servers; the last still answers.
 func TestNATSWithoutAQuorumIsNotReady(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
@@ -317,7 +314,7 @@ func TestNATSWithoutAQuorumIsNotReady(t *testing.T) {
 	w.rest()
 }
 
-// TestRedisThatTakesNoWritesIsToldByItsOwnWords has a master want a replica that it has not.
+// TestRedisThatTakesNoWritesIsToldByItsOwnWords has a master that requires a missing replica.
 func TestRedisThatTakesNoWritesIsToldByItsOwnWords(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 1)
@@ -330,11 +327,11 @@ func TestRedisThatTakesNoWritesIsToldByItsOwnWords(t *testing.T) {
 	require.Contains(t, got.err, "redis answers NOREPLICAS")
 	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
 	w.call(200, "GET", "/readyz", "")
-	w.replicas[0].log.Await(t, `("msg":"ready.again","service":"redis","held":2)`) // health asked as well
+	w.replicas[0].log.Await(t, `("msg":"ready.again","service":"redis","held":2)`) // health probed as well
 	require.Len(t, regexp.MustCompile(`"msg":"ready.failed".*NOREPLICAS`).FindAllString(w.replicas[0].log.String(), -1), 1)
 }
 
-// TestAReplicaThatStartsTellsWhyRedisTakesNothing has Redis want a replica before the service starts.
+// TestAReplicaThatStartsTellsWhyRedisTakesNothing has a Redis that requires a missing replica from the start.
 func TestAReplicaThatStartsTellsWhyRedisTakesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -375,8 +372,8 @@ func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 	l.requireStoredInOrder(cluster.Streams)
 }
 
-// requireStoredInOrder checks that the stream holds what clients were told of, each
-// once, and that of every session in the order of its messages.
+// requireStoredInOrder checks that the stream has everything in the clients' answers, once each and in each
+// session's order.
 func (l *load) requireStoredInOrder(streams natstest.Streams) {
 	l.t.Helper()
 	events := decodeEvents(l.t, streams.Stored(emitter.Stream, "tool.trigger.clinic.>"))
@@ -390,9 +387,8 @@ func (l *load) requireStoredInOrder(streams natstest.Streams) {
 	}
 }
 
-// TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs puts Redis back to what it held
-// before the messages came. What they owed is in the stream by then, and the endpoint
-// has their calls: it all comes again under the ids of the first time.
+// TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs restores Redis to its state before the messages. Their
+// events are in the stream and their calls at the endpoint: all of it repeats under the same ids.
 func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
 	t.Parallel()
 	w, sink := serving(t, 2), newSink(t)
@@ -429,8 +425,8 @@ func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
 	require.Equal(t, map[string]bool{first[0]: true}, keys)
 }
 
-// TestRepositoriesOfAnySizeAreAnnounced writes repositories up to what a body may be, and
-// one that grows beyond what NATS takes.
+// TestRepositoriesOfAnySizeAreAnnounced writes repositories up to the longest body, and one beyond NATS's
+// limit.
 func TestRepositoriesOfAnySizeAreAnnounced(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 1)

@@ -17,12 +17,12 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// TestServeIsAUnitOfSystemd runs a process as systemd does: with a socket that it tells how it is,
-// a watchdog, and an error output that is the journal's.
+// TestServeIsAUnitOfSystemd runs a process as systemd does: with a notify socket, a watchdog, and the journal
+// as its error output.
 func TestServeIsAUnitOfSystemd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.env["EARSHOT_ADMIN_KEY"] = "change-me" // is warned of
+	w.env["EARSHOT_ADMIN_KEY"] = "change-me" // causes a warning
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 	}
 }
 
-// TestARefusedStartIsAnErrorInTheJournal is what journalctl -p err shows of it.
+// TestARefusedStartIsAnErrorInTheJournal is what journalctl -p err shows.
 func TestARefusedStartIsAnErrorInTheJournal(t *testing.T) {
 	t.Parallel()
 	reader, writer, err := os.Pipe()
@@ -122,8 +122,8 @@ func withoutTime(_ []string, attr slog.Attr) slog.Attr {
 	return attr
 }
 
-// TestOnlyTheJournalsOwnStreamHasPriorities has the variable name a file, another one, and nothing:
-// a program whose errors were sent elsewhere inherits it.
+// TestOnlyTheJournalsOwnStreamHasPriorities sets the variable to this file, to another, and to nothing: a
+// program with redirected errors inherits it.
 func TestOnlyTheJournalsOwnStreamHasPriorities(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "stderr")
 	require.NoError(t, err)

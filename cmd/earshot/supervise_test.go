@@ -29,7 +29,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// notified has what a service tells systemd come by a channel.
+// notified receives the service's notifications to systemd.
 func notified(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
@@ -63,7 +63,7 @@ func nextState(t *testing.T, told <-chan string) string {
 	}
 }
 
-// TestSystemdIsToldOfStartReloadAndEnd has a service that is ready at the third question.
+// TestSystemdIsToldOfStartReloadAndEnd has a service that is ready at the third check.
 func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 	told := notified(t)
 	ctx, end := context.WithCancel(t.Context())
@@ -79,7 +79,7 @@ func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 		pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 		log:   slog.New(slog.DiscardHandler),
 	}
-	of.reload(func() {}) // says nothing: it has not started
+	of.reload(func() {}) // no notification: it has not started
 	go of.run(ctx)
 	require.Equal(t, "READY=1", nextState(t, told))
 	require.EqualValues(t, 3, asked.Load())
@@ -94,8 +94,7 @@ func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 	require.True(t, read)
 }
 
-// TestAServiceThatWaitsForOthersHasStarted is not ready in the ten seconds that it has, and asked
-// a few times only.
+// TestAServiceThatWaitsForOthersHasStarted is not ready within ten seconds, and is checked only a few times.
 func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
 	told := notified(t)
 	asked, waited := atomic.Int64{}, atomic.Int64{}
@@ -122,11 +121,11 @@ func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
 	require.Equal(t, "STOPPING=1", nextState(t, told), "and not to the socket of the next test")
 }
 
-// TestAServiceThatHangsIsNotCalledAlive has a service hang for three questions: systemd is told
-// nothing then, and the log has one line. The test goes from one question to the next.
+// TestAServiceThatHangsIsNotCalledAlive hangs for three checks, without notifications and with one log line.
+// The test steps through the checks.
 func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	told, log := notified(t), &testbed.Lines{}
-	t.Setenv("WATCHDOG_USEC", "40000") // each question has 10 ms
+	t.Setenv("WATCHDOG_USEC", "40000") // each check has 10 ms
 	hangs, paused, step := atomic.Bool{}, make(chan bool), make(chan bool)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -169,7 +168,7 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	require.Equal(t, "STOPPING=1", nextState(t, told), "there was one answer")
 }
 
-// served is a server whose certificate is in files, with a clock of its own.
+// served is a server with a certificate in files, and its own clock.
 type served struct {
 	*testing.T
 	certificateFiles
@@ -179,7 +178,7 @@ type served struct {
 	listener net.Listener
 }
 
-// newPair makes a certificate of that name which ends at that time, in PEM.
+// newPair makes a certificate with a name and an end, in PEM.
 func newPair(t *testing.T, name string, end time.Time) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -192,14 +191,14 @@ func newPair(t *testing.T, name string, end time.Time) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
-// replaceAt puts a file in the place of another, as what renews certificates does.
+// replaceAt atomically replaces a file, as certificate renewal does.
 func replaceAt(t *testing.T, path string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// serveCertificate serves a certificate of the name "one" that has 30 days left.
+// serveCertificate serves a certificate named "one" with 30 days left.
 func serveCertificate(t *testing.T) *served {
 	t.Helper()
 	s := &served{T: t, clock: testbed.NewClock(time.Now()), log: &testbed.Lines{}}
@@ -218,7 +217,7 @@ func serveCertificate(t *testing.T) *served {
 			if err != nil {
 				return
 			}
-			_ = conn.(*tls.Conn).Handshake() // the client says what went wrong
+			_ = conn.(*tls.Conn).Handshake() // the client reports the error
 			_ = conn.Close()
 		}
 	}()
@@ -232,7 +231,7 @@ func (s *served) renew(name string, left time.Duration) {
 	replaceAt(s.T, s.key, key)
 }
 
-// name is that of the certificate that a client is shown.
+// name returns the name of the served certificate.
 func (s *served) name() string {
 	s.Helper()
 	conn, err := tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
@@ -241,7 +240,7 @@ func (s *served) name() string {
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
 }
 
-// notAfter is the metric of when the certificate ends.
+// notAfter returns the metric of the certificate's end.
 func (s *served) notAfter() float64 {
 	s.Helper()
 	registry := prometheus.NewRegistry()
@@ -270,8 +269,8 @@ func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
 	require.Equal(t, "three", s.name(), "at once")
 }
 
-// TestAPairThatIsHalfWrittenLeavesTheOldOne has one warning however often it is looked at, and
-// takes the pair when it is whole.
+// TestAPairThatIsHalfWrittenLeavesTheOldOne has one warning for any number of checks, and uses the complete
+// pair.
 func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	s := serveCertificate(t)
 	cert, key := newPair(t, "two", s.clock.Now().Add(60*24*time.Hour))
@@ -283,7 +282,7 @@ func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	warnings := func() int { return strings.Count(s.log.String(), `"msg":"certificate.unusable"`) }
 	require.Equal(t, "one", look())
 	require.Equal(t, "one", look())
-	replaceAt(t, s.cert, cert) // the key of another
+	replaceAt(t, s.cert, cert) // another pair's key
 	require.Equal(t, "one", look())
 	require.NoError(t, os.Remove(s.key))
 	require.Equal(t, "one", look())
@@ -300,7 +299,7 @@ func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	require.Contains(t, s.log.String(), "has ended on")
 }
 
-// A pipe into which nobody writes is no file to wait for.
+// A pipe without a writer would block.
 func TestFilesAreRegularOrStandardInput(t *testing.T) {
 	folder := t.TempDir()
 	fifo := filepath.Join(folder, "tools.yaml")
@@ -317,7 +316,7 @@ func TestFilesAreRegularOrStandardInput(t *testing.T) {
 	}
 }
 
-// A command that speaks to nobody ends at a signal, whatever it waits for.
+// An offline command ends at a signal, whatever it waits for.
 func TestOfflineCommandsEndAtSIGTERM(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
@@ -335,8 +334,7 @@ func TestOfflineCommandsEndAtSIGTERM(t *testing.T) {
 	}
 }
 
-// TestSIGHUPReadsTheCertificateAndEndsNothing sends the signal to a process, with and without a
-// certificate.
+// TestSIGHUPReadsTheCertificateAndEndsNothing signals a process with and without a certificate.
 func TestSIGHUPReadsTheCertificateAndEndsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// exported is a span as a collector got it.
+// exported is a span as a collector received it.
 type exported struct {
 	*otlptrace.Span
 	attributes map[string]string // numbers as text
@@ -27,10 +27,10 @@ func (s exported) id() string     { return hex.EncodeToString(s.SpanId) }
 func (s exported) trace() string  { return hex.EncodeToString(s.TraceId) }
 func (s exported) parent() string { return hex.EncodeToString(s.ParentSpanId) }
 
-// traceParent is what goes on with the span.
+// traceParent returns the span's traceparent.
 func (s exported) traceParent() string { return "00-" + s.trace() + "-" + s.id() + "-01" }
 
-// otlp is a collector: it takes traces over HTTP, as OTLP's protobuf.
+// otlp is a collector for traces over HTTP, in OTLP's protobuf.
 type otlp struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -75,7 +75,7 @@ func textsOf(list []*common.KeyValue) map[string]string {
 	return found
 }
 
-// named lists the spans of a name.
+// named lists the spans with a name.
 func (c *otlp) named(name string) []exported {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -88,8 +88,8 @@ func (c *otlp) named(name string) []exported {
 	return found
 }
 
-// traced starts a world whose spans go to a collector. The SDK reads the environment of the
-// process, so that no test beside it may run meanwhile.
+// traced starts a world with a collector. The SDK reads the process environment, so no other test may run at
+// the same time.
 func traced(t *testing.T, flags ...string) (*world, *otlp) {
 	c := newCollector(t)
 	w := newWorld(t)

@@ -17,7 +17,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// talking returns a service with the tool book, and the endpoint that it calls.
+// talking returns a service with the tool book, and its endpoint.
 func talking(t *testing.T) (*world, *endpoint) {
 	t.Helper()
 	w, e := devInFolder(t), newSink(t)
@@ -80,7 +80,7 @@ func TestChatWithoutToolsOrAppsSaysSo(t *testing.T) {
 
 func TestListenShowsEventsOfASubjectFromATimeOn(t *testing.T) {
 	w, _ := talking(t)
-	w.ok("listen", "tool.changed.>", "--since", "1h", "--count", "1") // of the app; those of a session do not wait for it
+	w.ok("listen", "tool.changed.>", "--since", "1h", "--count", "1") // of the app; a session's events are not affected
 	w.ok("chat", "I want an appointment", "--session", "s1")
 	all := w.ok("listen", "--since", "1h", "--count", "2")
 	require.Regexp(t, `^\d\d:\d\d:\d\d  changed      clinic    booking  created, tools: 1\n\d\d:\d\d:\d\d  trigger      clinic/s1  book\n$`, all)
@@ -227,7 +227,7 @@ func TestTriggersFitTheScreen(t *testing.T) {
 }
 
 func TestListenFollowsDevToItsPort(t *testing.T) {
-	first := atDev(t, nil) // may have the port that NATS has by default
+	first := atDev(t, nil) // may use NATS's default port
 	second := atDev(t, nil)
 	for _, w := range []*world{first, second} {
 		w.put("/v1/apps/clinic", `{}`)
@@ -252,13 +252,13 @@ func TestCommandsTakeTheAppFromTheirKey(t *testing.T) {
 	require.Contains(t, w.run("chat", "hello", "--key", "wrong").err, "401")
 }
 
-// person sits at a terminal with a command.
+// person is a person at a terminal with a command.
 type person struct {
 	*replica
 	keys *os.File
 }
 
-// sitting starts a command at a terminal of 80 columns.
+// sitting starts a command on a terminal of 80 columns.
 func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	t.Helper()
 	keys, screen, err := pty.Open()
@@ -279,7 +279,7 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	}()
 	t.Cleanup(func() {
 		r.stop()
-		_, _ = keys.WriteString("\r") // ends a line that is still read
+		_, _ = keys.WriteString("\r") // ends a pending line
 		require.NoError(t, screen.Close())
 		<-shown
 		require.NoError(t, keys.Close())
@@ -293,7 +293,7 @@ func (p person) types(text string) {
 	require.NoError(p.t, err)
 }
 
-// sees waits until something has come up that often.
+// sees waits until a text has appeared that often.
 func (p person) sees(text string, times int) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool { return strings.Count(p.log.String(), text) >= times }, patience, glance, "no %q in\n%s", text, p.log)
@@ -319,7 +319,7 @@ func TestAPersonEditsLinesAndGoesBackToEarlierOnes(t *testing.T) {
 	p.types("/tools\r")
 	p.sees("  booking/book\r\n", 1)
 	require.Contains(t, p.log.String(), "\x1b[32mfired\x1b[0m")
-	p.sees("> \x1b[0m", 6) // before it the terminal takes the key for itself
+	p.sees("> \x1b[0m", 6) // before that, the terminal itself handles the key
 	p.types(keyEnd)
 	require.Zero(t, p.wait())
 
@@ -327,7 +327,7 @@ func TestAPersonEditsLinesAndGoesBackToEarlierOnes(t *testing.T) {
 	again.sees("fired", 2) // of the history
 	again.types(keyUp + "\r")
 	again.sees("fired", 3)
-	again.end() // as a signal does
+	again.end() // like a signal
 	require.Zero(t, again.wait())
 }
 

@@ -91,7 +91,7 @@ func TestVerifyNeedsARedisThatItCanRead(t *testing.T) {
 	require.Contains(t, w.run("verify", "--mend").err, "its format is 99, by earshot v9")
 }
 
-// TestTheDocumentsSayWhatMendsEachRule reads the table of the operator: rules that are mended alike share a row.
+// TestTheDocumentsSayWhatMendsEachRule checks the operator's table: rules with the same fix share a row.
 func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/docs/verify.md")
 	require.NoError(t, err)
@@ -111,7 +111,7 @@ func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
 	}
 }
 
-// withKeys gives the replicas that are started, and commands, the keys of these letters.
+// withKeys sets the secret keys of started replicas and commands, made of these letters.
 func (w *world) withKeys(current, old string) {
 	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf(current)
 	delete(w.env, "EARSHOT_SECRET_KEY_OLD")
@@ -120,14 +120,14 @@ func (w *world) withKeys(current, old string) {
 	}
 }
 
-// sealedTools are two tools with a password, of which one asks first.
+// sealedTools are two tools with a password, one of which asks first.
 func sealedTools(url string) string {
 	request := `"url":"` + url + `","request":{"auth":"basic","basic":{"username":"u","password":"planted-secret"}}`
 	return `{"tools":[{"name":"book",` + request + `},{"name":"pay","confirm":"always",` + request + `}]}`
 }
 
-// keeping is a service with credentials of every kind that is sealed, under the key a: of an app,
-// of repositories of the app and of a session, of a call that is owed, and of one that is held.
+// keeping is a service with encrypted credentials of every kind under key a: of an app, of repositories of the
+// app and a session, of a pending call, and of a held one.
 func keeping(t *testing.T) (w *world, sink *endpoint, held string) {
 	t.Helper()
 	w, sink = newWorld(t), newSink(t)
@@ -142,7 +142,7 @@ func keeping(t *testing.T) (w *world, sink *endpoint, held string) {
 	return w, sink, w.say("s1", "m2", "call pay {}").Matches[0].TriggerID
 }
 
-// shownSealed are the metrics of what keys seal.
+// shownSealed returns the metrics of encrypted values by key.
 func (w *world) shownSealed(r *replica) string {
 	var lines []string
 	for line := range strings.Lines(w.ask(r, "GET", "/metrics", "").Body) {
@@ -215,7 +215,7 @@ func TestResealEndsARotation(t *testing.T) {
 	w.ok("verify")
 }
 
-// TestResealIsStoppedAndGoesOn stops it after the first part of the way.
+// TestResealIsStoppedAndGoesOn stops it after the first part.
 func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -230,7 +230,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	w.replicas = nil
 	w.serve()
 	pipe := w.client().Pipeline()
-	for n := range 5000 { // a way of several parts
+	for n := range 5000 { // enough for several parts
 		pipe.Set(t.Context(), keyspace.KeysOf("app00").Vector(fmt.Sprint(n)), "v", time.Hour)
 	}
 	_, err := pipe.Exec(t.Context())
@@ -240,7 +240,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	var out, faults testbed.Lines
 	env := around(w.env, &out, &faults, "")
 	at := time.Now()
-	env.now = func() time.Time { // asked at the start, and after each part of the way
+	env.now = func() time.Time { // called at the start, and after each part
 		at = at.Add(2 * progressPause)
 		if strings.Contains(out.String(), "looked at ") {
 			stop()
@@ -269,7 +269,7 @@ func TestResealNeedsItsSettings(t *testing.T) {
 	require.NotContains(t, got.err, "planted")
 }
 
-// TestResealGoesOnBesideThoseWhoWrite has apps written all the while.
+// TestResealGoesOnBesideThoseWhoWrite writes apps all the time.
 func TestResealGoesOnBesideThoseWhoWrite(t *testing.T) {
 	t.Parallel()
 	w, _, _ := keeping(t)
@@ -299,7 +299,7 @@ func TestResealGoesOnBesideThoseWhoWrite(t *testing.T) {
 	w.ok("verify", "--allow-owed")
 }
 
-// oldKeyID is what begins all that the key of letters a has sealed.
+// oldKeyID is the prefix of values encrypted with key a.
 var oldKeyID = func() string {
 	sealer, err := store.NewSealer([]byte(strings.Repeat("a", 32)))
 	if err != nil {
@@ -309,7 +309,7 @@ var oldKeyID = func() string {
 	return id
 }()
 
-// TestAReplicaWithTheOldKeyAloneIsNotReadyOnceResealingBegins has one that was forgotten.
+// TestAReplicaWithTheOldKeyAloneIsNotReadyOnceResealingBegins has one outdated replica.
 func TestAReplicaWithTheOldKeyAloneIsNotReadyOnceResealingBegins(t *testing.T) {
 	t.Parallel()
 	w, _, _ := keeping(t)
@@ -326,8 +326,7 @@ func TestAReplicaWithTheOldKeyAloneIsNotReadyOnceResealingBegins(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.ask(both, "GET", "/readyz", "").Status)
 }
 
-// These tests restore a backup, as the chapter on that says, and look what becomes of what
-// happened since.
+// These tests restore a backup as documented, and check the effects of later events.
 
 // saveRedis writes all that Redis holds to a file, while it runs.
 func (w *world) saveRedis(file string) {
@@ -336,8 +335,8 @@ func (w *world) saveRedis(file string) {
 	require.NoError(w.t, err, "%s", said)
 }
 
-// restoreRedis puts such a file in the place of what Redis holds. A Redis that keeps an
-// append-only file reads that and no other, so the file is read once without one.
+// restoreRedis replaces Redis's data by such a file. A Redis with an append-only file reads only that, so the
+// file is loaded once without one.
 func (w *world) restoreRedis(file string) {
 	w.t.Helper()
 	dir := w.client().ConfigGet(w.t.Context(), "dir").Val()["dir"]
@@ -362,7 +361,7 @@ func (w *world) stopAll() {
 	w.replicas = nil
 }
 
-// callsByID counts the calls of a sink by the triggers that they are of.
+// callsByID counts a sink's calls by trigger.
 func (e *endpoint) callsByID() map[string]int {
 	times := map[string]int{}
 	for _, one := range e.requests() {
@@ -371,7 +370,7 @@ func (e *endpoint) callsByID() map[string]int {
 	return times
 }
 
-// inOrder looks at the ledger as an operator does.
+// inOrder runs earshot verify.
 func (w *world) inOrder() {
 	w.t.Helper()
 	w.until("nothing is orphaned or impossible", func() bool { return w.run("verify").code == 0 })
@@ -380,7 +379,7 @@ func (w *world) inOrder() {
 	require.Contains(w.t, got, `"findings":[],"orphaned":0,"impossible":0,"mended":0`)
 }
 
-// ofTriggers are the ids of the events of a kind, each as often as it stands in the stream.
+// ofTriggers returns the ids of events of a kind, with repeats in the stream.
 func (w *world) ofTriggers(filter string) (ids []string) {
 	for _, event := range w.events(filter) {
 		ids = append(ids, fmt.Sprint(event.Payload["id"]))
@@ -397,9 +396,8 @@ func (w *world) desk() *endpoint {
 	return sink
 }
 
-// TestRedisIsRestoredBesideAStreamThatWentOn is Redis from a minute ago with the JetStream of
-// now: what happened since is forgotten, and happens again under the same ids where somebody
-// asks for it.
+// TestRedisIsRestoredBesideAStreamThatWentOn combines an older Redis with the current JetStream: later messages
+// are forgotten, and repeated under the same ids if their clients ask.
 func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 2)
@@ -419,7 +417,7 @@ func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	confirm()
 	since := w.say("s1", "since", "call book {}").Matches[0].TriggerID
 	gift := w.say("s1", "given", "call gift {}").Matches[0].TriggerID
-	untold := w.say("s2", "untold", "call note {}").Matches[0].TriggerID // its client never asks again
+	untold := w.say("s2", "untold", "call note {}").Matches[0].TriggerID // its client never repeats it
 	w.rest()
 	for _, id := range []string{before, asked, since, gift} {
 		require.Equal(t, 1, sink.callsByID()[id])
@@ -446,8 +444,8 @@ func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	w.inOrder()
 }
 
-// TestJetStreamIsRestoredBesideARedisThatWentOn is the reverse: what was published since is gone
-// for those who had not read it, and nothing fires again.
+// TestJetStreamIsRestoredBesideARedisThatWentOn is the reverse: unread later events are lost, and nothing fires
+// again.
 func TestJetStreamIsRestoredBesideARedisThatWentOn(t *testing.T) {
 	t.Parallel()
 	store := ""
@@ -483,13 +481,13 @@ func TestJetStreamIsRestoredBesideARedisThatWentOn(t *testing.T) {
 	w.hears(next, "Last-Event-ID", fmt.Sprint(last))
 }
 
-// lastSequence is that of the newest event of the stream.
+// lastSequence returns the sequence of the newest event.
 func (w *world) lastSequence() uint64 {
 	all := w.events(">")
 	return all[len(all)-1].Sequence
 }
 
-// hears reads the event stream of the session s1 until it tells of a trigger.
+// hears reads the event stream of the session s1 until an event of a trigger.
 func (w *world) hears(triggerID string, header ...string) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
