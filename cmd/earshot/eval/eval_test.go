@@ -22,7 +22,7 @@ import (
 //go:embed testdata/lamps.yaml
 var lamps string
 
-// evaluate runs the tests of a file, and returns what is printed of them and why they fail.
+// evaluate runs the tests of a file, and returns the output and the failures.
 func evaluate(t *testing.T, text string, of llm.Options) (printed, failures string) {
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("home.yaml", []byte(text), 0o600))

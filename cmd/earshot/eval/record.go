@@ -147,7 +147,18 @@ func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.mu.Unlock()
 	switch {
 	case is:
-		return known.response(request)
+		text, isText := known.Body.(string)
+		if !isText {
+			written, err := exactjson.Encode(known.Body)
+			if err != nil {
+				return nil, err
+			}
+			text = string(written)
+		}
+		return &http.Response{
+			Status: http.StatusText(known.Status), StatusCode: known.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+			Header: http.Header{"Content-Type": {known.Type}}, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: request,
+		}, nil
 	case r.next == nil:
 		return nil, errors.New("the request is not recorded")
 	}
@@ -187,21 +198,6 @@ func (r *Recording) ask(request *http.Request, body []byte, digest string) (*htt
 	r.mu.Unlock()
 	response.Body = io.NopCloser(bytes.NewReader(text))
 	return response, nil
-}
-
-func (a recordedAnswer) response(request *http.Request) (*http.Response, error) {
-	text, is := a.Body.(string)
-	if !is {
-		written, err := exactjson.Encode(a.Body)
-		if err != nil {
-			return nil, err
-		}
-		text = string(written)
-	}
-	return &http.Response{
-		Status: http.StatusText(a.Status), StatusCode: a.Status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)), Request: request,
-	}, nil
 }
 
 // Save writes a recording to a file.
