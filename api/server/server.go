@@ -64,17 +64,20 @@ func (p *pace) SetWriteDeadline(at time.Time) error {
 	return p.set(at)
 }
 
+func (p *pace) step() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	next := time.Now().Add(p.within)
+	if !p.other.IsZero() && p.other.Before(next) {
+		next = p.other
+	}
+	return p.set(next)
+}
+
 // write writes text in steps.
 func (p *pace) write(text []byte, to func([]byte) (int, error)) (written int, err error) {
 	for {
-		p.mu.Lock()
-		deadline := time.Now().Add(p.within)
-		if !p.other.IsZero() && p.other.Before(deadline) {
-			deadline = p.other
-		}
-		err := p.set(deadline)
-		p.mu.Unlock()
-		if err != nil {
+		if err := p.step(); err != nil {
 			return written, err
 		}
 		n, err := to(text[:min(len(text), paceStep)])
