@@ -107,6 +107,7 @@ type Options struct {
 	Metrics prometheus.Registerer
 }
 
+// Handler relays chats to a model. It is safe for concurrent use.
 type Handler struct {
 	Options
 	url     string
@@ -118,6 +119,7 @@ type Handler struct {
 // metrics counts relayed requests and their messages. The metric names are public.
 type metrics struct{ requests, messages *prometheus.CounterVec }
 
+// New returns the handler of a model's endpoint.
 func New(options Options) *Handler {
 	return &Handler{
 		Options: options, url: strings.TrimRight(options.Model.BaseURL, "/"),

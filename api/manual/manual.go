@@ -42,6 +42,7 @@ const (
 	indexedText = 6 << 10
 )
 
+// Pages serves documents.
 type Pages struct {
 	made func() (map[string]page.File, error) // by path
 }

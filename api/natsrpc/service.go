@@ -85,6 +85,7 @@ func Doors() (all []ratelimit.Needs) {
 	return all
 }
 
+// Service answers requests over NATS.
 type Service struct {
 	options   Options
 	id        string
