@@ -272,7 +272,7 @@ func (r *reader) bash(arguments ...string) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Env = []string{"PATH=" + r.at("bin") + ":" + os.Getenv("PATH"), "HOME=" + r.at("folder"), "LANG=C.UTF-8", "TZ=UTC",
-		"GOCACHE=" + r.goCache, "EARSHOT_URL=http://" + r.places[service]}
+		"GOCACHE=" + r.goCache, "GOFLAGS=" + os.Getenv("GOFLAGS"), "EARSHOT_URL=http://" + r.places[service]}
 	return cmd
 }
 
