@@ -17,19 +17,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// Both clients print the tool that fired with its value, the place of a fault, and the status of a refusal.
-const printed = "fired request-for-appointment on Friday\nfault at /text\nrefused: 403\n"
-
-func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
-	s := dev(t)
-	folder := copied(t, "golang")
-	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
-	run(t, folder, "go", "generate")
-	run(t, folder, "go", "build", "-o", "clinic", ".")
-	got := run(t, folder, filepath.Join(folder, "clinic"), s.URL, testbed.AdminKey)
-	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
-}
-
 func copied(t *testing.T, name string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -110,10 +97,6 @@ func TestTheGoClientWorksWithTheService(t *testing.T) {
 	beside(t, dev(t), "go")
 }
 
-func TestToolsOfLangchaingoWorkWithTheService(t *testing.T) {
-	beside(t, dev(t), "go/langchain")
-}
-
 func TestTheGoClientNeedsTheStandardLibraryAlone(t *testing.T) {
 	require.Equal(t, "earshot/deploy/clients/go\n", run(t, "go", "go", "list", "-m", "all"))
 }
@@ -166,10 +149,4 @@ func TestThePythonClientLivesAStory(t *testing.T) {
 	streams, lost := between.came("/v1/apps/clinic-python/sessions/trouble/events")
 	require.GreaterOrEqual(t, streams, 3, "one broke off and one fell silent; on a busy machine others do")
 	require.Equal(t, 4, lost)
-}
-
-func TestThePythonClientIsTyped(t *testing.T) {
-	program, folder := python(t), copied(t, "python")
-	run(t, folder, program, "-m", "mypy", "src/earshot", "generate.py", "tests/story.py")
-	require.FileExists(t, filepath.Join(folder, "src/earshot/py.typed"))
 }

@@ -1,3 +1,5 @@
+//go:build nightly
+
 package main
 
 import (
@@ -15,8 +17,6 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/failpoint"
 )
-
-func TestMain(m *testing.M) { testbed.Main(m) }
 
 // short are the options of the short form, with a folder that is kept if the test fails.
 func short(t *testing.T) options {
@@ -91,8 +91,6 @@ func isFound(t *testing.T, flaw failpoint.Flaw) {
 	}
 	t.Errorf("no violation of %q", flaws[flaw].rule)
 }
-
-func TestAFlawIsFound(t *testing.T) { isFound(t, failpoint.EarlyPublish) }
 
 // TestAPhaseThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed stays owed.
 func TestAPhaseThatDoesNotComeToRestIsAFailure(t *testing.T) {

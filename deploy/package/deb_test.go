@@ -66,7 +66,7 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(machine, "var/lib/dpkg/info"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(machine, "var/lib/dpkg/status"), nil, 0o600))
 	dpkg := func(arguments ...string) {
-		run(t, "dpkg", append([]string{"--root=" + machine, "--log=/dev/null", "--force-not-root", "--force-script-chrootless", "--force-confold", "--force-bad-path"}, arguments...)...)
+		run(t, "dpkg", append([]string{"--root=" + machine, "--log=/dev/null", "--force-unsafe-io", "--force-not-root", "--force-script-chrootless", "--force-confold", "--force-bad-path"}, arguments...)...)
 	}
 	at := func(path string) string { return filepath.Join(machine, path) }
 
