@@ -9,17 +9,19 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 // File is a served file.
 type File struct {
-	kind        string
-	plain, gzip []byte
+	kind  string
+	plain []byte
+	gzip  func() []byte
 }
 
-// New returns a file with a media type.
+// New returns a file with a media type. It is compressed on its first request, so that the service starts sooner.
 func New(kind string, text []byte) File {
-	return File{kind, text, Packed(text, gzip.BestCompression)}
+	return File{kind, text, sync.OnceValue(func() []byte { return Packed(text, gzip.BestCompression) })}
 }
 
 // Packed compresses a text with gzip at a valid level.
@@ -55,7 +57,7 @@ func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text := f.plain
 	if TakesGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
-		text = f.gzip
+		text = f.gzip()
 	}
 	_, _ = w.Write(text) // fails if the client is gone
 }

@@ -174,8 +174,14 @@ func (w *world) rest() {
 	var owed []string
 	empty := func() bool {
 		owed = nil
+		counts, _ := client.Pipelined(w.t.Context(), func(all redis.Pipeliner) error {
+			for _, key := range keyspace.AllOwed() {
+				all.Get(w.t.Context(), key)
+			}
+			return nil
+		}) // each has its own error
 		for n, key := range keyspace.AllOwed() {
-			if count, err := client.Get(w.t.Context(), key).Int(); count > 0 || err != nil && !errors.Is(err, redis.Nil) {
+			if count, err := counts[n].(*redis.StringCmd).Int(); count > 0 || err != nil && !errors.Is(err, redis.Nil) {
 				lanes := client.ZRangeWithScores(w.t.Context(), keyspace.PartitionKeys(n).Due(), 0, 9).Val()
 				owed = append(owed, fmt.Sprintf("%s: %d %v, of the lanes %v", key, count, err, lanes))
 			}
