@@ -107,6 +107,7 @@ func Accessible(t testing.TB, page context.Context, name string, looked func(wid
 	t.Helper()
 	source, err := axe()
 	require.NoError(t, err)
+	Evaluated[chromedp.Void](t, page, source+";0")
 	for _, size := range [][2]int64{{1280, 800}, {390, 844}} {
 		width := size[0]
 		require.NoError(t, chromedp.Do(page, chromedp.EmulateViewport(width, size[1])))
@@ -115,7 +116,6 @@ func Accessible(t testing.TB, page context.Context, name string, looked func(wid
 				continue
 			}
 			Prefers(t, page, scheme)
-			Evaluated[chromedp.Void](t, page, source+";0")
 			found := Evaluated[[]string](t, page, `axe.run({resultTypes: ["violations"]}).then(r =>
 				r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
 			require.Empty(t, found, "%s, %s, %d", name, scheme, width)
