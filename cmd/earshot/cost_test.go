@@ -21,7 +21,7 @@ import (
 
 // mostAllocations bounds the allocated objects of a plain message: the model calls one tool, whose event is
 // published before the answer.
-const mostAllocations = 690
+const mostAllocations = 540
 
 // TestAPlainMessageAllocatesLittle counts objects, independently of the machine's load. Some messages dial or
 // fill caches, so the least of several rounds counts.

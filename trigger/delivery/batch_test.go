@@ -209,8 +209,10 @@ func TestShardThatIsAwayHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.RunCluster(t).Server)
 	released := make(chan struct{}) // until then the settlements of the clinic are held up, as by a shard that does not answer
+	var hangs atomic.Bool
 	_, w.Engine = w.Replica(enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-		if text := cmd.String(); strings.Contains(text, `"state":"published"`) && strings.Contains(text, ":outbox:clinic:") {
+		if text := enginetest.Sent(cmd); strings.Contains(text, `"state":"published"`) && strings.Contains(text, ":outbox:clinic:") {
+			hangs.Store(true)
 			<-released
 		}
 		return next(ctx, cmd)
@@ -224,6 +226,7 @@ func TestShardThatIsAwayHoldsUpNoOther(t *testing.T) {
 		require.NoError(t, err)
 	}
 	w.Say("m1", "a")
+	w.Until("the clinic's settlement hangs", hangs.Load)
 	raw, err := w.Engine.Fire(t.Context(), trigger.Direct{AppID: "shop", Name: "a", Source: "ui", TriggerID: "t1"})
 	require.NoError(t, err)
 	require.Contains(t, string(raw), `"published"`)

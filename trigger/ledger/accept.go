@@ -355,7 +355,6 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
 	k := a.keys()
-	shared := keyspace.Part{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), keyspace.Recent(k)}, k.Ledger()...), Args: []string{a.App}}
 	item := keyspace.Part{
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
@@ -370,11 +369,11 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	few := false
 	if a.Message == "" && !a.OfDraft { // a worker goes on with what was accepted, whichever replicas have it
 		var replies []any
-		if replies, err = accept.Run(ctx, l.db, false, shared, []keyspace.Part{item}); err == nil {
+		if replies, err = accept.Run(ctx, l.db, false, a.shared(), []keyspace.Part{item}); err == nil {
 			r, err = readItem(replies[0])
 		}
 	} else {
-		r, few, err = l.runGrouped(ctx, l.accepts, a.App, shared, item)
+		r, few, err = l.runGrouped(ctx, l.accepts, a.App, a.shared, item)
 	}
 	failpoint.At(failpoint.AcceptReply)
 	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), Few: few}
@@ -385,6 +384,14 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		found.Taken = readTaken(r, a.Recalled)
 	}
 	return found, err
+}
+
+// shared are the keys that all messages of the app have.
+func (a Acceptance) shared() keyspace.Part {
+	k := a.keys()
+	return keyspace.Part{Args: []string{a.App}, Keys: append([]string{
+		k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), keyspace.Recent(k),
+	}, k.Ledger()...)}
 }
 
 func readTaken(r reply, kept Recalled) *TakenTurn {

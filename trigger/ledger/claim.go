@@ -201,11 +201,13 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Clai
 			continue
 		}
 
-		events := r.list("events")
+		events := r.lists["events"]
 		run := make([]Claimed, len(events))
 		for i, event := range events {
 			fields, _ := event.([]any)
-			run[i] = readClaimed(reply{fields: byName(fields)})
+			var one reply
+			one.readFields(fields)
+			run[i] = readClaimed(one)
 			owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
 			owed.Part, owed.Box = run[i].Part, box
 			run[i].Entry = owed

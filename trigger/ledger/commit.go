@@ -304,7 +304,7 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	r, few, err := l.runGrouped(ctx, l.commits, c.App, c.shared(), keyspace.Part{Keys: c.keys(), Args: args})
+	r, few, err := l.runGrouped(ctx, l.commits, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
 	failpoint.At(failpoint.CommitReply)
 	if err != nil {
 		return Decision{}, err

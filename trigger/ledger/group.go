@@ -52,7 +52,9 @@ type groupReply struct {
 
 // run has the script run for an item, safely as keyspace.Script.RunSafely. If ctx ends while another request runs it,
 // it is not known whether the item was done.
-func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared, item keyspace.Part) (raw any, err error) {
+//
+// Only the request that runs the script needs what the items share.
+func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) (raw any, err error) {
 	own := &grouped{item: item, done: make(chan groupReply, 1), leads: make(chan struct{})}
 	g.mu.Lock()
 	waiting, busy := g.waiting[appID]
@@ -93,7 +95,7 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared, 
 
 // lead runs the script for requests, the first of which is the caller's, and has the next one run it for those that
 // have arrived meanwhile.
-func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared keyspace.Part, list []*grouped) (any, error) {
+func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, list []*grouped) (any, error) {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -103,7 +105,7 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 	for i, one := range list {
 		items[i] = one.item
 	}
-	replies, err := g.script.Run(ctx, db, true, shared, items)
+	replies, err := g.script.Run(ctx, db, true, shared(), items)
 	if len(replies) != len(list) && (err == nil || errors.Is(err, keyspace.ErrReplicas)) {
 		err = errors.New("the script has not answered for each item")
 	}

@@ -13,6 +13,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -94,7 +95,7 @@ func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string
 
 // runGrouped runs a script for an item, together with others of its app. It waits for replicas (see
 // keyspace.Script.RunSafely); few says that too few of them have what was written, which is no error here.
-func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared, item keyspace.Part) (r reply, few bool, err error) {
+func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared func() keyspace.Part, item keyspace.Part) (r reply, few bool, err error) {
 	raw, err := g.run(ctx, l.db, appID, shared, item)
 	if few = errors.Is(err, keyspace.ErrReplicas); few {
 		err = nil
@@ -111,13 +112,11 @@ func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared,
 type reply struct {
 	Status
 	fields []field
+	lists  map[string][]any // of a script that is no group
 }
 
-// field is a value by its name. A list is a field for each of its texts, or one that has them.
-type field struct {
-	name, text string
-	list       []any
-}
+// field is a value by its name. A list of an item of a group is a field for each of its texts.
+type field struct{ name, text string }
 
 // readItem reads the reply of a group script for one item: the status, then a line with name and size before each value.
 func readItem(raw any) (r reply, _ error) {
@@ -132,7 +131,7 @@ func readItem(raw any) (r reply, _ error) {
 		head, text, _ = strings.Cut(text, "\n")
 		name, size, _ := strings.Cut(head, " ")
 		end := min(number(size), len(text))
-		r.fields = append(r.fields, field{name: name, text: text[:end]})
+		r.fields = append(r.fields, field{name, text[:end]})
 		if more = end < len(text); more {
 			text = text[end+1:]
 		}
@@ -152,7 +151,8 @@ func readReply(raw any, err error) (r reply, _ error) {
 		r.Status = Status(raw)
 	case []any:
 		status, _ := raw[0].(string)
-		r.Status, r.fields = Status(status), byName(raw[1:])
+		r.Status = Status(status)
+		r.readFields(raw[1:])
 	}
 	return r, r.fault()
 }
@@ -168,15 +168,18 @@ func (r reply) fault() error {
 	return nil
 }
 
-func byName(values []any) []field {
-	fields := make([]field, len(values)/2)
-	for i := range fields {
-		f := &fields[i]
-		f.name, _ = values[2*i].(string)
-		f.text, _ = values[2*i+1].(string)
-		f.list, _ = values[2*i+1].([]any)
+// readFields reads names and values by turns.
+func (r *reply) readFields(values []any) {
+	r.fields, r.lists = make([]field, 0, len(values)/2), map[string][]any{}
+	for pair := range slices.Chunk(values, 2) {
+		name, _ := pair[0].(string)
+		switch value := pair[1].(type) {
+		case string:
+			r.fields = append(r.fields, field{name, value})
+		case []any:
+			r.lists[name] = value
+		}
 	}
-	return fields
 }
 
 func (r reply) text(name string) string {
@@ -188,19 +191,10 @@ func (r reply) text(name string) string {
 	return ""
 }
 
-func (r reply) list(name string) []any {
+func (r reply) texts(name string) []string {
+	list := keyspace.Fields(r.lists[name])
 	for _, f := range r.fields {
 		if f.name == name {
-			return f.list
-		}
-	}
-	return nil
-}
-
-func (r reply) texts(name string) []string {
-	list := keyspace.Fields(r.list(name))
-	for _, f := range r.fields {
-		if f.name == name && f.list == nil {
 			list = append(list, f.text)
 		}
 	}

@@ -245,7 +245,19 @@ func (h Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessP
 
 // RunsScript reports whether a command runs a script whose text or arguments hold a word.
 func RunsScript(cmd redis.Cmder, word string) bool {
-	return strings.HasPrefix(cmd.Name(), "eval") && strings.Contains(cmd.String(), word)
+	return strings.HasPrefix(cmd.Name(), "eval") && strings.Contains(Sent(cmd), word)
+}
+
+// Sent is what a command sends, and its reply, if there is one already. Keys and arguments of scripts are pointers, of
+// which go-redis shows the addresses.
+func Sent(cmd redis.Cmder) string {
+	parts := []string{cmd.String()}
+	for _, arg := range cmd.Args() {
+		if text, ok := arg.(*string); ok {
+			parts = append(parts, *text)
+		}
+	}
+	return strings.Join(parts, " ")
 }
 
 // Ice holds up all that a replica asks of Redis while it is frozen, as if the process were.
