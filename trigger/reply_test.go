@@ -1,13 +1,19 @@
 package trigger_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/matcher"
+	"earshot/trigger/query"
 )
 
 func TestReply(t *testing.T) {
@@ -62,6 +68,42 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 		history := w.History("s1")
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})
+	})
+}
+
+// TestReplyIsStoredBeforeItIsAnswered holds up the script that stores a reply. If the process died then, nobody would
+// know a reply that a client had got.
+func TestReplyIsStoredBeforeItIsAnswered(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		w.Put("s1", "booking", booking) // tool.notmatching is its event
+		release, held := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		_, engine := w.Replica(enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+			if enginetest.RunsScript(cmd, "I heard: hello") {
+				once.Do(func() { close(held) })
+				<-release
+			}
+			return next(ctx, cmd)
+		}})
+		answers := make(chan query.Answer, 1)
+		go func() {
+			answer, err := w.SayOn(engine, "s1", "m1", "hello")
+			assert.NoError(t, err)
+			answers <- answer
+		}()
+		select {
+		case <-held:
+		case answer := <-answers:
+			t.Fatalf("answered %s before it was stored", answer.Reply)
+		}
+		require.Empty(t, answers)
+		close(release)
+		answer := <-answers
+		require.JSONEq(t, `"I heard: hello"`, string(answer.Reply))
+		again, err := w.SayOn(w.Engine, "s1", "m1", "hello")
+		require.NoError(t, err)
+		require.Equal(t, answer, again, "on another replica")
 	})
 }
 

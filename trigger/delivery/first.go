@@ -405,7 +405,7 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 		// No other process can have answered: the lease of the turn, or of the direct trigger, has not
 		// ended, nor will it until the answer is given.
 		if time.Since(f.of.Begun) < f.Lease/2 {
-			return f.flush(closing)
+			return f.flush(ctx, closing)
 		}
 		if err := f.unpack(ctx); err != nil {
 			return "", err
@@ -429,8 +429,9 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 	return answer, err
 }
 
-// flush has a batch settled, of which all events are published.
-func (f *First) flush(closing ledger.Report) (answer string, err error) {
+// flush has a batch settled, of which all events are published. It waits until a reply is stored: it could not be made
+// again.
+func (f *First) flush(ctx context.Context, closing ledger.Report) (answer string, err error) {
 	s := ledger.Settlement{
 		Turn: f.of.Turn, Box: f.of.Box, Token: f.of.Token, Next: f.NextHolder(),
 		Keep: f.Store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
@@ -458,6 +459,9 @@ func (f *First) flush(closing ledger.Report) (answer string, err error) {
 		s.Firings[at[a.Match]].Attempts += lines + "\n"
 	}
 	f.unsaved, f.batch, f.leads = nil, false, false
+	if s.Reply != "" {
+		return closing.Answer, f.settled(ctx, s)
+	}
 	f.settle(s)
 	return closing.Answer, nil
 }

@@ -12,10 +12,11 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// flusher has the settlements that this process still has to write. No answer waits for them, as
-// what it says is decided and published. Many are written in one round trip, those of each shard of
+// flusher has the settlements that this process still has to write. Answers without a reply do not wait for
+// them: what they say is decided and published. Many are written in one round trip, those of each shard of
 // a cluster apart: one that is away must not hold up the others. If the process dies before, the
-// ledger delivers the events again, under the ids that they had.
+// ledger delivers the events again, under the ids that they had. A reply, which is stored nowhere else, is
+// written before it is answered.
 type flusher struct {
 	mu     sync.Mutex
 	queues map[int]*flushQueue    // by shard; there is one while it is being written
@@ -37,7 +38,8 @@ const (
 
 type settlement struct {
 	ledger.Settlement
-	written chan struct{} // closed when it is
+	written chan struct{} // closed when it is, or could not be
+	err     error         // why it could not be
 }
 
 func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
@@ -99,7 +101,7 @@ func (d *Deliveries) AwaitFlush(ctx context.Context, appID, box string) {
 }
 
 // settle queues a settlement, and returns at once.
-func (d *Deliveries) settle(s ledger.Settlement) {
+func (d *Deliveries) settle(s ledger.Settlement) *settlement {
 	shard, one := d.Ledger.Shard(s.App), &settlement{Settlement: s, written: make(chan struct{})}
 	f := &d.flusher
 	f.mu.Lock()
@@ -116,6 +118,17 @@ func (d *Deliveries) settle(s ledger.Settlement) {
 	if full {
 		f.hurry(shard)
 	}
+	return one
+}
+
+// settled queues a settlement, and waits until it is written.
+func (d *Deliveries) settled(ctx context.Context, s ledger.Settlement) error {
+	one := d.settle(s)
+	d.await(ctx, one)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return one.err
 }
 
 // writeSettlements writes what is queued of a shard until nothing is left.
@@ -168,6 +181,9 @@ func (d *Deliveries) write(list []*settlement) {
 	})
 	if err != nil {
 		d.Log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
+		for _, one := range list {
+			one.err = err
+		}
 		return
 	}
 	for i, one := range of {
