@@ -111,12 +111,12 @@ func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared 
 // number as a text, or a list of texts.
 type reply struct {
 	Status
-	fields []field
+	fields []replyField
 	lists  map[string][]any // of a script that is no group
 }
 
-// field is a value by its name. A list of an item of a group is a field for each of its texts.
-type field struct{ name, text string }
+// replyField is a value by its name. A list of an item of a group is a field for each of its texts.
+type replyField struct{ name, text string }
 
 // readItem reads the reply of a group script for one item: the status, then a line with name and size before each value.
 func readItem(raw any) (r reply, _ error) {
@@ -124,14 +124,14 @@ func readItem(raw any) (r reply, _ error) {
 	status, text, more := strings.Cut(text, "\n")
 	r.Status = Status(status)
 	if more {
-		r.fields = make([]field, 0, 16)
+		r.fields = make([]replyField, 0, 16)
 	}
 	for more {
 		var head string
 		head, text, _ = strings.Cut(text, "\n")
 		name, size, _ := strings.Cut(head, " ")
 		end := min(number(size), len(text))
-		r.fields = append(r.fields, field{name, text[:end]})
+		r.fields = append(r.fields, replyField{name, text[:end]})
 		if more = end < len(text); more {
 			text = text[end+1:]
 		}
@@ -170,12 +170,12 @@ func (r reply) fault() error {
 
 // readFields reads names and values by turns.
 func (r *reply) readFields(values []any) {
-	r.fields, r.lists = make([]field, 0, len(values)/2), map[string][]any{}
+	r.fields, r.lists = make([]replyField, 0, len(values)/2), map[string][]any{}
 	for pair := range slices.Chunk(values, 2) {
 		name, _ := pair[0].(string)
 		switch value := pair[1].(type) {
 		case string:
-			r.fields = append(r.fields, field{name, value})
+			r.fields = append(r.fields, replyField{name, value})
 		case []any:
 			r.lists[name] = value
 		}
