@@ -54,7 +54,10 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
 		Endpoint: server.url, HTTPClient: clientOf(listener), MaxRetries: -1, MaxEventSize: maxGreeting,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: greeting.ProtocolVersion})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return true, nil
+	case err != nil:
 		return true, errors.New(call.redactor.redact("the server cannot be listened to: " + err.Error()))
 	}
 	defer func() { go session.Close() }() // it may wait for the server

@@ -79,13 +79,14 @@ func TestMessageCostsThreeRoundTripsAndOnePublishAnEvent(t *testing.T) {
 		} {
 			_, err := w.TrySay("", test.text) // the scripts are loaded now, and the app is cached
 			require.NoError(t, err)
-			w.Flushed()
+			w.Rest()
 			made := int64(math.MaxInt64)
 			for i := 0; i < 10 && made > 3+1; i++ { // at times the engine does other things beside
 				trips, published := w.Trips.Made(), len(w.Events.Subjects())
 				w.Say("", test.text)
 				w.Flushed()
 				made = min(made, w.Trips.Made()-trips)
+				w.Rest() // a result that is late is published from the ledger
 				require.Equal(t, test.events, len(w.Events.Subjects())-published, test.text)
 			}
 			require.LessOrEqual(t, made, int64(3+1), test.text+", and one trip of settled")
