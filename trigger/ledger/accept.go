@@ -10,46 +10,44 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// maxClaims is how often an effect or a turn may be claimed without an outcome: one that takes its
-// workers down must not do so for ever.
+// maxClaims bounds the claims of an effect or a turn that end without an outcome, so that one that crashes its
+// workers is given up.
 const maxClaims = 5
 
-// accept stores a message, or finds what became of it, and takes the lease of its
-// turn if nobody has it. With an empty message it claims a turn that is there. In
-// the same round trip it reads all that the matcher needs. The history begins where
-// matcher.HistoryStart has it begin.
+// accept stores a message or finds its outcome, and takes the lease of its turn if it is free. With an empty
+// message it claims an existing turn. The same round trip reads all that the matcher needs.
+// matcher.HistoryStart defines where the history begins.
 //
-// Times are in ms; message, answer, verified and the events are JSON, and empty for nothing:
+// Times are in ms. message, answer, verified and the events are JSON; empty means none:
 //
 //	message, says  '' to claim, and of a draft
-//	history        how many messages of it are read, kept those that the caller has (see historyLua),
-//	               version the one of the app that it has
-//	answer         of a message that is matched against nothing
+//	history        how many of its messages to read, kept those that the caller has (see historyLua),
+//	               version the app version that it has
+//	answer         of a message that is not matched
 //	remembers      how long the generation of the session is kept
-//	saidLines      the event that the message is there as a batch has it, saidEvent as an Entry
-//	asksFor        the trigger that an agent's message says it asks about, words its words
-//	user           whom the message says the session is of
+//	saidLines      the event of the stored message in batch form, saidEvent as an Entry
+//	asksFor        the trigger that an agent's message names in its question, words its words
+//	user           the session's user, as the message names it
 //	=>   a Status, with
-//	     answered  answer, and decision and reply where it is as decided
+//	     answered  answer; also decision and reply if it is AsDecided
 //	     decided   decision
-//	     nodraft   there is neither a message nor a draft of that id
+//	     nodraft   no message and no draft has that id
 //	     limited   limit, most, pause (ms)
-//	     unguessed message, app and session (generations) and put: its events are to be made
-//	               of these; nothing was stored
+//	     unguessed message, app and session (generations) and put: its events must be built
+//	               from these; nothing was stored
 //	     erasing   the session is being erased; nothing was stored
-//	     notuser   the session is of another user than this one; nothing was stored
+//	     notuser   the session belongs to another user than this one; nothing was stored
 //	     taken     told (see Accepted), message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (see historyLua), unfinished calls, claims,
-//	               the triggers whose question was asked last, those that wait and whose was not,
-//	               those that the message takes back, the generations of app and session, what was put of the session,
-//	               and of a draft that says the same match, explained and matching
+//	               the triggers whose question was asked last, the other waiting triggers,
+//	               those that the message takes back, the generations of app and session, the session's profile,
+//	               and match, explained and matching of a draft with the same words
 //
-// What the draft was matched to stays until it expires: whoever goes on where a process died
-// finds it again. What is verified of the user goes with the message. A draft that says
-// something else is gone.
+// A draft's match stays until it expires, so that a turn resumed after a crash finds it again. The verified
+// claims of the user are stored with the message. A draft with other words is deleted.
 //
-// When a session was last used stands beside its messages. It is put among those that may
-// be idle by its first message alone; who finds it there asks when it was used.
+// The time of the session's last use is stored beside its messages. Only the first message adds the session to
+// those that may be idle; the sweep then reads the time of its last use.
 var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appRate sessions users recent
 ARGV app
@@ -214,34 +212,33 @@ if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
 if #recent > 0 then redis.call('ZADD', @recent, unpack(recent)) end
 `}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
 
-// Chat are the events of a message that is accepted, where the app wants them: one that the message
-// is there, another that it was given up. They are written with the message, in one script, into an
-// outbox of their own (keyspace.ChatBox). An event names the generations of its app and its session,
-// and the session's profile: the caller expects them, and the message is StalePrecondition where they are
-// others, also where Chat is empty.
+// Chat holds the events of a message, if the app wants them: one for its acceptance, one for giving it up. One
+// script writes them with the message into an outbox of their own (keyspace.ChatBox). An event names the
+// generations of its app and session and the session's profile. If these differ from the expected ones, the
+// message is StalePrecondition, also for an empty Chat.
 type Chat struct {
-	Basis        string // what they rest on (see Precondition)
+	Basis        string // the precondition they depend on
 	Said, Failed *keyspace.Entry
 }
 
-// Precondition is what the events of a message rest on.
+// Precondition is the state that the events of a message depend on.
 type Precondition struct {
 	Message string // JSON
 	// Generations of the app and of the session, and the session's profile (JSON).
 	AppGeneration, SessionGeneration, SessionProfile string
 }
 
-// Basis names it, as a Chat has it.
+// Basis returns the precondition as text, as Chat.Basis has it.
 func (r Precondition) Basis() string {
 	return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.SessionProfile
 }
 
-// chatKeys are the keys of the outbox of a session's messages, and of an event's effect.
+// chatKeys returns the keys of the outbox of a session's messages and of an event's effect.
 func chatKeys(k keyspace.Keys, sessionID string, says *keyspace.Entry) []string {
 	return []string{k.Outbox(keyspace.ChatBox(sessionID)), effectKey(k, says)}
 }
 
-// effectKey is the key of an entry's effect; no effect has the name for nil.
+// effectKey returns the key of an entry's effect. No effect has the name used for nil.
 func effectKey(k keyspace.Keys, e *keyspace.Entry) string {
 	if e == nil {
 		return k.Effect("")
@@ -249,35 +246,33 @@ func effectKey(k keyspace.Keys, e *keyspace.Entry) string {
 	return k.Effect(e.ID)
 }
 
-// Acceptance is a request for the lease of a turn: that of a new message, or an existing
-// one.
+// Acceptance requests the lease of a turn: of a new message or of an existing turn.
 type Acceptance struct {
 	Turn
 	Token string // of the lease
 	Lease time.Duration
-	// Message is JSON, empty to claim a turn that is there; Says a hash of what it says,
-	// and Claims the JSON of the verified claims that its tools need.
+	// Message is JSON, or empty to claim an existing turn. Says is a hash of its words, Claims the JSON of the
+	// verified claims that its tools need.
 	Message, Says, Claims string
-	// OfDraft asks for the turn of a draft, whose message it is then, or of the message that it
-	// has become.
+	// OfDraft requests the turn of a draft, which becomes its message, or of the message that the draft has
+	// become.
 	OfDraft bool
-	// Answer is that of a message which is matched against nothing.
+	// Answer is the answer of a message that is not matched.
 	Answer string
-	// AsksFor is the trigger that an agent's message says it asks about, and Words its words, by
-	// which a question is known again; both are empty for a user's message.
+	// AsksFor is the trigger that an agent's message names in its question. Words are the message's words, by
+	// which a question is recognized. Both are empty for a user's message.
 	AsksFor, Words string
-	// History is how many messages the matcher is shown, Version the one of the app that
-	// the caller has.
+	// History is how many messages the matcher reads, Version the app version that the caller has.
 	History int
 	Version string
-	// Recalled are messages of the history that the caller has read before.
+	// Recalled are the messages of the history that the caller has already read.
 	Recalled Recalled
 	// Life is how long an unused session lives, and Remembers how long its generation is
 	// kept after that.
 	Life, Remembers time.Duration
-	// Messages is how many the history of the session may have.
+	// Messages bounds the history of the session.
 	Messages int
-	// User is whom the message says the session is of; empty for nobody.
+	// User is the session's user as the message names it; empty for none.
 	User string
 	Chat
 }
@@ -285,21 +280,20 @@ type Acceptance struct {
 // Status is the result of a script of the ledger.
 type Status string
 
-// What Accept finds.
+// Statuses of Accept.
 const (
-	NoApp    Status = "noapp"    // the app does not exist
-	Gone     Status = "gone"     // there is no such turn to claim, or it is not due any more
-	Reused   Status = "reused"   // the messageId belongs to a message that says something else
-	Answered Status = "answered" // before
-	Busy     Status = "busy"     // another has the lease
-	Decided  Status = "decided"  // before; its answer was lost with a process
-	// StalePrecondition says that the Chat of an Acceptance does not rest on what there is; nothing
-	// was stored.
+	NoApp    Status = "noapp"  // the app does not exist
+	Gone     Status = "gone"   // no turn to claim, or it is no longer due
+	Reused   Status = "reused" // the messageId belongs to a message with other words
+	Answered Status = "answered"
+	Busy     Status = "busy"    // another token has the lease
+	Decided  Status = "decided" // decided before; its answer was lost in a crash
+	// StalePrecondition means that the Chat of an Acceptance depends on an outdated state; nothing was stored.
 	StalePrecondition Status = "unguessed"
-	NoDraft           Status = "nodraft" // there is neither a message nor a draft of that id
+	NoDraft           Status = "nodraft" // no message and no draft has that id
 	Crashed           Status = "dead"    // claimed too often without an outcome
 	Erasing           Status = "erasing" // the session is being erased; nothing was stored
-	OtherUser         Status = "notuser" // the session is of another user; nothing was stored
+	OtherUser         Status = "notuser" // the session belongs to another user; nothing was stored
 	Limited           Status = "limited" // a rate is reached; nothing was stored
 	Taken             Status = "taken"   // the lease is the caller's
 )
@@ -308,39 +302,38 @@ const (
 type Accepted struct {
 	Status
 	Answer   string // of Answered
-	Decision string // of Decided, and of an answer that is AsDecided: as it was committed
-	Reply    string // of such an answer
-	User     string // of OtherUser: who was named
+	Decision string // of Decided, and of an AsDecided answer: as committed
+	Reply    string // of an AsDecided answer
+	User     string // of OtherUser: the user that was named
 	Taken    *TakenTurn
-	// Told says that the event of the message is the batch of its outbox, for the caller to
-	// publish.
+	// Told reports that the event of the message is the batch of its outbox, for the caller to publish.
 	Told bool
-	// Precondition is what the events of a StalePrecondition message are to rest on.
+	// Precondition is the current state, for the events of a StalePrecondition message.
 	Precondition *Precondition
-	// Few says that too few replicas of Redis have what was written.
+	// Few reports that too few Redis replicas acknowledged the write.
 	Few bool
 }
 
-// TakenTurn is the ledger's data on a turn whose lease was taken.
+// TakenTurn is a turn whose lease was taken, as the ledger has it.
 type TakenTurn struct {
 	Message    string
-	Age, At    time.Duration // since it was accepted; now: by the clock of Redis
+	Age, At    time.Duration // since its acceptance; now: by the clock of Redis
 	App        AppFields
 	Own        SessionFields
-	History    Conversation // before the message: what came after it must not decide it
+	History    Conversation // before the message: later messages must not influence its decision
 	Unfinished string       // JSON of calls that lack values
 	Claims     string       // JSON
-	// Asked are the triggers whose question was the last thing that was put to the user, Unasked
-	// others that may still wait for a yes, and Retracted those that the message takes back.
+	// Asked are the triggers whose question was put to the user last, Unasked others that may still wait for a
+	// yes, and Retracted those that the message takes back.
 	Asked, Unasked, Retracted []string
 	// Generations of the app and of the session.
 	AppGeneration, SessionGeneration string
-	// Draft is what was found out before it was accepted.
+	// Draft is the match that its draft already has.
 	Draft KeptDraft
 }
 
-// Accept asks for a turn. A *RateError says that a limit is reached. After an error that
-// wraps keyspace.ErrUnavailable it is not known whether the turn was taken.
+// Accept requests a turn. A *RateError means that a limit is reached. After an error that wraps
+// keyspace.ErrUnavailable it is unknown whether the turn was taken.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	said, err := a.Said.Encode()
 	if err != nil {
@@ -350,7 +343,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, err
 	}
-	lines := "" // the event that the message is there, as a batch has it
+	lines := "" // the event of the stored message in batch form
 	if a.Said != nil {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
@@ -366,17 +359,17 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	}
 	failpoint.At(failpoint.AcceptBefore)
 	var r reply
-	few := false
-	if a.Message == "" && !a.OfDraft { // a worker goes on with what was accepted, whichever replicas have it
+	underReplicated := false
+	if a.Message == "" && !a.OfDraft { // a worker continues an accepted message, whichever replicas have it
 		var replies []any
 		if replies, err = accept.Run(ctx, l.db, false, a.shared(), []keyspace.Part{item}); err == nil {
 			r, err = readItem(replies[0])
 		}
 	} else {
-		r, few, err = l.runGrouped(ctx, l.accepts, a.App, a.shared, item)
+		r, underReplicated, err = l.runGrouped(ctx, l.accepts, a.App, a.shared, item)
 	}
 	failpoint.At(failpoint.AcceptReply)
-	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), Few: few}
+	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), Few: underReplicated}
 	switch found.Status {
 	case StalePrecondition:
 		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
@@ -386,7 +379,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	return found, err
 }
 
-// shared are the keys that all messages of the app have.
+// shared returns the keys that all messages of the app have in common.
 func (a Acceptance) shared() keyspace.Part {
 	k := a.keys()
 	return keyspace.Part{Args: []string{a.App}, Keys: append([]string{
@@ -411,11 +404,11 @@ func readTaken(r reply, kept Recalled) *TakenTurn {
 	return t
 }
 
-// peek reads what accept reads of a message, and writes nothing. Of a message that is in the
-// history it is what was before it.
+// peek reads what accept reads for a message, and writes nothing. For a message in the history it reads the
+// state before it.
 //
-//	=>   noapp, or ok with the same values as accept where it has taken a turn; unfinished, asked and
-//	     questions only where the message is not in the history
+//	=>   noapp, or ok with the same values as accept's taken; unfinished, asked and
+//	     questions only if the message is not in the history
 var peek = keyspace.NewFreeingScript(TurnLua, historyLua, `
 KEYS app appRepos sessionRepos turns order closed
 ARGV id history version
@@ -438,10 +431,9 @@ return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version
   'app', app[2] or '', 'session', redis.call('HGET', @closed, 'generation') or ''}
 `)
 
-// Peek reads what is there of a message, or would be if it came now, and leaves all as it is; nil
-// without the app. The Message is empty where it is not in the history; else the history is that
-// before it, and no unfinished calls are read, nor what was asked. version is the app's that the
-// caller has.
+// Peek reads the turn of a message, stored or new, and changes nothing. It returns nil if the app does not
+// exist. If the message is not in the history, Message is empty; else the history is the one before it, without
+// unfinished calls and asked triggers. version is the app version that the caller has.
 func (l *Ledger) Peek(ctx context.Context, t Turn, history int, version string) (*TakenTurn, error) {
 	k := t.keys()
 	keys := []string{k.App(), k.Repos(""), k.Repos(t.Session), k.Turns(t.Session), k.Order(t.Session), k.Closed(t.Session)}

@@ -14,21 +14,20 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// A batch is all events of one decision as one member of an outbox that was empty: a line
-// with #, the token of who has decided, the session and the time (ms), then a line for each
-// event with id, trigger, part and body. The fields are divided by tabs; JSON has neither of
-// both, and no id of an effect begins with #. Where the first attempts succeed, nothing is
-// ever written of the events one by one: the batch is settled. Else it is unpacked, and each
-// is an effect of its own.
+// A batch holds all events of one decision as one member of an empty outbox. Its first line has #, the token of
+// the decision, the session and the time (ms); then each event has a line with id, trigger, part and body. Tabs
+// separate the fields: JSON has no raw tab or line break, and no effect id begins with #. If the first attempts
+// succeed, the batch is settled and its events are never written one by one. Else it is unpacked, and each
+// event becomes an effect.
 //
-// Its token is that of the lease of the outbox, as long as the lease lasts. Its triggers are
-// among the pending ones only when it is unpacked: until then somebody is publishing it.
+// Its token is the outbox's lease token while the lease lasts. Its triggers become pending only when it is
+// unpacked: until then a publisher has it.
 
-// AsDecided is the stored answer where it is what was decided, with all events published: it
-// is not kept twice. Of a turn it stands in place of its lease, which has ended by then.
+// AsDecided is the stored answer of a turn that was answered as decided, with all events published, so that the
+// answer is not stored twice. For a turn it replaces the lease, which has ended by then.
 const AsDecided = "="
 
-// packed are the lines of the events of a batch.
+// packed returns the lines of a batch's events.
 func packed(events []keyspace.Entry) string {
 	var lines strings.Builder
 	for _, e := range events {
@@ -39,11 +38,11 @@ func packed(events []keyspace.Entry) string {
 	return lines.String()
 }
 
-// batchLua defines batchOf(token), how the batch of whoever has decided with that token
-// begins, begins(batch, token), whether it is that, unpacked(lines), the events of a batch as
-// enqueue takes them, without their outbox, and batched(outbox, session, token, lines), which
-// puts events into an outbox, which should be empty, as a batch, and returns how many members it has then. The caller schedules the outbox, and counts the
-// batch as owed. It needs DueLua.
+// batchLua defines batchOf(token), the beginning of the batch of a token; begins(batch, token), whether the
+// batch begins so; unpacked(lines), the events of a batch as enqueue takes them, without their outbox; and
+// batched(outbox, session, token, lines), which puts events as a batch into an outbox, which should be empty,
+// and returns its number of members. The caller schedules the outbox and counts the batch as outstanding. It
+// needs DueLua.
 const batchLua = `
 local function batchOf(token) return '#' .. token .. '\t' end
 local function begins(batch, token)
@@ -61,17 +60,16 @@ local function batched(outbox, session, token, lines)
 end
 `
 
-// settle closes batches of which all events are published, and the turns or the direct triggers
-// that they are of.
+// settle closes batches whose events are all published, and their turns or direct triggers.
 //
 //	ITEMKEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing
-//	ITEMARGV next is the token of who goes on with the outbox ('' for anybody), says the event of the
+//	ITEMARGV next is the token that takes the outbox over ('' for any), says the event of the
 //	     reply (JSON of an Entry); then of each firing triggerId, the states (JSON) of event and
 //	     emitter, and attempts
-//	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
-//	     where the outbox holds more events and its lease is that of who goes on
+//	=>   ok, or lost if the batch is gone or has another token, with holds, 1
+//	     if the outbox holds more events and next has its lease
 //
-// The events of replies are queued last: the outbox that one goes into may be among those emptied.
+// The events of replies are queued last: their outbox may be among those emptied.
 //
 // A second run finds the batch gone, and changes nothing.
 var settle = keyspace.NewFreeingGroupScript(keyspace.Items{Shared: `
@@ -122,8 +120,8 @@ for _, one in ipairs(said) do enqueue(one[1], cjson.decode(one[2]), app, one[3],
 if #over > 0 then redis.call('ZADD', @over, unpack(over)) end
 `}, keyspace.EffectLua, TurnLua, passLua, batchLua)
 
-// passLua defines pass(app, left, box, next, lease), which hands an outbox on: to next, to
-// anybody where that is empty, or to nobody where nothing is left in it. It needs DueLua.
+// passLua defines pass(app, left, box, next, lease), which hands an outbox over: to next, or to any worker if
+// that is empty, or to none if the outbox is empty. It needs DueLua.
 const passLua = `
 local function pass(app, left, box, next, lease)
   if left and next ~= '' then
@@ -140,19 +138,18 @@ local function pass(app, left, box, next, lease)
 end
 `
 
-// Settlement says that all events of a batch are published.
+// Settlement records that all events of a batch are published.
 type Settlement struct {
 	Turn
 	Box   string
-	Token string // that it was committed with
-	Next  string // who goes on with the outbox, if more is in it
+	Token string // of the commitment
+	Next  string // token that takes over an outbox that holds more
 	Keep  time.Duration
-	// Answered says that the turn, or the direct trigger, has its answer: as it was decided,
-	// with the reply (JSON).
+	// Answered reports that the turn or direct trigger is answered as decided, with the reply (JSON).
 	Answered bool
 	Reply    string
-	Says     *keyspace.Entry // the event that there is a reply; nil for none
-	Trigger  string          // the direct trigger that it is of, without a message
+	Says     *keyspace.Entry // the event of the reply; nil for none
+	Trigger  string          // the direct trigger, if there is no message
 	Firings  []Settled
 }
 
@@ -163,9 +160,8 @@ type Settled struct {
 	Attempts string // a line of JSON each
 }
 
-// Settle writes down settlements of one or several apps in one round trip, and returns for
-// each whether its Next has the outbox, in which more is left. After an error it is not known
-// which of them were written; all may be written again.
+// Settle records settlements of one or several apps in one round trip. It returns for each whether its Next has
+// the outbox with more events. After an error it is unknown which were written; all may be written again.
 func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
 	items, places := map[string][]keyspace.Part{}, map[string][]int{} // by app; places in the list
 	for i, s := range list {
@@ -220,14 +216,13 @@ func (s Settlement) item() (keyspace.Part, error) {
 	return item, nil
 }
 
-// unpack makes each event of a batch an effect of its own, in the place of the batch, and
-// its triggers pending.
+// unpack replaces a batch by an effect for each of its events, and makes its triggers pending.
 //
 //	KEYS 1 outbox, 2 pending, 3 triggers of the app, then the effect of each event, then the
 //	     ledger
-//	ARGV 1 batch, 2 lease of an outbox (ms), 3 token of who goes on with the outbox, '' for
-//	     anybody, 4 member of the outboxes
-//	=>   1, or 0 where it is not the first of its outbox any more
+//	ARGV 1 batch, 2 lease of an outbox (ms), 3 token that takes the outbox over, '' for
+//	     any, 4 member of the outboxes
+//	=>   1, or 0 if it is no longer the first of its outbox
 var unpack = keyspace.NewFreeingScript(keyspace.EffectLua, batchLua, firedLua, `
 local outbox, batch = KEYS[1], ARGV[1]
 if redis.call('LINDEX', outbox, 0) ~= batch then return 0 end
@@ -246,8 +241,8 @@ redis.call('INCRBY', ledger.owed, #events - 1)
 return 1
 `)
 
-// Unpack makes each event of the batch of a token an effect of its own, unless it is settled
-// or unpacked. The token has the outbox as before.
+// Unpack replaces the batch of a token by an effect for each of its events, unless it is settled or unpacked.
+// The token keeps the outbox.
 func (l *Ledger) Unpack(ctx context.Context, appID, box, token string) error {
 	first, err := l.db.LIndex(ctx, keyspace.KeysOf(appID).Outbox(box), 0).Result()
 	switch {

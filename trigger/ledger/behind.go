@@ -9,14 +9,14 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// What a tool that changes nothing has done is written behind its answer: a crash loses a record of
-// nothing done. What the deciding script would refuse is refused before the call, by admit.
+// Results of tools that change nothing are written behind their answer: a crash loses only a record without
+// side effects. admit checks before the call what the deciding script would refuse.
 
-// admit checks a direct trigger that is not committed before its call, and counts it.
+// admit checks an uncommitted direct trigger before its call, and counts it.
 //
-//	ARGV counts as commit has it, size that of the record
-//	=>   ok, with the generations of app and session; noapp; closed, where the session is being erased;
-//	     changed, where it was planned on what is not so any more; or limited as overRate has it
+//	ARGV counts as in commit, size of the record in bytes
+//	=>   ok, with the generations of app and session; noapp; closed if the session is being erased;
+//	     changed if its plan is outdated; or limited as in overRate
 var admit = keyspace.NewScript(rateLua, `
 KEYS app sessionRepos turns closed rates sessionRates
 ARGV session matched guessed profile counts size
@@ -36,12 +36,13 @@ local over = $counts ~= '`+countedBefore+`' and overRate(of[2], @rates, session 
 return over or {'ok', 'app', of[3] or '', 'session', life[1] or ''}
 `)
 
-// Lives are the generations of an app and of a session: what was decided in one is not written in the
-// next. That of the session is empty without one, and in its first.
+// Lives are the generations of an app and a session: a decision made in one generation is not written in the
+// next. The session's is empty without a session, and in its first generation.
 type Lives struct{ App, Session string }
 
-// Admit checks a direct trigger that is not committed before its call, with a record of so many bytes,
-// and counts it. The commitment needs no more than what it rests on. The status is Committed, NoApp, Closed or Changed. A *RateError says that a limit is reached.
+// Admit checks an uncommitted direct trigger before its call, with a record of size bytes, and counts it. The
+// commitment needs only its preconditions. The status is Committed, NoApp, Closed or Changed. A *RateError
+// means that a limit is reached.
 func Admit(ctx context.Context, l *Ledger, c Commitment, size int) (Status, Lives, error) {
 	k := c.Turn.keys()
 	keys := []string{k.App(), k.Repos(c.Session), k.Turns(c.Session), k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)}
@@ -49,13 +50,13 @@ func Admit(ctx context.Context, l *Ledger, c Commitment, size int) (Status, Live
 	return r.Status, Lives{r.text("app"), r.text("session")}, err
 }
 
-// behind writes direct triggers whose calls were delivered, and the events that they owe.
+// behind writes direct triggers whose calls were delivered, and their events.
 //
 //	KEYS those that are named, then the trigger of each firing, then the effect of each event, then
 //	     the ledger
-//	ARGV those that are named, then of each firing what f has
-//	=>   ok, with batch, 1 where the events are the batch of the token
-//	     gone  the app or the session has ended since, or is being erased; nothing was written
+//	ARGV those that are named, then the fields of f for each firing
+//	=>   ok, with batch, 1 if the events are the token's batch
+//	     gone  the app or session has ended, or is being erased; nothing was written
 //
 // A second run, by a client that lost the reply, finds the first one's token in the first trigger.
 var behind = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, batchLua, firedLua, `
@@ -98,33 +99,33 @@ end
 return {'ok', 'batch', '0'}
 `)
 
-// Behind are direct triggers of one outbox whose calls were delivered, in the order in which they were
-// answered. Of them nothing was written before.
+// Behind holds direct triggers of one outbox whose calls were delivered, in the order of their answers. None of
+// them was written before.
 type Behind struct {
 	Turn  // without a message
 	Box   string
 	Token string
 	Lives Lives
 	TTL   int64 // ms, of the session
-	// Firings have the states of their parts, and Open for the events that they owe. Attempts are those
-	// of the call of each.
+	// Firings have the states of their parts; Open counts their unpublished events. Attempts are those of each
+	// firing's call.
 	Firings  []Firing
 	Attempts []string
 	Events   []keyspace.Entry
 }
 
-// Written is what came of a Behind.
+// Written is the outcome of a Behind.
 type Written struct {
-	// Gone says that its app or its session has ended since: nothing is written of it.
+	// Gone reports that its app or session has ended, and nothing was written.
 	Gone bool
-	// Batch says that its events are one batch, to be settled or unpacked by its token. Else they are
+	// Batch reports that its events are one batch, to be settled or unpacked by its token. Else they are queued
 	// behind others.
 	Batch bool
-	Err   error // of one that could not be written, nor ever will be
+	Err   error // permanent: it cannot be written
 }
 
-// WriteBehind writes triggers of one or several apps in one round trip. After an error it is not known
-// which of them were written; all may be written again.
+// WriteBehind writes triggers of one or several apps in one round trip. After an error it is unknown which were
+// written; all may be written again.
 func WriteBehind(ctx context.Context, l *Ledger, list []Behind) ([]Written, error) {
 	calls := make([]keyspace.Call, len(list))
 	for i, one := range list {
@@ -161,8 +162,8 @@ func (b Behind) call() keyspace.Call {
 		keys = append(keys, k.Trigger(f.ID))
 		args = append(args, f.ID, f.Name, f.Record, f.Open, f.States.Event, f.States.Emitter, f.States.Call, b.Attempts[i])
 	}
-	for _, owed := range b.Events {
-		keys = append(keys, k.Effect(owed.ID))
+	for _, entry := range b.Events {
+		keys = append(keys, k.Effect(entry.ID))
 	}
 	return keyspace.Call{Keys: slices.Concat(keys, k.Ledger()), Args: args}
 }

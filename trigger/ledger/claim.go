@@ -13,19 +13,17 @@ type Claimed struct {
 	keyspace.Entry
 	Attempt int           // counts from 1
 	Fails   int           // before this attempt
-	Revived int           // how often it was retried by hand after it had died
-	Age     time.Duration // since it is owed, by the clock of Redis
-	Holds   time.Duration // how long the lease of a call does
-	// Crashed says that its claims ended without an outcome too often.
+	Revived int           // manual retries after its death
+	Age     time.Duration // since it was queued, by the clock of Redis
+	Holds   time.Duration // length of a call's lease
+	// Crashed reports that too many claims ended without an outcome.
 	Crashed bool
-	// Begun says that an attempt has begun that must not be made twice, and that nobody
-	// knows what came of it.
+	// Begun reports that an attempt that must not be repeated has begun, with an unknown outcome.
 	Begun bool
-	// Unended are the attempts at a call that began and of which nobody has written down how they
-	// ended: the lease ran out, since the replica died.
+	// Unended are the attempts at a call without a recorded end: the replica died and the lease ran out.
 	Unended []Unended
-	// Given is the answer (JSON) that was waited for; empty where none was given by Until, by
-	// the clock of Redis. Since is when it was asked for, or asked for again.
+	// Given is the awaited answer (JSON), empty if none came by Until, by the clock of Redis. Since is the time
+	// of the question or of its repetition.
 	Given        string
 	Since, Until time.Time
 }
@@ -36,22 +34,22 @@ type Unended struct {
 	Began   time.Time // when its lease was taken, by the clock of Redis
 }
 
-// claim takes the lease of a call that is due.
+// claim takes the lease of a due call.
 //
 //	=>   {status, ...}
-//	     gone     it is not owed any more
-//	     leased   another has it
+//	     gone     it is no longer outstanding
+//	     leased   another token has it
 //	     early    it is not due yet
-//	     crashed  claimed too often without an outcome; leased all the same
-//	     begun    an attempt that must not be made twice has begun and not ended; leased
-//	              all the same
+//	     crashed  claimed too often without an outcome; leased nevertheless
+//	     begun    an attempt that must not be repeated has begun and not ended; leased
+//	              nevertheless
 //	     ok
 //	     the last three with kind, body, session, trigger, part, attempt, fails, age (ms),
 //	     revived (how often), lease (ms), unended (a line with number and begin (ms) of each
 //	     attempt that began and has no outcome), and of an answer given (JSON), since and
 //	     until (ms)
 //
-// The claim is counted before the work, so that a crash in it is counted as well.
+// The claim is counted before the work, so that a crash counts as well.
 var claim = keyspace.NewFreeingScript(keyspace.DueLua, `
 KEYS effect
 ARGV id app token mostClaims
@@ -121,22 +119,21 @@ func readClaimed(r reply) Claimed {
 	return c
 }
 
-// A run is what is published of an outbox between two round trips to Redis: so many
-// events, of which only the last may exceed so many bytes.
+// A run is the part of an outbox that is published between two round trips to Redis: at most runEvents events,
+// of which only the last may exceed runBytes.
 const (
 	runEvents = 128
 	runBytes  = 1 << 20
 )
 
-// claimRun takes the lease of an outbox that is due, or renews it, and reads the first
-// events.
+// claimRun takes or renews the lease of a due outbox, and reads its first events.
 //
 //	KEYS outbox, then effects, then the ledger
 //	ARGV those that are named, then the id of each effect, in the order of the outbox
 //	=>   {status, ...}
-//	     gone   there is nothing in it
-//	     taken  another has it, or it is not due
-//	     moved  its first event is another than that
+//	     gone   it is empty
+//	     taken  another token has it, or it is not due
+//	     moved  its first event has changed
 //	     batch  it begins with a batch
 //	     ok     events, in their order, each with id, body, session, trigger, part,
 //	            attempt, fails, age (ms) and revived (how often)
@@ -174,8 +171,8 @@ schedule(app, 'outboxes', box, at + tonumber($lease))
 return {'ok', 'events', events}
 `)
 
-// ClaimRun takes the lease of an outbox, or renews it, and returns its first events, or
-// none if it is not available. A batch is unpacked: who had it did not settle it.
+// ClaimRun takes or renews the lease of an outbox and returns its first events, or none if it is not available.
+// A batch is unpacked: its last holder did not settle it.
 func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Claimed, error) {
 	k := keyspace.KeysOf(appID)
 	for {
@@ -208,9 +205,9 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Clai
 			var one reply
 			one.readFields(fields)
 			run[i] = readClaimed(one)
-			owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
-			owed.Part, owed.Box = run[i].Part, box
-			run[i].Entry = owed
+			entry := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
+			entry.Part, entry.Box = run[i].Part, box
+			run[i].Entry = entry
 		}
 		return run, nil
 	}

@@ -10,36 +10,35 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// commit is the script that decides. It takes all firings of a plan or none. A firing is new,
-// or a trigger that was held and moves on: see Move.
+// commit decides: it takes all firings of a plan or none. A firing is new, or a held trigger that moves on (see
+// Move).
 //
 //	ITEMKEYS those that are named up to the rate of the session, then the trigger of each firing, then
 //	     the fence of each that has one, then the other effects and the effect of each event
-//	ITEMARGV those that are named, which are the fields of a Commitment: message is '' for a direct
-//	     trigger, batch '1' where its events may be one, explained those of explanations that go when;
-//	     then name and text of each part of the explanation, then of each firing what f has,
+//	ITEMARGV those that are named, the fields of a Commitment: message is '' for a direct
+//	     trigger, batch '1' if its events may form one, explained when explanations expire;
+//	     then name and text of each part of the explanation, then the fields of f for each firing,
 //	     then each other effect (JSON of an Entry)
 //	=>   {status, ...}
-//	     ok      with holder, the token of who has the outbox, if anybody: the plan's own
-//	             where there was nothing in it; and batch, '1' where its events are one
-//	     stale   a repository is not as it was matched; nothing was written
-//	     changed what it rests on alone is not so; nothing was written
-//	     lost    another has the turn, or has decided it
+//	     ok      with holder, the token that has the outbox, if any: the plan's own
+//	             if it was empty; and batch, '1' if its events form one
+//	     stale   a repository has changed since the match; nothing was written
+//	     changed its precondition does not hold; nothing was written
+//	     lost    another token has the turn, or has decided it
 //	     closed  the session was closed meanwhile, or is being erased
 //	     exists  a direct trigger of this id was fired before
 //	     noapp   the app is gone
 //	     limited with limit (on direct triggers), most and pause (ms); nothing was written
-//	     differs of a firing (its triggerId), first has its values, or confirmed: they were;
+//	     differs a firing (triggerId): first has its values, or confirmed: they were confirmed;
 //	             nothing was written
-//	     moved   a trigger is not in the state, which is told, that it is to be moved from;
-//	             early before its time, retracted where the user's next message took it back,
+//	     moved   a trigger is not in the state to move from; state has the actual one;
+//	             early before its time, retracted if the user's next message took it back,
 //	             notrigger without it; nothing was written
 //
-// A second run, by a client that lost the reply, finds the decision while the lease is still
-// its own, and answers as the first did.
+// A second run, by a client that lost the reply, finds the decision while it still has the lease, and answers
+// as the first did.
 //
-// While the app's version is the one that it was matched by, its repositories are as they
-// were, and need not be read.
+// While the app still has the version of the match, its repositories are unchanged and need not be read.
 var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate recent
 ARGV app
@@ -185,17 +184,17 @@ if batches ~= 0 then redis.call('INCRBY', ledger.owed, batches) end
 `}, keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, noneLua,
 	failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)))
 
-// Commitment is a decision as the script reads it, with all that it owes. The script looks
-// into none of the strings that hold JSON. Times are in milliseconds.
+// Commitment is a decision as the script reads it, with all its effects. The script treats the JSON strings as
+// opaque. Times are in milliseconds.
 type Commitment struct {
 	Turn
 	Box        string // the outbox of its events
 	Token      string
 	Unfinished string // JSON
 	Decision   string // opaque
-	Came       string // one of keyspace.CameTo, of a message
-	// Matched is the version of the app that it was matched by, Version the one that
-	// follows where a repository of the app goes.
+	Came       string // one of keyspace.CameTo; of a message
+	// Matched is the app version of the match, Version the next one, for when a repository of the app is
+	// removed.
 	Matched, Version string
 	TTL              int64
 	Lease            int64 // of its answer
@@ -203,37 +202,34 @@ type Commitment struct {
 	Firings          []Firing
 	Events           []keyspace.Entry // of its outbox, in their order
 	Others           []keyspace.Entry // calls, and events of the app's outbox
-	// Guessed says that nothing was read for it: it is refused, as Changed, unless Matched is
-	// still the version of the app, the session has no repositories, and Put (JSON) is what
-	// was put of it.
+	// Guessed reports that nothing was read for it. It is refused as Changed unless Matched is still the app's
+	// version, the session has no repositories, and Put (JSON) is its profile.
 	Guessed bool
 	Put     string
-	// Questions are those of the triggers that begin to wait for a yes, and Heard says what the
-	// last thing is that was put to the user.
+	// Questions are those of the triggers that begin to wait for a yes. Heard tells how the message changes the
+	// last question.
 	Questions []Question
 	Heard     Heard
-	// FrontEnd says that a direct trigger counts as a message as well, and Counted that it was
-	// counted before.
+	// FrontEnd reports that a direct trigger also counts as a message, Counted that it is already counted.
 	FrontEnd, Counted bool
 	Explanation
 }
 
-// Heard says what a message leaves of the questions that were asked before it.
+// Heard is the effect of a message on the questions asked before it.
 type Heard string
 
 // The values of Heard.
 const (
-	NoMessage Heard = ""  // they are as they were: nothing was put to the user
-	Unrelated Heard = "0" // likewise: a message that was about nothing
-	Related   Heard = "1" // none is the last thing that was put to the user any more
-	Asking    Heard = "2" // the Questions are
+	NoMessage Heard = ""  // unchanged: nothing was put to the user
+	Unrelated Heard = "0" // unchanged: the message concerned no tool
+	Related   Heard = "1" // no question is the last one any more
+	Asking    Heard = "2" // the Questions are the last ones
 )
 
-// Explanation is why a message was decided so. The script looks into none of it.
+// Explanation is the reason for a decision, opaque to the script.
 type Explanation struct {
 	Body string // empty for none
-	// Parts are kept beside it, by their names, for all messages that name them, and for
-	// twice as long.
+	// Parts are stored apart by name, shared by all messages that name them, and kept twice as long.
 	Parts map[string]string
 	Keep  time.Duration
 }
@@ -241,23 +237,23 @@ type Explanation struct {
 // Firing is one firing of a tool.
 type Firing struct {
 	ID         string
-	Name       string // its effects are named after it
-	Record     string // opaque; empty where there is one
-	Size       int    // bytes that it counts for, of a direct trigger
+	Name       string // prefix of its effects' ids
+	Record     string // opaque; empty if the trigger exists
+	Size       int    // bytes counted against the limits, of a direct trigger
 	Repository string
 	Session    string // of the repository
 	Revision   string
 	Once       bool
-	Open       int // how many effects it has
+	Open       int // number of its effects
 	States     States
-	// Move is what makes it other than one that is due at once; nil for nothing.
+	// Move is its change of state; nil for a firing that is due at once.
 	Move *Move
 }
 
-// States are those of the effects of a trigger, as JSON; empty where it has none.
+// States are the states of a trigger's effects as JSON; empty for those it lacks.
 type States struct{ Event, Emitter, Call string }
 
-// of is the state of a part, as keyspace.Parts names it; a result has none.
+// of returns the state of a part, as keyspace.Parts names it; a result has none.
 func (s States) of(part string) string {
 	return map[string]string{"event": s.Event, "emitter": s.Emitter, "call": s.Call}[part]
 }
@@ -265,14 +261,13 @@ func (s States) of(part string) string {
 // Commit statuses.
 const (
 	Committed    Status = "ok"
-	Stale        Status = "stale"   // a repository is not as it was matched; nothing was written
-	Changed      Status = "changed" // what was guessed is not so; nothing was written
-	Lost         Status = "lost"    // another has the turn, or has decided it
+	Stale        Status = "stale"   // a repository has changed since the match; nothing was written
+	Changed      Status = "changed" // the guessed state is outdated; nothing was written
+	Lost         Status = "lost"    // another token has the turn, or has decided it
 	Closed       Status = "closed"  // the session was closed meanwhile
 	AlreadyFired Status = "exists"  // a direct trigger of this id was fired before
-	// Of a Move: what was known of equal values, or of a confirmation, is not so; the trigger
-	// has another state, its time is not over (Early), the user took it back, or it is
-	// gone.
+	// Statuses of a Move: the known equal values or confirmation are outdated (Differs); the trigger has
+	// another state or its time is not over (Moved, Early); the user took it back; or it is gone.
 	Differs   Status = "differs"
 	Moved     Status = "moved"
 	Retracted Status = "retracted"
@@ -282,40 +277,39 @@ const (
 // Decision is the reply to a Commitment.
 type Decision struct {
 	Status
-	// Holder has the outbox, empty where nobody does: the commitment's own token where there
-	// was nothing in it.
+	// Holder is the token that has the outbox, empty for none: the commitment's own token if the outbox was
+	// empty.
 	Holder string
-	// Batch says that its events are one Batch, to be settled or unpacked.
+	// Batch reports that its events form one batch, to be settled or unpacked.
 	Batch bool
-	// Few says that too few replicas of Redis have the decision.
+	// Few reports that too few Redis replicas acknowledged the decision.
 	Few bool
-	// Firing is the one that Differs: First has its values, unless that is empty, and
-	// Confirmed says that they were.
+	// Firing is the one that Differs: First has its values if not empty, and Confirmed reports that they were
+	// confirmed.
 	Firing, First string
 	Confirmed     bool
 	State         string // of a trigger that has Moved
 }
 
-// Commit decides. A *RateError says that a limit is reached. It answers the same each time
-// that it is asked with the same token.
+// Commit decides. A *RateError means that a limit is reached. It returns the same each time for the same token.
 func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 	args, err := c.arguments()
 	if err != nil {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	r, few, err := l.runGrouped(ctx, l.commits, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
+	r, underReplicated, err := l.runGrouped(ctx, l.commits, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
 	failpoint.At(failpoint.CommitReply)
 	if err != nil {
 		return Decision{}, err
 	}
 	return Decision{
-		Status: r.Status, Holder: r.text("holder"), Batch: r.is("batch"), Few: few,
+		Status: r.Status, Holder: r.text("holder"), Batch: r.is("batch"), Few: underReplicated,
 		Firing: r.text("firing"), First: r.text("first"), Confirmed: r.text("confirmed") != "", State: r.text("state"),
 	}, nil
 }
 
-// shared are the keys that all decisions of the app have.
+// shared returns the keys that all decisions of the app have in common.
 func (c Commitment) shared() keyspace.Part {
 	k := c.Turn.keys()
 	return keyspace.Part{Args: []string{c.App}, Keys: append([]string{
@@ -335,16 +329,16 @@ func (c Commitment) keys() []string {
 			keys = append(keys, k.Fence(firing.Move.Fence))
 		}
 	}
-	for _, owed := range slices.Concat(c.Others, c.Events) {
-		keys = append(keys, k.Effect(owed.ID))
+	for _, entry := range slices.Concat(c.Others, c.Events) {
+		keys = append(keys, k.Effect(entry.ID))
 	}
 	return keys
 }
 
-// How a direct trigger counts to the limits of a minute.
+// How a direct trigger counts against the limits of a minute.
 const (
 	countedAsTrigger = "0"
-	countedAsMessage = "1" // as well
+	countedAsMessage = "1" // and as trigger
 	countedBefore    = "2"
 )
 
@@ -358,7 +352,7 @@ func (c Commitment) counts() string {
 	return countedAsTrigger
 }
 
-// size is how many bytes a direct trigger counts for.
+// size returns the bytes that a direct trigger counts for.
 func (c Commitment) size() int {
 	if len(c.Firings) == 0 {
 		return 0
@@ -367,8 +361,8 @@ func (c Commitment) size() int {
 }
 
 func (c Commitment) arguments() ([]string, error) {
-	// The outcome of a call, which waits for nothing, is written with those of the events.
-	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
+	// The outcome of an unordered call is written together with those of the events.
+	calls := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Order == "" })
 	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
 		keyspace.Number(c.TTL), keyspace.Number(c.Lease), c.counts(), keyspace.Flag(c.Claims), keyspace.Flag(!calls), milliseconds(keyspace.EventLease),
@@ -387,8 +381,8 @@ func (c Commitment) arguments() ([]string, error) {
 		}
 		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, keyspace.Flag(f.Once), keyspace.Number(f.Open), f.States.Event, f.States.Emitter, f.States.Call, move)
 	}
-	for _, owed := range c.Others {
-		text, err := exactjson.Text(owed)
+	for _, entry := range c.Others {
+		text, err := exactjson.Text(entry)
 		if err != nil {
 			return nil, err
 		}

@@ -8,42 +8,41 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// A draft is a message that may still change. It is kept apart from the messages of its
-// session, in a hash of its own that expires, with the fields
+// A draft is a message that may still change. It is stored apart from the messages of its session, in an
+// expiring hash with the fields
 //
-//	says, message, verified  as of a turn
-//	user                     whom the message says the session is of, where it says so
+//	says, message, verified  as in a turn
+//	user                     the session's user, if the message names one
 //	life                     generations of the app and of the session
-//	token, ends              of who matches it, and of who did; when the lease does (ms)
-//	kept, explained, answer  what it was matched to, why, and how that was answered
-//	taken                    token of who took it back; then it has nothing else
+//	token, ends              lease of the current or last match, and its end (ms)
+//	kept, explained, answer  its match, the explanation, and the answer
+//	taken                    token that withdrew it; then it has no other fields
 //
-// The newest wins: whoever matches it goes on as long as the token is its own. A message of
-// its id, once accepted, is no draft any more.
+// The newest draft wins: its matcher continues while it has the token. Once accepted, a message of its id
+// replaces the draft.
 
 // draftLife is how long a draft is kept after it was written, and after it was matched.
 const draftLife = time.Minute
 
-// draftMost is longer than a draft is kept with all renewals of its lease: a model does not
-// take so long.
+// draftMost exceeds the life of a draft with all renewals of its lease: no model takes so long.
 const draftMost = time.Hour
 
-// lifeLua defines lifeOf(app, session) of generations, which may be missing.
+// lifeLua defines lifeOf(app, session) of generations, each of which may be missing.
 const lifeLua = `
 local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '') end
 `
 
-// beginDraft stores a draft, in place of an older one, for its match to begin.
+// beginDraft stores a draft in place of an older one, before its match.
 //
-//	ARGV kept is how long it is kept (ms), longest that with all renewals
+//	ARGV kept is its life (ms), longest its life with all renewals
 //	=>   a Status, with
-//	     answered  answer of the same draft, which is matched
+//	     answered  the same draft is matched; answer
 //	     busy      the same draft is being matched
 //	     decided   the message is accepted already
 //	     erasing   the session is being erased
-//	     notuser   the session is of another user
+//	     notuser   the session belongs to another user
 //	     limited   limit, most, pause (ms)
-//	     taken     since (µs): it is to be matched
+//	     taken     the caller must match it; since (µs)
 var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingLua, keyspace.UserLua, `
 KEYS app turns draft closed appRate sessionRate drafts
 ARGV id message says verified token lease kept longest user
@@ -76,8 +75,7 @@ redis.call('PEXPIRE', @drafts, $longest)
 return {'taken', 'since', since}
 `)
 
-// Draft is a message that may still change, as it is to be matched. All but the lease is as
-// in an Acceptance.
+// Draft is a message that may still change, for matching. All fields but the lease are as in an Acceptance.
 type Draft struct {
 	Turn
 	Token                 string
@@ -91,12 +89,12 @@ type BegunDraft struct {
 	// Status is NoApp, Erasing, OtherUser, Answered, Busy, Decided (accepted already) or Taken.
 	Status
 	Answer string // of Answered
-	// Since orders the drafts of an id: the newer one has the higher.
+	// Since orders the drafts of an id: a newer one has a higher value.
 	Since int64
 }
 
-// BeginDraft stores a draft in place of an older one, whose match is lost by that. A
-// *RateError says that a limit is reached.
+// BeginDraft stores a draft in place of an older one, and discards the older one's match. A *RateError means
+// that a limit is reached.
 func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	k := d.keys()
 	failpoint.At(failpoint.DraftBefore)
@@ -110,11 +108,11 @@ func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	return BegunDraft{r.Status, r.text("answer"), int64(r.number("since"))}, nil
 }
 
-// extendDraft renews the lease of the match of a draft.
+// extendDraft renews the lease of a draft's match.
 //
 //	KEYS draft
-//	ARGV token, lease (ms), how long it is kept (ms)
-//	=>   ok, or lost where it is replaced, taken back or gone
+//	ARGV token, lease (ms), its life (ms)
+//	=>   ok, or lost if it is replaced, withdrawn or gone
 var extendDraft = keyspace.NewFreeingScript(`
 if redis.call('HGET', KEYS[1], 'token') ~= ARGV[1] then return 'lost' end
 redis.call('HSET', KEYS[1], 'ends', now() + tonumber(ARGV[2]))
@@ -122,18 +120,17 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return 'ok'
 `)
 
-// ExtendDraft renews the lease of the match of a draft, and reports whether the draft is
-// still the token's.
+// ExtendDraft renews the lease of a draft's match, and reports whether the token still has it.
 func (l *Ledger) ExtendDraft(ctx context.Context, t Turn, token string, lease time.Duration) (held bool, err error) {
 	raw, err := extendDraft.Run(ctx, l.db, []string{t.draft()}, token, lease.Milliseconds(), draftLife.Milliseconds())
 	return raw == "ok", err
 }
 
-// keepDraft stores what a draft was matched to, where it is still the newest.
+// keepDraft stores the match of a draft if it is still the newest.
 //
-//	KEYS draft, parts of explanations, what of explanations goes when
-//	ARGV 1 token, 2 match, 3 explanation, 4 answer (JSON), 5 how long it is kept (ms),
-//	     6 appId, 7 how long parts of explanations are kept (ms), then name and text of each
+//	KEYS draft, parts of explanations, expiry of explanations
+//	ARGV 1 token, 2 match, 3 explanation, 4 answer (JSON), 5 its life (ms),
+//	     6 appId, 7 life of explanation parts (ms), then name and text of each
 //	=>   ok, or lost
 var keepDraft = keyspace.NewScript(`
 local key = KEYS[1]
@@ -147,7 +144,7 @@ end
 return 'ok'
 `)
 
-// MatchedDraft is what a draft was matched to. The scripts look into none of it.
+// MatchedDraft is the match of a draft, opaque to the scripts.
 type MatchedDraft struct {
 	Turn
 	Token  string
@@ -156,7 +153,7 @@ type MatchedDraft struct {
 	Explanation
 }
 
-// KeepDraft stores what a draft was matched to, and reports whether it is still the newest.
+// KeepDraft stores the match of a draft, and reports whether the draft is still the newest.
 func (l *Ledger) KeepDraft(ctx context.Context, m MatchedDraft) (held bool, err error) {
 	k := m.keys()
 	args := []any{m.Token, m.Match, m.Body, m.Answer, draftLife.Milliseconds(), m.App, 2 * m.Keep.Milliseconds()}
@@ -168,8 +165,7 @@ func (l *Ledger) KeepDraft(ctx context.Context, m MatchedDraft) (held bool, err 
 	return raw == "ok", err
 }
 
-// leaveDraft gives a draft up that could not be matched. What was said is kept: it is matched
-// when it is decided.
+// leaveDraft gives up a draft that could not be matched. Its words stay for the match when it is decided.
 //
 //	KEYS draft
 //	ARGV token
@@ -178,24 +174,24 @@ if redis.call('HGET', KEYS[1], 'token') == ARGV[1] then redis.call('HDEL', KEYS[
 return 'ok'
 `)
 
-// LeaveDraft gives a draft up that could not be matched.
+// LeaveDraft gives up a draft that could not be matched.
 func (l *Ledger) LeaveDraft(ctx context.Context, t Turn, token string) error {
 	_, err := leaveDraft.Run(ctx, l.db, []string{t.draft()}, token)
 	return err
 }
 
-// KeptDraft is the draft of a message that says the same.
+// KeptDraft is the draft of a message with the same words.
 type KeptDraft struct {
-	// Match is what it was matched to, and Explained why; empty where it is not matched.
+	// Match is its match and Explained the explanation; both are empty before it is matched.
 	Match, Explained string
-	// Matching says that a replica is about to.
+	// Matching reports that a replica is matching it.
 	Matching bool
 }
 
 // lookAtDraft reads the draft of an accepted message.
 //
 //	KEYS draft
-//	ARGV what the message says, as a hash
+//	ARGV a hash of the message's words
 //	=>   ok with match, explained and matching
 var lookAtDraft = keyspace.NewReadingScript(`
 local d = redis.call('HMGET', KEYS[1], 'says', 'kept', 'explained', 'token', 'ends')
@@ -203,7 +199,7 @@ if d[1] ~= ARGV[1] then return {'ok'} end
 return {'ok', 'match', d[2] or '', 'explained', d[3] or '', 'matching', not d[2] and d[4] and tonumber(d[5]) > now() and '1' or ''}
 `)
 
-// Draft reads the draft of an accepted message that says so.
+// Draft reads the draft of an accepted message with the same words.
 func (l *Ledger) Draft(ctx context.Context, t Turn, says string) (KeptDraft, error) {
 	r, err := l.run(ctx, lookAtDraft, []string{t.draft()}, says)
 	return readDraft(r), err
@@ -213,11 +209,11 @@ func readDraft(r reply) KeptDraft {
 	return KeptDraft{Match: r.text("match"), Explained: r.text("explained"), Matching: r.is("matching")}
 }
 
-// withdraw takes a draft back. A second run by the same token finds that it has.
+// withdraw takes a draft back. A second run by the same token succeeds too.
 //
 //	KEYS app, turns, draft, closed
-//	ARGV messageId, token, how long it is remembered (ms)
-//	=>   ok, noapp, decided where the message is accepted, or gone if there is none
+//	ARGV messageId, token, how long the withdrawal is remembered (ms)
+//	=>   ok, noapp, decided if the message is accepted, or gone if there is no draft
 var withdraw = keyspace.NewFreeingScript(TurnLua, lifeLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 if not app[1] then return 'noapp' end
@@ -231,8 +227,8 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 return 'ok'
 `)
 
-// WithdrawDraft takes a draft back. It returns NoApp, Decided where the message is accepted
-// already, or Gone if there is none.
+// WithdrawDraft takes a draft back. It returns NoApp, Decided if the message is already accepted, or Gone if
+// there is no draft.
 func (l *Ledger) WithdrawDraft(ctx context.Context, t Turn, token string) (Status, error) {
 	k := t.keys()
 	failpoint.At(failpoint.RetractBefore)

@@ -14,26 +14,24 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// peeked is how many lanes, and how many sessions that may have expired, are read of a
-// partition in the round trip that reads all partitions.
+// peeked bounds the lanes, and the sessions that may have expired, read per partition in the round trip that
+// reads all partitions.
 const peeked = 32
 
-// Due is the work of partitions that is due now.
+// Due is the due work of partitions.
 type Due struct {
 	Lanes []Lane
 	// Idle are the sessions that may have expired, as appId/sessionId.
 	Idle []string
-	// Unknown are entries of no kind that this version knows, by their partitions. They are left
-	// alone.
+	// Unknown are entries whose kind this version does not know, by partition. They are left unchanged.
 	Unknown map[int][]string
-	// Oldest is for how long the first of all has been due.
+	// Oldest is how long the first entry has been due.
 	Oldest time.Duration
-	// Backlog is what all partitions hold together; nil where it was not asked for, or
-	// one of them did not answer.
+	// Backlog is the total of all partitions; nil if not requested, or if a partition did not answer.
 	Backlog *Backlog
 }
 
-// Lane is what is due in one lane of an app: its first members.
+// Lane has the first due members of one lane of an app.
 type Lane struct {
 	App     string
 	Kind    keyspace.Lane
@@ -52,10 +50,9 @@ func AllPartitions() []int {
 	return all
 }
 
-// Look reads what is due in partitions: one round trip reads which lanes may hold
-// something, a second one the beginnings of these, as many members as most says. Neither
-// grows with the backlog of an app. Of a cluster that is away in part it returns what is on
-// the other nodes, with an error.
+// Look reads the due work of partitions: one round trip reads the lanes that may hold work, a second one their
+// first members, up to most of each lane. Neither grows with the backlog of an app. If a cluster is partly
+// unavailable, it returns the work of the other nodes and an error.
 func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.Lane) int) (Due, error) {
 	pipe := l.db.Pipeline()
 	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueBatch, len(partitions))
@@ -70,7 +67,7 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 	if len(partitions) == keyspace.Partitions {
 		for n := range keyspace.Partitions {
 			k := keyspace.PartitionKeys(n)
-			held = append(held, backlog{owed: pipe.Get(ctx, k.Owed()), dead: pipe.HVals(ctx, k.Dead())})
+			held = append(held, backlog{outstanding: pipe.Get(ctx, k.Owed()), dead: pipe.HVals(ctx, k.Dead())})
 		}
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
@@ -79,19 +76,19 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 	var lanes []*lane
 	var err error
 	for _, one := range heads {
-		at, away := one.clock.Read()
-		if away = errors.Join(away, keyspace.Unavailable(one.due.Err()), keyspace.Unavailable(one.idle.Err())); away != nil {
-			err = away
+		at, readErr := one.clock.Read()
+		if readErr = errors.Join(readErr, keyspace.Unavailable(one.due.Err()), keyspace.Unavailable(one.idle.Err())); readErr != nil {
+			err = readErr
 			continue
 		}
 		now := float64(at.UnixMilli())
 		found.Idle = append(found.Idle, dueOf(one.idle.Val(), now)...)
 		names := dueOf(one.due.Val(), now)
-		if len(names) == peeked { // read all: an app with nothing to spare must not hide another
+		if len(names) == peeked { // read all, so that no app hides another
 			by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(now, 'f', -1, 64)}
-			names, away = l.db.ZRangeByScore(ctx, keyspace.PartitionKeys(one.partition).Due(), by).Result()
-			if away != nil {
-				err = keyspace.Unavailable(away)
+			names, readErr = l.db.ZRangeByScore(ctx, keyspace.PartitionKeys(one.partition).Due(), by).Result()
+			if readErr != nil {
+				err = keyspace.Unavailable(readErr)
 			}
 		}
 		for _, name := range names {
@@ -106,14 +103,13 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 	return found, errors.Join(err, l.readLanes(ctx, lanes, most, &found))
 }
 
-// dueBatch is the beginning of what a partition holds, with the clock that its scores are by.
+// dueBatch has the first entries of a partition, with the clock of its scores.
 type dueBatch struct {
 	partition int
 	clock     keyspace.Clock
 	due, idle *redis.ZSliceCmd
 }
 
-// readLanes reads the beginning of every lane.
 func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspace.Lane) int, found *Due) (err error) {
 	if len(lanes) == 0 {
 		return nil
@@ -124,8 +120,8 @@ func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspac
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	for _, one := range lanes {
-		if away := keyspace.Unavailable(one.head.Err()); away != nil {
-			err = away
+		if readErr := keyspace.Unavailable(one.head.Err()); readErr != nil {
+			err = readErr
 			continue
 		}
 		head := one.head.Val()
@@ -137,14 +133,13 @@ func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspac
 			continue
 		}
 		k := keyspace.KeysOf(one.app)
-		if _, away := correct.Run(ctx, l.db, []string{k.Due(), k.Lane(one.kind)}, string(one.kind)+"/"+one.app); away != nil {
-			err = away
+		if _, readErr := correct.Run(ctx, l.db, []string{k.Due(), k.Lane(one.kind)}, string(one.kind)+"/"+one.app); readErr != nil {
+			err = readErr
 		}
 	}
 	return err
 }
 
-// dueOf lists the members that are due.
 func dueOf(head []redis.Z, now float64) []string {
 	var due []string
 	for _, z := range head {
@@ -155,16 +150,15 @@ func dueOf(head []redis.Z, now float64) []string {
 	return due
 }
 
-// lane is one lane of an app that may hold something due, with its beginning.
+// lane is a lane of an app that may hold due work, with its first members.
 type lane struct {
 	app  string
 	kind keyspace.Lane
-	now  float64 // ms, by the clock that its scores are by
+	now  float64 // ms, by the clock of its scores
 	head *redis.ZSliceCmd
 }
 
-// correct brings the time of a lane in line with its first member, and takes a lane out
-// that holds none.
+// correct sets a lane's time to that of its first member, and removes an empty lane.
 //
 //	KEYS due, lane
 //	ARGV lane/appId
@@ -178,24 +172,24 @@ end
 return 'ok'
 `)
 
-// backlog is how much a partition holds: what it owes, and failed triggers by app.
+// backlog is the outstanding work of a partition, and its failed triggers by app.
 type backlog struct {
-	owed *redis.StringCmd
-	dead *redis.StringSliceCmd
+	outstanding *redis.StringCmd
+	dead        *redis.StringSliceCmd
 }
 
-// sum adds up what all partitions hold; nil where one did not answer, or none was asked.
+// sum returns the total of all partitions; nil if one did not answer or none was asked.
 func sum(held []backlog) *Backlog {
 	if held == nil {
 		return nil
 	}
 	total := &Backlog{}
 	for _, one := range held {
-		if (one.owed.Err() != nil && !errors.Is(one.owed.Err(), redis.Nil)) || one.dead.Err() != nil {
+		if (one.outstanding.Err() != nil && !errors.Is(one.outstanding.Err(), redis.Nil)) || one.dead.Err() != nil {
 			return nil
 		}
-		owed, _ := one.owed.Float64() // nothing where it never owed anything
-		total.Owed += owed
+		outstanding, _ := one.outstanding.Float64() // zero for a missing key
+		total.Owed += outstanding
 		for _, text := range one.dead.Val() {
 			count, _ := strconv.ParseFloat(text, 64) // HSET of a ZCARD
 			total.Dead += count
@@ -204,45 +198,43 @@ func sum(held []backlog) *Backlog {
 	return total
 }
 
-// aside lets a member of a lane wait.
+// aside delays a member of a lane.
 //
 //	KEYS due, lane
 //	ARGV member, how long (ms)
 //
-// The partition's time of the lane is an early one, which whoever looks corrects.
+// The partition's time of the lane is then too early; the next look corrects it.
 var aside = keyspace.NewFreeingScript(`
 redis.call('ZADD', KEYS[2], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
 return 'ok'
 `)
 
-// SetAside lets a member of a lane wait for some time, if it is still there.
+// SetAside delays a member of a lane by pause, if it is still there.
 func (l *Ledger) SetAside(ctx context.Context, appID string, kind keyspace.Lane, member string, pause time.Duration) error {
 	k := keyspace.KeysOf(appID)
 	_, err := aside.Run(ctx, l.db, []string{k.Due(), k.Lane(kind)}, member, pause.Milliseconds())
 	return err
 }
 
-// swept is how many records are removed in one script: it takes Redis about a millisecond.
+// swept bounds the records removed by one script, which takes Redis about a millisecond.
 const swept = 100
 
-// Sweep removes the records of triggers, what explains messages, and whose sessions were that have ended, when their
-// time is over.
+// Sweep removes expired records of triggers, explanations of messages, and users of ended sessions.
 func (l *Ledger) Sweep(ctx context.Context) error {
 	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.forget), l.sweep(ctx, keyspace.Keys.Explained, l.unexplain), l.sweep(ctx, keyspace.Keys.Ended, disowning(l.db)))
 }
 
-// sweep removes what is over. Each partition lists it by the time when it goes, so that
-// nothing is looked for.
+// sweep removes expired members. Each partition lists them by expiry, so no search is needed.
 func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, remove func(context.Context, int, []string) error) (err error) {
 	for partitions := AllPartitions(); len(partitions) > 0 && ctx.Err() == nil; {
-		over, away := l.over(ctx, list, partitions)
-		if away != nil {
-			err = away
+		over, readErr := l.over(ctx, list, partitions)
+		if readErr != nil {
+			err = readErr
 		}
 		partitions = nil
 		for n, members := range over {
-			if away := remove(ctx, n, members); away != nil {
-				err = away
+			if readErr := remove(ctx, n, members); readErr != nil {
+				err = readErr
 			} else if len(members) == swept {
 				partitions = append(partitions, n)
 			}
@@ -251,7 +243,7 @@ func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, rem
 	return err
 }
 
-// over reads what is over of partitions, by partition.
+// over reads the expired members, by partition.
 func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, partitions []int) (found map[int][]string, err error) {
 	pipe := l.db.Pipeline()
 	clocks := l.db.Clocks(ctx, pipe)
@@ -263,12 +255,12 @@ func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, part
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	found = map[int][]string{}
 	for i, n := range partitions {
-		at, away := times[i].Read()
-		if away == nil {
-			away = keyspace.Unavailable(heads[i].Err())
+		at, readErr := times[i].Read()
+		if readErr == nil {
+			readErr = keyspace.Unavailable(heads[i].Err())
 		}
-		if away != nil {
-			err = away
+		if readErr != nil {
+			err = readErr
 		} else if members := dueOf(heads[i].Val(), float64(at.UnixMilli())); len(members) > 0 {
 			found[n] = members
 		}
@@ -276,13 +268,13 @@ func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, part
 	return found, err
 }
 
-// forget removes records that are over, what names them, and their dead effects.
+// forget removes expired records, their list entries and their dead effects.
 //
 //	KEYS over, dead, then of each record itself, the triggers of its app, those of its
 //	     session, failed, and its effects
 //	ARGV keys of each, then appId and triggerId of each
 //
-// One that is owed something again, or was retried in between, stays.
+// A record with new effects, or retried meanwhile, stays.
 var forget = keyspace.NewFreeingScript(TallyLua, `
 local step = tonumber(ARGV[1])
 for i = 2, #ARGV, 2 do
@@ -321,12 +313,12 @@ func (l *Ledger) forget(ctx context.Context, partition int, members []string) er
 	return err
 }
 
-// unexplain removes fields that are over.
+// unexplain removes expired fields.
 //
 //	KEYS explained, then the hash of each
 //	ARGV member and field of each
 //
-// One that was written again in between stays.
+// A field written again meanwhile stays.
 var unexplain = keyspace.NewFreeingScript(`
 for i = 1, #ARGV, 2 do
   local at = redis.call('ZSCORE', KEYS[1], ARGV[i])
@@ -354,7 +346,8 @@ func (l *Ledger) unexplain(ctx context.Context, partition int, members []string)
 	return err
 }
 
-// disown forgets whose sessions were of which nothing can be left. One that has begun anew keeps its user.
+// disown removes the users of sessions that have ended without a trace. A session that has begun anew keeps its
+// user.
 //
 //	KEYS ended, then of each the users of its app, turns and closed
 //	ARGV member, session and user of each

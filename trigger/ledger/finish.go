@@ -10,26 +10,26 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// finish writes what came of effects, what that owes in turn, and the answer of a
-// turn, all of it in one round trip.
+// finish writes the outcomes of effects, the effects that follow from them, and the answer of a turn in one
+// round trip.
 //
 //	KEYS 1 outbox, 2 pending, 3 failed, 4 turns, 5 dead, then effect and
 //	     trigger of each outcome, then the fence of each that has one, then the effect of
-//	     each owed, chat outbox, effect of the reply's event, triggers of the app, over, then
+//	     each new entry, chat outbox, effect of the reply's event, triggers of the app, over, then
 //	     the ledger
 //	ARGV 1 report (JSON)
 //	=>   ok, with
-//	     answer  the one that holds, where the report has one: another may have been
-//	             given meanwhile, by a replica that took this one for dead
-//	     holds   1 where the outbox holds events and its lease is that of doc.next
+//	     answer  the valid one, if the report has one: another may have been
+//	             stored meanwhile, by a replica that considered this one dead
+//	     holds   1 if the outbox holds events and doc.next has its lease
 //
-// Outcomes whose lease was lost are not written. Events leave their outbox at its head,
-// in their order; behind one that is to be tried again none does, and the outbox waits
-// with it. Else the outbox goes to doc.next, or to anybody where that is empty.
+// Outcomes with a lost lease are not written. Events leave their outbox in order, at its head. An event to be
+// retried stays at the head, and the outbox waits with it. Else the outbox is passed to doc.next, or to any
+// worker if that is empty.
 //
-// A dead effect is kept, so that it can be revived, and goes with the record of its trigger.
-// One that belongs to no trigger, or to one that is gone, leaves nothing. A second run finds
-// the effects gone or their tokens cleared, and changes nothing.
+// A dead effect is kept for a manual retry, until its trigger's record is removed. An effect without an
+// existing trigger is deleted. A second run finds the effects gone or their tokens cleared, and changes
+// nothing.
 var finish = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, TallyLua, firedLua, passLua, `
 local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
 local fences = 0
@@ -135,35 +135,35 @@ type Report struct {
 	Token    string    `json:"token"`
 	Next     string    `json:"next"`
 	Lease    int64     `json:"lease"`    // ms, of the outbox
-	Keep     int64     `json:"keep"`     // ms, of a trigger that is done
-	KeepDead int64     `json:"keepDead"` // ms, of one that has failed
+	Keep     int64     `json:"keep"`     // ms, for a delivered trigger
+	KeepDead int64     `json:"keepDead"` // ms, for a failed trigger
 	Outcomes []Outcome `json:"outcomes"`
 	Owes     []Owed    `json:"owes"`
-	// Message and Answer close a turn; Trigger and Answer a direct trigger.
+	// Message and Answer close a turn, Trigger and Answer a direct trigger.
 	Message string `json:"message"`
 	Trigger string `json:"trigger"`
 	Answer  string `json:"answer"`
 	Reply   string `json:"reply"`
-	// Says is the event that there is a reply; nil for none.
+	// Says is the event of the reply; nil for none.
 	Says *keyspace.Entry `json:"says,omitempty"`
 }
 
 // Outcome is the recorded outcome of one attempt at an effect.
 type Outcome struct {
 	ID      string `json:"id"`
-	Event   bool   `json:"event"`   // one of the outbox
+	Event   bool   `json:"event"`   // an event of the outbox
 	Verdict string `json:"verdict"` // done, retry or dead
 	Pause   int64  `json:"pause"`   // ms, before a retry
-	Counts  int    `json:"counts"`  // 1 where a retry was an attempt, 0 where none was made
+	Counts  int    `json:"counts"`  // 1 if an attempt precedes the retry, else 0
 	Trigger string `json:"trigger"`
 	Part    string `json:"part"`
 	State   string `json:"state"`   // JSON of the part's state
-	Attempt string `json:"attempt"` // JSON of the Attempt, a line each where several are written; empty for none
-	Opens   int    `json:"opens"`   // effects of the trigger that this one owes
+	Attempt string `json:"attempt"` // JSON of the Attempt, a line each for several; empty for none
+	Opens   int    `json:"opens"`   // number of effects that follow from this one
 	Message string `json:"message"`
-	Result  string `json:"result"` // JSON of the callResult, where a call has ended
-	// Fence is that of a call's values, empty for none. They are free again when it is dead
-	// and no attempt was Sent.
+	Result  string `json:"result"` // JSON of the callResult of an ended call
+	// Fence is the fence of a call's values, empty for none. It is freed when the call is dead and no attempt
+	// was Sent.
 	Fence string `json:"fence"`
 	Sent  bool   `json:"sent"`
 }
@@ -171,16 +171,15 @@ type Outcome struct {
 // Owed is a new effect that follows from an outcome.
 type Owed struct {
 	keyspace.Entry
-	After int `json:"after"` // the outcome that owes it, counted from 1
+	After int `json:"after"` // index of the outcome that it follows from, from 1
 }
 
-// Retention is how long the record of a trigger is kept: of one that has delivered
-// everything, and of one that has failed.
+// Retention is how long the record of a trigger is kept: of a delivered one and of a failed one.
 type Retention struct{ Done, Dead time.Duration }
 
-// Finish writes down a report. It returns the answer that holds, where the report has one:
-// another may have been given meanwhile, by a replica that took this one for dead; and
-// whether the report's next token has the outbox, in which more is left.
+// Finish records a report. It returns the valid answer, if the report has one: a replica that considered this
+// one dead may have stored another. holds reports whether the report's next token has the outbox with more
+// events.
 func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer string, holds bool, err error) {
 	r.Keep, r.KeepDead, r.Lease = keep.Done.Milliseconds(), keep.Dead.Milliseconds(), keyspace.EventLease.Milliseconds()
 	r.Outcomes, r.Owes = append([]Outcome{}, r.Outcomes...), append([]Owed{}, r.Owes...) // Lua tells an empty list from a missing one
@@ -202,8 +201,8 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 			keys = append(keys, k.Fence(o.Fence))
 		}
 	}
-	for _, owed := range r.Owes {
-		keys = append(keys, k.Effect(owed.ID))
+	for _, entry := range r.Owes {
+		keys = append(keys, k.Effect(entry.ID))
 	}
 	keys = append(append(keys, chatKeys(k, r.Session, r.Says)...), k.Triggers(""), k.Over())
 	done, err := l.run(ctx, finish, append(keys, k.Ledger()...), text)
@@ -211,20 +210,20 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 	return done.text("answer"), done.is("holds"), err
 }
 
-// keepGiven keeps the first answer to a trigger that waits for one, and makes it due: whoever
-// claims it turns it into an outcome.
+// keepGiven stores the first answer to a trigger that waits for one, and makes the effect due: its claim turns
+// the answer into an outcome.
 //
 //	KEYS 1 effect, 2 trigger, then the ledger
 //	ARGV 1 id of the effect, 2 appId, 3 answer (JSON), 4 when it was given (ms), '' for now
-//	=>   ok     it is the one that holds
-//	     given  another was given before; so was this one, where a client sends it again
-//	     early  it was given before it was asked for again
-//	     late   it was given when its time was over, or is given when nobody waits any more
-//	     none   no answer is waited for
+//	=>   ok     it is the valid answer
+//	     given  this or another answer was given before
+//	     early  it was given before the question was repeated
+//	     late   it was given after its time, or the wait has ended
+//	     none   no answer is expected
 //	     gone   there is no such trigger
 //
-// The trigger keeps that it was answered: what was delivered leaves no effect behind. That is
-// written again for a repeat, so that replicas are waited for as they were the first time.
+// The trigger records that it was answered, since a delivered effect is deleted. A repeat writes the mark
+// again, so that it waits for replicas as the first did.
 var keepGiven = keyspace.NewFreeingScript(keyspace.DueLua, `
 local found = redis.call('HMGET', KEYS[1], 'wait', 'given', 'state', 'created', 'revived')
 if redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
@@ -242,13 +241,13 @@ schedule(ARGV[2], 'calls', ARGV[1], now())
 return 'ok'
 `)
 
-// What becomes of an answer to a trigger, beside Gone.
+// Statuses of Answer, beside Gone.
 const (
-	Kept     Status = "ok"    // it is the one that holds
-	Given    Status = "given" // one was given before
-	Early    Status = "early" // it came before its time
-	Late     Status = "late"  // it was given when nobody waited any more
-	NotAsked Status = "none"  // no answer is waited for
+	Kept     Status = "ok"    // it is the valid answer
+	Given    Status = "given" // an answer was given before
+	Early    Status = "early" // it was given before the question was repeated
+	Late     Status = "late"  // it was given after the wait ended
+	NotAsked Status = "none"  // no answer is expected
 )
 
 // GivenAnswer is an answer to a trigger.
@@ -259,8 +258,8 @@ type GivenAnswer struct {
 	At           time.Time // when it was given; zero for now
 }
 
-// Answer keeps the first answer to a trigger. It answers Given where it is asked again. With
-// keyspace.ErrReplicas it has answered as well, but too few replicas of Redis know of it.
+// Answer stores the first answer to a trigger, and returns Given for a repeat. With keyspace.ErrReplicas the
+// answer is stored, but too few Redis replicas have it.
 func (l *Ledger) Answer(ctx context.Context, g GivenAnswer) (Status, error) {
 	k, at := keyspace.KeysOf(g.App), ""
 	if !g.At.IsZero() {

@@ -9,11 +9,11 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// mostGrouped is how many items one run of a script does at most: Redis serves nobody else for about two milliseconds.
+// mostGrouped bounds the items of one script run, which blocks Redis for about two milliseconds.
 const mostGrouped = 32
 
-// noneLua defines noneOf(keys, args, places) for what the items of a group script share, which is behind so many keys and
-// arguments: whether none of the keys is there that are at those places of each item.
+// noneLua defines noneOf(keys, args, places) for the shared part of a group script, which precedes the items
+// with so many keys and arguments. It reports whether no key at these places of any item exists.
 const noneLua = `
 local function noneOf(key, argument, places)
   local names = {}
@@ -25,12 +25,12 @@ local function noneOf(key, argument, places)
 end
 `
 
-// group runs a script for many requests: what arrives for an app while the script runs for it waits, and is done by
-// the next run, all of it together. A request that finds nothing under way runs the script by itself, at once.
+// group runs a script for many requests. Requests of an app that arrive during a run wait, and the next run
+// does them together. A request that finds no run in progress runs the script at once.
 type group struct {
 	script *keyspace.GroupScript
 	mu     sync.Mutex
-	// waiting are the requests of an app that wait; an app has an entry while the script runs for it.
+	// waiting lists the waiting requests by app; an app has an entry during a run.
 	waiting map[string][]*grouped
 }
 
@@ -41,8 +41,8 @@ func newGroup(script *keyspace.GroupScript) *group {
 // grouped is a request for one item.
 type grouped struct {
 	item  keyspace.Part
-	done  chan groupReply // gets the reply, from who has run the script
-	leads chan struct{}   // closed when it is this request's turn to run the script, for itself and those behind it
+	done  chan groupReply // gets the reply from the request that ran the script
+	leads chan struct{}   // closed when this request must run the script for itself and those behind it
 }
 
 type groupReply struct {
@@ -50,10 +50,10 @@ type groupReply struct {
 	err error
 }
 
-// run has the script run for an item, safely as keyspace.Script.RunSafely. If ctx ends while another request runs it,
-// it is not known whether the item was done.
+// run runs the script for an item, safely as keyspace.Script.RunSafely. If ctx ends while another request runs
+// it, the item's outcome is unknown.
 //
-// Only the request that runs the script needs what the items share.
+// Only the request that runs the script calls shared.
 func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) (raw any, err error) {
 	own := &grouped{item: item, done: make(chan groupReply, 1), leads: make(chan struct{})}
 	g.mu.Lock()
@@ -82,7 +82,7 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared f
 	defer g.mu.Unlock()
 	if at := slices.Index(g.waiting[appID], own); at > 0 {
 		g.waiting[appID] = slices.Delete(g.waiting[appID], at, at+1)
-	} else if at == 0 { // it may lead already: then the next one does
+	} else if at == 0 { // it may already lead: then the next one must
 		g.waiting[appID] = g.waiting[appID][1:]
 		select {
 		case <-own.leads:
@@ -93,8 +93,7 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared f
 	return nil, ctx.Err()
 }
 
-// lead runs the script for requests, the first of which is the caller's, and has the next one run it for those that
-// have arrived meanwhile.
+// lead runs the script for requests, of which the first is the caller's. Then the next waiting request leads.
 func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, list []*grouped) (any, error) {
 	defer func() {
 		g.mu.Lock()
@@ -121,7 +120,7 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 	return answer(0).raw, answer(0).err
 }
 
-// pass has the first request that waits lead. The caller has the lock.
+// pass makes the first waiting request lead. The caller holds the lock.
 func (g *group) pass(appID string) {
 	if waiting := g.waiting[appID]; len(waiting) > 0 {
 		close(waiting[0].leads)

@@ -6,19 +6,18 @@ import (
 	"strings"
 )
 
-// historyLua defines past(turns, order, id, left, earlier, most, lives, kept), which reads the
-// messages before id, at most so many, of a session that has had earlier ones in all, of which left
-// have left its history. The history begins where matcher.HistoryStart has it begin. lives names the life
-// of the session, and kept what the caller has of it: its life, a line break, the place of the first message
-// among all that the session has had, and a mark of each from there, or '-'.
+// historyLua defines past(turns, order, id, left, earlier, most, lives, kept). It reads at most so many
+// messages before id, of a session with earlier messages in all, of which left have left its history.
+// matcher.HistoryStart defines where the history begins. lives names the life of the session. kept is what the
+// caller has: the life, a line break, the place of the first message among all of the session, and a mark of
+// each from there, or '-'.
 //
-// It returns the place of the first message that it has read, and a list: how many these are, then of
-// each that is not as the caller has it a head (index, mark and id), message, decision, results and reply.
+// It returns the place of the first message read, and a list: the number of messages, then for each that
+// differs from the caller's a head (index, mark and id), message, decision, results and reply.
 //
-// A mark tells whether a message is as it was: when it came, how long its results and its reply
-// are, and '?' where it was not decided. Results are only added, a decision and a reply are written once, and
-// at one place of one life of a session stands one message. The time is there for a Redis that has
-// lost the last ones to a failover.
+// A mark tells whether a message has changed: its arrival, the lengths of its results and reply, and '?' if it
+// was undecided. This suffices: results are only appended, decision and reply are written once, and a place in
+// one life of a session holds one message. The arrival covers a Redis that lost its last writes in a failover.
 //
 // It needs TurnLua.
 const historyLua = `
@@ -73,15 +72,15 @@ local function past(turns, order, id, left, earlier, most, lives, kept)
 end
 `
 
-// Recalled are messages that follow each other in the history of a session, as a caller has read them
-// before. The zero value is none.
+// Recalled are consecutive messages of a session's history that a caller has already read. The zero value has
+// none.
 type Recalled struct {
 	lives string
-	first int // place of the first one among all messages that the session has had
+	first int // place of the first one among all messages of the session
 	marks []string
 }
 
-// Drop takes a message, counted from 0, out of those that the caller has.
+// Drop removes a message, counted from 0, from those that the caller has.
 func (k Recalled) Drop(i int) { k.marks[i] = noMark }
 
 const noMark = "-"
@@ -93,27 +92,27 @@ func (k Recalled) text() string {
 	return k.lives + "\n" + strconv.Itoa(k.first) + " " + strings.Join(k.marks, " ")
 }
 
-// Conversation is the history of a session before a message, oldest first, and what its caller has
-// of it once it has read it.
+// Conversation is the history of a session before a message, oldest first, and what the caller has once it has
+// read it.
 type Conversation struct {
 	Messages []Past
 	Recalled Recalled
 }
 
-// Past is an earlier message of a session. Where the caller has it as it is, Had is which of the
-// Recalled messages it is, counted from 1, and all else is empty. Else the decision is as it was
-// committed, and all else but the id JSON, which may be empty.
+// Past is an earlier message of a session. If the caller has it unchanged, Had is its index among the Recalled
+// messages, counted from 1, and all else is empty. Else the decision is as committed, and the other fields but
+// the id are JSON, possibly empty.
 type Past struct {
 	Had                                   int
 	ID, Message, Decision, Results, Reply string
 }
 
-// Size is how many bytes it has.
+// Size returns its length in bytes.
 func (p Past) Size() int {
 	return len(p.ID) + len(p.Message) + len(p.Decision) + len(p.Results) + len(p.Reply)
 }
 
-// readConversation reads what past has returned to a caller that had kept some.
+// readConversation reads the reply of past to a caller that had kept some.
 func readConversation(r reply, kept Recalled) (c Conversation) {
 	read := r.texts("history")
 	if len(read) == 0 || read[0] == "0" {

@@ -7,61 +7,55 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Move is what is to be done about a trigger that is not simply due: one that is held from
-// the beginning, one that stands for nothing as another has its values, or one that is there
-// and changes its state. Times are in milliseconds. The script reads it as JSON; Held, Result
-// and all ids are opaque to it.
+// Move is the change of a trigger that is not due at once: one held from the beginning, a duplicate of
+// another's values, or an existing one that changes its state. Times are in milliseconds. The script reads it
+// as JSON; Held, Result and all ids are opaque to it.
 type Move struct {
-	// New says that there is no such trigger yet. Else it must be in the state From, and, for
-	// a move that the clock makes, its time must be over; any other that lets it go must come
-	// before.
+	// New reports that the trigger does not exist yet. Else it must be in the state From. A move by the clock
+	// requires that its time is over; any other that releases it must come before.
 	New     bool   `json:"new"`
 	From    string `json:"from"`
 	ByClock bool   `json:"byClock"`
-	// State is what it has then; empty where its effects are due.
+	// State is its new state; empty if its effects become due.
 	State string `json:"state"`
-	// Held are effects that are kept until it is due (JSON), Wait how long it stays as it is
-	// unless somebody moves it; negative where nothing is waited for.
+	// Held are effects (JSON) kept until it is due. Wait is how long it stays held unless it is moved; negative
+	// for no wait.
 	Held string `json:"held"`
 	Wait int64  `json:"wait"`
-	// OnNext says that the user's next message takes it back.
+	// OnNext reports that the user's next message takes it back.
 	OnNext bool `json:"onNext"`
-	// Fence is the name of the fence of its values, empty for none; First the trigger that has
-	// it as far as is known, and Within how long this one keeps it.
+	// Fence names the fence of its values, empty for none. First is the trigger known to hold it, Within how
+	// long this one holds it.
 	Fence  string `json:"fence"`
 	First  string `json:"first"`
 	Within int64  `json:"within"`
-	// Unless is a digest that must not have been confirmed in the session, Confirmed one that
-	// is from then on.
+	// Unless is a digest that must not be confirmed in the session, Confirmed one that is from now on.
 	Unless    string `json:"unless"`
 	Confirmed string `json:"confirmed"`
-	// Message is the message that has set it off, and Result what its session keeps of an end
-	// (JSON).
+	// Message is the message that set it off, Result the outcome that its session keeps (JSON).
 	Message string `json:"message"`
 	Result  string `json:"result"`
-	// Line is what the record keeps of the move (JSON), empty for nothing.
+	// Line is the move's line in the record (JSON), empty for none.
 	Line string `json:"line"`
-	// Keep is how long the record of one that has ended is kept.
+	// Keep is how long the record of an ended trigger is kept.
 	Keep int64 `json:"keep"`
 }
 
-// Besides the fields of turnFields the hash of a session has asked, the triggers whose
-// question was the last thing that was asked, with a + behind them when the user has said
-// something else since; onnext, those that the user's next message takes back; and a field of
-// sessionConfirmed for each digest that was confirmed.
+// Besides turnFields, the hash of a session has asked: the triggers whose question was asked last, followed by
+// a + if the user has since written about something else; onnext: those that the user's next message takes
+// back; and a field with the prefix sessionConfirmed for each confirmed digest.
 const sessionConfirmed = "y:"
 
 // holdLua defines, for the commit script,
 //
-//	unlike(f, m, fence, turns, life, session, at)   why a move cannot be made as it was planned, as the
-//	    reply of the script; nil where it can
-//	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes it
-//	ask(turns, questions, heard, asked)   keeps what was asked last; asked was so far
+//	unlike(f, m, fence, turns, life, session, at)   why a move cannot be made as planned, as the
+//	    reply of the script; nil if it can
+//	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes the move
+//	ask(turns, questions, heard, asked)   stores the last question; asked is the previous one
 //
-// f is the firing with its key, fence the key of its fence or nil, life the generation of the
-// app: a fence of an earlier app of that name does not count. session and lived are the
-// generation of the session; one that was closed since has taken nothing back. A trigger keeps
-// the name of the fence that it has. It needs DueLua and TurnLua.
+// f is the firing with its key, fence the key of its fence or nil. life is the generation of the app: a fence
+// of an earlier app of that name does not count. session and lived are the generation of the session; a session
+// closed since has taken nothing back. A trigger stores the name of its fence. It needs DueLua and TurnLua.
 const holdLua = `
 local function without(list, id)
   local kept = {}
@@ -150,9 +144,9 @@ local function ask(turns, questions, heard, asked)
 end
 `
 
-// askedLua defines idsOf(questions), the triggers of lines as Question writes them, and
-// askedBy(questions, id, words), those that a message of an agent asks about: it names one, or its
-// words contain the question's. Both give ids with a space between them.
+// askedLua defines idsOf(questions), the triggers of lines as linesOf writes them, and askedBy(questions, id,
+// words), those that an agent's message asks about: it names one, or its words contain the question. Both
+// return ids separated by spaces.
 const askedLua = `
 local function idsOf(questions)
   local ids = {}
@@ -168,13 +162,13 @@ local function askedBy(questions, named, words)
 end
 `
 
-// Question is what a trigger waits for a yes to.
+// Question is a trigger's question that waits for a yes.
 type Question struct {
 	Trigger string
-	Words   string // by which it is known again in a message of an agent
+	Words   string // by which an agent's message is recognized as the question
 }
 
-// linesOf writes questions as a session keeps the last 16 of them.
+// linesOf returns questions as a session stores them, one line each; it keeps the last 16.
 func linesOf(questions []Question) string {
 	var lines strings.Builder
 	for _, one := range questions {
@@ -183,14 +177,14 @@ func linesOf(questions []Question) string {
 	return lines.String()
 }
 
-// HeldTrigger is a trigger with the effects that it keeps back.
+// HeldTrigger is a trigger with its held effects.
 type HeldTrigger struct {
 	StoredTrigger
 	Held    string // JSON
 	Session string
 }
 
-// Held reads a trigger with what it keeps back; nil where it is gone.
+// Held reads a trigger with its held effects; nil if it is gone.
 func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigger, error) {
 	found, err := l.db.HMGet(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "record", "fire", "state", "held", "session", "due").Result()
 	if err != nil {
@@ -203,11 +197,11 @@ func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigge
 	return &HeldTrigger{StoredTrigger: StoredTrigger{ID: triggerID, Record: v[0], Name: v[1], State: v[2], Due: int64(number(v[5]))}, Held: v[3], Session: v[4]}, nil
 }
 
-// let takes a trigger that is not held any more out of those that are.
+// let removes a trigger that is no longer held from the lane of held ones.
 //
 //	KEYS trigger, then the ledger
 //	ARGV triggerId
-//	=>   1, or 0 where it is held
+//	=>   1, or 0 if it is held
 var let = keyspace.NewFreeingScript(keyspace.DueLua, `
 local state = redis.call('HGET', KEYS[1], 'state')
 if state == 'confirming' or state == 'settling' then return 0 end
@@ -215,7 +209,7 @@ unschedule('held', ARGV[1])
 return 1
 `)
 
-// Let takes a trigger that is gone, or is not held any more, out of the lane of held ones.
+// Let removes a trigger that is gone or no longer held from the lane of held ones.
 func (l *Ledger) Let(ctx context.Context, appID, triggerID string) error {
 	k := keyspace.KeysOf(appID)
 	_, err := let.Run(ctx, l.db, append([]string{k.Trigger(triggerID)}, k.Ledger()...), triggerID)

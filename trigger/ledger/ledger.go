@@ -1,11 +1,9 @@
-// Package ledger is the durable state of messages, triggers and their effects in Redis,
-// with the scripts that change it: accept a message, decide it, claim its effects for
-// delivery, record the outcomes. Each script stands beside the function that runs it, with
-// its keys, arguments and reply; each is safe to run again by a client that lost the reply,
-// and takes all of what it is asked for or nothing.
+// Package ledger is the durable state of messages, triggers and their effects in Redis, with the scripts that
+// change it: accept a message, decide it, claim its effects, record their outcomes. Each script is declared
+// beside the function that runs it, with its keys, arguments and reply. Each applies a request whole or not at
+// all, and a client that lost the reply can run it again.
 //
-// The package knows no tool, no model and no transport: what it keeps of them is JSON that
-// it does not look into.
+// The package knows no tool, model or transport: it stores their data as opaque JSON.
 package ledger
 
 import (
@@ -24,32 +22,30 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Ledger runs the scripts and reads the state that all replicas share. It is safe for
-// concurrent use.
+// Ledger runs the scripts and reads the state that all replicas share. It is safe for concurrent use.
 type Ledger struct {
 	db               *keyspace.DB
 	accepts, commits *group
 }
 
-// New returns the ledger of a Redis.
+// New returns the ledger in a Redis.
 func New(db *keyspace.DB) *Ledger {
 	return &Ledger{db: db, accepts: newGroup(accept), commits: newGroup(commit)}
 }
 
-// DB is the database that it is in.
+// DB returns the ledger's database.
 func (l *Ledger) DB() *keyspace.DB { return l.db }
 
-// Turn names what a message sets off: its match, decision and answer. A direct trigger has
-// no message.
+// Turn names the processing of a message: its match, decision and answer. A direct trigger has no message.
 type Turn struct{ App, Session, Message string }
 
-// Member is the turn's name among those of its app.
+// Member returns the turn's name among those of its app.
 func (t Turn) Member() string { return t.Session + "/" + t.Message }
 
 func (t Turn) keys() keyspace.Keys { return keyspace.ManyKeysOf(t.App) }
 
-// Shard names the part of the store that an app is on. Apps on one may be written together;
-// those on another one are to be written when it is away.
+// Shard returns the number of the store's part that an app is on. Apps of one shard may be written together;
+// the others must stay writable while a shard is unavailable.
 func (l *Ledger) Shard(appID string) int {
 	if _, cluster := l.db.UniversalClient.(*redis.ClusterClient); cluster {
 		return keyspace.PartitionOf(appID)
@@ -57,21 +53,19 @@ func (l *Ledger) Shard(appID string) int {
 	return 0
 }
 
-// AppFields are an app as it stands in Redis. All but the version are empty where the
-// caller's version was the current one.
+// AppFields are an app as stored in Redis. If the caller had the current version, all other fields are empty.
 type AppFields struct {
 	Version, Revision, Record string
 	Repositories              []string
 }
 
-// SessionFields are a session as it stands in Redis.
+// SessionFields are a session as stored in Redis.
 type SessionFields struct {
-	Record       string // JSON of what was put of it; empty where nothing was
+	Record       string // profile (JSON); empty for none
 	Repositories []string
 }
 
-// AppNotFound is the error of a request for an app that does not exist. It is
-// repositories.ErrNotFound.
+// AppNotFound returns the error for an app that does not exist. It is repositories.ErrNotFound.
 func AppNotFound(appID string) error {
 	return &repositories.NotFoundError{Kind: "app", ID: appID}
 }
@@ -86,39 +80,40 @@ func Hash(parts ...string) string {
 	return string(hex.AppendEncode(text[:0], digest[:16]))
 }
 
-// run runs a script that replies with a status and values. Its error is a *RateError where
-// the script has refused for a limit.
+// run runs a script that replies with a status and values. It returns a *RateError if the script refused for a
+// limit.
 func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string, args ...any) (reply, error) {
 	raw, err := script.Run(ctx, l.db, keys, args...)
 	return readReply(raw, err)
 }
 
 // runGrouped runs a script for an item, together with others of its app. It waits for replicas (see
-// keyspace.Script.RunSafely); few says that too few of them have what was written, which is no error here.
-func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared func() keyspace.Part, item keyspace.Part) (r reply, few bool, err error) {
+// keyspace.Script.RunSafely); underReplicated reports that too few acknowledged the write, which is no error here.
+func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared func() keyspace.Part, item keyspace.Part) (r reply, underReplicated bool, err error) {
 	raw, err := g.run(ctx, l.db, appID, shared, item)
-	if few = errors.Is(err, keyspace.ErrReplicas); few {
+	if underReplicated = errors.Is(err, keyspace.ErrReplicas); underReplicated {
 		err = nil
 	}
 	if err != nil {
-		return r, few, err
+		return r, underReplicated, err
 	}
 	r, err = readItem(raw)
-	return r, few, err
+	return r, underReplicated, err
 }
 
-// reply is what a script has returned: a status, then names and values by turns. A value is a text, a
-// number as a text, or a list of texts.
+// reply is the reply of a script: a status, then alternating names and values. A value is a text, a number as
+// text, or a list of texts.
 type reply struct {
 	Status
 	fields []replyField
-	lists  map[string][]any // of a script that is no group
+	lists  map[string][]any // of a script that is not grouped
 }
 
-// replyField is a value by its name. A list of an item of a group is a field for each of its texts.
+// replyField is a named value. A list in the reply for a grouped item is a field for each of its texts.
 type replyField struct{ name, text string }
 
-// readItem reads the reply of a group script for one item: the status, then a line with name and size before each value.
+// readItem reads the reply of a group script for one item: the status, then a line with name and size before
+// each value.
 func readItem(raw any) (r reply, _ error) {
 	text, _ := raw.(string)
 	status, text, more := strings.Cut(text, "\n")
@@ -139,7 +134,7 @@ func readItem(raw any) (r reply, _ error) {
 	return r, r.fault()
 }
 
-// itemFailed is the status of an item of a group whose part of the script has ended with an error.
+// itemFailed is the status of a grouped item whose part of the script failed.
 const itemFailed Status = "failed"
 
 func readReply(raw any, err error) (r reply, _ error) {
@@ -157,7 +152,7 @@ func readReply(raw any, err error) (r reply, _ error) {
 	return r, r.fault()
 }
 
-// fault is the error of a status that is one.
+// fault returns the error of a failure status.
 func (r reply) fault() error {
 	switch r.Status {
 	case itemFailed:
@@ -168,7 +163,7 @@ func (r reply) fault() error {
 	return nil
 }
 
-// readFields reads names and values by turns.
+// readFields reads alternating names and values.
 func (r *reply) readFields(values []any) {
 	r.fields, r.lists = make([]replyField, 0, len(values)/2), map[string][]any{}
 	for pair := range slices.Chunk(values, 2) {
@@ -212,7 +207,7 @@ func (r reply) duration(name string) time.Duration {
 
 func (r reply) time(name string) time.Time { return time.UnixMilli(int64(r.number(name))) }
 
-// milliseconds is a duration as an argument of a script.
+// milliseconds returns a duration as an argument of a script.
 func milliseconds(d time.Duration) string { return keyspace.Number(d.Milliseconds()) }
 
 func number(text string) int {
@@ -220,9 +215,9 @@ func number(text string) int {
 	return n
 }
 
-// Definitions reads the version of an app, and what there is of a session; the app's
-// record and its own repositories as well, in a second round trip, where the version is not
-// the one that the caller has. The version is empty without the app.
+// Definitions reads the version of an app, and the profile and repositories of a session. If the version is not
+// the caller's, a second round trip reads the app's record and own repositories. The version is empty if the
+// app does not exist.
 func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version string) (app AppFields, session SessionFields, err error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
@@ -250,12 +245,12 @@ func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version stri
 	return AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}, session, nil
 }
 
-// keepAnswer stores an answer if there is none yet. What was deleted since is not made again.
+// keepAnswer stores an answer if there is none yet. It does not create a deleted turn or trigger again.
 //
 //	KEYS turns, or a trigger
-//	ARGV field, answer, field and value of what it was made of, and the field that has AsDecided where that is
+//	ARGV field, answer, field and value of its source, and the field that has AsDecided if that is
 //	     the answer
-//	=>   the answer that holds
+//	=>   the valid answer
 var keepAnswer = keyspace.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[3]) ~= ARGV[4] then return ARGV[2] end
 if redis.call('HGET', KEYS[1], ARGV[5]) == '` + AsDecided + `' then return '` + AsDecided + `' end
@@ -263,15 +258,14 @@ redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('HGET', KEYS[1], ARGV[1])
 `)
 
-// KeepAnswer stores the answer of a turn that was made anew of what was decided, unless another
-// was faster, and returns the one that holds.
+// KeepAnswer stores the answer of a turn, rebuilt from its decision, unless another was stored first. It
+// returns the valid one.
 func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
 	kept, err := l.run(ctx, keepAnswer, []string{t.keys().Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision, turnFields["lease"]+t.Message)
 	return string(kept.Status), err
 }
 
-// KeepTriggersAnswer is KeepAnswer for a direct trigger, whose effects are named after the
-// firing.
+// KeepTriggersAnswer is KeepAnswer for a direct trigger, whose effects are named after the firing.
 func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, firing, answer string) (string, error) {
 	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(appID).Trigger(triggerID)}, "answer", answer, "fire", firing, "answer")
 	return string(kept.Status), err

@@ -10,21 +10,19 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// rateLua defines overRate(limits, rates, srates, add), which counts what is about to be
-// stored, or matched as a draft, against the limits of its app and of its session. It returns nil, or the reply
-// 'limited' with limit, most (its number) and pause (ms), with the pause until there is room; what is
-// refused is not counted. limits are those of the app, as Settings.Rates writes them; srates
-// is nil without a session. add has the numbers messages, triggers, drafts, bytes and models (requests
-// that are relayed to a model); what an agent says counts as bytes alone, and apart from what the users
-// of the app store. visitor says that a session's token asks, whose requests to a model are limited
-// as its messages are.
+// rateLua defines overRate(limits, rates, srates, add), which counts a use, or a draft's match, against the
+// limits of its app and session. It returns nil, or the reply 'limited' with limit, most (its number) and pause
+// (ms until it may be tried again); a refused use is not counted. limits are the app's, as Settings.Rates
+// writes them; srates is nil without a session. add has the numbers messages, triggers, drafts, bytes and
+// models (requests relayed to a model). An agent's message counts as bytes alone, apart from the bytes of the
+// app's users. visitor marks a request by a session's token, whose model requests are limited like its
+// messages.
 //
-// A minute begins with the first thing that is counted after the last minute was over.
-// Thus no more than the limit pass in any flood, the pause that is told is exact, and one
-// hash with an expiry is all that is kept. What alone is more than the limit on bytes
-// passes when nothing else has in its minute: else it never would.
+// A minute begins with the first use after the last minute. Thus no burst exceeds the limit, the returned pause
+// is exact, and one expiring hash is enough. A single use above the limit on bytes passes if it is alone in its
+// minute: else it never would.
 //
-// An app that was written before it had rates has the defaults.
+// An app without stored rates has the defaults.
 var rateLua = `
 local defaultRates = {}
 for word in string.gmatch('` + repositories.Settings{}.Rates() + `', '%S+') do defaultRates[#defaultRates + 1] = tonumber(word) end
@@ -69,15 +67,14 @@ local function overRate(limits, rates, srates, add)
 end
 `
 
-// use counts something that no other script stores.
+// use counts a use that no other script stores.
 //
 //	KEYS 1 app, 2 rate of the app, 3 rate of the session
-//	ARGV 1 messages, 2 triggers, 3 bytes, 4 requests to a model, 5 '1' of a session's token,
-//	     6 '1' where the session's limits count as well
-//	=>   ok, noapp, or limited as overRate has it
+//	ARGV 1 messages, 2 triggers, 3 bytes, 4 requests to a model, 5 '1' for a session's token,
+//	     6 '1' if the session's limits count as well
+//	=>   ok, noapp, or limited as in overRate
 //
-// A client that lost the reply asks again, and is counted twice: a limit is then reached a little
-// early.
+// A client that lost the reply tries again and is counted twice: a limit is then reached slightly early.
 var use = keyspace.NewScript(rateLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'limits')
 if not app[1] then return {'noapp'} end
@@ -85,14 +82,14 @@ return overRate(app[2], KEYS[2], ARGV[6] == '1' and KEYS[3] or nil, {messages = 
   bytes = tonumber(ARGV[3]), models = tonumber(ARGV[4]), visitor = ARGV[5] == '1'}) or {'ok'}
 `)
 
-// Use is what a request takes of the limits of its app, and of its session.
+// Use is the amount that a request counts against the limits of its app and session.
 type Use struct {
 	Messages, Triggers, Bytes int
-	// ModelRequests are requests that are relayed to a model.
+	// ModelRequests are requests relayed to a model.
 	ModelRequests int
-	// FrontEnd says that a session's token asks.
+	// FrontEnd marks a request by a session's token.
 	FrontEnd bool
-	// AppAlone leaves the limits of the session out.
+	// AppAlone ignores the limits of the session.
 	AppAlone bool
 }
 
@@ -110,12 +107,11 @@ func (l *Ledger) Count(ctx context.Context, appID, session string, u Use) error 
 	return err
 }
 
-// RateError is a rate limit error: an app or a session has posted as much as it may in a
-// minute. Nothing was stored.
+// RateError reports that an app or a session has reached a limit of its minute. Nothing was stored.
 type RateError struct {
 	Limit      string        // as settings.limits names it, or openai.limits below settings
 	Most       int           // its number, for the app or the session
-	RetryAfter time.Duration // until there is room
+	RetryAfter time.Duration // until a retry may succeed
 }
 
 // Error names the limit, the pause and the way out.

@@ -13,39 +13,38 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Reader reads messages and triggers as the ledger has them, for lists and for those who ask after
-// one. It is safe for concurrent use.
+// Reader reads messages and triggers from the ledger, for lists and single look-ups. It is safe for concurrent
+// use.
 type Reader struct{ db *keyspace.DB }
 
 // NewReader returns a Reader of a Redis.
 func NewReader(db *keyspace.DB) *Reader { return &Reader{db} }
 
-// StoredTrigger is a trigger as Redis keeps it; see commit and finish for what writes it.
+// StoredTrigger is a trigger as stored in Redis; commit and finish write it.
 type StoredTrigger struct {
 	ID                   string
-	Record               string // as it was committed
+	Record               string // as committed
 	Event, Emitter, Call string // JSON of the states of its effects
-	Result               string // JSON of the state of the event that tells of its result
+	Result               string // JSON of the state of its result's event
 	Attempts, Retries    string // a line of JSON each
 	Answer               string // JSON
-	Name                 string // its effects are named after it
-	// Answering says that the replica that fired it may still be about to answer; of a
-	// trigger that was not fired directly it says nothing.
+	Name                 string // prefix of its effects' ids
+	// Answering reports that the replica that fired it may still answer; it is meaningless for a trigger that
+	// was not fired directly.
 	Answering bool
-	State     string // as package state has them
+	State     string // as in package state
 	Moves     string // a line of JSON each
-	Due       int64  // when (ms) the time of a held one is over
+	Due       int64  // end (ms) of a held one's time
 }
 
-// triggerFields are read of a trigger.
 var triggerFields = []string{"record", "event", "emitter", "call", "result", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
 
-// AppExists reports whether there is an app of that id.
+// AppExists reports whether an app exists.
 func (l *Reader) AppExists(ctx context.Context, appID string) (bool, error) {
 	return l.HasList(ctx, keyspace.KeysOf(appID).App())
 }
 
-// Triggers reads triggers in one round trip; nil stands for one that is gone.
+// Triggers reads triggers in one round trip; a missing one is nil.
 func (l *Reader) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
@@ -75,15 +74,15 @@ func (l *Reader) Triggers(ctx context.Context, appID string, ids []string) ([]*S
 	return list, nil
 }
 
-// CallDue is when an effect that is no event is due.
+// CallDue is when the next attempt at a call is due.
 type CallDue struct {
-	Tries    int       // before
-	Due      time.Time // of one that is not leased
-	Leased   bool      // an attempt is under way
-	Awaiting bool      // no attempt is made: the answer of somebody outside is waited for until it is due
+	Tries    int       // so far
+	Due      time.Time // if not leased
+	Leased   bool      // an attempt is in progress
+	Awaiting bool      // no attempt is made: it waits for an external answer until it is due
 }
 
-// CallDue says when the next attempt at a call is due; nil of one that is not owed any more.
+// CallDue returns when the next attempt at a call is due; nil if it is no longer outstanding.
 func (l *Reader) CallDue(ctx context.Context, appID, id string) (*CallDue, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
@@ -104,8 +103,8 @@ func (l *Reader) CallDue(ctx context.Context, appID, id string) (*CallDue, error
 	}, nil
 }
 
-// Awaiting says until when effects wait for the answer of somebody outside. It is the zero time of one that is answered,
-// and of one that asks nobody.
+// Awaiting returns until when effects wait for an external answer. It is the zero time for an effect that is
+// answered or asks no question.
 func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
 	k, pipe := keyspace.KeysOf(appID), l.db.Pipeline()
 	found := make([]*redis.SliceCmd, len(ids))
@@ -124,8 +123,8 @@ func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]ti
 	return until, nil
 }
 
-// Span is a part of a list of triggers, by time (µs), the bounds included. Its first members
-// are read: the newest, or the oldest; those of one time by id, in the same direction.
+// Span is a part of a list of triggers by time (µs), bounds included. Its first Most members are read: the
+// newest, or the oldest; those of equal time are ordered by id, in the same direction.
 type Span struct {
 	From, To float64
 	Oldest   bool
@@ -143,7 +142,7 @@ func (l *Reader) Listed(ctx context.Context, list string, s Span) ([]redis.Z, er
 	return found, keyspace.Unavailable(err)
 }
 
-// SessionsOf reads the sessions of triggers, empty of those that have none or are gone.
+// SessionsOf reads the sessions of triggers; empty for those without one and for missing triggers.
 func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]string, error) {
 	k, hashes := keyspace.KeysOf(appID), make([]string, len(ids))
 	for i, id := range ids {
@@ -157,13 +156,13 @@ func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]
 	return sessions, err
 }
 
-// HasList reports whether there is a list of triggers of that name.
+// HasList reports whether a list of triggers exists.
 func (l *Reader) HasList(ctx context.Context, list string) (bool, error) {
 	there, err := l.db.Exists(ctx, list).Result()
 	return there > 0, keyspace.Unavailable(err)
 }
 
-// TriggersFitting returns how many of the triggers are read together.
+// TriggersFitting returns how many of the triggers fit into one read.
 func (l *Reader) TriggersFitting(ctx context.Context, appID string, ids []string) (int, error) {
 	k := keyspace.KeysOf(appID)
 	large := []string{"record", "call", "log", "answer"}
@@ -171,28 +170,28 @@ func (l *Reader) TriggersFitting(ctx context.Context, appID string, ids []string
 	return repositories.Fitting(sizes), err
 }
 
-// Place is where a message stands in the history of its session, counted from the first
-// that the session had, whether or not it has left the history since.
+// Place is the place of a message in the history of its session, counted from the session's first message,
+// including those that have left the history.
 type Place struct {
 	Number string
-	ID     string // of the message; empty for where the list begins
+	ID     string // of the message; empty for the beginning of the list
 }
 
-// Pages is a part of a history: the messages behind a place, in the order of the list.
+// Pages selects a part of a history: the messages behind a place, in the order of the list.
 type Pages struct {
 	After  Place
-	Since  int64 // when (ms) the first of them came, or later; 0 for all
+	Since  int64 // earliest arrival (ms); 0 for all
 	Newest bool  // the list begins with the newest
 	Most   int
 }
 
-// page reads a page of a history. The messages came in the order of their places, so that the first
-// of some time is found in a few steps.
+// page reads a page of a history. Messages are ordered by arrival, so a binary search finds the first of a
+// time.
 //
 //	KEYS order, turns
 //	ARGV place and id of the message that the page follows ('' for the first page), most,
 //	     since (ms), '1' for the newest first
-//	=>   ok with from, the place of the oldest, and ids; moved where no message was at that
+//	=>   ok with from, the place of the oldest, and ids; moved if that message is not at that
 //	     place
 var page = keyspace.NewFreeingScript(TurnLua, `
 local left, most, since = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -223,8 +222,8 @@ if last >= from then ids = redis.call('LRANGE', KEYS[1], from, last) end
 return {'ok', 'from', tostring(left + from), 'ids', ids}
 `)
 
-// Page reads the ids of messages in the order of the list, and the place of the first;
-// moved says that no message is at the place that they are to follow.
+// Page reads the ids of messages in the order of the list, and the place of the first. moved reports that the
+// message that they are to follow is not at its place.
 func (l *Reader) Page(ctx context.Context, appID, sessionID string, p Pages) (first int, ids []string, moved bool, err error) {
 	k := keyspace.KeysOf(appID)
 	r, err := readReply(page.Run(ctx, l.db, []string{k.Order(sessionID), k.Turns(sessionID)}, p.After.Number, p.After.ID, p.Most, p.Since, p.Newest))
@@ -239,11 +238,11 @@ func (l *Reader) Page(ctx context.Context, appID, sessionID string, p Pages) (fi
 	return first, ids, r.Status == Moved, nil
 }
 
-// StoredMessage is what the history shows of a message: JSON, the decision as it was committed, and
-// empty where there is none. One without a Message has left the history.
+// StoredMessage is a message as the history shows it: JSON, the decision as committed, each empty for none. One
+// without a Message has left the history.
 type StoredMessage struct{ Message, Decision, Reply, Failure, Answer string }
 
-// turnFieldsOf are fields of a message, named as in turnFields.
+// turnFieldsOf returns the names of fields of a message, given the names of turnFields.
 func turnFieldsOf(id string, names ...string) []string {
 	for i := range names {
 		names[i] = turnFields[names[i]] + id
@@ -251,7 +250,6 @@ func turnFieldsOf(id string, names ...string) []string {
 	return names
 }
 
-// answerOf is the stored answer of a turn.
 func answerOf(answer, lease string) string {
 	if lease == AsDecided {
 		return AsDecided
@@ -263,13 +261,13 @@ func shownFields(id string) []string {
 	return turnFieldsOf(id, "message", "decision", "reply", "failure", "answer", "lease")
 }
 
-// MessageSizes are the lengths of messages with what the history shows of them.
+// MessageSizes returns the sizes of messages in bytes, as the history shows them.
 func (l *Reader) MessageSizes(ctx context.Context, appID, sessionID string, ids []string) ([]int64, error) {
 	turns := keyspace.KeysOf(appID).Turns(sessionID)
 	return l.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return turns, shownFields(ids[i]) })
 }
 
-// MessageTexts reads what was said in messages, each of a session: JSON, empty where there is none any more.
+// MessageTexts reads messages, each of a session: JSON, empty for a missing one.
 func (l *Reader) MessageTexts(ctx context.Context, of []Turn) ([]string, error) {
 	pipe, replies := l.db.Pipeline(), make([]*redis.StringCmd, len(of))
 	for i, t := range of {
@@ -307,11 +305,11 @@ func (l *Reader) fields(ctx context.Context, key string, fields []string) ([]str
 	return keyspace.Fields(found), keyspace.Unavailable(err)
 }
 
-// Explained is what is kept of a message to explain it: JSON, the decision as it was committed and the
-// explanation, which may be empty. One without a Message is not in the history.
+// Explained is what explains a message: JSON, the decision as committed, and the explanation, which may be
+// empty. One without a Message is not in the history.
 type Explained struct{ Message, Decision, Answer, Failure, Explanation string }
 
-// Explained reads what explains a message.
+// Explained reads the explanation of a message.
 func (l *Reader) Explained(ctx context.Context, t Turn) (Explained, error) {
 	row, err := l.fields(ctx, t.keys().Turns(t.Session), turnFieldsOf(t.Message, "message", "decision", "answer", "failure", "explained", "lease"))
 	if err != nil {
@@ -320,7 +318,7 @@ func (l *Reader) Explained(ctx context.Context, t Turn) (Explained, error) {
 	return Explained{row[0], row[1], answerOf(row[2], row[5]), row[3], row[4]}, nil
 }
 
-// DraftExplained reads why a draft was matched so; empty without one.
+// DraftExplained reads the explanation of a draft's match; empty if there is none.
 func (l *Reader) DraftExplained(ctx context.Context, t Turn) (string, error) {
 	row, err := l.fields(ctx, t.draft(), []string{"explained"})
 	if err != nil {
@@ -329,8 +327,7 @@ func (l *Reader) DraftExplained(ctx context.Context, t Turn) (string, error) {
 	return row[0], nil
 }
 
-// ExplainedParts reads parts of explanations by their names. One that is gone is not among
-// them.
+// ExplainedParts reads parts of explanations by name. Missing ones are skipped.
 func (l *Reader) ExplainedParts(ctx context.Context, appID string, names []string) (map[string]string, error) {
 	found, err := l.fields(ctx, keyspace.KeysOf(appID).ExplainedParts(), names)
 	parts := map[string]string{}
@@ -342,18 +339,17 @@ func (l *Reader) ExplainedParts(ctx context.Context, appID string, names []strin
 	return parts, err
 }
 
-// sieve leaves those triggers out that cannot be what is searched for. It compares texts,
-// as user data is opaque to scripts: whoever reads what is left checks it.
+// sieve drops triggers that cannot match a search. User data is opaque to scripts, so it compares texts only,
+// and the caller must check the rest.
 //
 //	KEYS triggers
-//	ARGV 1 most bytes, 2 state, 3 session, 4 a text of the call's state, 5 one of the record,
-//	     6 what the object of the values begins with, 7 a text of what is before it in the
-//	     record, each '' for any, then texts of which one stands in a value, in lower case;
+//	ARGV 1 most bytes, 2 state, 3 session, 4 a text in the call's state, 5 one in the record,
+//	     6 the beginning of the values' object, 7 a text before it in the
+//	     record, each '' for any, then lower-case texts, one of which a value contains;
 //	     none for any value
-//	=>   how many were looked at, then the places of those that are left, from 1
+//	=>   how many were examined, then the places of the remaining ones, from 1
 //
-// It ends early, but not before the first, where it has read that many bytes: Redis serves
-// nobody else meanwhile.
+// It ends early, but not before the first, once it has read so many bytes, since it blocks Redis meanwhile.
 var sieve = keyspace.NewReadingScript(`
 local most, state, session, failure, text, begins, head = tonumber(ARGV[1]), unpack(ARGV, 2, 7)
 local looked, bytes, fields, at = 0, 0, {}, {}
@@ -429,28 +425,27 @@ left[1] = looked
 return left
 `)
 
-// Sieve is what a search knows of the JSON of a trigger that it is after. What is empty
-// leaves nothing out.
+// Sieve has the texts that the JSON of a matching trigger contains. An empty field excludes nothing.
 type Sieve struct {
 	State   string
 	Session string
-	Failure string // stands in the state of the call
-	Text    string // stands in the record
-	// Begins is what the object of the values begins with; Head stands before it.
+	Failure string // a text in the state of the call
+	Text    string // a text in the record
+	// Begins is the beginning of the values' object, Head a text before it.
 	Begins, Head string
-	// Values are texts in lower case; one stands in a value.
+	// Values are lower-case texts, one of which a value contains.
 	Values []string
 }
 
-// So many triggers, or about so many bytes of them, are looked at by one script: it holds
-// Redis for about a millisecond.
+// Bounds of the triggers, and about of their bytes, that one script examines: it blocks Redis for about a
+// millisecond.
 const (
 	sieveTriggers = 500
 	sieveBytes    = 1 << 20
 )
 
-// Sift returns the places in ids of the triggers that may be those of a search, in two round
-// trips or, where they are large, some more. Those that are gone are left out.
+// Sift returns the indices in ids of the triggers that may match a search, in two round trips, or more for
+// large triggers. Missing triggers are left out.
 func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve) (places []int, err error) {
 	args := []any{sieveBytes, by.State, by.Session, by.Failure, by.Text, by.Begins, by.Head}
 	for _, text := range by.Values {
@@ -476,11 +471,11 @@ func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve)
 	return places, err
 }
 
-// portion is some of a list of what a script looks at.
+// portion is a range of the list that a script examines.
 type portion struct{ from, to int }
 
-// inParts has a script look at many, at most so many at once. The script replies with how many it has looked at,
-// which may be fewer, and what it has found of them.
+// inParts runs a script over count elements, at most most at a time. The script replies with how many it has
+// examined, which may be fewer, and what it found in them.
 func inParts(count, most int, run func([]portion) ([]any, error), add func(from int, found []any)) error {
 	var portions []portion
 	for from := 0; from < count; from += most {
@@ -505,15 +500,15 @@ func inParts(count, most int, run func([]portion) ([]any, error), add func(from 
 	return nil
 }
 
-// saidLatest looks for what was said in sessions, the latest first.
+// saidLatest searches the messages of sessions, the latest first.
 //
 //	KEYS order and turns of each session
-//	ARGV most bytes, most messages of each session, most that are found of each, then texts of which
-//	     one stands in what is looked for, in lower case; without any, messages of users are
-//	=>   how many sessions were looked at, then the place of a session, from 1, and the id of a message
-//	     in it by turns
+//	ARGV most bytes, most messages of each session, most matches of each, then lower-case texts, one of
+//	     which a match contains; without texts, messages of users match
+//	=>   how many sessions were examined, then alternating the place of a session, from 1, and the id of
+//	     a message in it
 //
-// It ends early, but not before the first, where it has read that many bytes.
+// It ends early, but not before the first, once it has read so many bytes.
 var saidLatest = keyspace.NewReadingScript(TurnLua, `
 local most, ofEach, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local looked, bytes, found = 0, 0, {0}
@@ -552,15 +547,15 @@ found[1] = looked
 return found
 `)
 
-// So many sessions are looked at by one script, so many of the last messages of each, and so many of these are found.
+// Bounds of one script: sessions, last messages examined of each, and matches of each.
 const (
 	saidSessions = 100
 	saidMessages = 200
 	saidFound    = 3
 )
 
-// Said finds the latest messages of sessions, by the places of these, that may have one of some texts, in lower case;
-// without any, the latest ones of users. The last 200 of each session are looked at.
+// Said finds the latest messages of sessions, by the sessions' indices, that may contain one of some lower-case
+// texts; without texts, the latest ones of users. It examines the last 200 of each session.
 func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []string) (found map[int][]string, err error) {
 	k, keys, wanted := keyspace.KeysOf(appID), make([]string, 0, 2*len(sessions)), saidFound
 	for _, id := range sessions {
@@ -590,11 +585,11 @@ func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []strin
 	return found, err
 }
 
-// waits counts what triggers wait for.
+// waits counts triggers by what they wait for.
 //
 //	KEYS triggers
-//	=>   how many were looked at, then of them how many are confirming, how many can be taken back, and
-//	     of how many the call waits for its first attempt, and for a later one
+//	=>   how many were examined, then how many are confirming, how many can be taken back, and
+//	     how many calls wait for their first attempt, and for a later one
 var waits = keyspace.NewReadingScript(`
 local came = {#KEYS, 0, 0, 0, 0}
 for _, key in ipairs(KEYS) do
@@ -606,22 +601,22 @@ end
 return came
 `)
 
-// Stock is how many triggers of an app are in a state, and when the oldest of them fired.
+// Stock is the number of an app's triggers in a state, and the time when the oldest fired.
 type Stock struct {
 	Count  int64
 	Oldest time.Time
 }
 
-// AppBacklog is what an app has to do. What the pending ones wait for is counted of the oldest ones, so many as Looked says.
+// AppBacklog is the outstanding work of an app. The waits are counted for the oldest Looked pending triggers.
 type AppBacklog struct {
 	Pending, Failed                                   Stock
 	Looked, Confirming, Settling, FirstTries, Retries int
 }
 
-// mostBacklog is how many pending triggers are looked at.
+// mostBacklog bounds the pending triggers that are examined.
 const mostBacklog = 5000
 
-// Backlog counts what an app has to do.
+// Backlog counts the outstanding work of an app.
 func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err error) {
 	k, pipe := keyspace.KeysOf(appID), l.db.Pipeline()
 	counts, firsts := map[string]*redis.IntCmd{}, map[string]*redis.ZSliceCmd{}

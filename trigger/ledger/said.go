@@ -8,13 +8,13 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// LastUsed is a session with the time (ms) of its last use: none of its messages came later.
+// LastUsed is a session with the time (ms) of its last use: no message is later.
 type LastUsed struct {
 	Session string
 	At      int64
 }
 
-// LastUsedSessions lists the sessions of an app that were used last, the latest first, that many at most.
+// LastUsedSessions lists at most so many sessions of an app, the last used first.
 func (l *Reader) LastUsedSessions(ctx context.Context, appID string, most int) ([]LastUsed, error) {
 	found, err := l.db.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: keyspace.Recent(keyspace.KeysOf(appID)), Start: 0, Stop: most - 1, Rev: true}).Result()
 	if err != nil {
@@ -29,13 +29,13 @@ func (l *Reader) LastUsedSessions(ctx context.Context, appID string, most int) (
 }
 
 const (
-	// messagesAtOnce is how many messages are read in one round trip, and mostSaid how many bytes of one session.
+	// messagesAtOnce bounds the messages read in one round trip, mostSaid the bytes read of one session.
 	messagesAtOnce = 50
 	mostSaid       = 8 << 20
 )
 
-// LastMessages reads the last messages of a session, oldest first: that many at most, and fewer where they are very
-// long. The profile is what was put of the session.
+// LastMessages reads at most so many last messages of a session, oldest first, and fewer if they are very long.
+// The profile is the session's record.
 func (l *Reader) LastMessages(ctx context.Context, appID, sessionID string, most int) (messages []Past, profile string, err error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()

@@ -10,10 +10,9 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// TallyLua defines tally(dead, app, failed), which brings the number that dead has of
-// an app in line with its list of failed triggers. Every script that changes such a
-// list calls it. The number is counted anew each time, so that a script that runs twice
-// does no harm.
+// TallyLua defines tally(dead, app, failed), which sets the app's number in dead to the length of its list of
+// failed triggers. Every script that changes such a list calls it. It counts anew each time, so a repeated run
+// is harmless.
 const TallyLua = `
 local function tally(dead, app, failed)
   local count = redis.call('ZCARD', failed)
@@ -25,15 +24,14 @@ local function tally(dead, app, failed)
 end
 `
 
-// firedLua defines fired(triggers, id), which is when a trigger has fired (µs), by firedAt or the list of
-// its app: the lists of its states are in the same order.
+// firedLua defines fired(triggers, id), the time (µs) when a trigger fired, from firedAt or the list of its
+// app: the lists by state have the same order.
 const firedLua = `
 local firedAt = {}
 local function fired(triggers, id) return firedAt[id] or redis.call('ZSCORE', triggers, id) or micros() end
 `
 
-// EffectStates reads the states of effects by their ids. One that is not owed any more has
-// none.
+// EffectStates reads the states of effects by their ids; empty for one that is no longer outstanding.
 func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (states map[string]string, err error) {
 	pipe, replies := l.db.Pipeline(), map[string]*redis.StringCmd{}
 	for _, id := range ids {
@@ -54,14 +52,14 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 	return states, err
 }
 
-// revive makes dead effects of a trigger due again, under the ids that they had. An answer is
-// waited for anew. A call that waits for its next attempt is due at once: whoever claims it takes
-// its lease as ever, so one attempt is made at a time.
+// revive makes dead effects of a trigger due again, under the same ids. The wait for an answer starts again. A
+// call that waits for its next attempt becomes due at once: its claim takes the lease as always, so one attempt
+// is made at a time.
 //
 //	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, triggers of the app,
 //	     over, then the ledger
 //	ARGV 1 triggerId, 2 appId, 3 member of the outboxes, then for each effect id, part and state,
-//	     then how long its call waits (ms), and a line that says so (JSON)
+//	     then the pause before its call (ms), and the line of the retry (JSON)
 //	=>   how many
 var revive = keyspace.NewScript(keyspace.DueLua, TallyLua, firedLua, `
 local revived, hastened, at = 0, 0, now()
@@ -104,16 +102,16 @@ tally(KEYS[5], ARGV[2], KEYS[3])
 return revived
 `)
 
-// Revival is the dead effects of a trigger becoming due again.
+// Revival describes the retry of a trigger's dead effects.
 type Revival struct {
 	App, Session, Trigger string
-	Name                  string        // its effects are named after it
-	States                States        // of the effects from then on
+	Name                  string        // prefix of its effects' ids
+	States                States        // new states of the effects
 	Line                  string        // JSON, kept with the trigger
 	Wait                  time.Duration // before its call is due
 }
 
-// Revive makes the dead effects of a trigger due again, and its call if that waits for its next attempt.
+// Revive makes the dead effects of a trigger due again, and also its call if that waits for its next attempt.
 func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 	k, box := keyspace.KeysOf(r.App), keyspace.Box(r.Session, r.Trigger)
 	keys := []string{k.Trigger(r.Trigger), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(box), k.Dead()}
@@ -128,12 +126,12 @@ func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 	return err
 }
 
-// purge removes a trigger that owes nothing that is on its way.
+// purge removes a trigger without effects in delivery.
 //
 //	KEYS 1 trigger, 2 failed, 3 triggers of the app, 4 those of the session, 5 dead,
 //	     6 over, then its effects
-//	ARGV 1 triggerId, 2 appId, 3 '1' for one that has failed alone
-//	=>   1, or 0 where it stays
+//	ARGV 1 triggerId, 2 appId, 3 '1' to remove only a failed one
+//	=>   1, or 0 if it stays
 var purge = keyspace.NewFreeingScript(TallyLua, `
 local counts = redis.call('HMGET', KEYS[1], 'open', 'dead')
 if not counts[1] or tonumber(counts[1]) > 0 or ARGV[3] == '1' and tonumber(counts[2]) == 0 then return 0 end
@@ -144,8 +142,8 @@ tally(KEYS[5], ARGV[2], KEYS[2])
 return 1
 `)
 
-// Purge removes a trigger, where failed says so only one that has failed, and reports whether it
-// did: one of which an effect is being delivered, or is kept back, stays.
+// Purge removes a trigger, or with failed only a failed one, and reports whether it did. A trigger with an
+// effect in delivery or held stays.
 func (l *Ledger) Purge(ctx context.Context, appID, sessionID, triggerID, name string, failed bool) (bool, error) {
 	k := keyspace.KeysOf(appID)
 	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(sessionID), k.Dead(), k.Over()}

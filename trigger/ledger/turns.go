@@ -10,33 +10,32 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// turnFields are the fields of a turn in the hash of its session, by what they hold: a
-// letter and a colon, for there are as many as messages, before the messageId. Scripts
-// know them by the same names (TurnLua).
+// turnFields are the fields of a turn in the hash of its session, by name: a short prefix before the messageId,
+// since there are as many as messages. Scripts use the same names (TurnLua).
 //
-// Besides, the hash has unfinished: the calls of the session that lack values; left: how
-// many messages have left its history; and used: when (ms) the last one came.
+// The hash also has unfinished: the session's calls that lack values; left: how many messages have left its
+// history; and used: the arrival (ms) of the last one.
 var turnFields = map[string]string{
 	"message":   "m:", // as JSON
-	"arrived":   "t:", // when (ms), and behind a space a hash of what it says
-	"says":      "h:", // that hash, of earlier builds
-	"lease":     "k:", // its token and, behind a tab, when it ends (ms); AsDecided where the answer is that
-	"ends":      "u:", // when the lease ends (ms), of earlier builds
-	"claims":    "c:", // how often the lease was taken; once if there is one and no number
-	"decision":  "d:", // the answer as it was decided, opaque
-	"decider":   "x:", // token of who decided, of earlier builds
+	"arrived":   "t:", // time (ms), a space, and a hash of its words
+	"says":      "h:", // that hash, from earlier builds
+	"lease":     "k:", // its token, a tab, and its end (ms); or AsDecided
+	"ends":      "u:", // end of the lease (ms), from earlier builds
+	"claims":    "c:", // how often the lease was taken; if missing, a lease counts as once
+	"decision":  "d:", // the answer as decided, opaque
+	"decider":   "x:", // token of the decision, from earlier builds
 	"answer":    "a:", // JSON
 	"reply":     "p:", // JSON
 	"results":   "r:", // of calls, a line of JSON each
-	"failure":   "f:", // JSON: why it was not decided
-	"explained": "e:", // why it was decided so, packed
-	"verified":  "v:", // claims that tools need, until it is decided
-	"retracted": "b:", // the triggers that it takes back, with a space between them
+	"failure":   "f:", // JSON: why it could not be decided
+	"explained": "e:", // explanation of the decision, packed
+	"verified":  "v:", // claims that tools need, until the decision
+	"retracted": "b:", // the triggers that it takes back, separated by spaces
 }
 
-// TurnLua defines turn, a table of turnFields, and what reads fields of two forms: leaseOf(lease, ends), the token of a
-// lease, if there is one, and when it ends; leaseText(token, ends), the lease as it is written; arrivedAt(arrived), when;
-// and saysOf(arrived, says), a hash of what is said.
+// TurnLua defines turn, a table of turnFields, and readers of fields that have two forms: leaseOf(lease, ends),
+// token and end of a lease; leaseText(token, ends), the stored form of a lease; arrivedAt(arrived), the time;
+// and saysOf(arrived, says), a hash of the words.
 var TurnLua = func() string {
 	var lua strings.Builder
 	lua.WriteString("local turn = {")
@@ -55,14 +54,13 @@ local function saysOf(arrived, says) return says or string.match(arrived or '', 
 `
 }()
 
-// trimmed is how many messages leave the history at most as one comes: more than one, so
-// that a number that was lowered, or was held up by a message under way, is reached.
+// trimmed bounds the messages that leave the history per new one. It exceeds one, so that a lowered limit, or
+// one held up by a turn in progress, is reached.
 const trimmed = "16"
 
-// trimLua defines trim(order, turns, most, session, length), which lets the oldest messages
-// of a session, length in all, leave its history where there are more than most, and returns
-// how many do. One that is not decided, or that a replica works on, stays, and with it all
-// that came later. session is how the names of its turns begin. It needs DueLua and TurnLua.
+// trimLua defines trim(order, turns, most, session, length), which removes the oldest messages of a session,
+// length in all, while there are more than most, and returns how many. An undecided message, or one in
+// progress, stays with all later ones. session is the prefix of its turns' names. It needs DueLua and TurnLua.
 const trimLua = `
 local function trim(order, turns, most, session, length)
   for gone = 0, ` + trimmed + ` - 1 do
@@ -82,7 +80,7 @@ end
 
 // extend renews the lease of a turn.
 //
-//	=>   ok, or lost where another has the turn
+//	=>   ok, or lost if another token has the turn
 var extend = keyspace.NewScript(TurnLua, `
 KEYS turns due
 ARGV id token lease member
@@ -93,17 +91,17 @@ redis.call('ZADD', @due, 'XX', ends, $member)
 return 'ok'
 `)
 
-// Extend renews the lease of a turn, and reports whether it still was the token's.
+// Extend renews the lease of a turn, and reports whether the token still had it.
 func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Duration) (held bool, err error) {
 	k := t.keys()
 	raw, err := extend.Run(ctx, l.db, []string{k.Turns(t.Session), k.Lane(keyspace.LaneTurns)}, t.Message, token, lease.Milliseconds(), t.Member())
 	return raw == "ok", err
 }
 
-// undecided gives a turn back that could not be decided.
+// undecided releases a turn that could not be decided.
 //
-//	ARGV pause (ms) is -1 where the turn is tried again only when its client sends it again; event is
-//	     that it failed (JSON of an Entry, '' for none)
+//	ARGV pause (ms) is -1 if only the client may try again; event is
+//	     the failure's event (JSON of an Entry, '' for none)
 //	=>   ok, or lost
 var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
 KEYS turns chatOutbox failedEffect
@@ -121,9 +119,8 @@ if $event ~= '' then enqueue(@failedEffect, cjson.decode($event), $app, @chatOut
 return 'ok'
 `)
 
-// Undecided gives a turn back that could not be decided, with the failure (JSON) and the event
-// that tells of it, if any. It is due again after the pause; a negative one leaves the next
-// try to the client.
+// Undecided releases a turn that could not be decided, with the failure (JSON) and its event, if any. The turn
+// is due again after the pause; a negative pause leaves the retry to the client.
 func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, pause time.Duration, says *keyspace.Entry) error {
 	k, wait := t.keys(), pause.Milliseconds()
 	if pause < 0 {
@@ -138,16 +135,15 @@ func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, p
 	return err
 }
 
-// release gives back what a token has taken, by a script whose reply was lost, before
-// anything was done with it: others go on at once, and need not wait for the lease to end.
+// release releases the leases that a token took by a script whose reply was lost, before any work was done, so
+// that others need not wait for them to end.
 //
 //	KEYS 1 turns, 2 trigger, 3 outbox, then effects of calls, then the ledger
 //	ARGV 1 token, 2 appId, 3 messageId ('' for none), 4 member of the turns, 5 member of
 //	     the outboxes, then the id of each call
-//	=>   1 where there was something, else 0
+//	=>   1 if there was a lease, else 0
 //
-// How often a turn or a call was claimed stays counted: one that nobody can work on must
-// not go round for ever.
+// The claims of a turn or a call stay counted, so that one that always fails is given up.
 var release = keyspace.NewFreeingScript(keyspace.DueLua, TurnLua, batchLua, `
 local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
 if id ~= '' and leaseOf(redis.call('HGET', KEYS[1], turn.lease .. id)) == token then
@@ -186,15 +182,15 @@ return had
 
 // Holding lists the leases that a token may hold.
 type Holding struct {
-	Turn    // without a message where it is no turn
+	Turn    // without a message for a direct trigger
 	Token   string
-	Box     string   // that its events are in
-	Trigger string   // that a direct trigger has made
+	Box     string   // outbox of its events
+	Trigger string   // of a direct trigger
 	Calls   []string // ids
 }
 
 // Release releases the leases of a token, and reports whether there were any.
-func (l *Ledger) Release(ctx context.Context, h Holding) (had bool, err error) {
+func (l *Ledger) Release(ctx context.Context, h Holding) (held bool, err error) {
 	k := h.keys()
 	keys := []string{k.Turns(h.Session), k.Trigger(h.Trigger), k.Outbox(h.Box)}
 	args := []any{h.Token, h.App, h.Message, h.Member(), h.Box}

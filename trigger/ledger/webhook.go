@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// WebhookBrink is the number of failures in a row after which one delivery at a time tries whether the
-	// webhook's server is back.
+	// WebhookBrink is the number of consecutive failures after which only one delivery at a time tries the
+	// webhook's server.
 	WebhookBrink = 5
-	// MostResends is how many deliveries of a webhook wait to be sent again before the others wait in the stream,
-	// and how many that have failed for good are listed.
+	// MostResends bounds a webhook's deliveries that wait for a retry, beyond which others wait in the stream,
+	// and the listed deliveries that have failed for good.
 	MostResends = 1000
 )
 
-// Webhooks is the durable state of the webhooks of apps: how far each has come in the stream of events, and what did not
-// arrive. It is safe for concurrent use.
+// Webhooks is the durable state of the webhooks of apps: each one's position in the stream of events, and its
+// undelivered events. It is safe for concurrent use.
 type Webhooks struct{ l *Ledger }
 
 // NewWebhooks returns the state of webhooks in a ledger.
@@ -36,25 +36,25 @@ type WebhookClaim struct {
 	Now        time.Time // by the clock of Redis
 	Since      time.Time // when it was added
 	Position   uint64    // the place in the stream up to which it was served
-	Positioned bool      // Position holds; else it begins at Since
-	Streak     int       // failures since the last delivery that arrived
-	Failing    time.Time // when the first of them was; zero for none
-	Resends    int       // how many deliveries wait to be sent again
+	Positioned bool      // Position is valid; else it begins at Since
+	Streak     int       // failures since the last successful delivery
+	Failing    time.Time // time of the first of them; zero for none
+	Resends    int       // number of deliveries that wait for a retry
 	Due        []WebhookDelivery
 	hints      string
 }
 
-// WebhookDelivery is an event that did not arrive, by its place in the stream. What it says is in the stream alone.
+// WebhookDelivery is an undelivered event, by its place in the stream. Only the stream has its content.
 type WebhookDelivery struct {
 	Sequence uint64
 	Attempts int
-	First    time.Time // when it was tried first
-	Status   int       // of the last answer; 0 for none
-	// Next is when it is sent again; zero where it has failed for good.
+	First    time.Time // time of the first attempt
+	Status   int       // of the last response; 0 for none
+	// Next is the time of the next attempt; zero after the last one failed.
 	Next time.Time
 }
 
-// field is the value of its field in the hash of the webhook.
+// field returns the value of its field in the hash of the webhook.
 func (d WebhookDelivery) field() string { return fmt.Sprint(d.Attempts, d.First.UnixMilli(), d.Status) }
 
 func readDelivery(sequence, field string) (d WebhookDelivery) {
@@ -64,8 +64,8 @@ func readDelivery(sequence, field string) (d WebhookDelivery) {
 	return d
 }
 
-// resendLua names the fields of deliveries in the hash of a webhook, and the member of its lane in those of the
-// partition.
+// resendLua defines the fields of deliveries in the hash of a webhook, and schedules a webhook in the lanes of
+// its partition.
 const resendLua = `
 local function fieldOf(sequence) return 'd:' .. sequence end
 local function wakes(due, lane, app, name, at)
@@ -74,12 +74,12 @@ local function wakes(due, lane, app, name, at)
 end
 `
 
-// claimWebhook takes the lease of a webhook that is due.
+// claimWebhook takes the lease of a due webhook.
 //
 //	=>   {status, ...}
-//	     gone    it is there no more, or disabled
-//	     taken   another has it, or it is not due
-//	     ok      with what a WebhookClaim has, and due: sequences and fields by turns
+//	     gone    it is gone or disabled
+//	     taken   another token has it, or it is not due
+//	     ok      with the fields of a WebhookClaim, and due: alternating sequences and fields
 var claimWebhook = keyspace.NewFreeingScript(resendLua, `
 KEYS due lane webhook resends
 ARGV app name token lease most brink
@@ -111,8 +111,8 @@ func webhookKeys(appID, name string) []string {
 	return []string{k.Due(), k.Lane(keyspace.LaneWebhooks), webhook, resends}
 }
 
-// Claim takes the lease of a webhook with at most so many of its deliveries that are due, one beyond
-// WebhookBrink; nil if it is not available.
+// Claim takes the lease of a webhook with at most most of its due deliveries, or one beyond WebhookBrink. It
+// returns nil if the webhook is not available.
 func (w *Webhooks) Claim(ctx context.Context, appID, name, token string, lease time.Duration, most int) (*WebhookClaim, error) {
 	r, err := w.l.run(ctx, claimWebhook, webhookKeys(appID, name), appID, name, token, lease.Milliseconds(), most, WebhookBrink)
 	if err != nil || r.Status != "ok" {
@@ -132,18 +132,18 @@ func (w *Webhooks) Claim(ctx context.Context, appID, name, token string, lease t
 	return c, nil
 }
 
-// WebhookReport is what became of the deliveries of a claim.
+// WebhookReport is the outcome of a claim's deliveries.
 type WebhookReport struct {
 	App, Name, Token string
 	Claim            *WebhookClaim
 	Position         uint64
-	Positioned       bool              // Position holds
-	Done             []uint64          // sequences of Resends that are over: they arrived, or are in the stream no more
-	Again            []WebhookDelivery // tried in vain; one without Next has failed for good
-	Delivered, Gone  int               // how many arrived, and were in the stream no more
+	Positioned       bool              // Position is valid
+	Done             []uint64          // sequences of finished Resends: delivered, or gone from the stream
+	Again            []WebhookDelivery // failed; one without Next has failed for good
+	Delivered, Gone  int               // numbers of delivered events and of events gone from the stream
 	Streak           int
-	Pause            time.Duration // until there may be more to do
-	// Disabled is why nothing more is sent; empty for going on. Event is that of it.
+	Pause            time.Duration // until the next look
+	// Disabled is why the webhook is disabled, empty if it is not; Event is the event of the disabling.
 	Disabled string
 	Event    *keyspace.Entry
 }
@@ -151,14 +151,14 @@ type WebhookReport struct {
 type reportedResend struct {
 	Sequence string `json:"sequence"`
 	Field    string `json:"field"`
-	Pause    int64  `json:"pause"` // ms; negative for ever
+	Pause    int64  `json:"pause"` // ms; negative for never
 }
 
-// reportWebhook writes a report, and gives the lease back.
+// reportWebhook writes a report and releases the lease.
 //
 //	KEYS due, lane, webhook, resends, outbox, effect of the event, then the ledger
 //	ARGV report (JSON)
-//	=>   ok, or lost where another has the lease
+//	=>   ok, or lost if another token has the lease
 var reportWebhook = keyspace.NewFreeingScript(keyspace.EffectLua, resendLua, `
 local doc, at = cjson.decode(ARGV[1]), now()
 local lane, webhook, resends = KEYS[2], KEYS[3], KEYS[4]
@@ -206,8 +206,8 @@ wakes(KEYS[1], lane, doc.app, doc.name, next)
 return 'ok'
 `)
 
-// Report writes what became of deliveries. It returns false, and has written nothing, where another has the
-// lease meanwhile: these deliveries are made again.
+// Report records the outcome of deliveries. If another token has the lease, it returns false and writes
+// nothing: these deliveries are repeated.
 func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
 	done, again := make([]string, len(r.Done)), make([]reportedResend, len(r.Again))
 	for i, sequence := range r.Done {
@@ -241,12 +241,12 @@ func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
 	return written.Status == "ok", err
 }
 
-// hintWebhooks makes webhooks due, as there is an event that they may take.
+// hintWebhooks makes webhooks due for an event that they may take.
 //
 //	KEYS due, lane, then each webhook
 //	ARGV app, brink, then the name of each
 //
-// One whose lease is taken is due again when it is given back. One beyond the brink keeps its time.
+// A leased webhook becomes due when its lease is released. One beyond the brink keeps its time.
 var hintWebhooks = keyspace.NewScript(resendLua, `
 for i = 3, #ARGV do
   local f = redis.call('HMGET', KEYS[i], 'since', 'until', 'streak')
@@ -259,7 +259,7 @@ end
 return 'ok'
 `)
 
-// Hint says that the stream has an event that webhooks of an app may take.
+// Hint reports that the stream has an event that webhooks of an app may take.
 func (w *Webhooks) Hint(ctx context.Context, appID string, names []string) error {
 	k := keyspace.KeysOf(appID)
 	keys, args := []string{k.Due(), k.Lane(keyspace.LaneWebhooks)}, []any{appID, WebhookBrink}
@@ -271,9 +271,9 @@ func (w *Webhooks) Hint(ctx context.Context, appID string, names []string) error
 	return err
 }
 
-// resendWebhook begins a webhook anew: from a place in the stream on, or with what did not arrive.
+// resendWebhook restarts a webhook: from a place in the stream, or with its undelivered events.
 //
-//	ARGV position is empty where it goes on; enabled '1' where its app wants it
+//	ARGV position is empty to continue; enabled '1' if its app wants it
 //	=>   ok, or gone
 var resendWebhook = keyspace.NewScript(resendLua, `
 KEYS due lane webhook resends
@@ -299,8 +299,9 @@ end
 return 'ok'
 `)
 
-// Resend has a webhook sent what comes after a place in the stream, or without one what did not arrive and what
-// it has not had. Where Earshot has disabled it, it is enabled again. False: there is no such webhook.
+// Resend sends a webhook the events after a place in the stream; without a place, its undelivered events and
+// those it has not had. It enables a webhook that Earshot has disabled. It returns false if there is no such
+// webhook.
 func (w *Webhooks) Resend(ctx context.Context, appID, name string, after *uint64, enabled bool) (bool, error) {
 	position, on := "", "0"
 	if after != nil {
@@ -313,15 +314,15 @@ func (w *Webhooks) Resend(ctx context.Context, appID, name string, after *uint64
 	return r.Status == "ok", err
 }
 
-// WebhookState is how a webhook fares.
+// WebhookState is the delivery state of a webhook.
 type WebhookState struct {
 	Since, Failing, Disabled, Arrived time.Time // zero for never
-	Reason                            string    // why Earshot has disabled it
+	Reason                            string    // why Earshot disabled it
 	Delivered, Failed, Gone           int
-	Waiting                           int // to be sent again
+	Waiting                           int // deliveries that wait for a retry
 }
 
-// States reads how webhooks of an app fare, in the order of their names. One that is not there has no Since.
+// States reads the states of webhooks of an app, in the order of names. A missing one has no Since.
 func (w *Webhooks) States(ctx context.Context, appID string, names []string) ([]WebhookState, error) {
 	k, pipe := keyspace.KeysOf(appID), w.l.db.Pipeline()
 	type read struct {
@@ -358,7 +359,7 @@ func (w *Webhooks) States(ctx context.Context, appID string, names []string) ([]
 	return states, nil
 }
 
-// Deliveries lists the deliveries of a webhook that did not arrive, the oldest event first.
+// Deliveries lists the undelivered events of a webhook, oldest first.
 func (w *Webhooks) Deliveries(ctx context.Context, appID, name string) ([]WebhookDelivery, error) {
 	webhook, resends := keyspace.Webhook(keyspace.KeysOf(appID), name)
 	listed, err := w.l.db.ZRangeWithScores(ctx, resends, 0, -1).Result()
