@@ -34,41 +34,39 @@ type Message struct {
 	ID    string
 	Actor string // matcher.ActorUser or matcher.ActorAgent
 	Text  string
-	// Language (BCP 47) and TimeZone (IANA) are those of the speaker; those of the session, else of the
-	// app, if they are empty.
+	// Language (BCP 47) and TimeZone (IANA) are the speaker's; if empty, the session's or else the app's.
 	Language, TimeZone string
 	Metadata           repositories.Metadata
-	// User is whom the session is of; empty says nothing of it.
+	// User is the session's user; empty if not named.
 	User string
 	// TraceParent is the trace that the request belongs to (W3C Trace Context).
 	TraceParent string
-	// Claims are what verified ID tokens say of the user. Those that tools in scope ask for are kept
-	// until the message is decided.
+	// Claims are the claims of verified ID tokens. Those that tools in scope need are kept until the message is
+	// decided.
 	Claims parameters.Claims
-	// Auth is why other ID tokens were not accepted: a word for each, by its service.
+	// Auth is why other ID tokens were refused: a reason code by service.
 	Auth map[string]string
-	// Acted says that the caller finds out what the message calls for, and fires it by Fire: it answers
-	// a question with yes or no, and is matched against nothing.
+	// Acted reports that the caller itself finds the tools and fires them with Fire: the message can answer a
+	// question with yes or no, but is not matched.
 	Acted bool
-	// Relayed says that the user is not shown the answer: only what an agent says next puts a tool's
+	// Relayed reports that the user does not see the answer: only the agent's next message puts a tool's
 	// question to the user.
 	Relayed bool
-	// Explained says that the caller asks why it is decided as it is: that is kept then.
+	// Explained requests that the explanation of the decision is kept.
 	Explained bool
-	// History and Now are for dry runs alone: the messages before, in the place of the session's, and
-	// the time of the message; nil and zero mean those of the session and of the clock.
+	// History and Now are for dry runs only: the earlier messages in place of the session's, and the time of
+	// the message. If nil and zero, those of the session and of the clock are used.
 	History []Earlier
 	Now     time.Time
 }
 
-// Turns take messages from their request to their answer.
+// Turns processes messages from the request to the answer.
 type Turns struct {
 	*decider
 	holds *Holds
 	pasts *query.Pasts
-	// preconditions are what the chat events of the last conversations rested on, by session, and by
-	// app with its generation alone: the events are made before the script runs that stores the
-	// message, and it says when they are stale.
+	// preconditions has the last preconditions of chat events by session, and by app with its generation alone.
+	// The events are built before the script that stores the message, which reports when they are stale.
 	preconditions *lru.Cache[string, ledger.Precondition]
 }
 
@@ -81,14 +79,14 @@ func newTurns(d *decider, holds *Holds) *Turns {
 	return t
 }
 
-// ErrReused means that the idempotency key of a message belongs to another one.
+// ErrReused means that the idempotency key of a message belongs to another message.
 var ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one under an id of its own")
 
-// Post accepts a message and works on it until it is decided and the first attempt at its effects is
-// over. It returns the JSON of an Answer. For a message that was posted before it returns the same
-// answer again; if that message is still being processed, it waits.
+// Post accepts a message and processes it until it is decided and the first attempts at its effects have ended.
+// It returns the JSON of an Answer. For a repeated message it returns the same answer; if that message is still
+// being processed, it waits.
 //
-// Processing goes on after ctx has ended, since the message is accepted by then, and Post with it.
+// Post and the processing continue after ctx has ended, since the message is accepted by then.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, *ledger.RateError,
 // ErrReused, *repositories.UserError, *matcher.Unavailable if the LLM gave no usable answer and nothing was decided,
@@ -101,8 +99,8 @@ func (ts *Turns) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	return ts.post(ctx, id, message, m.ID == "")
 }
 
-// PostAsync accepts a message and returns its id as soon as it is stored. The outcome comes as
-// events and stands in the history. An LLM that is not available is tried again for two minutes.
+// PostAsync accepts a message and returns its id once it is stored. The outcome is published as events and is
+// in the history. An unavailable LLM is retried for two minutes.
 func (ts *Turns) PostAsync(ctx context.Context, m Message) (string, error) {
 	id, message, err := ts.prepare(ctx, m)
 	if err != nil {
@@ -111,8 +109,8 @@ func (ts *Turns) PostAsync(ctx context.Context, m Message) (string, error) {
 	return id.Message, ts.postAsync(ctx, id, message)
 }
 
-// prepare makes a message as its session keeps it, with those of its claims that tools in scope ask
-// for. That costs a round trip, only for messages with a token.
+// prepare builds the stored form of a message, with the claims that tools in scope need. Only a message with a
+// token costs a round trip.
 func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *query.StoredMessage, error) {
 	if m.ID == "" {
 		m.ID = ts.NewID()
@@ -139,8 +137,8 @@ func (m Message) stored(at time.Time) *query.StoredMessage {
 	}
 }
 
-// neededBy are the claims that the tools in scope ask for, and what is wrong with the message's ID
-// tokens for them.
+// neededBy returns the claims that the tools in scope need, and the reasons why the message's ID tokens do not
+// suffice.
 func (m Message) neededBy(in []*repositories.Repository) (parameters.Claims, map[string]string) {
 	lacking, auth := repositories.Unfilled(m.Claims, in), m.Auth
 	if len(lacking) > 0 {
@@ -153,13 +151,13 @@ func (m Message) neededBy(in []*repositories.Repository) (parameters.Claims, map
 	return repositories.NeededClaims(m.Claims, in), auth
 }
 
-// ofDraft stands for the message that a draft is.
+// ofDraft stands for the message of a draft.
 var ofDraft = &query.StoredMessage{}
 
-// post takes a turn to its answer: of a message, or of a draft for ofDraft. If its id is anew, made for
-// this request alone, no client can ask for the answer again before it has come: it comes as soon as the
-// calls are delivered, if they may be made again and there is no reply. What is owed follows.
-func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.StoredMessage, anew bool) (json.RawMessage, error) {
+// post processes a turn, of a message or for ofDraft of a draft, and returns its answer. With ownID, the id was
+// generated for this request, so no client can ask again before the answer. Then the answer returns once the
+// calls are delivered, if they are repeatable and there is no reply; the remaining effects follow.
+func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.StoredMessage, ownID bool) (json.RawMessage, error) {
 	for look := 0; ; look++ {
 		found, t, err := ts.accept(ctx, id, message)
 		if err != nil {
@@ -179,11 +177,11 @@ func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.Stored
 			answer, err = ts.rebuild(ctx, id, found.Decision)
 		case ledger.Taken:
 			answer, err = ts.Detached(func() (json.RawMessage, error) {
-				if !anew {
+				if !ownID {
 					return ts.process(t, clientRetries)
 				}
-				return ts.ahead(id.App, keyspace.Box(id.Session, ""), func(tell func(json.RawMessage)) (json.RawMessage, error) {
-					t.answered = tell
+				return ts.ahead(id.App, keyspace.Box(id.Session, ""), func(send func(json.RawMessage)) (json.RawMessage, error) {
+					t.answered = send
 					return ts.process(t, clientRetries)
 				})
 			})
@@ -219,12 +217,11 @@ func (ts *Turns) postAsync(ctx context.Context, id ledger.Turn, message *query.S
 
 func noDraft(id ledger.Turn) error { return fmt.Errorf("message %q: %w", id.Message, ErrNoDraft) }
 
-// patience is how long a message that no client waits for is retried: a late reaction in a chat is a
-// wrong one.
+// patience is how long a message that no client waits for is retried: a later reaction in a chat would be
+// wrong.
 const patience = 2 * time.Minute
 
-// finishLater processes a turn that no client waits for. The pause before its next try grows with
-// its age.
+// finishLater processes a turn that no client waits for. The pause before its retry grows with its age.
 func (ts *Turns) finishLater(t *turn) {
 	retry := clientRetries
 	if t.age < patience {
@@ -235,10 +232,10 @@ func (ts *Turns) finishLater(t *turn) {
 	}
 }
 
-// untilMemory is the pause before a turn that a full Redis has no memory for is claimed again.
+// untilMemory is the pause before a turn is claimed again after Redis had no memory left.
 const untilMemory = 5 * time.Second
 
-// takeTurn resumes a turn whose process has died, or that could not be decided before.
+// takeTurn resumes a turn after a crash of its process, or one that could not be decided before.
 func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
 	session, message, _ := strings.Cut(member, "/")
 	id := ledger.Turn{App: app, Session: session, Message: message}
@@ -253,17 +250,16 @@ func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
 	return nil
 }
 
-// accept stores a message, or finds what became of it, and takes the lease of its turn if no other
-// process has it: then it returns the turn. If message is nil, it claims a turn that is there; if it
-// is ofDraft, that of a draft.
+// accept stores a message or finds its outcome. If it takes the lease of the turn, it returns the turn. With a
+// nil message it claims an existing turn; with ofDraft the turn of a draft.
 func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (found ledger.Accepted, t *turn, err error) {
 	known := ts.scopes.Known(id.App)
 	a, err := ts.acceptance(id, message, known)
 	if err != nil {
 		return found, nil, err
 	}
-	heard := ts.pasts.Known(id)
-	a.Recalled = heard.Recalled
+	recalled := ts.pasts.Known(id)
+	a.Recalled = recalled.Recalled
 	ts.deliveries.AwaitFollowing(ctx, id.App, keyspace.Box(id.Session, ""))
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
@@ -296,25 +292,25 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	case found.Status == ledger.Reused:
 		err = fmt.Errorf("messageId %q %w", id.Message, ErrReused)
 	case found.Status == ledger.Taken:
-		t, err = ts.readTurn(a, message, known, heard, found.Taken)
+		t, err = ts.readTurn(a, message, known, recalled, found.Taken)
 	}
 	if err != nil || !found.Few {
 		return found, t, err
 	}
-	// It is accepted, but not on enough replicas of Redis. The work goes on, so that a retry of the
-	// request finds it done when they have caught up.
+	// Too few Redis replicas have the message. The work continues, so that a retry of the request finds it done
+	// once they have caught up.
 	switch found.Status {
 	case ledger.Taken:
 		taken := t // the result is set to nil below
 		ts.Go(func() { ts.finishLater(taken) })
 	case ledger.Answered, ledger.Decided:
 	default:
-		return found, t, nil // nothing was written, or it is another process's to refuse
+		return found, t, nil // nothing was written, or another process has the turn
 	}
 	return found, nil, keyspace.ErrReplicas
 }
 
-// acceptance is what the ledger is asked for, by the known state of the app.
+// acceptance builds the ledger's request from the known state of the app.
 func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, known *scope.State) (a ledger.Acceptance, err error) {
 	a = ledger.Acceptance{
 		Turn: id, Token: ts.Token(), Lease: ts.Lease, OfDraft: message == ofDraft, History: ts.history, Version: known.Version,
@@ -333,8 +329,8 @@ func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, known 
 	return a, err
 }
 
-// encode writes a new message as the ledger keeps it. One of an agent has a fixed answer, and may ask
-// the user about a trigger that its metadata names.
+// encode adds a new message in stored form to a. An agent's message has a fixed answer, and may ask the user
+// about a trigger named in its metadata.
 func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	text, err := exactjson.Encode(message)
 	if err != nil {
@@ -361,9 +357,9 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	return err
 }
 
-// readTurn reads a turn whose lease was taken, by what was known of its app and heard of its session before. message is
-// the one that the caller had stored; nil for another.
-func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, heard query.Known, found *ledger.TakenTurn) (*turn, error) {
+// readTurn builds a turn whose lease was taken from the known state of its app and the known history of its
+// session. message is the one that the caller stored; nil for another.
+func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, recalled query.Known, found *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
 		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, draft: &found.Draft,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
@@ -390,14 +386,13 @@ func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, kno
 			return nil, err
 		}
 	}
-	t.history = ts.pasts.Utterances(a.Turn, heard, found.History)
+	t.history = ts.pasts.Utterances(a.Turn, recalled, found.History)
 	if found.Unfinished != "" {
 		t.unfinished = conversation.Read(found.Unfinished, t.scope.Candidates().All, t.at)
 	}
 	return t, nil
 }
 
-// answered is the stored answer of a message.
 func answered(id ledger.Turn, found ledger.Accepted) (json.RawMessage, error) {
 	if found.Answer != ledger.AsDecided {
 		return json.RawMessage(found.Answer), nil
@@ -413,29 +408,28 @@ func answered(id ledger.Turn, found ledger.Accepted) (json.RawMessage, error) {
 	return exactjson.Encode(answer)
 }
 
-// rebuild makes the answer of a turn whose process died after the decision: what was decided, with
-// the current states.
+// rebuild builds the answer of a turn whose process died after the decision: the decision with the current
+// states.
 func (ts *Turns) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
 	answer, err := query.ReadDecision(id.Message, decision)
 	if err != nil {
 		return nil, fmt.Errorf("the decision of message %q cannot be read: %w", id.Message, err)
 	}
-	// What that process may have answered is so by then, if the broker takes it.
+	// Draining makes true what that process may have answered, if the broker accepts it.
 	ts.deliveries.Drain(id.App, keyspace.Box(id.Session, ""), ts.Token())
 	decided := slices.Clone(answer.Matches)
 	if err := ts.records.FillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
 	}
 	for i, match := range decided {
-		if !match.Due() { // not due then: what came of it since was no part of the answer
+		if !match.Due() { // not due then: its later outcome was not part of the answer
 			answer.Matches[i] = match
 		}
 	}
 	return keepAnswer(answer, func(text string) (string, error) { return ts.Ledger.KeepAnswer(ctx, id, decision, text) })
 }
 
-// keepAnswer stores an answer that was made anew, unless another process was faster, and returns the
-// one that holds.
+// keepAnswer stores a rebuilt answer, unless another process was faster, and returns the valid one.
 func keepAnswer(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
 	text, err := exactjson.Encode(answer)
 	if err != nil {
@@ -444,7 +438,7 @@ func keepAnswer(answer any, store func(text string) (string, error)) (json.RawMe
 	failpoint.At(failpoint.RebuildBefore)
 	kept, err := store(string(text))
 	if kept == ledger.AsDecided {
-		return nil, errLost // the process that was taken for dead is not, and has answered
+		return nil, errLost // the process considered dead is alive and has answered
 	}
 	return json.RawMessage(kept), err
 }

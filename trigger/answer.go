@@ -13,14 +13,13 @@ import (
 	"earshot/trigger/worker"
 )
 
-// ahead works on an answer, and returns it as soon as the work says what it is: what it still owes of
-// an app and an outbox then follows.
-func (d *decider) ahead(appID, box string, work func(tell func(json.RawMessage)) (json.RawMessage, error)) (json.RawMessage, error) {
+// ahead runs work and returns the answer once work sends it. The remaining work of the outbox then follows.
+func (d *decider) ahead(appID, box string, work func(send func(json.RawMessage)) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
 		answer json.RawMessage
 		err    error
 	}
-	results, written := make(chan result, 2), func() {} // the first one is given
+	results, written := make(chan result, 2), func() {} // the first result is returned
 	d.Go(func() {
 		defer close(results)
 		defer func() { written() }()
@@ -37,14 +36,14 @@ func (d *decider) ahead(appID, box string, work func(tell func(json.RawMessage))
 	return first.answer, first.err
 }
 
-// mayReply reports whether there may be a reply: no exclusive repository is in scope, and neither a
-// tool that fired nor the app suppresses replies.
+// mayReply reports whether a reply is allowed: no exclusive repository is in scope, and no fired tool and not
+// the app suppresses replies.
 func mayReply(s scope.Scope, answer query.Answer) bool {
 	return !s.Exclusive() && !answer.SkipResponse
 }
 
-// directReply is the reply that needs no further request: the result of a tool that returns it
-// directly, the question of one that asks first, or what the model said besides matching nothing.
+// directReply returns the reply that needs no further request: the result of a returnDirect tool, the question
+// of a tool that asks first, or the model's text if nothing matched.
 func directReply(s scope.Scope, answer query.Answer, text string, chat bool) json.RawMessage {
 	if !mayReply(s, answer) {
 		return nil
@@ -63,7 +62,7 @@ func directReply(s scope.Scope, answer query.Answer, text string, chat bool) jso
 	return quote(asking(text, answer))
 }
 
-// returnedDirect is the result of the first tool that is itself the reply.
+// returnedDirect returns the result of the first tool whose result is the reply.
 func returnedDirect(answer query.Answer) json.RawMessage {
 	for _, match := range answer.Matches {
 		if match.ReturnDirect && match.Call != nil && match.Call.State == query.StateDelivered {
@@ -73,7 +72,7 @@ func returnedDirect(answer query.Answer) json.RawMessage {
 	return nil
 }
 
-// questions are what the user is to be asked before triggers take effect, a line each.
+// questions returns the questions of triggers that wait for confirmation, a line each.
 func questions(answer query.Answer) string {
 	var asked []string
 	for _, match := range answer.Matches {
@@ -84,8 +83,8 @@ func questions(answer query.Answer) string {
 	return strings.Join(asked, "\n")
 }
 
-// asking is a reply that asks for what a rejected call lacks, in the words of its tool: a model may
-// forget to ask, or ask for something else. What the model asked itself gives way.
+// asking adds to a reply the question for what a rejected call lacks, in the words of its tool, since a model
+// may forget it or ask for something else. The tool's question replaces the model's.
 func asking(text string, answer query.Answer) string {
 	var ask string
 	for _, rejected := range answer.Rejected {
@@ -100,7 +99,7 @@ func asking(text string, answer query.Answer) string {
 	return text + "\n" + ask
 }
 
-// quote writes a text as JSON; no text is no reply.
+// quote returns a text as JSON; an empty text is no reply.
 func quote(text string) json.RawMessage {
 	if text == "" {
 		return nil
@@ -108,7 +107,7 @@ func quote(text string) json.RawMessage {
 	return exactjson.EncodeOrNull(text)
 }
 
-// firedCalls are the matches of an answer as the model sees them when it writes a reply.
+// firedCalls returns the matches of an answer as the model sees them for a reply.
 func firedCalls(answer query.Answer) []matcher.PastCall {
 	list := make([]matcher.PastCall, len(answer.Matches))
 	for i, match := range answer.Matches {

@@ -17,8 +17,8 @@ import (
 // actorAssistant is the actor of a reply, in events.
 const actorAssistant = "assistant"
 
-// chatEvents makes the events of one message: an app may want each message and each reply as an
-// event (settings.chatEvents), and also a message that could not be decided.
+// chatEvents builds the events of one message. An app may request an event for each message, each reply and
+// each message that could not be decided (settings.chatEvents).
 type chatEvents struct {
 	ledger.Turn
 	generation  store.Generation
@@ -37,7 +37,7 @@ func (c chatEvents) header(at time.Time, part ...string) payload.Header {
 	}
 }
 
-// message is the event of a message, or of the reply to it; part distinguishes them.
+// message returns the event of a message, or of its reply; part distinguishes them.
 func (c chatEvents) message(part, actor, text string, at time.Time) (*keyspace.Entry, error) {
 	header := c.header(at, part)
 	header.Text = text
@@ -47,7 +47,7 @@ func (c chatEvents) message(part, actor, text string, at time.Time) (*keyspace.E
 	return c.entry(payload.KindMessage, header, payload.Message{Header: header, Actor: actor})
 }
 
-// failed is the event of a message that could not be decided in the lease of a token.
+// failed returns the event of a message that could not be decided under the lease of a token.
 func (c chatEvents) failed(at time.Time, token, reason string, pause time.Duration) (*keyspace.Entry, error) {
 	header := c.header(at, "failed", token)
 	return c.entry(payload.KindFailed, header, payload.Failed{Header: header, Reason: reason, RetryAfter: int(math.Ceil(pause.Seconds()))})
@@ -60,12 +60,12 @@ func (c chatEvents) entry(kind string, header payload.Header, says payload.Paylo
 	}
 	event.TraceParent = c.traceParent
 	body, err := exactjson.Encode(event)
-	owed := keyspace.EventEntry(event.ID, c.Session, "", string(body))
-	owed.Box = keyspace.ChatBox(c.Session)
-	return &owed, err
+	entry := keyspace.EventEntry(event.ID, c.Session, "", string(body))
+	entry.Box = keyspace.ChatBox(c.Session)
+	return &entry, err
 }
 
-// chatOf are the events of a message: the one that is given, or the one that the ledger has of it.
+// chatOf returns the events of a message: of the given one, or of the ledger's.
 func chatOf(a ledger.Acceptance, message *query.StoredMessage, on ledger.Precondition) (chat ledger.Chat, err error) {
 	if message == nil || message == ofDraft {
 		message = &query.StoredMessage{}

@@ -32,49 +32,47 @@ import (
 	"earshot/trigger/worker"
 )
 
-// turn is a message that is to be decided, with everything that was read about it. All messages
-// are matched and decided as turns: those that are posted, dry runs, drafts and rehearsals. They
-// differ in where a turn comes from, and in what is done with its plan.
+// turn is a message to be decided, with all data read for it. Posted messages, dry runs, drafts and rehearsals
+// are all matched and decided as turns. They differ in the turn's source and in the use of its plan.
 type turn struct {
 	ledger.Turn
 	token   string        // of its lease
-	age     time.Duration // since it was accepted, by the clock of Redis
+	age     time.Duration // since its acceptance, by the clock of Redis
 	at      time.Duration // now, by the same clock
 	message query.StoredMessage
 	scope   scope.Scope
 	history []matcher.Utterance
-	// unfinished are the calls that earlier messages began, as far as they can still be made.
+	// unfinished are the calls begun by earlier messages that can still be completed.
 	unfinished []conversation.Begun
-	// asked are the triggers whose question is the last thing that was put to the user, unasked others
-	// that wait for a yes.
+	// asked are the triggers whose question was put to the user last, unasked others that wait for a yes.
 	asked, unasked []string
-	// takesBack are the triggers that the message takes back, while taking has not ended, and retracted what its answer
-	// says of them.
+	// takesBack are the triggers that the message takes back, taking waits for that, and retracted is the
+	// answer's list of them.
 	takesBack  []string
 	taking     sync.WaitGroup
 	retracted  []query.Retracted
 	generation store.Generation
 	known      knownConflicts
-	// draft is what was found out before the message was accepted; nil if it is not.
+	// draft is the match made before the message was accepted; nil if it is not accepted.
 	draft *ledger.KeptDraft
-	// answered, if there is one, takes the answer before what it owes is written.
+	// answered, if not nil, takes the answer before the remaining effects are written.
 	answered func(json.RawMessage)
-	// consents are the triggers that the message says plainly yes or no to; otherQuestion says that it
-	// would be one, if another question had not been put to the user since.
+	// consents are the triggers that the message plainly confirms or denies. otherQuestion reports a plain yes
+	// or no to a question that was not the last one.
 	consents      []consent
 	otherQuestion bool
 	matching
 	decided bool // by this process
 }
 
-// matching is how the result came about that a turn is decided by.
+// matching is the origin of the result that decides a turn.
 type matching struct {
-	trace      *matcher.Trace
-	retold     string // in place of a trace: the explanation of the draft that was matched
-	over       scope.Scope
-	candidates int                 // in that scope
-	nearest    []matcher.Candidate // of the trace or the draft
-	// lost says what has become of calls, by their numbers, whose tools have changed since.
+	trace            *matcher.Trace
+	draftExplanation string // in place of a trace: the explanation of the matched draft
+	over             scope.Scope
+	candidates       int                 // in that scope
+	nearest          []matcher.Candidate // of the trace or the draft
+	// lost has the verdicts of calls, by number, whose tools have changed since the match.
 	lost map[int]explain.Verdict
 }
 
@@ -82,16 +80,16 @@ func (t *turn) language() string { return cmp.Or(t.message.Language, t.scope.Lan
 
 func (t *turn) zoneName() string { return cmp.Or(t.message.TimeZone, t.scope.ZoneName()) }
 
-// metadata is that of the message, laid over that of its session.
+// metadata returns the metadata of the message, laid over the session's.
 func (t *turn) metadata() repositories.Metadata {
 	return t.message.Metadata.Over(t.scope.Profile.Metadata)
 }
 
-// saysHash stands for the content of a message: one that is sent again under the same id must have
-// the same. The time and the claims are not part of it.
+// saysHash identifies the content of a message: a repetition under the same id must have the same. It leaves
+// out the time and the claims.
 func saysHash(m *query.StoredMessage) string { return ledger.Hash(m.Actor, m.Text) }
 
-// owner is the life of the app that explanations are kept for.
+// owner returns the generation of the app that explanations are kept for.
 func (t *turn) owner() string { return t.App + " " + t.generation.App }
 
 func (t *turn) request(now time.Time) matcher.Request {
@@ -103,7 +101,7 @@ func (t *turn) request(now time.Time) matcher.Request {
 	}
 }
 
-// decider finds out what messages call for, and commits what comes of it.
+// decider matches messages, and commits the decisions.
 type decider struct {
 	*worker.Worker
 	records    *query.Records
@@ -112,7 +110,7 @@ type decider struct {
 	matcher    matcher.Matcher
 	packer     *explain.Packer
 	audit      Audit
-	history    int // how many earlier messages a matcher sees
+	history    int // number of earlier messages that a matcher sees
 	logTexts   bool
 	drafts     draftMatches
 }
@@ -125,28 +123,28 @@ var (
 	errLost = errors.New("the lease of the turn was lost")
 )
 
-// clientRetries, as a pause, leaves the next try of a turn to its client.
+// clientRetries, as a pause, leaves the retry of a turn to its client.
 const clientRetries time.Duration = -1
 
-// process takes a turn from its lease to its answer: match, decide, deliver, reply. retry is the
-// pause before the next try if nothing can be decided.
+// process takes a turn from its lease to its answer: match, decide, deliver, reply. retry is the pause before
+// the retry if nothing can be decided.
 func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error) {
 	failpoint.At(failpoint.TurnClaimed)
 	ctx, release := d.Every(d.Context, d.Heartbeat(), func(ctx context.Context, cancel context.CancelCauseFunc) {
 		if held, err := d.Ledger.Extend(ctx, t.Turn, t.token, d.Lease); err == nil && !held {
-			cancel(errLost) // a process that was frozen must not go on
+			cancel(errLost) // a process that was frozen must stop
 		}
 	})
 	defer release()
 	defer func() {
 		if fault := recover(); fault != nil {
-			if !t.decided { // else the ledger goes on with it
+			if !t.decided { // else the ledger continues it
 				d.HandBack(ledger.Holding{Turn: t.Turn, Token: t.token})
 			}
 			panic(fault)
 		}
 	}()
-	// The span is below the request that has brought the message, on whichever replica that is decided.
+	// The span is a child of the request that posted the message, on any replica.
 	ctx, span := d.Tracer.Below(ctx, t.message.TraceParent, "message", trace.SpanKindInternal)
 	if span.IsRecording() {
 		span.SetAttributes(tracing.App.String(t.App), tracing.Conversation.String(t.Session), tracing.Message.String(t.Turn.Message))
@@ -163,8 +161,8 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	t.decided = true
 	d.countUse(p)
 	d.observe(span, t, p, result.Stage, d.Now().Sub(started))
-	// The decision stands from here on: whatever fails is delivered later and takes nothing back, and
-	// the context does not end with the lease.
+	// The decision is final from here on: failed effects are delivered later, and the context does not end with
+	// the lease.
 	answer, err := d.deliver(d.Context, t, p, request, result)
 	if err == nil && p.UnderReplicated {
 		return nil, keyspace.ErrReplicas
@@ -172,8 +170,8 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	return answer, err
 }
 
-// giveBack releases a turn that was not decided, unless this process has lost it, and records why.
-// It returns the cause.
+// giveBack releases an undecided turn, unless this process has lost it, and records the cause, which it
+// returns.
 func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 	recorded, outcome := cause, "undecided"
 	unavailable := (*matcher.Unavailable)(nil)
@@ -187,7 +185,7 @@ func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 		d.Metrics.Messages.WithLabelValues("error").Inc()
 		return cause
 	default:
-		recorded, outcome = worker.ErrFailed, "error" // its text is for the log
+		recorded, outcome = worker.ErrFailed, "error" // its text is only logged
 	}
 	d.Metrics.Messages.WithLabelValues(outcome).Inc()
 	ctx, cancel := context.WithTimeout(d.Context, d.Lease)
@@ -197,7 +195,7 @@ func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 		return err
 	}
 	var event *keyspace.Entry
-	if retry < 0 && t.scope.App.Settings.ChatEvents { // nothing takes it up again by itself
+	if retry < 0 && t.scope.App.Settings.ChatEvents { // only the client retries it
 		var pause time.Duration
 		if unavailable != nil {
 			pause = unavailable.RetryAfter
@@ -217,8 +215,7 @@ func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 	return cause
 }
 
-// matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the matcher
-// finds.
+// matchAndCommit decides a turn: by a plain answer to the last question, else by the matcher.
 func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
 	if t.retracted, err = d.retracted(ctx, t); err != nil {
 		return result, nil, err
@@ -231,7 +228,7 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 		if p, err = d.decideConsent(ctx, t, result); !errors.Is(err, query.ErrEnded) {
 			return result, p, err
 		}
-		t.consents = nil // another request was faster: it is a message like any other
+		t.consents = nil // another request was faster: match it like any other message
 	}
 	if result, err = d.match(ctx, t, request); err == nil {
 		p, err = d.decideAndCommit(ctx, t, result)
@@ -239,8 +236,8 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 	return result, p, err
 }
 
-// retracted names the triggers that a turn has taken back: their records say so by then, as the answer does. One whose
-// record is gone since, as after a crash, is left out.
+// retracted returns the triggers that a turn has taken back, once their records show it. A trigger whose record
+// is gone, as after a crash, is left out.
 func (d *decider) retracted(ctx context.Context, t *turn) (all []query.Retracted, err error) {
 	t.taking.Wait()
 	for _, triggerID := range t.takesBack {
@@ -255,7 +252,7 @@ func (d *decider) retracted(ctx context.Context, t *turn) (all []query.Retracted
 	return all, nil
 }
 
-// decideConsent decides a turn that says plainly yes or no, which is written down beforehand.
+// decideConsent decides a turn with a plain yes or no, and audits it first.
 func (d *decider) decideConsent(ctx context.Context, t *turn, result matcher.Result) (p *plan, err error) {
 	if d.audit == nil {
 		return d.decideAndCommit(ctx, t, result)
@@ -274,7 +271,7 @@ func (d *decider) decideConsent(ctx context.Context, t *turn, result matcher.Res
 	return p, err
 }
 
-// find is matchAndCommit for a turn that is not to be decided yet.
+// find is matchAndCommit without the decision.
 func (d *decider) find(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
 	result, plain, err := d.consented(ctx, t, request)
 	if plain || err != nil {
@@ -283,13 +280,13 @@ func (d *decider) find(ctx context.Context, t *turn, request matcher.Request) (m
 	return d.match(ctx, t, request)
 }
 
-// consent is what a message says to a question that was the last thing asked.
+// consent is a message's plain answer to a question asked last.
 type consent struct {
 	*heldTrigger
 	action state.Action
 }
 
-// consented finds the questions that a turn answers plainly with yes or no; false if there are none.
+// consented finds the questions that a turn answers with a plain yes or no; plain is false if there are none.
 func (d *decider) consented(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
 	if len(t.asked)+len(t.unasked) == 0 || t.message.Actor != matcher.ActorUser {
 		return result, false, nil
@@ -318,7 +315,7 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 	return matcher.Result{Stage: matcher.StageExact}, len(t.consents) > 0, nil
 }
 
-// consentIn is what a text does to the triggers that it answers; false if it is no plain yes or no.
+// consentIn returns the action of a text on the questions that it answers; false if it is no plain yes or no.
 func consentIn(text string) (state.Action, bool) {
 	yes, no := matcher.Consents(text)
 	if no {
@@ -327,7 +324,7 @@ func consentIn(text string) (state.Action, bool) {
 	return state.Confirm, yes
 }
 
-// match finds what a turn calls for. It asks no model if that was found out for its draft.
+// match finds the calls of a turn. It asks no model if the turn's draft was matched.
 func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
 	if t.message.Acted {
 		t.matching = matching{trace: &matcher.Trace{}, over: t.scope}
@@ -352,8 +349,7 @@ func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (
 	return result, err
 }
 
-// match has a matcher find what the turn calls for. Each match, and each call that is rejected, has
-// a call in the trace then.
+// match runs a matcher on the turn. It ensures that each match and each rejected call has a call in the trace.
 func (t *turn) match(ctx context.Context, by matcher.Matcher, request matcher.Request) (matcher.Result, error) {
 	ctx, trace := matcher.Recorded(ctx)
 	result, err := by.Match(ctx, request)
@@ -373,12 +369,10 @@ func (t *turn) match(ctx context.Context, by matcher.Matcher, request matcher.Re
 	return result, err
 }
 
-// maxReplans bounds how many times a decision is made anew because a repository was changed while
-// the message was matched.
+// maxReplans bounds the decisions repeated because a repository changed during the match.
 const maxReplans = 20
 
-// decideAndCommit decides, and decides again on the current state if a repository was changed in
-// between.
+// decideAndCommit decides, and decides again on the current state if a repository changed in between.
 func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, error) {
 	for range maxReplans {
 		p, err := t.decide(d.planner(t.Turn, t.token, t.scope.State, t.message.Text, t.message.TraceParent), result)
@@ -396,7 +390,7 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 			return &p.plan, nil
 		case status == ledger.Closed:
 			closed, err := d.Store.Closed(ctx, t.App, t.Session)
-			if err == nil && !closed { // it is restored when its client sends the message again
+			if err == nil && !closed { // a resend by the client restores it
 				err = fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
 			}
 			return nil, cmp.Or(err, ErrClosed)
@@ -416,9 +410,9 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 			return nil, err
 		}
 		t.scope.Claims = claims
-		if t.retold == "" {
+		if t.draftExplanation == "" {
 			result = t.carryOver(result)
-		} else { // the match of a draft: it was then that the scope changed
+		} else { // a draft's match: the scope changed since then
 			t.draft = nil
 			if result, err = d.match(ctx, t, t.request(d.Now())); err != nil {
 				return nil, err
@@ -428,8 +422,8 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
 }
 
-// carryOver keeps those matches that are still valid in the scope, which has changed since: of tools
-// that are unchanged in the same repository.
+// carryOver keeps the matches that are valid in the changed scope: those of tools unchanged in the same
+// repository.
 func (t *turn) carryOver(result matcher.Result) matcher.Result {
 	same := func(call int, c *matcher.Candidate) bool {
 		now, is := t.scope.Same(*c)
@@ -461,9 +455,9 @@ func (t *turn) carryOver(result matcher.Result) matcher.Result {
 	return kept
 }
 
-// decide plans what a turn does: what its plain yes or no does to the triggers that asked, or what
-// was matched. The rules are those of the contract's section 4: exclusive repositories win, a
-// triggerOnce repository fires one tool, and the catch-all takes what nothing else matched.
+// decide plans the actions of a turn: those of its plain yes or no on the triggers that asked, or those that
+// were matched. The rules are those of section 4 of the contract: exclusive repositories win, a triggerOnce
+// repository fires one tool, and the catch-all takes an unmatched message.
 func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	p.metadata, p.language, p.stage, p.generation, p.known = t.metadata(), t.language(), result.Stage, t.generation, t.known
 	p.doc.Claims, p.Answer.Auth, p.Answer.Retracted, p.result = len(t.scope.Claims) > 0, t.message.Auth, t.retracted, result
@@ -475,14 +469,14 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 		return nil, err
 	}
 
-	// A front-end keeps silent if a tool that fired says so, the app says so of all tools, or an
-	// exclusive repository is in scope.
+	// A front-end stays silent if a fired tool requests it, the app requests it for all tools, or an exclusive
+	// repository is in scope.
 	matches := p.Answer.Matches
 	p.Answer.SkipResponse = t.scope.Exclusive() || len(matches) > 0 && t.scope.App.Settings.SkipToolResponse ||
 		slices.ContainsFunc(matches, func(m query.Match) bool { return m.SkipResponse })
 
-	// The last thing that is put to the user: the plan's questions, unless its answer reaches nobody, or
-	// the reply is something else.
+	// The plan's questions are the last thing put to the user, unless its answer is not shown or the reply is
+	// something else.
 	replied := slices.ContainsFunc(matches, func(m query.Match) bool { return m.ReturnDirect && m.Due() && m.Call != nil })
 	p.doc.Heard = ledger.Unrelated
 	switch {
@@ -495,7 +489,7 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	return p, nil
 }
 
-// act plans the triggers that the turn moves, fires and rejects.
+// act plans the moved, fired and rejected triggers of the turn.
 func (p *planner) act(t *turn, result matcher.Result) error {
 	p.fires = conversation.Fires(result.Matches)
 	for _, c := range t.consents {
@@ -526,9 +520,8 @@ func (p *planner) act(t *turn, result matcher.Result) error {
 	return nil
 }
 
-// commit has the ledger decide, within a part of the lease, retrying while Redis is away for a
-// moment. Each retry gives the same answer. Of a plan that is committed it says who holds the
-// session's outbox.
+// commit has the ledger decide, within a part of the lease, and retries while Redis is briefly unavailable.
+// Each retry returns the same answer. For a committed plan it sets the holder of the session's outbox.
 func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status, err error) {
 	d.deliveries.AwaitFlush(ctx, p.App, p.Box)
 	p.Begun = time.Now()
@@ -566,7 +559,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 		d.packer.Wrote(p.explained)
 		for _, f := range p.firings {
 			if f.span != nil {
-				f.span.End() // what it owes is written down
+				f.span.End() // its effects are stored
 			}
 			to := "due"
 			if !f.due() {
@@ -581,8 +574,8 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 	return found.Status, nil
 }
 
-// commitment completes the plan's document for the ledger. The version follows if a repository of
-// the app goes.
+// commitment completes the plan's document for the ledger. version is the app's next version, for when a
+// repository of the app is removed.
 func (p *planner) commitment(version string, lease time.Duration) (ledger.Commitment, error) {
 	decision, err := p.Answer.Kept()
 	if err != nil {
@@ -608,7 +601,7 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 			continue
 		}
 		doc.Others = append(doc.Others, e.Entry)
-		if e.Kind != effect.KindEvent { // the replica that fires may take as long until its answer
+		if e.Kind != effect.KindEvent { // the replica may take so long to answer
 			lease = max(lease, time.Duration(e.Entry.Lease)*time.Millisecond)
 		}
 	}
@@ -631,10 +624,10 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 	return doc, nil
 }
 
-// deliver makes the first attempts at what a decision owes, writes the reply, and stores the
-// answer. It returns the answer that is valid: another replica may have stored one before.
+// deliver makes the first attempts at a decision's effects, writes the reply, and stores the answer. It returns
+// the valid answer: another replica may have stored one before.
 func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	first, told := d.deliveries.First(&p.Decision), ""
+	first, sent := d.deliveries.First(&p.Decision), ""
 	written := func() bool { // by a model
 		a := p.Answer
 		return request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == ""
@@ -642,12 +635,12 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 	if t.answered != nil {
 		first.Called(func() {
 			if written() || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
-				return // a crash would leave the reply out of the history, and out of the events
+				return // a crash would lose the reply in the history and the events
 			}
 			shown := p.Answer.Shown()
 			if text, err := exactjson.Text(&shown); err == nil {
-				told = text
-				t.answered(json.RawMessage(told))
+				sent = text
+				t.answered(json.RawMessage(sent))
 			}
 		})
 	}
@@ -656,11 +649,11 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 	}
 	reply := directReply(t.scope, p.Answer, result.Text, request.Chat)
 	if written() {
-		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
+		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for these events, and a model is slow
 			return nil, err
 		}
 		text, err := d.matcher.Reply(ctx, request, firedCalls(p.Answer))
-		if err != nil { // the message stays decided, and there is no reply
+		if err != nil { // the message stays decided, without a reply
 			d.Log.Warn("reply.failed", "app", t.App, "message", t.Turn.Message, "error", err.Error())
 			text = ""
 		}
@@ -672,7 +665,7 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 	if err != nil {
 		return nil, err
 	}
-	closing := ledger.Report{Message: t.Turn.Message, Answer: cmp.Or(told, answer), Reply: string(reply)}
+	closing := ledger.Report{Message: t.Turn.Message, Answer: cmp.Or(sent, answer), Reply: string(reply)}
 	if p.chat != nil && query.ReplyText(reply) != "" {
 		if closing.Says, err = p.chat.message("reply", actorAssistant, query.ReplyText(reply), d.Now()); err != nil {
 			return nil, err

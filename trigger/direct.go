@@ -23,36 +23,35 @@ type Direct struct {
 	AppID        string
 	SessionID    string // empty: app-scoped tools only
 	Name         string
-	RepositoryID string // empty: the one in scope
+	RepositoryID string // empty: the repository in scope
 	Values       map[string]any
 	Source       string // SourceUI, SourceTask, SourceAgent, or SourceMessage with a MessageID
 	// TriggerID is the client's idempotency key; Fire makes one if it is empty.
 	TriggerID string
-	// New says that the caller has made the TriggerID for this request alone.
+	// New reports that the caller generated the TriggerID for this request.
 	New bool
-	// FrontEnd says that the request came with a session's token: it counts as a message as well.
+	// FrontEnd marks a request with a session's token: it also counts as a message.
 	FrontEnd bool
-	// Counted says that it was counted to the limits before, when its values were asked for.
+	// Counted reports that it already counted against the limits, when its values were requested.
 	Counted bool
-	// Unawaited says that the caller asks later what came of it: Fire does not wait for the answer of a
+	// Unawaited reports that the caller asks for the outcome later: Fire does not wait for the answer of a
 	// subscriber.
 	Unawaited   bool
 	TraceParent string
 	Metadata    repositories.Metadata
-	// Claims are what verified ID tokens say of the user; they are not kept.
+	// Claims are the claims of verified ID tokens; they are not stored.
 	Claims parameters.Claims
-	// OfModel says that the values are a model's: they are coerced if nothing is lost, and names that no
-	// parameter has are dropped.
+	// OfModel marks values from a model: they are coerced if this loses nothing, and unknown names are dropped.
 	OfModel bool
-	// MessageID and Text are those of the message that calls for it; empty for none.
+	// MessageID and Text are those of the message that calls for the trigger; empty for none.
 	MessageID, Text string
-	// Vet, if there is one, is shown the tool before anything fires: its error is that of Fire.
+	// Vet, if not nil, checks the tool before anything fires: Fire returns its error.
 	Vet func(*repositories.Tool) error
 }
 
 var (
-	// ErrNotInScope means that no tool of that name can be fired there: it does not exist, it belongs to
-	// another session, or its triggerOnce repository has just been taken.
+	// ErrNotInScope means that no tool of that name can be fired: it does not exist, it belongs to another
+	// session, or its triggerOnce repository has just fired.
 	ErrNotInScope = errors.New("no such tool is in scope")
 	// ErrConflict means that the idempotency key belongs to another trigger.
 	ErrConflict = errors.New("the triggerId belongs to another trigger")
@@ -69,9 +68,9 @@ func (e *ValuesError) Error() string {
 	return fmt.Sprintf("the values for tool %q are not valid: %s %s", e.Name, e.Faults[0].Parameter, e.Faults[0].Detail)
 }
 
-// OwnID is the id of a trigger for which the holder of a session's token chose an id: that one, with
-// an end that is the session's own. So a token learns of no id that another session has taken, and
-// takes none in advance. The id of an id is the id itself.
+// OwnID returns the trigger id for an id chosen by the holder of a session's token: that id with a suffix
+// specific to the session. So a token can neither detect nor occupy ids of other sessions. OwnID of its own
+// result returns it unchanged.
 func OwnID(sessionID, chosen string) string {
 	const end = 11 // "-" and ten digits
 	ofSession := func(id string) string { return "-" + ledger.Hash("own", sessionID, id)[:end-1] }
@@ -84,7 +83,7 @@ func OwnID(sessionID, chosen string) string {
 	return chosen + ofSession(chosen)
 }
 
-// Firings fire tools without the matcher.
+// Firings fires tools without the matcher.
 type Firings struct{ *decider }
 
 // Fire fires a tool without the matcher and returns the JSON of a Match. Firing again with the same
@@ -97,9 +96,9 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 		direct.TriggerID = OwnID(direct.SessionID, direct.TriggerID)
 	}
 	known, p := knownConflicts{}, (*planner)(nil)
-	// The first plan is a guess, for a session without tools of its own and without a profile, and asks
-	// Redis nothing: the deciding script finds out whether it is right. Whatever is wrong with it, the
-	// tool is planned anew, on what there is.
+	// The first plan is a guess for a session without tools of its own and without a profile, and reads nothing
+	// from Redis: the deciding script checks the guess. If it is wrong, the tool is planned again on the
+	// current state.
 	if guess, is := f.scopes.Guess(direct.AppID); is {
 		if p, _ = f.planDirect(direct, guess, known); p != nil {
 			p.doc.Guessed = true
@@ -137,7 +136,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
 }
 
-// fire commits a plan and carries it out. There is no answer to one that the ledger has refused.
+// fire commits a plan and carries it out. The answer is nil if the ledger refused the plan.
 func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.RawMessage, ledger.Status, error) {
 	if p.reading && f.deliveries.HasRoom() {
 		return f.read(ctx, p, direct)
@@ -156,16 +155,15 @@ func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.Ra
 	return answer, status, err
 }
 
-// answerFirst carries out the plan of a trigger that is committed. If its call may be made again, and
-// its client cannot ask for this answer again, the answer comes when the call is delivered: the events
-// and the outcomes are owed, and follow it.
+// answerFirst carries out a committed trigger's plan. If its call is repeatable and its client cannot ask for
+// this answer again, it returns once the call is delivered; the events and the outcomes follow.
 func (f *Firings) answerFirst(p *planner, direct *Direct) (json.RawMessage, error) {
 	closing := ledger.Report{Trigger: p.Answer.Matches[0].TriggerID}
 	if direct.TriggerID != "" && !direct.New || direct.MessageID != "" || p.Answer.Matches[0].Call == nil {
 		return f.carryOut(&p.plan, closing, nil)
 	}
-	return f.ahead(p.App, p.Box, func(tell func(json.RawMessage)) (json.RawMessage, error) {
-		return f.carryOut(&p.plan, closing, tell)
+	return f.ahead(p.App, p.Box, func(send func(json.RawMessage)) (json.RawMessage, error) {
+		return f.carryOut(&p.plan, closing, send)
 	})
 }
 
@@ -212,9 +210,8 @@ func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts
 	return p, p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, direct.Source, triggerID)
 }
 
-// firedMeanwhile returns the answer of an earlier request with the same id that fired while this one
-// found the tool out of scope: it may be the one that took the triggerOnce repository away. Otherwise
-// it returns the fault.
+// firedMeanwhile returns the answer of an earlier request with the same id that fired while this one found the
+// tool out of scope: it may have used up the triggerOnce repository. Else it returns the fault.
 func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, fault error) (json.RawMessage, error) {
 	if direct.TriggerID == "" {
 		return nil, fault
@@ -229,22 +226,22 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, fault error
 	if err != nil {
 		return nil, err
 	}
-	// It waits for the answer for as long as that request may take; after that the answer is made from
-	// the current states, for all.
+	// It waits as long as that request may take; after that the answer is rebuilt from the current states, for
+	// all requests.
 	for look := 0; ; look++ {
 		stored, err := f.records.Stored(ctx, direct.AppID, direct.TriggerID)
 		switch {
 		case err != nil:
 			return nil, err
 		case stored.Record.Name != direct.Name || stored.Record.SessionID != direct.SessionID:
-			return nil, fmt.Errorf("trigger %q: %w", direct.TriggerID, ErrConflict) // the caller may not be entitled to see more
+			return nil, fmt.Errorf("trigger %q: %w", direct.TriggerID, ErrConflict) // the caller may not be allowed to see more
 		case stored.Answer == ledger.AsDecided:
 			return exactjson.Encode(stored.Decided.Published())
 		case stored.Answer != "":
 			return json.RawMessage(stored.Answer), nil
 		case !stored.Answering:
 			made := stored.Record.Match
-			if !stored.Decided.Due() { // as it was decided
+			if !stored.Decided.Due() { // as decided
 				made = stored.Decided
 			}
 			answer, err := keepAnswer(made, func(text string) (string, error) {

@@ -16,28 +16,28 @@ import (
 )
 
 var (
-	// ErrSuperseded means that a draft was replaced or taken back before it was matched.
+	// ErrSuperseded means that a draft was replaced or withdrawn before it was matched.
 	ErrSuperseded = errors.New("was replaced by a newer text of the same id, or taken back, before it was matched")
-	// ErrNoDraft means that there is neither a draft nor a message of that id.
+	// ErrNoDraft means that no draft and no message has that id.
 	ErrNoDraft = errors.New("there is no draft of that id, and no message: a draft is kept for 60 seconds")
 )
 
-// PostedError means that a message is accepted, and no draft any more.
+// PostedError means that a draft has become an accepted message.
 type PostedError struct{ query.Entry }
 
-// Error names the message and how far it has come.
+// Error names the message and its state.
 func (e *PostedError) Error() string {
 	return fmt.Sprintf("message %q is no draft any more: it is posted, and its state is %s", e.MessageID, e.State)
 }
 
-// draftLook is the interval at which a replica that matches a draft looks whether it is still the
-// newest: another replica may have got a newer one.
+// draftLook is the interval at which a replica that matches a draft checks whether another replica has a newer
+// one.
 const draftLook = 200 * time.Millisecond
 
-// Draft matches a message that may still change, and fires nothing. It returns the JSON of an Answer
-// whose states are all query.StateDraft. The match is kept for a minute, for CommitDraft or for Post
-// of the same text. Another text of the same id replaces it, and cancels its match; the same text
-// waits for the match, and later gets the same answer.
+// Draft matches a message that may still change, and fires nothing. It returns the JSON of an Answer whose
+// states are all query.StateDraft. The match is kept for a minute, for CommitDraft or for Post of the same
+// text. Another text of the same id replaces the draft and cancels its match. The same text waits for the
+// match, and later gets the same answer.
 //
 // Errors: those of Post but ErrReused and ErrClosed; ErrSuperseded, *PostedError.
 func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) {
@@ -76,7 +76,7 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 	}
 }
 
-// matchDraft matches a draft that this process has the lease of, as long as it is the newest.
+// matchDraft matches a draft that this process has leased, while it is the newest.
 func (ts *Turns) matchDraft(t *turn, since int64) (answer json.RawMessage, err error) {
 	ctx, end := ts.drafts.begin(ts.Context, t.Turn, since)
 	defer end()
@@ -104,7 +104,7 @@ func (ts *Turns) matchDraft(t *turn, since int64) (answer json.RawMessage, err e
 	return answer, err
 }
 
-// keepDraft stores what a draft was matched to, with its answer.
+// keepDraft stores the match of a draft with its answer.
 func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
 	p, err := t.decide(newPlanner(t.Turn, t.token, t.scope.State, ts.Now(), t.message.Text, t.message.TraceParent), result)
 	if err != nil {
@@ -115,7 +115,7 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	if err != nil {
 		return nil, err
 	}
-	match := "" // of a plain yes or no: what was asked may be answered otherwise before the draft is decided
+	match := "" // empty for a plain yes or no: its question may be answered elsewhere before the draft is decided
 	if len(t.consents) == 0 {
 		if match, err = storeMatch(t.basis(), result, t.nearest); err != nil {
 			return nil, err
@@ -135,15 +135,15 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	return answer, nil
 }
 
-// CommitDraft decides a draft as Post does a message, from what it was matched to; if that is under
-// way, it waits for it. A message that is decided has its stored answer.
+// CommitDraft decides a draft as Post decides a message, from its match, and waits for a match in progress. A
+// decided message returns its stored answer.
 //
 // Errors: those of Post, ErrNoDraft.
 func (ts *Turns) CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
 	return ts.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft, false)
 }
 
-// CommitDraftAsync is CommitDraft as PostAsync is Post.
+// CommitDraftAsync relates to CommitDraft as PostAsync does to Post.
 func (ts *Turns) CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error {
 	return ts.postAsync(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
 }
@@ -169,7 +169,7 @@ func (ts *Turns) WithdrawDraft(ctx context.Context, appID, sessionID, messageID 
 	return nil
 }
 
-// posted is the error about a draft that is a message by now.
+// posted returns the error for a draft that has become a message.
 func (ts *Turns) posted(ctx context.Context, id ledger.Turn) error {
 	entry, err := ts.records.Message(ctx, id.App, id.Session, id.Message)
 	if err != nil {

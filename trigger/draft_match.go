@@ -18,8 +18,7 @@ import (
 	"earshot/trigger/worker"
 )
 
-// matchOfDraft is what the draft of a turn was matched to, if that still holds. If its match is under
-// way, it waits for that.
+// matchOfDraft returns the match of a turn's draft if it is still valid. It waits for a match in progress.
 func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, bool) {
 	if t.draft == nil {
 		return matcher.Result{}, false
@@ -30,18 +29,18 @@ func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Req
 		}
 	}
 	if t.draft.Match == "" || t.draft.Explained == "" {
-		d.drafts.cancel(t.Turn) // of another text
+		d.drafts.cancel(t.Turn) // the draft has another text
 		return matcher.Result{}, false
 	}
 	result, nearest, holds := loadMatch(t.draft.Match, t.basis(), request)
 	if holds {
-		t.matching = matching{retold: t.draft.Explained, over: t.scope, candidates: len(request.Candidates), nearest: nearest}
+		t.matching = matching{draftExplanation: t.draft.Explained, over: t.scope, candidates: len(request.Candidates), nearest: nearest}
 		failpoint.At(failpoint.DraftUsed)
 	}
 	return result, holds
 }
 
-// draftMatches are the matches of drafts that this process has under way, the newest of each id.
+// draftMatches are the matches of drafts in progress in this process, the newest of each id.
 type draftMatches struct {
 	mu   sync.Mutex
 	open map[ledger.Turn]*draftMatch
@@ -53,7 +52,7 @@ type draftMatch struct {
 	ended  chan struct{}
 }
 
-// begin notes a match, and cancels that of an older draft of the same id. The context ends with the
+// begin registers a match, and cancels the match of an older draft of the same id. The context ends with the
 // match, or when a newer one begins.
 func (d *draftMatches) begin(ctx context.Context, id ledger.Turn, since int64) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -86,15 +85,15 @@ func (d *draftMatches) of(id ledger.Turn) *draftMatch {
 	return d.open[id]
 }
 
-// cancel ends the match of a draft that is none any more.
+// cancel ends the match of a draft that no longer exists.
 func (d *draftMatches) cancel(id ledger.Turn) {
 	if open := d.of(id); open != nil {
 		open.cancel(ErrSuperseded)
 	}
 }
 
-// await waits until the match of a draft by this process is over, or as long as a pause if another
-// may have it. It is false when ctx has ended.
+// await waits until this process has finished the match of a draft, or for a pause if another process may have
+// it. It returns false when ctx has ended.
 func (d *draftMatches) await(ctx context.Context, id ledger.Turn, pause time.Duration) bool {
 	own := d.of(id)
 	if own == nil {
@@ -108,8 +107,8 @@ func (d *draftMatches) await(ctx context.Context, id ledger.Turn, pause time.Dur
 	}
 }
 
-// basis is what a match rests on: hashes of all that was in scope, and of what was verified of the
-// user; and the language and time zone that "tomorrow" was understood in.
+// basis is what a match depends on: hashes of the scope and of the user's verified claims, and the language and
+// time zone, in which "tomorrow" was understood.
 type basis struct {
 	Scope, Claims string
 	Locale        string `json:",omitempty"`
@@ -127,15 +126,15 @@ func (t *turn) basis() basis {
 	return on
 }
 
-// storedMatch is a matcher.Result as a draft keeps it: with references to tools, so that any replica
-// can go on from it, and notices if a tool is not what it was.
+// storedMatch is a matcher.Result as a draft stores it: with references to tools, so that any replica can use
+// it and notices a changed tool.
 type storedMatch struct {
 	basis
 	Stage    string       `json:"stage"`
 	Text     string       `json:"text,omitempty"`
 	Matches  []storedCall `json:"matches,omitempty"`
 	Rejected []storedCall `json:"rejected,omitempty"`
-	Nearest  []string     `json:"nearest,omitempty"` // names, where nothing was called for
+	Nearest  []string     `json:"nearest,omitempty"` // names, if nothing matched
 }
 
 // storedCall is a matcher.Match or matcher.Rejected.
@@ -150,13 +149,13 @@ type storedCall struct {
 	Call     int                          `json:"call"`
 }
 
-// reference names a tool, and what it was.
+// reference names a tool in its state at the match.
 type reference struct {
 	RepositoryID string `json:"repositoryId"`
 	SessionID    string `json:"sessionId,omitempty"` // of the repository
 	Generation   string `json:"generation"`
 	Name         string `json:"name"`
-	// Hash is one of the tool's definition and of its repository's options. Credentials do not count.
+	// Hash covers the tool's definition and its repository's options, without credentials.
 	Hash string `json:"hash"`
 }
 
@@ -189,9 +188,9 @@ func storeMatch(on basis, result matcher.Result, nearest []matcher.Candidate) (s
 	return string(text), errors.Join(append(faults, err)...)
 }
 
-// loadMatch returns the result in the scope of a request. It is false if it does not hold any more:
-// the user is another or elsewhere, one of the tools is gone, changed or hidden, or the scope is
-// another one and nothing was called for, as a new tool may be now.
+// loadMatch returns the result in the scope of a request. holds is false if the result is no longer valid: the
+// user's claims or locale differ; a tool is gone, changed or hidden; or the scope changed and nothing had
+// matched, as a new tool may match now.
 func loadMatch(text string, on basis, request matcher.Request) (result matcher.Result, nearest []matcher.Candidate, holds bool) {
 	var s storedMatch
 	if exactjson.Unmarshal([]byte(text), &s) != nil {
@@ -206,7 +205,7 @@ func loadMatch(text string, on basis, request matcher.Request) (result matcher.R
 		if !found || c.Repository.ID != of.RepositoryID || c.Repository.SessionID != of.SessionID || c.Repository.Generation != of.Generation {
 			return c, false
 		}
-		if sameScope { // it is what it was
+		if sameScope { // unchanged
 			return c, true
 		}
 		now, err := refer(c)

@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/state"
 )
 
-// Earlier is a message of a history that is given to a dry run, with what it came to.
+// Earlier is a message of a given history for a dry run, with its outcome.
 type Earlier struct {
 	Actor    string           `json:"actor"`
 	Text     string           `json:"text"`
@@ -27,15 +27,14 @@ type Earlier struct {
 	Rejected []query.Rejected `json:"rejected"`
 }
 
-// DryRun matches a message as Post does and leaves no trace: it stores, fires and publishes nothing,
-// and counts to no limit. The answer has the form of a real one, with the ids that the triggers would
-// have. The id of a message that is in the history stands for its place there: what came before it
-// counts, and the time is that of the message, as are the language and the time zone if none is
-// given.
+// DryRun matches a message as Post does, without side effects: it stores, fires and publishes nothing, and
+// counts against no limit. The answer has the form of a real one, with the ids that the triggers would have.
+// The id of a stored message stands for its place in the history: the earlier messages and its time are used,
+// and its language and time zone if none is given.
 //
 // Errors: those of Post that concern the app and the model.
 func (ts *Turns) DryRun(ctx context.Context, m Message) (query.Answer, explain.Explanation, error) {
-	t, told, err := ts.unstored(ctx, m)
+	t, mem, err := ts.unstored(ctx, m)
 	if err != nil {
 		return query.Answer{}, explain.Explanation{}, err
 	}
@@ -43,7 +42,7 @@ func (ts *Turns) DryRun(ctx context.Context, m Message) (query.Answer, explain.E
 	if m.Actor == matcher.ActorAgent {
 		return answer, explain.Unmatched(t.Turn.Message, ts.Now().UTC()), nil
 	}
-	if asked, action, plain := told.consent(m.Text); plain {
+	if asked, action, plain := mem.consent(m.Text); plain {
 		for _, one := range asked {
 			answer.Matches = append(answer.Matches, one.moved(ts.NewID(), action))
 		}
@@ -69,7 +68,8 @@ func (ts *Turns) DryRun(ctx context.Context, m Message) (query.Answer, explain.E
 	return p.undone(t, result, request, query.StateDry), explained, err
 }
 
-// undone is the answer with its reply, as one of which nothing was done, with that state.
+// undone returns the answer with its reply, and with the state to on all its triggers, of which none took
+// effect.
 func (p *planner) undone(t *turn, result matcher.Result, request matcher.Request, to string) query.Answer {
 	p.Answer.Reply = directReply(t.scope, p.Answer, result.Text, request.Chat)
 	p.Answer.ReplyType = query.ReplyType(p.Answer.Reply)
@@ -84,8 +84,7 @@ func (p *planner) undone(t *turn, result matcher.Result, request matcher.Request
 	return p.Answer
 }
 
-// unstored is the turn that a message would be, or was, and the memory of the history that it comes
-// with.
+// unstored returns the turn that a message would be, or was, and the memory of the given history.
 func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error) {
 	id, known := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, ts.scopes.Known(m.AppID)
 	if m.ID == "" {
@@ -104,19 +103,19 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 	}
 	t.scope.Claims, t.message.Auth = m.neededBy(t.scope.Ranked())
 	t.message.Claims = t.scope.Claims
-	told := newMemory(t.scope, t.Turn, t.language())
+	mem := newMemory(t.scope, t.Turn, t.language())
 	if m.History != nil {
 		var pasts []conversation.Past
 		for i, one := range m.History {
-			told.hear(one, "h"+strconv.Itoa(i+1), query.PastCalls(one.Matches, nil))
+			mem.add(one, "h"+strconv.Itoa(i+1), query.PastCalls(one.Matches, nil))
 			if one.Actor != matcher.ActorAgent {
 				pasts = append(pasts, query.PastOf(one.Text, t.message.Time, one.Matches, one.Rejected))
 			}
 		}
-		t.history = told.utterances[matcher.HistoryStart(len(told.utterances), ts.history):]
-		t.scope, t.known = told.scope, told.known
+		t.history = mem.utterances[matcher.HistoryStart(len(mem.utterances), ts.history):]
+		t.scope, t.known = mem.scope, mem.known
 		t.unfinished = conversation.Replay(pasts, t.scope.Candidates().All, t.message.Time)
-		return t, told, nil
+		return t, mem, nil
 	}
 	for _, past := range found.History.Messages {
 		t.history = append(t.history, query.Utterances(past)...)
@@ -126,7 +125,7 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 		if found.Unfinished != "" {
 			t.unfinished = conversation.Read(found.Unfinished, t.scope.Candidates().All, t.at)
 		}
-		return t, told, nil
+		return t, mem, nil
 	}
 	var was query.StoredMessage
 	if err := exactjson.Unmarshal([]byte(found.Message), &was); err != nil {
@@ -135,19 +134,18 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 	t.message.Time = was.Time
 	t.message.Language, t.message.TimeZone = cmp.Or(m.Language, was.Language), cmp.Or(m.TimeZone, was.TimeZone)
 	t.unfinished = query.Unfinished(was.Time, found.History.Messages, t.scope.Candidates().All)
-	return t, told, nil
+	return t, mem, nil
 }
 
-// memory is what a session would keep of a conversation that is not stored: of the history that is
-// given to a dry run, or of a rehearsal.
+// memory is the session state of an unstored conversation: of the history given to a dry run, or of a
+// rehearsal.
 type memory struct {
 	turn       ledger.Turn
 	language   string      // of the user
-	scope      scope.Scope // without the repositories that fire once, and have
+	scope      scope.Scope // without the triggerOnce repositories that have fired
 	known      knownConflicts
 	utterances []matcher.Utterance
-	// asked are the triggers whose question is the last thing that was put to the user, waiting all
-	// that were asked about.
+	// asked are the triggers whose question was put to the user last, waiting all that have asked.
 	asked, waiting []askedTrigger
 }
 
@@ -161,8 +159,8 @@ func newMemory(s scope.Scope, id ledger.Turn, language string) *memory {
 	return &memory{turn: id, language: language, scope: s, known: knownConflicts{firsts: map[string]string{}, confirmed: map[string]bool{}}}
 }
 
-// hear adds a message, with the calls that a matcher reads of it.
-func (m *memory) hear(one Earlier, id string, fired []matcher.PastCall) {
+// add adds a message, with its calls as the matcher reads them.
+func (m *memory) add(one Earlier, id string, fired []matcher.PastCall) {
 	m.utterances = append(m.utterances, matcher.Utterance{ID: id, Actor: one.Actor, Text: one.Text, Fired: fired})
 	if one.Actor == matcher.ActorAgent {
 		m.asked = nil
@@ -200,14 +198,14 @@ func (m *memory) hear(one Earlier, id string, fired []matcher.PastCall) {
 	}
 }
 
-// consent is what a text does to the triggers that were asked about last; false if it answers no
+// consent returns the triggers that asked last and the action of a text on them; false if it answers no
 // question plainly.
 func (m *memory) consent(text string) ([]askedTrigger, state.Action, bool) {
 	action, plain := consentIn(text)
 	return m.asked, action, plain && len(m.asked) > 0
 }
 
-// moved is the match of a trigger that was confirmed or denied.
+// moved returns the match of a confirmed or denied trigger.
 func (a askedTrigger) moved(triggerID string, action state.Action) query.Match {
 	to := query.StateDry
 	if action == state.Deny {

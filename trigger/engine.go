@@ -1,7 +1,7 @@
-// Package trigger is the heart of Earshot: a message becomes a turn, a turn becomes firings of
-// tools, a firing becomes effects.
+// Package trigger is the core of Earshot: a message becomes a turn, a turn becomes firings of tools, a firing
+// becomes effects.
 //
-// The promise, which everything here serves:
+// It guarantees:
 //
 //   - An accepted message is decided exactly once, or listed dead with a reason.
 //   - A trigger's effects each happen at least once, every attempt with one id.
@@ -11,13 +11,11 @@
 //     process has ended, within a second.
 //   - Events of one session reach JetStream in the order in which they were decided.
 //
-// It holds because one Redis script decides (ledger/commit.go): it checks the lease of the turn and
-// the generation of every repository that fires, writes all effects and closes the turn, in one slot,
-// and gives the same answer when it runs twice. All after it is replay of a decision that is already
-// made.
+// This holds because one Redis script decides (ledger/commit.go): it checks the lease of the turn and the
+// generation of every repository that fires, writes all effects and closes the turn, in one slot, and returns
+// the same answer when it runs again. Everything later replays a decision.
 //
-// A message is accepted (accept.go), decided (decide.go, plan.go) and delivered
-// (delivery/first.go).
+// A message is accepted (accept.go), decided (decide.go, plan.go) and delivered (delivery/first.go).
 package trigger
 
 import (
@@ -42,25 +40,25 @@ import (
 	"earshot/trigger/worker"
 )
 
-// Options are the dependencies and settings of an Engine. DB, Store, Matcher, Events and Calls are
-// required; zero values of the others mean the defaults.
+// Options are the dependencies and settings of an Engine. DB, Store, Matcher, Events and Calls are required;
+// other zero values mean the defaults.
 type Options struct {
 	DB      *keyspace.DB
 	Store   *store.Store
 	Matcher matcher.Matcher
-	// Words is the Matcher if it asks no model: examples of tools are tried on it when they are written.
+	// Words is the Matcher if it asks no model: it tries examples of tools when they are written.
 	Words  matcher.Matcher
 	Events effect.Deliverer // of KindEvent
 	Calls  effect.Deliverer // of KindCall, over HTTP
 	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
 	Statements effect.Deliverer
-	// Answers looks for answers that came otherwise than by Answer, before a trigger is given up for want
-	// of one; if it is nil, there are none.
+	// Answers looks for external answers that did not come by Answer, before a trigger without one is given up;
+	// nil for none.
 	Answers effect.Deliverer
 	Logger  *slog.Logger
 	Metrics *worker.Metrics // nil: none
 	Usage   *usage.Counter  // nil: one of its own
-	// History is how many earlier messages a matcher sees; 0 means 40.
+	// History is the number of earlier messages that a matcher sees; 0 means 40.
 	History int
 	// Lease, Poll, Workers, Sweep, Now, NewID and Jitter are those of worker.Options.
 	Lease   time.Duration
@@ -73,15 +71,15 @@ type Options struct {
 	// Webhooks sends the events of Stream to the webhooks of apps; if it is nil, nothing is sent.
 	Webhooks webhooks.Sender
 	Stream   webhooks.Events
-	// LogTexts lets message texts into the log.
+	// LogTexts adds message texts to the log.
 	LogTexts bool
-	// Audit keeps who has confirmed or denied by words; nil: nothing does.
+	// Audit records confirmations and denials by message; nil: none.
 	Audit Audit
 	// Tracer begins the spans of messages, of tools that fire, and of attempts; nil: none.
 	Tracer *tracing.Tracer
 }
 
-// Audit keeps who did what to an app. audit.Log implements it.
+// Audit records who did what to an app. audit.Log implements it.
 type Audit interface {
 	During(ctx context.Context, appID string, do func() (done bool, err error), entries ...audit.Entry) error
 }
@@ -89,7 +87,7 @@ type Audit interface {
 // Engine processes messages: it turns them into decisions, and decisions into effects. Any number of
 // engines on the same Redis form one service. It is safe for concurrent use.
 //
-// Its parts stand on each other in this order, and none calls one above it:
+// Its parts are layered in this order; none calls a later one:
 //
 //   - worker.Worker: the ledger, the clock, and the goroutines of the process;
 //   - query.Records: what messages and triggers have left;
@@ -109,8 +107,7 @@ type Engine struct {
 	Webhooks *webhooks.Webhooks
 }
 
-// NewEngine returns an Engine. Post and Fire work at once; retries, and the work of replicas that
-// died, are taken up while Run runs.
+// NewEngine returns an Engine. Post and Fire work at once; Run takes up retries and the work of dead replicas.
 func NewEngine(o Options) (*Engine, error) {
 	w, err := worker.New(worker.Options{
 		DB: o.DB, Store: o.Store, Log: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer,
@@ -149,7 +146,8 @@ func NewEngine(o Options) (*Engine, error) {
 	return &Engine{w, records, scopes, deliveries, holds, newTurns(d, holds), &Firings{d}, hooks}, nil
 }
 
-// Open lists what waits in a session, whoever set it off: its calls that lack values, then its triggers, the newest first.
+// Open lists the open items of a session from all requests: calls that lack values, then triggers, newest
+// first.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
@@ -171,7 +169,7 @@ func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]scope.Ope
 	return open, err
 }
 
-// Count counts what a request takes of the limits of a minute if nothing else does.
+// Count counts a request against the limits of a minute, for requests that nothing else counts.
 //
 // Errors: *ledger.RateError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (e *Engine) Count(ctx context.Context, appID, sessionID string, use ledger.Use) error {

@@ -14,12 +14,12 @@ import (
 	"earshot/trigger/state"
 )
 
-// explain packs why a turn is decided as it is. A message is decided without if that fails. owner is
-// the life of the app that the explanation is kept for; empty if it is not kept.
+// explain packs the explanation of a turn's decision. If that fails, the message is decided without one. owner
+// is the generation of the app that the explanation is kept for; empty if it is not kept.
 func (p *planner) explain(packer *explain.Packer, log *slog.Logger, t *turn, owner string) {
 	var err error
-	if t.retold != "" {
-		p.explained, err = explain.Retell(t.retold, p.now, p.verdicts(t))
+	if t.draftExplanation != "" {
+		p.explained, err = explain.Retell(t.draftExplanation, p.now, p.verdicts(t))
 	} else {
 		d := p.explanation(t)
 		d.Owner, d.App, d.Session, d.Claims = owner, t.over.Facts(), t.over.Session, t.over.Claims
@@ -30,17 +30,17 @@ func (p *planner) explain(packer *explain.Packer, log *slog.Logger, t *turn, own
 	}
 }
 
-// explains reports whether it is kept why a turn is decided as it is. Where all that was called for has fired, it is
-// not for a share of the turns: for the same ones on every replica.
+// explains reports whether the explanation of a turn is kept. If every call has fired, a share of the turns is
+// kept unexplained, chosen alike on every replica.
 func (p *planner) explains(t *turn, unexplained float64) bool {
-	if unexplained == 0 || t.message.Explained || t.retold != "" || len(p.fires) == 0 || len(p.fires) < len(t.trace.Calls) {
+	if unexplained == 0 || t.message.Explained || t.draftExplanation != "" || len(p.fires) == 0 || len(p.fires) < len(t.trace.Calls) {
 		return true
 	}
-	digest, _ := strconv.ParseUint(turnHash(t.Turn, t.generation)[:8], 16, 32) // a hash in hexadecimal
+	digest, _ := strconv.ParseUint(turnHash(t.Turn, t.generation)[:8], 16, 32) // always hexadecimal
 	return float64(digest)/(1<<32) >= unexplained
 }
 
-// explanation is why a turn is decided as it is, without what the app has to do with it.
+// explanation returns the explanation of a turn's decision, without the app's facts.
 func (p *planner) explanation(t *turn) explain.Decision {
 	trace := *t.trace
 	d := explain.Decision{
@@ -73,7 +73,7 @@ func (p *planner) explanation(t *turn) explain.Decision {
 	return d
 }
 
-// whyConsent says what a message has done to a question, of a trigger or of a tool.
+// whyConsent returns the effect of a message on a question of a trigger or a tool, in a sentence.
 func whyConsent(action state.Action, of string) string {
 	if action == state.Confirm {
 		return "The user said yes, and the question of this " + of + " was the last thing that was put to the user."
@@ -81,7 +81,7 @@ func whyConsent(action state.Action, of string) string {
 	return "The user said no, and the question of this " + of + " was the last thing that was put to the user: " + conversation.Cancelled + "."
 }
 
-// verdicts say what became of the calls of the trace, by their numbers.
+// verdicts returns the verdicts on the calls of the trace, by number.
 func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 	of := map[int]explain.Verdict{}
 	maps.Copy(of, t.lost)
@@ -89,7 +89,7 @@ func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 		fired, why := p.Answer.Matches[i], explain.WhyFired(p.stage)
 		switch fired.State {
 		case query.StateConfirming:
-			asks := matcher.AsksFirst(p.app, p.stage, match.Tool) // the reason may not be the tool's
+			asks := matcher.AsksFirst(p.app, p.stage, match.Tool) // the reason need not be the tool's
 			if asks != "" {
 				asks = ": " + asks
 			}

@@ -19,17 +19,16 @@ import (
 	"earshot/trigger/worker"
 )
 
-// A trigger may hold its effects: until it is confirmed, or until the time is over in which it can be
-// taken back. Whatever moves it is decided by the script that decides messages; package state has the
-// ways that there are.
+// A trigger may hold its effects until it is confirmed, or until it can no longer be taken back. The deciding
+// script makes each move; package state defines the possible ones.
 
-// ErrDigest means that what is confirmed is not what the trigger would do.
+// ErrDigest means that the confirmed digest is not the trigger's.
 var ErrDigest = errors.New("the digest is not that of the trigger: it stands for the app, the session, the tool and the values that were asked about")
 
-// Holds are triggers that wait: to be confirmed, for their time, or, after a failure, to be retried.
+// Holds manages waiting triggers: for confirmation, for their time, or, after a failure, for a retry.
 type Holds struct{ *decider }
 
-// heldTrigger is a trigger with the effects that it has deferred.
+// heldTrigger is a trigger with its deferred effects.
 type heldTrigger struct {
 	*query.Stored
 	state state.State
@@ -56,9 +55,9 @@ func (d *decider) held(ctx context.Context, appID, triggerID string) (*heldTrigg
 	return h, err
 }
 
-// Confirm lets a trigger go that waits for it; the digest says what was asked about, and the record
-// by whom. It makes the first attempts at its effects, unless it settles first. The same again changes
-// nothing: the record says that it is Repeated.
+// Confirm confirms a waiting trigger; digest identifies the question, and by is recorded. It makes the first
+// attempts at its effects, unless the trigger settles first. A repetition changes nothing and returns the
+// record as Repeated.
 //
 // Errors: query.ErrNotFound, ErrDigest, query.ErrEnded for one that ended in another way,
 // keyspace.ErrUnavailable.
@@ -66,21 +65,21 @@ func (hs *Holds) Confirm(ctx context.Context, appID, triggerID, digest, by strin
 	return hs.move(ctx, appID, triggerID, state.Confirm, digest, by)
 }
 
-// Deny ends a trigger that waits to be confirmed. An empty digest is that of the trigger.
+// Deny ends a trigger that waits for confirmation. An empty digest stands for the trigger's.
 //
 // Errors: those of Confirm.
 func (hs *Holds) Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error) {
 	return hs.move(ctx, appID, triggerID, state.Deny, digest, by)
 }
 
-// Cancel ends a trigger whose effects are deferred. query.ErrEnded if an effect is under way.
+// Cancel ends a trigger whose effects are deferred. It returns query.ErrEnded if an effect is in progress.
 //
 // Errors: query.ErrNotFound, query.ErrEnded, keyspace.ErrUnavailable.
 func (hs *Holds) Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error) {
 	return hs.move(ctx, appID, triggerID, state.Cancel, "", by)
 }
 
-// move takes a held trigger along an action, and returns its record.
+// move applies an action to a held trigger, and returns its record.
 func (hs *Holds) move(ctx context.Context, appID, triggerID string, action state.Action, digest, by string) (query.Record, error) {
 	for range maxReplans {
 		h, err := hs.held(ctx, appID, triggerID)
@@ -103,15 +102,15 @@ func (hs *Holds) move(ctx context.Context, appID, triggerID string, action state
 			return query.Record{}, fmt.Errorf("trigger %q: %w", triggerID, repositories.ErrErasing)
 		case status == ledger.Early:
 			return h.Record, nil
-		case status == ledger.Retracted: // its time is over, and so is the wait for a message
+		case status == ledger.Retracted: // its time is over, and a message has taken it back
 			action = state.Retract
 		}
 	}
 	return query.Record{}, fmt.Errorf("%w: trigger %q changes faster than it can be moved", keyspace.ErrUnavailable, triggerID)
 }
 
-// movedBefore is the answer to an action that a trigger cannot take any more: its record if it has
-// taken that very action, since the client may have lost the first answer.
+// movedBefore answers an action that a trigger can no longer take: with its record if it took that very action,
+// since the client may have lost the first answer.
 func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, action state.Action) (query.Record, error) {
 	record, err := hs.records.Trigger(ctx, appID, triggerID)
 	if err != nil {
@@ -122,14 +121,14 @@ func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, actio
 			record.Repeated = true
 			return record, nil
 		}
-		if moved.Action != state.Release { // it came to another end since
+		if moved.Action != state.Release { // it ended otherwise since
 			break
 		}
 	}
 	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: " before: it is " + record.State}
 }
 
-// commitMove commits a way of a held trigger, and makes the first attempts at what is due then.
+// commitMove commits an action on a held trigger, and makes the first attempts at the effects that become due.
 func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Action, by string) (ledger.Status, error) {
 	of := h.Record
 	p := hs.planner(ledger.Turn{App: of.AppID, Session: of.SessionID}, hs.Token(), &scope.State{}, of.Text, "")
@@ -150,9 +149,8 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 	return status, err
 }
 
-// carryOut makes the first attempts at the effects of a plan that answers no message, and returns the
-// answer that is valid. called gets the answer as soon as the calls are delivered, if it may be given
-// then; nil for nobody.
+// carryOut makes the first attempts at the effects of a plan without a message, and returns the valid answer.
+// called, if not nil, gets the answer once the calls are delivered, if it is allowed then.
 func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer json.RawMessage)) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
 	if called != nil {
@@ -180,7 +178,7 @@ func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer js
 	return json.RawMessage(held), err
 }
 
-// takeHeld moves a trigger whose time is over.
+// takeHeld moves a held trigger when its time is over.
 func (hs *Holds) takeHeld(_ context.Context, appID, triggerID string) error {
 	h, err := hs.held(hs.Context, appID, triggerID)
 	switch {
@@ -200,7 +198,7 @@ func (hs *Holds) takeHeld(_ context.Context, appID, triggerID string) error {
 	return err
 }
 
-// retract takes back a trigger that settles, as the user's next message came.
+// retract takes back a settling trigger after the user's next message.
 func (hs *Holds) retract(appID, triggerID string) {
 	_, err := hs.move(hs.Context, appID, triggerID, state.Retract, "", "")
 	if err != nil && !overtaken(err) && hs.Context.Err() == nil {
@@ -208,24 +206,23 @@ func (hs *Holds) retract(appID, triggerID string) {
 	}
 }
 
-// overtaken reports whether a trigger was not moved as another request was faster, or removes it.
+// overtaken reports whether a move failed because another request was faster or removes the trigger.
 func overtaken(err error) bool {
 	return errors.Is(err, query.ErrEnded) || errors.Is(err, query.ErrNotFound) || errors.Is(err, repositories.ErrErasing)
 }
 
-// Dead letters are the triggers of which an effect was given up. They stay listed until they are
-// retried or purged.
+// Dead letters are the triggers with an abandoned effect. They stay listed until they are retried or purged.
 
 var (
-	// ErrDelivered means that there is nothing to try again.
+	// ErrDelivered means that there is nothing to retry.
 	ErrDelivered = errors.New("is delivered: nothing of it has failed, so there is nothing to try again")
 	// ErrOwes means that the record of a trigger is still needed.
 	ErrOwes = errors.New("still has something pending; cancel it, or remove it when it is delivered or has failed")
 )
 
-// Retry makes the failed effects of a trigger due again, or its call if that waits for its next attempt. It fails with
-// query.ErrNotFound, and with ErrDelivered if nothing has failed and nothing is owed. What is tried already is left
-// alone, and that is no error: a client that lost the answer asks twice. The record says by whom.
+// Retry makes the failed effects of a trigger due again, or its call if that waits for its next attempt. It
+// fails with query.ErrNotFound, and with ErrDelivered if nothing has failed or is pending. An attempt in
+// progress is left alone without an error: a client that lost the answer asks twice. by is recorded.
 func (hs *Holds) Retry(ctx context.Context, appID, triggerID, by string) error {
 	stored, err := hs.records.Stored(ctx, appID, triggerID)
 	switch {
@@ -243,19 +240,18 @@ func (hs *Holds) Retry(ctx context.Context, appID, triggerID, by string) error {
 	return nil
 }
 
-// apart is how far the calls are apart that are retried together: enough for each to begin before the
-// next one does, which other workers and replicas may have.
+// apart is the interval between calls that are retried together, so that each begins before the next, even on
+// other workers and replicas.
 const apart = 10 * time.Millisecond
 
-// RetryAll makes the failed effects of all triggers that match due again, and returns the number of
-// triggers. The state of the query is StateFailed, whatever it says. The records say by whom. They are
-// tried again in the order in which they fired.
+// RetryAll makes the failed effects of all matching triggers due again, in the order in which they fired, and
+// returns the number of triggers. It sets the state of the query to StateFailed. by is recorded.
 func (hs *Holds) RetryAll(ctx context.Context, q query.Triggers, by string) (int, error) {
 	q.Oldest = true
 	count, err := hs.eachFailed(ctx, q, func(before int, stored *query.Stored) (bool, error) {
 		return true, hs.revive(ctx, stored, by, time.Duration(before)*apart)
 	})
-	hs.Go(func() { // look whenever the next of them is due
+	hs.Go(func() { // look whenever the next one is due
 		hs.Wake(q.AppID)
 		for left := count; left > 1 && worker.Sleep(hs.Context, apart); left-- {
 			hs.Wake(q.AppID)
@@ -264,19 +260,18 @@ func (hs *Holds) RetryAll(ctx context.Context, q query.Triggers, by string) (int
 	return count, err
 }
 
-// revive makes the dead effects of a trigger due again, under the ids that they had; its call after a
-// wait.
+// revive makes the dead effects of a trigger due again, under the same ids; its call after a wait.
 func (hs *Holds) revive(ctx context.Context, stored *query.Stored, by string, wait time.Duration) error {
-	again := stored.Record.Match
-	for _, event := range []*query.EventState{again.Event, again.Emitter} {
+	revived := stored.Record.Match
+	for _, event := range []*query.EventState{revived.Event, revived.Emitter} {
 		if event != nil {
 			event.State, event.Error = query.StatePending, ""
 		}
 	}
-	if call := again.Call; call != nil {
+	if call := revived.Call; call != nil {
 		call.State, call.Reason, call.Error, call.Until = query.StatePending, "", "", nil
 	}
-	states, err := again.States()
+	states, err := revived.States()
 	if err != nil {
 		return err
 	}
@@ -290,25 +285,25 @@ func (hs *Holds) revive(ctx context.Context, stored *query.Stored, by string, wa
 	})
 }
 
-// CountFailed counts the failed triggers that match: those that RetryAll and Purge are about. The
-// state of the query is StateFailed, whatever it says.
+// CountFailed counts the matching failed triggers, as RetryAll and Purge select them. It sets the state of the
+// query to StateFailed.
 func (hs *Holds) CountFailed(ctx context.Context, q query.Triggers) (int, error) {
 	return hs.eachFailed(ctx, q, nil)
 }
 
-// Purge removes all failed triggers that match, with their undelivered effects, and returns their
-// number. A trigger with an effect that is being delivered stays.
+// Purge removes all matching failed triggers with their undelivered effects, and returns their number. A
+// trigger with an effect in delivery stays.
 func (hs *Holds) Purge(ctx context.Context, q query.Triggers) (int, error) {
 	return hs.eachFailed(ctx, q, func(_ int, stored *query.Stored) (bool, error) {
 		return hs.Ledger.Purge(ctx, q.AppID, stored.Record.SessionID, stored.Record.TriggerID, stored.Firing, true)
 	})
 }
 
-// failedPage is how many failed triggers are read together.
+// failedPage is the number of failed triggers read together.
 const failedPage = 100
 
-// eachFailed applies a function, if any, to each failed trigger that matches and is still there, and
-// counts those that it succeeded for; newest first unless the query asks for the oldest.
+// eachFailed applies do, if not nil, to each matching failed trigger that still exists, and counts those for
+// which it succeeded; newest first unless the query asks for the oldest.
 func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(before int, stored *query.Stored) (bool, error)) (count int, err error) {
 	q.State, q.Closed, q.Page = query.StateFailed, true, query.Page{Limit: failedPage}
 	for {
@@ -341,8 +336,8 @@ func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(befor
 	}
 }
 
-// Remove removes the record of a trigger that owes nothing: one that is delivered, has failed or was
-// ended. What its session has of it stays.
+// Remove removes the record of a trigger without pending effects: a delivered, failed or ended one. The
+// session's history of it stays.
 //
 // Errors: query.ErrNotFound, ErrOwes, keyspace.ErrUnavailable.
 func (hs *Holds) Remove(ctx context.Context, appID, triggerID string) error {

@@ -16,10 +16,9 @@ import (
 	"earshot/trigger/usage"
 )
 
-// firingSpan begins the span of a tool that fires, below the message or the request. It is of a
-// decision that may not stand: one that is never ended is never exported. No text, value or credential
-// is in it. Its effects go on with the
-// second result, which is parent if nothing is recorded.
+// firingSpan begins the span of a tool that fires, below the message or the request. The decision may yet be
+// refused: a span that never ends is never exported. It has no text, value or credential. The second result is
+// the parent for its effects, which is parent if nothing is recorded.
 func firingSpan(tracer *tracing.Tracer, parent string, of payload.Trigger) (trace.Span, string) {
 	if tracer == nil {
 		return noop.Span{}, parent
@@ -37,7 +36,7 @@ func firingSpan(tracer *tracing.Tracer, parent string, of payload.Trigger) (trac
 	return span, tracing.Parent(span, parent)
 }
 
-// faultOf is the kind of an error, whose text may hold what a user said.
+// faultOf returns the kind of an error, whose text may contain a user's words.
 func faultOf(err error) string {
 	if err == nil {
 		return ""
@@ -54,7 +53,7 @@ func faultOf(err error) string {
 	}
 }
 
-// countUse counts the tools of a plan that was committed.
+// countUse counts the tools of a committed plan.
 func (d *decider) countUse(p *plan) {
 	for i, match := range p.Answer.Matches {
 		if p.firings[i].repository != nil { // it is new
@@ -67,7 +66,7 @@ func (d *decider) countUse(p *plan) {
 	}
 }
 
-// observe writes the one line of a decided message, counts it, and completes its span.
+// observe logs a decided message, counts it, and completes its span.
 func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took time.Duration) {
 	if span.IsRecording() {
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))

@@ -29,30 +29,30 @@ import (
 	"earshot/trigger/state"
 )
 
-// plan is a decision that is ready to be committed: the firings, and all their effects.
+// plan is a decision ready to be committed: the firings, and all their effects.
 type plan struct {
 	delivery.Decision
-	doc        ledger.Commitment // of it the planner fills what is not in the Decision
-	firings    []firing          // of the matches of the answer, in their order
+	doc        ledger.Commitment // the planner fills the fields that the Decision lacks
+	firings    []firing          // of the answer's matches, in their order
 	unfinished []conversation.Begun
 	explained  explain.Packed
-	chat       *chatEvents // makes the event of its reply; nil if the app wants none
+	chat       *chatEvents // builds the event of its reply; nil if the app wants none
 	differs    ledger.Decision
 }
 
-// firing is one trigger of a plan: a new one, or one that was held.
+// firing is one trigger of a plan: new, or held before.
 type firing struct {
-	id         string                   // its effects are named after it
-	repository *repositories.Repository // of a new one
+	id         string                   // prefix of its effects' ids
+	repository *repositories.Repository // nil for a held trigger
 	record     query.Record
-	open       int          // effects that it has
+	open       int          // number of its effects
 	move       *ledger.Move // nil if it is new and due
-	span       trace.Span   // of its execution; nil of one that was there before
+	span       trace.Span   // of its execution; nil for a held trigger
 }
 
 func (f firing) due() bool { return f.move == nil || state.State(f.move.State) == state.Due }
 
-// planner builds a plan. Without a store nothing is to be committed, and it plans no effects.
+// planner builds a plan. Without a store the plan is not for commit and has no effects.
 type planner struct {
 	plan
 	store       *store.Store
@@ -60,24 +60,23 @@ type planner struct {
 	app         *repositories.App
 	now         time.Time
 	text        string
-	messageID   string // of the message that calls for it, whose turn it need not be
+	messageID   string // of the message that calls for it, which may have another turn
 	metadata    repositories.Metadata
-	language    string // of the user (BCP 47); empty if it is not known
+	language    string // of the user (BCP 47); empty if unknown
 	traceParent string // of the message or the request, and of a firing while it is planned
-	stage       string // of matching, of what a message calls for
+	stage       string // of the match
 	generation  store.Generation
 	known       knownConflicts
 	result      matcher.Result
 	fires       []matcher.Match
 	fired       map[string]int    // firings so far, by repository and tool
-	fences      map[string]string // triggers of this plan by the fences that they have
+	fences      map[string]string // triggers of this plan by their fences
 	newID       func() string     // of triggers, in a rehearsal; nil: firingID
-	reading     bool              // its call may be made before it is committed
+	reading     bool              // its call may precede the commit
 }
 
-// knownConflicts is what is known of the firings of a turn before they are committed: which
-// trigger has the values of a fence, with what has come of its call, and what was confirmed before.
-// The ledger refuses a plan that conflicts with something else, and says with what.
+// knownConflicts is what a turn knows before its commit: the triggers that hold fences, the states of their
+// calls, and the confirmed digests. The ledger refuses a plan with other conflicts, and names them.
 type knownConflicts struct {
 	firsts    map[string]string
 	calls     map[string]*query.CallState
@@ -94,7 +93,7 @@ func newPlanner(id ledger.Turn, token string, app *scope.State, now time.Time, t
 	}
 }
 
-// planner returns a planner of what is to be committed.
+// planner returns a planner of a plan to be committed.
 func (d *decider) planner(id ledger.Turn, token string, app *scope.State, text, traceParent string) *planner {
 	p := newPlanner(id, token, app, d.Now(), text, traceParent)
 	p.store, p.tracer = d.Store, d.Tracer
@@ -113,8 +112,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	p.fired[counted]++
 	switch {
 	case triggerID != "" && !repository.Options.TriggerOnce:
-		// A client's id is unique only within its app, but the ids of effects must be unique in the
-		// stream of all apps.
+		// A client's id is unique only within its app, but effect ids must be unique in the stream of all apps.
 		f.id = ledger.Hash("direct", repository.AppID, triggerID, repository.Generation)
 	case triggerID == "" && p.newID != nil:
 		triggerID = p.newID()
@@ -156,16 +154,16 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	if state.State(move.State) == state.Duplicate || !repository.Options.TriggerOnce || p.store == nil {
 		return nil
 	}
-	owed, err := p.store.ChangeEntry(repository, "deleted") // the event that the repository is gone
+	entry, err := p.store.ChangeEntry(repository, "deleted") // the event of the repository's removal
 	if err != nil {
 		return err
 	}
 	event := &effect.Event{}
-	p.add(owed, effect.Effect{Event: event})
-	return exactjson.Unmarshal([]byte(owed.Body), event)
+	p.add(entry, effect.Effect{Event: event})
+	return exactjson.Unmarshal([]byte(entry.Body), event)
 }
 
-// record makes the stored record of the latest match.
+// record returns the stored record of the latest match.
 func (p *planner) record(found matcher.Match, schema json.RawMessage) query.Record {
 	match := p.Answer.Matches[len(p.Answer.Matches)-1]
 	evidence := maps.Clone(found.Evidence)
@@ -181,10 +179,10 @@ func (p *planner) record(found matcher.Match, schema json.RawMessage) query.Reco
 	}
 }
 
-// confirmWithin is how long a trigger waits to be confirmed.
+// confirmWithin is how long a trigger waits for confirmation.
 const confirmWithin = 3 * time.Minute
 
-// begin is how a new firing begins: as a duplicate, held, or due.
+// begin returns how a new firing begins: as a duplicate, held, or due.
 func (p *planner) begin(c matcher.Candidate, triggerID string, values map[string]any) *ledger.Move {
 	tool, m := c.Tool, &ledger.Move{New: true, Wait: -1}
 	if of := tool.Dedupe; of != nil {
@@ -226,7 +224,7 @@ func (p *planner) begin(c matcher.Candidate, triggerID string, values map[string
 	return m
 }
 
-// confirmDigest stands for what is confirmed: the tool, where it is fired, and its values.
+// confirmDigest identifies what is confirmed: the tool, its place, and its values.
 func confirmDigest(in ledger.Turn, c matcher.Candidate, values map[string]any) string {
 	return ledger.Hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, conversation.Digest(values))
 }
@@ -270,8 +268,8 @@ func (p *planner) effects(id string, tool *repositories.Tool, says payload.Trigg
 	return p.call(keyspace.EffectID(id, effect.PartCall), tool, says, whole, fence)
 }
 
-// event adds an event. One without a part belongs to no trigger. One that refers to the record of its trigger is not
-// kept twice.
+// event adds an event. An event without a part belongs to no trigger. With refers, the event refers to the
+// record of its trigger instead of repeating it.
 func (p *planner) event(id, part string, event effect.Event, refers bool) error {
 	event.TraceParent = p.traceParent
 	body := delivery.Reference(p.traceParent)
@@ -281,61 +279,59 @@ func (p *planner) event(id, part string, event effect.Event, refers bool) error 
 			return err
 		}
 	}
-	owed := keyspace.EventEntry(id, p.Session, "", body)
-	owed.Part, owed.Box = part, p.Box
-	p.add(owed, effect.Effect{Event: &event})
+	entry := keyspace.EventEntry(id, p.Session, "", body)
+	entry.Part, entry.Box = part, p.Box
+	p.add(entry, effect.Effect{Event: &event})
 	return nil
 }
 
-// leaseMargin is how much the lease of a call outlives its attempt.
+// leaseMargin is how much longer a call's lease lasts than its attempt.
 const leaseMargin = 5 * time.Second
 
-// call adds a call. It includes all that it needs, since the tool may be gone by the time the call
-// is made.
+// call adds a call with all its data, since the tool may be gone when the call is made.
 func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage, fence string) error {
 	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {
 		return err
 	}
 	body, err := exactjson.Encode(delivery.StoredCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence, AsSaid: tool.Type != ""})
-	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: effect.PartCall}
-	owed.Once = !tool.Request.Repeatable()
-	owed.Lease = (p.app.AttemptTimeout(tool) + leaseMargin).Milliseconds()
+	entry := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: effect.PartCall}
+	entry.Once = !tool.Request.Repeatable()
+	entry.Lease = (p.app.AttemptTimeout(tool) + leaseMargin).Milliseconds()
 	if tool.Answer != nil {
-		owed.Kind, owed.Wait, owed.Once = string(effect.KindAnswer), time.Duration(tool.Answer.Within).Milliseconds(), false
+		entry.Kind, entry.Wait, entry.Once = string(effect.KindAnswer), time.Duration(tool.Answer.Within).Milliseconds(), false
 	}
 	call := effect.CallOf(tool, says.Values, event)
 	call.App, call.Fence = p.app, fence
-	p.add(owed, effect.Effect{Call: call})
+	p.add(entry, effect.Effect{Call: call})
 	return err
 }
 
-func (p *planner) add(owed keyspace.Entry, e effect.Effect) {
+func (p *planner) add(entry keyspace.Entry, e effect.Effect) {
 	match := -1
-	if owed.Part != "" {
+	if entry.Part != "" {
 		match = len(p.Answer.Matches) - 1
-		owed.Trigger = p.Answer.Matches[match].TriggerID
+		entry.Trigger = p.Answer.Matches[match].TriggerID
 	}
-	e.ID, e.Kind, e.AppID, e.SessionID = owed.ID, effect.Kind(owed.Kind), p.App, owed.Session
-	e.TriggerID, e.Attempt, e.TraceParent = owed.Trigger, 1, p.traceParent
-	p.Effects = append(p.Effects, delivery.Planned{Effect: e, Entry: owed, Match: match})
+	e.ID, e.Kind, e.AppID, e.SessionID = entry.ID, effect.Kind(entry.Kind), p.App, entry.Session
+	e.TriggerID, e.Attempt, e.TraceParent = entry.Trigger, 1, p.traceParent
+	p.Effects = append(p.Effects, delivery.Planned{Effect: e, Entry: entry, Match: match})
 }
 
-// deferred is what a held trigger keeps until it is due, as the ledger has it.
+// deferred is what a held trigger stores until it is due.
 type deferred struct {
 	Effects []keyspace.Entry `json:"effects"`
 	Settle  int64            `json:"settle,omitempty"` // ms, after a confirmation
 	OnNext  bool             `json:"onNext,omitempty"` // the user's next message takes it back
 	Digest  string           `json:"digest,omitempty"`
-	Once    bool             `json:"once,omitempty"` // the digest is not asked for again
+	Once    bool             `json:"once,omitempty"` // confirmed once, the digest needs no further confirmation
 	Fence   string           `json:"fence,omitempty"`
 }
 
-// deferEffects takes the effects of the latest match out of the plan, and adds the event that says
-// so.
+// deferEffects moves the effects of the latest match out of the plan, and adds the event of the delay.
 func (p *planner) deferEffects(f firing, c matcher.Candidate, says payload.Trigger, before int) error {
 	match, tool := &p.Answer.Matches[len(p.Answer.Matches)-1], c.Tool
-	says.Answer = nil // nobody waits for one, or not yet
+	says.Answer = nil // no answer is expected yet
 	held := deferred{Settle: time.Duration(tool.Settle).Milliseconds(), OnNext: tool.CancelOnNext && p.Session != "", Fence: f.move.Fence}
 	for _, e := range p.Effects[before:] {
 		held.Effects = append(held.Effects, e.Entry)
@@ -366,8 +362,8 @@ func (p *planner) deferEffects(f firing, c matcher.Candidate, says payload.Trigg
 	return err
 }
 
-// notify adds an event about a trigger that has no effect, or not yet. It is none of the trigger's
-// effects, which are named after id.
+// notify adds an event about a trigger without effects, or without effects yet. The event is not one of the
+// trigger's effects, whose names begin with id.
 func (p *planner) notify(id, kind string, says payload.Held) error {
 	if p.store == nil {
 		return nil
@@ -410,8 +406,8 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	return p.event(id, "", event, false)
 }
 
-// notMatching adds the event that tools were in scope and none matched. Of many it names the nearest:
-// most messages match nothing, and none may cost more where there are more tools.
+// notMatching adds the event that tools were in scope and none matched. It names only the nearest of many,
+// since most messages match nothing and must not cost more with more tools.
 func (p *planner) notMatching(inScope, ranked []matcher.Candidate) error {
 	if p.store == nil {
 		return nil
@@ -432,7 +428,7 @@ func (p *planner) notMatching(inScope, ranked []matcher.Candidate) error {
 	return p.event(header.ID, "", event, false)
 }
 
-// nearestOf lists all candidates in scope, or of more than matcher.MostNearest the best of a ranking.
+// nearestOf returns all candidates in scope, or, for more than matcher.MostNearest, the best of a ranking.
 func nearestOf(inScope, ranked []matcher.Candidate) []matcher.Candidate {
 	if len(inScope) <= matcher.MostNearest {
 		return inScope
@@ -443,7 +439,7 @@ func nearestOf(inScope, ranked []matcher.Candidate) []matcher.Candidate {
 			nearest = append(nearest, now)
 		}
 	}
-	for i := 0; len(nearest) < matcher.MostNearest; i++ { // none that was not ranked is nearer than another
+	for i := 0; len(nearest) < matcher.MostNearest; i++ { // unranked ones are equally near
 		if !slices.Contains(nearest, inScope[i]) {
 			nearest = append(nearest, inScope[i])
 		}
@@ -451,7 +447,7 @@ func nearestOf(inScope, ranked []matcher.Candidate) []matcher.Candidate {
 	return nearest
 }
 
-// move plans what an action, which must be possible, does to a held trigger.
+// move plans the effect of an action on a held trigger. The action must be possible.
 func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 	to, _ := state.Next(h.state, action, h.Settle > 0)
 	m := &ledger.Move{
@@ -489,8 +485,8 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 	case p.store == nil || to == state.Settling:
 		return nil
 	case to == state.Due:
-		for _, owed := range h.Effects {
-			e, err := delivery.Held(p.store, &h.Record, owed, len(p.Answer.Matches)-1)
+		for _, entry := range h.Effects {
+			e, err := delivery.Held(p.store, &h.Record, entry, len(p.Answer.Matches)-1)
 			if err != nil {
 				return err
 			}
@@ -508,12 +504,12 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 	})
 }
 
-// Ids are deterministic: a decision that is made twice, after whatever failure, gives its effects
-// the same ids both times, so that JetStream and an idempotent receiver absorb the second. Values
-// never enter, since a model may find others the second time.
+// Ids are deterministic: a decision repeated after a failure gives its effects the same ids, so that JetStream
+// and an idempotent receiver absorb the repetition. Values never enter, since a model may find others the
+// second time.
 
-// firingID is the id of the n-th firing of a tool by a turn. A triggerOnce repository has one id per
-// generation: two racing turns make the same id.
+// firingID returns the id of a turn's n-th firing of a tool. A triggerOnce repository has one id per
+// generation: two racing turns get the same id.
 func firingID(of ledger.Turn, generation store.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
 		return ledger.Hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
@@ -521,14 +517,13 @@ func firingID(of ledger.Turn, generation store.Generation, repository *repositor
 	return ledger.Hash("fire", turnHash(of, generation), repository.ID, repository.Generation, tool, strconv.Itoa(n))
 }
 
-// turnHash is the turn's name in ids. A resend after a failover of Redis has the same. The
-// generations tell it from a message of the same name in an earlier session, or app, of the same
-// name.
+// turnHash identifies the turn in ids, also for a resend after a Redis failover. The generations distinguish it
+// from a message of the same name in an earlier session or app of the same name.
 func turnHash(t ledger.Turn, generation store.Generation) string {
 	return ledger.Hash("turn", t.App, generation.App, t.Session, generation.Session, t.Message)
 }
 
-// leases lists those that the decision takes.
+// leases lists the leases that the decision takes.
 func (p *plan) leases() ledger.Holding {
 	all := ledger.Holding{Turn: p.Turn, Token: p.Token, Box: p.Box}
 	if p.Message == "" {
@@ -542,7 +537,7 @@ func (p *plan) leases() ledger.Holding {
 	return all
 }
 
-// learn notes why the ledger has refused a plan.
+// learn adds the conflict for which the ledger refused a plan.
 func (d *decider) learn(ctx context.Context, known *knownConflicts, p *plan) error {
 	if known.firsts == nil {
 		*known = knownConflicts{map[string]string{}, map[string]*query.CallState{}, map[string]bool{}}

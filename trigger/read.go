@@ -11,8 +11,8 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// readsAlone reports whether a direct trigger of a tool may be written behind its answer: it changes
-// nothing, and nothing but its call depends on its record.
+// readsAlone reports whether a direct trigger of a tool may be written behind its answer: it changes nothing,
+// and only its call depends on its record.
 func readsAlone(app *repositories.App, c matcher.Candidate) bool {
 	t := c.Tool
 	asks := t.Confirm != "" && t.Confirm != repositories.ConfirmNever
@@ -20,14 +20,14 @@ func readsAlone(app *repositories.App, c matcher.Candidate) bool {
 	return t.Calls() && !held && t.Request.Repeatable() && app.ReadOnly(t)
 }
 
-// readWait is how long a call that changes nothing is waited for before its decision is committed.
+// readWait is how long a read-only call may take before its decision is committed.
 const readWait = time.Second
 
-// read fires a tool that changes nothing: it makes the call, and has the record written behind the
-// answer. A crash loses a record of nothing done. What commit would refuse is refused before the call.
+// read fires a read-only tool: it makes the call, and the record is written behind the answer. A crash loses
+// only a record without side effects. Whatever commit would refuse is refused before the call.
 //
-// A call that takes long or fails is committed before the answer, so that all replicas know its id and
-// the ledger owes what follows.
+// A slow or failed call is committed before the answer, so that all replicas know its id and the ledger
+// completes it.
 func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer json.RawMessage, status ledger.Status, err error) {
 	_, size, err := p.firings[0].record.Kept()
 	if err != nil {

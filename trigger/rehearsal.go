@@ -16,27 +16,26 @@ import (
 	"earshot/trigger/state"
 )
 
-// RehearsalOptions say what a rehearsal is held with. All are required but the last two.
+// RehearsalOptions are the settings of a rehearsal. All but the last two are required.
 type RehearsalOptions struct {
 	Matcher matcher.Matcher
-	// Scope has the tools; any number of rehearsals may have the same.
+	// Scope has the tools; rehearsals may share it.
 	Scope scope.Scope
 	// Now is the time of the next message, in its user's time zone.
 	Now func() time.Time
-	// History is how many earlier messages the matcher sees.
+	// History is the number of earlier messages that the matcher sees.
 	History int
-	// Language is that of the user (BCP 47).
+	// Language is the user's language (BCP 47).
 	Language string
 }
 
-// Rehearsal is a conversation that is held in memory: messages are matched and decided as in a
-// session of the service, and nothing is stored, published or called. It is not safe for concurrent
-// use.
+// Rehearsal is a conversation in memory: messages are matched and decided as in a session of the service, but
+// nothing is stored, published or called. It is not safe for concurrent use.
 type Rehearsal struct {
 	options RehearsalOptions
 	memory  *memory
 	open    []conversation.Begun
-	// reply is what the assistant would say, unless Agent says what it does.
+	// reply is the assistant's reply, unless Agent replaces it.
 	reply string
 	count int // of messages and triggers
 }
@@ -46,17 +45,17 @@ func NewRehearsal(o RehearsalOptions) *Rehearsal {
 	return &Rehearsal{options: o, memory: newMemory(o.Scope, ledger.Turn{}, o.Language)}
 }
 
-// Agent adds what the agent says.
+// Agent adds a message of the agent.
 func (r *Rehearsal) Agent(text string) {
 	r.reply = ""
-	r.hear(Earlier{Actor: matcher.ActorAgent, Text: text})
+	r.add(Earlier{Actor: matcher.ActorAgent, Text: text})
 }
 
-// Past adds what the user has said before, and was decided elsewhere.
-func (r *Rehearsal) Past(text string) { r.hear(Earlier{Actor: matcher.ActorUser, Text: text}) }
+// Past adds a message of the user that was decided elsewhere.
+func (r *Rehearsal) Past(text string) { r.add(Earlier{Actor: matcher.ActorUser, Text: text}) }
 
-func (r *Rehearsal) hear(one Earlier) {
-	r.memory.hear(one, r.id("m"), query.PastCalls(one.Matches, nil))
+func (r *Rehearsal) add(one Earlier) {
+	r.memory.add(one, r.id("m"), query.PastCalls(one.Matches, nil))
 }
 
 func (r *Rehearsal) id(kind string) string {
@@ -64,16 +63,16 @@ func (r *Rehearsal) id(kind string) string {
 	return kind + strconv.Itoa(r.count)
 }
 
-// Rehearsed is what came of a message in a rehearsal. Its triggers have the states of a dry run.
+// Rehearsed is the outcome of a message in a rehearsal. Its triggers have the states of a dry run.
 type Rehearsed struct {
 	query.Answer
-	// Why says in a sentence how it came about; Trace has the rest.
+	// Why is a sentence of explanation; Trace has the rest.
 	Why   string
 	Trace *matcher.Trace
 }
 
-// User matches and decides what the user says. The error is the matcher's: nothing is decided then,
-// and the message stays in the conversation.
+// User matches and decides a message of the user. On an error, which is the matcher's, nothing is decided and
+// the message stays in the conversation.
 func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
 	o, m := r.options, r.memory
 	if r.reply != "" {
@@ -92,7 +91,7 @@ func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
 	request.Now = now
 	result, err := t.match(ctx, o.Matcher, request)
 	if err != nil {
-		r.hear(said)
+		r.add(said)
 		return Rehearsed{Trace: t.trace}, err
 	}
 	by := newPlanner(t.Turn, "", t.scope.State, now, text, "")
@@ -106,7 +105,7 @@ func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
 		m.known.firsts[fence] = triggerID
 	}
 	said.Matches, said.Rejected = slices.Clone(p.Answer.Matches), p.Answer.Rejected
-	r.hear(said)
+	r.add(said)
 	if t.scope.Chats() && len(said.Matches) == 0 {
 		r.reply = result.Text
 		for _, rejected := range slices.Backward(said.Rejected) {
@@ -116,7 +115,7 @@ func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
 	return p.rehearsed(t, result, request), nil
 }
 
-// rehearsed is what came of a turn of which nothing is stored.
+// rehearsed returns the outcome of an unstored turn.
 func (p *planner) rehearsed(t *turn, result matcher.Result, request matcher.Request) Rehearsed {
 	out := Rehearsed{Answer: p.undone(t, result, request, query.StateDry), Why: p.explanation(t).Why, Trace: t.trace}
 	if caught := len(p.Answer.Matches) > len(p.fires); caught {
@@ -126,7 +125,7 @@ func (p *planner) rehearsed(t *turn, result matcher.Result, request matcher.Requ
 	return out
 }
 
-// consented is what comes of a plain yes or no to what was asked last.
+// consented returns the outcome of a plain yes or no to the last questions.
 func (r *Rehearsal) consented(said Earlier, asked []askedTrigger, action state.Action, now time.Time) Rehearsed {
 	m, out := r.memory, Rehearsed{Why: whyConsent(action, "tool"), Trace: &matcher.Trace{}}
 	result := query.CallResult{Result: conversation.Confirmed}
@@ -138,10 +137,10 @@ func (r *Rehearsal) consented(said Earlier, asked []askedTrigger, action state.A
 		match := one.moved(one.TriggerID, action)
 		out.Matches = append(out.Matches, match)
 		if match.State == query.StateDry {
-			match.State = "" // what would be owed is done
+			match.State = "" // its effects count as done
 		}
 		said.Matches = append(said.Matches, match)
-		for i := range m.utterances { // what the session has of the trigger's result
+		for i := range m.utterances { // the session's copies of the trigger's result
 			for j, past := range m.utterances[i].Fired {
 				if past.TriggerID == one.TriggerID {
 					m.utterances[i].Fired[j].Result, m.utterances[i].Fired[j].Error = result.Result, result.Error
@@ -152,11 +151,11 @@ func (r *Rehearsal) consented(said Earlier, asked []askedTrigger, action state.A
 		m.waiting = slices.DeleteFunc(m.waiting, func(waits askedTrigger) bool { return waits.TriggerID == one.TriggerID })
 	}
 	r.open = conversation.After(r.open, said.Text, matcher.Result{}, now.UnixMilli())
-	m.hear(said, r.id("m"), fired)
+	m.add(said, r.id("m"), fired)
 	return out
 }
 
-// Said is a message of a user as its session has it, with the conversation before it.
+// Said is a user's message as its session has it, with the conversation before it.
 type Said struct {
 	SessionID, MessageID, Text string
 	Time                       time.Time
@@ -167,11 +166,11 @@ type Said struct {
 	profile *scope.Profile
 }
 
-// mostSessions is how many sessions are looked through for the last messages.
+// mostSessions bounds the sessions searched for the last messages.
 const mostSessions = 1000
 
-// LastSaid reads the last messages that users of an app have said, in all sessions, the newest first: that many at
-// most, of the 1,000 sessions that were used last.
+// LastSaid reads at most so many last messages of an app's users, newest first, from the 1,000 sessions used
+// last.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (ts *Turns) LastSaid(ctx context.Context, appID string, most int) ([]Said, error) {
@@ -189,7 +188,7 @@ func (ts *Turns) LastSaid(ctx context.Context, appID string, most int) ([]Said, 
 	var all []Said
 	for _, session := range sessions {
 		if err != nil || len(all) == most && !all[most-1].Time.Before(time.UnixMilli(session.At)) {
-			break // all that is left is older
+			break // the remaining messages are older
 		}
 		var some []Said
 		some, err = ts.saidIn(ctx, appID, session.Session, most)
@@ -200,8 +199,7 @@ func (ts *Turns) LastSaid(ctx context.Context, appID string, most int) ([]Said, 
 	return all, err
 }
 
-// saidIn reads the last messages of the user of a session, with as much of what was said before each as a
-// matcher sees.
+// saidIn reads the last messages of a session's user, each with the history that a matcher sees.
 func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) (all []Said, err error) {
 	pasts, record, err := ts.records.Ledger.LastMessages(ctx, appID, sessionID, most+ts.history)
 	if err != nil {
@@ -211,21 +209,21 @@ func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) 
 	if err != nil {
 		return nil, err
 	}
-	var heard [][]matcher.Utterance
+	var utterances [][]matcher.Utterance
 	var decided []conversation.Past
-	at := make([]int, 0, len(pasts)) // how many were decided before each message
+	at := make([]int, 0, len(pasts)) // number of decided messages before each message
 	for i, past := range pasts {
 		one := Said{SessionID: sessionID, MessageID: past.ID, profile: profile}
 		if past.Message != "" && exactjson.Unmarshal([]byte(past.Message), &one.message) == nil && one.message.Actor == matcher.ActorUser && !one.message.Acted {
 			from := matcher.HistoryStart(i, ts.history)
 			one.Text, one.Time = one.message.Text, one.message.Time
-			one.history = slices.Concat(heard[from:]...)
+			one.history = slices.Concat(utterances[from:]...)
 			if from < len(at) {
 				one.decided = decided[at[from]:len(decided):len(decided)]
 			}
 			all = append(all, one)
 		}
-		at, heard = append(at, len(decided)), append(heard, query.Utterances(past))
+		at, utterances = append(at, len(decided)), append(utterances, query.Utterances(past))
 		if before, is := query.Decided(past); is {
 			decided = append(decided, before)
 		}
@@ -233,8 +231,8 @@ func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) 
 	return all[max(0, len(all)-most):], nil
 }
 
-// Try has a matcher decide a message that was said, with the tools of a scope, as if it came again at its time. Nothing
-// is stored, published or called. What verified its user is gone: tools that need that are out of scope.
+// Try matches and decides a past message with the tools of a scope, as if it came again at its time. Nothing is
+// stored, published or called. The user's verified claims are gone: tools that need them are out of scope.
 func (ts *Turns) Try(ctx context.Context, s Said, over scope.Scope, by matcher.Matcher) (Rehearsed, error) {
 	over.Profile = s.profile
 	t := &turn{
@@ -242,7 +240,7 @@ func (ts *Turns) Try(ctx context.Context, s Said, over scope.Scope, by matcher.M
 		unfinished: conversation.Replay(s.decided, over.Candidates().All, s.Time), at: time.Duration(s.Time.UnixMilli()) * time.Millisecond,
 	}
 	request := t.request(s.Time)
-	request.Chat = false // what is compared are tools
+	request.Chat = false // only tools are compared
 	result, err := t.match(ctx, by, request)
 	if err != nil {
 		return Rehearsed{Trace: t.trace}, err
