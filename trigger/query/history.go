@@ -24,7 +24,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// StoredMessage is a message as its session keeps it.
+// StoredMessage is a message as its session stores it.
 type StoredMessage struct {
 	Actor       string    `json:"actor"`
 	Text        string    `json:"text"`
@@ -34,26 +34,26 @@ type StoredMessage struct {
 	TimeZone    string    `json:"timeZone,omitempty"`
 
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Auth is why ID tokens of the user were not accepted, by their services.
+	// Auth is why ID tokens of the user were refused, by service.
 	Auth map[string]string `json:"auth,omitempty"`
-	// Acted says that it is matched against nothing, Relayed that the user is not shown its answer, and
-	// Explained that it was asked why it is decided as it is.
+	// Acted marks a message that is not matched, Relayed one whose answer the user does not see, and Explained
+	// one with a requested explanation.
 	Acted     bool `json:"acted,omitempty"`
 	Relayed   bool `json:"relayed,omitempty"`
 	Explained bool `json:"explained,omitempty"`
-	// Claims are kept apart, so that they can go with the decision, and User with the session.
+	// Claims are stored apart, as they are deleted at the decision; User is stored with the session.
 	Claims parameters.Claims `json:"-"`
 	User   string            `json:"-"`
 }
 
-// CallResult is the result of an ended call, as a session keeps it for later matching.
+// CallResult is the result of an ended call, as a session stores it for later matching.
 type CallResult struct {
 	TriggerID string          `json:"triggerId"`
 	Result    json.RawMessage `json:"result,omitempty"`
 	Error     string          `json:"error,omitempty"`
 }
 
-// Failure is why a turn was not decided, as a session keeps it.
+// Failure is why a turn was not decided, as a session stores it.
 type Failure struct {
 	Error string `json:"error"`
 }
@@ -64,14 +64,14 @@ type Entry struct {
 	Actor     string    `json:"actor"`
 	Text      string    `json:"text"`
 	Time      time.Time `json:"ts"`
-	// Metadata is that of the message alone.
+	// Metadata is the message's alone.
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// State is decided, pending (being worked on) or failed (not decided: Error says why, and posting
-	// the message again tries again).
+	// State is decided, pending (in progress) or failed (not decided: Error has the cause, and posting the
+	// message again tries again).
 	State    string          `json:"state"`
 	Error    string          `json:"error,omitempty"`
 	Matches  []Match         `json:"matches"`
-	Triggers []Match         `json:"triggers"` // the earlier name of Matches, the same
+	Triggers []Match         `json:"triggers"` // the earlier name of Matches
 	Rejected []Rejected      `json:"rejected,omitempty"`
 	Reply    json.RawMessage `json:"reply,omitempty"`
 	// Retracted, ReplyType and Auth are those of the Answer.
@@ -89,7 +89,7 @@ const (
 
 // Page selects a page of a list.
 type Page struct {
-	After string // cursor, as an earlier page gave it; empty for the first
+	After string // cursor from an earlier page; empty for the first
 	Limit int
 }
 
@@ -99,23 +99,23 @@ var ErrCursor = errors.New("the cursor is none that this list has given")
 // History selects messages of a session.
 type History struct {
 	AppID, SessionID string
-	// Since leaves out earlier messages; zero leaves out none.
+	// Since excludes earlier messages; zero excludes none.
 	Since time.Time
-	// Newest asks for the newest first.
+	// Newest lists the newest first.
 	Newest bool
 	Page   Page
 }
 
-// History lists the messages of a session, oldest first, with what each set off. A session that
-// does not exist has none. A cursor is a place in the history, and is good in either order:
-// messages that come, or that leave the history, between two pages move no others to another page.
+// History lists the messages of a session, oldest first, with their outcomes. A missing session has none. A
+// cursor is a place in the history, valid in either order: messages that are added to or leave the history
+// between two pages move no others to another page.
 func (r *Records) History(ctx context.Context, q History) ([]Entry, string, error) {
 	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
 	r.Flushed(ctx, q.AppID)
 	entries, next, err := r.historyPage(ctx, q)
-	for len(entries) == 0 && next != "" && err == nil { // all of it is earlier, by the clocks of replicas
+	for len(entries) == 0 && next != "" && err == nil { // all are earlier by the clocks of replicas
 		q.Page.After = next
 		if entries, next, err = r.historyPage(ctx, q); errors.Is(err, ErrCursor) {
 			return []Entry{}, "", nil // the session was closed meanwhile
@@ -124,8 +124,7 @@ func (r *Records) History(ctx context.Context, q History) ([]Entry, string, erro
 	return entries, next, err
 }
 
-// historyPage reads as many messages as fit on a page. What belongs to a message, such as its
-// reply, is on the same page.
+// historyPage reads as many messages as fit on a page. A message and its reply are on the same page.
 func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, next string, err error) {
 	first, ids, err := r.historyIDs(ctx, q)
 	if err != nil {
@@ -169,12 +168,11 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	return entries, next, err
 }
 
-// clockSkew is how far the time that a record shows, of the replica that decided it, may be from
-// its place in the list, which is by the clock of Redis.
+// clockSkew bounds the difference between a record's time, by the clock of its replica, and its place in the
+// list, by the clock of Redis.
 const clockSkew = time.Minute
 
-// historyIDs reads the ids of a page and the place of the first, with one id more if there are
-// more messages.
+// historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages.
 func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []string, err error) {
 	want := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
 	if !q.Since.IsZero() {
@@ -207,7 +205,7 @@ func decodeCursor(cursor string) (string, error) {
 	return string(text), nil
 }
 
-// Message reads one message of a session, with what it set off.
+// Message reads one message of a session with its outcome.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, keyspace.ErrUnavailable.
 func (r *Records) Message(ctx context.Context, appID, sessionID, messageID string) (Entry, error) {
@@ -225,9 +223,8 @@ func (r *Records) Message(ctx context.Context, appID, sessionID, messageID strin
 	return found[0], nil
 }
 
-// entries reads messages with their decisions, and the states of all their triggers. It ends
-// early, but not before the first, if these are more than a page. A message that is gone is an
-// empty entry.
+// entries reads messages with their decisions, and the states of all their triggers. It stops early, but not
+// before the first message, if the triggers exceed a page. A missing message is an empty entry.
 func (r *Records) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
 	stored, err := r.Ledger.Messages(ctx, appID, sessionID, ids)
 	if err != nil {
@@ -263,7 +260,6 @@ func (r *Records) entries(ctx context.Context, appID, sessionID string, ids []st
 	return entries[:n], nil
 }
 
-// readEntry reads one message: its text, decision, reply, failure and answer.
 func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 	var message StoredMessage
 	if err := exactjson.Unmarshal([]byte(stored.Message), &message); err != nil {
@@ -275,7 +271,7 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 	switch {
 	case stored.Answer == ledger.AsDecided:
 		decided, err = AsDecided(id, stored.Decision)
-	case stored.Answer != "": // it says more than the decision: what came of it by then
+	case stored.Answer != "": // it has the outcomes, besides the decision
 		err = exactjson.Unmarshal([]byte(stored.Answer), &decided)
 	case stored.Decision != "":
 		decided, err = ReadDecision(id, stored.Decision)
@@ -300,7 +296,7 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 	return entry, err
 }
 
-// AsDecided returns the answer with what was decided, after all of it was published.
+// AsDecided returns the decided answer, with all its events published.
 func AsDecided(messageID, decision string) (answer Answer, err error) {
 	answer, err = ReadDecision(messageID, decision)
 	for i, match := range answer.Matches {
@@ -309,7 +305,7 @@ func AsDecided(messageID, decision string) (answer Answer, err error) {
 	return answer, err
 }
 
-// ReplyType is json for a reply that is a result other than a text, else empty.
+// ReplyType returns json for a reply that is a result other than a text, else an empty string.
 func ReplyType(reply json.RawMessage) string {
 	if trimmed := bytes.TrimSpace(reply); len(trimmed) == 0 || trimmed[0] == '"' || string(trimmed) == "null" {
 		return ""
@@ -317,7 +313,8 @@ func ReplyType(reply json.RawMessage) string {
 	return "json"
 }
 
-// ReplyText is the text of a reply: a call's result that is the reply itself may be any JSON.
+// ReplyText returns the text of a reply; a call's result as the reply may be any JSON, which is returned as it
+// is.
 func ReplyText(reply json.RawMessage) string {
 	var text string
 	if json.Unmarshal(reply, &text) == nil {
@@ -326,32 +323,31 @@ func ReplyText(reply json.RawMessage) string {
 	return string(reply)
 }
 
-// ReplyID names the reply to a message in the history.
+// ReplyID returns the id of the reply to a message in the history.
 func ReplyID(messageID string) string { return messageID + ".reply" }
 
-// Pasts keeps what was read of the conversations that this process works on: each message is shown
-// again with every one that follows it.
+// Pasts caches the parsed conversations of this process, since each message is read again with every later one.
 type Pasts struct {
 	mu   sync.Mutex
 	read *simplelru.LRU[string, Known] // by session
 	size int                           // of all of them
 }
 
-// Known is what was read of a conversation. The zero value is nothing.
+// Known is a parsed conversation. The zero value is empty.
 type Known struct {
 	ledger.Recalled
-	read []readPast // of each of the messages
+	read []readPast // one per message
 	size int
 }
 
-// readPast is what was read of an earlier message, with its size in the ledger.
+// readPast is a parsed earlier message with its size in the ledger.
 type readPast struct {
 	utterances []matcher.Utterance
 	size       int
 }
 
-// So many bytes are kept, as the messages have in the ledger, of one conversation and of all; read they
-// take about four times that.
+// Bounds of the cached bytes, as stored in the ledger, of one conversation and of all. Parsed, they take about
+// four times as much.
 const (
 	mostOfConversation = 32 << 10
 	mostOfAll          = 6 << 20
@@ -364,7 +360,7 @@ func NewPasts() *Pasts {
 	return p
 }
 
-// Known returns what was read of the history before a turn.
+// Known returns the cached history before a turn.
 func (p *Pasts) Known(of ledger.Turn) Known {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -372,8 +368,8 @@ func (p *Pasts) Known(of ledger.Turn) Known {
 	return known
 }
 
-// Utterances turns the history before a turn, read by a caller that had known some of it, into what
-// a matcher reads, without damaged entries.
+// Utterances returns the history before a turn in the matcher's form, without damaged entries. known is what
+// the caller had of it.
 func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversation) (list []matcher.Utterance) {
 	if len(history.Messages) == 0 {
 		return nil
@@ -383,7 +379,7 @@ func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversat
 		one := readPast{size: past.Size() + 64}
 		if past.Had > 0 {
 			one = known.read[past.Had-1]
-		} else { // it is new, or has changed, as when a result came
+		} else { // new, or changed, as by a result
 			one.utterances = Utterances(past)
 		}
 		list = append(list, one.utterances...)
@@ -404,7 +400,7 @@ func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversat
 	return list
 }
 
-// Utterances are a message and the reply to it; none of a damaged entry.
+// Utterances returns a message and its reply; none for a damaged entry.
 func Utterances(past ledger.Past) []matcher.Utterance {
 	var message StoredMessage
 	if exactjson.Unmarshal([]byte(past.Message), &message) != nil {
@@ -412,7 +408,7 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 	}
 	utterance := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text}
 	if decided, err := ReadDecision(past.ID, past.Decision); past.Decision != "" && err == nil {
-		results := map[string]CallResult{} // of a trigger the last one holds
+		results := map[string]CallResult{} // the last result of a trigger is valid
 		for _, result := range readLines[CallResult](past.Results) {
 			results[result.TriggerID] = result
 		}
@@ -425,8 +421,8 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 	return []matcher.Utterance{utterance, {ID: ReplyID(past.ID), Actor: matcher.ActorAgent, Text: reply}}
 }
 
-// PastCalls joins the triggers of a message with the results that have come in. A trigger that was
-// held, or is a duplicate, says why it has none.
+// PastCalls joins the triggers of a message with their results so far. A held or duplicate trigger has a reason
+// instead.
 func PastCalls(matches []Match, results map[string]CallResult) []matcher.PastCall {
 	var list []matcher.PastCall
 	for _, match := range matches {
@@ -445,7 +441,7 @@ func PastCalls(matches []Match, results map[string]CallResult) []matcher.PastCal
 	return list
 }
 
-// Unfinished works out which calls lacked values at a time, after a history of the ledger.
+// Unfinished returns the calls that lacked values at a time, after a history of the ledger.
 func Unfinished(at time.Time, history []ledger.Past, among []matcher.Candidate) []conversation.Begun {
 	var list []conversation.Past
 	for _, past := range history {
@@ -456,8 +452,8 @@ func Unfinished(at time.Time, history []ledger.Past, among []matcher.Candidate) 
 	return conversation.Replay(list, among, at)
 }
 
-// Decided is a message of a user, of the ledger, as a conversation goes on from it; false for one that
-// is not decided, or damaged.
+// Decided returns a user's message of the ledger as a conversation continues from it; false if it is undecided
+// or damaged.
 func Decided(past ledger.Past) (conversation.Past, bool) {
 	var message StoredMessage
 	if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" {
@@ -467,7 +463,7 @@ func Decided(past ledger.Past) (conversation.Past, bool) {
 	return PastOf(message.Text, message.Time, decided.Matches, decided.Rejected), err == nil
 }
 
-// PastOf is a decided message of a user as a conversation goes on from it.
+// PastOf returns a decided message of a user as a conversation continues from it.
 func PastOf(text string, at time.Time, matches []Match, rejected []Rejected) conversation.Past {
 	past := conversation.Past{Text: text, Time: at, Fired: len(matches) > 0}
 	for _, one := range rejected {

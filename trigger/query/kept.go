@@ -7,8 +7,8 @@ import (
 	"earshot/trigger/shorttext"
 )
 
-// words is what most records and decisions have in common. Those that are kept need it as it is: another one would need
-// a mark of its own.
+// words is the text that most records and decisions share. Stored records need it unchanged: another dictionary
+// would need another mark.
 var words = shorttext.New(mostShort, `"metadata":{"repaired":true,"coerced":[""],"default":"enum":["","format":"date-time","items":{"type":"object","properties":{"type":"array",`+
 	`"type":"integer"},"type":"number"},"type":"boolean"},"required":false,"type":"string"},{"description":"","parameter":"","required":true,`+
 	`"auth":{"":"expired"},"missing":[""],"errors":[{"parameter":"","detail":""}],"ask":""}],"rejected":[{"repositoryId":"","name":"","values":{},`+
@@ -20,13 +20,13 @@ var words = shorttext.New(mostShort, `"metadata":{"repaired":true,"coerced":[""]
 	`{"messageId":"","matches":[{"triggerId":"","repositoryId":"","name":"","source":"message","values":{"":""},"event":{"subject":"tool.trigger.","state":"pending"},`+
 	`"returnDirect":false,"skipResponse":false}],"rejected":[],"reply":null,"skipResponse":false}`)
 
-// mostShort is the most bytes that a text has which is kept short. A longer one is kept as it is: what is read of it
-// takes no more memory than it does in Redis.
+// mostShort bounds the texts, in bytes, that are packed. A longer one is stored as it is, so that unpacking
+// takes no more memory than the text has in Redis.
 const mostShort = 16 << 10
 
-// A kept record begins with what a search looks into (see Triggers.prefilter), as JSON, and goes on with all else, kept
-// short. The messageId and the name of the tool, as JSON has them, are one byte each in what follows. Its triggerId is
-// the name that it is kept under.
+// A stored record begins with the fields that a search examines (see Triggers.prefilter), as JSON, followed by
+// all other fields, packed. There one byte stands for the messageId and one for the tool's name, as JSON has
+// them. The triggerId is its key.
 type keptHead struct {
 	MessageID    string            `json:"messageId,omitempty"`
 	RepositoryID string            `json:"repositoryId"`
@@ -37,7 +37,7 @@ type keptHead struct {
 
 type keptRest struct {
 	*Record
-	TriggerID    *struct{} `json:"triggerId,omitempty"` // nil, as all that the head has
+	TriggerID    *struct{} `json:"triggerId,omitempty"` // nil, like all fields of the head
 	MessageID    *struct{} `json:"messageId,omitempty"`
 	RepositoryID *struct{} `json:"repositoryId,omitempty"`
 	Name         *struct{} `json:"name,omitempty"`
@@ -45,16 +45,16 @@ type keptRest struct {
 	Values       *struct{} `json:"values,omitempty"`
 }
 
-// leastNamed is how long a text is at least for which one byte stands.
+// leastNamed is the least length of a text that a byte stands for.
 const leastNamed = 3
 
-// Texts that the rest is likely to repeat, and the bytes that stand for them there: no JSON has such bytes.
+// Bytes that stand for texts that the rest often repeats: no JSON has such bytes.
 const (
 	messageMark = "\x01"
 	nameMark    = "\x02"
 )
 
-// shortened has the messageId and the name replaced in the rest, if JSON has them as they are.
+// shortened replaces the messageId and the name in the rest, if JSON has them unescaped.
 func (h keptHead) shortened(rest string) string {
 	if namable(h.MessageID) {
 		rest = strings.ReplaceAll(rest, h.MessageID, messageMark)
@@ -65,19 +65,19 @@ func (h keptHead) shortened(rest string) string {
 	return rest
 }
 
-// lengthened is the reverse of shortened: a name may have had the messageId in it.
+// lengthened reverses shortened: a name may have contained the messageId.
 func (h keptHead) lengthened(rest string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(rest, nameMark, h.Name), messageMark, h.MessageID)
 }
 
-// namable reports whether a byte may stand for a text: it is long enough, and JSON has no escape in it.
+// namable reports whether a byte may stand for a text: it is long enough, and JSON does not escape it.
 func namable(text string) bool {
 	return len(text) >= leastNamed && !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r)
 	})
 }
 
-// Kept writes the record as it is kept under its triggerId, and says how long its JSON is.
+// Kept returns the record as it is stored under its triggerId, and the size of its JSON in bytes.
 func (r *Record) Kept() (kept string, size int, err error) {
 	head := keptHead{r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values}
 	first, err := exactjson.Text(head)
@@ -95,7 +95,7 @@ func (r *Record) Kept() (kept string, size int, err error) {
 	return first + words.Pack([]byte(head.shortened(rest))), size, nil
 }
 
-// readKept is the reverse of Kept, of this build or one before, which kept JSON as it was.
+// readKept reverses Kept, also of earlier builds, which stored plain JSON.
 func (r *Record) readKept(triggerID, kept string) error {
 	at := strings.Index(kept, shorttext.Mark)
 	if at < 0 {
@@ -116,7 +116,7 @@ func (r *Record) readKept(triggerID, kept string) error {
 	return nil
 }
 
-// Kept writes the answer as it is kept under its messageId.
+// Kept returns the answer as it is stored under its messageId.
 func (a Answer) Kept() (string, error) {
 	a.MessageID = ""
 	text, err := exactjson.Encode(a)
@@ -126,7 +126,7 @@ func (a Answer) Kept() (string, error) {
 	return words.Pack(text), nil
 }
 
-// ReadDecision is the reverse of Kept, of this build or one before, which kept JSON as it was.
+// ReadDecision reverses Answer.Kept, also of earlier builds, which stored plain JSON.
 func ReadDecision(messageID, decision string) (answer Answer, err error) {
 	text := []byte(decision)
 	if strings.HasPrefix(decision, shorttext.Mark) {

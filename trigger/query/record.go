@@ -1,5 +1,5 @@
-// Package query reads what messages and triggers have left: their answers, their records, and why
-// a message was decided as it was. It changes nothing.
+// Package query reads the results of messages and triggers: their answers, their records, and the explanations
+// of decisions. It changes nothing.
 package query
 
 import (
@@ -23,15 +23,15 @@ type Answer struct {
 	MessageID string     `json:"messageId"`
 	Matches   []Match    `json:"matches"`
 	Rejected  []Rejected `json:"rejected"`
-	// Retracted are the triggers that settled and that the message took back.
+	// Retracted are the settling triggers that the message took back.
 	Retracted []Retracted     `json:"retracted,omitempty"`
 	Reply     json.RawMessage `json:"reply"`
 	// ReplyType is json if the reply is a result other than a text, else empty.
 	ReplyType string `json:"replyType,omitempty"`
-	// SkipResponse tells a front-end that it should not answer by itself.
+	// SkipResponse asks a front-end not to answer by itself.
 	SkipResponse bool `json:"skipResponse"`
-	// Auth is why ID tokens of the message were not accepted, by their services: a word of the
-	// verifier, or claim if a parameter of a tool in scope lacks its own.
+	// Auth is why ID tokens of the message were refused, by service: a reason code of the verifier, or claim if
+	// a parameter of a tool in scope lacks its claim.
 	Auth map[string]string `json:"auth,omitempty"`
 }
 
@@ -45,16 +45,15 @@ const (
 
 // States of an effect.
 const (
-	StatePublished = "published" // an event that JetStream has acknowledged
-	StateDelivered = "delivered" // a call that was answered with 2xx
-	StatePending   = "pending"   // owed: it is stored and will be tried again
+	StatePublished = "published" // an event that JetStream acknowledged
+	StateDelivered = "delivered" // a call answered with 2xx
+	StatePending   = "pending"   // stored, to be tried again
 	StateFailed    = "failed"    // given up; listed among the dead letters
-	StateDraft     = "draft"     // of a draft: it would be owed
-	StateDry       = "dry"       // of a dry run: it would be owed
+	StateDraft     = "draft"     // of a draft: it would be pending
+	StateDry       = "dry"       // of a dry run: it would be pending
 )
 
-// States of a trigger whose effects are deferred, or that has none. They are those of package
-// state.
+// States, from package state, of a trigger with deferred effects or none.
 const (
 	StateConfirming = string(state.Confirming)
 	StateCancelled  = string(state.Cancelled)
@@ -73,15 +72,15 @@ type Match struct {
 	Call         *CallState        `json:"call,omitempty"`
 	ReturnDirect bool              `json:"returnDirect"`
 	SkipResponse bool              `json:"skipResponse"`
-	// State of one that has fired follows from its effects: pending while one is owed, failed if one
-	// was given up, else delivered. Other states are draft, dry, confirming, pending with DueAt while
-	// it can be taken back, cancelled, and duplicate (of the trigger Of, which had equal values
-	// before). Inside the engine it is empty for one that fires.
+	// State follows from the effects of a fired trigger: pending while one is pending, failed if one was given
+	// up, else delivered. Other states are draft, dry, confirming, pending with DueAt while it can be taken
+	// back, cancelled, and duplicate (of the trigger Of, which had equal values before). Inside the engine it
+	// is empty for one that fires.
 	State string     `json:"state,omitempty"`
 	DueAt *time.Time `json:"dueAt,omitempty"`
 	Of    string     `json:"of,omitempty"`
-	// Digest stands for app, session, tool and values: a confirmation names it. Question is what the
-	// user is to be asked.
+	// Digest identifies app, session, tool and values: a confirmation names it. Question is the question for
+	// the user.
 	Digest    string     `json:"digest,omitempty"`
 	Question  string     `json:"question,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
@@ -103,19 +102,18 @@ type CallState struct {
 	Truncated bool            `json:"truncated,omitempty"`
 	Reason    effect.Reason   `json:"reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	// Until is when attempts end, of a call that waits for its next one.
+	// Until is when attempts end, for a call that waits for its next one.
 	Until *time.Time `json:"until,omitempty"`
 }
 
-// Rejected is a tool that a message called for and that did not fire, because values were missing
-// or invalid.
+// Rejected is a tool that a message called for but that did not fire, because values were missing or invalid.
 type Rejected struct {
 	RepositoryID string                  `json:"repositoryId"`
 	Name         string                  `json:"name"`
 	Values       map[string]any          `json:"values"`
 	Missing      []string                `json:"missing"`
 	Errors       []parameters.ValueFault `json:"errors"`
-	// Ask is what to ask the user next; empty if no parameter that lacks a value has a question.
+	// Ask is the next question for the user; empty if no parameter that lacks a value has a question.
 	Ask string `json:"ask,omitempty"`
 }
 
@@ -125,7 +123,7 @@ type Retracted struct {
 	Name      string `json:"name"`
 }
 
-// Due reports whether the effects of a match are not deferred, and it has some of its own.
+// Due reports whether the match has effects of its own that are not deferred.
 func (m Match) Due() bool {
 	switch m.State {
 	case "", StateDelivered, StateFailed, StateDry:
@@ -168,8 +166,7 @@ func (a Answer) Shown() Answer {
 	return a
 }
 
-// Published returns the match as it was decided, after all of its events that are due were
-// published.
+// Published returns the match as decided, with all its due events published.
 func (m Match) Published() Match {
 	if m.Due() {
 		for _, event := range []*EventState{m.Event, m.Emitter} {
@@ -181,7 +178,7 @@ func (m Match) Published() Match {
 	return m.Shown()
 }
 
-// SetStates gives all effects of the match a state.
+// SetStates sets the state of all effects of the match.
 func (m *Match) SetStates(to string) {
 	for _, event := range []*EventState{m.Event, m.Emitter} {
 		if event != nil {
@@ -193,7 +190,7 @@ func (m *Match) SetStates(to string) {
 	}
 }
 
-// Kept is the state of an event of a trigger as the ledger keeps it: its subject stands in the record.
+// Kept returns the state of a trigger's event as the ledger stores it; its subject is in the record.
 func (s *EventState) Kept() (string, error) {
 	if s == nil {
 		return "", nil
@@ -206,7 +203,7 @@ type keptState struct {
 	Error string `json:"error,omitempty"`
 }
 
-// readEvent reads the state of an event whose record has its subject.
+// readEvent reads the state of an event, whose subject is in the record.
 func readEvent(event **EventState, text string) error {
 	if text == "" {
 		return nil
@@ -219,7 +216,7 @@ func readEvent(event **EventState, text string) error {
 	return exactjson.Unmarshal([]byte(text), &read)
 }
 
-// States returns the states of the match's effects as the ledger keeps them.
+// States returns the states of the match's effects as the ledger stores them.
 func (m Match) States() (states ledger.States, err error) {
 	event, err1 := m.Event.Kept()
 	emitter, err2 := m.Emitter.Kept()
@@ -242,7 +239,7 @@ func decodePart[T any](part **T, text string) error {
 	return exactjson.Unmarshal([]byte(text), *part)
 }
 
-// ShownState is how a match shows the state of its trigger.
+// ShownState returns the state of a trigger as a match shows it.
 func ShownState(s state.State) string {
 	if s == state.Settling {
 		return StatePending
@@ -259,24 +256,24 @@ type Record struct {
 	Text      string          `json:"text,omitempty"`
 	Time      time.Time       `json:"ts"`
 	Schema    json.RawMessage `json:"schema"`
-	// Metadata is that of the message or direct trigger, laid over that of the session.
+	// Metadata is that of the message or direct trigger, laid over the session's.
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Repaired says that a model's arguments were not well-formed JSON, Coerced which values were
-	// changed in form, and Evidence where each inferred value was said: null for nowhere.
+	// Repaired reports that a model's arguments were malformed JSON, Coerced lists the values changed in form,
+	// and Evidence has the words for each inferred value: null for none.
 	Repaired bool                         `json:"repaired,omitempty"`
 	Coerced  []string                     `json:"coerced,omitempty"`
 	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
-	// State is that of the Match. It follows from the effects that the record shows.
+	// State is the Match's. It follows from the effects in the record.
 	State string `json:"state"`
-	// ResultEvent is the event tool.result if it was given up: the trigger has failed then, although
-	// its other effects were delivered.
+	// ResultEvent is the event tool.result if it was given up: the trigger has then failed, although its other
+	// effects were delivered.
 	ResultEvent *EventState `json:"resultEvent,omitempty"`
 	Attempts    []Attempt   `json:"attempts"`
-	Retries     []Retried   `json:"retries,omitempty"` // by hand
-	// Next is the attempt at its call that is under way, or comes next. Lists leave it out.
+	Retries     []Retried   `json:"retries,omitempty"` // manual
+	// Next is the current or next attempt at its call. Lists omit it.
 	Next  *NextAttempt `json:"next,omitempty"`
-	Moves []Moved      `json:"moves,omitempty"` // of one that was held
-	// Repeated says that it was confirmed, denied or cancelled before in the way that was asked for.
+	Moves []Moved      `json:"moves,omitempty"` // of a held trigger
+	// Repeated reports that it was already confirmed, denied or cancelled as requested.
 	Repeated bool `json:"-"`
 }
 
@@ -285,46 +282,46 @@ type Attempt struct {
 	Effect       string        `json:"effect"` // event, emitter, call or result
 	Number       int           `json:"attempt"`
 	Time         time.Time     `json:"ts"`
-	Milliseconds int64         `json:"ms,omitempty"` // how long it took
+	Milliseconds int64         `json:"ms,omitempty"` // duration
 	Status       int           `json:"status,omitempty"`
 	Reason       effect.Reason `json:"reason,omitempty"`
 	Error        string        `json:"error,omitempty"`
-	// Unended says that it began, and that its replica died before it wrote down the outcome.
+	// Unended reports that the attempt began and its replica died before it recorded the outcome.
 	Unended bool `json:"unended,omitempty"`
-	// Request is what a call has sent, and Response how the answer begins if the call was not
-	// delivered; the result of one that was is in CallState.
+	// Request is the call's request, and Response the beginning of the answer to an undelivered call; CallState
+	// has the result of a delivered one.
 	Request  *effect.Sent `json:"request,omitempty"`
 	Response string       `json:"response,omitempty"`
 }
 
-// NextAttempt is the attempt at a call that is under way, or comes next.
+// NextAttempt is the current or next attempt at a call.
 type NextAttempt struct {
 	Number   int        `json:"attempt"` // from 1
 	UnderWay bool       `json:"underWay,omitempty"`
-	Due      *time.Time `json:"at,omitempty"` // of one that is not under way
+	Due      *time.Time `json:"at,omitempty"` // of an attempt that has not begun
 }
 
-// Moved says that a held trigger was confirmed, denied or cancelled, or that its time was over.
+// Moved records a move of a held trigger: confirmed, denied, cancelled, or its time over.
 type Moved struct {
 	Time   time.Time    `json:"ts"`
 	Action state.Action `json:"action"`
-	By     string       `json:"by,omitempty"` // id of a key, admin, session, or the message that said it
+	By     string       `json:"by,omitempty"` // id of a key, admin, session, or message
 }
 
-// Retried says that what has failed of a trigger, or its next attempt, was made due at once.
+// Retried records a manual retry of failed effects, or of the next attempt.
 type Retried struct {
 	Time time.Time `json:"ts"`
 	By   string    `json:"by,omitempty"` // id of a key, or admin
 }
 
-// Stored is a trigger as it stands in the ledger.
+// Stored is a trigger as the ledger has it.
 type Stored struct {
 	Record Record
-	// Decided is its match as it was decided, whatever has become of it since.
+	// Decided is its match as decided, without later changes.
 	Decided Match
-	Firing  string // its effects are named after it
+	Firing  string // prefix of its effects' ids
 	Answer  string
-	// Answering says that the replica that fired it may still be about to answer.
+	// Answering reports that the replica that fired it may still answer.
 	Answering bool
 }
 
@@ -351,7 +348,7 @@ func ReadStored(found *ledger.StoredTrigger) (*Stored, error) {
 	)
 	*match = match.Shown()
 	if of := record.ResultEvent; of != nil && of.State != StateFailed {
-		record.ResultEvent = nil // it is on its way, or there
+		record.ResultEvent = nil // it is pending or published
 	} else if of != nil && at == state.Due {
 		match.State = StateFailed
 	}

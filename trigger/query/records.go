@@ -22,39 +22,38 @@ import (
 type Records struct {
 	Ledger *ledger.Reader
 	Uses   *Counter
-	// Now bounds the time that a search takes.
+	// Now is the clock that bounds the time of a search.
 	Now func() time.Time
 	// Explained is how long explanations are kept.
 	Explained time.Duration
-	// Unexplained is the share of messages, where all has fired, that have none.
+	// Unexplained is the share of fully fired messages without an explanation.
 	Unexplained float64
-	// Flushed waits until this process has written what it has answered in an app, so that a client
-	// that asks after an answer reads what the answer said.
+	// Flushed waits until this process has written its answers in an app, so that a client that asks after an
+	// answer reads its state.
 	Flushed func(ctx context.Context, appID string)
 }
 
 var (
-	// ErrNotFound means that there is no trigger of that id in the app.
+	// ErrNotFound means that the app has no trigger of that id.
 	ErrNotFound = errors.New("no such trigger")
-	// ErrEnded means that the trigger was ended before: it is too late to answer, confirm, deny or
-	// cancel it.
+	// ErrEnded means that the trigger has ended: it is too late to answer, confirm, deny or cancel it.
 	ErrEnded = errors.New("was ended")
-	// ErrNotAsked means that the trigger is not one that waits for an answer.
+	// ErrNotAsked means that the trigger does not wait for an answer.
 	ErrNotAsked = errors.New("waits for no answer")
-	// ErrNoMessage means that there is no message of that id in the history of the session.
+	// ErrNoMessage means that the session's history has no message of that id.
 	ErrNoMessage = errors.New("no such message is in the history of the session")
-	// ErrUnexplained means that there is nothing, or nothing any more, that explains a message.
+	// ErrUnexplained means that there is no explanation of a message, or no longer one.
 	ErrUnexplained = errors.New("there is no explanation")
 )
 
-// StateError says that the state of a trigger does not let it do what was asked for.
+// StateError means that the state of a trigger does not allow the request.
 type StateError struct {
 	TriggerID, State string
 	Err              error  // ErrEnded, or another
 	Why              string // follows the words of Err
 }
 
-// Error names the trigger and says why.
+// Error names the trigger and the cause.
 func (e *StateError) Error() string { return fmt.Sprintf("trigger %q %s%s", e.TriggerID, e.Err, e.Why) }
 
 // Unwrap returns Err.
@@ -83,7 +82,7 @@ func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record,
 	return record, err
 }
 
-// Stored returns a trigger as it stands in the ledger, or ErrNotFound.
+// Stored returns a trigger as the ledger has it, or ErrNotFound.
 func (r *Records) Stored(ctx context.Context, appID, triggerID string) (*Stored, error) {
 	list, err := r.stored(ctx, appID, []string{triggerID})
 	if err != nil {
@@ -95,8 +94,8 @@ func (r *Records) Stored(ctx context.Context, appID, triggerID string) (*Stored,
 	return list[0], nil
 }
 
-// stored reads triggers in one round trip; nil stands for one that is gone. A duplicate shows the
-// result of the first trigger of its values.
+// stored reads triggers in one round trip; a missing one is nil. A duplicate shows the result of the first
+// trigger of its values.
 func (r *Records) stored(ctx context.Context, appID string, ids []string) ([]*Stored, error) {
 	r.Flushed(ctx, appID)
 	found, err := r.Ledger.Triggers(ctx, appID, ids)
@@ -135,11 +134,11 @@ func (r *Records) stored(ctx context.Context, appID string, ids []string) ([]*St
 	return list, nil
 }
 
-// mostWaiting is how many triggers of a session are listed as waiting.
+// mostWaiting bounds the listed waiting triggers of a session.
 const mostWaiting = 200
 
-// Waiting lists the triggers of a session that wait: for a confirmation, for the end of the time in which they can be
-// taken back, or for an answer; the newest first, and at most 200 of them.
+// Waiting lists the waiting triggers of a session, newest first, at most 200: those that wait for a
+// confirmation, for the end of the time in which they can be taken back, or for an answer.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Record, error) {
@@ -172,11 +171,11 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 	return waiting[:min(len(waiting), mostWaiting)], nil
 }
 
-// mostUnsettled is how many triggers are looked at for the sessions that they are of.
+// mostUnsettled bounds the triggers that are searched for their sessions.
 const mostUnsettled = 100_000
 
-// SessionsIn are the sessions of an app with triggers that are pending, confirming or failed; the pending ones include
-// those that are held back: in other sessions, no trigger waits. It is nil where there are too many to say.
+// SessionsIn returns the sessions of an app with triggers in a state: pending (including held ones), confirming
+// or failed. It returns nil if there are too many triggers to tell.
 //
 // Errors: keyspace.ErrUnavailable.
 func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error) {
@@ -219,7 +218,7 @@ func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[stri
 	return sessions, nil
 }
 
-// awaiting says until when the calls of triggers wait for an answer; it is the zero time of one that does not.
+// awaiting returns until when the calls of triggers wait for an answer; the zero time for one that does not.
 func (r *Records) awaiting(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -237,8 +236,8 @@ func (r *Records) awaiting(ctx context.Context, appID string, ids []string) ([]t
 	return r.Ledger.Awaiting(ctx, appID, effects)
 }
 
-// FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps
-// the state that it had in the answer.
+// FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps the state of
+// the answer.
 func (r *Records) FillStates(ctx context.Context, appID string, matches []Match) error {
 	stored, err := r.stored(ctx, appID, triggerIDs(matches))
 	if err != nil {
@@ -270,7 +269,7 @@ func (r *Records) appExists(ctx context.Context, appID string) error {
 	return err
 }
 
-// Explain says why a decided message came out as it did, for as long as that is kept.
+// Explain returns the explanation of a decided message, while it is kept.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, ErrUnexplained,
 // keyspace.ErrUnavailable.
@@ -307,7 +306,7 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 	return explain.Explanation{}, fmt.Errorf("message %q: %w: %s", messageID, ErrUnexplained, reason)
 }
 
-// ExplainDraft says why a draft was matched as it is, as far as it is.
+// ExplainDraft returns the explanation of a draft's match so far.
 //
 // Errors: ErrUnexplained, keyspace.ErrUnavailable.
 func (r *Records) ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
@@ -327,10 +326,10 @@ func (r *Records) unpack(ctx context.Context, appID, messageID, body string) (ex
 	})
 }
 
-// mostShown is how many bytes of a message are shown where it is found.
+// mostShown bounds the bytes of a found message that are shown.
 const mostShown = 1000
 
-// Said is something that was said in a session, or how it begins.
+// Said is a message of a session, possibly cut.
 type Said struct {
 	MessageID string    `json:"messageId"`
 	Actor     string    `json:"actor"`
@@ -338,8 +337,8 @@ type Said struct {
 	Time      time.Time `json:"ts"`
 }
 
-// Said finds the latest message of each session that has a text in it, in any case of its letters; without a text, the
-// latest one of the user. A session that has none is not in the map. The last 200 messages of each are looked at.
+// Said finds the latest message of each session that contains a text, in any letter case; without a text, the
+// user's latest message. A session without one is not in the map. It searches the last 200 messages of each.
 //
 // Errors: keyspace.ErrUnavailable.
 func (r *Records) Said(ctx context.Context, appID string, sessions []string, text string) (map[string]Said, error) {
@@ -363,7 +362,7 @@ func (r *Records) Said(ctx context.Context, appID string, sessions []string, tex
 		return nil, err
 	}
 	said := map[string]Said{}
-	for i, one := range of { // the latest of a session first
+	for i, one := range of { // latest first within a session
 		var message StoredMessage
 		if _, has := said[one.Session]; has || exactjson.Unmarshal([]byte(messages[i]), &message) != nil {
 			continue
@@ -375,25 +374,25 @@ func (r *Records) Said(ctx context.Context, appID string, sessions []string, tex
 	return said, nil
 }
 
-// Backlog is what an app has to do.
+// Backlog is the outstanding work of an app.
 type Backlog struct {
 	Pending Stock `json:"pending"`
 	Failed  Stock `json:"failed"`
-	// What the pending ones wait for is counted of the oldest 5,000.
-	Confirming int `json:"confirming"` // a yes
-	Settling   int `json:"settling"`   // the end of the time in which they can be taken back
+	// The waits are counted for the oldest 5,000 pending triggers.
+	Confirming int `json:"confirming"` // they wait for a yes
+	Settling   int `json:"settling"`   // they can be taken back
 	FirstTries int `json:"firstAttempts"`
 	Retries    int `json:"laterAttempts"`
 	Looked     int `json:"looked"`
 }
 
-// Stock is how many triggers are in a state, and when the oldest of them fired.
+// Stock is the number of triggers in a state, and the time when the oldest fired.
 type Stock struct {
 	Count  int64      `json:"count"`
 	Oldest *time.Time `json:"oldest,omitempty"`
 }
 
-// Backlog counts what an app has to do.
+// Backlog counts the outstanding work of an app.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err error) {

@@ -18,7 +18,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// Triggers selects the trigger records that match all of its fields. An empty field matches all.
+// Triggers selects the trigger records that match all its fields. An empty field matches all.
 type Triggers struct {
 	AppID     string
 	SessionID string
@@ -28,17 +28,15 @@ type Triggers struct {
 	MessageID string
 	// Reason is why the call was not delivered.
 	Reason effect.Reason
-	// Value is a text that stands in one of the values as they are shown, in any case of its letters;
-	// numbers are texts as they are written.
+	// Value is a text within one of the values as shown, in any letter case; numbers are compared as written.
 	Value string
-	// Since and Until bound when it fired. Until itself is not included.
+	// Since and Until bound the time of firing; Until is exclusive.
 	Since, Until time.Time
-	// Oldest asks for the oldest first.
+	// Oldest lists the oldest first.
 	Oldest bool
-	// Closed asks for what has fired in the session before it was closed as well.
+	// Closed includes triggers fired before the session was closed.
 	Closed bool
-	// AllLives asks for what has fired in any life of the session; it looks through the whole list of
-	// the app.
+	// AllLives includes triggers of all lives of the session; it searches the whole list of the app.
 	AllLives bool
 	Page     Page
 }
@@ -56,7 +54,7 @@ func (q Triggers) selects(r Record) bool {
 	return q.Value == "" || contains(map[string]any(r.Values), folded(q.Value))
 }
 
-// prefilter is what a record of the query has in it, as the ledger keeps it.
+// prefilter returns texts that any matching record contains as the ledger stores it.
 func (q Triggers) prefilter() ledger.Sieve {
 	member := func(name, value string) string { // of a JSON object
 		text, _ := exactjson.Encode(map[string]string{name: value}) // texts never fail
@@ -83,8 +81,8 @@ func (q Triggers) prefilter() ledger.Sieve {
 	return s
 }
 
-// So many records are looked at together, at first and later on, and at least for one page that finds few; so long is
-// the time that one takes.
+// Bounds of a search: the records read together, at first and later; the least number for a page with few
+// matches; and its time.
 const (
 	chunk       = 100
 	window      = 4000
@@ -92,10 +90,9 @@ const (
 	searchTime  = 75 * time.Millisecond
 )
 
-// Triggers lists trigger records, newest first. Records that are added or removed between two
-// pages do not move others to another page. A page may have fewer records than its limit, even
-// none, and more behind it: if few match, it ends when it has taken 75 ms. SearchedUntil tells of
-// its cursor how far that was.
+// Triggers lists trigger records, newest first. Records added or removed between two pages do not move others
+// to another page. A page may have fewer records than its limit, even none, with more behind it: if few match,
+// it ends after 75 ms. SearchedUntil returns how far its cursor has searched.
 func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, error) {
 	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
@@ -110,11 +107,11 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 		return nil, "", err
 	}
 	begun := r.Now()
-	for looked, few := 0, chunk; ; few = l.next(looked, few, r.Now().Sub(begun)) {
-		if few == 0 {
+	for looked, size := 0, chunk; ; size = l.next(looked, size, r.Now().Sub(begun)) {
+		if size == 0 {
 			return l.items, l.at.cursor(), nil
 		}
-		places, err := l.places(ctx, few)
+		places, err := l.places(ctx, size)
 		if err != nil {
 			return nil, "", err
 		}
@@ -132,29 +129,29 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 		if full, err := l.read(ctx, hits); full || err != nil {
 			return l.items, l.at.cursor(), err
 		}
-		if len(places) < few {
+		if len(places) < size {
 			return l.items, "", nil
 		}
 		l.at = places[len(places)-1]
-		looked += few
+		looked += size
 	}
 }
 
-// next is how many records are looked at next, where so many were in so long: as many as the time is likely to be enough
-// for, none where it is over.
-func (l *listing) next(looked, few int, took time.Duration) int {
-	few = min(4*few, window)
+// next returns how many records to examine next, after so many in the time took: as many as the remaining time
+// probably allows, or 0 if it is over.
+func (l *listing) next(looked, size int, took time.Duration) int {
+	size = min(4*size, window)
 	if !l.filters || looked < leastLooked {
-		return few
+		return size
 	}
 	likely := int(float64(looked) * float64(searchTime-took) / float64(max(took, time.Microsecond)))
 	if likely < chunk {
 		return 0
 	}
-	return min(few, likely)
+	return min(size, likely)
 }
 
-// SearchedUntil is how far a page of a list looked whose next this is; the zero time for none.
+// SearchedUntil returns how far the page before the cursor searched; the zero time for none.
 func SearchedUntil(cursor string) time.Time {
 	at, err := readPosition(cursor)
 	if err != nil || at.id == "" {
@@ -163,19 +160,18 @@ func SearchedUntil(cursor string) time.Time {
 	return time.UnixMicro(int64(at.score)).UTC()
 }
 
-// listing is one page of a list while it is put together.
+// listing is one page of a list in construction.
 type listing struct {
 	*Records
 	query   Triggers
 	index   string // the sorted set that is read
-	filters bool   // the query is about more than the index
+	filters bool   // the query has conditions beyond the index
 	items   []Record
 	page    repositories.Room
-	at      position // of the last item, or of what was looked at last
+	at      position // of the last item, or of the last record examined
 }
 
-// chooseIndex chooses the list with the fewest records: that of the session, unless it was closed,
-// else that of a state.
+// chooseIndex chooses the list with the fewest records: the session's, unless it was closed, else a state's.
 func (l *listing) chooseIndex(ctx context.Context) error {
 	q, k := l.query, keyspace.KeysOf(l.query.AppID)
 	var ofState, ofSession bool
@@ -238,16 +234,15 @@ func (l *listing) places(ctx context.Context, most int) ([]position, error) {
 	return places, nil
 }
 
-// read adds the records of places to the page, and reports whether it is full: that one more
-// matches.
+// read adds the records of places to the page, and reports whether it is full and one more matches.
 func (l *listing) read(ctx context.Context, places []position) (full bool, err error) {
 	for len(places) > 0 {
 		next := places[:min(len(places), l.query.Page.Limit+1-len(l.items))]
-		few, err := l.Ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
+		fitting, err := l.Ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
 		if err != nil {
 			return false, err
 		}
-		records, err := l.stored(ctx, l.query.AppID, positionIDs(next[:few]))
+		records, err := l.stored(ctx, l.query.AppID, positionIDs(next[:fitting]))
 		if err != nil {
 			return false, err
 		}
@@ -260,13 +255,13 @@ func (l *listing) read(ctx context.Context, places []position) (full bool, err e
 			}
 			l.items, l.at = append(l.items, one.Record), next[i]
 		}
-		places = places[few:]
+		places = places[fitting:]
 	}
 	return false, nil
 }
 
-// position is the place of a trigger in a list, which is sorted by time (µs) and then by id. It
-// stays when its trigger leaves the list. One without an id is the begin.
+// position is the place of a trigger in a list, sorted by time (µs) and then by id. It stays valid when its
+// trigger leaves the list. Without an id it is the beginning.
 type position struct {
 	score float64
 	id    string
@@ -300,8 +295,8 @@ func readPosition(cursor string) (position, error) {
 	return position{score: at, id: id}, nil
 }
 
-// contains reports whether a folded text stands in a value or in one inside it. Numbers are texts
-// as they are written, names of members are none.
+// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written;
+// names of members are ignored.
 func contains(value any, text string) bool {
 	switch v := value.(type) {
 	case nil:
@@ -328,8 +323,8 @@ func contains(value any, text string) bool {
 	return strings.Contains(fmt.Sprint(value), text)
 }
 
-// folded writes letters in lower case. Only letters of ASCII become letters of ASCII, so that a
-// script may leave others aside when it compares texts byte by byte.
+// folded returns a text in lower case. Only ASCII letters become ASCII letters, so that a script that compares
+// bytes may ignore the others.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
@@ -339,11 +334,10 @@ func folded(text string) string {
 	}, text)
 }
 
-// anyCase lists texts of which a JSON text, with its ASCII in lower case, has one if the given text
-// stands in it in any case: the longest part in ASCII, or without any the first two letters in all
-// their cases.
+// anyCase returns texts of which a JSON text, with its ASCII in lower case, contains one if it contains the
+// given text in any case: the longest ASCII part, or without one the first two letters in all their cases.
 func anyCase(text string) []string {
-	encoded := func(text string) string { // as it stands in a JSON string
+	encoded := func(text string) string { // as in a JSON string
 		whole, _ := exactjson.Encode(text) // a text never fails
 		return string(whole[1 : len(whole)-1])
 	}

@@ -13,10 +13,9 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Counter counts how often each tool of an app was set off, and how often a message called for it in
-// vain, hour by hour. Each replica counts in memory and adds its counts to the ledger every few
-// seconds, so that it costs a message nothing; a replica that is killed loses what it has counted
-// since. It is safe for concurrent use.
+// Counter counts how often each tool of an app fired, and how often a message called for it without firing it,
+// by hour. Each replica counts in memory and adds its counts to the ledger every few seconds, so that it costs
+// a message nothing; a killed replica loses its unwritten counts. It is safe for concurrent use.
 type Counter struct {
 	db  *keyspace.DB
 	now func() time.Time
@@ -36,7 +35,7 @@ func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
 	return &Counter{db: db, now: now, counted: map[hour]map[string]int{}}
 }
 
-// Kinds of use, with which fields begin.
+// Kinds of use, the first letter of fields.
 const (
 	usedFired    = "f"
 	usedRejected = "r"
@@ -45,7 +44,7 @@ const (
 // Fired counts a firing of a tool.
 func (c *Counter) Fired(appID, tool string) { c.add(hour{appID, c.hour()}, usedFired+tool, 1) }
 
-// Rejected counts a message that called for a tool and did not set it off.
+// Rejected counts a message that called for a tool and did not fire it.
 func (c *Counter) Rejected(appID, tool string) { c.add(hour{appID, c.hour()}, usedRejected+tool, 1) }
 
 func (c *Counter) add(at hour, field string, count int) {
@@ -59,8 +58,7 @@ func (c *Counter) add(at hour, field string, count int) {
 
 func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
 
-// Bounds of what is kept: for how many hours, and of how many tools in one hour. A tool beyond
-// them is not counted.
+// Bounds of the counts: the hours kept, and the tools of one hour. Further tools are not counted.
 const (
 	usageHours = 25
 	usageTools = 500
@@ -69,7 +67,7 @@ const (
 // addUses adds to the counts of an hour.
 //
 //	KEYS counts
-//	ARGV 1 most fields, 2 how long they are kept (ms), then each field and its count
+//	ARGV 1 most fields, 2 their life (ms), then each field and its count
 //	=>   ok
 //
 // A client that lost the reply counts twice.
@@ -84,7 +82,7 @@ if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2
 return 'ok'
 `)
 
-// Flush adds what was counted to the ledger. It keeps what it cannot write for the next time.
+// Flush adds the counts to the ledger. It keeps unwritten counts for the next time.
 func (c *Counter) Flush(ctx context.Context) (err error) {
 	c.mu.Lock()
 	counted := c.counted
@@ -95,23 +93,22 @@ func (c *Counter) Flush(ctx context.Context) (err error) {
 		for field, count := range fields {
 			args = append(args, field, count)
 		}
-		if _, away := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(at.app).Uses(at.number)}, args...); away != nil {
+		if _, writeErr := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(at.app).Uses(at.number)}, args...); writeErr != nil {
 			for field, count := range fields {
 				c.add(at, field, count)
 			}
-			err = away
+			err = writeErr
 		}
 	}
 	return err
 }
 
-// ToolUse is the use of a tool in the last 24 hours, over all repositories that have one of that
-// name.
+// ToolUse is the use of a tool in the last 24 hours, over all repositories with a tool of that name.
 type ToolUse struct {
 	Name     string `json:"name"`
 	Fired    int    `json:"fired"`
 	Rejected int    `json:"rejected"`
-	// Hours are those in which it was used, the oldest first.
+	// Hours are the hours with uses, oldest first.
 	Hours []HourUse `json:"hours"`
 }
 
@@ -122,8 +119,8 @@ type HourUse struct {
 	Rejected int       `json:"rejected"`
 }
 
-// Read returns the use of all tools of an app in the present hour and the 23 before it, by name.
-// What other replicas have counted is there some seconds later.
+// Read returns the use of all tools of an app in the current hour and the 23 before it, by name. Counts of
+// other replicas arrive some seconds later.
 func (c *Counter) Read(ctx context.Context, appID string) ([]ToolUse, error) {
 	if err := c.Flush(ctx); err != nil {
 		return nil, err
@@ -165,8 +162,7 @@ func (c *Counter) Read(ctx context.Context, appID string) ([]ToolUse, error) {
 	return list, nil
 }
 
-// Usage returns how often each tool of an app was set off in the last 24 hours, or called for in
-// vain, by name.
+// Usage returns how often each tool of an app fired or was rejected in the last 24 hours, by name.
 func (r *Records) Usage(ctx context.Context, appID string) ([]ToolUse, error) {
 	if err := r.appExists(ctx, appID); err != nil {
 		return nil, err

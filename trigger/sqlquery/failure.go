@@ -16,8 +16,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// afterSending is the error of an attempt whose statement was sent, so that it may have run.
-// It wraps the effect.Failure that the database answered; another error is a lost answer.
+// afterSending is the error of an attempt whose statement was sent, so that it may have run. It wraps the
+// effect.Failure that the database returned; any other error means a lost answer.
 type afterSending struct{ error }
 
 // Unwrap returns the error of the attempt.
@@ -29,7 +29,7 @@ type attempt struct {
 	unusable bool // the connection must not be used again
 }
 
-// failed returns the error of the attempt, whose connection is unusable now or not.
+// failed returns the error of the attempt, and marks whether its connection is unusable.
 func (a *attempt) failed(err error, unusable bool) error {
 	a.unusable = unusable
 	if a.sent {
@@ -38,8 +38,8 @@ func (a *attempt) failed(err error, unusable bool) error {
 	return err
 }
 
-// failureOf turns the error of a run into one with an outcome: the failure that the database
-// answered, a timeout, a broken connection, or a statement that must not run twice.
+// failureOf returns the error of a run with an outcome: the failure that the database returned, a timeout, a
+// broken connection, or a statement that must not run twice.
 func failureOf(ctx context.Context, source string, repeatable bool, err error) error {
 	sent := errors.As(err, new(*afterSending))
 	var judged *effect.Failure
@@ -68,7 +68,7 @@ func failureOf(ctx context.Context, source string, repeatable bool, err error) e
 	}
 }
 
-// answerKind says what an error that a database answered means for the statement.
+// answerKind is the meaning of a database's error for the statement.
 type answerKind int
 
 const (
@@ -78,7 +78,7 @@ const (
 	unavailable // another attempt may succeed
 )
 
-// answered returns the failure of an error that a database answered, with its code.
+// answered returns the failure for a database's error, with its code.
 func answered(kind answerKind, source, message, code string) error {
 	switch kind {
 	case userRefused:
@@ -92,9 +92,9 @@ func answered(kind answerKind, source, message, code string) error {
 	}
 }
 
-// unreached turns the error of a connection that was not opened into a failure. The log gets
-// all of it; the failure names a host as the source does, and no address that a name leads to.
-// answer is the failure that the server itself answered, nil if it did not.
+// unreached returns the failure for a connection that was not opened. The full error is logged; the failure
+// names the host as the source does, and no resolved address. answer is the failure that the server itself
+// returned, nil if none.
 func (o Options) unreached(ctx context.Context, source repositories.Source, err, answer error) error {
 	o.Logger.InfoContext(ctx, "source.unreached", "source", source.Name, "error", err.Error())
 	detail := err.Error()
@@ -108,7 +108,7 @@ func (o Options) unreached(ctx context.Context, source repositories.Source, err,
 		detail = detail[strings.LastIndex(detail, ": ")+1:] // drivers name the user and the database before it
 		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", source.Name, cmp.Or(neterr.Reason(err), effect.Clip(strings.TrimSpace(detail))))
 	}
-	if _, not := netip.ParseAddr(source.Host); not != nil {
+	if _, parseErr := netip.ParseAddr(source.Host); parseErr != nil {
 		detail = ErrRefused.Error() + ": " + source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
 	} else {
 		detail, _, _ = strings.Cut(detail[max(0, strings.Index(detail, ErrRefused.Error())):], "\n")
@@ -119,13 +119,12 @@ func (o Options) unreached(ctx context.Context, source repositories.Source, err,
 
 var quotedText = regexp.MustCompile(`"[^"]*"`)
 
-// minHidden is the length from which a value is hidden in a message: a shorter one would
-// be found in ordinary words.
+// minHidden is the least length of a value that is masked in a message: a shorter one would match ordinary
+// words.
 const minHidden = 4
 
-// withoutValues keeps the values of a call out of a database's message: all that equals a
-// value, and all quoted texts of a message about data. Details and hints, which quote whole
-// rows, never get into a message.
+// withoutValues masks the values of a call in a database's message: all texts equal to a value, and all quoted
+// texts of a message about data. Details and hints, which quote whole rows, are never part of a message.
 func withoutValues(message string, aboutData bool, s statement) string {
 	if aboutData {
 		message = quotedText.ReplaceAllString(message, `"`+secret.Masked+`"`)
@@ -140,8 +139,8 @@ func withoutValues(message string, aboutData bool, s statement) string {
 	return effect.Clip(message)
 }
 
-// textsOf returns the forms that a value may have in a message: each of its members, and
-// without the delimiters that an escape has put around it.
+// textsOf returns the forms that a value may have in a message: each of its members, and without the delimiters
+// that an escape has added.
 func textsOf(value any) []string {
 	switch value := value.(type) {
 	case string:

@@ -35,8 +35,8 @@ type mysqlServer struct {
 	options   Options
 }
 
-// openMySQL makes the pool, which connects with its first statement. All settings are from the
-// source. Each statement is a transaction of its own, whatever the server has for a default.
+// openMySQL returns the pool, which connects with its first statement. All settings are from the source. Each
+// statement is its own transaction, whatever the server's default.
 func openMySQL(source repositories.Source, o Options) (database, error) {
 	setting := func(name string) string { return source.QueryParams[name].Reveal() }
 	config := mysql.NewConfig()
@@ -46,7 +46,7 @@ func openMySQL(source repositories.Source, o Options) (database, error) {
 	config.TLSConfig = cmp.Or(setting("tls"), "preferred")
 	config.ConnectionAttributes = "program_name:earshot"
 	config.Params = map[string]string{"autocommit": "1"}
-	if *source.ReadOnly { // backslashes escape in texts, as mysqlNonQuery takes them
+	if *source.ReadOnly { // backslashes escape in texts, as mysqlNonQuery assumes
 		config.Params["sql_mode"] = "REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
 	}
 	if zone := strings.Trim(setting("time_zone"), "'"); zone != "" {
@@ -85,9 +85,8 @@ func openMySQL(source repositories.Source, o Options) (database, error) {
 
 func (m *mysqlServer) close() { _ = m.db.Close() } // running statements have ended
 
-// run runs a statement in a session in which nothing of an earlier one is left. The
-// connection is given back if it is as good as new, and else closed. What a server still does
-// on one that was left is stopped.
+// run runs a statement in a session without state of earlier ones. The connection is reused if the statement
+// left no state, else closed. If the server still works on an abandoned statement, it is killed.
 func (m *mysqlServer) run(ctx context.Context, s statement) (rows *result, err error) {
 	if err := s.mustBeQuery(mysqlNonQuery, mysqlQueries); err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func (m *mysqlServer) run(ctx context.Context, s statement) (rows *result, err e
 	if err != nil {
 		return nil, m.options.unreached(ctx, m.source, closedByServer(err), mysqlFailure(m.source.Name, err, statement{}))
 	}
-	defer func() { _ = pooled.Close() }() // or it is gone already
+	defer func() { _ = pooled.Close() }() // it may already be closed
 	_ = pooled.Raw(func(conn any) error {
 		c := &mysqlCall{mysqlConn: conn.(*mysqlConn), source: m.source.Name, statement: s}
 		rows, err = c.run(ctx)
@@ -105,20 +104,20 @@ func (m *mysqlServer) run(ctx context.Context, s statement) (rows *result, err e
 			go m.kill(c.id)
 		}
 		if c.unusable || !mysqlLeavesNothing(s.text) {
-			return driver.ErrBadConn // which closes it
+			return driver.ErrBadConn // closes it
 		}
 		return nil
 	})
 	return rows, err
 }
 
-// kill ends a connection on the server, over another one.
+// kill ends a connection on the server, over another connection.
 func (m *mysqlServer) kill(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
 	conn, err := m.connector.Connect(ctx)
 	if err != nil {
-		return // a server that cannot be reached ends it by itself
+		return // an unreachable server ends it by itself
 	}
 	defer func() { _ = conn.Close() }()
 	_, _ = conn.(*mysqlConn).ExecContext(ctx, "KILL "+id, nil) // it may be gone
@@ -132,8 +131,8 @@ type mysqlCall struct {
 	statement statement
 }
 
-// run runs the statement, or has it prepared only. One that must not change anything runs in
-// a read-only transaction, which it cannot end: it is the only statement there.
+// run runs the statement, or only prepares it. A read-only statement runs in a read-only transaction, which it
+// cannot end, since it is the only statement there.
 func (c *mysqlCall) run(ctx context.Context) (*result, error) {
 	c.wire.allow()
 	if c.statement.onlyPrepare {
@@ -157,10 +156,10 @@ func (c *mysqlCall) run(ctx context.Context) (*result, error) {
 	return rows, err
 }
 
-// notPreparable is the code of a statement that runs only as it is.
+// notPreparable is the error code for a statement that cannot be prepared.
 const notPreparable = 1295
 
-// prepare has the server parse the statement; nil if it prepares none of the kind.
+// prepare prepares the statement on the server; nil if the server does not prepare its kind.
 func (c *mysqlCall) prepare(ctx context.Context) (driver.Stmt, error) {
 	prepared, err := c.PrepareContext(ctx, c.statement.text)
 	var answer *mysql.MySQLError
@@ -171,7 +170,7 @@ func (c *mysqlCall) prepare(ctx context.Context) (driver.Stmt, error) {
 		return nil, c.judge(ctx, err)
 	}
 	if want, given := prepared.NumInput(), len(c.statement.values); want != given {
-		_ = prepared.Close() // the connection is as it was
+		_ = prepared.Close() // the connection stays usable
 		return nil, effect.Permanent(effect.ReasonRequest, "the statement has %d times ?, and the tool has %d parameters: each ? takes the next one", want, given)
 	}
 	return prepared, nil
@@ -188,7 +187,7 @@ func (c *mysqlCall) execute(ctx context.Context) (*result, error) {
 	if prepared == nil {
 		rows, err = c.QueryContext(ctx, c.statement.text, nil)
 	} else {
-		defer func() { _ = prepared.Close() }() // nobody answers
+		defer func() { _ = prepared.Close() }() // the server does not answer a close
 		rows, err = prepared.(driver.StmtQueryContext).QueryContext(ctx, mysqlArguments(c.statement.values))
 	}
 	if err != nil {
@@ -204,8 +203,8 @@ func (c *mysqlCall) execute(ctx context.Context) (*result, error) {
 	return read, nil
 }
 
-// read reads the rows that are kept. A query is left if there are more of them; what
-// changes something is read to its end, since an end before it would undo the change.
+// read reads the rows that are kept. It abandons a query with more rows; it reads a changing statement to its
+// end, since ending early would undo the change.
 func (c *mysqlCall) read(rows driver.Rows) (*result, error) {
 	columns := rows.Columns()
 	row, types := make([]driver.Value, len(columns)), make([]string, len(columns))
@@ -225,13 +224,13 @@ func (c *mysqlCall) read(rows driver.Rows) (*result, error) {
 		c.wire.allow()
 		if !read.add(func(i int) json.RawMessage { return mysqlValue(row[i], types[i], c.zone) }) && mysqlNonQuery(c.statement.text) == "" {
 			c.unusable = true
-			_ = c.wire.Close() // else the rest would be read
+			_ = c.wire.Close() // else closing would read the rest
 			return read, nil
 		}
 	}
 }
 
-// judge turns an error into a failure if the server has answered it.
+// judge returns the failure for an error that the server returned.
 func (c *mysqlCall) judge(ctx context.Context, err error) error {
 	if failure := mysqlFailure(c.source, err, c.statement); failure != nil {
 		return c.failed(failure, ctx.Err() != nil)
@@ -242,7 +241,7 @@ func (c *mysqlCall) judge(ctx context.Context, err error) error {
 	return c.failed(closedByServer(err), true)
 }
 
-// closedByServer gives a broken connection the error that all others have for it.
+// closedByServer maps a broken connection to net.ErrClosed, as for the other databases.
 func closedByServer(err error) error {
 	if (errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn)) && neterr.Reason(err) == "" {
 		return errors.Join(net.ErrClosed, err)
@@ -250,13 +249,13 @@ func closedByServer(err error) error {
 	return err
 }
 
-// mysqlKinds are the errors of MySQL and MariaDB that say more than that the statement is
-// refused. All others stay as long as the statement, its values and the database are the same.
+// mysqlKinds are the errors of MySQL and MariaDB that mean more than a refused statement. All others persist as
+// long as the statement, its values and the database are unchanged.
 var mysqlKinds = map[uint16]answerKind{
 	1044: userRefused, // access to the database denied
 	1045: userRefused, // access denied
 	1130: userRefused, // the host may not connect
-	1251: userRefused, // an authentication that is not supported
+	1251: userRefused, // unsupported authentication
 	1698: userRefused, // access denied, of another authentication
 	1820: userRefused, // the password must be changed
 	3118: userRefused, // the account is locked
@@ -288,7 +287,7 @@ var (
 	quotedStatement = regexp.MustCompile(`(?s)near '.*'`)
 )
 
-// mysqlFailure is the failure of an error that the server answered; nil for any other.
+// mysqlFailure returns the failure for an error that the server returned; nil for any other.
 func mysqlFailure(source string, err error, s statement) error {
 	var answer *mysql.MySQLError
 	if !errors.As(err, &answer) {
@@ -302,10 +301,10 @@ func mysqlFailure(source string, err error, s statement) error {
 	return answered(mysqlKinds[answer.Number], source, withoutValues(message, false, s), fmt.Sprintf("error %d", answer.Number))
 }
 
-// mysqlConnector opens connections that know their number on the server.
+// mysqlConnector opens connections that know their id on the server.
 type mysqlConnector struct{ driver.Connector }
 
-// mysqlDriverConn is what the driver's connections offer.
+// mysqlDriverConn is the interface of the driver's connections.
 type mysqlDriverConn interface {
 	driver.Conn
 	driver.ConnBeginTx
@@ -320,16 +319,15 @@ type mysqlDriverConn interface {
 type mysqlConn struct {
 	mysqlDriverConn
 	wire *mysqlWire
-	id   string // its number on the server
-	// zone is that of its session; nil if its name is not known here.
+	id   string // its id on the server
+	// zone is its session's; nil if the name is unknown here.
 	zone *time.Location
 }
 
-// mysqlConnKey is the key under which a context holds the connection that is opened.
+// mysqlConnKey is the context key of the connection being opened.
 type mysqlConnKey struct{}
 
-// Connect opens a connection, and asks the server for the number and the time zone of the
-// session.
+// Connect opens a connection, and reads its id and the time zone of its session.
 func (c *mysqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	opened := &mysqlConn{}
 	ctx = context.WithValue(ctx, mysqlConnKey{}, opened)
@@ -342,7 +340,7 @@ func (c *mysqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	row := make([]driver.Value, 2)
 	if err == nil {
 		err = rows.Next(row)
-		_ = rows.Close() // an error of it is one of the next statement
+		_ = rows.Close() // the next statement has its error
 	}
 	if err != nil {
 		_ = inner.Close()
@@ -358,7 +356,7 @@ func (c *mysqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return opened, nil
 }
 
-// mysqlText is a value of the driver as text.
+// mysqlText returns a value of the driver as text.
 func mysqlText(value driver.Value) string {
 	if bytes, is := value.([]byte); is {
 		return string(bytes)
@@ -366,17 +364,14 @@ func mysqlText(value driver.Value) string {
 	return fmt.Sprint(value)
 }
 
-// mysqlWire is a network connection that reads no more than it is allowed to: the driver
-// would make room for rows of any length.
+// mysqlWire is a network connection that bounds the bytes read: the driver would allocate rows of any length.
 type mysqlWire struct {
 	net.Conn
 	left atomic.Int64
 }
 
-// allow lets it read another row.
-func (w *mysqlWire) allow() { w.left.Store(2 * maxValueBytes) } // with what is read ahead
+func (w *mysqlWire) allow() { w.left.Store(2 * maxValueBytes) } // with read-ahead
 
-// exceeded reports whether more came.
 func (w *mysqlWire) exceeded() bool { return w.left.Load() < 0 }
 
 // Read implements net.Conn.
@@ -389,7 +384,7 @@ func (w *mysqlWire) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SyscallConn lets the driver look whether the other side has closed the connection.
+// SyscallConn lets the driver check whether the other side has closed the connection.
 func (w *mysqlWire) SyscallConn() (syscall.RawConn, error) {
 	if conn, is := w.Conn.(syscall.Conn); is {
 		return conn.SyscallConn()
@@ -397,8 +392,8 @@ func (w *mysqlWire) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// mysqlArguments are the values in the types that the driver sends: whole numbers as such,
-// all others as their digits, since a float would lose some.
+// mysqlArguments returns the values in the types that the driver sends: integers as such, other numbers as
+// digits, since a float would lose some.
 func mysqlArguments(values []any) []driver.NamedValue {
 	arguments := make([]driver.NamedValue, len(values))
 	for i, value := range values {
@@ -418,10 +413,10 @@ func mysqlArguments(values []any) []driver.NamedValue {
 	return arguments
 }
 
-// typeJSON is the type of a column that holds JSON.
+// typeJSON is the type of a JSON column.
 const typeJSON = "JSON"
 
-// mysqlValue writes a value of a column's type as JSON. zone is that of the session.
+// mysqlValue returns a value of a column's type as JSON. zone is the session's.
 func mysqlValue(value driver.Value, of string, zone *time.Location) json.RawMessage {
 	switch value := value.(type) {
 	case nil:
@@ -454,7 +449,7 @@ func mysqlValue(value driver.Value, of string, zone *time.Location) json.RawMess
 				return instant(at)
 			}
 		}
-		return text(given) // 0000-00-00, or a time of a zone that is not known here
+		return text(given) // 0000-00-00, or a time of an unknown zone
 	case strings.HasSuffix(of, "BLOB"), strings.HasSuffix(of, "BINARY"), of == "GEOMETRY", of == "VECTOR":
 		return base64Text([]byte(given))
 	default:

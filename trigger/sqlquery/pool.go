@@ -14,34 +14,34 @@ import (
 	"earshot/trigger/effect"
 )
 
-// database runs statements. The error of a statement that may have run is an afterSending.
+// database runs statements. An afterSending error means that the statement may have run.
 type database interface {
 	run(ctx context.Context, s statement) (*result, error)
 	close()
 }
 
-// databases are the pool of open databases, one for each source of each app, and another
-// for the statements that must not change it.
+// databases is the pool of open databases: one per source of each app, and another one for read-only
+// statements.
 type databases struct {
 	options  Options
 	mu       sync.Mutex
 	open     map[string]*openDatabase // by app and source
 	releases uint64                   // uses that have ended
-	// warned holds the sources whose superuser the log has a warning of.
+	// warned has the sources with a logged superuser warning.
 	warned *lru.Cache[string, bool]
 }
 
-// maxWarned is how many of these sources are remembered.
+// maxWarned bounds the remembered warnings.
 const maxWarned = 1024
 
 // openDatabase is a database of the pool with its users.
 type openDatabase struct {
 	database
 	key         string
-	fingerprint [sha256.Size]byte // of the source that it was opened for
+	fingerprint [sha256.Size]byte // of the source when it was opened
 	slots       *semaphore.Weighted
 	users       int
-	lastUse     uint64 // how many uses of databases had ended when its last one did
+	lastUse     uint64 // value of releases at the end of its last use
 	idle        *time.Timer
 }
 
@@ -50,8 +50,8 @@ func newDatabases(o Options) *databases {
 	return &databases{options: o, open: map[string]*openDatabase{}, warned: warned}
 }
 
-// acquire returns the source's database, for queries alone if readOnly, and how to release
-// it. It defers the call if the source has no free slot.
+// acquire returns the source's database, restricted to queries if readOnly, and its release function. It defers
+// the call if the source has no free slot.
 func (d *databases) acquire(ctx context.Context, appID string, source repositories.Source, readOnly bool) (database, func(), error) {
 	source.ReadOnly = &readOnly
 	found, err := d.find(appID, source)
@@ -73,8 +73,7 @@ func (d *databases) acquire(ctx context.Context, appID string, source repositori
 	}, nil
 }
 
-// find returns the open database of a source, or opens it. One that was opened before the
-// source was changed is dropped.
+// find returns the open database of a source, or opens it. It drops one opened before the source changed.
 func (d *databases) find(appID string, source repositories.Source) (*openDatabase, error) {
 	key, print := appID+" "+source.Name, fingerprint(source)
 	if *source.ReadOnly {
@@ -90,7 +89,7 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 		d.drop(found)
 	}
 	if len(d.open) >= d.options.Databases {
-		var oldest *openDatabase // of those that nobody uses
+		var oldest *openDatabase // among the unused ones
 		for _, candidate := range d.open {
 			if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
 				oldest = candidate
@@ -121,7 +120,7 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 	return found, nil
 }
 
-// fingerprint is a hash of all settings that a connection depends on, with the credentials.
+// fingerprint returns a hash of all settings that a connection depends on, including credentials.
 func fingerprint(source repositories.Source) [sha256.Size]byte {
 	settings := map[string]string{}
 	for name, value := range source.QueryParams {
@@ -133,8 +132,8 @@ func fingerprint(source repositories.Source) [sha256.Size]byte {
 	return sha256.Sum256(parts)
 }
 
-// warnOfSuperuser logs once that the role of a read-only source is a superuser: a function
-// that a query calls may then change things.
+// warnOfSuperuser logs once that the role of a read-only source is a superuser: a function called by a query
+// may then make changes.
 func (d *databases) warnOfSuperuser(appID, source string) {
 	if known, _ := d.warned.ContainsOrAdd(appID+" "+source, true); known {
 		return
@@ -152,7 +151,7 @@ func (d *databases) release(found *openDatabase) {
 	found.lastUse = d.releases
 	switch {
 	case found.users > 0:
-	case d.open[found.key] != found: // dropped while it was in use
+	case d.open[found.key] != found: // dropped while in use
 		go found.close()
 	case found.idle == nil:
 		found.idle = time.AfterFunc(d.options.Idle, func() {
@@ -167,8 +166,8 @@ func (d *databases) release(found *openDatabase) {
 	}
 }
 
-// drop takes a database out of the pool. The last user closes it. Closing waits for the
-// network, so it runs in the background.
+// drop removes a database from the pool. The last user closes it. Closing waits for the network, so it runs in
+// the background.
 func (d *databases) drop(found *openDatabase) {
 	delete(d.open, found.key)
 	if found.idle != nil {

@@ -33,9 +33,9 @@ type postgresServer struct {
 	options   Options
 }
 
-// openPostgres makes the pool, which connects with its first statement. All settings are from
-// the source. What the driver would take from its own surroundings, such as a password file or a
-// client certificate, are credentials of the operator, and not of the app.
+// openPostgres returns the pool, which connects with its first statement. All settings are from the source. The
+// driver's ambient settings, such as a password file or a client certificate, are ignored: they are the
+// operator's, not the app's.
 func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
 	quote := func(value string) string { // PostgreSQL documentation, section 34.1.1.1
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
@@ -51,7 +51,7 @@ func openPostgres(source repositories.Source, o Options, superuser func()) (data
 	config.MaxConnIdleTime, config.MaxConnLifetime = time.Minute, 30*time.Minute
 	conn := config.ConnConfig
 	conn.Password = source.Password.Reveal()
-	// ISO is the one style of dates that can be read without knowing the server's.
+	// ISO is the only date style that can be parsed without the server's settings.
 	conn.RuntimeParams = map[string]string{"application_name": "earshot", "datestyle": "ISO", "client_encoding": "UTF8"}
 	for name, value := range source.QueryParams {
 		if name != "sslmode" {
@@ -79,8 +79,7 @@ func (p *postgresServer) close() { p.pool.Close() }
 // cleanupTimeout bounds the reset of a session, and the end of a connection.
 const cleanupTimeout = 5 * time.Second
 
-// run runs a statement in a session that is as good as new: what an earlier one has set,
-// made or locked is gone.
+// run runs a statement in a session without settings, objects or locks of earlier ones.
 func (p *postgresServer) run(ctx context.Context, s statement) (*result, error) {
 	if err := s.mustBeQuery(postgresNonQuery, postgresQueries); err != nil {
 		return nil, err
@@ -106,17 +105,16 @@ func (p *postgresServer) run(ctx context.Context, s statement) (*result, error) 
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
-		_ = conn.PgConn().CancelRequest(ctx) // a server that cannot be reached stops by itself
+		_ = conn.PgConn().CancelRequest(ctx) // an unreachable server stops by itself
 		_ = conn.Close(ctx)
 	}()
 	return rows, err
 }
 
-// postgresCall is a statement on a connection to PostgreSQL. It runs in the messages of the
-// extended query protocol (documentation, section 53.2.3), for two things that drivers do
-// not offer: the server is asked for a number of rows and no more, which cuts a long result
-// short without aborting the statement that makes it; and values travel as the texts that
-// the server writes, so that no digit is lost.
+// postgresCall is a statement on a connection to PostgreSQL. It uses the messages of the extended query
+// protocol (documentation, section 53.2.3) for two things that drivers do not offer: a bounded number of rows,
+// which cuts a long result without aborting the statement; and values as the server's texts, so that no digit
+// is lost.
 type postgresCall struct {
 	*pgconn.PgConn
 	attempt
@@ -124,8 +122,8 @@ type postgresCall struct {
 	statement statement
 }
 
-// run runs the statement, or has it described only. One that must not change anything runs in
-// a read-only transaction, which it cannot change: it is the only statement there.
+// run runs the statement, or only describes it. A read-only statement runs in a read-only transaction, which it
+// cannot change, since it is the only statement there.
 func (c *postgresCall) run(ctx context.Context) (*result, error) {
 	if c.statement.readOnly == "" || c.statement.onlyPrepare {
 		return c.execute(ctx)
@@ -141,12 +139,11 @@ func (c *postgresCall) run(ctx context.Context) (*result, error) {
 	return rows, err
 }
 
-// reset takes the session back to the settings of the source that it was opened with: the
-// next statement finds no temporary tables, settings, roles, locks, cursors or
-// subscriptions of this one. It reports whether the connection may be used again.
+// reset restores the session to the settings of its source: the next statement finds no temporary tables,
+// settings, roles, locks, cursors or subscriptions. It reports whether the connection may be used again.
 func (c *postgresCall) reset() bool {
 	if c.TxStatus() != 'I' {
-		return false // a transaction was begun and not ended
+		return false // a transaction is still open
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 	defer cancel()
@@ -154,7 +151,7 @@ func (c *postgresCall) reset() bool {
 	return err == nil
 }
 
-// execute has the statement described, binds its values, and reads the rows.
+// execute describes the statement, binds its values, and reads the rows.
 func (c *postgresCall) execute(ctx context.Context) (*result, error) {
 	described, err := c.describe(ctx)
 	if err != nil {
@@ -173,15 +170,15 @@ func (c *postgresCall) execute(ctx context.Context) (*result, error) {
 	return rows, nil
 }
 
-// description is what the server says of a statement.
+// description is the server's description of a statement.
 type description struct {
 	parameters []uint32 // their types
 	columns    []string
 	types      []uint32
 }
 
-// describe parses the statement. There is no Sync behind it, so that all of one call
-// is one implicit transaction, on one server connection where a pooler is in between.
+// describe parses the statement. It sends no Sync, so that the whole call is one implicit transaction, on one
+// server connection even behind a pooler.
 func (c *postgresCall) describe(ctx context.Context) (description, error) {
 	var d description
 	c.Frontend().SendParse(&pgproto3.Parse{Query: c.statement.text})
@@ -214,8 +211,7 @@ func (c *postgresCall) describe(ctx context.Context) (description, error) {
 	}
 }
 
-// sync sends what is buffered and reads until the server is ready for the next
-// statement.
+// sync flushes the buffer and reads until the server is ready for the next statement.
 func (c *postgresCall) sync(ctx context.Context) error {
 	if err := c.Frontend().Flush(); err != nil {
 		return err
@@ -260,8 +256,7 @@ func (c *postgresCall) read(ctx context.Context, d description, values [][]byte)
 	}
 }
 
-// judge turns an error into a failure if the server has answered it, though the connection
-// may be broken as well.
+// judge returns the failure for an error that the server returned, though the connection may also be broken.
 func (c *postgresCall) judge(ctx context.Context, err error) error {
 	if failure := postgresFailure(c.source, err, c.statement); failure != nil {
 		return c.failed(failure, c.IsClosed() || ctx.Err() != nil)
@@ -272,12 +267,12 @@ func (c *postgresCall) judge(ctx context.Context, err error) error {
 	return c.failed(err, true)
 }
 
-// postgresKinds are the codes, and classes of codes, that say more than that the statement is
-// refused (PostgreSQL documentation, appendix A). All others stay as long as the statement,
-// its values and the database are the same.
+// postgresKinds are the codes and classes of codes that mean more than a refused statement (PostgreSQL
+// documentation, appendix A). All others persist as long as the statement, its values and the database are
+// unchanged.
 var postgresKinds = map[string]answerKind{
 	"28":    userRefused, // invalid authorization
-	"57014": timedOut,    // the server's own time is over
+	"57014": timedOut,    // the server's own timeout
 	"08":    unavailable, // connection exceptions
 	"53":    unavailable, // insufficient resources, such as too many connections
 	"57":    unavailable, // operator intervention: shutting down, starting up, cancelled
@@ -289,10 +284,10 @@ var postgresKinds = map[string]answerKind{
 	"25P03": unavailable, // idle in transaction for too long
 }
 
-// completionUnknown is the code of a statement that may have run: the server does not know.
+// completionUnknown is the code of a statement that may have run.
 const completionUnknown = "40003"
 
-// postgresFailure is the failure of an error that the server answered; nil for any other.
+// postgresFailure returns the failure for an error that the server returned; nil for any other.
 func postgresFailure(source string, err error, s statement) error {
 	var answer *pgconn.PgError
 	if !errors.As(err, &answer) {
@@ -307,15 +302,14 @@ func postgresFailure(source string, err error, s statement) error {
 	if !known {
 		kind = postgresKinds[class]
 	}
-	if kind == userRefused { // pg_hba.conf knows us by our address
+	if kind == userRefused { // pg_hba.conf refers to the client's address
 		message = neterr.WithoutAddresses(message)
 	}
 	return answered(kind, source, message, "SQLSTATE "+answer.Code)
 }
 
-// postgresValues writes the values as texts, in the order of their numbers. The server
-// reads each as the type that the statement needs there, and refuses what it cannot read.
-// Values that the statement does not use are left out.
+// postgresValues returns the values as texts, in the order of their numbers. The server parses each as the type
+// that the statement needs, and refuses an invalid one. Values that the statement does not use are left out.
 func postgresValues(s statement, types []uint32) ([][]byte, error) {
 	if len(types) > len(s.values) {
 		return nil, effect.Permanent(effect.ReasonRequest, "the statement binds $%d, and the tool has %d parameters", len(types), len(s.values))
@@ -345,8 +339,8 @@ func postgresText(value any, oid uint32) string {
 	return string(exactjson.EncodeOrNull(value))
 }
 
-// arrayText writes the literal of an array (PostgreSQL documentation, section 8.15.2).
-// Every element is quoted, so that none can be taken for the literal's own syntax.
+// arrayText returns the literal of an array (PostgreSQL documentation, section 8.15.2). Every element is
+// quoted, so that none is parsed as syntax.
 func arrayText(list []any, oid uint32) string {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -369,7 +363,7 @@ func arrayText(list []any, oid uint32) string {
 
 var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// arrays maps the array types that every server has to the types of their elements.
+// arrays maps the built-in array types to the types of their elements.
 var arrays = map[uint32]uint32{
 	pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.Int2ArrayOID: pgtype.Int2OID, pgtype.Int4ArrayOID: pgtype.Int4OID,
 	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Float4ArrayOID: pgtype.Float4OID, pgtype.Float8ArrayOID: pgtype.Float8OID,
@@ -381,8 +375,8 @@ var arrays = map[uint32]uint32{
 	pgtype.CIDRArrayOID: pgtype.CIDROID, pgtype.OIDArrayOID: pgtype.OIDOID,
 }
 
-// postgresValue writes a value of the server as JSON. A type that JSON does not have is the
-// text that PostgreSQL writes for it; so is one of an extension.
+// postgresValue returns a value of the server as JSON. A type without a JSON form, or of an extension, becomes
+// PostgreSQL's text.
 func postgresValue(raw []byte, oid uint32) json.RawMessage {
 	if raw == nil {
 		return null
@@ -401,7 +395,7 @@ func postgresValue(raw []byte, oid uint32) json.RawMessage {
 		return number(given)
 	case pgtype.JSONOID, pgtype.JSONBOID:
 		return compact(given)
-	case pgtype.ByteaOID: // the server writes it in hexadecimal
+	case pgtype.ByteaOID: // the server sends hexadecimal
 		if digits, is := strings.CutPrefix(given, `\x`); is {
 			if decoded, err := hex.DecodeString(digits); err == nil {
 				return base64Text(decoded)
@@ -417,14 +411,14 @@ func postgresValue(raw []byte, oid uint32) json.RawMessage {
 	return text(given)
 }
 
-// timeLayouts are the layouts of DateStyle ISO, with all forms of zones; a time without a
-// zone is taken as UTC. What RFC 3339 cannot say, infinity and years before Christ, has none.
+// timeLayouts are the layouts of DateStyle ISO, with all forms of zones; a time without a zone is UTC. Times
+// outside RFC 3339, infinity and years before Christ, match none.
 var timeLayouts = []string{
 	"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999",
 }
 
-// readArray writes the text of an array as a JSON array of its elements, nested as it
-// is. It reports false for a text that it does not understand.
+// readArray returns the text of an array as a JSON array of its elements, nested alike. It reports false for an
+// unknown form.
 func readArray(given string, element uint32) (json.RawMessage, bool) {
 	if at := strings.IndexByte(given, '='); strings.HasPrefix(given, "[") && at > 0 {
 		given = given[at+1:] // [2:3]={…}: JSON has no lower bounds
@@ -473,7 +467,7 @@ func (r *arrayReader) take(sign byte) bool {
 	return true
 }
 
-// member reads an inner list, a quoted element, or one without quotes.
+// member reads an inner list, or an element with or without quotes.
 func (r *arrayReader) member(depth int) bool {
 	if strings.HasPrefix(r.rest, "{") {
 		return r.list(depth + 1)

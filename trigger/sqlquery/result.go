@@ -14,21 +14,20 @@ import (
 const (
 	maxRows       = 1000
 	maxBytes      = 256 << 10 // as JSON
-	maxValueBytes = 16 << 20  // of a row, or of a SQLite value; it bounds memory, as results are cut long before
+	maxValueBytes = 16 << 20  // of a row, or of a SQLite value; bounds memory, as results are cut far below
 )
 
-// result is a result set, written as a JSON array of objects whose end is missing. The columns
-// keep their order.
+// result is a result set, written as a JSON array of objects without its end. The columns keep their order.
 type result struct {
 	keys [][]byte // of the columns, as JSON
 	text bytes.Buffer
 	row  bytes.Buffer
 	rows int
-	cut  bool // there were more rows than are kept
+	cut  bool // further rows were dropped
 }
 
-// newResult begins a result. Columns of the same name are told apart by a number, as in
-// id and id_2: of an object with the same name twice, readers keep one.
+// newResult begins a result. Numbers distinguish columns of the same name, as in id and id_2, since readers
+// keep only one of two equal names.
 func newResult(columns []string) *result {
 	r := &result{}
 	taken := map[string]bool{}
@@ -44,8 +43,7 @@ func newResult(columns []string) *result {
 	return r
 }
 
-// add adds a row of as many values as there are columns, and reports whether there was room
-// for it.
+// add adds a row with a value per column, and reports whether it fitted.
 func (r *result) add(value func(column int) json.RawMessage) bool {
 	r.cut = r.cut || r.rows == maxRows
 	r.row.Reset()
@@ -73,14 +71,11 @@ func (r *result) add(value func(column int) json.RawMessage) bool {
 
 var null = json.RawMessage("null")
 
-// text writes a string as JSON.
 func text(s string) json.RawMessage { return exactjson.EncodeOrNull(s) }
 
-// base64Text writes bytes as JSON.
 func base64Text(b []byte) json.RawMessage { return text(base64.StdEncoding.EncodeToString(b)) }
 
-// number writes the digits of a number as they are; what JSON has no number for, such
-// as NaN, is a string.
+// number returns the digits of a number unchanged; a number that JSON lacks, such as NaN, becomes a string.
 func number(digits string) json.RawMessage {
 	if json.Valid([]byte(digits)) {
 		return json.RawMessage(digits)
@@ -88,15 +83,15 @@ func number(digits string) json.RawMessage {
 	return text(digits)
 }
 
-// float writes a float of so many bits with the digits that tell it from all others.
+// float returns a float of so many bits with the fewest digits that identify it.
 func float(value float64, bits int) json.RawMessage {
 	return number(strconv.FormatFloat(value, 'g', -1, bits))
 }
 
-// instant writes a time as RFC 3339 in UTC.
+// instant returns a time as RFC 3339 in UTC.
 func instant(at time.Time) json.RawMessage { return text(at.UTC().Format(time.RFC3339Nano)) }
 
-// compact writes a valid JSON text without the spaces between its parts.
+// compact returns a valid JSON text without insignificant spaces.
 func compact(valid string) json.RawMessage {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(valid)) != nil {

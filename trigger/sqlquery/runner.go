@@ -1,25 +1,22 @@
-// Package sqlquery delivers the effects of SQL tools: it runs the statement of a tool that
-// fired on the app's database: PostgreSQL, MySQL (or MariaDB) or SQLite.
+// Package sqlquery delivers the effects of SQL tools: it runs the statement of a fired tool on the app's
+// database: PostgreSQL, MySQL (or MariaDB) or SQLite.
 //
-// Runner is an effect.Deliverer. One Deliver is one attempt: the template parameters are
-// pasted, the others bound, the statement runs, and its rows become the result of the call,
-// an array of objects. The ledger decides when the next attempt is due.
+// Runner is an effect.Deliverer. One Deliver is one attempt: the template parameters are pasted, the others
+// bound, the statement runs, and its rows become the result of the call, an array of objects. The ledger
+// decides when the next attempt is due.
 //
-// What it promises:
+// It guarantees:
 //
-//   - A parameter reaches the database as a bound value and never as a part of the
-//     statement; a template parameter is pasted as its rules (allowedValues, escape)
-//     have let it through. One call runs one statement.
-//   - Values keep their digits both ways: numbers never pass through a float, unless
-//     the database itself keeps floats.
-//   - A database that is slow or away holds at most a few attempts of its own app and
-//     no others'. No statement runs longer than the tool's time.
-//   - No connection is opened that the Dial of its options refuses, and no file outside
-//     the operator's folder.
-//   - No outcome holds a credential, and none the values of a statement that failed.
+//   - A parameter reaches the database as a bound value, never as a part of the statement. A template parameter is
+//     pasted once its rules (allowedValues, escape) allow it. One call runs one statement.
+//   - Values keep their digits both ways: numbers never pass through a float, unless the database stores floats.
+//   - A slow or unavailable database holds at most a few attempts of its own app and none of others. No statement
+//     runs longer than the tool's time.
+//   - No connection is opened that Options.Dial refuses, and no file outside the operator's folder.
+//   - No outcome contains a credential or the values of a failed statement.
 //
-// It does not promise that a statement runs once: an answer may be lost, and then the
-// statement runs again, unless the tool is marked as not idempotent.
+// It does not guarantee that a statement runs once: after a lost answer it runs again, unless the tool is
+// marked as not idempotent.
 package sqlquery
 
 import (
@@ -35,27 +32,25 @@ import (
 	"earshot/trigger/effect"
 )
 
-// ErrRefused is wrapped by the error of a Dial that does not open a connection because
-// the address is one that must not be reached. Such a call is dead.
+// ErrRefused is wrapped by the error of a Dial that refuses an address. Such a call is dead.
 var ErrRefused = errors.New("the address must not be reached")
 
-// Options of a Runner. Only Apps is needed; each other field has its default in its comment.
+// Options are the options of a Runner. Only Apps is required; each comment ends with the default.
 type Options struct {
 	Apps effect.Apps
-	// Dial opens the connections to databases; a plain dialer's.
+	// Dial opens the connections to databases; a plain dialer.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// SQLiteDir is the folder that SQLite files must be in; none, and then there are
-	// no SQLite sources.
+	// SQLiteDir is the folder of SQLite files; none, which allows no SQLite sources.
 	SQLiteDir string
-	// SourceLimit is how many statements may be under way on one source; 8.
+	// SourceLimit bounds the concurrent statements of one source; 8.
 	SourceLimit int
-	// SlotWait is how long a call waits for one of these; 1 s.
+	// SlotWait is how long a call waits for a slot; 1 s.
 	SlotWait time.Duration
 	// Idle is how long an unused database stays open; 5 min.
 	Idle time.Duration
-	// Databases is how many are open at a time; 256.
+	// Databases bounds the open databases; 256.
 	Databases int
-	// Logger gets one line for every attempt, at debug level; slog.Default().
+	// Logger gets a line for every attempt, at debug level; slog.Default().
 	Logger *slog.Logger
 }
 
@@ -64,13 +59,13 @@ type Runner struct {
 	apps      effect.Apps
 	databases *databases
 	log       *slog.Logger
-	checks    chan struct{} // one slot for each check under way
+	checks    chan struct{} // one slot per check in progress
 }
 
 var _ effect.Deliverer = (*Runner)(nil)
 
-// New returns a Runner, which opens a database with its first statement. It panics
-// without Apps, which is a fault of the program.
+// New returns a Runner, which opens a database with its first statement. It panics without Apps, a programming
+// error.
 func New(o Options) *Runner {
 	if o.Apps == nil {
 		panic("sqlquery.New: Options.Apps is missing")
@@ -84,12 +79,10 @@ func New(o Options) *Runner {
 	return &Runner{apps: o.Apps, databases: newDatabases(o), log: o.Logger, checks: make(chan struct{}, maxChecks)}
 }
 
-// Close closes all databases. Running statements finish first; later ones open their
-// database again.
+// Close closes all databases. Running statements finish first; later ones reopen their database.
 func (r *Runner) Close() { r.databases.closeAll() }
 
-// Deliver makes one attempt to run a statement. It ends with ctx or with the tool's time
-// for one attempt, whichever is first.
+// Deliver makes one attempt to run a statement. It ends with ctx or after the tool's time for an attempt.
 func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) (outcome effect.Outcome) {
 	defer func() {
 		r.log.DebugContext(ctx, "statement.attempted",
@@ -118,7 +111,7 @@ func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	return effect.Outcome{Verdict: effect.Done, Result: rows.text.Bytes(), Truncated: rows.cut}
 }
 
-// run runs the statement of a tool on its source, or has it prepared only.
+// run runs the statement of a tool on its source, or only prepares it.
 func (r *Runner) run(ctx context.Context, app *repositories.App, tool *repositories.Tool, values map[string]any, onlyPrepare bool) (*result, error) {
 	source, there := app.Source(tool.Source)
 	if want := tool.SourceType(); !there || source.Type != want {
@@ -144,17 +137,17 @@ func (r *Runner) run(ctx context.Context, app *repositories.App, tool *repositor
 	return rows, nil
 }
 
-// Bounds of a check: how long it may take, how many statements it tries, and how many are
-// under way in this process, each on one connection at a time.
+// Bounds of a check: its time, the statements tried, and the concurrent checks of this process, each on one
+// connection at a time.
 const (
 	checkTime  = 2 * time.Second
 	maxChecked = 100
 	maxChecks  = 8
 )
 
-// Check has the databases prepare the statements of tools, and says in notes which they
-// refuse, and which sources do not answer. Nothing runs. Statements with template parameters
-// and those that are a parameter are left out: their text is known when they run.
+// Check prepares the statements of tools on their databases, and returns notes on refused statements and silent
+// sources. Nothing runs. It skips statements with template parameters or given by a parameter: their text is
+// known only at run time.
 func (r *Runner) Check(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string {
 	ctx, cancel := context.WithTimeout(ctx, checkTime)
 	defer cancel()

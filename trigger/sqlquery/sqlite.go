@@ -30,19 +30,18 @@ type sqliteFile struct {
 	source string
 	path   string
 	db     *sql.DB
-	free   chan *sqliteSession // those that no statement uses
+	free   chan *sqliteSession // unused sessions
 }
 
-// sqliteSession is a connection to a file. It is kept for the next statement as long as
-// all that it has run were queries that ended well: these leave nothing behind. Opening
-// one costs more than most statements do, since it reads the schema anew.
+// sqliteSession is a connection to a file. It is reused while it has run only successful queries, which leave
+// no state. Opening one costs more than most statements, since it reads the schema.
 type sqliteSession struct {
 	conn    *sql.Conn
-	file    fs.FileInfo // what the path led to when it was opened
-	changed bool        // a statement was let do more than read
+	file    fs.FileInfo // the path's file when it was opened
+	changed bool        // a statement was allowed to do more than read
 }
 
-// busyFor is how long a statement waits for another's lock on the file.
+// busyFor is how long a statement waits for a lock on the file.
 const busyFor = 2 * time.Second
 
 func openSQLite(source repositories.Source, o Options) (database, error) {
@@ -50,7 +49,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	if err != nil {
 		return nil, err
 	}
-	mode, readOnly := "rw", *source.ReadOnly // never creates: an empty file in place of a misspelt one helps nobody
+	mode, readOnly := "rw", *source.ReadOnly // never creates: a misspelt name must not give an empty file
 	if readOnly {
 		mode = "ro"
 	}
@@ -58,13 +57,12 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	db := sql.OpenDB(sqliteConnector{name.String(), readOnly})
 	db.SetMaxOpenConns(o.SourceLimit)
-	db.SetMaxIdleConns(-1) // free keeps those that may be used again
+	db.SetMaxIdleConns(-1) // free keeps the reusable ones
 	return &sqliteFile{source: source.Name, path: path, db: db, free: make(chan *sqliteSession, o.SourceLimit)}, nil
 }
 
-// sqlitePath returns the file of a source: under the operator's folder, also where
-// links lead, since the owner of an app may name any file of the machine. A file that
-// does not exist yet is waited for.
+// sqlitePath returns the file of a source: under the operator's folder, also after following links, since an
+// app's owner may name any file of the machine. A file that does not exist yet is a transient error.
 func sqlitePath(source repositories.Source, dir string) (string, error) {
 	if dir == "" {
 		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
@@ -96,14 +94,14 @@ func sqlitePath(source repositories.Source, dir string) (string, error) {
 	return found, nil
 }
 
-// sqliteConnector is a driver.Connector that opens each connection with a driver of its
-// own: one that is registered with database/sql is shared by the whole process.
+// sqliteConnector is a driver.Connector that opens each connection with its own driver: a driver registered
+// with database/sql is shared by the whole process.
 type sqliteConnector struct {
 	name     string
 	readOnly bool
 }
 
-// sessionKey is the key under which a context holds the session that is opened.
+// sessionKey is the context key of the session being opened.
 type sessionKey struct{}
 
 // Connect opens a connection for the session of the context.
@@ -122,12 +120,12 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver returns a driver.
 func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 
-// schemaPragmas describe tables and change nothing, also as pragma_table_info('t') in a query.
+// schemaPragmas describe tables and change nothing, also in the form pragma_table_info('t') in a query.
 var schemaPragmas = []string{"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
 
-// restrict keeps statements to the file: no other is attached or written (VACUUM INTO
-// attaches as well), no setting of the connection or the process is changed, and no
-// transaction outlives its statement. changed is set when one may do more than read.
+// restrict limits statements to the file: they attach or write no other (VACUUM INTO attaches as well), change
+// no setting of the connection or the process, and leave no open transaction. It sets changed when a statement
+// may do more than read.
 func restrict(conn sqlite.ExecQuerierContext, readOnly bool, changed *bool) error {
 	registerer, is := conn.(sqlite.AuthorizerRegisterer)
 	if !is {
@@ -160,7 +158,7 @@ func (f *sqliteFile) close() {
 	for found := f.pop(); found != nil; found = f.pop() {
 		_ = found.conn.Close()
 	}
-	_ = f.db.Close() // what was written is written
+	_ = f.db.Close() // all writes are committed
 }
 
 func (f *sqliteFile) pop() *sqliteSession {
@@ -172,7 +170,7 @@ func (f *sqliteFile) pop() *sqliteSession {
 	}
 }
 
-// run runs a statement, or has it explained only, which compiles it.
+// run runs a statement, or only compiles it by EXPLAIN.
 func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err error) {
 	if s.onlyPrepare && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(s.text)), "explain") {
 		s.text = "explain " + s.text
@@ -186,9 +184,9 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	}
 	rows, err = runSQLite(ctx, session.conn, s)
 	if err != nil || ctx.Err() != nil || session.changed || session.file == nil {
-		_ = session.conn.Close() // it may differ from a new one; what was written is written
+		_ = session.conn.Close() // it may have state; all writes are committed
 	} else {
-		f.free <- session // which has room for all that are open
+		f.free <- session // never blocks: its capacity is the number of open sessions
 	}
 	if err != nil {
 		err = f.failure(err, s)
@@ -196,22 +194,21 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	return rows, err
 }
 
-// session returns a session of the file that the path leads to now: if a file was put in the
-// place of another, statements find the new one.
+// session returns a session of the path's current file: after a replacement, statements use the new file.
 func (f *sqliteFile) session(ctx context.Context) (*sqliteSession, error) {
 	file, err := os.Stat(f.path)
 	for found := f.pop(); found != nil; found = f.pop() {
 		if err == nil && os.SameFile(file, found.file) {
 			return found, nil
 		}
-		_ = found.conn.Close() // it has run queries alone
+		_ = found.conn.Close() // it ran only queries
 	}
 	opened := &sqliteSession{file: file}
 	opened.conn, err = f.db.Conn(context.WithValue(ctx, sessionKey{}, opened))
 	return opened, err
 }
 
-// runSQLite runs a statement and reads its rows until there are no more or no room for them.
+// runSQLite runs a statement and reads its rows until the end or the result's limit.
 func runSQLite(ctx context.Context, conn *sql.Conn, s statement) (*result, error) {
 	arguments, err := sqliteArguments(s)
 	if err != nil {
@@ -246,7 +243,7 @@ func runSQLite(ctx context.Context, conn *sql.Conn, s statement) (*result, error
 	return read, rows.Err()
 }
 
-// failure turns an error of SQLite into a failure, by its primary result code.
+// failure returns the failure for an error of SQLite, by its primary result code.
 func (f *sqliteFile) failure(err error, s statement) error {
 	detail := effect.Clip(err.Error())
 	var coded *sqlite.Error
@@ -272,12 +269,11 @@ func (f *sqliteFile) failure(err error, s statement) error {
 	return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source, detail)
 }
 
-// argumentName is a name that database/sql takes.
+// argumentName matches a name that database/sql accepts.
 var argumentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 
-// sqliteArguments binds the values: by their place to ?, ?1 and $1, and by their name to
-// :name, @name and $name. They have the types that SQLite stores: lists and maps are JSON
-// texts, as its JSON functions read them.
+// sqliteArguments returns the arguments: bound by place to ?, ?1 and $1, and by name to :name, @name and $name.
+// They have the types that SQLite stores: lists and maps are JSON texts, as for its JSON functions.
 func sqliteArguments(s statement) ([]any, error) {
 	arguments := make([]any, len(s.values))
 	for i, bound := range s.values {
@@ -301,8 +297,8 @@ func sqliteArguments(s statement) ([]any, error) {
 	return arguments, nil
 }
 
-// sqliteValue writes a value. SQLite has five types; that of the column, where it has
-// one, says what a number or a text means.
+// sqliteValue returns a value as JSON. SQLite has five types; the column's declared type, if any, tells the
+// meaning of a number or a text.
 func sqliteValue(value any, declared string) json.RawMessage {
 	switch value := value.(type) {
 	case nil:

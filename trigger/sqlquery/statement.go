@@ -13,25 +13,24 @@ import (
 	"earshot/trigger/effect"
 )
 
-// statement is a SQL statement that is ready to run, with its bound values.
+// statement is a SQL statement ready to run, with its bound values.
 type statement struct {
 	text string
-	// names and values of what is bound, in the order of the tool's parameters; a missing
-	// value is nil.
+	// names and values are bound, in the order of the tool's parameters; a missing value is nil.
 	names  []string
 	values []any
-	// pasted are the values that stand in the text itself.
+	// pasted are the values within the text itself.
 	pasted []any
-	// readOnly says why it must not change anything; empty if it may.
+	// readOnly is why it must not change anything; empty if it may.
 	readOnly string
 	// json names the columns whose texts are JSON.
 	json []string
-	// onlyPrepare has the database prepare it; nothing runs.
+	// onlyPrepare only prepares it; nothing runs.
 	onlyPrepare bool
 }
 
-// prepare returns the statement of a tool: a value itself, the list of tables, or the tool's
-// own text with the template parameters pasted and the others to be bound.
+// prepare returns the statement of a tool: a value itself, the list of tables, or the tool's text with the
+// template parameters pasted and the others to be bound.
 func prepare(app *repositories.App, tool *repositories.Tool, values map[string]any) (s statement, err error) {
 	switch {
 	case tool.Executes():
@@ -43,7 +42,7 @@ func prepare(app *repositories.App, tool *repositories.Tool, values map[string]a
 		for _, name := range s.names {
 			s.values = append(s.values, values[name])
 		}
-		if len(tool.TemplateParameters) > 0 { // else braces in it are its own
+		if len(tool.TemplateParameters) > 0 { // else braces are part of the SQL
 			err = s.paste(repositories.ParameterNames(tool.TemplateParameters), values)
 		}
 	}
@@ -81,14 +80,14 @@ func (s *statement) paste(names []string, values map[string]any) error {
 	return nil
 }
 
-// verbatim is the template.Escaper of template parameters: they are written as they are,
-// since their own rules have let them through and escaped them.
+// verbatim is the template.Escaper of template parameters: it writes them unchanged, since their own rules have
+// checked and escaped them.
 type verbatim struct{}
 
-// Literal returns the text as it is.
+// Literal returns the text unchanged.
 func (verbatim) Literal(s string) string { return s }
 
-// Paste writes a scalar.
+// Paste returns a scalar as text.
 func (verbatim) Paste(value any) (string, error) {
 	switch value := value.(type) {
 	case nil:
@@ -107,9 +106,8 @@ func (verbatim) Paste(value any) (string, error) {
 	}
 }
 
-// mustBeQuery returns the failure of a statement that must run queries alone and is none.
-// nonQuery finds the words by which it is none, queries names what would be one. Pasted
-// values stay out of the text.
+// mustBeQuery returns the failure of a read-only statement that is not a query. nonQuery returns the words that
+// make it none, queries names the allowed statements. Pasted values stay out of the text.
 func (s statement) mustBeQuery(nonQuery func(sql string) string, queries string) error {
 	if s.readOnly == "" {
 		return nil
@@ -125,8 +123,8 @@ func (s statement) mustBeQuery(nonQuery func(sql string) string, queries string)
 	return effect.Permanent(effect.ReasonRequest, "%s, and %s no query: it runs %s", s.readOnly, what, queries)
 }
 
-// listing is the statement of a tool that lists tables. Its values are the names, with
-// commas between them, and how much is said of each.
+// listing returns the statement of a tool that lists tables. Its values are the names, separated by commas, and
+// the level of detail.
 func listing(tool *repositories.Tool, values map[string]any) statement {
 	names, _ := values[repositories.TablesParameter].(string)
 	list := strings.Split(names, ",")
@@ -144,9 +142,8 @@ func listing(tool *repositories.Tool, values map[string]any) statement {
 	}
 }
 
-// postgresTables lists the tables of a PostgreSQL database with the fields that Toolbox's
-// postgres-list-tables has. $1 are names with commas between them, or nothing for all; $2 is
-// simple or detailed.
+// postgresTables lists the tables of a PostgreSQL database with the fields of Toolbox's postgres-list-tables.
+// $1 are names separated by commas, or empty for all; $2 is simple or detailed.
 const postgresTables = `
 select n.nspname as schema_name, c.relname as object_name,
   case when $2 = '` + repositories.TablesSimple + `' then json_build_object('name', c.relname) else json_build_object(
@@ -189,10 +186,9 @@ where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_s
   and ($1 = '' or c.relname = any(string_to_array($1, ',')))
 order by n.nspname, c.relname`
 
-// mysqlTables lists the tables of the databases of a MySQL or MariaDB server with the fields
-// that Toolbox's mysql-list-tables has. Its values are simple or detailed, and twice the
-// names with commas between them, or nothing for all. MariaDB's JSON is text: JSON_EXTRACT
-// makes it JSON again where it stands in another.
+// mysqlTables lists the tables of the databases of a MySQL or MariaDB server with the fields of Toolbox's
+// mysql-list-tables. Its values are simple or detailed, and twice the names separated by commas, or empty for
+// all. MariaDB's JSON is text: JSON_EXTRACT makes it JSON again inside other JSON.
 const mysqlTables = `
 select t.table_schema as schema_name, t.table_name as object_name,
   case when ? = '` + repositories.TablesSimple + `' then json_object('name', t.table_name) else json_object(

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// The words by which a query differs from other statements. In a grammar of SQL that is the
-// first word, except for WITH and EXPLAIN.
+// Words that distinguish a query from other statements: in SQL's grammar the first word, except for WITH and
+// EXPLAIN.
 var (
 	postgresQueryWords   = []string{"select", "with", "values", "table", "show", "explain"}
 	postgresExplainWords = []string{"analyze", "analyse", "verbose"}
-	// postgresChangeWords are the statements that may stand in a WITH, each with the word that
-	// follows: a column or a function of that name is followed by others.
+	// postgresChangeWords are the statements allowed in a WITH, each with its next word, which distinguishes it
+	// from a column or function of that name.
 	postgresChangeWords = map[string]string{"insert": "into", "merge": "into", "delete": "from", "update": ""}
 
 	mysqlQueryWords   = []string{"select", "with", "values", "table", "show", "explain", "describe", "desc"}
@@ -20,27 +20,25 @@ var (
 	mysqlChangeWords  = []string{"insert", "replace", "update", "delete"}
 )
 
-// The statements that run if queries alone do, for people.
+// Descriptions of the allowed statements for error messages.
 const (
 	postgresQueries = "SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them"
 	mysqlQueries    = "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN, without INTO, INSERT, UPDATE, DELETE, REPLACE and comments with ! in them"
 )
 
-// postgresNonQuery returns the words by which a statement of PostgreSQL is no query, and
-// nothing for a query. It is asked before the statement runs. A read-only transaction stops
-// what writes to tables, and no more: there COPY may still start a program, NOTIFY speaks to
-// others, and SET changes the session. The rights of the role must bound the functions that a
-// query calls.
+// postgresNonQuery returns the words that make a PostgreSQL statement no query, and an empty string for a
+// query. It is checked before the statement runs, since a read-only transaction stops only writes to tables:
+// COPY may still start a program, NOTIFY send messages, and SET change the session. The role's rights must
+// bound the functions that a query calls.
 func postgresNonQuery(sql string) string {
 	tokens := fromFirstWord(postgresDialect.tokens(sql))
 	switch {
 	case len(tokens) == 0:
-		return "" // nothing, and nothing comes of it
+		return "" // an empty statement is harmless
 	case !slices.Contains(postgresQueryWords, tokens[0]):
 		return strings.ToUpper(tokens[0])
 	case tokens[0] == "explain":
-		// Options stand before its statement as words or in brackets; a query may stand in
-		// brackets too.
+		// Options precede the statement as words or in brackets; a query may be in brackets too.
 		of := tokens[1:]
 		if len(of) > 1 && of[0] == "(" && of[1] != "(" && !slices.Contains(postgresQueryWords, of[1]) {
 			of = of[slices.Index(of, ")")+1:]
@@ -52,8 +50,7 @@ func postgresNonQuery(sql string) string {
 			return "EXPLAIN " + strings.ToUpper(of[0])
 		}
 	}
-	// A part may change something: a statement in a WITH, the one that a WITH is for, or the
-	// INTO of a SELECT.
+	// A part may change something: a statement in a WITH, the one after a WITH, or the INTO of a SELECT.
 	for i := 1; i < len(tokens)-1; i++ {
 		before, word, next := tokens[i-1], tokens[i], tokens[i+1]
 		follows, changes := postgresChangeWords[word]
@@ -68,13 +65,13 @@ func postgresNonQuery(sql string) string {
 	return ""
 }
 
-// mysqlNonQuery returns the words by which a statement of MySQL is no query, and nothing for
-// a query. It is asked before the statement runs: a read-only transaction stops what writes
-// to tables, and neither SET nor SELECT INTO OUTFILE.
+// mysqlNonQuery returns the words that make a MySQL statement no query, and an empty string for a query. It is
+// checked before the statement runs: a read-only transaction stops writes to tables, but neither SET nor SELECT
+// INTO OUTFILE.
 func mysqlNonQuery(sql string) string {
 	words := mysqlNonQueryIn(mysqlDialect.tokens(sql))
 	if words == "" && strings.Contains(sql, `"`) && strings.Contains(sql, `\`) {
-		// With ANSI_QUOTES a text between " is a name, in which a backslash is itself.
+		// With ANSI_QUOTES a text between " is a name, in which a backslash does not escape.
 		words = mysqlNonQueryIn(mysqlANSIQuotes.tokens(sql))
 	}
 	return words
@@ -105,7 +102,7 @@ func mysqlNonQueryIn(all iter.Seq[string]) string {
 	return ""
 }
 
-// fromFirstWord collects tokens from the first one that can begin a statement.
+// fromFirstWord returns the tokens from the first that can begin a statement.
 func fromFirstWord(tokens iter.Seq[string]) []string {
 	all := slices.Collect(tokens)
 	first := slices.IndexFunc(all, func(token string) bool { return token != "(" && token != ";" })
@@ -115,8 +112,8 @@ func fromFirstWord(tokens iter.Seq[string]) []string {
 	return all[first:]
 }
 
-// mysqlLeavesNothing reports whether a statement leaves nothing in its session that a later
-// one could find: no variable, lock, temporary table or setting.
+// mysqlLeavesNothing reports whether a statement leaves no state in its session: no variable, lock, temporary
+// table or setting.
 func mysqlLeavesNothing(sql string) bool {
 	tokens := slices.Collect(mysqlDialect.tokens(sql))
 	first := slices.IndexFunc(tokens, func(word string) bool { return word != "(" })
@@ -126,9 +123,9 @@ func mysqlLeavesNothing(sql string) bool {
 	return !slices.ContainsFunc(tokens, func(word string) bool { return word == "@" || word == "get_lock" || word == conditionalComment })
 }
 
-// oneStatement reports whether a text of SQLite holds no second statement. The driver
-// would run that as well, and a pasted value could bring one along. Text that follows a
-// semicolon and is neither a comment nor another semicolon counts as a statement.
+// oneStatement reports whether a SQLite text has no second statement, which the driver would run as well and a
+// pasted value could add. Text after a semicolon that is neither a comment nor another semicolon counts as a
+// statement.
 func oneStatement(sql string) bool {
 	ended := false
 	for token := range sqliteDialect.tokens(sql) {
@@ -140,13 +137,13 @@ func oneStatement(sql string) bool {
 	return true
 }
 
-// dialect says how a database splits a statement into tokens.
+// dialect describes how a database splits a statement into tokens.
 type dialect struct {
 	spaces   string
-	lineEnds string // signs that end a comment that begins with --; empty if special finds these comments
-	nested   bool   // comments between /* and */ nest
-	quotes   string // signs around a text or a name; inside, the sign itself is doubled
-	escaping string // the quotes inside of which a backslash escapes
+	lineEnds string // signs that end a -- comment; empty if special finds these comments
+	nested   bool   // /* */ comments nest
+	quotes   string // signs around a text or a name; doubled inside
+	escaping string // quotes in which a backslash escapes
 	digits   bool   // a name may begin with a digit or with $
 	// special returns a token that only this dialect has, and its length; 0 for none.
 	special func(sql string) (token string, length int)
@@ -163,12 +160,11 @@ var (
 
 const controls = "\x00\x01\x02\x03\x04\x05\x06\x07\x08\t\n\v\f\r\x0e\x0f\x10\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x1d\x1e\x1f"
 
-// conditionalComment is the token of a comment that some servers of MySQL run and others do
-// not.
+// conditionalComment is the token of a comment that some MySQL servers run.
 const conditionalComment = "/*!"
 
-// tokens splits a statement: words in lower case, the opening sign of a quoted text or name,
-// and all else as single characters. Spaces and comments are left out.
+// tokens splits a statement: words in lower case, the opening sign of a quoted text or name, and all else as
+// single characters. Spaces and comments are skipped.
 func (d *dialect) tokens(sql string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for sql != "" {
@@ -201,7 +197,7 @@ func (d *dialect) token(sql string) (token string, length int) {
 	return sql[:1], 1
 }
 
-// commentLength returns the length of the comment between /* and */ that sql begins with.
+// commentLength returns the length of the /* */ comment at the beginning of sql.
 func (d *dialect) commentLength(sql string) int {
 	depth := 1
 	for i := 2; i < len(sql)-1; i++ {
@@ -221,8 +217,7 @@ func (d *dialect) commentLength(sql string) int {
 	return len(sql)
 }
 
-// postgresSpecial finds texts with backslashes, E'…', and those between $$ and $$, or between
-// $tag$ and $tag$.
+// postgresSpecial finds texts with backslashes (E'…') and dollar-quoted texts ($$…$$, $tag$…$tag$).
 func postgresSpecial(sql string) (token string, length int) {
 	if strings.HasPrefix(sql, "e'") || strings.HasPrefix(sql, "E'") {
 		return "'", 1 + quotedLength(sql[1:], true)
@@ -260,8 +255,8 @@ func sqliteSpecial(sql string) (token string, length int) {
 	return "[", lengthTo(sql, strings.IndexByte(sql, ']')+1)
 }
 
-// quotedLength returns the length of the quoted text that sql begins with. Inside, a quote
-// is doubled, or stands behind a backslash if backslashes escape.
+// quotedLength returns the length of the quoted text at the beginning of sql. Inside, a quote is doubled, or
+// follows a backslash if backslashes escape.
 func quotedLength(sql string, backslashes bool) int {
 	for i := 1; i < len(sql); i++ {
 		switch {
@@ -277,7 +272,7 @@ func quotedLength(sql string, backslashes bool) int {
 	return len(sql)
 }
 
-// lengthTo returns where something was found, or the length of the text for -1 and 0.
+// lengthTo returns found, or the length of the text for -1 and 0.
 func lengthTo(sql string, found int) int {
 	if found <= 0 {
 		return len(sql)
