@@ -14,18 +14,16 @@ import (
 	"earshot/trigger/worker"
 )
 
-// A tool with an answer calls nothing: a subscriber of the trigger's event says what came of it.
-// The first answer is kept in the ledger (ledger/given.go) and makes the effect due, which is
-// claimed then like any call, here or on another replica, and ends as one does. Without an answer
-// it is due when the time for one is over.
+// A tool with an answer makes no call: a subscriber of the trigger's event reports the outcome. The first
+// answer is stored in the ledger (ledger/finish.go) and makes the effect due. Any replica then claims and ends
+// it like a call. Without an answer it is due when the time for one is over.
 
-// Answer gives the answer to a trigger, unless one was given before: then that one holds, and it is
-// no error. It returns the record with the one that holds.
+// Answer stores the answer to a trigger, unless one was given before, which is no error and stays valid. It
+// returns the record with the valid answer.
 //
 // Errors: query.ErrNotFound, query.ErrEnded if its time is over, query.ErrNotAsked, keyspace.ErrUnavailable.
 func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer effect.Answer) (query.Record, error) {
-	// An answer that was published before now may not have come to us yet, and is the first all the
-	// same.
+	// An answer published earlier may not have arrived yet, and still counts as the first.
 	published := d.deliver(ctx, d.Answers, effect.Effect{
 		Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID,
 		Awaited: &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: d.Now()},
@@ -54,7 +52,7 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 	case status == ledger.NotAsked:
 		return query.Record{}, fmt.Errorf("trigger %q %w", triggerID, query.ErrNotAsked)
 	}
-	for look := 0; ; look++ { // another replica may be about to write down what it makes of the answer
+	for look := 0; ; look++ { // another replica may be about to record the outcome
 		record, err := d.Records.Trigger(ctx, appID, triggerID)
 		if err != nil || record.Call == nil || record.Call.State != query.StatePending || look > 8 {
 			return record, err
@@ -65,15 +63,14 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 	}
 }
 
-// TakeAnswer gives an answer that was published some time ago. It reports whether the trigger needs
-// no other: it is answered, by this one or an earlier one, or does not wait for one any more. After
-// an error the answer is to be given again.
+// TakeAnswer stores an answer that was published some time ago. It reports whether the trigger needs no other:
+// it is answered, or no longer waits for an answer. After an error the answer must be given again.
 func (d *Deliveries) TakeAnswer(ctx context.Context, appID, triggerID string, answer effect.Answer) (settled bool, err error) {
 	status, err := d.give(ctx, appID, triggerID, answer)
 	return status != ledger.Early, err
 }
 
-// give keeps an answer, and has the trigger end with it at once, if no other replica does.
+// give stores an answer and ends the trigger with it at once, unless another replica does.
 func (d *Deliveries) give(ctx context.Context, appID, triggerID string, answer effect.Answer) (ledger.Status, error) {
 	stored, err := d.Records.Stored(ctx, appID, triggerID)
 	if errors.Is(err, query.ErrNotFound) {
@@ -97,9 +94,9 @@ func (d *Deliveries) give(ctx context.Context, appID, triggerID string, answer e
 	return status, err
 }
 
-// awaitAnswer waits for the answer to a trigger that has just fired, for as long as its request may
-// take. Whichever worker takes the answer writes down what comes of it. It does not wait while the
-// event that asks for the answer cannot be published.
+// awaitAnswer waits for the answer to a newly fired trigger, for its request's attempt timeout. The worker that
+// takes the answer records the outcome. It does not wait while the event that asks for the answer cannot be
+// published.
 func (d *Deliveries) awaitAnswer(ctx context.Context, a attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, a.Call.Request.AttemptTimeout())
 	defer cancel()
@@ -128,22 +125,22 @@ func (d *Deliveries) awaitAnswer(ctx context.Context, a attempt) attempt {
 	return a.unanswered()
 }
 
-// unanswered is the attempt at an answer that has not come yet.
+// unanswered returns the attempt at an answer that has not arrived yet.
 func (a attempt) unanswered() attempt {
 	a.Attempt, a.outcome, a.deferred = 0, effect.Outcome{Verdict: effect.Retry, Deferred: true}, true
 	return a
 }
 
-// given is the Deliverer of answers that are there.
+// given is the Deliverer of answers that have arrived.
 type given struct{}
 
-// Deliver makes the outcome of the answer.
+// Deliver returns the outcome of the answer.
 func (given) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
 	return delivery.Awaited.Given.Outcome()
 }
 
-// noAnswers is the Deliverer of an engine to which answers come by Answer alone.
+// noAnswers is the Deliverer of an engine that gets answers only by Answer.
 type noAnswers struct{}
 
-// Deliver ends the waiting.
+// Deliver ends the wait.
 func (noAnswers) Deliver(context.Context, effect.Effect) effect.Outcome { return effect.Unanswered() }

@@ -22,7 +22,7 @@ import (
 	"earshot/trigger/usage"
 )
 
-// attempt is one attempt at an effect, and its outcome once it was made.
+// attempt is one attempt at an effect, with its outcome once made.
 type attempt struct {
 	Planned
 	claim ledger.Claimed // of a later attempt
@@ -31,33 +31,33 @@ type attempt struct {
 	took    time.Duration
 	made    bool // a Deliverer was called
 	outcome effect.Outcome
-	pause   time.Duration   // before the next one, of a Retry
-	until   *time.Time      // no later one begins after that, of a call
-	result  *keyspace.Entry // the tool.result that it owes; nil if it was published, or for none
-	// deferred says that the holder of the outbox writes what comes of it.
+	pause   time.Duration   // before the retry
+	until   *time.Time      // a call's attempts begin no later
+	result  *keyspace.Entry // the tool.result still to publish; nil for none
+	// deferred reports that the holder of the outbox records the outcome.
 	deferred bool
 }
 
 // Outcomes of attempts that are not made.
 var (
-	// unknown is that of a call that began on a process that died before it recorded an outcome.
+	// unknown is the outcome of a call whose process died before recording one.
 	unknown = effect.Outcome{
 		Verdict: effect.Dead, Reason: effect.ReasonUnknown,
 		Error: "the replica that made the call ended before it wrote down what came of it; the tool is not idempotent, so the call is not made again by itself",
 	}
-	// crashed is that of an effect whose attempts repeatedly crashed their workers.
+	// crashed is the outcome of an effect whose attempts repeatedly crashed their workers.
 	crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
-	// notSafe is that of a call that must not be made twice while a failover of Redis could lose that
-	// it was made.
+	// notSafe is the outcome of a call that must not be repeated, while a failover of Redis could lose its
+	// record.
 	notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
-	// notTried is that of an event that waits for an earlier one.
+	// notTried is the outcome of an event that waits for an earlier one.
 	notTried = effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "waits for an earlier event of the session"}
 )
 
-// recording are the crash points between an attempt and the recording of its outcome.
+// recording has the crash points between an attempt and the recording of its outcome.
 var recording = map[effect.Verdict]failpoint.Point{effect.Done: failpoint.AttemptDone, effect.Retry: failpoint.AttemptRetried, effect.Dead: failpoint.AttemptDead}
 
-// try makes an attempt, and decides what follows from its outcome.
+// try makes an attempt, and assesses its outcome.
 func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	deliverer := d.Calls
 	switch {
@@ -85,7 +85,7 @@ func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	return a
 }
 
-// orphaned is the Deliverer of an event that refers to a record which is gone, as after an erasure.
+// orphaned is the Deliverer of an event whose record is gone, as after an erasure.
 type orphaned struct{}
 
 // Deliver gives the event up.
@@ -93,7 +93,7 @@ func (orphaned) Deliver(context.Context, effect.Effect) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "its trigger is gone"}
 }
 
-// deliver asks the deliverer. One that panics has not delivered.
+// deliver calls the deliverer. A panic counts as not delivered.
 func (d *Deliveries) deliver(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {
 	ctx, span := beginSpan(ctx, d.Tracer, &delivery)
 	defer func() { endSpan(span, o) }()
@@ -112,26 +112,24 @@ func (d *Deliveries) deliver(ctx context.Context, deliverer effect.Deliverer, de
 	return deliverer.Deliver(ctx, delivery)
 }
 
-// callPauses is how long a call waits after its first failure, its second, and so on; the last
-// holds for all further ones:
+// callPauses are the pauses of a call after its first failure, its second, and so on; the last repeats:
 //
 //	attempt  1   2    3     4      5      6       7 …
 //	at       0s  1s   6s    36s    2m36s  7m36s   12m36s
 //
-// Four quick tries outlast a restart of the endpoint, the others an outage, and few fall into the
-// default time of 15 minutes, with which the last one begins.
+// Four quick attempts outlast a restart of the endpoint, the others an outage; few fit into the default time of
+// 15 minutes, at whose end the last one begins.
 var callPauses = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute}
 
-// eventPauses is the same for events. They are given up only if NATS denies them to us, and all of
-// them wait for one server: what is owed should follow soon after it is back.
+// eventPauses are the pauses of events. Events are given up only if NATS denies them, and all wait for the same
+// server, so they should follow soon after its return.
 var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
 
-// assess decides what follows from an outcome: how long to wait before the next attempt, or whether
-// to give up.
+// assess decides the consequence of an outcome: the pause before the next attempt, or giving up.
 func (d *Deliveries) assess(a *attempt) {
 	isEvent := a.Kind == effect.KindEvent
 	if isEvent {
-		d.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial is one subject's
+		d.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial concerns one subject
 	}
 	if a.outcome.Verdict != effect.Retry {
 		return
@@ -149,15 +147,15 @@ func (d *Deliveries) assess(a *attempt) {
 		ladder = eventPauses
 	}
 	step := ladder[min(a.claim.Fails, len(ladder)-1)]
-	if asked := a.outcome.After; asked > 0 { // honoured up to a bound, so that no endpoint sets our pace
+	if asked := a.outcome.After; asked > 0 { // bounded, so that no endpoint sets the pace
 		a.pause = max(step, min(asked, 2*step))
 	} else {
 		a.pause = d.Jitter(step)
 	}
 
-	// Attempts begin for so long from when the effect is owed. Events are retried for ever, except
-	// those that the broker denies to us, which would block their session until an operator steps in.
-	// An answer is looked for as long as it is not known whether there is one.
+	// The limit counts from the time when the effect was queued. Events are retried without limit, except those
+	// that the broker denies, which would block their session until an operator acts. An answer is awaited
+	// until it is known whether there is one.
 	limit := repositories.DefaultRetryFor
 	switch {
 	case a.Kind == effect.KindCall:
@@ -168,20 +166,18 @@ func (d *Deliveries) assess(a *attempt) {
 	left := limit - a.claim.Age - a.took
 	if left <= 0 {
 		a.outcome.Verdict, a.pause, a.until = effect.Dead, 0, nil
-	} else if a.pause+callPauses[0] > left { // the last one begins as the time ends, and none shortly before
-		a.pause = left.Truncate(time.Millisecond) + time.Millisecond // as the ledger counts
+	} else if a.pause+callPauses[0] > left { // the last one begins at the end of the time, none shortly before
+		a.pause = left.Truncate(time.Millisecond) + time.Millisecond // the ledger counts milliseconds
 	}
 }
 
 // ends reports whether a call has ended, successfully or not.
 func (a attempt) ends() bool { return a.Kind != effect.KindEvent && a.outcome.Verdict != effect.Retry }
 
-// eventState is the state of the event after the attempt.
 func (a attempt) eventState() query.EventState {
 	return query.EventState{Subject: a.Event.Subject, State: stateOf(a.outcome.Verdict, query.StatePublished), Error: a.outcome.Error}
 }
 
-// callState is the state of the call after the attempt.
 func (a attempt) callState() query.CallState {
 	o, made := a.outcome, a.Attempt
 	if o.Deferred {
@@ -197,7 +193,7 @@ func stateOf(verdict effect.Verdict, done string) string {
 	return map[effect.Verdict]string{effect.Done: done, effect.Retry: query.StatePending, effect.Dead: query.StateFailed}[verdict]
 }
 
-// report adds the attempts to what the ledger is to record, with the effects that follow from them.
+// report adds the attempts to a ledger report, with the effects that follow from them.
 func report(r ledger.Report, attempts []attempt) (ledger.Report, error) {
 	for _, a := range attempts {
 		outcome, err := a.encode()
@@ -212,8 +208,8 @@ func report(r ledger.Report, attempts []attempt) (ledger.Report, error) {
 	return r, nil
 }
 
-// encode writes the attempt as the ledger records it. A call that has ended, well or not, leaves
-// its result with the session for later matching.
+// encode returns the attempt as the ledger records it. An ended call leaves its result with the session for
+// later matching.
 func (a attempt) encode() (r ledger.Outcome, err error) {
 	o := a.outcome
 	r = ledger.Outcome{
@@ -223,7 +219,7 @@ func (a attempt) encode() (r ledger.Outcome, err error) {
 	switch {
 	case !r.Event:
 		r.State, err = exactjson.Text(a.callState())
-	case r.Part == effect.PartResult: // no record has its subject
+	case r.Part == effect.PartResult: // its subject is in no record
 		r.State, err = exactjson.Text(a.eventState())
 	default:
 		state := a.eventState()
@@ -252,15 +248,15 @@ func (a attempt) encode() (r ledger.Outcome, err error) {
 	return r, errors.Join(err, errText)
 }
 
-// So many attempts at a call are kept with what was sent, besides the last one, and so many bytes
-// of each answer: a call that is tried for a day is no longer than others are.
+// Bounds of the attempts at a call stored with their request, besides the last one, and of the bytes of each
+// response, so that a call retried for a day stays small.
 const (
 	detailed   = 5
 	maxExcerpt = 512
 )
 
-// lines are the attempt as the record of its trigger lists it, behind those before it that have no
-// outcome, with a line end between them.
+// lines returns the attempt as the record of its trigger lists it, after the earlier attempts without an
+// outcome, separated by line breaks.
 func (a attempt) lines() (string, error) {
 	var lines []string
 	var failed error
@@ -290,14 +286,14 @@ func (a attempt) lines() (string, error) {
 	return strings.Join(lines, "\n"), failed
 }
 
-// resultOf is the event tool.result that an ended call owes.
+// resultOf returns the event tool.result of an ended call.
 func (d *Deliveries) resultOf(call attempt) (attempt, error) {
 	var of payload.Trigger
 	if err := exactjson.Unmarshal(call.Call.Event, &of); err != nil {
 		return attempt{}, err
 	}
-	// Its id names what it is of: in the event, the trigger; in the ledger and the stream, which know
-	// all apps, the firing. The one after the nth retry by hand is another than the one before.
+	// Its id names the trigger in the event, and the firing in the ledger and the stream, which span all apps.
+	// Each manual retry has an id of its own.
 	id := func(of string) string {
 		if call.claim.Revived > 0 {
 			return keyspace.RetriedResult(of, call.claim.Revived)
@@ -324,7 +320,7 @@ func (d *Deliveries) resultOf(call attempt) (attempt, error) {
 	return result, err
 }
 
-// countUsage counts an attempt for its app: each at a call that was made, and events that are out.
+// countUsage counts an attempt for its app: calls made, and events published.
 func (d *Deliveries) countUsage(a attempt) {
 	done := a.outcome.Verdict == effect.Done
 	switch {
@@ -343,9 +339,8 @@ func (d *Deliveries) countUsage(a attempt) {
 	}
 }
 
-// logAttempt writes the one line of an attempt, without values and results. While events do not get out,
-// or calls are not even tried, it holds back all but the first: there are as many as there are
-// effects, every few seconds.
+// logAttempt logs an attempt, without values and results. While events cannot be published, or calls are not
+// even tried, it suppresses all but the first line: there would be one per effect, every few seconds.
 func (d *Deliveries) logAttempt(a attempt) {
 	outcome := a.outcome.Verdict.String()
 	d.Metrics.Effects.WithLabelValues(string(a.Kind), outcome).Inc()
@@ -353,20 +348,20 @@ func (d *Deliveries) logAttempt(a attempt) {
 		slog.String("app", a.AppID), slog.String("session", a.SessionID), slog.String("effect", a.ID), slog.String("kind", string(a.Kind)),
 		slog.String("trigger", a.TriggerID), slog.Int("attempt", a.Attempt), slog.String("outcome", outcome),
 		slog.Int64("ms", a.took.Milliseconds()), slog.String("trace", tracing.IDOf(a.TraceParent)))
-	goesOutWith := string(a.Kind) // all events go to one NATS
+	outageKey := string(a.Kind) // all events go to one NATS
 	if a.Event != nil {
 		attributes = append(attributes, slog.String("subject", a.Event.Subject))
 	} else {
-		goesOutWith += " " + a.AppID
+		outageKey += " " + a.AppID
 	}
 	if a.outcome.Verdict == effect.Done {
 		d.Log.LogAttrs(d.Context, slog.LevelInfo, "effect.attempted", attributes...)
-		d.Outages.Over(d.Context, goesOutWith, "effects.again", "kind", string(a.Kind))
+		d.Outages.Over(d.Context, outageKey, "effects.again", "kind", string(a.Kind))
 		return
 	}
 	attributes = append(attributes, slog.Int("status", a.outcome.Status), slog.String("reason", string(a.outcome.Reason)),
 		slog.String("error", a.outcome.Error), slog.String("next", a.pause.String()))
-	heldUp := a.outcome.Deferred || a.Event != nil && !a.outcome.Forbidden // not tried, or no further than other events
+	heldUp := a.outcome.Deferred || a.Event != nil && !a.outcome.Forbidden // not tried, or failed like all other events
 	if a.outcome.Verdict != effect.Retry || !heldUp {
 		d.Log.LogAttrs(d.Context, slog.LevelWarn, "effect.attempted", attributes...)
 		return
@@ -375,5 +370,5 @@ func (d *Deliveries) logAttempt(a attempt) {
 	for i, one := range attributes {
 		all[i] = one
 	}
-	d.Outages.Trouble(d.Context, goesOutWith, fmt.Sprint(a.outcome.Deferred), "effect.attempted", all...)
+	d.Outages.Trouble(d.Context, outageKey, fmt.Sprint(a.outcome.Deferred), "effect.attempted", all...)
 }

@@ -16,56 +16,57 @@ import (
 )
 
 const (
-	// behindWindow is how long an answered trigger waits for others, to be written with them.
+	// behindWindow is how long an answered trigger waits for others to be written with it.
 	behindWindow = 10 * time.Millisecond
-	// mostBehind and mostBehindBytes bound what is answered and not written and published yet.
+	// mostBehind and mostBehindBytes bound the answered triggers that are not yet written and published.
 	mostBehind      = 10_000
 	mostBehindBytes = 64 << 20
-	// behindRun is how many triggers of one outbox are written and published together.
+	// behindRun bounds the triggers of one outbox that are written and published together.
 	behindRun = 64
-	// behindWait is how long a read waits for what was answered before: while Redis is away nothing is written.
+	// behindWait is how long a read waits for answered triggers to be written, since nothing is written while
+	// Redis is unavailable.
 	behindWait = time.Second
 )
 
-// behind has the triggers that are answered and not written yet. Their calls change nothing, so that
-// nobody misses the record of one that a crash has lost. Those of one outbox are written in their
-// order, and none before the events of those before it are out.
+// behind has the triggers that are answered but not written. Their calls change nothing, so a record lost in a
+// crash does no harm. Triggers of one outbox are written in order, each run after the events of the previous
+// one are published.
 type behind struct {
 	*Deliveries
 	mu     sync.Mutex
 	lines  map[string]map[string]*unwritten // by app and outbox
-	idle   map[int][]*unwritten             // by shard: those of which nothing is under way
-	hurry  map[int]chan struct{}            // by shard: somebody waits for what its writer has still to write
+	idle   map[int][]*unwritten             // by shard: lines without a run in progress
+	hurry  map[int]chan struct{}            // by shard: signals that a reader waits for the writer
 	count  int
 	weight int
-	// following has, by app, a channel for each request that is answered, with its outbox: closed when all
-	// of it is written.
+	// following has, by app, a channel for each answered request, with its outbox: closed when the request is
+	// fully written.
 	following map[string]map[chan struct{}]string
 }
 
-// unwritten are the triggers of one outbox.
+// unwritten has the triggers of one outbox.
 type unwritten struct {
 	app, box string
 	waiting  []*answered
-	written  chan struct{} // closed when those that wait are written; nil if none do
-	writing  chan struct{} // closed when those before them are; nil if none are under way
+	written  chan struct{} // closed when the waiting ones are written; nil for none
+	writing  chan struct{} // closed when the run in progress is written; nil for none
 }
 
-// answered is a trigger that is answered and not written.
+// answered is a trigger that is answered but not written.
 type answered struct {
 	of         *Decision
 	lives      ledger.Lives
 	commitment func() (ledger.Commitment, error)
 	call       attempt
-	weight     int // bytes, about
+	weight     int // approximate bytes
 }
 
 func newBehind(d *Deliveries) *behind {
 	return &behind{Deliveries: d, lines: map[string]map[string]*unwritten{}, idle: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]string{}}
 }
 
-// Following says that a request of an app is answered and that what it has said is still to be written.
-// Reads of the app wait until the returned function is called, and the next message of its outbox.
+// Following registers a request of an app that is answered but not yet fully written. Reads of the app, and the
+// next message of its outbox, wait until the returned function is called.
 func (d *Deliveries) Following(appID, box string) (end func()) {
 	b, written := d.behind, make(chan struct{})
 	b.mu.Lock()
@@ -84,7 +85,7 @@ func (d *Deliveries) Following(appID, box string) (end func()) {
 	}
 }
 
-// AwaitFollowing waits until what was answered of an outbox is written, a second at most.
+// AwaitFollowing waits until the answered requests of an outbox are written, a second at most.
 func (d *Deliveries) AwaitFollowing(ctx context.Context, appID, box string) {
 	b := d.behind
 	b.mu.Lock()
@@ -103,8 +104,8 @@ func (d *Deliveries) AwaitFollowing(ctx context.Context, appID, box string) {
 	awaitAll(ctx, list)
 }
 
-// Begin makes the first attempt at the call of a decision, its last effect, that is not committed yet.
-// It may be lost, so that it must change nothing.
+// Begin makes the first attempt at the call of a decision, its last effect, before the commit. The attempt may
+// be lost, so the call must change nothing.
 func (d *Deliveries) Begin(of *Decision) {
 	call := attempt{Planned: of.Effects[len(of.Effects)-1]}
 	of.begun = make(chan attempt, 1)
@@ -116,8 +117,8 @@ func (d *Deliveries) Begin(of *Decision) {
 	})
 }
 
-// Delivered waits for the call that was begun, at most so long. It reports whether it was delivered;
-// otherwise the decision is to be committed, and First goes on with the call.
+// Delivered waits at most wait for the call that Begin made. It reports whether it was delivered; if not, the
+// decision must be committed, and First continues the call.
 func (d *Deliveries) Delivered(of *Decision, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
@@ -135,7 +136,7 @@ func (d *Deliveries) Delivered(of *Decision, wait time.Duration) bool {
 	}
 }
 
-// HasRoom reports whether a trigger may be written behind its answer: few enough wait.
+// HasRoom reports whether a trigger may be written behind its answer, as few enough wait.
 func (d *Deliveries) HasRoom() bool {
 	b := d.behind
 	b.mu.Lock()
@@ -143,14 +144,14 @@ func (d *Deliveries) HasRoom() bool {
 	return b.count < mostBehind && b.weight < mostBehindBytes
 }
 
-// WriteBehind has a trigger written whose call was Delivered, and returns at once. commitment is
-// what would have been committed of it.
+// WriteBehind queues a trigger whose call was Delivered for writing, and returns at once. commitment returns
+// the document that would have been committed.
 func (d *Deliveries) WriteBehind(of *Decision, lives ledger.Lives, commitment func() (ledger.Commitment, error)) {
 	one := &answered{of: of, lives: lives, commitment: commitment, call: <-of.begun}
 	one.weight = 3 * len(one.call.outcome.Result)
 	for _, e := range of.Effects {
 		one.weight += 2 * len(e.Entry.Body)
-		if e.Event != nil { // its body is a reference
+		if e.Event != nil { // its body is only a reference
 			one.weight += 2 * len(e.Event.Data)
 		}
 	}
@@ -168,7 +169,7 @@ func (d *Deliveries) WriteBehind(of *Decision, lives ledger.Lives, commitment fu
 	}
 }
 
-// line is what is unwritten of the decision's outbox.
+// line returns the unwritten triggers of the decision's outbox.
 func (d *Decision) line(in *behind) *unwritten {
 	of := in.lines[d.App]
 	if of == nil {
@@ -181,8 +182,8 @@ func (d *Decision) line(in *behind) *unwritten {
 	return of[d.Box]
 }
 
-// take takes the first of the line: those of one life, no more than are written together. It
-// returns them with the channel that says when they are written.
+// take removes the next run from the line: triggers of one life, at most behindRun. It returns them with the
+// channel to close when they are written.
 func (l *unwritten) take() ([]*answered, chan struct{}) {
 	n := 1
 	for n < min(len(l.waiting), behindRun) && l.waiting[n].lives == l.waiting[0].lives {
@@ -197,7 +198,7 @@ func (l *unwritten) take() ([]*answered, chan struct{}) {
 	return list, l.writing
 }
 
-// ready has a line written, of which nothing is under way. Its caller has the lock.
+// ready queues a line without a run in progress for writing. The caller holds the lock.
 func (b *behind) ready(l *unwritten) {
 	shard := b.Ledger.Shard(l.app)
 	b.idle[shard] = append(b.idle[shard], l)
@@ -209,7 +210,7 @@ func (b *behind) ready(l *unwritten) {
 	b.Go(func() { b.writeLines(shard, hurry) })
 }
 
-// awaitApp waits until what was answered in an app is written, or ctx ends.
+// awaitApp waits until the answered triggers of an app are written, or ctx ends.
 func (b *behind) awaitApp(ctx context.Context, appID string) {
 	shard := b.Ledger.Shard(appID)
 	b.mu.Lock()
@@ -234,17 +235,17 @@ func (b *behind) awaitApp(ctx context.Context, appID string) {
 	awaitAll(ctx, list)
 }
 
-// behindOf is what is written of one line in one go.
+// behindOf is one run of one line.
 type behindOf struct {
 	ledger.Behind
 	line   *unwritten
 	list   []*answered
-	events []attempt // of all, in the order in which they are published
+	events []attempt // of all triggers, in the order of publishing
 	done   chan struct{}
 }
 
-// writeLines writes what is ready of a shard until nothing is. What is answered meanwhile is written
-// together, in the next go.
+// writeLines writes the ready lines of a shard until none is left. Triggers answered meanwhile are written
+// together in the next round.
 func (b *behind) writeLines(shard int, hurry chan struct{}) {
 	for {
 		select {
@@ -270,7 +271,7 @@ func (b *behind) writeLines(shard int, hurry chan struct{}) {
 	}
 }
 
-// writeRuns writes runs in one round trip, and has their events published. One at fault is lost alone.
+// writeRuns writes runs in one round trip, and publishes their events. A faulty run is lost alone.
 func (b *behind) writeRuns(runs []*behindOf) {
 	if failpoint.Planted(failpoint.LostBehind) {
 		b.lost(runs[1:], errors.New("it is planted"))
@@ -322,7 +323,7 @@ func (b *behind) writeRuns(runs []*behindOf) {
 	}
 }
 
-// lost gives runs up that cannot be written.
+// lost gives up runs that cannot be written.
 func (b *behind) lost(runs []*behindOf, err error) {
 	for _, run := range runs {
 		b.Log.Error("behind.lost", "app", run.line.app, "triggers", len(run.list), "error", err.Error())
@@ -330,7 +331,7 @@ func (b *behind) lost(runs []*behindOf, err error) {
 	}
 }
 
-// noted says what has become of a run: nobody waits for it any more.
+// noted counts the outcome of a run and ends the wait for it.
 func (b *behind) noted(run *behindOf, outcome string) {
 	b.Metrics.Behind.WithLabelValues(outcome).Add(float64(len(run.list)))
 	close(run.done)
@@ -341,7 +342,7 @@ func (b *behind) ended(run *behindOf, outcome string) {
 	b.release(run)
 }
 
-// release lets those that wait behind a run be written.
+// release makes the triggers that wait behind a run ready.
 func (b *behind) release(run *behindOf) {
 	l := run.line
 	b.mu.Lock()
@@ -359,7 +360,7 @@ func (b *behind) release(run *behindOf) {
 	}
 }
 
-// compose makes what the ledger is to write of a run.
+// compose builds the ledger's document of a run.
 func (b *behind) compose(run *behindOf) error {
 	of := run.list[0].of
 	run.Behind = ledger.Behind{
@@ -390,13 +391,13 @@ func (b *behind) compose(run *behindOf) error {
 	return nil
 }
 
-// publish publishes the events of a run, which are a batch, and has that settled. What cannot be
-// published is left to the ledger.
+// publish publishes the events of a run, which are a batch, and settles it. It leaves unpublished events to the
+// ledger.
 func (b *behind) publish(run *behindOf, begun time.Time) {
 	defer b.release(run)
 	ends := begun.Add(keyspace.EventLease / 2)
 	var tried []attempt
-	if time.Now().Before(ends) { // else a session that was erased since could come back
+	if time.Now().Before(ends) { // else an erased session could come back
 		tried = b.publishInOrder(b.Context, run.events, ends)
 	}
 	if len(tried) < len(run.events) || slices.ContainsFunc(tried, func(a attempt) bool { return a.outcome.Verdict != effect.Done }) {
@@ -414,7 +415,7 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 	}
 	for _, a := range run.events {
 		if a.Entry.Part == effect.PartResult {
-			continue // the record tells of a result only where it was given up
+			continue // the record has only a given-up result
 		}
 		lines, err := a.lines()
 		event := a.eventState()
@@ -435,7 +436,7 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 	b.AwaitFlush(b.Context, run.App, run.Box)
 }
 
-// handOver leaves a batch to the ledger, with what came of those of its events that were tried.
+// handOver leaves a batch to the ledger, with the outcomes of its tried events.
 func (d *Deliveries) handOver(r ledger.Report, tried []attempt) error {
 	ctx, cancel := d.Lasting(d.Context)
 	defer cancel()

@@ -1,7 +1,6 @@
-// Package delivery carries decisions out: it makes the attempts at their effects and writes down
-// what came of them. First attempts follow the decision at once, on the process that decided;
-// later ones are claimed from the ledger by any process. Both are one attempt: tried (attempt.go),
-// and recorded with what follows from it (outbox.go).
+// Package delivery carries decisions out: it makes the attempts at their effects and records the outcomes.
+// First attempts follow the decision at once, on the process that decided; later ones are claimed from the
+// ledger by any process. Both use the same attempt (attempt.go) and are recorded alike (outbox.go).
 package delivery
 
 import (
@@ -21,11 +20,11 @@ import (
 	"earshot/trigger/worker"
 )
 
-// defaultCoalesceWindow is how long the outcome of an event waits for the call of the same trigger,
-// so that one round trip writes both.
+// defaultCoalesceWindow is how long an event's outcome waits for the call of the same trigger, so that one
+// round trip writes both.
 const defaultCoalesceWindow = 20 * time.Millisecond
 
-// Options are what New needs. Statements, Answers and CoalesceWindow may be missing.
+// Options are the dependencies of Deliveries. Statements, Answers and CoalesceWindow are optional.
 type Options struct {
 	Worker  *worker.Worker
 	Records *query.Records
@@ -33,10 +32,9 @@ type Options struct {
 	Calls   effect.Deliverer // of KindCall, over HTTP
 	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
 	Statements effect.Deliverer
-	// Answers looks for answers that were published, before a trigger is given up for want of one; if
-	// it is nil, there are none.
+	// Answers looks for published answers before a trigger without one is given up; nil for none.
 	Answers effect.Deliverer
-	// Published is called for each event that was stored, and must not wait.
+	// Published is called for each published event, and must not block.
 	Published      func(appID string)
 	CoalesceWindow time.Duration
 }
@@ -45,17 +43,17 @@ type Options struct {
 type Deliveries struct {
 	*worker.Worker
 	Options
-	// stalled says that the last event was not published: it is no use to wait for those behind it.
+	// stalled reports that the last event was not published, so that waiting for later ones is useless.
 	stalled atomic.Bool
 	waiting waiting
-	// answered has, by the effect, the channel of the request that waits for its answer.
+	// answered has, by effect id, the channel of the request that waits for its answer.
 	answered sync.Map
 	flusher  flusher
 	behind   *behind
 }
 
-// New returns Deliveries, which work on the calls and outboxes of the worker. It has Records wait
-// for what is to be flushed.
+// New returns Deliveries, which handle the calls and outboxes of the worker. It makes Records wait for
+// unwritten outcomes.
 func New(o Options) *Deliveries {
 	if o.Statements == nil {
 		o.Statements = noStatements{}
@@ -86,7 +84,7 @@ func New(o Options) *Deliveries {
 // noStatements is the Deliverer of an engine without one for SQL tools.
 type noStatements struct{}
 
-// Deliver ends the call: a later attempt would meet the same engine.
+// Deliver fails the call: a later attempt would meet the same engine.
 func (noStatements) Deliver(context.Context, effect.Effect) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "this service runs no statements"}
 }
@@ -94,24 +92,24 @@ func (noStatements) Deliver(context.Context, effect.Effect) effect.Outcome {
 // Decision is a decision with the effects that follow from it.
 type Decision struct {
 	ledger.Turn        // without a message for a direct trigger
-	Token       string // that it is committed with
+	Token       string // of its commit
 	Box         string // the outbox of its own events
 	Effects     []Planned
-	Answer      query.Answer // whose matches show what comes of the effects
-	// Unawaited says that nobody waits for answers to its triggers.
+	Answer      query.Answer // its matches show the outcomes of the effects
+	// Unawaited reports that no request waits for answers to its triggers.
 	Unawaited bool
 
-	// Begun is when it was sent to Redis, from which its leases count here. Holder has the outbox
-	// after the commit. Batch says that its own events are one entry of the ledger. UnderReplicated
-	// says that too few replicas of Redis have it: it is carried out all the same, and its client is
-	// told to ask again.
+	// Begun is when it was sent to Redis, from which its leases count here. Holder is the token that has the
+	// outbox after the commit. Batch reports that its own events are one entry of the ledger. UnderReplicated
+	// reports that too few Redis replicas acknowledged it: it is carried out nevertheless, and its client must
+	// ask again.
 	Begun           time.Time
 	Holder          string
 	Batch           bool
 	UnderReplicated bool
 
-	outcomes chan attempt // of its own events, if another holds the outbox
-	begun    chan attempt // its call, if that was begun before the decision was committed; else nil
+	outcomes chan attempt // of its own events, if another token holds the outbox
+	begun    chan attempt // its call, if begun before the commit; else nil
 }
 
 // Planned is an effect of a decision. Effects are in the order in which they reach JetStream.
@@ -124,13 +122,13 @@ type Planned struct {
 // Leads reports whether the decision's events are the next of its session.
 func (d *Decision) Leads() bool { return d.Holder == d.Token }
 
-// Owns reports whether an effect is an event of the decision's own outbox. The end of an app's
+// Owns reports whether an effect is an event of the decision's own outbox. The removal event of an app's
 // triggerOnce repository is not.
 func (d *Decision) Owns(e Planned) bool { return e.Kind == effect.KindEvent && e.Entry.Box == d.Box }
 
 func (d *Decision) outbox() outbox { return outbox{d.App, d.Box} }
 
-// own are the events of the decision's own outbox, before they are tried.
+// own returns the events of the decision's own outbox, before they are tried.
 func (d *Decision) own() (own []attempt) {
 	for _, e := range d.Effects {
 		if d.Owns(e) {
@@ -143,51 +141,49 @@ func (d *Decision) own() (own []attempt) {
 // EarlyPublish publishes the events of a decision before it is made, for the crash tests.
 func (d *Deliveries) EarlyPublish(ctx context.Context, of *Decision) {
 	for _, e := range of.Effects {
-		d.deliver(ctx, d.Events, e.Effect) // which refuses calls
+		d.deliver(ctx, d.Events, e.Effect) // refuses calls
 	}
 }
 
-// First makes the first attempts at the effects of a decision. Events go out one after the other,
-// calls at the same time. Outcomes are written together unless that holds up the session's next
-// events.
+// First makes the first attempts at the effects of a decision: events one after the other, calls concurrently.
+// Outcomes are written together unless that delays the session's next events.
 type First struct {
 	*Deliveries
 	of    *Decision
 	batch bool // the events are one entry of the ledger
-	// leads says that all events were published and none is written: the session's next event waits.
+	// leads reports that all events were published and none is written: the session's next event waits.
 	leads   bool
 	ended   []attempt // calls whose tool.result waits until the events are out
 	unsaved []attempt
 	called  func() // see Called
 }
 
-// Called has a function called when the calls were all delivered, before that is written. It may tell
-// a client only of calls that may be made again: if this process dies before it has written that, they are.
+// Called sets a function to call when all calls were delivered, before that is written. It is set only if the
+// calls may be repeated, since they are if this process dies before the write.
 func (f *First) Called(do func()) {
-	again := !slices.ContainsFunc(f.of.Effects, func(e Planned) bool {
+	repeatable := !slices.ContainsFunc(f.of.Effects, func(e Planned) bool {
 		return e.Kind == effect.KindAnswer || e.Kind == effect.KindCall && !e.Call.Repeatable()
 	})
-	if again && !f.of.UnderReplicated {
+	if repeatable && !f.of.UnderReplicated {
 		f.called = do
 	}
 }
 
-// delivered reports whether all calls were.
 func (f *First) delivered() bool {
 	return !slices.ContainsFunc(f.of.Answer.Matches, func(m query.Match) bool { return m.Call != nil && m.Call.State != query.StateDelivered })
 }
 
-// First prepares the first attempts at the effects of a decision that is committed.
+// First prepares the first attempts at the effects of a committed decision.
 func (d *Deliveries) First(of *Decision) *First {
 	return &First{Deliveries: d, of: of, batch: of.Batch, leads: of.Leads()}
 }
 
-// Run tries all effects and writes all outcomes but the last ones, which it leaves to Save.
+// Run tries all effects and writes all outcomes but the last ones, which are left to Save.
 func (f *First) Run(ctx context.Context) error {
 	failpoint.At(failpoint.EffectsBefore)
-	own, events, calls := f.of.own(), make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // no sender is held up
+	own, events, calls := f.of.own(), make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // senders never block
 	open := f.start(ctx, calls)
-	if len(own)+open < len(f.of.Effects) { // the end of an app's repository is in the app's outbox
+	if len(own)+open < len(f.of.Effects) { // the removal event of an app's repository is in the app's outbox
 		f.Wake(f.of.App)
 	}
 	done, broken, pending := ctx.Done(), false, len(own) > 0
@@ -225,7 +221,7 @@ func (f *First) Run(ctx context.Context) error {
 			if _, err := f.Save(ctx, ledger.Report{}); err != nil {
 				return err
 			}
-		case <-done: // the process stops: what is in flight returns soon, and others go on at once
+		case <-done: // the process stops: attempts in progress return soon, and others can continue at once
 			done, broken = nil, true
 		}
 		if !pending {
@@ -262,7 +258,7 @@ func (f *First) start(ctx context.Context, calls chan<- attempt) (open int) {
 	return open
 }
 
-// call makes the first attempt at a call, within the lease that the decision has given.
+// call makes the first attempt at a call, within the lease from the decision.
 func (f *First) call(ctx context.Context, a attempt) attempt {
 	if f.of.UnderReplicated && !a.Call.Repeatable() {
 		a.at, a.outcome, a.pause = f.Now().UTC(), notSafe, f.Jitter(time.Second)
@@ -273,17 +269,16 @@ func (f *First) call(ctx context.Context, a attempt) attempt {
 	return f.try(ctx, a)
 }
 
-// leaseEnd is when the lease that the decision gave a call ends, by the clock of this process.
+// leaseEnd returns the end of a call's lease from the decision, by the clock of this process.
 func (f *First) leaseEnd(call attempt) time.Time {
 	return f.of.Begun.Add(time.Duration(call.Entry.Lease) * time.Millisecond)
 }
 
-// late reports whether it is too late to publish: a process that was stopped for a while may not
-// have the outbox any more, and a session that was erased since must not come back.
+// late reports whether it is too late to publish: a process that was suspended may have lost the outbox, and an
+// erased session must not come back.
 func (f *First) late() bool { return time.Since(f.of.Begun) > keyspace.EventLease/2 }
 
-// publish publishes the events in order. After one that cannot be published it stops; the rest stay
-// in the ledger.
+// publish publishes the events in order up to the first failure; the rest stay in the ledger.
 func (f *First) publish(ctx context.Context, own []attempt) []attempt {
 	tried := 0
 	if !f.late() {
@@ -295,12 +290,12 @@ func (f *First) publish(ctx context.Context, own []attempt) []attempt {
 	return own
 }
 
-// headWait is how long a request waits for its events if earlier ones of the session are not
-// published yet. They take a few milliseconds while NATS answers.
+// headWait is how long a request waits for its events behind earlier ones of the session, which take a few
+// milliseconds while NATS answers.
 const headWait = time.Second
 
-// await waits for events that the holder of the outbox publishes. If that is this process, it is
-// notified; otherwise it asks the ledger. It does not wait while NATS is known to be away.
+// await waits for events that the holder of the outbox publishes. A holder in this process notifies it;
+// otherwise it polls the ledger. It does not wait while NATS is known to be unavailable.
 func (f *First) await(ctx context.Context, own []attempt) []attempt {
 	defer f.waiting.leave(f.of)
 	ctx, cancel := context.WithTimeout(ctx, headWait)
@@ -324,10 +319,10 @@ func (f *First) await(ctx context.Context, own []attempt) []attempt {
 		case a := <-f.of.outcomes:
 			end(a.ID, a.outcome)
 		case <-ask:
-			states, _ := f.Ledger.EffectStates(ctx, f.of.App, slices.Collect(maps.Keys(open))) // what was not read is asked for again
+			states, _ := f.Ledger.EffectStates(ctx, f.of.App, slices.Collect(maps.Keys(open))) // unread states are asked for again
 			for id, state := range states {
 				switch state {
-				case "": // it is not in the ledger any more
+				case "": // no longer in the ledger
 					end(id, effect.Outcome{Verdict: effect.Done})
 				case "dead":
 					end(id, effect.Outcome{Verdict: effect.Dead})
@@ -348,7 +343,7 @@ func (f *First) published(own []attempt) {
 	}
 }
 
-// note shows an attempt in the match that it belongs to, and keeps it to be written.
+// note records an attempt in its match, and keeps it for writing.
 func (f *First) note(a attempt) {
 	if a.Match >= 0 {
 		match := &f.of.Answer.Matches[a.Match]
@@ -373,14 +368,14 @@ func (f *First) note(a attempt) {
 	}
 }
 
-// publishResults publishes the tool.result of calls that have ended at once if the session's next
-// event waits anyway, which saves two round trips; else the ledger does.
+// publishResults publishes the tool.result of ended calls at once if the session's next event waits anyway,
+// which saves two round trips; else it leaves them to the ledger.
 func (f *First) publishResults(ctx context.Context) {
 	for _, call := range f.ended {
 		result, err := f.resultOf(call)
 		if err != nil {
 			f.Log.Error("result.lost", "trigger", call.TriggerID, "error", err)
-		} else if !f.leads || f.late() || !time.Now().Before(f.leaseEnd(call)) || // another replica may have taken the call over
+		} else if !f.leads || f.late() || !time.Now().Before(f.leaseEnd(call)) || // another replica may have taken over the call
 			f.try(ctx, result).outcome.Verdict != effect.Done {
 			call.result = &result.Entry
 		}
@@ -389,7 +384,7 @@ func (f *First) publishResults(ctx context.Context) {
 	f.ended = nil
 }
 
-// unpack makes each event of the batch an effect of its own, whose outcome is written by itself.
+// unpack makes each event of the batch an effect, so that its outcome is written separately.
 func (f *First) unpack(ctx context.Context) error {
 	ctx, cancel := f.Lasting(ctx)
 	defer cancel()
@@ -397,13 +392,11 @@ func (f *First) unpack(ctx context.Context) error {
 	return f.Write(ctx, func() error { return f.Ledger.Unpack(ctx, f.of.App, f.of.Box, f.of.Token) })
 }
 
-// Save writes the outcomes that are not written yet, and closes the turn or the direct trigger if
-// the report has its answer. It returns the answer that is valid: another process may have stored
-// one before.
+// Save writes the unwritten outcomes, and closes the turn or the direct trigger if the report has its answer.
+// It returns the valid answer: another process may have stored one before.
 func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string, err error) {
 	if f.batch {
-		// No other process can have answered: the lease of the turn, or of the direct trigger, has not
-		// ended, nor will it until the answer is given.
+		// No other process can have answered: the lease of the turn or direct trigger lasts until the answer.
 		if time.Since(f.of.Begun) < f.Lease/2 {
 			return f.flush(ctx, closing)
 		}
@@ -429,14 +422,14 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 	return answer, err
 }
 
-// flush has a batch settled, of which all events are published. It waits until a reply is stored: it could not be made
-// again.
+// flush settles a batch whose events are all published. It waits until a reply is stored, since a reply could not
+// be made again.
 func (f *First) flush(ctx context.Context, closing ledger.Report) (answer string, err error) {
 	s := ledger.Settlement{
 		Turn: f.of.Turn, Box: f.of.Box, Token: f.of.Token, Next: f.NextHolder(),
 		Keep: f.Store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
 	}
-	at := make([]int, len(f.of.Answer.Matches)) // place of the match's firing in the settlement
+	at := make([]int, len(f.of.Answer.Matches)) // index of the match's firing in the settlement
 	for i, match := range f.of.Answer.Matches {
 		if !match.Due() {
 			continue

@@ -12,34 +12,33 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// flusher has the settlements that this process still has to write. Answers without a reply do not wait for
-// them: what they say is decided and published. Many are written in one round trip, those of each shard of
-// a cluster apart: one that is away must not hold up the others. If the process dies before, the
-// ledger delivers the events again, under the ids that they had. A reply, which is stored nowhere else, is
-// written before it is answered.
+// flusher has the unwritten settlements of this process. An answer without a reply does not wait for them, since its
+// content is decided and published; a reply, which is stored nowhere else, is written before it is answered. Many
+// are written in one round trip, separately for each shard of a cluster, so that an unavailable one does not delay
+// the others. If the process dies first, the ledger delivers the events again under the same ids.
 type flusher struct {
 	mu     sync.Mutex
-	queues map[int]*flushQueue    // by shard; there is one while it is being written
-	open   map[outbox]*settlement // the last one of each outbox that is not written
+	queues map[int]*flushQueue    // by shard; one exists while it is being written
+	open   map[outbox]*settlement // the last unwritten one of each outbox
 }
 
 type flushQueue struct {
 	list []*settlement
-	now  chan struct{} // has an element if somebody waits for what is queued
+	now  chan struct{} // signals that a request waits for the queue
 }
 
 const (
-	// flushDelay is how long a settlement waits for others, unless somebody waits for it: what it writes
-	// costs Redis half as much in company.
+	// flushDelay is how long a settlement waits for others, unless a request waits for it: written together
+	// they cost Redis half as much.
 	flushDelay = 5 * time.Millisecond
-	// mostFlushed is how many are written together: Redis serves nobody else for some two milliseconds.
+	// mostFlushed bounds the settlements written together, which block Redis for some two milliseconds.
 	mostFlushed = 64
 )
 
 type settlement struct {
 	ledger.Settlement
-	written chan struct{} // closed when it is, or could not be
-	err     error         // why it could not be
+	written chan struct{} // closed when written or given up
+	err     error         // why it was not written
 }
 
 func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
@@ -65,7 +64,7 @@ func awaitAll(ctx context.Context, list []chan struct{}) {
 	}
 }
 
-// hurry has the queue of a shard written without delay.
+// hurry makes the writer of a shard's queue write without delay.
 func (f *flusher) hurry(shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -77,7 +76,7 @@ func (f *flusher) hurry(shard int) {
 	}
 }
 
-// awaitApp waits until what was queued of an app is written, or ctx ends.
+// awaitApp waits until the queued settlements of an app are written, or ctx ends.
 func (d *Deliveries) awaitApp(ctx context.Context, appID string) {
 	d.flusher.mu.Lock()
 	var list []*settlement
@@ -90,7 +89,7 @@ func (d *Deliveries) awaitApp(ctx context.Context, appID string) {
 	d.await(ctx, list...)
 }
 
-// AwaitFlush waits until what was queued of an outbox is written, or ctx ends.
+// AwaitFlush waits until the queued settlements of an outbox are written, or ctx ends.
 func (d *Deliveries) AwaitFlush(ctx context.Context, appID, box string) {
 	d.flusher.mu.Lock()
 	one := d.flusher.open[outbox{appID, box}]
@@ -131,7 +130,7 @@ func (d *Deliveries) settled(ctx context.Context, s ledger.Settlement) error {
 	return one.err
 }
 
-// writeSettlements writes what is queued of a shard until nothing is left.
+// writeSettlements writes the queue of a shard until it is empty.
 func (d *Deliveries) writeSettlements(shard int, queue *flushQueue) {
 	f := &d.flusher
 	for {
@@ -163,8 +162,7 @@ func (d *Deliveries) writeSettlements(shard int, queue *flushQueue) {
 	}
 }
 
-// write writes settlements. It tries no longer than the lease of an outbox lasts: then the events
-// are delivered again.
+// write writes settlements. It gives up after the lease of an outbox: then the events are delivered again.
 func (d *Deliveries) write(list []*settlement) {
 	of := make([]ledger.Settlement, len(list))
 	for i, one := range list {
@@ -196,12 +194,12 @@ func (d *Deliveries) write(list []*settlement) {
 	}
 }
 
-// PublishMessage publishes the event that a message is there, which is the batch of its outbox. If
-// it cannot be published, it is left to the ledger.
+// PublishMessage publishes the event of a stored message, which is the batch of its outbox. If that fails, it
+// leaves it to the ledger.
 func (d *Deliveries) PublishMessage(a ledger.Acceptance) {
 	tried, err := claimed(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1}, nil)
 	if err != nil {
-		return // it was written a moment ago
+		return // unreachable: it was just written
 	}
 	tried = d.try(d.Context, tried)
 	if tried.outcome.Verdict == effect.Done {

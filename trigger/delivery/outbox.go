@@ -19,28 +19,26 @@ import (
 	"earshot/trigger/query"
 )
 
-// StoredCall is the body of a call in the ledger. Package sealing seals its tool anew.
+// StoredCall is the body of a call in the ledger. Package sealing re-seals its tool.
 type StoredCall struct {
 	Tool        string          `json:"tool"` // sealed
 	Event       json.RawMessage `json:"event"`
 	TraceParent string          `json:"traceparent,omitempty"`
-	// Fence is the name of the fence of its values, which are free again if it fails before anything of
-	// it was sent.
+	// Fence names the fence of its values, which is freed if the call fails before anything was sent.
 	Fence string `json:"fence,omitempty"`
-	// AsSaid says that the values of the event of a tool of a type are without the delimiters of their
-	// escapes.
+	// AsSaid reports that the event's values, for a tool with a type, lack the delimiters of their escapes.
 	AsSaid bool `json:"said,omitempty"`
 }
 
-// referring begins the body of an event that a trigger's record says all about, as the ledger keeps it: it is made
-// anew of the record. The trace of the event follows.
+// referring begins the ledger body of an event that is rebuilt from its trigger's record. The trace of the
+// event follows.
 const referring = "@"
 
-// Reference is the body, in the ledger, of an event of a trigger or of its emitter. It is not for one that tells
-// subscribers how to answer: no record has that.
+// Reference returns the ledger body of an event of a trigger or of its emitter. An event that tells subscribers
+// how to answer cannot be a reference, since no record contains that.
 func Reference(traceParent string) string { return referring + traceParent }
 
-// eventOf is the event of a trigger, or of its emitter, by its record.
+// eventOf rebuilds the event of a trigger, or of its emitter, from its record.
 func eventOf(record *query.Record, part string) (effect.Event, error) {
 	says := payload.Trigger{
 		Header: payload.Header{
@@ -56,8 +54,8 @@ func eventOf(record *query.Record, part string) (effect.Event, error) {
 	return event, err
 }
 
-// takeCall makes the next attempt at a call and records the outcome. Both must happen within its
-// lease; otherwise the attempt is repeated under the same id.
+// takeCall makes the next attempt at a call and records the outcome. Both must happen within its lease;
+// otherwise the attempt is repeated under the same id.
 func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	token, begun := d.Token(), time.Now()
 	found, err := d.Ledger.Claim(ctx, appID, id, token)
@@ -106,22 +104,22 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 		if outcomes, waits := d.answered.Load(a.ID); waits { // a request of this process waits for the answer
 			select {
 			case outcomes.(chan effect.Outcome) <- a.outcome:
-			default: // it has one already
+			default: // it already has one
 			}
 		}
 	}
 	return err
 }
 
-// Held is an effect that a trigger has deferred, as its first attempt finds it.
+// Held returns an effect that a trigger has deferred, for its first attempt.
 func Held(definitions *store.Store, record *query.Record, entry keyspace.Entry, match int) (Planned, error) {
 	a, err := claimed(definitions, record.AppID, ledger.Claimed{Entry: entry, Attempt: 1}, record)
 	a.Match = match
 	return a.Planned, err
 }
 
-// claimed is the next attempt at an effect of the ledger, with its event or call. record is that of its trigger, which
-// only a Reference needs; the event has no subject if it is gone.
+// claimed returns the next attempt at an effect of the ledger, with its event or call. record is its trigger's,
+// which only a Reference needs; without it, the event has no subject.
 func claimed(definitions *store.Store, appID string, found ledger.Claimed, record *query.Record) (attempt, error) {
 	a := attempt{claim: found, Planned: Planned{Match: -1, Entry: found.Entry, Effect: effect.Effect{
 		ID: found.Entry.ID, Kind: effect.Kind(found.Entry.Kind), AppID: appID, SessionID: found.Entry.Session,
@@ -171,8 +169,7 @@ func claimed(definitions *store.Store, appID string, found ledger.Claimed, recor
 	return a, err
 }
 
-// finish writes a report, and goes on with the outbox if there is more in it. It returns the answer
-// that is valid.
+// finish writes a report, and continues the outbox if it has more events. It returns the valid answer.
 func (d *Deliveries) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
 	answer, holds, err := d.record(ctx, r)
 	if holds {
@@ -181,8 +178,8 @@ func (d *Deliveries) finish(ctx context.Context, r ledger.Report) (answer string
 	return answer, err
 }
 
-// record writes a report, retrying until Redis has answered or ctx ends. holds says that r.Next has
-// the outbox.
+// record writes a report, retrying until Redis has answered or ctx ends. holds reports that r.Next has the
+// outbox.
 func (d *Deliveries) record(ctx context.Context, r ledger.Report) (answer string, holds bool, err error) {
 	ctx, cancel := d.Lasting(ctx)
 	defer cancel()
@@ -195,8 +192,8 @@ func (d *Deliveries) record(ctx context.Context, r ledger.Report) (answer string
 	return answer, holds, err
 }
 
-// Drain publishes the events of an outbox, run after run while this process holds it by the token,
-// until none is left or NATS refuses one.
+// Drain publishes the events of an outbox, run after run while this process holds it by the token, until none
+// is left or NATS refuses one.
 func (d *Deliveries) Drain(appID, box, token string) {
 	for token != "" {
 		next, err := d.publishRun(outbox{appID, box}, token)
@@ -207,8 +204,8 @@ func (d *Deliveries) Drain(appID, box, token string) {
 	}
 }
 
-// publishRun publishes one run. It returns the token under which this process still holds the
-// outbox, empty if it does not.
+// publishRun publishes one run. It returns the token under which this process still holds the outbox, empty if
+// it does not.
 func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
 	ctx, cancel := context.WithTimeout(d.Context, keyspace.EventLease)
 	defer cancel()
@@ -231,7 +228,7 @@ func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
 			return "", err
 		}
 	}
-	run = d.publishInOrder(ctx, run, begun.Add(keyspace.EventLease/4)) // which leaves time for the slowest and for writing it all down
+	run = d.publishInOrder(ctx, run, begun.Add(keyspace.EventLease/4)) // leaves time for the slowest event and for the record
 	r, err := report(ledger.Report{App: of.app, Box: of.box, Token: token, Next: d.NextHolder()}, run)
 	if err != nil {
 		return "", err
@@ -242,13 +239,13 @@ func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
 	}
 	d.waiting.notify(of, run)
 	if !holds {
-		d.Wake(of.app) // it may have been released so that others get their turn
+		d.Wake(of.app) // it may have been released for fairness
 		return "", nil
 	}
 	return r.Next, nil
 }
 
-// referred reads the records that events refer to, by the trigger.
+// referred reads the records that events refer to, by trigger.
 func (d *Deliveries) referred(ctx context.Context, appID string, events []ledger.Claimed) (map[string]*query.Record, error) {
 	var ids []string
 	for _, one := range events {
@@ -274,8 +271,8 @@ func (d *Deliveries) referred(ctx context.Context, appID string, events []ledger
 	return records, err
 }
 
-// publishInOrder tries events one after the other, up to the first that is to be tried again, and
-// none but the first after a time. It returns those that it has tried.
+// publishInOrder tries events one after the other, up to the first that must be retried; after the time until
+// it starts no more. It returns the tried events.
 func (d *Deliveries) publishInOrder(ctx context.Context, run []attempt, until time.Time) []attempt {
 	for i, a := range run {
 		run[i] = d.try(ctx, a)
@@ -289,15 +286,15 @@ func (d *Deliveries) publishInOrder(ctx context.Context, run []attempt, until ti
 // outbox names unpublished events that wait for each other; see keyspace.Box.
 type outbox struct{ app, box string }
 
-// waiting are the requests of this process whose events are behind others in an outbox: the worker
-// that holds the outbox publishes them too and notifies the requests.
+// waiting has the requests of this process whose events are behind others in an outbox: the worker that holds
+// the outbox publishes them and notifies the requests.
 type waiting struct {
 	mu     sync.Mutex
 	events map[outbox]map[string]chan<- attempt // by the event's id
 }
 
-// Expect has this process notify a decision of the outcomes of its events. It is called before they
-// are in the outbox, so that none is missed.
+// Expect subscribes a decision to the outcomes of its events. It is called before they are in the outbox, so
+// that none is missed.
 func (d *Deliveries) Expect(of *Decision) {
 	of.outcomes = make(chan attempt, len(of.Effects)) // no sender is held up
 	w := &d.waiting
@@ -323,15 +320,15 @@ func (w *waiting) leave(of *Decision) {
 	defer w.mu.Unlock()
 	here := w.events[of.outbox()]
 	for i := range of.Effects {
-		delete(here, of.Effects[i].ID) // of those that are not its own there is nothing
+		delete(here, of.Effects[i].ID) // effects of other outboxes are not listed
 	}
 	if len(here) == 0 {
 		delete(w.events, of.outbox())
 	}
 }
 
-// notify tells waiting requests the outcomes of events after these were recorded. It is no use to
-// wait behind an event that will be retried.
+// notify sends waiting requests the recorded outcomes of events. Waiting behind an event that will be retried
+// is useless, so it ends that too.
 func (w *waiting) notify(of outbox, attempts []attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

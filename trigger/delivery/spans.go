@@ -16,9 +16,9 @@ import (
 	"earshot/trigger/effect"
 )
 
-// beginSpan begins the span of an attempt: below the tool that fired, or, if it is tried again, in a
-// trace of its own that is linked to it. The receiver of the effect goes on with the span. An answer
-// that is looked for has none, as nothing is sent. No text, value or credential is in a span.
+// beginSpan begins the span of an attempt: below the tool that fired, or, for a retry, in a trace of its own
+// linked to it. The receiver of the effect continues the span. Looking for an answer has no span, since nothing
+// is sent. A span has no text, value or credential.
 func beginSpan(ctx context.Context, t *tracing.Tracer, delivery *effect.Effect) (context.Context, trace.Span) {
 	if t == nil || delivery.Kind == effect.KindAnswer {
 		return ctx, noop.Span{}
@@ -39,10 +39,11 @@ func beginSpan(ctx context.Context, t *tracing.Tracer, delivery *effect.Effect) 
 	return ctx, span
 }
 
-// described names what is sent, by the conventions of messaging, HTTP and databases.
+// described returns the name, kind and attributes of an effect's span, by the conventions of messaging, HTTP
+// and databases.
 func described(delivery *effect.Effect) (name string, kind trace.SpanKind, about []attribute.KeyValue) {
 	if delivery.Kind == effect.KindEvent {
-		// The first two words of a subject, which no app chooses; of an emitter's, app.{appId}.…, the first.
+		// The first two words of a subject, which no app chooses; for an emitter's, app.{appId}.…, the first.
 		words := strings.SplitN(delivery.Event.Subject, ".", 3)
 		if len(words) > 1 && words[0] != "app" {
 			words[0] += "." + words[1]
@@ -63,7 +64,7 @@ func described(delivery *effect.Effect) (name string, kind trace.SpanKind, about
 	if call.Request != nil {
 		method = cmp.Or(call.Request.Method, method)
 	}
-	// The path and the query of a URL may hold what a user said.
+	// The path and the query of a URL may contain a user's words.
 	if parsed, err := url.Parse(call.URL); err == nil && parsed.Hostname() != "" {
 		about = append(about, tracing.ServerAddress.String(parsed.Hostname()))
 		if port, err := strconv.Atoi(parsed.Port()); err == nil {
