@@ -11,36 +11,35 @@ import (
 
 // Awaited is the answer that an effect of KindAnswer waits for.
 type Awaited struct {
-	// Subject is where it may be published on NATS.
+	// Subject is the NATS subject on which it may be published.
 	Subject string
-	// Since and Until are the first and the last moment at which it may have been given; Since
-	// is zero unless it was asked for again.
+	// Since and Until bound the time at which it may have been given; Since is zero unless the question was
+	// repeated.
 	Since, Until time.Time
-	// Given is the answer, where there is one.
+	// Given is the answer; nil for none.
 	Given *Answer
 }
 
-// AnswerSubject is where the answer to a trigger may be published.
+// AnswerSubject returns the subject on which the answer to a trigger may be published.
 func AnswerSubject(appID, triggerID string) string { return "answer." + appID + "." + triggerID }
 
-// Answer is what somebody outside says came of a trigger.
+// Answer is an external answer with the outcome of a trigger.
 type Answer struct {
 	OK        bool            `json:"ok"`
-	Result    json.RawMessage `json:"result,omitempty"` // any JSON, where it went well
+	Result    json.RawMessage `json:"result,omitempty"` // any JSON, if OK
 	Truncated bool            `json:"truncated,omitempty"`
-	Error     string          `json:"error,omitempty"` // for people, where it did not
-	// Cancelled says that whoever asked for it wants it no more, and has ended the waiting. No
-	// subscriber can say so.
+	Error     string          `json:"error,omitempty"` // for people, if not OK
+	// Cancelled reports that the requester has ended the wait. No subscriber can set it.
 	Cancelled bool `json:"cancelled,omitempty"`
-	// At is when it was given; zero where it is given now.
+	// At is when it was given; zero for now.
 	At time.Time `json:"-"`
 }
 
 // MaxResult is the longest result that is kept, in bytes.
 const MaxResult = 64 << 10
 
-// Bounded is the answer as it is kept: a result that is too long is a string of its beginning,
-// and so is an error. One that is bounded stays as it is.
+// Bounded returns the answer as it is stored: a result that is too long becomes a string of its beginning, and
+// an error is cut. A bounded answer stays unchanged.
 func (a Answer) Bounded() Answer {
 	if a.Truncated {
 		return a
@@ -56,7 +55,7 @@ func (a Answer) Bounded() Answer {
 	return a
 }
 
-// Outcome is what the answer makes of its trigger.
+// Outcome returns the outcome of the trigger by the answer.
 func (a Answer) Outcome() Outcome {
 	if a.Cancelled {
 		return Outcome{Verdict: Dead, Reason: ReasonCancelled, Error: a.Error}
@@ -67,7 +66,7 @@ func (a Answer) Outcome() Outcome {
 	return Outcome{Verdict: Done, Result: a.Result, Truncated: a.Truncated}
 }
 
-// Unanswered is the outcome of an effect of KindAnswer that nobody has answered.
+// Unanswered returns the outcome of an effect of KindAnswer without an answer.
 func Unanswered() Outcome {
 	return Outcome{Verdict: Dead, Reason: ReasonTimeout, Error: "nobody has answered in time"}
 }

@@ -1,7 +1,6 @@
-// Package effect is what the ledger and those who deliver for it have in common: an effect
-// that a decision owes to the world (an event on NATS, a call over HTTP, an SQL statement),
-// and the outcome of one attempt to deliver it. Adapters (emitter, httpcall, sqlquery)
-// import this, and nothing else of trigger.
+// Package effect has the types shared by the ledger and the deliverers: an effect that follows from a decision
+// (an event on NATS, a call over HTTP, an SQL statement), and the outcome of one attempt to deliver it.
+// Adapters (emitter, httpcall, sqlquery) import only this package of trigger.
 package effect
 
 import (
@@ -15,18 +14,18 @@ import (
 	"earshot/repositories/cloudevent"
 )
 
-// Kind is the kind of an effect, and says who delivers it.
+// Kind is the kind of an effect, which determines its Deliverer.
 type Kind string
 
 // The kinds of effect.
 const (
 	KindEvent Kind = "event" // published on NATS JetStream
 	KindCall  Kind = "call"  // sent over HTTP, or run as a statement
-	// KindAnswer is what somebody outside says came of a trigger, in the place of a call.
+	// KindAnswer is an external answer about a trigger, in place of a call.
 	KindAnswer Kind = "answer"
 )
 
-// Names of the effects of a trigger, which keyspace.EffectID joins to that of its firing.
+// Names of the effects of a trigger, which keyspace.EffectID appends to the firing's name.
 const (
 	PartEvent   = "event"
 	PartEmitter = "emitter"
@@ -34,24 +33,23 @@ const (
 	PartResult  = "result"
 )
 
-// Effect is an entry of the outbox that a Deliverer delivers, an event or a call, or an answer
-// that it looks for. It is delivered at least once, and every attempt carries the same ID.
+// Effect is an entry of the outbox that a Deliverer delivers: an event, a call, or an answer to look for. It is
+// delivered at least once, and every attempt has the same ID.
 type Effect struct {
-	// ID is the idempotency key: Nats-Msg-Id of an event. A call shows its
-	// TriggerID instead, which is as stable.
+	// ID is the idempotency key: Nats-Msg-Id of an event. A call sends its TriggerID instead, which is equally
+	// stable.
 	ID        string
 	Kind      Kind
 	AppID     string
 	SessionID string // empty without a session
-	// TriggerID is empty for an event that belongs to no trigger.
+	// TriggerID is empty for an event without a trigger.
 	TriggerID string
 	// Attempt counts from 1.
 	Attempt int
-	// TraceParent continues the trace of the request that led here (W3C Trace
-	// Context); may be empty.
+	// TraceParent continues the trace of the original request (W3C Trace Context); may be empty.
 	TraceParent string
 	Event       *Event // of a KindEvent
-	// Call is the call of a KindCall; of a KindAnswer it has all but a URL.
+	// Call is the call of a KindCall; for a KindAnswer it lacks only a URL.
 	Call    *Call
 	Awaited *Awaited // of a KindAnswer
 }
@@ -61,32 +59,30 @@ type Event = cloudevent.Event
 
 // Call is the HTTP request or the SQL statement of an effect of KindCall.
 type Call struct {
-	// Tool is a tool of a type, as it was when it fired: it says what is done with its
-	// source. It is nil for a call of a URL.
+	// Tool is a tool with a type, as it was when it fired: it determines the use of its source. It is nil for a
+	// call of a URL.
 	Tool *repositories.Tool
-	// URL may hold :param and :appId in its path and query.
+	// URL may contain :param and :appId in its path and query.
 	URL     string
 	Request *repositories.Request // nil: an unauthenticated POST
 	// Values fill the :params; see Written.
 	Values map[string]any
-	// Quoted says that they are in the delimiters of their escapes already, as
-	// earlier versions kept them.
+	// Quoted reports that the values already have the delimiters of their escapes, as earlier versions stored
+	// them.
 	Quoted bool
-	// App is the app as it was when the tool fired; where it is nil, it has to be looked
-	// up.
+	// App is the app as it was when the tool fired; nil if it must be looked up.
 	App *repositories.App
 	// Event is the trigger event, the body of the call.
 	Event json.RawMessage
-	// Fence is the name of the fence of its values in the ledger; empty for none.
+	// Fence names the fence of its values in the ledger; empty for none.
 	Fence string
 }
 
-// Repeatable reports whether the call may be made again where it is not known what came
-// of it.
+// Repeatable reports whether the call may be repeated after an unknown outcome.
 func (c *Call) Repeatable() bool { return c.Request.Repeatable() }
 
-// Written returns the values as they stand in what a tool of a type sends: a statement or a
-// request. Values themselves, and the event, are what was said.
+// Written returns the values as a tool with a type sends them in a statement or a request. Values and the event
+// have them as the user gave them.
 func (c *Call) Written() map[string]any {
 	if c.Quoted || c.Tool == nil {
 		return c.Values
@@ -94,7 +90,7 @@ func (c *Call) Written() map[string]any {
 	return c.Tool.Escaped(c.Values)
 }
 
-// RunsStatement reports whether the call is of a SQL tool.
+// RunsStatement reports whether the call runs a SQL tool's statement.
 func (c *Call) RunsStatement() bool { return c.Tool != nil && c.Tool.RunsStatement() }
 
 // CallOf returns the call of a tool that fired with values; event is the trigger event.
@@ -106,23 +102,22 @@ func CallOf(tool *repositories.Tool, values map[string]any, event json.RawMessag
 	return call
 }
 
-// Deliverer delivers effects of one kind. Deliver makes one attempt and never
-// retries by itself; the ledger decides when the next one is due. It must return
-// soon after ctx ends.
+// Deliverer delivers effects of one kind. Deliver makes one attempt and never retries by itself; the ledger
+// decides when the next one is due. It must return soon after ctx ends.
 //
-// A Retry of a call that is not Repeatable says that nothing of it was sent; whatever
-// else came of it, its Verdict is Done or Dead. Just before it is sent, Late is asked.
+// A Retry of a call that is not Repeatable means that nothing was sent; after any other outcome, its Verdict is
+// Done or Dead. Late is checked just before sending.
 type Deliverer interface {
 	Deliver(ctx context.Context, effect Effect) Outcome
 }
 
-// Apps finds apps by their ids. Its errors wrap repositories.ErrNotFound if there is none.
+// Apps finds apps by id. Its errors wrap repositories.ErrNotFound if there is none.
 type Apps interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 }
 
-// AppOf returns the app of a call, from the effect or from apps. A deleted app is a permanent
-// failure; apps that do not answer defer the call, and the log has their error as an event.
+// AppOf returns the app of a call, from the effect or from apps. A deleted app is a permanent failure. If apps
+// does not answer, the call is deferred and the error is logged as event.
 func AppOf(ctx context.Context, apps Apps, delivery Effect, log *slog.Logger, event string) (*repositories.App, error) {
 	if delivery.Call.App != nil {
 		return delivery.Call.App, nil
@@ -140,13 +135,12 @@ func AppOf(ctx context.Context, apps Apps, delivery Effect, log *slog.Logger, ev
 	return app, nil
 }
 
-// Published is an event that was read from the stream. All readers share it, so it must
-// not be changed.
+// Published is an event read from the stream. All readers share it, so it must not be changed.
 type Published struct {
 	// Sequence is the event's place in the stream. It grows, with gaps.
 	Sequence uint64
 	Subject  string
-	// SessionID is the session that it is of; empty without one.
+	// SessionID is its session; empty for none.
 	SessionID string
 	Data      json.RawMessage
 }
@@ -154,7 +148,7 @@ type Published struct {
 // StoredEvent is an event of the stream with its headers.
 type StoredEvent struct {
 	Published
-	ID          string // the same on every delivery, and of no other event: Nats-Msg-Id
+	ID          string // unique and the same on every delivery: Nats-Msg-Id
 	Kind        string // the first two words of its subject
 	Time        time.Time
 	TraceParent string // may be empty

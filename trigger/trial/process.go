@@ -17,7 +17,7 @@ import (
 	"earshot/trigger/scope"
 )
 
-// InProcess is the Stage of what files define.
+// InProcess returns the Stage for the tools of files.
 func InProcess(set *files.Set, by matcher.Matcher, history int, now func() time.Time) (*Process, error) {
 	app, err := repositories.DecodeApp(cmp.Or(set.AppID, "app"), set.App.Body())
 	if err != nil {
@@ -31,17 +31,17 @@ type Process struct {
 	Matcher      matcher.Matcher
 	App          *repositories.App
 	Repositories []*repositories.Repository
-	// History is how many earlier messages the matcher sees.
+	// History is the number of earlier messages that the matcher sees.
 	History int
 	Now     func() time.Time
-	// Explain says more of an error of the matcher; nil for nothing.
+	// Explain adds details to an error of the matcher; nil for none.
 	Explain func(error) error
 
-	files *files.Set // nil where the tools are no files'
+	files *files.Set // nil if the tools are not from files
 	all   *scope.Scope
 }
 
-// Begin implements Stage. The tools that a test names are in scope, and all where it names none.
+// Begin implements Stage. The tools that a test names are in scope, or all if it names none.
 func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if p.files != nil && !p.files.IsFor(test.AppID) {
 		return nil, fmt.Errorf("it is for the app %q, and the files are of %q; --server tests the tools of a service", test.AppID, p.App.ID)
@@ -61,7 +61,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	})}, nil
 }
 
-// scopeOf has the tools of a test: what they are compared by is made once for all tests that name
+// scopeOf returns the tools of a test. The compiled form of all tools is built once for all tests that name
 // none.
 func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
@@ -119,10 +119,9 @@ func (h held) User(ctx context.Context, text string) (Came, error) {
 	return of, nil
 }
 
-// Examples makes a test of each example of the tools that messages may call for: it fires its own
-// tool, and nothing else. Those of tools that ask for a verified user are counted, as no test has
-// one. The place of an example, where there is one, is found by the id of its repository and a
-// JSON Pointer.
+// Examples returns a test for each example of the tools that messages may call for: it fires only its own tool.
+// Examples of tools that need a verified user are counted in left, as no test has one. at finds the place of an
+// example by the id of its repository and a JSON Pointer.
 func Examples(list []*repositories.Repository, at func(repositoryID, pointer string) (file string, line int)) (tests []*files.Test, left int) {
 	inScope := map[*repositories.Tool]bool{}
 	for _, one := range scope.Of(nil, list).Shared.Tools {

@@ -20,21 +20,21 @@ import (
 
 // Bounds of a rehearsal.
 const (
-	// MostMessages is how many messages are tried by words, and MostByModel by a model, which costs money.
+	// MostMessages bounds the messages tried by words, MostByModel those tried by a model, which costs money.
 	MostMessages = 1000
 	MostByModel  = 50
-	// mostTime is how long a rehearsal may take; what is not tried by then is left out.
+	// mostTime bounds the time of a rehearsal; the rest is left out.
 	mostTime = time.Minute
-	// byWords is how many messages are under work at once without a model, of the cores that others
-	// need as well, and byModel how many wait for one.
+	// byWords is the number of concurrent messages without a model, so that others get cores as well; byModel
+	// the number that wait for a model.
 	byWords = 2
 	byModel = 8
 )
 
-// DefaultModel, as the model of a rehearsal, is the one that the app's messages are matched by.
+// DefaultModel, as the model of a rehearsal, is the model that matches the app's messages.
 const DefaultModel = "default"
 
-// Engine has what was said, and tries it. trigger.Engine implements it.
+// Engine reads past messages and tries them. trigger.Engine implements it.
 type Engine interface {
 	LastSaid(ctx context.Context, appID string, most int) ([]trigger.Said, error)
 	Try(ctx context.Context, said trigger.Said, over scope.Scope, by matcher.Matcher) (trigger.Rehearsed, error)
@@ -42,31 +42,31 @@ type Engine interface {
 	Read(ctx context.Context, appID, sessionID string) (scope.Scope, error)
 }
 
-// Rehearser says what a change of tools would do. All fields but Models are required.
+// Rehearser predicts the effects of a change of tools. All fields but Models are required.
 type Rehearser struct {
 	Engine Engine
-	// Words decides by words alone. Models is the matcher of a service that has a model; nil without one.
+	// Words decides without a model. Models is the matcher of a service with a model; nil without one.
 	Words, Models matcher.Matcher
-	// History is how many earlier messages a matcher sees.
+	// History is the number of earlier messages that a matcher sees.
 	History int
 	Now     func() time.Time
 }
 
-// Change is a change of tools, and what it is tried on.
+// Change is a change of tools with the messages and tests to try it on.
 type Change struct {
 	AppID string
-	// Repositories are those that change, as they would be.
+	// Repositories are the changed ones, in their new form.
 	Repositories []*repositories.Repository
-	// Messages is how many of the last ones are tried.
+	// Messages is the number of last messages to try.
 	Messages int
 	Tests    []*files.Test
-	// Model decides; empty: the words.
+	// Model is the model that decides; empty for words alone.
 	Model string
 }
 
-// Outcome is what a change would do. Its JSON is the answer of the REST call.
+// Outcome is the predicted effect of a change. Its JSON is the answer of the REST call.
 type Outcome struct {
-	Model    string        `json:"model"` // empty: the words decided
+	Model    string        `json:"model"` // empty: decided by words
 	Messages Counts        `json:"messages"`
 	Differs  []Differing   `json:"differing"` // the newest first
 	More     int           `json:"moreDiffering,omitempty"`
@@ -76,19 +76,19 @@ type Outcome struct {
 	Notes    []string      `json:"notes"`
 }
 
-// Counts say how messages would come out, of those that were tried. Each is one of the others.
+// Counts has the numbers of tried messages by their change; each counts once.
 type Counts struct {
 	Tried          int `json:"tried"`
 	Same           int `json:"same"`
-	Fires          int `json:"fires"`          // a tool more fires
-	NoLonger       int `json:"noLonger"`       // a tool that fired does not
+	Fires          int `json:"fires"`          // an additional tool fires
+	NoLonger       int `json:"noLonger"`       // a tool no longer fires
 	OtherTool      int `json:"otherTool"`      // both
 	OtherValues    int `json:"otherValues"`    // the same tools, with other values
 	OtherRejection int `json:"otherRejection"` // the same fires, and another call lacks values
 	Undecided      int `json:"undecided"`      // no model answered
 }
 
-// Ways in which a message comes out otherwise, as in Counts.
+// Changes of a message's outcome, as in Counts.
 const (
 	same           = "same"
 	fires          = "fires"
@@ -108,7 +108,7 @@ func (c *Counts) add(change string) {
 	*of[change]++
 }
 
-// Differing is a message that would come out otherwise.
+// Differing is a message with another outcome.
 type Differing struct {
 	SessionID string    `json:"sessionId"`
 	MessageID string    `json:"messageId"`
@@ -119,7 +119,7 @@ type Differing struct {
 	After     Result    `json:"after"`
 }
 
-// Result is what comes of a message.
+// Result is the outcome of a message.
 type Result struct {
 	Fired    []Fired     `json:"fired"`
 	Rejected []Rejection `json:"rejected"`
@@ -133,21 +133,21 @@ type Fired struct {
 	Values       map[string]any `json:"values"`
 }
 
-// Rejection is a tool that is meant, with the values that lack or are wrong.
+// Rejection is a tool that was called for, with its missing or invalid values.
 type Rejection struct {
 	RepositoryID string   `json:"repositoryId"`
 	Name         string   `json:"name"`
 	Missing      []string `json:"missing"`
 }
 
-// TestOutcome is what would become of a test: of its messages those that come out otherwise than expected.
+// TestOutcome is the outcome of a test, with the messages whose outcome is not the expected one.
 type TestOutcome struct {
 	Name   string     `json:"name"`
 	Before TestReport `json:"before"`
 	After  TestReport `json:"after"`
 }
 
-// Spent is what it took to try all with the same tools.
+// Spent is the cost of trying everything with the same tools.
 type Spent struct {
 	Milliseconds     int64 `json:"ms"`
 	ModelRequests    int64 `json:"modelRequests"`
@@ -156,16 +156,16 @@ type Spent struct {
 	Passed           int   `json:"passed"` // tests
 }
 
-// NoModelError means that a rehearsal asks for a model where none is configured.
+// NoModelError means that a rehearsal requests a model and none is configured.
 type NoModelError struct{ Model string }
 
-// Error says what to do.
+// Error names the model and the way out.
 func (e *NoModelError) Error() string {
 	return fmt.Sprintf("model %q cannot be asked, as no model is configured here; leave model out to have the words decide", e.Model)
 }
 
-// Rehearse says what a change would do: it tries the last messages of the app and tests with the tools
-// as they are and as they would be. It stores, publishes and calls nothing.
+// Rehearse predicts the effect of a change: it tries the last messages of the app and tests with the current
+// and the changed tools. It stores, publishes and calls nothing.
 //
 // Errors: *NoModelError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Rehearser) Rehearse(ctx context.Context, c Change) (*Outcome, error) {
@@ -194,7 +194,7 @@ func (r *Rehearser) Rehearse(ctx context.Context, c Change) (*Outcome, error) {
 	return outcomeOf(c, said, before, after), nil
 }
 
-// askingModel is the state of an app whose messages that model decides. What is compiled of its tools is shared.
+// askingModel returns the state of an app whose messages the model decides. The compiled tools are shared.
 func askingModel(state *scope.State, model string) *scope.State {
 	if model == "" || model == DefaultModel {
 		return state
@@ -205,7 +205,7 @@ func askingModel(state *scope.State, model string) *scope.State {
 	return &next
 }
 
-// changed are the repositories after a change of some.
+// changed returns the repositories after a change of some.
 func changed(now, to []*repositories.Repository) []*repositories.Repository {
 	after := slices.DeleteFunc(slices.Clone(now), func(there *repositories.Repository) bool {
 		return slices.ContainsFunc(to, func(next *repositories.Repository) bool { return next.ID == there.ID })
@@ -213,10 +213,10 @@ func changed(now, to []*repositories.Repository) []*repositories.Repository {
 	return append(after, to...)
 }
 
-// tried is what came of all that was tried with the same tools.
+// tried is the outcome of all messages and tests with the same tools.
 type tried struct {
 	results []*Result // of each message; nil if it was not tried
-	faults  []string  // why messages were not decided
+	faults  []string  // causes of undecided messages
 	report  *Report
 	Spent
 }
@@ -251,7 +251,7 @@ func (r *Rehearser) run(ctx context.Context, over scope.Scope, said []trigger.Sa
 	return t
 }
 
-// resultOf is what would have come of a message.
+// resultOf returns the outcome of a message.
 func resultOf(came trigger.Rehearsed) *Result {
 	r := &Result{Fired: []Fired{}, Rejected: []Rejection{}, Why: came.Why}
 	for _, match := range came.Matches {
@@ -265,7 +265,7 @@ func resultOf(came trigger.Rehearsed) *Result {
 	return r
 }
 
-// changeOf says how two results differ.
+// changeOf returns the kind of difference between two results.
 func changeOf(before, after *Result) string {
 	names := func(r *Result) []string {
 		var all []string
@@ -296,7 +296,7 @@ func changeOf(before, after *Result) string {
 	return same
 }
 
-// outcomeOf compares what was tried before and after.
+// outcomeOf compares the outcomes before and after.
 func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
 	o := &Outcome{Model: c.Model, Differs: []Differing{}, Tests: []TestOutcome{}, Before: before.Spent, After: after.Spent, Notes: []string{}}
 	room := repositories.Room{}
@@ -335,7 +335,8 @@ func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
 	return o
 }
 
-// failing is a report without the messages that came out as expected, and without lines: no file has it.
+// failing returns the report without the messages that came out as expected, and without line numbers, as there
+// is no file.
 func (t TestReport) failing() TestReport {
 	t.Line, t.Turns = 0, slices.DeleteFunc(slices.Clone(t.Turns), func(turn TurnReport) bool { return turn.Verdict == right })
 	for i := range t.Turns {
@@ -344,7 +345,7 @@ func (t TestReport) failing() TestReport {
 	return t
 }
 
-// metered counts what a matcher asks of models.
+// metered counts a matcher's requests to models and their tokens.
 type metered struct {
 	matcher.Matcher
 	requests, prompt, completion atomic.Int64

@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// Report is what came of tests. Its JSON is what earshot eval --json prints.
+// Report is the result of tests. Its JSON is what earshot eval --json prints.
 type Report struct {
 	OK    bool         `json:"ok"`
 	Tests []TestReport `json:"tests"`
@@ -21,43 +21,43 @@ type Report struct {
 	Totals
 }
 
-// Totals count messages that something is expected of.
+// Totals count messages with expectations.
 type Totals struct {
 	Right  int `json:"right"`
 	Wrong  int `json:"wrong"`
 	Silent int `json:"silent"`
 }
 
-// TestReport is what came of one test.
+// TestReport is the result of one test.
 type TestReport struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Error says why its conversation could not be held to the end.
+	// Error is why its conversation ended early.
 	Error string `json:"error,omitempty"`
 	Totals
 	Turns []TurnReport `json:"turns"`
 }
 
-// TurnReport is what came of one message.
+// TurnReport is the result of one message.
 type TurnReport struct {
-	Line    int    `json:"line,omitempty"` // 0 where it stands in no file
+	Line    int    `json:"line,omitempty"` // 0 without a file
 	User    string `json:"user"`
 	Verdict string `json:"verdict"`
-	// Expected are in the words of the test.
+	// Expected are the expectations as the test states them.
 	Expected []any      `json:"expected"`
 	Came     []Call     `json:"came"`
 	Rejected []Rejected `json:"rejected"`
 	Why      string     `json:"why"`
 	Near     []Near     `json:"near,omitempty"`
 
-	// Expect are those of the test.
+	// Expect are the expectations of the test.
 	Expect []files.Expectation `json:"-"`
 	met    []met
 }
 
-// MarshalJSON writes the expectations as the test has them.
+// MarshalJSON encodes the expectations as the test states them.
 func (t TurnReport) MarshalJSON() ([]byte, error) {
 	type plain TurnReport
 	t.Expected = []any{}
@@ -88,16 +88,15 @@ func (t TurnReport) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(t))
 }
 
-// ToolReport are the figures of one tool. A ratio of nothing is null.
+// ToolReport has the figures of one tool. A ratio with a zero denominator is null.
 type ToolReport struct {
 	Name string `json:"name"`
-	// Precision is how many of its calls were expected, Recall how many of those that were
-	// expected came, whatever their values; Values is how many of the values were right that
-	// were expected of them.
+	// Precision is the share of its calls that were expected, Recall the share of expected calls that came,
+	// whatever their values, and Values the share of expected values that were right.
 	Precision *float64 `json:"precision"`
 	Recall    *float64 `json:"recall"`
 	Values    *float64 `json:"values"`
-	// The numbers behind them.
+	// The underlying numbers.
 	Expected       int `json:"expected"`
 	Fired          int `json:"fired"`
 	Met            int `json:"met"`
@@ -105,7 +104,7 @@ type ToolReport struct {
 	ValuesRight    int `json:"valuesRight"`
 }
 
-// sum works out the totals, and the figures of the tools that were expected or fired.
+// sum computes the totals, and the figures of the tools that were expected or fired.
 func (r *Report) sum() {
 	r.OK = true
 	tools := map[string]*ToolReport{}
@@ -165,7 +164,7 @@ func (r *Report) passed() int {
 	return n
 }
 
-// Failures says how a report failed, in a few words; empty where it did not.
+// Failures summarizes the failed tests in a few words; empty for none.
 func (r *Report) Failures() string {
 	bad, noun := len(r.Tests)-r.passed(), "tests"
 	if bad == 0 {
@@ -177,15 +176,14 @@ func (r *Report) Failures() string {
 	return fmt.Sprintf("%d of %d %s failed", bad, len(r.Tests), noun)
 }
 
-// Summary says in a line how tests and messages came out.
+// Summary returns the results of tests and messages in a line.
 func (r *Report) Summary() string {
 	all := r.Right + r.Wrong + r.Silent
 	return fmt.Sprintf("%d of %d tests passed; of %d messages with an expectation %d came out right, %d had a wrong effect, %d had none",
 		r.passed(), len(r.Tests), all, r.Right, r.Wrong, r.Silent)
 }
 
-// Failures says what was said, expected and came of the messages that came out otherwise than the
-// test expects.
+// Failures describes the messages whose outcome is not the expected one.
 func (t TestReport) Failures() string {
 	var b strings.Builder
 	fmt.Fprintln(&b, "FAIL "+t.Name+t.Place())
@@ -193,7 +191,7 @@ func (t TestReport) Failures() string {
 	return b.String()
 }
 
-// Place is where a test stands, behind a space, empty where nobody knows.
+// Place returns the file and line of a test after a space, empty if unknown.
 func (t TestReport) Place() string {
 	if t.File == "" {
 		return ""
@@ -201,7 +199,7 @@ func (t TestReport) Place() string {
 	return fmt.Sprintf(" %s:%d", filepath.ToSlash(t.File), t.Line)
 }
 
-// Print says of each message that failed what was said, expected and came of it, and why.
+// Print writes each failed message with its expectation, outcome and explanation.
 func (t TestReport) Print(out io.Writer) {
 	for _, turn := range t.Turns {
 		if turn.Verdict == right || turn.Verdict == failed {
@@ -232,7 +230,7 @@ func (t TestReport) Print(out io.Writer) {
 	}
 }
 
-// Brief says in a line what went wrong first.
+// Brief returns the first failure in a line.
 func (t TestReport) Brief() string {
 	for _, turn := range t.Turns {
 		if turn.Verdict != right && turn.Verdict != failed {
@@ -242,7 +240,7 @@ func (t TestReport) Brief() string {
 	return t.Error
 }
 
-// place is where a message stands, empty where it stands in no file.
+// place returns the line of a message, empty without a file.
 func (t TurnReport) place() string {
 	if t.Line == 0 {
 		return ""
@@ -261,7 +259,7 @@ func (t TurnReport) shownCame() string {
 	return cmp.Or(strings.Join(came, " and "), "nothing")
 }
 
-// shown is the name and the values of a call.
+// shown returns the name and the values of a call.
 func (c Call) shown() string {
 	if len(c.Values) == 0 {
 		return c.Name

@@ -1,6 +1,5 @@
-// Package trial tries tools out before they are used: it holds the conversations of tests on a
-// stage and compares what came with what was expected, and it rehearses what a change of tools
-// does to what users have said. No tool is ever called.
+// Package trial tests tools before they are used: it runs the conversations of tests on a stage and compares
+// outcomes with expectations, and it rehearses a change of tools on past messages. No tool is ever called.
 package trial
 
 import (
@@ -20,25 +19,25 @@ import (
 	"earshot/trigger/query"
 )
 
-// Stage is where conversations are held.
+// Stage runs conversations.
 type Stage interface {
-	// Begin begins the conversation of a test. The error says why it cannot be held.
+	// Begin begins the conversation of a test. The error is why it cannot begin.
 	Begin(test *files.Test) (Conversation, error)
 }
 
-// Conversation is one that is held.
+// Conversation is a conversation in progress.
 type Conversation interface {
-	// Heard adds what is only heard: what the agent says, and what is past.
+	// Heard adds a message that is not decided: an agent's, or a past one.
 	Heard(said files.Said)
-	// User says what came of a message of the user. The error says why it is not decided.
+	// User returns the outcome of a user's message. The error is why it was not decided.
 	User(ctx context.Context, text string) (Came, error)
 }
 
-// Came is what came of a message.
+// Came is the outcome of a message.
 type Came struct {
 	Calls    []Call
 	Rejected []Rejected
-	// Why says in a sentence how it came about, and Near which tools its words are near to.
+	// Why is a sentence of explanation, Near the tools nearest to its words.
 	Why  string
 	Near []Near
 }
@@ -49,22 +48,22 @@ type Call struct {
 	Values map[string]any `json:"values"`
 }
 
-// Rejected is a tool that was meant, with the values that lack.
+// Rejected is a tool that was called for, with its missing values.
 type Rejected struct {
 	Name    string   `json:"rejected"`
 	Missing []string `json:"missing"`
 }
 
-// Near is a tool with its score by the words of a message.
+// Near is a tool with its score for the words of a message.
 type Near struct {
 	Name  string  `json:"tool"`
 	Score float32 `json:"score"`
 }
 
-// MostNear is how many tools a report says that a message is near to.
+// MostNear bounds the near tools of a report.
 const MostNear = 3
 
-// CameOf is what the matches and rejected calls of a message come to.
+// CameOf returns the outcome of a message from its matches and rejected calls.
 func CameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
 	c := Came{Why: why}
 	for _, match := range matches {
@@ -78,21 +77,21 @@ func CameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
 	return c
 }
 
-// Verdicts on what a message came to.
+// Verdicts on the outcome of a message.
 const (
 	right  = "right"
-	wrong  = "wrong"  // it has an effect that was not expected: another tool, another value, or any where none was
-	silent = "silent" // something that was expected did not come, and nothing else did
+	wrong  = "wrong"  // an unexpected effect: another tool, another value, or any instead of none
+	silent = "silent" // an expected effect is missing, without an unexpected one
 	failed = "error"  // it was not decided
 )
 
-// Run holds the conversations of the tests on a stage, one after another, and reports what
-// came of them. A test whose conversation cannot go on ends there, and has failed.
+// Run runs the conversations of the tests on a stage, one after another, and reports the results. A test whose
+// conversation cannot continue ends there, and has failed.
 func Run(ctx context.Context, tests []*files.Test, on Stage) *Report {
 	return runAll(ctx, tests, on, 1)
 }
 
-// runAll is Run with that many tests under way at once.
+// runAll is Run with so many concurrent tests.
 func runAll(ctx context.Context, tests []*files.Test, on Stage, atOnce int) *Report {
 	report := &Report{Tests: make([]TestReport, len(tests))}
 	var next atomic.Int64
@@ -145,18 +144,18 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 	return of
 }
 
-// met is an expected tool that fired, with how many values were expected of it, and how many were right.
+// met is an expected tool that fired, with the numbers of expected and of right values.
 type met struct {
 	tool            string
 	expected, right int
 }
 
-// judge compares what came of a message with what was expected of it. Each call answers one
-// expectation, the one whose values it has where several are of its tool.
+// judge compares the outcome of a message with its expectations. Each call meets one expectation, among several
+// of its tool the one with its values.
 func judge(said files.Said, came Came) TurnReport {
 	expected := slices.Clone(said.Expect)
 	for i, e := range expected {
-		for _, r := range came.Rejected { // a rejected call may stand for one that may lack its values
+		for _, r := range came.Rejected { // a rejected call meets an expectation that may lack its values
 			needed := func(name string) bool { return !slices.Contains(e.Lacking, name) }
 			if r.Name == e.Tool && len(r.Missing) > 0 && !slices.ContainsFunc(r.Missing, needed) {
 				expected[i] = files.Expectation{Line: e.Line, Rejected: e.Tool, Missing: r.Missing}
@@ -198,8 +197,7 @@ func judge(said files.Said, came Came) TurnReport {
 	return turn
 }
 
-// answers reports whether a call that was rejected is the one that is expected, for want of the
-// same values.
+// answers reports whether a rejected call is the expected one, with the same missing values.
 func answers(r Rejected, e files.Expectation) bool {
 	if r.Name != e.Rejected {
 		return false
@@ -208,7 +206,7 @@ func answers(r Rejected, e files.Expectation) bool {
 	return len(e.Missing) == 0 || slices.Equal(slices.Compact(lacks), slices.Compact(expected))
 }
 
-// differing lists the values of an expectation that a call does not have, by their names.
+// differing returns the names of expected values that a call lacks.
 func differing(e files.Expectation, c Call) []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(e.Values)) {
@@ -220,12 +218,11 @@ func differing(e files.Expectation, c Call) []string {
 	return names
 }
 
-// longestNumber bounds what is worked out: a number of so many characters has no more digits
-// than anybody expects.
+// longestNumber bounds the numbers compared by value, in characters; longer ones are compared as text.
 const longestNumber = 64
 
-// agrees reports whether a value is the one that was expected: numbers by value, texts whatever
-// the case and with any spaces around them, lists and maps member by member.
+// agrees reports whether a value is the expected one: numbers by value, texts without regard to case and
+// surrounding spaces, lists and maps member by member.
 func agrees(expected, came any) bool {
 	switch expected := expected.(type) {
 	case string:

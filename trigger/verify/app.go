@@ -8,7 +8,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// appListed looks at an app itself.
+// appListed checks an app itself.
 //
 //	KEYS app, apps
 //	ARGV appId
@@ -23,7 +23,7 @@ end
 return faults
 `)
 
-// leftover looks for what is left of an app that is neither there nor listed.
+// leftover finds remains of an app that neither exists nor is listed.
 //
 //	KEYS key, app, apps
 //	ARGV appId
@@ -34,10 +34,10 @@ end
 return faults
 `)
 
-// unexplained looks for parts of explanations that nothing removes.
+// unexplained finds parts of explanations that never expire.
 //
-//	KEYS parts of explanations, what of explanations goes when
-//	ARGV appId, how long they are kept from now (ms), then the name of each
+//	KEYS parts of explanations, expiry of explanations
+//	ARGV appId, their life from now (ms), then the name of each
 var unexplained = newScript(`
 local kept = {}
 for i = 3, #ARGV do
@@ -51,22 +51,22 @@ end
 return faults
 `)
 
-// partsKept is how long parts of explanations are kept that nothing removes.
+// partsKept is the life given to parts of explanations that never expire.
 const partsKept = 7 * 24 * time.Hour
 
-// lives are the kinds of keys that must expire, with the longest that one of them may live.
+// lives are the kinds of keys that must expire, with the longest life of each.
 var lives = map[keyspace.Kind]time.Duration{
 	keyspace.KindDraft: time.Hour, keyspace.KindDrafts: time.Hour, keyspace.KindAsked: time.Hour, keyspace.KindWritten: time.Hour,
 	keyspace.KindCompared: time.Hour, keyspace.KindRates: time.Minute, keyspace.KindUses: 48 * time.Hour, keyspace.KindUsage: 401 * 24 * time.Hour,
 	keyspace.KindFence: 31 * 24 * time.Hour, keyspace.KindLineage: 31 * 24 * time.Hour, keyspace.KindVector: 31 * 24 * time.Hour,
-	keyspace.KindAudit:  10 * 365 * 24 * time.Hour, // for as long as the setting says
-	keyspace.KindClosed: 0,                         // for 48 hours longer than records are kept
+	keyspace.KindAudit:  10 * 365 * 24 * time.Hour, // bounded by the setting
+	keyspace.KindClosed: 0,                         // 48 hours longer than records are kept
 }
 
-// unending looks at a key that must expire.
+// unending checks a key that must expire.
 //
 //	KEYS key
-//	ARGV how long it lives at most (ms)
+//	ARGV longest life (ms)
 var unending = newScript(`
 if redis.call('PTTL', KEYS[1]) == -1 then
   fault('endless', '', function() redis.call('PEXPIRE', KEYS[1], ARGV[1]) end)
@@ -74,7 +74,7 @@ end
 return faults
 `)
 
-// sessionEnds looks at a session: whether it ends, and somebody works on its messages.
+// sessionEnds checks that a session ends, and that its messages are scheduled.
 //
 //	KEYS turns, order, repos, idle, then the ledger
 //	ARGV appId, sessionId
@@ -95,7 +95,7 @@ end
 return faults
 `)
 
-// listedSession looks for sessions that are listed and not there.
+// listedSession finds listed sessions that do not exist.
 //
 //	KEYS sessions, idle, then turns of each
 //	ARGV appId, then each sessionId
@@ -109,7 +109,7 @@ end
 return faults
 `)
 
-// ownedSession looks for sessions that have a user and are not found by it.
+// ownedSession finds sessions with a user that the user's list lacks.
 //
 //	KEYS users, then turns of each
 //	ARGV sessionId of each
@@ -123,8 +123,8 @@ end
 return faults
 `)
 
-// listedUser looks for sessions that are listed as a user's and are not. When they are due among those that have ended,
-// it is found out whether something of them may be left.
+// listedUser finds sessions listed for a user that have another. The repair adds them to the ended sessions,
+// whose sweep checks whether something of them may be left.
 //
 //	KEYS users, ended, then turns of each
 //	ARGV appId, then user and sessionId of each
@@ -140,7 +140,7 @@ end
 return faults
 `)
 
-// listedTrigger looks for triggers that are listed and not there.
+// listedTrigger finds listed triggers that do not exist.
 //
 //	KEYS list, dead, failed, then each trigger
 //	ARGV appId, then each triggerId
@@ -156,7 +156,7 @@ end
 return faults
 `)
 
-// countFailed compares how many triggers of an app have failed with the number that is kept.
+// countFailed compares the number of failed triggers of an app with its counter.
 //
 //	KEYS dead, failed
 //	ARGV appId
@@ -168,7 +168,7 @@ end
 return faults
 `)
 
-// leaseOfNone looks for leases of outboxes that are empty.
+// leaseOfNone finds leases of empty outboxes.
 //
 //	KEYS holders, then the outbox of each
 //	ARGV member of the outboxes of each
@@ -181,7 +181,7 @@ end
 return faults
 `)
 
-// keyOfApp is a key that goes with its app; empty for one that stays.
+// keyOfApp returns a key that is deleted with its app; empty for any other.
 func keyOfApp(place keyspace.Place) string {
 	switch place.Kind {
 	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindAudit, keyspace.KindWebhook, keyspace.KindResends,
@@ -191,7 +191,7 @@ func keyOfApp(place keyspace.Place) string {
 	return ""
 }
 
-// places looks at keys one by one. It asks while it reads a list: that may be long.
+// places returns the checks of keys. It checks long lists at once, page by page.
 func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k, kind, app := keyspace.KeysOf(place.App), place.Kind, []any{place.App}
@@ -251,7 +251,7 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 	return probes, nil
 }
 
-// users looks at what lists the sessions of users.
+// users checks the lists of users' sessions.
 func (w *walk) users(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k, app := keyspace.KeysOf(place.App), []any{place.App}

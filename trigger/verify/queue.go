@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// outboxHead looks at an outbox: whether somebody comes to it.
+// outboxHead checks that an outbox is readable and scheduled.
 //
 //	KEYS outbox, then the ledger
 //	ARGV appId, member of the outboxes
@@ -32,10 +32,10 @@ end
 return faults
 `)
 
-// ofOutbox begins the words for an outbox.
+// ofOutbox is the prefix of an outbox's description.
 const ofOutbox = "outbox "
 
-// queues looks at all outboxes, and notes the events that are in them.
+// queues checks all outboxes, and remembers their events.
 func (w *walk) queues(ctx context.Context) error {
 	return w.DB.EachKey(ctx, func(names []string) error {
 		var probes []probe
@@ -68,7 +68,7 @@ func (w *walk) queues(ctx context.Context) error {
 	})
 }
 
-// laneDue looks whether a lane is among those that are looked at, in time for its first member.
+// laneDue checks that a lane is scheduled in time for its first member.
 //
 //	KEYS due, lane
 //	ARGV lane/appId
@@ -80,7 +80,7 @@ end
 return faults
 `)
 
-// lanes looks at lanes, and at sessions: a key of turns with a name is the hash of a session.
+// lanes checks lanes and sessions: a key of turns with a name is the hash of a session.
 func (w *walk) lanes(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	pipe := w.DB.Pipeline()
 	clocks := w.DB.Clocks(ctx, pipe)
@@ -125,14 +125,14 @@ func (w *walk) lanes(ctx context.Context, places []keyspace.Place) (probes []pro
 	return probes, nil
 }
 
-// countOwed compares what a partition owes with the number that is kept.
+// countOwed compares the outstanding work of a partition with its counter.
 //
 //	KEYS due, owed, then turns, calls and outboxes of each app, then each outbox
-//	ARGV number of apps, then of each its id and the number of its outboxes, then member of the
+//	ARGV number of apps, then id and number of outboxes of each, then member of the
 //	     outboxes of each, then the lanes of apps of other partitions
 //
-// Where other outboxes are there than are asked for, or more apps, it says so as the rule "moved".
-// An outbox that is in no lane is counted as well.
+// If there are other outboxes or more apps than given, it reports the rule "moved". An outbox in no lane is
+// counted as well.
 var countOwed = newScript(`
 local count, known, total, box = tonumber(ARGV[1]), {}, 0, 0
 for i = 1, count do known[ARGV[2 * i]] = true end
@@ -163,12 +163,12 @@ end
 return faults
 `)
 
-// compares is how often the count of a partition is tried that changes meanwhile: on a service
-// that runs, its outboxes come and go.
+// compares bounds the repeated counts of a partition that changes meanwhile: on a running service, outboxes
+// come and go.
 const compares = 100
 
-// counters compares what each partition owes with its counter. One that is wrong is a fault only
-// where it is wrong twice, with a pause between.
+// counters compares the outstanding work of each partition with its counter. A difference is a fault only if a
+// second count after a pause confirms it.
 func (w *walk) counters(ctx context.Context) error {
 	pipe, there := w.DB.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
 	for n := range there {
@@ -177,7 +177,7 @@ func (w *walk) counters(ctx context.Context) error {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("look which partitions owe something: %w", keyspace.Unavailable(err))
 	}
-	var some []int // that have lanes, or a counter
+	var some []int // with lanes or a counter
 	for n := range there {
 		if there[n].Val() > 0 || len(w.stray[n]) > 0 {
 			some = append(some, n)
@@ -203,10 +203,10 @@ func (w *walk) counters(ctx context.Context) error {
 	return err
 }
 
-// moved is the rule of a partition that has changed since it was read.
+// moved is the rule of a partition that changed since it was read.
 const moved = "moved"
 
-// compareAll returns what is wrong with partitions.
+// compareAll returns the faults of partitions.
 func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map[int]Finding, error) {
 	wrong := map[int]Finding{}
 	for _, n := range partitions {
@@ -232,8 +232,8 @@ func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map
 	return wrong, nil
 }
 
-// owedProbe reads the lanes of a partition and the outboxes of its apps: those that their lanes
-// list, and stray ones.
+// owedProbe builds the check of a partition's counter from its lanes and the outboxes of its apps: listed and
+// stray ones.
 func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
 	k := keyspace.PartitionKeys(n)
 	lanes, err := w.DB.ZRange(ctx, k.Due(), 0, -1).Result()
@@ -246,7 +246,7 @@ func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
 	}
 	var foreign []any
 	for _, lane := range lanes {
-		if app := afterSlash(lane); keyspace.PartitionOf(app) == n { // another is a fault of its own
+		if app := afterSlash(lane); keyspace.PartitionOf(app) == n { // a foreign entry is a separate fault
 			apps[app] = true
 		} else {
 			foreign = append(foreign, lane)
@@ -282,7 +282,7 @@ func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
 
 // Entries of partitions begin with an app, or with a lane and an app.
 
-// noted are what a partition notes of apps, with the app of a member or field.
+// noted are the lists of a partition, with the app of a member or field.
 var noted = []struct {
 	kind keyspace.Kind
 	key  func(keyspace.Keys) string
@@ -303,7 +303,7 @@ func afterSlash(member string) string {
 	return app
 }
 
-// foreignEntry looks for entries of apps of other partitions.
+// foreignEntry finds entries of apps of other partitions.
 //
 //	KEYS list
 //	ARGV member
@@ -317,9 +317,9 @@ end
 return faults
 `)
 
-// listedApp looks at an app that is listed.
+// listedApp checks a listed app.
 //
-//	KEYS app, apps, then what there may be of it
+//	KEYS app, apps, then its other possible keys
 //	ARGV appId
 var listedApp = newScript(`
 if redis.call('EXISTS', KEYS[1]) == 1 or not redis.call('ZSCORE', KEYS[2], ARGV[1]) then return faults end
@@ -331,7 +331,7 @@ end
 return faults
 `)
 
-// partitions looks at what partitions note of apps, and counts the triggers that have failed.
+// partitions checks the lists of partitions, and counts the failed triggers.
 func (w *walk) partitions(ctx context.Context) error {
 	pipe, sizes, dead := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions), make([]*redis.MapStringStringCmd, keyspace.Partitions)
 	for n := range sizes {
@@ -369,7 +369,7 @@ func (w *walk) partitions(ctx context.Context) error {
 				probes = append(probes, w.entry(n, keyspace.PartitionKeys(n).Dead(), keyspace.KindDead, app, app)...)
 				continue
 			}
-			failed, _ := strconv.ParseInt(count, 10, 64) // another is counted anew
+			failed, _ := strconv.ParseInt(count, 10, 64) // a wrong number is counted anew
 			w.report.Owed.Failed += failed
 			probes = append(probes, failedCount(app))
 		}
@@ -377,7 +377,7 @@ func (w *walk) partitions(ctx context.Context) error {
 	return w.ask(ctx, probes)
 }
 
-// entry looks at a member that is of an app of another partition, and at an app that is listed.
+// entry returns the check of a foreign member, or of a listed app.
 func (w *walk) entry(n int, key string, kind keyspace.Kind, member, app string) []probe {
 	of := fmt.Sprintf("%s of partition %d: %s", kind, n, member)
 	switch lane, _, _ := strings.Cut(member, "/"); {

@@ -11,18 +11,18 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// record looks at a trigger with its effects and all lists that it must, or must not, be in.
+// record checks a trigger with its effects and all lists that it must, or must not, be in.
 //
 //	KEYS 1 trigger, 2 app, 3 apps, 4 triggers of the app, 5 those of the session, 6 pending,
 //	     7 failed, 8 over, 9 dead, 10 outbox of its events, then its effects, as keyspace.Parts has
 //	     them and those of later results, then the ledger
-//	ARGV 1 appId, 2 triggerId, 3 what its effects are named after, 4 session, 5 and 6 how long its
-//	     record is kept where it has delivered everything, and where it has failed (ms), then of
-//	     event, emitter and call the state (JSON) where it is pending, else '', and the state of
-//	     one that is lost
+//	ARGV 1 appId, 2 triggerId, 3 prefix of its effects' ids, 4 session, 5 and 6 how long its
+//	     record is kept when delivered, and when failed (ms), then of
+//	     event, emitter and call the state (JSON) if pending, else '', and the state of
+//	     a lost one
 //
-// A trigger of which a batch has events is listed as pending or not. One that expires by itself
-// was written before there was a list of those that are over.
+// A trigger with events in a batch may be listed as pending or not. A record that expires by itself predates
+// the list of expired records.
 var record = newScript(keyspace.DueLua, ledger.TallyLua, `
 local app, id, at = ARGV[1], ARGV[2], now()
 local had = redis.call('HMGET', KEYS[1], 'fire', 'session', 'open', 'dead', 'state', 'due', 'held', 'event', 'emitter', 'call', 'record')
@@ -170,14 +170,13 @@ func (w *walk) hashes(ctx context.Context, places []keyspace.Place, fields ...st
 	return w.DB.HashFields(ctx, keys, fields...)
 }
 
-// effectOwed looks at an effect: whether somebody comes to it.
+// effectOwed checks that an effect is scheduled.
 //
 //	KEYS effect, trigger, then the outboxes that it may be in, then the ledger
-//	ARGV appId, id, '1' where it was seen in an outbox, member of the outboxes of the first of
+//	ARGV appId, id, '1' if it was seen in an outbox, member of the outboxes of the first of
 //	     them
 //
-// A call that is owed of a trigger that is gone is no fault: its app was removed, and it is still
-// delivered.
+// An outstanding call of a missing trigger is no fault: its app was removed, and the call is still delivered.
 var effectOwed = newScript(keyspace.DueLua, `
 local app, id = ARGV[1], ARGV[2]
 local had = redis.call('HMGET', KEYS[1], 'kind', 'state', 'order', 'until', 'wait', 'given', 'created', 'trigger')
@@ -231,7 +230,7 @@ func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, e
 			var body struct {
 				Subject string `json:"subject"`
 			}
-			_ = json.Unmarshal([]byte(fields[0]), &body) // what cannot be read is not of a chat
+			_ = json.Unmarshal([]byte(fields[0]), &body) // an unreadable body is not a chat event
 			subjects[unseen[i]] = body.Subject
 		}
 	}
@@ -249,8 +248,8 @@ func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, e
 	return probes, nil
 }
 
-// boxesOf are the outboxes that an event may be in, the likeliest first. Which one it is does
-// not stand in the effect.
+// boxesOf returns the outboxes that an event may be in, the likeliest first: the effect does not name its
+// outbox.
 func boxesOf(id, session, trigger, subject string) []string {
 	own := id[:max(strings.LastIndexByte(id, '.'), 0)]
 	switch {
@@ -260,7 +259,7 @@ func boxesOf(id, session, trigger, subject string) []string {
 		return []string{keyspace.Box(session, ""), keyspace.ChatBox(session), keyspace.Box("", "")}
 	case trigger != "":
 		return []string{keyspace.Box("", trigger), keyspace.Box("", "")}
-	case own != "": // what tells of a trigger without being one of its effects is named after it
+	case own != "": // a notification about a trigger is named after it
 		return []string{keyspace.Box("", own), keyspace.Box("", "")}
 	default:
 		return []string{keyspace.Box("", "")}

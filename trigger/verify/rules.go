@@ -1,25 +1,25 @@
 package verify
 
-// Class is what kind of fault a finding is.
+// Class is the kind of fault of a finding.
 type Class string
 
 // The classes.
 const (
-	// Orphaned is what nobody will ever come to, or has any use for, and that stays for ever.
+	// Orphaned is data that no code will process or use, and that stays for ever.
 	Orphaned Class = "orphaned"
-	// Impossible is what contradicts itself: no way leads there.
+	// Impossible is a contradictory state that no operation leads to.
 	Impossible Class = "impossible"
 )
 
-// Rule is one thing that must hold of a ledger.
+// Rule is one invariant of a ledger.
 type Rule struct {
 	Name  string
 	Class Class
-	Says  string // what is wrong
-	Mend  string // what mends it; empty where nothing does
+	Says  string // the fault
+	Mend  string // the repair; empty for none
 }
 
-// Rules are all that is looked for.
+// Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{
 		{"record.app", Orphaned, "a trigger of an app that is gone", "it goes, with what it has given up; what it owes is still delivered"},
@@ -66,7 +66,7 @@ func Rules() []Rule {
 	}
 }
 
-// rules are Rules by their names.
+// rules has Rules by name.
 var rules = func() map[string]Rule {
 	named := map[string]Rule{}
 	for _, one := range Rules() {

@@ -1,15 +1,13 @@
-// Package verify walks all that the ledger has in Redis, and says what is owed, what is
-// orphaned and what is impossible; where it is asked to, it mends that.
+// Package verify walks the whole ledger in Redis and reports outstanding work, orphaned data and impossible
+// states. On request it repairs them.
 //
-// A fault is a state that the service would never put right by itself: what it clears up when it
-// comes to it, or when the time of it is over, is none. Each fault has a rule (see Rules), and
-// each rule a script that looks at one thing and all that must agree with it at one instant. On
-// a service that runs, some changes take several scripts: what looks like a fault is looked at
-// again after a pause, and only what is still there is told, or mended by that same script, which
-// compares and writes in one.
+// A fault is a state that the service would never correct by itself. Each fault has a rule (see Rules), and
+// each rule a script that checks one object and everything that must agree with it atomically. On a running
+// service, some changes take several scripts. So a suspect is checked again after a pause, and only a fault
+// that remains is reported, or repaired by the same script, which checks and writes atomically.
 //
-// Nothing is delivered here, and no id is made: what is mended goes on under the ids that it had,
-// so that it fires as often as it would have.
+// It delivers nothing and creates no ids: repaired work continues under its old ids, so that it fires as often
+// as it would have.
 package verify
 
 import (
@@ -24,45 +22,44 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Options are how a ledger is looked at.
+// Options are the settings of a check.
 type Options struct {
 	DB *keyspace.DB
-	// Mend has what can be mended mended.
+	// Mend repairs faults that have a repair.
 	Mend bool
-	// Done and Dead are how long records are kept that owe nothing any more, and that have
-	// failed: as the service has them.
+	// Done and Dead are how long delivered and failed records are kept, as the service is configured.
 	Done, Dead time.Duration
-	// Pause waits before what looks like a fault is looked at again.
+	// Pause waits before suspects are checked again.
 	Pause func(context.Context) error
 }
 
-// Report is what was found.
+// Report is the result of a check.
 type Report struct {
 	Owed Owed `json:"owed"`
-	// Keys, Apps, Sessions and Triggers are how many were looked at; of those that came or went
-	// meanwhile some may be missing or counted twice.
+	// Keys, Apps, Sessions and Triggers are the numbers checked; some that were added or removed meanwhile may
+	// be missing or counted twice.
 	Keys     int `json:"keys"`
 	Apps     int `json:"apps"`
 	Sessions int `json:"sessions"`
 	Triggers int `json:"triggers"`
 	// Findings are the first thousand, by app and rule.
 	Findings []Finding `json:"findings"`
-	// Orphaned, Impossible and Mended are how many there are; what was mended counts as that.
+	// Orphaned, Impossible and Mended are the numbers of faults; a repaired one counts only as Mended.
 	Orphaned   int `json:"orphaned"`
 	Impossible int `json:"impossible"`
 	Mended     int `json:"mended"`
-	// Notes say what could not be looked at.
+	// Notes list what could not be checked.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Owed is what the service has still to do. It is no fault.
+// Owed is the outstanding work of the service, which is no fault.
 type Owed struct {
-	Messages int64 `json:"messages"` // that are not decided
+	Messages int64 `json:"messages"` // undecided
 	Calls    int64 `json:"calls"`
 	Events   int64 `json:"events"`
-	Held     int64 `json:"held"`   // triggers that wait to be confirmed, or settle
-	Failed   int64 `json:"failed"` // triggers that can be tried again
-	// Oldest is for how long the first of all has been due, in seconds.
+	Held     int64 `json:"held"`   // triggers that confirm or settle
+	Failed   int64 `json:"failed"` // triggers that can be retried
+	// Oldest is how long the first entry has been due, in seconds.
 	Oldest float64 `json:"oldestSeconds"`
 }
 
@@ -71,22 +68,21 @@ type Finding struct {
 	Rule   string `json:"rule"`
 	Class  Class  `json:"class"`
 	App    string `json:"app,omitempty"`
-	Of     string `json:"of"` // what it is about
+	Of     string `json:"of"` // the object
 	Detail string `json:"detail,omitempty"`
-	// Mend is what was done about it, or would be; empty where nothing can be done here.
+	// Mend is the repair that was made or is possible; empty for none.
 	Mend   string `json:"mend,omitempty"`
 	Mended bool   `json:"mended"`
 }
 
-// mostFindings is how many findings a Report lists. All are counted, and mended.
+// mostFindings bounds the findings that a Report lists. All are counted and repaired.
 const mostFindings = 1000
 
-// Clean reports whether nothing is wrong any more.
+// Clean reports whether no fault remains.
 func (r *Report) Clean() bool { return r.Orphaned+r.Impossible == 0 }
 
-// Ledger looks at the whole ledger of a Redis, with as much memory for a large one as for a small
-// one. Its error wraps keyspace.ErrUnavailable where Redis did not answer; what was found and
-// mended until then is in the report.
+// Ledger checks the whole ledger of a Redis, in constant memory. Its error wraps keyspace.ErrUnavailable if
+// Redis did not answer; the report then has the findings so far.
 func Ledger(ctx context.Context, o Options) (*Report, error) {
 	w := &walk{
 		Options: o, report: &Report{Findings: []Finding{}}, suspected: map[string]bool{}, unknown: map[keyspace.Kind]int{},
@@ -107,16 +103,16 @@ func Ledger(ctx context.Context, o Options) (*Report, error) {
 	return w.report, err
 }
 
-// otherwise are kinds that are read in another way, or that no rule is about.
+// otherwise are kinds that are read elsewhere, or have no rule.
 var otherwise = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
 
-// ofPartitions are the kinds of keys that are of a partition, without an app.
+// ofPartitions are the kinds of keys of a partition, without an app.
 var ofPartitions = []keyspace.Kind{
 	keyspace.KindDue, keyspace.KindOver, keyspace.KindIdle, keyspace.KindApps, keyspace.KindRefreshes, keyspace.KindExplained, keyspace.KindDead, keyspace.KindOwed,
 	keyspace.KindEnded,
 }
 
-// keys looks at all keys but outboxes.
+// keys checks all keys but outboxes.
 func (w *walk) keys(ctx context.Context) error {
 	looks := map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error){
 		keyspace.KindTrigger: w.records, keyspace.KindEffect: w.effects,

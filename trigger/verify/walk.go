@@ -11,16 +11,16 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// walk is one way through the ledger.
+// walk is one pass through the ledger.
 type walk struct {
 	Options
 	report    *Report
-	queued    filter  // the events that are in an outbox
-	suspects  []probe // what looks like a fault, until it is looked at again; suspected has their names
+	queued    filter  // the events in outboxes
+	suspects  []probe // checks with a suspected fault; suspected has their names
 	suspected map[string]bool
-	// stray are outboxes that no lane lists, by partition and app: what they hold is owed as well.
+	// stray are outboxes in no lane, by partition and app: their events are outstanding as well.
 	stray   [keyspace.Partitions]map[string][]string
-	unknown map[keyspace.Kind]int // keys of kinds that this version does not know
+	unknown map[keyspace.Kind]int // keys of kinds unknown to this version
 }
 
 // found adds a finding to the report.
@@ -42,7 +42,7 @@ func (w *walk) found(f Finding) {
 
 const page = 500
 
-// members hands out the members of a sorted set, some at a time.
+// members calls do with the members of a sorted set, a page at a time.
 func (w *walk) members(ctx context.Context, key string, do func([]string) error) error {
 	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.ZScan(ctx, key, cursor, "", page) }, do)
 }
@@ -51,8 +51,8 @@ func (w *walk) fields(ctx context.Context, key string, do func([]string) error) 
 	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.HScan(ctx, key, cursor, "", page/5) }, do)
 }
 
-// pages hands out the names that a scan finds, each of which has a score or a value behind it. They
-// are no more than half a page at a time, however many Redis gives at once.
+// pages calls do with the names of a scan whose reply alternates names and scores or values, at most half a
+// page at a time, however many Redis returns at once.
 func pages(read func(cursor uint64) *redis.ScanCmd, do func([]string) error) error {
 	for cursor := uint64(0); ; {
 		found, next, err := read(cursor).Result()
@@ -74,8 +74,8 @@ func pages(read func(cursor uint64) *redis.ScanCmd, do func([]string) error) err
 	}
 }
 
-// askOf looks at some things of an app at once. The name of each is an argument after those of all,
-// and what key makes of it a key.
+// askOf checks several objects of an app at once. The name of each is appended to the arguments, and key(name)
+// to the keys.
 func (w *walk) askOf(ctx context.Context, all probe, names []string, key func(string) string) error {
 	for _, name := range names {
 		all.args = append(all.args, name)
@@ -87,14 +87,13 @@ func (w *walk) askOf(ctx context.Context, all probe, names []string, key func(st
 	return w.ask(ctx, []probe{all})
 }
 
-// script is one text of Lua that looks at something, in two forms: one writes nothing, the other
-// mends what it finds. It returns its faults, three texts each: the rule, what is to be said of
-// it, and nothing where nothing mends it, '0' where something would, '1' where it did.
+// script is one check in Lua in two forms: one only reads, the other repairs what it finds. It returns three
+// texts for each fault: the rule, the detail, and ” if there is no repair, '0' if there is one, '1' if it was
+// made.
 type script struct{ look, mend *keyspace.Script }
 
-// faultLua defines fault(rule, detail, repair), which notes a fault, and where it is to be mended
-// calls repair; nil where nothing mends it. ofNoApp(app, apps, id) reports whether an app is
-// neither there nor listed.
+// faultLua defines fault(rule, detail, repair), which records a fault and, when repairing, calls repair; nil
+// for none. ofNoApp(app, apps, id) reports whether an app neither exists nor is listed.
 const faultLua = `
 local faults = {}
 local function fault(rule, detail, repair)
@@ -113,23 +112,22 @@ func newScript(parts ...string) *script {
 	return &script{keyspace.NewReadingScript("local mend = false", text), keyspace.NewFreeingScript("local mend = true", text)}
 }
 
-// probe is one look of a script at one thing.
+// probe is one run of a check on one object.
 type probe struct {
 	*script
 	keys []string
 	args []any
 	app  string
-	of   string // what it is about, in words
+	of   string // description of the object
 }
 
-// So many looks are sent in one round trip, and so many suspects are remembered at most before
-// they are looked at again.
+// Bounds of the checks sent in one round trip, and of the suspects remembered before they are checked again.
 const (
 	together     = 100
 	mostSuspects = 10_000
 )
 
-// ask looks, and remembers what looks like a fault.
+// ask runs checks, and remembers suspects.
 func (w *walk) ask(ctx context.Context, probes []probe) error {
 	err := w.each(ctx, probes, false, func(p probe, _ []Finding) {
 		if name := nameOf(p.app, p.of); !w.suspected[name] {
@@ -143,7 +141,7 @@ func (w *walk) ask(ctx context.Context, probes []probe) error {
 	return err
 }
 
-// judge looks at all suspects again after a pause: what is still there is a fault.
+// judge checks all suspects again after a pause: a fault that remains is reported.
 func (w *walk) judge(ctx context.Context) error {
 	suspects := w.suspects
 	w.suspects = nil
@@ -154,7 +152,7 @@ func (w *walk) judge(ctx context.Context) error {
 		return err
 	}
 	clear(w.suspected)
-	for _, p := range suspects { // what an outbox holds that no lane lists is owed as well
+	for _, p := range suspects { // events of an outbox in no lane are outstanding as well
 		if box, is := strings.CutPrefix(p.of, ofOutbox); is && p.script == outboxHead {
 			n := keyspace.PartitionOf(p.app)
 			if w.stray[n] == nil {
@@ -170,7 +168,7 @@ func (w *walk) judge(ctx context.Context) error {
 	})
 }
 
-// each runs probes, those of one script together, and passes on those that found something.
+// each runs probes, grouped by script, and calls do with those that found something.
 func (w *walk) each(ctx context.Context, probes []probe, mend bool, do func(probe, []Finding)) error {
 	for len(probes) > 0 {
 		var same, others []probe
@@ -219,9 +217,8 @@ func (p probe) findings(reply any) (list []Finding) {
 
 func nameOf(app, id string) string { return app + "\x00" + id }
 
-// filter remembers names in a fixed amount of memory, 8 MiB. It never denies one that was added.
-// Of those that were not it takes one in some for added: with a million names one in ninety
-// thousand, with ten million one in twenty-five; which ones differs from filter to filter.
+// filter remembers names in a fixed 8 MiB. It has no false negatives. Its false positives are about one in
+// ninety thousand with a million names, and one in twenty-five with ten million; they differ between filters.
 type filter struct {
 	bits []uint64
 	seed maphash.Seed
@@ -232,7 +229,7 @@ const (
 	filterBits   = 1 << 26
 )
 
-// places are the bits of a name: two halves of one hash make as many as are needed.
+// places returns the bits of a name, derived from the two halves of one hash.
 func (f *filter) places(name string) (at [filterHashes]uint64) {
 	hash := maphash.String(f.seed, name)
 	for i := range at {

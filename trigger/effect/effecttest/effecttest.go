@@ -1,5 +1,5 @@
-// Package effecttest is what the tests of adapters share: apps to find, and effects of the
-// app "clinic" to deliver.
+// Package effecttest has what the tests of adapters share: apps to find, and effects of the app "clinic" to
+// deliver.
 package effecttest
 
 import (
@@ -15,10 +15,10 @@ import (
 	"earshot/trigger/effect"
 )
 
-// Apps is a store of apps by their ids.
+// Apps is a store of apps by id.
 type Apps map[string]*repositories.App
 
-// App returns the app of an id.
+// App returns the app with an id.
 func (a Apps) App(_ context.Context, id string) (*repositories.App, error) {
 	if app, ok := a[id]; ok {
 		return app, nil
@@ -34,14 +34,14 @@ func (unreachableApps) App(context.Context, string) (*repositories.App, error) {
 	return nil, errors.New("redis: connection refused")
 }
 
-// Call returns the effect of a call, in its first attempt.
+// Call returns the effect of a call in its first attempt.
 func Call(call *effect.Call) effect.Effect {
 	return effect.Effect{
 		ID: "e1", Kind: effect.KindCall, AppID: "clinic", SessionID: "s1", TriggerID: "t1", Attempt: 1, Call: call,
 	}
 }
 
-// Tool decodes a tool from the fields of its definition beside its name.
+// Tool decodes a tool from the fields of its definition other than its name.
 func Tool(t testing.TB, fields string) *repositories.Tool {
 	t.Helper()
 	body := `{"tools":[{"name":"t",` + fields + `}]}`
@@ -50,7 +50,7 @@ func Tool(t testing.TB, fields string) *repositories.Tool {
 	return &repository.Tools[0]
 }
 
-// Fired returns the effect of a tool that a program has fired with values, given as JSON.
+// Fired returns the effect of a tool fired by a program with values, given as JSON.
 func Fired(t testing.TB, tool *repositories.Tool, values string) effect.Effect {
 	t.Helper()
 	given, err := parameters.DecodeValues([]byte(values))
@@ -60,7 +60,7 @@ func Fired(t testing.TB, tool *repositories.Tool, values string) effect.Effect {
 	return Call(effect.CallOf(tool, checked, nil))
 }
 
-// Ended checks how an attempt ended, and that its error holds some texts.
+// Ended checks the outcome of an attempt, and that its error contains some texts.
 func Ended(t testing.TB, got effect.Outcome, verdict effect.Verdict, reason effect.Reason, texts ...string) {
 	t.Helper()
 	require.Equal(t, verdict, got.Verdict, got.Error)
@@ -70,9 +70,8 @@ func Ended(t testing.TB, got effect.Outcome, verdict effect.Verdict, reason effe
 	}
 }
 
-// Conformance is what every Deliverer has to pass: good is an effect that it delivers, and
-// seen counts those that came to the other side. If they are calls, open returns a Deliverer
-// with another store of apps.
+// Conformance tests the contract of a Deliverer: good is an effect that it delivers, and seen counts those that
+// arrived. For calls, open returns a Deliverer with another store of apps.
 func Conformance(t *testing.T, deliverer effect.Deliverer, good effect.Effect, seen func() int, open func(effect.Apps) effect.Deliverer) {
 	none := good
 	none.Event, none.Call, none.Awaited = nil, nil, nil
