@@ -1,14 +1,13 @@
-// Package erasure forgets a session: all that was said or done in it goes from Redis, from the
-// records of triggers and from the streams.
+// Package erasure erases a session: all its data is removed from Redis, from the records of triggers and from
+// the streams.
 //
-// It begins with a mark, which every script that begins something in the session looks for, so
-// that nothing is added to what is removed. What was begun before comes to nothing, as each
-// script that writes down what came of something finds it gone. Events are published by whoever
-// has the lease of their outbox, and by nobody else: once the outbox could be taken, no replica
-// publishes any more, and the streams can be cleared. That takes as long as a publish takes, and
-// the length of a lease where a replica has died with one.
+// It begins with a mark that every script checks before it begins something in the session, so that nothing is
+// added to erased data. Work begun earlier has no effect: each script that records an outcome finds its object
+// gone. Only the holder of an outbox's lease publishes its events. So once the outbox is taken, no replica
+// publishes any more, and the streams can be cleared. That takes as long as a publish, or as a lease if a
+// replica has died with one.
 //
-// An erasure that was broken off at any point is finished by the next one.
+// The next erasure completes an interrupted one.
 package erasure
 
 import (
@@ -26,20 +25,20 @@ import (
 
 // Events is the stream of events.
 type Events interface {
-	// TriggersOf lists the triggers of a session whose events the stream has.
+	// TriggersOf lists the triggers of a session with events in the stream.
 	TriggersOf(ctx context.Context, appID, sessionID string) ([]string, error)
 	// Erase removes all events of a session.
 	Erase(ctx context.Context, appID, sessionID string) error
-	// Stored hands out the events of a session, in their order, until do fails.
+	// Stored calls do with the events of a session, in order, until do fails.
 	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
 }
 
-// Answers is the stream of what was published for triggers.
+// Answers is the stream of published answers to triggers.
 type Answers interface {
 	Forget(ctx context.Context, appID string, triggerIDs []string) error
 }
 
-// Eraser erases sessions. All of its fields are required. It is safe for concurrent use.
+// Eraser erases sessions. All its fields are required. It is safe for concurrent use.
 type Eraser struct {
 	Store   *store.Store
 	Ledger  *ledger.Ledger
@@ -47,22 +46,21 @@ type Eraser struct {
 	Answers Answers
 }
 
-// ErrStreams means that a stream could not be read or cleared. What Redis has had of the session
-// is gone by then; to erase it again does the rest.
+// ErrStreams means that a stream could not be read or cleared. The session's data in Redis is then already
+// gone; another erasure does the rest.
 var ErrStreams = errors.New("the streams of NATS cannot be cleared now")
 
 const (
-	// longest is how long an erasure may take. It goes on when its client has left.
+	// longest bounds the time of an erasure, which continues when its client has left.
 	longest = 10 * time.Minute
-	// renewed is how often the mark is renewed.
+	// renewed is the interval at which the mark is renewed.
 	renewed = 15 * time.Second
-	// looked is the pause before an outbox that another has is tried again.
+	// looked is the pause before a leased outbox is tried again.
 	looked = 10 * time.Millisecond
 )
 
-// Erase erases a session, of all its lives, and returns when nothing of it is left. What comes
-// meanwhile is refused with repositories.ErrErasing, and what comes afterwards begins the
-// session anew. The session need not exist.
+// Erase erases a session in all its lives, and returns when nothing of it is left. Requests meanwhile are
+// refused with repositories.ErrErasing, and later ones begin the session anew. The session need not exist.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, ErrStreams.
 func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
@@ -70,13 +68,12 @@ func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
 }
 
 const (
-	atOnce     = 16  // sessions of a user are erased at the same time: each waits, for the most part
-	togetherOf = 200 // sessions of a user are listed together
+	atOnce     = 16  // sessions of a user erased concurrently: each mostly waits
+	togetherOf = 200 // sessions of a user listed together
 )
 
-// EraseUser erases the sessions of a user as Erase does, those that have ended as well, and returns how many. What it
-// has not come to when it fails is found again: to erase the user again does the rest. A session that begins meanwhile
-// may stay.
+// EraseUser erases the sessions of a user as Erase does, including ended ones, and returns their number. After
+// a failure, erasing the user again does the rest. A session that begins meanwhile may stay.
 func (e *Eraser) EraseUser(ctx context.Context, appID, user string) (count int, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer cancel()
@@ -108,7 +105,7 @@ func (e *Eraser) EraseUser(ctx context.Context, appID, user string) (count int, 
 	return int(done.Load()), nil
 }
 
-// erase erases a session that the user is known to have had, or that is to be erased whoever had it.
+// erase erases a session of a user; an empty user stands for any.
 func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer cancel()
@@ -126,20 +123,19 @@ func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error
 			case <-renewing.Done():
 				return
 			case <-ticks.C:
-				_ = mark.Renew(renewing) // the next time, if not now
+				_ = mark.Renew(renewing) // a failed renewal is tried again at the next tick
 			}
 		}
 	}()
-	// The order is one in which a call that ends now, or an erasure that is broken off, leaves nothing
-	// behind that cannot be found.
+	// In this order, a call that ends now, or an interrupted erasure, leaves nothing that cannot be found.
 	for _, step := range []func(ctx context.Context, appID, sessionID string) error{
 		func(ctx context.Context, _, _ string) error { return mark.Drop(ctx) },
 		e.eraseCalls, e.eraseOutboxes, e.eraseTriggers,
-		e.eraseOutboxes, // what was retried by hand in between
+		e.eraseOutboxes, // manual retries in between
 		func(ctx context.Context, appID, sessionID string) error {
 			return ofStreams(e.Events.Erase(ctx, appID, sessionID))
 		},
-		func(ctx context.Context, _, _ string) error { return mark.Forget(ctx, user) }, // the last: whose it was leads to the rest
+		func(ctx context.Context, _, _ string) error { return mark.Forget(ctx, user) }, // last: its user leads to the rest
 	} {
 		if err = step(ctx, appID, sessionID); err != nil {
 			break
@@ -148,8 +144,8 @@ func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error
 	return errors.Join(err, mark.End(ctx))
 }
 
-// Stored hands out the events of a session that the stream has, in their order, until do fails.
-// Its error is ErrStreams, or that of do.
+// Stored calls do with the events of a session in the stream, in order, until do fails. Its error is
+// ErrStreams, or do's.
 func (e *Eraser) Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error {
 	var own error
 	err := e.Events.Stored(ctx, appID, sessionID, func(event effect.Published) error {

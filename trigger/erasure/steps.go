@@ -12,19 +12,18 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// Erasing a session removes its calls, its outboxes and its triggers, in this order: a call that
-// ends owes an event, and an event of an outbox belongs to a trigger. A replica that has one of
-// them in hand finds it gone when it writes down what came of it, and writes nothing. Only what
-// it publishes is beyond the ledger: an outbox is taken from nobody who has its lease. Each step
-// can be made again after a crash, and finds what is left.
+// An erasure removes the session's calls, its outboxes and its triggers, in this order: an ended call leads to
+// an event, and an event of an outbox belongs to a trigger. A replica that works on one of them finds it gone
+// when it records the outcome, and writes nothing. Only its publishing is beyond the ledger, so an outbox is
+// never taken from a lease holder. Each step can be repeated after a crash, and finds what is left.
 
 const (
-	erased = 100  // records are removed in one script
-	listed = 4000 // triggers of an app are looked at together for those of a session
-	sifted = 500  // calls of an app are looked at together for those of a session
+	erased = 100  // records removed by one script
+	listed = 4000 // triggers of an app searched together for a session's
+	sifted = 500  // calls of an app searched together for a session's
 )
 
-// eraseCalls removes calls, and answers that are waited for.
+// eraseCalls removes calls and awaited answers.
 //
 //	KEYS effect of each, then the ledger
 //	ARGV session, then the id of each
@@ -73,8 +72,8 @@ func (e *Eraser) eraseCalls(ctx context.Context, appID, session string) error {
 //
 //	KEYS outbox, then the effect of each member, then the ledger
 //	ARGV member of the outboxes, then each member of the outbox
-//	=>   ok; moved where it has others in it than those; or held with pause (ms), at the most
-//	     until when the lease of who publishes it ends
+//	=>   ok; moved if it has other members; or held with pause (ms), at most
+//	     until its publisher's lease ends
 var eraseOutbox = keyspace.NewFreeingScript(keyspace.DueLua, `
 local outbox, box = KEYS[1], ARGV[1]
 local members = redis.call('LRANGE', outbox, 0, -1)
@@ -92,7 +91,7 @@ unschedule('outboxes', box)
 return {'ok'}
 `)
 
-// eraseOutboxes removes what is not published, as soon as no replica publishes it.
+// eraseOutboxes removes unpublished events once no replica publishes them.
 func (e *Eraser) eraseOutboxes(ctx context.Context, appID, sessionID string) error {
 	k, db := keyspace.KeysOf(appID), e.Ledger.DB()
 	for _, box := range keyspace.Boxes(sessionID) {
@@ -105,7 +104,7 @@ func (e *Eraser) eraseOutboxes(ctx context.Context, appID, sessionID string) err
 			for _, member := range members {
 				of := member
 				if strings.HasPrefix(member, "#") {
-					of = "" // a batch has no effect of its own
+					of = "" // a batch has no effects yet
 				}
 				keys, args = append(keys, k.Effect(of)), append(args, member)
 			}
@@ -132,7 +131,7 @@ func (e *Eraser) eraseOutboxes(ctx context.Context, appID, sessionID string) err
 	return nil
 }
 
-// eraseTriggers removes records with all that names them, and their effects.
+// eraseTriggers removes records with their list entries and their effects.
 //
 //	KEYS 1 pending, 2 failed, 3 triggers of the app, 4 those of the session, 5 over, 6 dead,
 //	     then of each record itself, its fence and its effects, then other effects, then the
@@ -155,8 +154,8 @@ tally(KEYS[6], app, KEYS[2])
 return 'ok'
 `)
 
-// eraseTriggers removes the triggers of a session, whatever they owe, and before them what was
-// published for those that are still known, by their records or by their events.
+// eraseTriggers removes the triggers of a session with their pending effects. First it removes the published
+// answers to triggers that are still known, by their records or events.
 func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error {
 	known, err := e.Events.TriggersOf(ctx, appID, session)
 	if err != nil {
@@ -187,7 +186,7 @@ func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error
 			fire, fence, retries := records[i][0], records[i][1], records[i][2]
 			keys = append(append(keys, triggers[i], k.Fence(fence)), keyspace.Effects(k, fire)...)
 			args = append(args, id, keyspace.EffectID(fire, "call"))
-			for n := range strings.Count(retries, "\n") { // by hand: each has had a result of its own
+			for n := range strings.Count(retries, "\n") { // each manual retry has its own result
 				others = append(others, k.Effect(keyspace.RetriedResult(fire, n+1)))
 			}
 		}
@@ -196,9 +195,8 @@ func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error
 	})
 }
 
-// eachTrigger passes on the ids of the triggers of a session, some at a time, those of its earlier
-// lives included. These are looked for among all of the app; those of one time as the last that were
-// read are read again.
+// eachTrigger calls do with the ids of the triggers of a session, some at a time, including its earlier lives.
+// It searches these among all triggers of the app, and reads those with the time of the last one read again.
 func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func(ids []string) error) error {
 	k, reader := keyspace.KeysOf(appID), ledger.NewReader(e.Ledger.DB())
 	own, err := e.Ledger.DB().ZRange(ctx, k.Triggers(session), 0, -1).Result()

@@ -8,9 +8,9 @@ import (
 	"earshot/trigger/shorttext"
 )
 
-// dictionary is what most explanations have in common: their fields, our sentences, and how requests to models and
-// their answers are written. An explanation refers to it, and has about a third of the size. Explanations that are kept
-// need it as it is: another one would need a mark of its own.
+// dictionary is the text that most explanations share: field names, fixed sentences, and the form of requests
+// to models and their answers. An explanation refers to it, and takes about a third of the size. Stored
+// explanations need it unchanged: another dictionary would need another mark.
 var dictionary = shorttext.New(16<<20, `"verified":true,"barred":{"limit":32,"offered":"scores":[{"n":","s":0.0"notes":["cut":["requests/0/response","requests/0/request"`+
 	`"leftOut":["error":"unreadmissing.unreaderrors":[{"parameter":","detail":"ignored":[`+
 	`{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_","name":"input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":`+
@@ -27,10 +27,10 @@ var dictionary = shorttext.New(16<<20, `"verified":true,"barred":{"limit":32,"of
 	`\"completion_tokens_details\":{\"reasoning_tokens\":0,\"audio_tokens\":0,\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}},\"service_tier\":\"default\",\"system_fingerprint\":\"fp_\"}","ms":15,"tokens":{"prompt":1,"cached":0,"completion":1}}],`+
 	`"calls":[{"repositoryId":"","name":"","arguments":{"":""},"round":1,"repaired":false,"coerced":null,"errors":null,"evidence":{"":{"messageId":"","words":""}},"verdict":"rejected","verdict":"dropped","verdict":"fired","why":"The model called it, with values that the tool takes.","triggerId":"`)
 
-// compress writes an explanation as it is kept.
+// compress returns an explanation in stored form.
 func compress(text []byte) string { return dictionary.Pack(text) }
 
-// decompress is the reverse of compress, of this build or one before, which had no dictionary.
+// decompress reverses compress, also of earlier builds, which had no dictionary.
 func decompress(body string) ([]byte, error) {
 	if strings.HasPrefix(body, shorttext.Mark) {
 		return dictionary.Unpack(body)

@@ -1,7 +1,7 @@
-// Package explain says why a message came out as it did: what was in scope, what a model was
-// asked and answered, what became of each call, and why. An explanation is made of what the
-// matcher and the decision have noted, masked, and packed into a few hundred bytes: texts that
-// many messages share, such as tools and rules, are kept once under the hash of their content.
+// Package explain explains the outcome of a message: the tools in scope, the requests to a model and its
+// answers, and the outcome of each call with the reason. An explanation is built from the notes of the matcher
+// and the decision, masked, and packed into a few hundred bytes: texts that many messages share, such as tools
+// and rules, are stored once under the hash of their content.
 package explain
 
 import (
@@ -12,36 +12,36 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Explanation is why a message came out as it did. Its JSON is the answer of the REST call.
-// Credentials, hidden values and claims in it are masked.
+// Explanation explains the outcome of a message. Its JSON is the answer of the REST call. Credentials, hidden
+// values and claims in it are masked.
 type Explanation struct {
 	MessageID string    `json:"messageId"`
 	Time      time.Time `json:"ts"` // of the decision
 	Stage     string    `json:"stage"`
-	// Why says in a sentence what came of the message, and why nothing did.
+	// Why describes the outcome of the message in a sentence, with the reason if nothing fired.
 	Why        string      `json:"why"`
 	Candidates []Candidate `json:"candidates"`
-	// More is how many candidates are not listed.
+	// More is the number of candidates not listed.
 	More int `json:"moreCandidates,omitempty"`
-	// NotInScope are tools that are there and could not be called.
+	// NotInScope are existing tools that could not be called.
 	NotInScope []Barred  `json:"notInScope"`
 	Requests   []Request `json:"requests"`
 	Calls      []Call    `json:"calls"`
-	// Notes say what else is to be known, such as a setting that does not hold.
+	// Notes are further remarks, such as on a setting without effect.
 	Notes []string `json:"notes,omitempty"`
-	// Cut says what was left out for its size.
+	// Cut lists the parts left out for their size.
 	Cut []string `json:"cut,omitempty"`
 }
 
 // Candidate is a tool in scope.
 type Candidate struct {
 	RepositoryID string `json:"repositoryId"`
-	// Session says that the repository is the session's own.
+	// Session reports that the repository belongs to the session.
 	Session bool   `json:"session,omitempty"`
 	Name    string `json:"name"`
-	// Score is how near the message is to the tool by its words, where that was compared.
+	// Score is how near the message's words are to the tool, if compared.
 	Score *float32 `json:"score,omitempty"`
-	// Cut says that the model was not shown the tool, and Why says why.
+	// Cut reports that the model was not shown the tool; Why is the reason.
 	Cut bool   `json:"cut"`
 	Why string `json:"why,omitempty"`
 }
@@ -57,11 +57,11 @@ type Barred struct {
 
 // Reasons why a tool is not in scope.
 const (
-	Shadowed   = "shadowed"   // another of its name comes before it
+	Shadowed   = "shadowed"   // another tool of its name comes first
 	Unverified = "unverified" // it needs a verified user
 )
 
-// Request is one request to a model with its answer: JSON, or a text where they are none.
+// Request is one request to a model with its answer, as JSON or else as text.
 type Request struct {
 	Model    string          `json:"model"`
 	Request  json.RawMessage `json:"request"`
@@ -72,20 +72,19 @@ type Request struct {
 	Tokens   Tokens          `json:"tokens"`
 }
 
-// Tokens are those of a request, as far as the provider reports them; cached ones are among
-// those of the prompt.
+// Tokens are the tokens of a request as the provider reports them; cached ones are included in the prompt's.
 type Tokens struct {
 	Prompt     int `json:"prompt"`
 	Cached     int `json:"cached"`
 	Completion int `json:"completion"`
 }
 
-// Call is a call that was found for the message, and what became of it.
+// Call is a call found for the message, with its outcome.
 type Call struct {
 	RepositoryID string          `json:"repositoryId,omitempty"`
 	Name         string          `json:"name"`
 	Arguments    json.RawMessage `json:"arguments"`
-	// Round is the answer of the model that has it, from 1.
+	// Round is the number of the model's answer that has it, from 1.
 	Round    int                          `json:"round,omitempty"`
 	Repaired bool                         `json:"repaired"`
 	Coerced  []string                     `json:"coerced"`
@@ -94,7 +93,7 @@ type Call struct {
 	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
 	Verdict  string                       `json:"verdict"` // one of the constants below
 	Why      string                       `json:"why"`
-	// TriggerID is that of a call that fired.
+	// TriggerID is the trigger of a fired call.
 	TriggerID string `json:"triggerId,omitempty"`
 }
 

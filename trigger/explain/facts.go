@@ -13,8 +13,8 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// listing is what an explanation keeps of a repository: enough to work out which of its tools
-// were in scope, whoever asked.
+// listing is what an explanation stores of a repository: enough to derive which of its tools were in scope for
+// any user.
 type listing struct {
 	ID        string       `json:"id"`
 	Session   bool         `json:"session,omitempty"`
@@ -25,8 +25,7 @@ type listing struct {
 
 type listedTool struct {
 	Name string `json:"name"`
-	// Needs says why the tool is out of scope without a verified user; empty for a tool
-	// that asks for none.
+	// Needs is why the tool is out of scope without a verified user; empty if it needs none.
 	Needs string `json:"needs,omitempty"`
 }
 
@@ -48,12 +47,12 @@ type Packer struct {
 	seed  maphash.Seed
 	known *lru.Cache[*repositories.Repository, *facts]
 	refs  *lru.Cache[uint64, string] // by a hash of the content
-	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and of all that is in them
-	// written is when a part was last written, by its owner and its name.
+	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and the content
+	// written is when a part was last written, by owner and name.
 	written *lru.Cache[[2]string, time.Time]
 }
 
-// NewPacker returns a packer for explanations that are kept so long.
+// NewPacker returns a packer for explanations that are kept for keep.
 func NewPacker(keep time.Duration, now func() time.Time) *Packer {
 	known, _ := lru.New[*repositories.Repository, *facts](knownRepositories) // fails for a size of 0 only
 	refs, _ := lru.New[uint64, string](knownParts)
@@ -62,19 +61,17 @@ func NewPacker(keep time.Duration, now func() time.Time) *Packer {
 	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, heads: heads, written: written}
 }
 
-// AppFacts are what is worked out once of an app's state: the tools of its repositories, and
-// what is to be masked.
+// AppFacts are computed once per state of an app: the tools of its repositories, and the texts to be masked.
 type AppFacts struct {
 	ranked   []*repositories.Repository
-	listings [][]byte // and their names as parts
+	listings [][]byte // names are their part names
 	names    []string
-	list     []byte // of the listings, and its name; nil without any
+	list     []byte // of the listings, with its part name; nil for none
 	listName string
 	mask     mask
 }
 
-// FactsOf works out the facts of an app with its repositories, in the order in which they win
-// a name.
+// FactsOf computes the facts of an app with its repositories, in the order in which they win a name.
 func (p *Packer) FactsOf(app *repositories.App, ranked []*repositories.Repository) *AppFacts {
 	of := &AppFacts{ranked: ranked}
 	var all hidden
@@ -140,9 +137,8 @@ type placed struct {
 	listedTool
 }
 
-// sorted parts the tools of listings, in the order in which they win a name, into those that
-// are in scope and those that are not. barred has why a verified user may not use a tool, by
-// repository and tool.
+// sorted divides the tools of listings, in the order in which they win a name, into those in scope and those
+// not. barred has the reasons why a verified user may not use tools, by repository and tool.
 func sorted(listings []listing, verified bool, barred map[string]string) (in []placed, out []Barred) {
 	taken := map[string]placed{}
 	for _, repository := range listings {

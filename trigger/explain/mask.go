@@ -11,14 +11,14 @@ import (
 	"earshot/repositories/secret"
 )
 
-// What is shorter would be found in ordinary text, and spoil it. Hidden values of any length
-// are masked where they stand under the names of their parameters.
+// Shorter texts would match ordinary text. Hidden values of any length are masked under the names of their
+// parameters.
 const (
 	minMasked = 4
 	minDigits = 5 // of a number
 )
 
-// mask hides texts, wherever they stand.
+// mask masks texts anywhere.
 type mask []*strings.Replacer
 
 func (m mask) text(s string) string {
@@ -54,7 +54,7 @@ func (m mask) value(value any) any {
 
 type hidden []string
 
-// replacer returns what masks them all, the longest first; none if there are none.
+// replacer returns a mask of all texts, the longest first; nil for none.
 func (h hidden) replacer() mask {
 	if len(h) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (h hidden) replacer() mask {
 	return mask{strings.NewReplacer(pairs...)}
 }
 
-// add adds a text as it is, and as it stands in JSON, and in JSON within JSON.
+// add adds a text plain, as in JSON, and as in JSON within JSON.
 func (h *hidden) add(text string, least int) {
 	for range 3 {
 		if len(text) < least {

@@ -19,29 +19,28 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Decision is what there is to be explained.
+// Decision is the input of an explanation.
 type Decision struct {
-	// Owner is the life of the app that it belongs to; empty where it is not to be kept, and
-	// then it has all its parts with it.
+	// Owner is the generation of the app; empty if the explanation is not stored and so includes all its parts.
 	Owner     string
 	MessageID string
 	Time      time.Time
 	Stage     string
 	Why       string
 	Trace     *matcher.Trace
-	// App are the facts of the app as it was matched; Session its own repositories, in the
-	// order in which they win a name.
+	// App are the facts of the app at the match; Session its own repositories, in the order in which they win a
+	// name.
 	App     *AppFacts
 	Session []*repositories.Repository
-	// Claims are what is verified of the user.
+	// Claims are the verified claims of the user.
 	Claims parameters.Claims
-	// Evidence is that of the calls of the trace, and Verdicts what became of them, by their
-	// numbers; a call without a verdict was dropped, as the trace says.
+	// Evidence and Verdicts are those of the calls of the trace, by number; a call without a verdict was
+	// dropped for the reason in the trace.
 	Evidence map[int]map[string]*matcher.Evidence
 	Verdicts map[int]Verdict
 }
 
-// Verdict is what became of a call.
+// Verdict is the outcome of a call.
 type Verdict struct{ Verdict, Why, TriggerID string }
 
 type kept struct {
@@ -75,19 +74,19 @@ type keptRequest struct {
 	Tokens  Tokens   `json:"tokens"`
 }
 
-// The most of what an explanation lists.
+// Bounds of an explanation's lists.
 const (
 	maxCalls  = 100
 	maxScores = 16
 	maxBarred = 200
 )
 
-// room are the bytes that a text may have, at the first try and where that is too much.
+// room are the bounds of a text in bytes, at the first and at further attempts.
 var room = []int{128 << 10, 16 << 10, 2 << 10, 256}
 
 // Pack masks an explanation and packs it.
 func (p *Packer) Pack(d Decision) (Packed, error) {
-	// The mask hides the values of hidden parameters of all that is in scope, and the claims of the user.
+	// The mask covers the values of hidden parameters of all repositories in scope, and the claims of the user.
 	var claims hidden
 	for _, service := range d.Claims {
 		claims.value(service)
@@ -135,7 +134,7 @@ func (w *packing) scope(d Decision) (pieces []string) {
 	if d.App.list == nil {
 		return pieces
 	}
-	if !w.wrote(d.App.listName) { // else, as in head, all that it names is written: there may be very many
+	if !w.wrote(d.App.listName) { // if it is written, so are all its parts, of which there may be many (see head)
 		for i, name := range d.App.names {
 			w.needs(name, d.App.listings[i])
 		}
@@ -144,7 +143,7 @@ func (w *packing) scope(d Decision) (pieces []string) {
 	return append(pieces, listed+d.App.listName)
 }
 
-// barred says why a verified user may not use tools all the same.
+// barred returns the reasons why a verified user may still not use tools.
 func (w *packing) barred(d Decision) map[string]string {
 	if len(d.Claims) == 0 {
 		return nil
@@ -163,7 +162,7 @@ func (w *packing) barred(d Decision) map[string]string {
 func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 	into.Requests = nil
 	for i, x := range exchanges {
-		head := 0 // all pieces up to the last that is shared are the same for a while, and are shared as a whole
+		head := 0 // the pieces up to the last shared one stay the same for a while, and are shared as a whole
 		for i, piece := range x.Request {
 			if piece.Shared {
 				head = i + 1
@@ -213,7 +212,7 @@ func (w *packing) calls(into *kept, d Decision, most int) {
 			one.RepositoryID = call.Repository.ID
 		}
 		for parameter, found := range one.Evidence {
-			if found != nil { // the matcher does not know the id of the message itself
+			if found != nil { // the matcher does not know the message's own id
 				one.Evidence[parameter] = &matcher.Evidence{MessageID: cmp.Or(found.MessageID, d.MessageID), Words: w.mask.text(found.Words)}
 			}
 		}
@@ -224,7 +223,7 @@ func (w *packing) calls(into *kept, d Decision, most int) {
 	}
 }
 
-// arguments are those of a call, without the values of hidden parameters.
+// arguments returns the arguments of a call, without the values of hidden parameters.
 func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	if call.Unread != "" {
 		return exactjson.EncodeOrNull(clip(w.mask.text(call.Unread), most))
@@ -249,24 +248,23 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	return text
 }
 
-// maxSize is how many bytes an explanation has at most as it is kept, beside what it shares
-// with others. Texts of one that is longer are cut, and it says which.
+// maxSize bounds the stored bytes of an explanation, without its shared parts. The texts of a longer one are
+// cut, and listed in Cut.
 const maxSize = 64 << 10
 
-// rewrite is how long a shared part that this process has written is relied on: a Redis that
-// has lost its last writes has it again after that.
+// rewrite is how long a shared part that this process wrote is assumed to exist, so that a Redis that lost its
+// last writes gets it again.
 const rewrite = 10 * time.Minute
 
-// Packed is an explanation as it is kept.
+// Packed is an explanation in stored form.
 type Packed struct {
 	Body string
-	// Parts are those that it shares with others and that are to be written with it, by
-	// their names.
+	// Parts are the shared parts to write with it, by name.
 	Parts map[string]string
 	owner string
 }
 
-// Wrote notes that an explanation is written, with its parts.
+// Wrote records that an explanation is written with its parts.
 func (p *Packer) Wrote(packed Packed) {
 	for name := range packed.Parts {
 		p.written.Add([2]string{packed.owner, name}, p.now())
@@ -285,8 +283,8 @@ func (w *packing) share(content []byte) string {
 	return name
 }
 
-// needs has a part written unless it was of late. Its owner is a life of an app: what a
-// deleted one has written is gone.
+// needs adds a part to write unless it was written recently. Its owner is a generation of an app, since the
+// parts of a deleted app are gone.
 func (w *packing) needs(name string, content []byte) {
 	if _, is := w.Parts[name]; is || w.wrote(name) {
 		return
@@ -302,8 +300,8 @@ func (w *packing) wrote(name string) bool {
 	return is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2)
 }
 
-// head shares the beginning of a request, as a list. While the list is known to be written,
-// so is all that it names: each part is kept for twice as long as an explanation.
+// head shares the beginning of a request as a list. If the list is known to be written, so are its parts: each
+// part is kept twice as long as an explanation.
 func (w *packing) head(pieces []matcher.Piece) []string {
 	if len(pieces) == 0 {
 		return nil
@@ -331,31 +329,30 @@ func (w *packing) head(pieces []matcher.Piece) []string {
 	return []string{listed + name}
 }
 
-// A text in pieces is kept as a list of texts, each of which begins with what it is.
+// A text in pieces is stored as a list of texts, each with a prefix for its kind.
 const (
 	literal = "="
 	shared  = "#" // the name of a part that is a text
 	listed  = "^" // the name of a part that is such a list
 )
 
-// Retell is the explanation of a message that is decided as it was explained before it was: at
-// that time, with those verdicts on calls, by their numbers. What it shares with others is
-// written.
+// Retell returns the explanation of a message from that of its draft, with the time of the decision and the
+// verdicts on calls, by number. Its shared parts are already written.
 func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
 	text, err := decompress(body)
 	if err != nil {
 		return Packed{}, err
 	}
-	var told kept
-	if err := exactjson.Unmarshal(text, &told); err != nil {
+	var explained kept
+	if err := exactjson.Unmarshal(text, &explained); err != nil {
 		return Packed{}, err
 	}
-	told.Time = at.UnixMilli()
-	for i := range told.Calls {
+	explained.Time = at.UnixMilli()
+	for i := range explained.Calls {
 		if now, is := verdicts[i+1]; is {
-			told.Calls[i].Verdict, told.Calls[i].Why, told.Calls[i].TriggerID = now.Verdict, now.Why, now.TriggerID
+			explained.Calls[i].Verdict, explained.Calls[i].Why, explained.Calls[i].TriggerID = now.Verdict, now.Why, now.TriggerID
 		}
 	}
-	text, err = exactjson.Encode(told)
+	text, err = exactjson.Encode(explained)
 	return Packed{Body: compress(text)}, err
 }

@@ -8,7 +8,7 @@ import (
 	"earshot/matcher"
 )
 
-// Why says in a sentence what came of a message that had so many tools in scope.
+// Why describes in a sentence the outcome of a message with so many tools in scope.
 func Why(d Decision, candidates int) string {
 	var fired, rejected []string
 	for i, call := range d.Trace.Calls {
@@ -40,7 +40,7 @@ func Why(d Decision, candidates int) string {
 	return "Nothing fired: " + cmp.Or(d.Trace.Silence, "no tool was called for") + "."
 }
 
-// WhyFired says why a call fires that a stage of matching has found.
+// WhyFired returns why a call found by a stage of matching fires.
 func WhyFired(stage string) string {
 	switch stage {
 	case matcher.StageExact:
@@ -51,7 +51,7 @@ func WhyFired(stage string) string {
 	return "The model called it, with values that the tool takes."
 }
 
-// WhyRejected says what is wrong with the values of a call.
+// WhyRejected returns the faults of a call's values.
 func WhyRejected(rejected matcher.Rejected) string {
 	var all []string
 	for _, fault := range rejected.Errors {
@@ -60,7 +60,7 @@ func WhyRejected(rejected matcher.Rejected) string {
 	return "Its values are not valid: " + strings.Join(all, "; ") + "."
 }
 
-// WhyDropped says why a match does not fire where others do.
+// WhyDropped returns why a match does not fire while others do.
 func WhyDropped(match matcher.Match, fires []matcher.Match) string {
 	for _, other := range fires {
 		if other.Repository.Options.Exclusive && !match.Repository.Options.Exclusive {

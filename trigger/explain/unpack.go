@@ -16,10 +16,10 @@ import (
 
 const maxCandidates = 1000
 
-// Fetch reads shared parts by their names. One that is gone is not among them.
+// Fetch reads shared parts by name. Missing ones are skipped.
 type Fetch func(names []string) (map[string]string, error)
 
-// Unpack reads the explanation of a message. It asks for shared parts at most twice.
+// Unpack reads the explanation of a message. It fetches shared parts at most twice.
 func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 	text, err := decompress(body)
 	if err != nil {
@@ -30,7 +30,7 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 		return Explanation{}, err
 	}
 	parts := shelf{}
-	var named, lists []string // parts that the explanation names itself, and those of them that are lists
+	var named, lists []string // parts named by the explanation, and the lists among them
 	if packed.Offered != "" {
 		named = append(named, packed.Offered)
 	}
@@ -50,7 +50,7 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 	if err := parts.fill(fetch, named); err != nil {
 		return Explanation{}, err
 	}
-	var inner []string // parts that the lists name
+	var inner []string // parts named by the lists
 	for _, list := range lists {
 		for _, piece := range parts.pieces(list) {
 			if name, is := strings.CutPrefix(piece, shared); is {
@@ -64,7 +64,7 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 	return packed.explanation(messageID, parts), nil
 }
 
-// Unmatched explains a message that is matched against nothing.
+// Unmatched returns the explanation of a message that is not matched.
 func Unmatched(messageID string, at time.Time) Explanation {
 	return Explanation{
 		MessageID: messageID, Time: at, Stage: matcher.StageNone, Why: "Nothing fired: what an agent says is matched against nothing.",
@@ -95,11 +95,11 @@ func (s shelf) fill(fetch Fetch, names []string) error {
 }
 
 func (s shelf) pieces(name string) (list []string) {
-	_ = json.Unmarshal(s[name], &list) // our own; one that is gone is empty
+	_ = json.Unmarshal(s[name], &list) // written by this package; a missing one is empty
 	return list
 }
 
-// texts are what pieces say, and whether one of them is gone.
+// texts returns the texts of pieces, and whether a part is missing.
 func (s shelf) texts(pieces []string) (texts []string, gone bool) {
 	for _, piece := range pieces {
 		kind, rest := piece[:1], piece[1:]
@@ -149,7 +149,7 @@ func (k kept) explanation(messageID string, parts shelf) Explanation {
 	return e
 }
 
-// jsonOrText is a text as the JSON that it is, or as a string.
+// jsonOrText returns a text as JSON if it is valid, else as a string.
 func jsonOrText(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)
@@ -170,7 +170,7 @@ func (k kept) scope(e *Explanation, parts shelf) {
 		}
 	}
 	in, out := sorted(listings, k.Verified, k.Barred)
-	var offered []string // to the model, where it was not shown all
+	var offered []string // to the model, if not all were shown
 	_ = json.Unmarshal(parts[k.Offered], &offered)
 	for _, one := range in {
 		c := Candidate{RepositoryID: one.ID, Session: one.Session, Name: one.Name}
@@ -186,7 +186,7 @@ func (k kept) scope(e *Explanation, parts shelf) {
 		}
 		e.Candidates = append(e.Candidates, c)
 	}
-	// Those with scores come first, then those that were shown, in the order of their scope.
+	// Those with scores come first, then the shown ones, in the order of their scope.
 	slices.SortStableFunc(e.Candidates, func(a, b Candidate) int {
 		score := func(c Candidate) float32 {
 			if c.Score == nil {

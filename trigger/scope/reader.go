@@ -28,24 +28,23 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// Options are what a Reader needs; all but Words is required.
+// Options are the dependencies of a Reader; all but Words are required.
 type Options struct {
 	Ledger  *ledger.Ledger
 	Store   *store.Store
 	Packer  *explain.Packer
 	Matcher matcher.Matcher
-	// Words is the Matcher if it asks no model: examples of tools are tried on it when they are
-	// written.
+	// Words is the Matcher if it asks no model: it tries examples of tools when they are written.
 	Words matcher.Matcher
 	Log   *slog.Logger
 	Now   func() time.Time
 }
 
-// Reader reads what is in scope, lists it and searches it. It is safe for concurrent use.
+// Reader reads the tools in scope, lists and searches them. It is safe for concurrent use.
 type Reader struct {
 	Options
-	// states are compared by their version in the script that accepts a message, so that no replica
-	// ever decides by an old one.
+	// states are checked by version in the script that accepts a message, so that no replica decides by an old
+	// one.
 	states *lru.Cache[string, *State]
 }
 
@@ -65,14 +64,14 @@ func (r *Reader) Known(appID string) *State {
 	return &State{}
 }
 
-// Guess returns the scope of a session that has no tools of its own and no profile, by the cached
-// state of the app; false if there is none.
+// Guess returns the scope of a session without tools of its own and without a profile, from the cached state of
+// the app; false if there is none.
 func (r *Reader) Guess(appID string) (Scope, bool) {
 	state, hit := r.states.Get(appID)
 	return Scope{State: state, Profile: noProfile}, hit
 }
 
-// Read reads what is in scope now.
+// Read reads the current scope.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Reader) Read(ctx context.Context, appID, sessionID string) (Scope, error) {
@@ -84,14 +83,14 @@ func (r *Reader) Read(ctx context.Context, appID, sessionID string) (Scope, erro
 	return r.Of(appID, known, app, session)
 }
 
-// Of returns the scope of fields that were read by a caller that knew that state of the app.
+// Of returns the scope of fields read by a caller that knew the state known of the app.
 func (r *Reader) Of(appID string, known *State, app ledger.AppFields, session ledger.SessionFields) (Scope, error) {
 	if app.Version == "" {
 		return Scope{}, ledger.AppNotFound(appID)
 	}
 	s := Scope{State: known, Profile: noProfile}
 	if now := r.Known(appID); app.Record != "" && now.Version == app.Version {
-		s.State = now // with all that has been compiled of it
+		s.State = now // with its compiled tools
 	} else if app.Record != "" {
 		loaded, err := r.Store.LoadApp(appID, app.Revision, app.Record)
 		if err != nil {
@@ -127,7 +126,7 @@ func (r *Reader) load(appID string, stored []string) ([]*repositories.Repository
 	return list, nil
 }
 
-// ReadProfile reads a profile as the ledger has it.
+// ReadProfile decodes a profile as the ledger stores it.
 func ReadProfile(text string) (*Profile, error) {
 	if text == "" {
 		return noProfile, nil
@@ -141,8 +140,8 @@ type Tool struct {
 	RepositoryID string `json:"repositoryId"`
 	Name         string `json:"name"`
 	Description  string `json:"description"`
-	// InputSchema is a JSON Schema 2020-12 of the values that a caller may give, whichever language
-	// the parameters were given in.
+	// InputSchema is a JSON Schema 2020-12 of the values that a caller may give, whatever the language of the
+	// parameters' definition.
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
@@ -150,9 +149,9 @@ func shown(c matcher.Candidate) Tool {
 	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Shown(), c.Tool.Params().ModelSchema()}
 }
 
-// Tools lists the tools in scope of an app or, with a session, of the session: of each name the
-// one that fires, those that need a verified user included. They are sorted by name, begin after
-// the name after, and next is the name after which the next page begins. A name selects its tool.
+// Tools lists the tools in scope of an app or, with a session, of the session: for each name the one that
+// fires, including those that need a verified user. They are sorted by name and begin after the name after;
+// next is the cursor of the next page. A name selects its tool.
 func (r *Reader) Tools(ctx context.Context, appID, sessionID, name, after string, limit int) (items []Tool, next string, err error) {
 	s, err := r.Read(ctx, appID, sessionID)
 	if err != nil {
@@ -173,23 +172,22 @@ func (r *Reader) Tools(ctx context.Context, appID, sessionID, name, after string
 	return items, "", nil
 }
 
-// FoundTool is a tool in scope that a search has found.
+// FoundTool is a tool in scope found by a search.
 type FoundTool struct {
 	Tool
-	// Score is how near the text is to the tool by its words: above 0, and 1.3 at most. It only
-	// orders the tools of one answer.
+	// Score is how near the text's words are to the tool: above 0, and at most 1.3. It only orders the tools of
+	// one answer.
 	Score float64 `json:"score"`
 }
 
-// How many tools a search finds by default, and at most.
+// Number of tools that a search finds by default, and at most.
 const (
 	foundByDefault = 10
 	foundAtMost    = 100
 )
 
-// SearchTools lists those of the tools of Tools that have something in common with a text, the
-// nearest first: limit of them at most, 10 if it is 0, never more than 100, and no more than fit on
-// a page. The words decide, and no model is asked.
+// SearchTools lists the tools that have something in common with a text, nearest first: at most limit, 10 if it
+// is 0, never more than 100 or than fit on a page. It compares words and asks no model.
 func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]FoundTool, error) {
 	searcher, searches := r.Matcher.(matcher.Searcher)
 	if !searches {
@@ -206,7 +204,7 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 	request := matcher.Request{App: s.App, Candidates: all, Shared: s.Shared, Own: own}
 	page, found := repositories.Room{}, []FoundTool{}
 	for _, one := range searcher.Search(ctx, request, text, min(limit, foundAtMost)) {
-		next := FoundTool{shown(one.Candidate), max(1, math.Round(float64(one.Score)*1e6)) / 1e6} // further digits say nothing
+		next := FoundTool{shown(one.Candidate), max(1, math.Round(float64(one.Score)*1e6)) / 1e6} // further digits are meaningless
 		if !page.Takes(next) {
 			break
 		}
@@ -215,12 +213,12 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 	return found, nil
 }
 
-// offeredByDefault is how many tools a model is offered, unless the app says otherwise.
+// offeredByDefault is the number of tools offered to a model, unless the app sets it.
 const offeredByDefault = 64
 
-// Offered lists the tools in scope that a user with these claims may set off, of each name the one
-// that fires, without the catch-all. Of more than settings.llm.mostTools it lists those that the
-// text has something in common with. The zone is that of the session's user; empty if not known.
+// Offered lists the tools in scope that a user with these claims may call, for each name the one that fires,
+// without the catch-all. If there are more than settings.llm.mostTools, it lists those that have something in
+// common with the text. The zone is that of the session's user; empty if unknown.
 func (r *Reader) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
 	s, err := r.Read(ctx, appID, sessionID)
 	if err != nil {
@@ -239,15 +237,15 @@ func (r *Reader) Offered(ctx context.Context, appID, sessionID, text string, cla
 	return found, s.ZoneName(), nil
 }
 
-// Catalog is the tools in scope of a program at one instant: those of an app or, with a session,
-// of the session.
+// Catalog is the tools in scope of a program at one instant: those of an app or, with a session, of the
+// session.
 type Catalog struct {
 	scope   Scope
 	version string
 }
 
-// Catalog reads what is in scope now. If the app was read before, it costs one round trip,
-// whatever the number of tools.
+// Catalog reads the current scope. If the app was read before, it costs one round trip, whatever the number of
+// tools.
 func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog, error) {
 	known := r.Known(appID)
 	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, known.Version)
@@ -265,14 +263,13 @@ func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog
 	return &Catalog{s, version}, nil
 }
 
-// Version stays as long as the tools do; two scopes of an app with the same tools share it.
+// Version returns a version that changes with the tools; two scopes of an app with the same tools share it.
 func (c *Catalog) Version() string { return c.version }
 
-// App is the app of the tools.
+// App returns the app of the tools.
 func (c *Catalog) App() *repositories.App { return c.scope.App }
 
-// Tools lists the tools that win their names for any user, sorted by name. A repository selects
-// all of its own.
+// Tools lists the tools that win their names for any user, sorted by name. A repository selects all its own.
 func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
 	if repositoryID == "" {
 		all, _ := c.scope.Winners()
@@ -292,35 +289,36 @@ func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
 	return own
 }
 
-// Find returns the tool that a program means by a name, in the repository if it names one.
+// Find returns the tool of a name, in the repository if it is given.
 func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
 	return c.scope.Find(name, repositoryID)
 }
 
-// States of an OpenCall that no other list has.
+// States of an OpenCall that other lists lack.
 const (
 	OpenAsking   = "asking"
 	OpenSettling = "settling"
 )
 
-// OpenCall is what waits in a session: a call that messages or an agent have begun and that lacks values, which has no
-// trigger yet (that of an agent has the id of its task), or a trigger that is confirming, settling, or pending as it waits for an answer.
+// OpenCall is an open item of a session: a call begun by messages or an agent that lacks values and has no
+// trigger yet (an agent's has the id of its task), or a trigger that is confirming, settling, or pending while
+// it waits for an answer.
 type OpenCall struct {
 	TriggerID    string         `json:"triggerId,omitempty"`
 	State        string         `json:"state"`
-	Question     string         `json:"question,omitempty"` // what the user is to be asked
+	Question     string         `json:"question,omitempty"` // for the user
 	Digest       string         `json:"digest,omitempty"`
-	ExpiresAt    *time.Time     `json:"expiresAt,omitempty"`    // when it waits no more
-	RepositoryID string         `json:"repositoryId,omitempty"` // empty where an agent named none
+	ExpiresAt    *time.Time     `json:"expiresAt,omitempty"`    // end of the wait
+	RepositoryID string         `json:"repositoryId,omitempty"` // empty if an agent named none
 	Name         string         `json:"name"`
 	Values       map[string]any `json:"values"`  // the valid ones
 	Missing      []string       `json:"missing"` // names of the others
-	// Ask is the tool's question for the first missing one, if it has one.
+	// Ask is the tool's question for the first missing value, if it has one.
 	Ask string `json:"ask,omitempty"`
 }
 
-// Open lists the calls of a session that lack values, as the next message finds them, those of
-// tools that need a verified user included. A session that does not exist has none.
+// Open lists the calls of a session that lack values, as the next message finds them, including those of tools
+// that need a verified user. A missing session has none.
 func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall, error) {
 	known := r.Known(appID)
 	found, err := r.Ledger.Peek(ctx, ledger.Turn{App: appID, Session: sessionID}, 0, known.Version)
@@ -349,20 +347,20 @@ func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 	return open, nil
 }
 
-// What a write of a repository waits for while examples are tried. What they are compared with is
-// made ready for the next message as well; of more than mostTools that alone takes too long.
+// Bounds of the examples tried during a write of a repository. Preparing the comparison also serves the next
+// message; with more than mostTools that alone takes too long.
 const (
 	mostTools        = 2000
 	mostExamples     = 1000
-	mostOfSession    = 100 // sessions write often, and most of them the same
+	mostOfSession    = 100 // sessions write often, and mostly the same
 	timeForExamples  = 250 * time.Millisecond
 	untried          = "%d examples were not tried, as that takes long: earshot eval --examples tries all of them"
 	untriedOfTooMany = "examples are not tried among %d tools, as that takes long: earshot eval --examples does"
 )
 
-// Examples says of a repository that was written which of its examples do not set off their own
-// tool, and which of the app's others it takes away from theirs, by the tools in scope now. It
-// says nothing if a model decides, or of what it cannot read.
+// Examples returns notes on a written repository: which of its examples do not set off their own tool, and
+// which of the app's others it takes away, by the tools in scope now. It returns none if a model decides, or on
+// read errors.
 func (r *Reader) Examples(ctx context.Context, owner repositories.Scope, repositoryID string) (notes []string) {
 	if r.Words == nil {
 		return nil
@@ -383,7 +381,7 @@ func (r *Reader) Examples(ctx context.Context, owner repositories.Scope, reposit
 
 func (r *Reader) tryExamples(ctx context.Context, s Scope, written *repositories.Repository) []string {
 	all, own := s.Winners()
-	if i, has := (matcher.Request{Candidates: all}).Place(repositories.CatchAll); has { // it takes what nothing else does
+	if i, has := (matcher.Request{Candidates: all}).Place(repositories.CatchAll); has { // it takes only unmatched messages
 		all = slices.Delete(slices.Clone(all), i, i+1)
 		own = slices.DeleteFunc(own, func(c matcher.Candidate) bool { return c.Tool.Name == repositories.CatchAll })
 	}

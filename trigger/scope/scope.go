@@ -1,5 +1,5 @@
-// Package scope is the tools that a message may call for: the app's and those of its session, with
-// the one that wins each name. An app is read once and kept as long as its version stands.
+// Package scope determines the tools that a message may call for: the app's and those of its session, with the
+// winner of each name. An app is read once per version.
 package scope
 
 import (
@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/explain"
 )
 
-// Scope is the repositories whose tools can be fired: the app's and, in a session, its own.
+// Scope has the repositories whose tools can be fired: the app's and, in a session, its own.
 type Scope struct {
 	*State
 	Session []*repositories.Repository // the session's own, in the order in which they win a name
@@ -23,19 +23,19 @@ type Scope struct {
 	Claims  parameters.Claims // verified, of the user
 }
 
-// State is an app with its repositories, as of one version.
+// State is an app with its repositories in one version.
 type State struct {
 	Version      string
 	App          *repositories.App
 	Repositories []*repositories.Repository // in the order in which they win a name
 	// Shared has the tool that wins each name among the app's own, for any user.
 	Shared *matcher.Shared
-	// Facts are what explanations need of it; nil before it is loaded, and in memory.
+	// Facts are those that explanations need; nil for a state that is not from the ledger.
 	Facts func() *explain.AppFacts
 
-	open []matcher.Candidate // those of the shared tools that need no verified user
-	// asking are the others, each with those that have its name as well, best first; hiding are
-	// those of them that hide another tool.
+	open []matcher.Candidate // the shared tools that need no verified user
+	// asking are the other shared tools, each with all of its name, best first; hiding are those of them that
+	// hide another tool.
 	asking, hiding [][]matcher.Candidate
 	catchAlls      []matcher.Candidate // best first
 	exclusive      bool                // a non-empty exclusive repository is among them
@@ -49,12 +49,12 @@ type Profile struct {
 
 var noProfile = &Profile{}
 
-// Of returns the scope of an app with repositories that are in memory.
+// Of returns the scope of an app with repositories in memory.
 func Of(app *repositories.App, list []*repositories.Repository) Scope {
 	return Scope{State: newState("", app, slices.Clone(list)), Profile: noProfile}
 }
 
-// newState prepares the tools of an app once for all messages. It takes the list over.
+// newState prepares the tools of an app once for all messages. It owns the list.
 func newState(version string, app *repositories.App, list []*repositories.Repository) *State {
 	list = slices.DeleteFunc(list, func(r *repositories.Repository) bool { return r.Options.Template })
 	slices.SortStableFunc(list, repositories.Rank)
@@ -85,7 +85,7 @@ func newState(version string, app *repositories.App, list []*repositories.Reposi
 
 func exclusive(r *repositories.Repository) bool { return r.Options.Exclusive && len(r.Tools) > 0 }
 
-// Without returns the scope after repositories have gone.
+// Without returns the scope without the repositories for which gone is true.
 func (s Scope) Without(gone func(*repositories.Repository) bool) Scope {
 	facts := s.Facts
 	s.State = newState(s.Version, s.App, slices.DeleteFunc(slices.Clone(s.Repositories), gone))
@@ -94,14 +94,14 @@ func (s Scope) Without(gone func(*repositories.Repository) bool) Scope {
 	return s
 }
 
-// Ranked lists the repositories in the order in which they win a name: the session's before the
-// app's, and each list by rank.
+// Ranked lists the repositories in the order in which they win a name: the session's before the app's, each by
+// rank.
 func (s Scope) Ranked() []*repositories.Repository { return slices.Concat(s.Session, s.Repositories) }
 
-// ZoneName is the time zone of the session's user; empty if it is not known.
+// ZoneName returns the time zone of the session's user; empty if unknown.
 func (s Scope) ZoneName() string { return cmp.Or(s.Profile.TimeZone, s.App.Settings.TimeZone) }
 
-// Language is that of the session's user; empty if it is not known.
+// Language returns the language of the session's user; empty if unknown.
 func (s Scope) Language() string { return cmp.Or(s.Profile.Language, s.App.Settings.Language) }
 
 // Chats reports whether a message may get a reply of the model.
@@ -110,8 +110,7 @@ func (s Scope) Chats() bool { return s.App.Settings.ChatModeEnabled && !s.Exclus
 // Exclusive reports whether a non-empty exclusive repository is in scope.
 func (s Scope) Exclusive() bool { return s.exclusive || slices.ContainsFunc(s.Session, exclusive) }
 
-// Find returns the tool that a program means by a name: in the repository that it names, or else
-// the one that wins the name.
+// Find returns the tool of a name: in the given repository, or else the winner of the name.
 func (s Scope) Find(name, repositoryID string) (matcher.Candidate, bool) {
 	in := s.Session
 	if repositoryID != "" {
@@ -134,8 +133,7 @@ func (s Scope) Find(name, repositoryID string) (matcher.Candidate, bool) {
 	return matcher.Request{Candidates: s.Shared.Tools}.Named(name)
 }
 
-// Same finds the candidate's tool if it is still in the scope, with the same definition.
-// Credentials do not count.
+// Same finds the candidate's tool if it is still in the scope with the same definition, apart from credentials.
 func (s Scope) Same(c matcher.Candidate) (matcher.Candidate, bool) {
 	for _, repository := range s.Ranked() {
 		if repository.ID != c.Repository.ID || repository.SessionID != c.Repository.SessionID {
@@ -155,20 +153,20 @@ func (s Scope) Same(c matcher.Candidate) (matcher.Candidate, bool) {
 // Candidates are the tools in scope of a message, one of each name.
 type Candidates struct {
 	All []matcher.Candidate // sorted by name
-	Own []matcher.Candidate // those that are not among the shared ones, sorted by name
+	Own []matcher.Candidate // those that are not shared, sorted by name
 	// CatchAll fires when nothing else matches; nil for none.
 	CatchAll *matcher.Candidate
 }
 
-// Candidates lists the tools in scope. One that needs a verified user, or takes a value from the
-// user's token, is in scope only of messages with such a token. The cost grows with the session's
-// tools and those that need a user, not with the others.
+// Candidates lists the tools in scope. A tool that needs a verified user, or takes a value from the user's
+// token, is in scope only for messages with such a token. The cost grows with the session's tools and those
+// that need a user only.
 func (s Scope) Candidates() Candidates {
 	if len(s.Session)+len(s.asking)+len(s.catchAlls) == 0 {
 		return Candidates{All: s.open}
 	}
 	added := map[string]matcher.Candidate{}
-	add := func(c matcher.Candidate) bool { // as it is for this user
+	add := func(c matcher.Candidate) bool { // in its form for this user
 		if _, taken := added[c.Tool.Name]; taken {
 			return false
 		}
@@ -204,8 +202,8 @@ func (s Scope) Candidates() Candidates {
 	return c
 }
 
-// Winners lists the tools that win their names for any user, sorted by name, and those of them
-// that are not among the shared ones: the session's, and one that catches all.
+// Winners lists the tools that win their names for any user, sorted by name, and those of them that are not
+// shared: the session's, and the catch-all.
 func (s Scope) Winners() (all, own []matcher.Candidate) {
 	added := map[string]matcher.Candidate{}
 	s.eachOfSession(func(c matcher.Candidate) {
@@ -234,7 +232,8 @@ func sorted(named map[string]matcher.Candidate) []matcher.Candidate {
 
 func compareNames(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) }
 
-// overlaid lays candidates over others; all lists are sorted by name.
+// overlaid returns under with the candidates of over replacing those of the same name; all lists are sorted by
+// name.
 func overlaid(under, over []matcher.Candidate) []matcher.Candidate {
 	if len(over) == 0 {
 		return under

@@ -11,11 +11,11 @@ import (
 	"earshot/trigger/query"
 )
 
-// stateFailing is the state of a webhook that is served, and at which nothing has arrived since its last failure. The
-// others are repositories.WebhookEnabled and repositories.WebhookDisabled: by its app, or by Earshot, with a Reason.
+// stateFailing is the state of an active webhook without a delivery since its last failure. The others are
+// repositories.WebhookEnabled and repositories.WebhookDisabled: by its app, or by Earshot, with a Reason.
 const stateFailing = "failing"
 
-// Webhook is a webhook, and how it fares.
+// Webhook is a webhook with its delivery state.
 type Webhook struct {
 	Name   string   `json:"name"`
 	URL    string   `json:"url"`
@@ -28,18 +28,18 @@ type Webhook struct {
 	DisabledAt    *time.Time `json:"disabledAt,omitempty"`
 	LastDelivered *time.Time `json:"lastDeliveredAt,omitempty"`
 	Delivered     int        `json:"delivered"`
-	Waiting       int        `json:"waiting"` // to be sent again
-	Failed        int        `json:"failed"`  // were not, in the end
-	Gone          int        `json:"gone"`    // went from the stream before they arrived
+	Waiting       int        `json:"waiting"` // for a retry
+	Failed        int        `json:"failed"`  // given up
+	Gone          int        `json:"gone"`    // removed from the stream before delivery
 }
 
-// States of a delivery that did not arrive.
+// States of an undelivered event.
 const (
-	DeliveryWaiting = "waiting" // it is sent again
+	DeliveryWaiting = "waiting" // it will be sent again
 	DeliveryFailed  = "failed"
 )
 
-// Delivery is an event that did not arrive.
+// Delivery is an undelivered event.
 type Delivery struct {
 	EventID   string     `json:"eventId"` // webhook-id
 	Type      string     `json:"type"`
@@ -47,7 +47,7 @@ type Delivery struct {
 	SessionID string     `json:"sessionId,omitempty"`
 	State     string     `json:"state"`
 	Attempts  int        `json:"attempts"`
-	Status    int        `json:"status,omitempty"` // of the last answer, if there was one
+	Status    int        `json:"status,omitempty"` // of the last response, if any
 	First     time.Time  `json:"firstAt"`
 	Next      *time.Time `json:"nextAt,omitempty"`
 }
@@ -105,8 +105,8 @@ func (h *Webhooks) webhook(ctx context.Context, appID, name string) (repositorie
 	return of, nil
 }
 
-// Deliveries lists what did not arrive at a webhook, the oldest event first: in one state, or in both where that is
-// empty. What the stream has no more is left out.
+// Deliveries lists the undelivered events of a webhook, oldest first: in one state, or in both if state is
+// empty. Events gone from the stream are left out.
 //
 // Errors: repositories.ErrNotFound without the app or the webhook, query.ErrCursor, keyspace.ErrUnavailable, and that
 // of the stream.
@@ -152,8 +152,8 @@ func (h *Webhooks) Deliveries(ctx context.Context, appID, name, state string, pa
 	return items, next, nil
 }
 
-// Resend has a webhook sent all that the stream has from a moment on, or without one what did not arrive. Where Earshot
-// has disabled it, it is enabled again.
+// Resend sends a webhook all events of the stream since a moment, or without one the undelivered events. It
+// enables a webhook that Earshot has disabled.
 //
 // Errors: repositories.ErrNotFound without the app or the webhook, keyspace.ErrUnavailable, and that of the stream.
 func (h *Webhooks) Resend(ctx context.Context, appID, name string, since *time.Time) error {

@@ -1,16 +1,14 @@
 // Package webhooks sends the events of an app to URLs that it names in settings.webhooks.
 //
-// The stream has the events, and Redis has for each webhook the place up to which it was served
-// and the events that did not arrive (trigger/ledger/webhook.go). Whoever holds the lease of a
-// webhook sends what comes after that place and what is due again, and writes down what became of
-// it in one script. A process that dies in between has sent some events that are sent again, under
-// the ids that they had. So each event that the stream keeps arrives at least once, or is listed as
-// failed. What a session's erasure takes out of the stream is sent no more, as nothing else has it.
+// The stream has the events; Redis has for each webhook its position in the stream and its undelivered events
+// (trigger/ledger/webhook.go). The holder of a webhook's lease sends the events after that position and those
+// due for a retry, and records the outcomes in one script. If a process dies in between, some events are sent
+// again under the same ids. So each event that the stream keeps is delivered at least once, or is listed as
+// failed. Events erased from the stream with their session are no longer sent.
 //
-// Events of a session are sent in their order, those of different sessions side by side. One that
-// does not arrive holds nothing up: it is sent again later, for three days. After five failures in a
-// row the server is taken for down, and one event at a time tries whether it is back. After five
-// days without one that arrived the webhook is disabled, which is an event too.
+// Events of a session are sent in order, those of different sessions concurrently. A failed event blocks
+// nothing: it is retried for three days. After five failures in a row the server is considered down, and one
+// event at a time probes it. After five days without a delivery the webhook is disabled, which is an event too.
 package webhooks
 
 import (
@@ -35,54 +33,54 @@ import (
 )
 
 const (
-	// lease is how long a webhook is held, beginning how long requests may begin in it, and sending how long they may
-	// take.
+	// lease is the lease of a webhook, beginning how long requests may begin in it, and sending how long they
+	// may take.
 	lease     = 40 * time.Second
 	beginning = 15 * time.Second
 	sending   = 26 * time.Second
-	// mostAtOnce is how many events are sent in one lease, and sideBySide how many of them at the same time: as many
-	// requests as httpcall allows an app to a host.
+	// mostAtOnce bounds the events sent in one lease, sideBySide the concurrent ones: as many requests as
+	// httpcall allows an app to a host.
 	mostAtOnce = 64
 	sideBySide = 8
-	// shortest and longest are the pauses of a webhook with nothing to do. A hint ends them, so that they only matter
-	// where the hint was lost, or while other replicas do not know of a new webhook.
+	// shortest and longest bound the pause of an idle webhook. A hint ends the pause, so it only matters if the
+	// hint was lost, or while other replicas do not know a new webhook.
 	shortest = time.Second
 	longest  = 30 * time.Second
-	// unreadable is the pause where the stream cannot be read.
+	// unreadable is the pause after the stream could not be read.
 	unreadable = 5 * time.Second
-	// givenUp is for how long an event is sent again, and disabledAfter for how long nothing may arrive.
+	// givenUp is how long an event is retried, disabledAfter how long all deliveries may fail.
 	givenUp       = 3 * 24 * time.Hour
 	disabledAfter = 5 * 24 * time.Hour
 )
 
-// pauses are those before an event is sent again: the last holds for all further ones.
+// pauses are the pauses before an event is sent again; the last repeats.
 var pauses = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 }
 
-// probes are the pauses between two tries of a server that is taken for down.
+// probes are the pauses between two attempts at a server considered down.
 var probes = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// step is the nth element, or the last.
+// step returns the nth element, or the last.
 func step(of []time.Duration, n int) time.Duration { return of[min(n, len(of)-1)] }
 
 // Events is the stream.
 type Events interface {
-	// After reads events of an app after a place, at most so many, and the place up to which it has read; more says
-	// that there are others after that.
+	// After reads at most most events of an app after a place, and the place up to which it has read; more
+	// reports that others follow.
 	After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, more bool, err error)
-	// At reads the events at places; nil where there is none any more.
+	// At reads the events at places; nil for a missing one.
 	At(ctx context.Context, places []uint64) ([]*effect.StoredEvent, error)
-	// Before is the place after which comes what was stored from a moment on.
+	// Before returns the place after which events stored since a moment follow.
 	Before(ctx context.Context, moment time.Time) (uint64, error)
 }
 
-// Sender makes one attempt to send an event to a webhook, whose Secret signs.
+// Sender makes one attempt to send an event to a webhook, signed with its Secret.
 type Sender interface {
 	Post(ctx context.Context, app *repositories.App, to repositories.Webhook, event effect.StoredEvent, attempt int) effect.Outcome
 }
 
-// Options of a Webhooks. Worker and Apps are needed.
+// Options are the dependencies of Webhooks. Worker and Apps are required.
 type Options struct {
 	Worker *worker.Worker
 	Apps   effect.Apps
@@ -96,7 +94,7 @@ type Webhooks struct {
 	ledger *ledger.Webhooks
 	names  *expirable.LRU[string, []string] // of the webhooks of an app
 	mu     sync.Mutex
-	hints  map[string]bool // apps with a hint under way; true where another has come since
+	hints  map[string]bool // apps with a hint in progress; true if another is requested
 }
 
 const (
@@ -104,14 +102,14 @@ const (
 	namesFresh = 10 * time.Second
 )
 
-// New returns a Webhooks, and has the worker call it for those that are due.
+// New returns Webhooks, which handle the worker's due webhooks.
 func New(o Options) *Webhooks {
 	h := &Webhooks{Options: o, ledger: ledger.NewWebhooks(o.Worker.Ledger), names: expirable.NewLRU[string, []string](namesKept, nil, namesFresh), hints: map[string]bool{}}
 	o.Worker.Handle(keyspace.LaneWebhooks, h.take)
 	return h
 }
 
-// Published says that an event of an app was stored. It returns at once.
+// Published hints that an event of an app was stored. It returns at once.
 func (h *Webhooks) Published(appID string) {
 	if names, cached := h.names.Get(appID); h.Sender == nil || cached && len(names) == 0 {
 		return
@@ -176,7 +174,7 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 	failpoint.At(failpoint.WebhookClaimed)
 	app, err := h.Apps.App(ctx, appID)
 	if errors.Is(err, repositories.ErrNotFound) {
-		return nil // its webhooks have gone with it
+		return nil // its webhooks are deleted with it
 	}
 	if err != nil {
 		return err
@@ -197,7 +195,7 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 	return h.write(r)
 }
 
-// write writes what became of the deliveries of a lease, until Redis has answered or the lease is over.
+// write records the outcomes of a lease's deliveries, until Redis has answered or the lease is over.
 func (h *Webhooks) write(r ledger.WebhookReport) error {
 	ctx, cancel := h.Worker.Lasting(h.Worker.Context)
 	defer cancel()
@@ -249,18 +247,18 @@ type turn struct {
 
 	mu   sync.Mutex // of what follows, and of the report while events are sent
 	lost int        // failures
-	gone bool       // the server says that there is no webhook any more
+	gone bool       // the server answered 410 Gone
 	wait time.Duration
 }
 
-// delivery is an event with what became of it so far.
+// delivery is an event with its attempts so far.
 type delivery struct {
 	ledger.WebhookDelivery
 	event *effect.StoredEvent
 	again bool // it is one of the resends
 }
 
-// serve sends what is due. Its error is that of the stream: what was sent before it is in the report.
+// serve sends the due events. Its error is the stream's; the report has the events sent before.
 func (t *turn) serve(ctx context.Context) error {
 	all, err := t.gather(ctx)
 	if err != nil {
@@ -272,7 +270,7 @@ func (t *turn) serve(ctx context.Context) error {
 	for _, one := range all {
 		session := one.event.SessionID
 		if session == "" {
-			session = one.event.ID // its order is nobody's
+			session = one.event.ID // events without a session have no order
 		}
 		if sessions[session] == nil {
 			order = append(order, session)
@@ -294,7 +292,7 @@ func (t *turn) serve(ctx context.Context) error {
 	return nil
 }
 
-// gather reads the events that are to be sent: those that are due again, then new ones.
+// gather reads the events to send: those due for a retry, then new ones.
 func (t *turn) gather(ctx context.Context) (all []*delivery, err error) {
 	if !t.claim.Positioned {
 		if t.report.Position, err = t.Events.Before(ctx, t.claim.Since); err != nil {
@@ -341,12 +339,12 @@ func placesOf(deliveries []ledger.WebhookDelivery) []uint64 {
 	return places
 }
 
-// idle is the pause until the next look where nothing is left: longer, the longer the webhook is there.
+// idle returns the pause until the next look when nothing is left; it grows with the webhook's age.
 func (t *turn) idle() time.Duration {
 	return t.Worker.Jitter(min(longest, max(shortest, t.claim.Now.Sub(t.claim.Since)/10)))
 }
 
-// send makes an attempt while begin lasts, and writes into the report what came of it.
+// send makes an attempt unless begin has ended, and reports the outcome.
 func (t *turn) send(ctx, begin context.Context, one *delivery) {
 	outcome := effect.Outcome{Verdict: effect.Retry, Deferred: true}
 	if begin.Err() == nil && !t.ended() {
@@ -377,14 +375,14 @@ func (t *turn) send(ctx, begin context.Context, one *delivery) {
 	t.report.Again = append(t.report.Again, one.WebhookDelivery)
 }
 
-// ended reports whether nothing more is to be sent in this turn: so many have failed and none has arrived.
+// ended reports whether this turn must send no more: too many failures and no delivery, or 410 Gone.
 func (t *turn) ended() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.gone || t.lost > 0 && t.report.Delivered == 0 && t.claim.Streak+t.lost >= ledger.WebhookBrink
 }
 
-// conclude decides when the webhook is looked at next, and whether it is disabled.
+// conclude sets the time of the next look, and decides whether the webhook is disabled.
 func (t *turn) conclude() {
 	r := t.report
 	slices.SortFunc(r.Again, func(a, b ledger.WebhookDelivery) int { return int(int64(a.Sequence) - int64(b.Sequence)) })
@@ -413,7 +411,7 @@ func (t *turn) conclude() {
 	r.Event = event
 }
 
-// disabling is the event that says that the webhook is disabled.
+// disabling returns the event of the webhook's disabling.
 func (t *turn) disabling(reason string) (*keyspace.Entry, error) {
 	header := payload.Header{ID: t.Worker.NewID(), Time: t.Worker.Now().UTC(), AppID: t.app.ID}
 	says := payload.Webhook{Header: header, Name: t.to.Name, State: repositories.WebhookDisabled, Reason: reason}

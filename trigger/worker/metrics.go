@@ -15,11 +15,11 @@ type Metrics struct {
 	Effects      *prometheus.CounterVec // by kind and outcome
 	Triggers     *prometheus.CounterVec // by state
 	MatchSeconds prometheus.Histogram
-	// Behind counts direct triggers that change nothing, by how their records were written: behind the
-	// answer, before it (the queue was full), not at all as their session has ended (dropped), or not at
-	// all for a failure (lost). BehindWaiting are those that are answered and not written and published.
+	// Behind counts direct read-only triggers by how their records were written: behind the answer, before it
+	// (the queue was full), not at all as their session had ended (dropped), or not at all for a failure
+	// (lost). BehindWaiting is the number answered but not written and published.
 	Behind *prometheus.CounterVec
-	// Webhooks counts deliveries to the webhooks of apps by what came of them, and webhooks that were disabled.
+	// Webhooks counts deliveries to the webhooks of apps by outcome, and disabled webhooks.
 	Webhooks      *prometheus.CounterVec
 	BehindWaiting prometheus.Gauge
 
@@ -27,8 +27,8 @@ type Metrics struct {
 	unknown                                         prometheus.Counter
 }
 
-// NewMetrics returns metrics that are not registered yet. Its counters exist before anything is
-// counted: Prometheus sees no increase in one that begins with 1.
+// NewMetrics returns unregistered metrics. Its counters exist from the start: Prometheus sees no increase in a
+// counter that begins with 1.
 func NewMetrics() *Metrics {
 	registry := prometheus.NewRegistry()
 	in := promauto.With(registry)

@@ -14,9 +14,9 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// queue works on the members of one kind of lane. It bounds how much the process works on at the
-// same time. An app may have a quarter of that at most: however many apps have a backlog, one that
-// comes later finds a free slot at once, and a slow app does not delay another.
+// queue processes the members of one kind of lane. It bounds the concurrent work of the process, and of an app
+// to a quarter of that: however many apps have a backlog, another finds a free slot at once, and a slow app
+// does not delay others.
 type queue struct {
 	work func(ctx context.Context, appID, member string) error
 	most int
@@ -24,18 +24,18 @@ type queue struct {
 	mu     sync.Mutex
 	taken  int
 	used   map[string]int  // by app
-	wanted map[string]bool // apps that found no slot since one was given back
+	wanted map[string]bool // apps that found no slot since the last release
 }
 
-// Handle has Run call work for each member of a kind of lane that is due.
+// Handle makes Run call work for each due member of a kind of lane.
 func (w *Worker) Handle(kind keyspace.Lane, work func(ctx context.Context, appID, member string) error) {
 	w.queues[kind] = &queue{work: work, most: w.Workers, used: map[string]int{}, wanted: map[string]bool{}}
 }
 
-// share is how many slots an app may have at most.
+// share returns the most slots of an app.
 func (q *queue) share() int { return max(1, q.most/4) }
 
-// take takes a slot for an app, or remembers that it wants one.
+// take takes a slot for an app, or records that it wants one.
 func (q *queue) take(app string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -48,7 +48,7 @@ func (q *queue) take(app string) bool {
 	return true
 }
 
-// give gives a slot of an app back, and returns the apps that may find one now.
+// give releases a slot of an app, and returns the apps that may now find one.
 func (q *queue) give(app string) []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -61,15 +61,15 @@ func (q *queue) give(app string) []string {
 	return apps
 }
 
-// of is how many slots an app has.
+// of returns the number of slots that an app has.
 func (q *queue) of(app string) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.used[app]
 }
 
-// NextHolder makes the token under which an outbox is kept beyond what is written; none if other
-// apps wait for a slot, or the process ends.
+// NextHolder returns the token under which this process keeps an outbox after a write; empty if other apps wait
+// for a slot, or the process ends.
 func (w *Worker) NextHolder() string {
 	if w.closing.Load() {
 		return ""
@@ -85,9 +85,8 @@ func (w *Worker) NextHolder() string {
 
 var everyPartition = ledger.AllPartitions()
 
-// Run works on what is due in the ledger and closes sessions that have expired, until ctx ends. It
-// looks at all partitions from time to time, and at one as soon as something is owed there. It
-// never ends for an error: it looks again.
+// Run processes the due work of the ledger and closes expired sessions, until ctx ends. It polls all partitions
+// periodically, and one partition as soon as work arrives there. It never ends for an error: it polls again.
 func (w *Worker) Run(ctx context.Context) {
 	w.running.Go(func() { w.sweep(ctx) })
 	ticks := time.NewTicker(w.Poll)
@@ -117,11 +116,10 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// look takes up the work that is due in partitions. If a part of the cluster is away, it takes up
-// what is on the other nodes.
+// look starts the due work of partitions. If a part of the cluster is unavailable, it starts the work of the
+// other nodes.
 func (w *Worker) look(ctx context.Context, partitions []int) error {
-	// As much of a lane as its app may have slots, and one member more, so that it is seen if they do
-	// not suffice.
+	// One member more than the app's slots, so that a shortage of slots is noticed.
 	found, err := w.Ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].share() + 1 })
 	for _, session := range found.Idle {
 		name := "idle " + session
@@ -137,8 +135,7 @@ func (w *Worker) look(ctx context.Context, partitions []int) error {
 			})
 		})
 	}
-	// Workers of an app with fewer start before those of one with more: one member of each lane in
-	// turn, as long as there are slots.
+	// Apps with fewer workers start first: one member of each lane in turn, while there are slots.
 	lanes := found.Lanes
 	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
 	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
@@ -155,12 +152,12 @@ func (w *Worker) look(ctx context.Context, partitions []int) error {
 	return err
 }
 
-// setAside is how long an outbox or a held trigger waits whose worker has panicked.
+// setAside is how long an outbox or a held trigger waits after its worker panicked.
 const setAside = time.Minute
 
-// start starts to work on a member, unless that is done already; false if there is no slot. A member
-// that makes the worker panic is set aside: a turn or a call until its lease ends, and after five
-// claims it is listed as failed; an outbox or a held trigger for a while.
+// start begins the work on a member, unless it is in progress; false if there is no slot. A member whose worker
+// panics is delayed: a turn or a call until its lease ends, and after five claims it is listed as failed; an
+// outbox or a held trigger for setAside.
 func (w *Worker) start(ctx context.Context, l ledger.Lane, member string) bool {
 	name, q := string(l.Kind)+"/"+l.App+"/"+member, w.queues[l.Kind]
 	if _, busy := w.busy.LoadOrStore(name, true); busy {
@@ -189,8 +186,8 @@ func (w *Worker) start(ctx context.Context, l ledger.Lane, member string) bool {
 	return true
 }
 
-// skip logs entries of no kind that this version knows, once each, and leaves them alone. It brings
-// those of the first versions, which an earlier program may still write, into the form of today.
+// skip logs entries of unknown kinds, once each, and leaves them unchanged. It converts entries of the first
+// versions, which an earlier program may still write, to the current form.
 func (w *Worker) skip(ctx context.Context, partition int, members []string) {
 	if slices.ContainsFunc(members, format.IsEntry) {
 		if err := format.BringEntries(ctx, w.Ledger.DB(), partition); err != nil && ctx.Err() == nil {
@@ -208,8 +205,8 @@ func (w *Worker) skip(ctx context.Context, partition int, members []string) {
 	}
 }
 
-// sweep periodically removes expired records, until ctx ends, and checks whether Redis is full, or
-// a part of it away. All replicas do so: what one has removed, another does not find.
+// sweep periodically removes expired records, until ctx ends, and checks whether Redis is full or partly
+// unavailable. All replicas sweep; what one has removed, another does not find.
 func (w *Worker) sweep(ctx context.Context) {
 	full := false
 	for Sleep(ctx, w.Jitter(w.Sweep)) {
@@ -228,25 +225,25 @@ func (w *Worker) sweep(ctx context.Context) {
 	w.Swept(ctx)
 }
 
-// watchRedis records whether Redis is full, and how many of its shards are away, and logs when the
-// first changes. It keeps the last state while a shard that may be full does not answer.
+// watchRedis records whether Redis is full, and how many of its shards are unavailable, and logs when the first
+// changes. It keeps the last state while a shard that may be full does not answer.
 func (w *Worker) watchRedis(ctx context.Context, was bool) (full bool) {
-	away, fault := 0, error(nil)
+	unavailable, fault := 0, error(nil)
 	for _, shard := range w.Ledger.DB().Shards(ctx) {
 		switch {
 		case errors.Is(shard.Err, keyspace.ErrMemory):
 			fault = shard.Err
 		case shard.Err != nil:
-			away++
+			unavailable++
 		}
 	}
 	if ctx.Err() != nil {
 		return was
 	}
-	w.Metrics.shardsAway.Set(float64(away))
+	w.Metrics.shardsAway.Set(float64(unavailable))
 	full = fault != nil
 	switch {
-	case away > 0 && !full:
+	case unavailable > 0 && !full:
 		return was
 	case full && !was:
 		w.Log.Error("redis.full", "error", fault.Error())

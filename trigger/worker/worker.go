@@ -1,5 +1,5 @@
-// Package worker is one process among those that work on a ledger: its goroutines, its leases, and
-// the loop that finds what is due and hands it to the queues of the process.
+// Package worker is one of the processes that work on a ledger: its goroutines, its leases, and the loop that
+// finds due work and passes it to the queues of the process.
 package worker
 
 import (
@@ -39,9 +39,9 @@ const (
 const (
 	// shutdownGrace is how long Stop waits for interrupted work to release its leases.
 	shutdownGrace = time.Second
-	// heartbeats is how many times a lease is renewed within its length.
+	// heartbeats is the number of renewals of a lease within its length.
 	heartbeats = 3
-	// wakes is how many calls to look at a partition can wait.
+	// wakes bounds the queued requests to look at a partition.
 	wakes = 256
 )
 
@@ -53,22 +53,20 @@ type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 	Tracer  *tracing.Tracer // nil: none
-	// Lease is how long a turn is held without a renewal: 15 s by default. The work of a process that
-	// died is resumed after that.
+	// Lease is the lease of a turn: 15 s by default. The work of a dead process is resumed after that.
 	Lease time.Duration
 	// Poll is the interval at which the ledger is polled for due work: 250 ms by default.
 	Poll time.Duration
-	// Workers bounds what a process takes up of each queue at the same time: 256 by default. An app
-	// has a quarter at most.
+	// Workers bounds the concurrent work of a process per queue: 256 by default. An app has at most a quarter.
 	Workers int
-	// Sweep is the interval at which expired records are removed: 10 s by default, so that none stays
-	// for much longer than a minute.
+	// Sweep is the interval at which expired records are removed: 10 s by default, so that none stays much
+	// longer than a minute.
 	Sweep time.Duration
 	// Now, NewID and Jitter are injected by tests. Jitter spreads a pause; it defaults to ±20 %.
 	Now    func() time.Time
 	NewID  func() string
 	Jitter func(time.Duration) time.Duration
-	Usage  *usage.Counter // what apps use
+	Usage  *usage.Counter // counts the use of apps
 	// Swept is called with each sweep; nil for nothing.
 	Swept func(context.Context)
 }
@@ -82,14 +80,14 @@ type Worker struct {
 	Context context.Context
 
 	cancel  context.CancelFunc
-	running sync.WaitGroup // the work in flight
-	closing atomic.Bool    // what is held is given back
-	name    string         // its tokens begin with it: 65 random bits
-	tokens  atomic.Uint64  // made so far
+	running sync.WaitGroup // the work in progress
+	closing atomic.Bool    // leases are released
+	name    string         // prefix of its tokens: 65 random bits
+	tokens  atomic.Uint64  // number of tokens so far
 	queues  map[keyspace.Lane]*queue
 	wake    chan int // partitions to be looked at
-	busy    sync.Map // members of queues that are being worked on here
-	unknown sync.Map // entries of the ledger that were logged as of no known kind
+	busy    sync.Map // members of queues in progress here
+	unknown sync.Map // ledger entries logged as unknown
 }
 
 // New returns a Worker with no queue.
@@ -109,7 +107,7 @@ func New(o Options) (*Worker, error) {
 		o.NewID = rand.Text
 	}
 	if o.Jitter == nil {
-		o.Jitter = func(pause time.Duration) time.Duration { // what failed together does not come back together
+		o.Jitter = func(pause time.Duration) time.Duration { // spreads retries of concurrent failures
 			return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
 		}
 	}
@@ -134,8 +132,8 @@ func setDefault[T comparable](value *T, fallback T) {
 	}
 }
 
-// Go runs f in a goroutine that Stop waits for. A panic is logged and does not take the process
-// down: what f had leased is claimed again later, and counted.
+// Go runs f in a goroutine that Stop waits for. A panic is logged and does not end the process: what f had
+// leased is claimed again later, and counted.
 func (w *Worker) Go(f func()) {
 	w.running.Go(func() {
 		defer func() {
@@ -150,13 +148,11 @@ func (w *Worker) Go(f func()) {
 // Background runs f for a request that does not wait for it. The context ends with the worker.
 func (w *Worker) Background(f func(ctx context.Context)) { w.Go(func() { f(w.Context) }) }
 
-// ErrFailed means that the work on a request panicked. It is taken up again when the lease has
-// ended.
+// ErrFailed means that the work on a request panicked. It is resumed when the lease has ended.
 var ErrFailed = errors.New("the work on the request failed inside Earshot")
 
-// Detached runs the work of a request that is accepted, whether or not its client is still there.
-// It uses the request's own goroutine, so that a client that leaves has no more under way than one
-// that waits.
+// Detached runs the work of an accepted request, whether or not its client is still connected. It uses the
+// request's own goroutine, so that a client that leaves has no more work in progress than one that waits.
 func (w *Worker) Detached(work func() (json.RawMessage, error)) (answer json.RawMessage, err error) {
 	w.running.Add(1)
 	defer w.running.Done()
@@ -169,9 +165,8 @@ func (w *Worker) Detached(work func() (json.RawMessage, error)) (answer json.Raw
 	return work()
 }
 
-// Stop waits for the work in flight, at most until ctx ends. Unfinished work is then interrupted,
-// its leases are released if Redis answers, and another replica resumes it. Stop the senders of
-// messages and Run first.
+// Stop waits for the work in progress, at most until ctx ends. Unfinished work is then interrupted, its leases
+// are released if Redis answers, and another replica resumes it. Stop the senders of messages and Run first.
 func (w *Worker) Stop(ctx context.Context) error {
 	failpoint.At(failpoint.ShutdownBegun)
 	w.closing.Store(true)
@@ -194,8 +189,8 @@ func (w *Worker) Stop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Lasting returns ctx, or a short time more if the worker was stopped: what was broken off is
-// written down all the same.
+// Lasting returns ctx, or a short extension if the worker was stopped, so that interrupted work is still
+// recorded.
 func (w *Worker) Lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	if w.Context.Err() == nil {
 		return ctx, func() {}
@@ -203,8 +198,8 @@ func (w *Worker) Lasting(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 }
 
-// Write repeats a write while Redis is unavailable and until ctx ends. Every script is safe to run
-// again, so a lost reply does no harm.
+// Write repeats a write while Redis is unavailable and until ctx ends. Every script may run again, so a lost
+// reply does no harm.
 func (w *Worker) Write(ctx context.Context, write func() error) error {
 	var pauses *backoff.ExponentialBackOff
 	for {
@@ -234,20 +229,20 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Pause returns the pause before the next look at what another replica holds; it grows with each.
+// Pause returns the pause before the next look at an object leased by another replica; it grows with each look.
 func Pause(look int) time.Duration {
 	pauses := [...]time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
 	return pauses[min(look, len(pauses)-1)]
 }
 
-// Heartbeat is the interval at which leases are renewed.
+// Heartbeat returns the interval at which leases are renewed.
 func (w *Worker) Heartbeat() time.Duration { return w.Lease / heartbeats }
 
 // Every calls look at every interval until the returned function is called. look may cancel the
 // context.
 func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	var mu sync.Mutex // no goroutine waits for what most turns never need
+	var mu sync.Mutex // a timer, as most turns end before the first tick
 	var timer *time.Timer
 	mu.Lock()
 	defer mu.Unlock()
@@ -267,14 +262,13 @@ func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(co
 	}
 }
 
-// Token makes a new lease token of this process.
+// Token returns a new lease token of this process.
 func (w *Worker) Token() string { return w.name + strconv.FormatUint(w.tokens.Add(1), 36) }
 
-// Made reports whether a token is one of this process.
+// Made reports whether a token is from this process.
 func (w *Worker) Made(token string) bool { return strings.HasPrefix(token, w.name) }
 
-// GiveUp releases the leases that a token may have taken, if err leaves open whether it did. It
-// returns at once.
+// GiveUp releases the leases that a token may have taken, if err leaves that open. It returns at once.
 func (w *Worker) GiveUp(held ledger.Holding, err error) {
 	var network *net.OpError
 	unreached := errors.As(err, &network) && network.Op == "dial" // no lease was taken
@@ -283,9 +277,8 @@ func (w *Worker) GiveUp(held ledger.Holding, err error) {
 	}
 }
 
-// releases is how many times a release is tried, at growing intervals, until there was something to
-// release: a Redis that has stopped for a moment may run the script that takes a lease after the
-// one that releases it.
+// releases bounds the attempts at a release, at growing intervals, until there was a lease: a Redis that was
+// suspended may run the script that takes a lease after the one that releases it.
 const releases = 5
 
 // HandBack releases the leases that a token may have taken, and returns at once.
@@ -294,12 +287,12 @@ func (w *Worker) HandBack(held ledger.Holding) {
 		ctx, cancel := context.WithTimeout(w.Context, max(w.Lease, keyspace.EventLease))
 		defer cancel()
 		for i := range releases {
-			had := false
+			released := false
 			err := w.Write(ctx, func() (err error) {
-				had, err = w.Ledger.Release(ctx, held)
+				released, err = w.Ledger.Release(ctx, held)
 				return err
 			})
-			if had || err != nil {
+			if released || err != nil {
 				w.Wake(held.App)
 				return
 			}
@@ -314,11 +307,11 @@ func (w *Worker) HandBack(held ledger.Holding) {
 func (w *Worker) Wake(appID string) {
 	select {
 	case w.wake <- keyspace.PartitionOf(appID):
-	default: // so much is owed that the next look is on its way
+	default: // the queue is full, so the next look is near
 	}
 }
 
-// WakeAfter makes Run look when something of an app is due, as it polls only from time to time.
+// WakeAfter makes Run look when something of an app is due, without waiting for the next poll.
 func (w *Worker) WakeAfter(appID string, pause time.Duration) {
 	time.AfterFunc(pause, func() { w.Wake(appID) })
 }
