@@ -1,7 +1,6 @@
-// Package conversation holds the rules of a conversation: which calls that lack values go on from
-// one message to the next, which of the tools that a message calls for fire, what the user is asked
-// before one takes effect, and when two sets of values are equal. The rules are the same in the
-// ledger, in a dry run and in a test. The package stores nothing and knows no clock.
+// Package conversation has the rules of a conversation: which incomplete calls continue with the next message,
+// which called tools fire, the question before a tool takes effect, and when two sets of values are equal. The
+// rules are the same in the ledger, in a dry run and in a test. The package stores nothing and uses no clock.
 package conversation
 
 import (
@@ -16,10 +15,10 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// waits is how long a call that lacks values waits for the next message.
+// waits is how long an incomplete call waits for the next message.
 const waits = 10 * time.Minute
 
-// Begun is a call that messages have begun and that lacks values, as a session keeps it.
+// Begun is a call begun by messages that lacks values, as a session stores it.
 type Begun struct {
 	RepositoryID string         `json:"repositoryId"`
 	SessionID    string         `json:"sessionId,omitempty"` // of the repository
@@ -31,8 +30,8 @@ type Begun struct {
 	Candidate matcher.Candidate `json:"-"`
 }
 
-// Read reads what Write has written. It leaves out calls that are too old, and those whose tool is
-// not in scope any more. It returns nil for a text that it cannot read.
+// Read decodes the text of Write. It leaves out calls that are too old, and those whose tool is out of scope.
+// It returns nil for an invalid text.
 func Read(text string, among []matcher.Candidate, now time.Duration) []Begun {
 	var stored, open []Begun
 	if exactjson.Unmarshal([]byte(text), &stored) != nil {
@@ -49,7 +48,7 @@ func Read(text string, among []matcher.Candidate, now time.Duration) []Begun {
 	return open
 }
 
-// Write returns the calls as Read reads them, empty for none.
+// Write encodes the calls for Read; empty for none.
 func Write(list []Begun) (string, error) {
 	if len(list) == 0 {
 		return "", nil
@@ -71,8 +70,8 @@ func (b Begun) shown() matcher.Unfinished {
 	return matcher.Unfinished{Candidate: b.Candidate, Values: b.Values, Missing: b.Missing}
 }
 
-// After returns what a message of the user leaves of the calls, with those that it begins itself. A
-// message that calls for anything has made or dropped the calls before it. now is in milliseconds.
+// After returns the incomplete calls after a user's message, including those that it begins. A message that
+// calls for any tool completes or drops the earlier calls. now is in milliseconds.
 func After(list []Begun, said string, matched matcher.Result, now int64) []Begun {
 	var kept []Begun
 	if len(matched.Matches)+len(matched.Rejected) == 0 {
@@ -90,7 +89,7 @@ func After(list []Begun, said string, matched matcher.Result, now int64) []Begun
 	return kept
 }
 
-// begin returns the call that a rejected one becomes, with its valid values.
+// begin returns the incomplete call for a rejected one, with its valid values.
 func begin(rejected matcher.Rejected, now int64) Begun {
 	missing, values := Faulty(rejected.Missing, rejected.Errors), maps.Clone(rejected.Values)
 	for _, name := range missing {
@@ -105,7 +104,7 @@ func begin(rejected matcher.Rejected, now int64) Begun {
 	}
 }
 
-// Faulty names the parameters of a rejected call that have no valid value.
+// Faulty returns the parameters of a rejected call that have no valid value.
 func Faulty(missing []string, errors []parameters.ValueFault) []string {
 	names := slices.Clone(missing)
 	for _, fault := range errors {
@@ -116,15 +115,15 @@ func Faulty(missing []string, errors []parameters.ValueFault) []string {
 	return names
 }
 
-// Past is a decided message of a user, with the calls that it was rejected for.
+// Past is a decided message of a user, with its rejected calls.
 type Past struct {
 	Text     string
 	Time     time.Time
-	Fired    bool // a call of it was complete
+	Fired    bool // one of its calls was complete
 	Rejected []Rejected
 }
 
-// Rejected is a call of a Past message.
+// Rejected is a rejected call of a Past message.
 type Rejected struct {
 	RepositoryID, Name string
 	Values             map[string]any
@@ -132,8 +131,7 @@ type Rejected struct {
 	Errors             []parameters.ValueFault
 }
 
-// Replay works out which calls lack values at a time, after a history. A session keeps only those
-// of its end.
+// Replay returns the incomplete calls at a time, after a history. A session stores only those at its end.
 func Replay(history []Past, among []matcher.Candidate, at time.Time) []Begun {
 	var open []Begun
 	for _, past := range history {
@@ -152,8 +150,8 @@ func Replay(history []Past, among []matcher.Candidate, at time.Time) []Begun {
 	return open
 }
 
-// Fires returns those of the matches of a message that fire: only those of exclusive repositories
-// if there are any, and the first of each repository that fires once.
+// Fires returns the matches of a message that fire: only those of exclusive repositories if there are any, and
+// the first of each triggerOnce repository.
 func Fires(matches []matcher.Match) []matcher.Match {
 	fires := slices.DeleteFunc(slices.Clone(matches), func(m matcher.Match) bool { return !m.Repository.Options.Exclusive })
 	if len(fires) == 0 {
@@ -167,7 +165,7 @@ func Fires(matches []matcher.Match) []matcher.Match {
 	})
 }
 
-// CatchAll is the match of a tool that takes what no other tool does.
+// CatchAll returns the match of the catch-all tool.
 func CatchAll(c matcher.Candidate, said string) matcher.Match {
 	values := c.Tool.Params().Read(nil).Values
 	if values == nil {
@@ -177,12 +175,12 @@ func CatchAll(c matcher.Candidate, said string) matcher.Match {
 	return matcher.Match{Candidate: c, Values: values}
 }
 
-// What a model reads as the result of a trigger that was held, until its call has another one.
+// Results that a model sees for a held trigger, until its call has one.
 const (
 	Confirming  = "it is not done yet: the user is asked to confirm it"
 	Cancelled   = "cancelled: nothing was done"
 	DoneAlready = "it is not done again: the same was done before"
 )
 
-// Confirmed is what a model reads as the result of a trigger that the user said yes to.
+// Confirmed is the result that a model sees for a confirmed trigger.
 var Confirmed = json.RawMessage(`"confirmed"`)

@@ -30,8 +30,7 @@ func Digest(values map[string]any, names ...string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// appendValue writes a value so that no other one is written alike: a letter for its type, and
-// the length before what has no end of its own.
+// appendValue encodes a value unambiguously: a letter for its type, and a length before open-ended content.
 func appendValue(to []byte, value any) []byte {
 	switch value := value.(type) {
 	case nil:
@@ -52,8 +51,7 @@ func appendValue(to []byte, value any) []byte {
 		}
 		return to
 	case map[string]any:
-		// Sorted as they are written: two names may be one in normal form, and their values have an
-		// order then.
+		// Sorted in encoded form: two names may be equal in normal form, and then their values are ordered.
 		members := make([][]byte, 0, len(value))
 		for name, member := range value {
 			members = append(members, appendValue(appendText(nil, norm.NFC.String(name)), member))

@@ -17,7 +17,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Bounds of a question: it is spoken, or stands on a small screen.
+// Bounds of a question, which is spoken or shown on a small screen.
 const (
 	maxSubject = 160 // bytes
 	maxValues  = 600 // bytes
@@ -25,13 +25,13 @@ const (
 	maxParts   = 10  // of a list or an object
 )
 
-// phrasing is what a question says in a language, apart from the tool and its values.
-// matcher.Consents reads the two answers.
+// phrasing has the texts of a question in a language, apart from the tool and its values. matcher.Consents
+// recognizes the two answers.
 type phrasing struct{ ask, yes, no string }
 
 var english = phrasing{"Shall I go ahead?", "yes", "no"}
 
-// phrasings has one for each language that the matcher reads, by code.
+// phrasings has the phrasing of each language that the matcher reads, by code.
 var phrasings = map[string]phrasing{
 	"en": english,
 	"de": {"Soll ich das tun?", "ja", "nein"},
@@ -40,10 +40,10 @@ var phrasings = map[string]phrasing{
 	"es": {"¿Lo hago?", "sí", "no"},
 }
 
-// Question asks whether the tool may be fired with the values, as in "Refund an order: order A-17,
-// amount 30. Shall I go ahead? (yes / no)". It is in the user's language (BCP 47), else in that of
-// what the user said, else of the tool's description, else in English. It leaves out ignored and
-// static parameters and those from ID tokens, and masks what is named like a credential.
+// Question asks whether the tool may be fired with the values, as in "Refund an order: order A-17, amount 30.
+// Shall I go ahead? (yes / no)". It is in the user's language (BCP 47), else in that of the user's words, else
+// of the tool's description, else in English. It leaves out ignored and static parameters and those from ID
+// tokens, and masks values named like credentials.
 func Question(tool *repositories.Tool, values map[string]any, language, said string) string {
 	subject := oneLine(tool.Description)
 	if at := sentenceEnd.FindStringIndex(subject); at != nil {
@@ -59,7 +59,7 @@ func Question(tool *repositories.Tool, values map[string]any, language, said str
 		in = english
 	}
 
-	names := tool.Params().Names() // in the tool's order, and then what it takes in addition
+	names := tool.Params().Names() // in the tool's order, then additional ones
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
@@ -80,10 +80,10 @@ func Question(tool *repositories.Tool, values map[string]any, language, said str
 // sentenceEnd matches the end of the first sentence: the others are for the model.
 var sentenceEnd = regexp.MustCompile(`[.!?]+(\s+\p{Lu}.*)?$`)
 
-// credential matches names of what is not read out, word by word: an author is none.
+// credential matches names of credentials as whole words: not "author".
 var credential = regexp.MustCompile(`(?i)\b(password|passwd|passwort|passphrase|pin|secret|token|credentials?|(api|access|private) ?key|cvv|cvc)\b`)
 
-// member is a name and its value: "amount 30".
+// member returns a name with its value: "amount 30".
 func (in phrasing) member(name string, value any, depth int) string {
 	name = spelled(name)
 	if credential.MatchString(name) {
@@ -92,7 +92,7 @@ func (in phrasing) member(name string, value any, depth int) string {
 	return fault.Clip(name) + " " + in.value(value, depth)
 }
 
-// value writes a value as people read it, and clips it.
+// value returns a value for people, clipped.
 func (in phrasing) value(value any, depth int) string {
 	if depth > maxDepth {
 		return "…"
@@ -127,7 +127,7 @@ func (in phrasing) value(value any, depth int) string {
 	if text != "" && !strings.ContainsAny(text, `,;:()“”"?!`) && !strings.Contains(text, ". ") {
 		return text
 	}
-	return "“" + strings.NewReplacer("“", "'", "”", "'").Replace(text) + "”" // it could be taken for another value
+	return "“" + strings.NewReplacer("“", "'", "”", "'").Replace(text) + "”" // a quote within could look like another value
 }
 
 func listed(parts []string) string {
@@ -137,10 +137,10 @@ func listed(parts []string) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// humps matches where a name in camelCase has a new word.
+// humps matches the beginning of a word in a camelCase name.
 var humps = regexp.MustCompile(`(\p{Ll}|\d)(\p{Lu})`)
 
-// spelled writes the words of a name apart: order_id and orderId are both "order id".
+// spelled separates the words of a name: order_id and orderId both become "order id".
 func spelled(name string) string {
 	apart := humps.ReplaceAllStringFunc(name, func(at string) string {
 		runes := []rune(at)
@@ -149,8 +149,8 @@ func spelled(name string) string {
 	return oneLine(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(apart))
 }
 
-// oneLine is a text in one line, without invisible signs: a mark that reverses the direction of
-// writing could make another amount of one.
+// oneLine returns a text in one line, without invisible characters: a mark that reverses the writing direction
+// could change an amount.
 func oneLine(text string) string {
 	seen := strings.Map(func(r rune) rune {
 		switch {
@@ -164,12 +164,12 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(seen), " ")
 }
 
-// Plain returns the words of a text in lower case, with a space before, between and after them:
-// layout and markup do not count. A number or a code, as 5.00 or A-17, is one word.
+// Plain returns the words of a text in lower case, with a space before, between and after them, without layout
+// and markup. A number or a code, as 5.00 or A-17, is one word.
 func Plain(text string) string {
 	var words strings.Builder
 	words.WriteByte(' ')
-	between := true // the last sign is a space
+	between := true // the last character is a space
 	signs := []rune(text)
 	isWord := func(at int) bool {
 		return at >= 0 && at < len(signs) && (unicode.IsLetter(signs[at]) || unicode.IsNumber(signs[at]))
@@ -191,8 +191,8 @@ func Plain(text string) string {
 	return words.String()
 }
 
-// QuestionWords returns the words by which a Question is known again, without the two answers
-// behind it. A text asks the question if Plain of the text contains them.
+// QuestionWords returns the words by which a Question is recognized, without the two answers after it. A text
+// asks the question if Plain of the text contains them.
 func QuestionWords(question string) string {
 	if strings.HasSuffix(question, ")") {
 		question = question[:strings.LastIndex(question, "(")]

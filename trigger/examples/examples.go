@@ -1,5 +1,5 @@
-// Package examples says the examples of tools to a matcher, each as a message with nothing before
-// it, and tells which of them do not set off their own tool. Nothing is stored or called.
+// Package examples tries the examples of tools on a matcher, each as a message without history, and reports
+// those that do not set off their own tool. Nothing is stored or called.
 package examples
 
 import (
@@ -14,22 +14,21 @@ import (
 	"earshot/trigger/conversation"
 )
 
-// Stage is where examples are said: a matcher that asks no model, and all of a message but its
-// text. It is not safe for concurrent use.
+// Stage tries examples: a matcher that asks no model, and a request without its text. It is not safe for
+// concurrent use.
 type Stage struct {
 	Matcher matcher.Matcher
 	Request matcher.Request
-	// Most is how many examples are said at most; 0 for any number.
+	// Most bounds the examples tried; 0 for any number.
 	Most int
-	// Unsaid counts those that were not, for want of room or of time.
+	// Unsaid counts those not tried, for Most or for time.
 	Unsaid int
 
 	said int
 }
 
-// Faults says of the examples of a repository that do not set off their own tool, or another one
-// as well, what they do and what helps, each with its place in the repository. Tools that are not
-// in scope have none.
+// Faults returns the examples of a repository that do not set off their own tool, or set off another as well:
+// their effect, a remedy, and their place in the repository. Tools out of scope have none.
 func (s *Stage) Faults(ctx context.Context, of *repositories.Repository) fault.List {
 	var found fault.List
 	for i := range of.Tools {
@@ -42,7 +41,7 @@ func (s *Stage) Faults(ctx context.Context, of *repositories.Repository) fault.L
 	return found
 }
 
-// Taken says of the examples of other repositories that a tool of this one takes away from theirs.
+// Taken returns the examples of other repositories that a tool of this one takes away.
 func (s *Stage) Taken(ctx context.Context, by *repositories.Repository) []string {
 	var found []string
 	for _, other := range s.Request.Candidates {
@@ -52,14 +51,14 @@ func (s *Stage) Taken(ctx context.Context, by *repositories.Repository) []string
 		s.each(ctx, other, func(c matcher.Candidate, j int, said string) {
 			came := s.say(ctx, s.Request, c, said)
 			if !came.fires && slices.ContainsFunc(came.others, func(one matcher.Candidate) bool { return one.Repository == by }) {
-				found = append(found, fmt.Sprintf("tool %q of repository %q: examples/%d %s", c.Tool.Name, c.Repository.ID, j, s.told(c, said, came)))
+				found = append(found, fmt.Sprintf("tool %q of repository %q: examples/%d %s", c.Tool.Name, c.Repository.ID, j, s.unintended(c, said, came)))
 			}
 		})
 	}
 	return found
 }
 
-// each says the examples of a tool that is in scope, until there is no room or time left.
+// each tries the examples of a tool in scope, within the bounds.
 func (s *Stage) each(ctx context.Context, c matcher.Candidate, say func(c matcher.Candidate, at int, said string)) {
 	at, in := s.Request.Place(c.Tool.Name)
 	if !in || s.Request.Candidates[at].Repository != c.Repository {
@@ -75,12 +74,12 @@ func (s *Stage) each(ctx context.Context, c matcher.Candidate, say func(c matche
 	}
 }
 
-// outcome is what came of an example.
+// outcome is the outcome of an example.
 type outcome struct {
-	// fires says that its own tool does; others fire too, or are meant.
+	// fires reports that its own tool fires; others fire too, or are called for.
 	fires  bool
 	others []matcher.Candidate
-	// lacks is the call of its own tool that lacks values; nil for none.
+	// lacks is the incomplete call of its own tool; nil for none.
 	lacks *matcher.Rejected
 	trace *matcher.Trace
 }
@@ -89,7 +88,7 @@ func (s *Stage) say(ctx context.Context, request matcher.Request, c matcher.Cand
 	ctx, trace := matcher.Recorded(ctx)
 	request.Text = said
 	result, err := s.Matcher.Match(ctx, request)
-	came := outcome{fires: err != nil, trace: trace} // an error says nothing of the example
+	came := outcome{fires: err != nil, trace: trace} // an error is no fault of the example
 	for _, match := range conversation.Fires(result.Matches) {
 		if match.Candidate == c {
 			came.fires = true
@@ -112,8 +111,8 @@ func (s *Stage) say(ctx context.Context, request matcher.Request, c matcher.Cand
 	return came
 }
 
-// Free are the parameters of a tool that an example need not have a value of: the user is asked for
-// it, or a token has it.
+// Free returns the parameters of a tool for which an example needs no value: the user is asked for it, or a
+// token has it.
 func Free(tool *repositories.Tool) []string {
 	var free []string
 	for _, parameter := range tool.Params().List() {
@@ -124,14 +123,14 @@ func Free(tool *repositories.Tool) []string {
 	return free
 }
 
-// fault says what is wrong with an example; empty if nothing is.
+// fault returns the fault of an example; empty for none.
 func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) string {
 	came := s.say(ctx, s.Request, c, said)
 	if came.fires && len(came.others) == 0 {
 		return ""
 	}
-	if told := s.told(c, said, came); told != "" {
-		return told
+	if detail := s.unintended(c, said, came); detail != "" {
+		return detail
 	}
 	why := came.trace.Silence + "; put it in other words"
 	alone := s.Request
@@ -148,8 +147,8 @@ func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) str
 	return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), why)
 }
 
-// told says what an example does that its author did not mean; empty if it does nothing.
-func (s *Stage) told(c matcher.Candidate, said string, came outcome) string {
+// unintended describes an unintended effect of an example; empty for none.
+func (s *Stage) unintended(c matcher.Candidate, said string, came outcome) string {
 	switch {
 	case came.fires:
 		return fmt.Sprintf("%s fires %s as well without a model: say one thing in an example", fault.Show(said), names(c, came.others))
@@ -165,10 +164,10 @@ func (s *Stage) told(c matcher.Candidate, said string, came outcome) string {
 	return ""
 }
 
-// ownWords is what to do about an example that a neighbour of its tool is nearer to.
+// ownWords is the remedy for an example that is nearer to a similar tool.
 const ownWords = "put it in words that only this tool has"
 
-// same are the other tools that have the example as well.
+// same returns the other tools that also have the example.
 func (s *Stage) same(said string, c matcher.Candidate) (found []matcher.Candidate) {
 	for _, other := range s.Request.Candidates {
 		if other != c && slices.ContainsFunc(other.Tool.Spoken(), func(one string) bool { return strings.EqualFold(one, said) }) {
@@ -178,7 +177,7 @@ func (s *Stage) same(said string, c matcher.Candidate) (found []matcher.Candidat
 	return found
 }
 
-// lacking says what the values of a call lack, and how an example has them.
+// lacking returns the missing values of a call, and how an example can contain them.
 func lacking(r matcher.Rejected) string {
 	var parts []string
 	for _, name := range r.Missing {
@@ -194,7 +193,7 @@ func lacking(r matcher.Rejected) string {
 	return strings.Join(parts, "; ")
 }
 
-// wordsFor are words for a value of a parameter, as far as the tool has some.
+// wordsFor returns words for a value of a parameter, if the tool has some.
 func wordsFor(tool *repositories.Tool, name string) string {
 	for _, example := range tool.Marked() {
 		for _, mark := range example.Marks {
@@ -211,10 +210,10 @@ func wordsFor(tool *repositories.Tool, name string) string {
 	return "…"
 }
 
-// mostNamed is how many other tools a text names.
+// mostNamed bounds the other tools that a text names.
 const mostNamed = 3
 
-// names names other tools, each with its repository where that is another one.
+// names lists other tools, each with its repository if that differs.
 func names(c matcher.Candidate, others []matcher.Candidate) string {
 	var list []string
 	for _, other := range others[:min(mostNamed, len(others))] {

@@ -1,5 +1,5 @@
-// Package payload is what the events of triggers say, as subscribers read it: the payload of each
-// kind, and how it is shortened if an event would be too long for the broker.
+// Package payload has the payloads of triggers' events as subscribers read them, and their shortened forms for
+// events that would be too long for the broker.
 package payload
 
 import (
@@ -23,13 +23,13 @@ const (
 	KindNotMatching = "tool.notmatching"
 	KindConfirm     = "tool.confirm"   // the trigger waits for a yes
 	KindCancelled   = "tool.cancelled" // it ended before it had an effect
-	KindDuplicate   = "tool.duplicate" // another one had equal values before
+	KindDuplicate   = "tool.duplicate" // another trigger had equal values
 	KindMessage     = "chat.message"
 	KindFailed      = "chat.failed"
 	KindWebhook     = "tool.webhook" // a webhook of the app was disabled
 )
 
-// Header holds the fields that the payloads of a turn's events have in common.
+// Header has the common fields of the payloads of a turn's events.
 type Header struct {
 	ID        string    `json:"id"`
 	Time      time.Time `json:"ts"`
@@ -37,14 +37,13 @@ type Header struct {
 	Text      string    `json:"text,omitempty"`
 	AppID     string    `json:"appId"`
 	SessionID string    `json:"sessionId,omitempty"`
-	// Metadata is that of the message or direct trigger, laid over that of the session.
+	// Metadata is that of the message or direct trigger, laid over the session's.
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Omitted names the fields that were left out because the event would be too long with them. They
-	// can be read over REST.
+	// Omitted names the fields left out because the event would be too long. They can be read over REST.
 	Omitted []string `json:"omitted,omitempty"`
 }
 
-// without leaves fields out; only the text is the caller's here.
+// without returns the header without its text, naming the fields omitted.
 func (h Header) without(fields ...string) Header {
 	h.Text, h.Omitted = "", fields
 	return h
@@ -64,13 +63,13 @@ type Trigger struct {
 	Answer       *AnswerPlace      `json:"answer,omitempty"`
 }
 
-// AnswerPlace says where the answer to a trigger is to be given.
+// AnswerPlace is where the answer to a trigger must be given.
 type AnswerPlace struct {
 	Subject string `json:"subject"` // on NATS
 	URL     string `json:"url"`     // of the service, from its root
 }
 
-// AnswerTo is where the answer to a trigger is to be given; nil if its tool wants none.
+// AnswerTo returns where the answer to a trigger must be given; nil if its tool expects none.
 func AnswerTo(tool *repositories.Tool, appID, triggerID string) *AnswerPlace {
 	if tool.Answer == nil {
 		return nil
@@ -94,18 +93,18 @@ func (t Trigger) forms() []any {
 	return forms
 }
 
-// Held is the payload of KindConfirm, KindCancelled and KindDuplicate: of a trigger that has no
-// effect, or not yet.
+// Held is the payload of KindConfirm, KindCancelled and KindDuplicate, for a trigger without effects or without
+// effects yet.
 type Held struct {
 	Trigger
 	TriggerID string `json:"triggerId"`
-	// Of KindConfirm: the digest stands for app, session, tool and values, and a confirmation names it.
+	// For KindConfirm: the digest identifies app, session, tool and values, and a confirmation names it.
 	Digest    string     `json:"digest,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	Question  string     `json:"question,omitempty"`
-	// Reason is what moved it, of KindCancelled: deny, expire, cancel or retract.
+	// Reason is the action, for KindCancelled: deny, expire, cancel or retract.
 	Reason string `json:"reason,omitempty"`
-	// Of is the trigger that had equal values before, of KindDuplicate.
+	// Of is the earlier trigger with equal values, for KindDuplicate.
 	Of string `json:"of,omitempty"`
 }
 
@@ -139,7 +138,7 @@ func (r Rejected) forms() []any {
 // NotMatching is the payload of KindNotMatching.
 type NotMatching struct {
 	Header
-	// Tools are those that the message was nearest to, at most matcher.MostNearest, and Repositories theirs.
+	// Tools are the tools nearest to the message, at most matcher.MostNearest, and Repositories theirs.
 	Repositories []string `json:"repositories"`
 	Tools        []string `json:"tools"`
 	ToolsTotal   int      `json:"toolsTotal"` // in scope
@@ -204,8 +203,8 @@ type Webhook struct {
 
 func (w Webhook) forms() []any { return []any{w} }
 
-// EventOf wraps a payload, in the first form that fits into an event, and reports whether it had to
-// be shortened. The subject ends without a name if it is empty.
+// EventOf returns the event of a payload in its first form that fits, and reports whether it was shortened.
+// With an empty name, the subject ends without one.
 func EventOf(kind string, header Header, name string, says Payload) (event effect.Event, cut bool, err error) {
 	data, err := exactjson.Encode(says)
 	if err == nil && len(data) > cloudevent.MaxPayload { // nearly all events fit as they are
@@ -217,7 +216,7 @@ func EventOf(kind string, header Header, name string, says Payload) (event effec
 	}, cut, err
 }
 
-// Subject is the subject of an event.
+// Subject returns the subject of an event.
 func Subject(kind string, header Header, name string) string {
 	subject := kind + "." + header.AppID + "." + keyspace.OrNone(header.SessionID)
 	if name != "" {

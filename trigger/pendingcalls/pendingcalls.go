@@ -1,6 +1,6 @@
-// Package pendingcalls keeps the calls of programs that lack values, until somebody has given them: the
-// trigger that such a call becomes has its id before it fires, so that who was told the id can
-// ask for it on any replica, and after any crash. Nothing is fired here.
+// Package pendingcalls stores programs' calls that lack values until the values are given. The trigger that
+// such a call becomes has its id before it fires, so that a client can ask for it on any replica, and after any
+// crash. The package fires nothing.
 package pendingcalls
 
 import (
@@ -22,13 +22,13 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Life is how long a call waits for its values, and how long it is known that it was ended.
+// Life is how long a call waits for its values, and how long its end is remembered.
 const Life = 15 * time.Minute
 
-// most is how many calls of a session, or of an app without one, wait at the same time.
+// most bounds the waiting calls of a session, or of an app without one.
 const most = 1000
 
-// maxCall is the longest call that is kept, in bytes of its JSON (section 19 of the contract).
+// maxCall bounds a stored call, in bytes of its JSON (section 19 of the contract).
 const maxCall = 64 << 10
 
 // Call is a call that lacks values.
@@ -37,13 +37,12 @@ type Call struct {
 	RepositoryID string                `json:"repositoryId,omitempty"`
 	Values       map[string]any        `json:"values,omitempty"`
 	Metadata     repositories.Metadata `json:"metadata,omitempty"`
-	// Missing are the parameters that are asked for and have no value yet; with none, all are
-	// given, and the call is to be fired.
+	// Missing are the requested parameters without a value; if empty, all are given, and the call must be
+	// fired.
 	Missing []string  `json:"missing"`
 	Began   time.Time `json:"began"`
 	Changed time.Time `json:"changed"`
-	// Cancelled says that it was ended without its values, Failed why it could not be fired with
-	// them.
+	// Cancelled reports that it ended without its values; Failed is why it could not be fired with them.
 	Cancelled bool   `json:"cancelled,omitempty"`
 	Failed    string `json:"failed,omitempty"`
 }
@@ -56,7 +55,7 @@ func (c Call) encode() (string, error) {
 	return string(text), err
 }
 
-// Size is how many bytes it takes as it is kept.
+// Size returns its stored size in bytes.
 func (c Call) Size() int { return len(exactjson.EncodeOrNull(c)) }
 
 // Over reports whether the call will never be fired.
@@ -64,15 +63,15 @@ func (c Call) Over() bool { return c.Cancelled || c.Failed != "" }
 
 // Errors of Calls.
 var (
-	// ErrNone means that no call waits under the id: it was fired, or its time is over.
+	// ErrNone means that no call waits under the id: it was fired, or has expired.
 	ErrNone = errors.New("no call waits for values under this id")
-	// ErrLong means that a call is too long to be kept.
+	// ErrLong means that a call is too long to be stored.
 	ErrLong = fmt.Errorf("the values are longer than %d bytes, which is the most that is kept of a call that lacks others: give all values at once", maxCall)
-	// ErrMany means that a thousand calls of the scope wait.
+	// ErrMany means that a thousand calls of the scope already wait.
 	ErrMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", most)
 )
 
-// Calls are the calls that wait, in Redis. It is safe for concurrent use, on any replica.
+// Calls stores the waiting calls in Redis. It is safe for concurrent use, on any replica.
 type Calls struct {
 	db  *keyspace.DB
 	now func() time.Time
@@ -81,12 +80,12 @@ type Calls struct {
 // New returns Calls.
 func New(db *keyspace.DB, now func() time.Time) *Calls { return &Calls{db, now} }
 
-// begin keeps a call, unless one is there.
+// begin stores a call unless it exists.
 //
-//	=>   ok, many, or erasing where the session is being erased
+//	=>   ok, many, or erasing if the session is being erased
 //
-// A call stands behind the time (ms) when it goes. The same again is a write as well, so that it
-// is waited for until replicas have the first (see keyspace.Script.RunSafely).
+// A call is stored after its expiry (ms). A repetition writes too, so that it waits for replicas as the first
+// did (see keyspace.Script.RunSafely).
 var begin = keyspace.NewScript(keyspace.ErasingLua, `
 KEYS calls closed
 ARGV id call kept most
@@ -108,8 +107,8 @@ redis.call('PEXPIRE', calls, $kept)
 return 'ok'
 `)
 
-// Begin keeps a call under the id of the trigger that it is to be. It returns when as many
-// replicas of Redis have it as are to have what is accepted.
+// Begin stores a call under the id of its future trigger. It returns once enough Redis replicas have it, as for
+// accepted requests.
 //
 // Errors: ErrMany, ErrLong, repositories.ErrErasing, keyspace.ErrUnavailable.
 func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, call Call) error {
@@ -134,7 +133,7 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 	return nil
 }
 
-// Get returns a call that waits, or was ended. Its error is ErrNone or keyspace.ErrUnavailable.
+// Get returns a call that waits or has ended. Its error is ErrNone or keyspace.ErrUnavailable.
 func (c *Calls) Get(ctx context.Context, scope repositories.Scope, id string) (Call, error) {
 	call, _, err := c.read(ctx, scope, id)
 	return call, err
@@ -152,7 +151,7 @@ func (c *Calls) read(ctx context.Context, scope repositories.Scope, id string) (
 	return call, stored, err
 }
 
-// decode reads a call, and when its time is over, as it is kept. One whose time is over is ErrNone.
+// decode reads a stored call and its expiry. It returns ErrNone for an expired call.
 func (c *Calls) decode(stored string) (call Call, ends time.Time, err error) {
 	at, text, _ := strings.Cut(stored, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
@@ -164,7 +163,7 @@ func (c *Calls) decode(stored string) (call Call, ends time.Time, err error) {
 
 // Waiting is a call that waits for values.
 type Waiting struct {
-	ID   string // of the trigger that it is to be
+	ID   string // of its future trigger
 	Ends time.Time
 	Call
 }
@@ -179,7 +178,7 @@ func (c *Calls) Waiting(ctx context.Context, scope repositories.Scope) ([]Waitin
 	for id, stored := range all {
 		call, ends, err := c.decode(stored)
 		switch {
-		case errors.Is(err, ErrNone) || call.Over() || err == nil && len(call.Missing) == 0: // of the last, somebody fires it
+		case errors.Is(err, ErrNone) || call.Over() || err == nil && len(call.Missing) == 0: // a complete one is about to be fired
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("call %q: %w", id, err)
@@ -190,11 +189,11 @@ func (c *Calls) Waiting(ctx context.Context, scope repositories.Scope) ([]Waitin
 	return list, nil
 }
 
-// replace puts a call in the place of what it was made from.
+// replace replaces a call if it is unchanged.
 //
 //	KEYS calls
-//	ARGV id, as it was stored, call, how long it is kept (ms)
-//	=>   ok, or changed where it is another by now
+//	ARGV id, stored call, new call, its life (ms)
+//	=>   ok, or changed if another was stored meanwhile
 var replace = keyspace.NewFreeingScript(failpoint.Script(failpoint.ChangeWithoutCAS, `
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'changed' end
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f %s', now() + tonumber(ARGV[4]), ARGV[3]))
@@ -202,10 +201,9 @@ redis.call('PEXPIRE', KEYS[1], ARGV[4])
 return 'ok'
 `))
 
-// Change changes a call that waits, also where others change it at the same time, and returns it
-// as it is then, when replicas of Redis have it as with Begin. One that is over stays as it is, and
-// one that has all its values is not cancelled any more: somebody is about to fire it. Its error is
-// ErrNone, ErrLong or keyspace.ErrUnavailable.
+// Change changes a waiting call, also under concurrent changes, and returns the new call once replicas have it,
+// as with Begin. An ended call stays unchanged, and one with all its values cannot be cancelled: it is about to
+// be fired. Its error is ErrNone, ErrLong or keyspace.ErrUnavailable.
 func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string, change func(*Call)) (Call, error) {
 	for {
 		call, stored, err := c.read(ctx, scope, id)
@@ -231,7 +229,7 @@ func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string,
 	}
 }
 
-// Give gives values to the call: those that it does not ask for, or has by now, are left.
+// Give adds values to the call; values that are not missing are ignored.
 func (call *Call) Give(values map[string]any) {
 	given := maps.Clone(call.Values)
 	if given == nil {
@@ -247,7 +245,7 @@ func (call *Call) Give(values map[string]any) {
 	call.Values = given
 }
 
-// End forgets a call that was fired.
+// End removes a fired call.
 func (c *Calls) End(ctx context.Context, scope repositories.Scope, id string) error {
 	failpoint.At(failpoint.AskedFired)
 	return keyspace.Unavailable(c.db.HDel(ctx, keyspace.KeysOf(scope.AppID).Asked(scope.SessionID), id).Err())

@@ -15,27 +15,28 @@ import (
 )
 
 const (
-	// mostListeners is how many servers a replica listens to; the tools of others are looked at as before.
+	// mostListeners bounds the servers that a replica listens to; others are still polled.
 	mostListeners = 256
-	// ticksToListen is how many ticks pass until sources are found that nobody listens to.
+	// ticksToListen is the number of ticks between searches for sources without a listener.
 	ticksToListen = 10
-	// stillThere is the time between two looks whether a source that is listened to is as it was.
+	// stillThere is the interval between checks that a source with a listener is unchanged.
 	stillThere = time.Minute
-	// leastPause is the time between two looks that a server asks for, as between any two looks at a source.
+	// leastPause is the least interval between looks requested by a server, as between any two looks at a
+	// source.
 	leastPause = 5 * time.Second
-	// Pauses before a server is listened to again.
+	// Pauses before a listener reconnects.
 	firstPause, longestPause = time.Second, 5 * time.Minute
 )
 
-// listeners are the sources that this replica listens to. Each replica listens; what they hear makes a source due, and
-// one of them looks.
+// listeners are the sources that this replica listens to. Every replica listens; a notification makes a source
+// due, and one replica looks.
 type listeners struct {
 	listening sync.WaitGroup
 	mu        sync.Mutex
 	of        map[string]bool
 }
 
-// listen begins to listen to the servers of sources that nobody listens to here. While the store is away there are none.
+// listen starts listeners for sources without one here. While the store is unavailable there are none.
 func (r *Refresher) listen(ctx context.Context) {
 	if r.Listen == nil {
 		return
@@ -55,13 +56,14 @@ func (r *Refresher) listen(ctx context.Context) {
 				defer r.mu.Unlock()
 				delete(r.of, name)
 			}()
-			panics.Run(r.Logger, "refresh", name, func() { r.hear(ctx, to) })
+			panics.Run(r.Logger, "refresh", name, func() { r.follow(ctx, to) })
 		})
 	}
 }
 
-// hear listens until ctx ends, or the source is gone or another. A server that offers nothing to hear is not asked again.
-func (r *Refresher) hear(ctx context.Context, to store.Refresh) {
+// follow listens until ctx ends, or the source is gone or changed. It gives up a server that offers no
+// notifications.
+func (r *Refresher) follow(ctx context.Context, to store.Refresh) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, longestPause
 	source, app := r.source(ctx, to)
@@ -79,12 +81,12 @@ func (r *Refresher) hear(ctx context.Context, to store.Refresh) {
 		offered, err := r.Listen(stream, app, to.Source, func() {
 			select {
 			case news <- struct{}{}:
-			default: // it is due already
+			default: // it is already due
 			}
 		})
 		end()
 		beside.Wait()
-		if !offered && err == nil { // the server may offer it when it is another
+		if !offered && err == nil { // a changed server may offer it
 			for r.Pause(ctx, stillThere) == nil && r.same(ctx, to, source) {
 			}
 			return
@@ -100,7 +102,7 @@ func (r *Refresher) hear(ctx context.Context, to store.Refresh) {
 	}
 }
 
-// refresh makes a source due for each piece of news, with a pause after it.
+// refresh makes a source due for each notification, with a pause after it.
 func (r *Refresher) refresh(ctx context.Context, of store.Refresh, news <-chan struct{}) {
 	for {
 		select {
@@ -117,7 +119,7 @@ func (r *Refresher) refresh(ctx context.Context, of store.Refresh, news <-chan s
 	}
 }
 
-// source reads a source with its app; a nil app: it is not there, or nothing can be read.
+// source reads a source with its app; a nil app means that it is missing or unreadable.
 func (r *Refresher) source(ctx context.Context, of store.Refresh) (repositories.Source, *repositories.App) {
 	app, err := r.Store.App(ctx, of.AppID)
 	if err != nil {
@@ -130,7 +132,8 @@ func (r *Refresher) source(ctx context.Context, of store.Refresh) (repositories.
 	return source, app
 }
 
-// same reports whether a source is as it was and something has its tools from it. While the store is away it is.
+// same reports whether a source is unchanged and still used by a repository; also true while the store is
+// unavailable.
 func (r *Refresher) same(ctx context.Context, of store.Refresh, was repositories.Source) bool {
 	if _, err := r.Store.App(ctx, of.AppID); err != nil && !errors.Is(err, repositories.ErrNotFound) {
 		return ctx.Err() == nil

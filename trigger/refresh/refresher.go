@@ -1,8 +1,6 @@
-// Package refresh keeps the tools of repositories that have them from an MCP server as the
-// server has them: each source is looked at from time to time, by one replica at a time, and at
-// once where its server says that they have changed. A
-// server that is away costs nothing but a line of the log: repositories keep their tools. One
-// look changes nothing that was written while it was under way.
+// Package refresh keeps the tools of repositories from an MCP server equal to the server's. One replica at a
+// time looks at a source periodically, and at once when its server notifies of a change. An unavailable server
+// costs only a log line: repositories keep their tools. A look never overwrites concurrent changes.
 package refresh
 
 import (
@@ -19,16 +17,15 @@ import (
 )
 
 const (
-	// tick is the time between two looks at what is due: a fraction of the shortest time
-	// between two looks at a source.
+	// tick is the interval between looks for due sources: a fraction of the shortest interval of a source.
 	tick = time.Second
-	// lease is how long a replica has for one source: longer than its server may take.
+	// lease is a replica's lease of one source: longer than its server may take.
 	lease = 2 * time.Minute
-	// atOnce is how many sources a replica looks at at the same time.
+	// atOnce bounds the sources that a replica looks at concurrently.
 	atOnce = 8
 )
 
-// Store knows which sources are due, and the repositories that have their tools from them.
+// Store has the due sources, and the repositories with tools from them.
 type Store interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]store.Refresh, error)
@@ -39,20 +36,21 @@ type Store interface {
 	ReplaceTools(ctx context.Context, of store.Sourced, tools []repositories.Tool) (changed bool, err error)
 }
 
-// Options of a Refresher; all but Listen are needed.
+// Options are the dependencies of a Refresher; all but Listen are required.
 type Options struct {
 	Store Store
-	// Offer asks the server of a source for its tools, and says what of them was left out.
+	// Offer reads the tools of a source's server, and returns notes on omitted ones.
 	Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
-	// Listen calls changed when it begins to hear the server of a source, and whenever that says that its tools have
-	// changed, until ctx or the stream ends. Not offered: the server says no such thing. Missing: nobody listens.
+	// Listen calls changed when it has connected to the server of a source, and whenever that reports a change
+	// of its tools, until ctx or the stream ends. offered is false if the server has no such notifications.
+	// Without Listen there are no listeners.
 	Listen func(ctx context.Context, app *repositories.App, source string, changed func()) (offered bool, err error)
-	// Pause waits, or returns the error of ctx, which ended.
+	// Pause waits, or returns the error of an ended ctx.
 	Pause  func(ctx context.Context, d time.Duration) error
 	Logger *slog.Logger
 }
 
-// Refresher looks at the sources that are due.
+// Refresher refreshes the due sources.
 type Refresher struct {
 	Options
 	listeners
@@ -61,7 +59,7 @@ type Refresher struct {
 // New returns a Refresher.
 func New(o Options) *Refresher { return &Refresher{o, listeners{of: map[string]bool{}}} }
 
-// Run looks at what is due until ctx ends.
+// Run refreshes due sources until ctx ends.
 func (r *Refresher) Run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
@@ -101,8 +99,8 @@ func (r *Refresher) Run(ctx context.Context) {
 	}
 }
 
-// look brings the repositories to what the server has now. It returns the time until the next
-// look; 0 where nothing has its tools from the source.
+// look sets the repositories to the server's current tools. It returns the time until the next look; 0 if no
+// repository uses the source.
 func (r *Refresher) look(ctx context.Context, due store.Refresh) (next time.Duration, err error) {
 	app, err := r.Store.App(ctx, due.AppID)
 	if errors.Is(err, repositories.ErrNotFound) {

@@ -1,13 +1,12 @@
-// Package sealing walks all that holds sealed credentials in Redis: apps, the repositories of apps
-// and sessions with their versions, and calls that are owed, deferred or failed. It counts by which key they are sealed,
-// and seals them anew with the newest. The service goes on meanwhile.
+// Package sealing walks all sealed credentials in Redis: those of apps, of repositories of apps and sessions
+// with their versions, and of pending, deferred or failed calls. It counts them by sealing key, and re-seals
+// them with the newest. The service keeps running.
 //
-// What is sealed anew is the same credential of the same definition: no revision changes, no event is
-// owed. A script compares each with what was read before it writes, so that a write of somebody else
-// always stands.
+// Re-sealing keeps the same credential and definition: no revision changes and no event follows. A script
+// compares each with the value read before it writes, so that concurrent writes always win.
 //
-// Not walked, as it ends by itself: marks of browsers that are signed in, session tokens, and the
-// tokens of SERMAS's clients, which are not in Redis at all.
+// It skips data that expires by itself: marks of signed-in browsers and session tokens. Tokens of SERMAS's
+// clients are not in Redis at all.
 package sealing
 
 import (
@@ -26,26 +25,25 @@ import (
 	"earshot/trigger/effect"
 )
 
-// Walk is one way through what is sealed.
+// Walk is one pass through the sealed data.
 type Walk struct {
 	DB     *keyspace.DB
 	Sealer *store.Sealer
-	// Reseal has what an old key seals sealed by the newest.
+	// Reseal re-seals data of old keys with the newest.
 	Reseal bool
-	// After is called after each part of the way; its error ends it.
+	// After is called after each part of the walk; its error ends the walk.
 	After func(context.Context, Progress) error
 }
 
-// Progress is how far a walk has come.
+// Progress is the progress of a walk.
 type Progress struct {
-	Keys     int // of Redis that were looked at
+	Keys     int // Redis keys examined
 	Resealed int // definitions and calls
 	Tally    Tally
 }
 
-// Run goes the whole way. The tally is of what was found; what was sealed anew counts as current. Its
-// error wraps keyspace.ErrUnavailable if Redis did not answer; the progress has what was done until
-// then.
+// Run does the whole walk. The tally counts the data found; re-sealed data counts as current. Its error wraps
+// keyspace.ErrUnavailable if Redis did not answer; the progress then has the work done so far.
 func (w Walk) Run(ctx context.Context) (p Progress, err error) {
 	err = w.DB.EachKey(ctx, func(names []string) error {
 		p.Keys += len(names)
@@ -83,7 +81,7 @@ type item struct {
 
 const together = 50
 
-// fields reads a field of each hash, and hands out those that are there.
+// fields reads a field of each hash, and calls do with the existing ones.
 func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string, do func([]item) error) error {
 	for some := range slices.Chunk(places, together) {
 		pipe, replies := w.DB.Pipeline(), make([]*redis.StringCmd, len(some))
@@ -107,7 +105,7 @@ func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string,
 	return nil
 }
 
-// repositories hands out those of an app or of one of its sessions, or the versions of one.
+// repositories calls do with the repositories of an app or of one of its sessions, or with the versions of one.
 func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]item) error) error {
 	for cursor := uint64(0); ; {
 		pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", together).Result()
@@ -117,7 +115,7 @@ func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]
 		var items []item
 		for pair := range slices.Chunk(pairs, 2) {
 			if _, err := strconv.Atoi(pair[0]); place.Kind == keyspace.KindVersions && (err != nil || pair[1] == "") {
-				continue // what is said of a version, and one that is a deletion
+				continue // descriptions of versions, and deletions
 			}
 			items = append(items, item{place, pair[0], pair[1]})
 		}
@@ -148,7 +146,7 @@ func isCall(kind string) bool {
 	return kind == string(effect.KindCall) || kind == string(effect.KindAnswer)
 }
 
-// held looks at what triggers defer that are to be confirmed, or settle.
+// held processes the deferred effects of confirming and settling triggers.
 func (w Walk) held(ctx context.Context, lane keyspace.Place, p *Progress) error {
 	ids, err := w.DB.ZRange(ctx, lane.Key(), 0, -1).Result()
 	if err != nil {
@@ -161,19 +159,19 @@ func (w Walk) held(ctx context.Context, lane keyspace.Place, p *Progress) error 
 	return w.fields(ctx, places, "held", w.treat(ctx, p, &p.Tally.Calls, w.resealDeferred))
 }
 
-// swap writes a field of a hash if it is as it was read.
+// swap writes a field of a hash if it is unchanged.
 //
 //	KEYS hash
-//	ARGV field, what was read, what is to be there
-//	=>   1, or 0 where somebody else has written it, or removed it
+//	ARGV field, value read, new value
+//	=>   1, or 0 if it was changed or removed meanwhile
 var swap = keyspace.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 1
 `)
 
-// treat returns a function that counts items, and seals them anew if that is asked for. reseal returns
-// a text of an app as it is to be, and how it was sealed.
+// treat returns a function that counts items, and re-seals them if requested. reseal returns the new text of an
+// app's text, and how it was sealed.
 func (w Walk) treat(ctx context.Context, p *Progress, counts *Keys, reseal func(appID, text string) (string, store.Sealing)) func([]item) error {
 	return func(items []item) error {
 		for _, one := range items {
@@ -183,7 +181,7 @@ func (w Walk) treat(ctx context.Context, p *Progress, counts *Keys, reseal func(
 				if err != nil {
 					return err
 				}
-				if reply == int64(1) { // else another pass finds what became of it
+				if reply == int64(1) { // else another pass finds the new value
 					p.Resealed++
 					if found == store.ByOld {
 						found = store.ByCurrent
@@ -203,10 +201,10 @@ func (w Walk) treat(ctx context.Context, p *Progress, counts *Keys, reseal func(
 	}
 }
 
-// object is a JSON object whose other fields stay as they are, those of later versions too.
+// object is a JSON object whose other fields stay unchanged, including those of later versions.
 type object map[string]json.RawMessage
 
-// resealCall seals the tool of a call anew, which is its field tool.
+// resealCall re-seals the tool of a call, its field tool.
 func (w Walk) resealCall(appID, body string) (string, store.Sealing) {
 	var call object
 	var tool string
@@ -221,7 +219,7 @@ func (w Walk) resealCall(appID, body string) (string, store.Sealing) {
 	return string(exactjson.EncodeOrNull(call)), found
 }
 
-// resealDeferred seals the tools of the calls anew among the effects that a trigger has deferred.
+// resealDeferred re-seals the tools of the calls among a trigger's deferred effects.
 func (w Walk) resealDeferred(appID, held string) (string, store.Sealing) {
 	var deferred object
 	var effects []object
@@ -245,36 +243,36 @@ func (w Walk) resealDeferred(appID, held string) (string, store.Sealing) {
 	return string(exactjson.EncodeOrNull(deferred)), found
 }
 
-// Tally counts what holds credentials, by the key that has sealed them: a definition with one
-// credential that is sealed by an old key counts there, and one with one that no key opens as that.
+// Tally counts objects with credentials by their sealing key: a definition with a credential of an old key
+// counts as old, and one with a credential that no key opens as none.
 type Tally struct {
 	Apps         Keys `json:"apps"`
 	Repositories Keys `json:"repositories"` // of apps and of their sessions
-	Calls        Keys `json:"calls"`        // that are owed, deferred or failed
+	Calls        Keys `json:"calls"`        // pending, deferred or failed
 }
 
 // Keys counts by keys.
 type Keys struct {
-	Current int `json:"current"` // sealed by the key that seals now
-	Old     int `json:"old"`     // by one from before a rotation
-	None    int `json:"none"`    // by no key that is here
+	Current int `json:"current"` // sealed by the newest key
+	Old     int `json:"old"`     // by a key from before a rotation
+	None    int `json:"none"`    // by no available key
 }
 
-// ByCurrent, ByOld and ByNone pick counts for Sum and Words.
+// ByCurrent, ByOld and ByNone select counts for Sum and Words.
 func ByCurrent(k Keys) int { return k.Current }
 
-// ByOld picks what an old key seals.
+// ByOld selects the count of old keys.
 func ByOld(k Keys) int { return k.Old }
 
-// ByNone picks what no key opens.
+// ByNone selects the count of objects that no key opens.
 func ByNone(k Keys) int { return k.None }
 
-// Sum adds up the counts that pick takes.
+// Sum returns the sum of the selected counts.
 func (t *Tally) Sum(pick func(Keys) int) int {
 	return pick(t.Apps) + pick(t.Repositories) + pick(t.Calls)
 }
 
-// Words are the counts that pick takes, in words: 1 app, 3 repositories, 2 calls.
+// Words returns the selected counts in words: 1 app, 3 repositories, 2 calls.
 func (t *Tally) Words(pick func(Keys) int) string {
 	var parts []string
 	for _, kind := range []struct {

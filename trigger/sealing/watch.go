@@ -12,19 +12,18 @@ import (
 )
 
 const (
-	// between is the time from one look to the next, and soon that while something is not sealed by the
-	// newest key, or could not be read.
+	// between is the interval between looks, and soon that while old keys are in use, or after a failed look.
 	between = time.Hour
 	soon    = 5 * time.Minute
-	// share is how many times as long as a part of the way took the watch pauses after it, so that a look
-	// takes at most a fifth of what one connection could ask of Redis.
+	// share is the ratio of pause to work after each part of the walk, so that a look takes at most a fifth of
+	// one connection's share of Redis.
 	share = 4
 	// longest bounds such a pause if the clock has jumped.
 	longest = 10 * time.Second
 )
 
-// Watch looks from the start on, and then from time to time, by which keys what Redis holds is sealed.
-// It logs what no key opens, and is a collector of how much each key seals.
+// Watch periodically counts by which keys the data in Redis is sealed. It logs data that no key opens, and is a
+// collector of the counts.
 type Watch struct {
 	walk  Walk
 	log   *slog.Logger
@@ -35,7 +34,7 @@ type Watch struct {
 	tally *Tally // nil: not looked yet
 }
 
-// NewWatch returns a Watch that has not looked yet. Walk's After is its own.
+// NewWatch returns a Watch before its first look. It sets walk.After.
 func NewWatch(walk Walk, log *slog.Logger, now func() time.Time, pause func(context.Context, time.Duration) error) *Watch {
 	return &Watch{walk: walk, log: log, now: now, pause: pause}
 }
@@ -66,7 +65,7 @@ func (w *Watch) Run(ctx context.Context) {
 			w.mu.Lock()
 			w.tally = &tally
 			w.mu.Unlock()
-			// A person is asked to do something once.
+			// Each request to a person is logged once.
 			if none := tally.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
 				w.log.Warn("secretkey.missing", "apps", tally.Apps.None, "repositories", tally.Repositories.None, "calls", tally.Calls.None,
 					"warning", tally.Words(ByNone)+" hold credentials that no key of this replica decrypts, and cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and then leave it out")
@@ -91,7 +90,7 @@ var sealed = prometheus.NewDesc("earshot_sealed", "Apps, repositories and pendin
 // Describe implements prometheus.Collector.
 func (w *Watch) Describe(out chan<- *prometheus.Desc) { out <- sealed }
 
-// Collect implements prometheus.Collector. There is nothing before the first look.
+// Collect implements prometheus.Collector. Before the first look there are no metrics.
 func (w *Watch) Collect(out chan<- prometheus.Metric) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

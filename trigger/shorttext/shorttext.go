@@ -1,5 +1,5 @@
-// Package shorttext writes texts that have much in common in fewer bytes: a dictionary has what they have in common, and
-// a packed text refers to it.
+// Package shorttext packs texts that have much in common: a dictionary has the common content, and a packed
+// text refers to it.
 package shorttext
 
 import (
@@ -9,21 +9,20 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// Mark begins a packed text. No JSON has it, nor does what s2 writes without a dictionary: there the length of the
-// text stands first, which is never zero.
+// Mark begins a packed text. Neither JSON nor the output of s2 without a dictionary begins with it: that begins
+// with the text's length, which is never zero.
 const Mark = "\x00"
 
 // Dictionary packs texts of one kind. It is safe for concurrent use.
 //
-// What was packed needs the dictionary as it was then, for as long as it is kept: another dictionary needs a mark of
-// its own.
+// A packed text needs the same dictionary for as long as it is stored: another dictionary needs another mark.
 type Dictionary struct {
 	of   *s2.Dict
 	most int
 }
 
-// New makes a dictionary of what texts have in common, at most 64 KiB; what most of them have comes last. A packed text
-// that says it is longer than most bytes is taken for damaged.
+// New returns a dictionary with the common content of texts, at most 64 KiB, the most frequent last. A packed
+// text that claims more than most bytes counts as damaged.
 func New(most int, common string) Dictionary {
 	return Dictionary{s2.MakeDict([]byte(common), nil), most}
 }
@@ -38,12 +37,12 @@ func (d Dictionary) Pack(text []byte) string {
 	return Mark + string(d.of.Encode(in[:], text))
 }
 
-// room is where a text of the usual length is packed.
+// room is the buffer for packing a text of usual length.
 type room [16 << 10]byte
 
 var rooms = sync.Pool{New: func() any { return new(room) }}
 
-// Unpack is the reverse of Pack. Its error says that the text is damaged.
+// Unpack reverses Pack. Its error means that the text is damaged.
 func (d Dictionary) Unpack(packed string) ([]byte, error) {
 	if len(packed) <= len(Mark) || packed[:len(Mark)] != Mark {
 		return nil, fmt.Errorf("%d bytes are no packed text", len(packed))

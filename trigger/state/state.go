@@ -1,6 +1,6 @@
-// Package state is the life of a trigger as a table: the states that it may be in, every way
-// from one to another, and who takes it. The script that decides (package ledger) takes each
-// of them by comparing the state, so that of two who want different ways one gets its own.
+// Package state is the state machine of a trigger: its states, the transitions, and what causes them. The
+// deciding script (package ledger) compares the state before each transition, so of two conflicting ones only
+// one succeeds.
 package state
 
 import (
@@ -9,39 +9,39 @@ import (
 	"strings"
 )
 
-// State is where a trigger stands.
+// State is the state of a trigger.
 type State string
 
-// The states. A trigger that is due has its effects in the ledger; what has become of them
-// says whether it is pending, delivered or failed.
+// The states. The effects of a due trigger are in the ledger; their outcomes tell whether it is pending,
+// delivered or failed.
 const (
-	Confirming State = "confirming" // it waits for somebody's yes
+	Confirming State = "confirming" // it waits for a yes
 	Settling   State = "settling"   // it waits for a time in which it may be taken back
 	Due        State = ""
 	Cancelled  State = "cancelled" // it ended without an effect
-	Duplicate  State = "duplicate" // another one with equal values stands for it
+	Duplicate  State = "duplicate" // an earlier trigger has equal values
 )
 
-// Held reports whether a trigger in that state keeps its effects back.
+// Held reports whether a trigger in that state holds its effects.
 func (s State) Held() bool { return s == Confirming || s == Settling }
 
-// Ended reports whether a trigger in that state stays in it, without an effect.
+// Ended reports whether the state is final, without an effect.
 func (s State) Ended() bool { return s == Cancelled || s == Duplicate }
 
-// Action is what moves a held trigger.
+// Action is a transition of a held trigger.
 type Action string
 
 // The actions.
 const (
 	Confirm Action = "confirm" // a yes: over REST, or the user's next words
-	Deny    Action = "deny"    // a no, likewise
-	Expire  Action = "expire"  // nobody has said a word in time
+	Deny    Action = "deny"    // a no, by the same ways
+	Expire  Action = "expire"  // no answer in time
 	Release Action = "release" // its time to settle is over
 	Cancel  Action = "cancel"  // over REST
 	Retract Action = "retract" // the user's next message came, and the tool says cancelOnNext
 )
 
-// edge is one way.
+// edge is one transition.
 type edge struct {
 	from   State
 	action Action
@@ -49,7 +49,7 @@ type edge struct {
 	who    string
 }
 
-// edges are all ways between states that are not those of effects.
+// edges are all transitions between states that do not follow from effects.
 var edges = []edge{
 	{Confirming, Confirm, Due, "POST …/confirm, or the user's yes"},
 	{Confirming, Deny, Cancelled, "POST …/deny, or the user's no"},
@@ -60,8 +60,8 @@ var edges = []edge{
 	{Settling, Retract, Cancelled, "the user's next message, with cancelOnNext"},
 }
 
-// Next is the state that an action leads to; false where it cannot be taken from there. What
-// is confirmed and has a time to settle is Settling before it is Due.
+// Next returns the state that an action leads to; false if it is not possible. With settles, a confirmed
+// trigger is Settling before it is Due.
 func Next(from State, action Action, settles bool) (State, bool) {
 	at := slices.IndexFunc(edges, func(e edge) bool { return e.from == from && e.action == action })
 	switch {
@@ -73,7 +73,7 @@ func Next(from State, action Action, settles bool) (State, bool) {
 	return edges[at].to, true
 }
 
-// Drawing is the table as a Mermaid state diagram, as the documents show it.
+// Drawing returns the transitions as a Mermaid state diagram for the documents.
 func Drawing() string {
 	var text strings.Builder
 	line := func(from, to, label string) { fmt.Fprintf(&text, "    %s --> %s: %s\n", from, to, label) }

@@ -6,15 +6,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// names are those of the kinds in metrics, as Day has them.
+// names are the names of the kinds in metrics, as in Day.
 var names = [kinds]string{
 	"messages", "matched", "rejected", "unmatched", "triggers", "modelRequests", "promptTokens", "completionTokens", "calls", "callFailures", "events",
 }
 
-// other is the label of all apps that have none of their own. No app has this name.
+// other is the label of all apps without their own. No app has this name.
 const other = "(other)"
 
-// byApp are metrics with a label for each of the first apps that use anything here, and one for all others.
+// byApp are metrics with a label for each of the first apps with any use, and one for all others.
 type byApp struct {
 	*prometheus.CounterVec
 	most int
@@ -23,7 +23,8 @@ type byApp struct {
 	apps map[string]*[kinds]prometheus.Counter
 }
 
-// ByApp returns metrics of what is counted from now on, with at most so many apps by name. Call it before the Counter is used.
+// ByApp returns metrics of the use from now on, with at most most apps by name. Call it before the Counter is
+// used.
 func (c *Counter) ByApp(most int) prometheus.Collector {
 	c.byApp = &byApp{most: most, apps: map[string]*[kinds]prometheus.Counter{}, CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_app_usage_total", Help: "What an app has used, with the kinds of GET /v1/apps/{appId}/usage. Only with EARSHOT_METRICS_APPS: 11 series for each app on each replica. Further apps are counted together as (other).",

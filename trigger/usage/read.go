@@ -14,7 +14,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Fields of durations and of hosts begin so. A duration is counted by its power of 2^(1/4) milliseconds.
+// Prefixes of the fields of durations and hosts. A duration is counted by its power of 2^(1/4) milliseconds.
 const (
 	fieldDecided = "d"
 	fieldHost    = "h"
@@ -29,24 +29,24 @@ func durationField(kind string, took time.Duration) string {
 	return kind + strconv.Itoa(power)
 }
 
-// Durations are how long something took, in milliseconds: half of all times no longer than P50, 95 of 100 no longer than P95. They are
-// at most a fifth too long.
+// Durations are percentiles in milliseconds: half of all durations are at most P50, 95 of 100 at most P95. They
+// are at most a fifth too high.
 type Durations struct {
 	P50 float64 `json:"p50"`
 	P95 float64 `json:"p95"`
 }
 
-// spread is how often something took how long, by the power.
+// spread is a histogram of durations by power.
 type spread [mostPower + 1]int64
 
-// add counts a field that durationField has made, without its kind.
+// add counts a field of durationField, without its prefix.
 func (s *spread) add(power string, count int64) {
 	if n, err := strconv.Atoi(power); err == nil && n >= 0 && n <= mostPower {
 		s[n] += count
 	}
 }
 
-// durations are nil of nothing.
+// durations returns the percentiles; nil without counts.
 func (s *spread) durations() *Durations {
 	total := int64(0)
 	for _, count := range s {
@@ -67,7 +67,7 @@ func (s *spread) durations() *Durations {
 	return &Durations{at(0.5), at(0.95)}
 }
 
-// Used is what an app has used in some time.
+// Used is the use of an app in a period.
 type Used struct {
 	Begins           time.Time `json:"ts,omitzero"`
 	Day              string    `json:"day,omitempty"` // of a day
@@ -82,11 +82,11 @@ type Used struct {
 	Calls            int64     `json:"calls"`
 	CallFailures     int64     `json:"callFailures"`
 	Events           int64     `json:"events"`
-	// Decided is how long messages took from their arrival to their decision; nil without any.
+	// Decided is the time of messages from arrival to decision; nil without any.
 	Decided *Durations `json:"decisionMs,omitempty"`
 }
 
-// usedOf is what fields count.
+// usedOf returns the use counted in fields.
 func usedOf(found map[string]int64) Used {
 	of := func(kind Kind) int64 { return found[fields[kind]] }
 	var took spread
@@ -102,9 +102,9 @@ func usedOf(found map[string]int64) Used {
 	}
 }
 
-// Read returns what an app has used from one time to another, by steps, both included, of those in which it has used anything, the oldest
-// first, and of all of them. What other replicas have counted is there some seconds later. Who asks bounds the time: it takes a read of
-// Redis for each step.
+// Read returns the use of an app between two times, both included, by steps with any use, oldest first, and the
+// total. Counts of other replicas arrive some seconds later. The caller must bound the period: each step costs
+// a read of Redis.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (c *Counter) Read(ctx context.Context, appID string, by Step, from, to time.Time) (list []Used, total Used, err error) {
@@ -139,7 +139,7 @@ func (c *Counter) fields(ctx context.Context, appID string, by Step, from, to ti
 	replies := make([]*redis.MapStringIntCmd, 0, by.Kept)
 	for number := by.number(from); number <= by.number(to); number++ {
 		reply := redis.NewMapStringIntCmd(ctx, "hgetall", keyspace.Usage(k, by.Name, number))
-		_ = pipe.Process(ctx, reply) // it is sent below
+		_ = pipe.Process(ctx, reply) // sent below
 		replies = append(replies, reply)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -155,25 +155,26 @@ func (c *Counter) fields(ctx context.Context, appID string, by Step, from, to ti
 	return found, nil
 }
 
-// States of a host, by the last time in which a call to it was made or held back.
+// States of a host, by the last period with an attempted or held-back call.
 const (
 	HostUp      = "up"
 	HostFailing = "failing" // no call succeeded
 	HostDown    = "down"    // calls were held back
 )
 
-// Host is how a host that tools call has fared.
+// Host is the state of a host that tools call.
 type Host struct {
 	Name     string     `json:"host"`
 	State    string     `json:"state"`
 	Calls    int64      `json:"calls"`
 	Failures int64      `json:"failures"`
-	Held     int64      `json:"heldBack"`     // were not made: it had failed too often, or had no room
+	Held     int64      `json:"heldBack"`     // not made: the host had failed too often, or had no free slot
 	Took     *Durations `json:"ms,omitempty"` // of a call
 	Last     time.Time  `json:"lastCallAt"`   // the minute, or the hour, of the last one
 }
 
-// Hosts returns how the hosts that an app calls have fared from one time to another, both included, by name. Days know no hosts.
+// Hosts returns the states of the hosts that an app called between two times, both included, by name. Days have
+// no hosts.
 //
 // Errors: as Read.
 func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to time.Time) ([]Host, error) {
@@ -213,7 +214,7 @@ func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to tim
 	return list, nil
 }
 
-// hostsAt are the calls of one time by host, without how long they took, which is added to took.
+// hostsAt returns the calls of one period by host, and adds their durations to took.
 func hostsAt(counted map[string]int64, took map[string]*spread) map[string]*Host {
 	at := map[string]*Host{}
 	for field, count := range counted {

@@ -1,6 +1,6 @@
-// Package usage counts what an app uses, by minutes, hours and days (UTC): messages, how long they took, triggers, requests to models
-// with their tokens, calls, by host as well, and events. A replica counts in memory and adds its counts to Redis every few seconds, so
-// that it costs a message nothing.
+// Package usage counts the use of an app by minutes, hours and days (UTC): messages and their durations,
+// triggers, requests to models with their tokens, calls, also by host, and events. A replica counts in memory
+// and adds its counts to Redis every few seconds, so that it costs a message nothing.
 package usage
 
 import (
@@ -11,11 +11,11 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Kind is what is counted.
+// Kind is a kind of use.
 type Kind int
 
-// All kinds. Messages are those of users that were decided: one that is sent again is none. Each is one of Matched, Rejected and
-// Unmatched. Calls are attempts, and those that failed.
+// All kinds. Messages are users' decided messages, without repetitions. Each is one of Matched, Rejected and
+// Unmatched. Calls are attempts, including failures.
 const (
 	Messages Kind = iota
 	Matched
@@ -31,10 +31,10 @@ const (
 	kinds
 )
 
-// fields of the kinds in Redis, each of which stays what it is. Beside them there are those of durations and of hosts.
+// fields of the kinds in Redis, which must never change. Durations and hosts have further fields.
 var fields = [kinds]string{"m", "mm", "mr", "mu", "t", "lr", "lp", "lc", "c", "cf", "e"}
 
-// Step is how long the times are by which counts are kept, and how many of them are.
+// Step is the length of the periods by which counts are stored, and their number.
 type Step struct {
 	Name   string
 	Length time.Duration
@@ -48,17 +48,17 @@ var (
 	Day    = Step{keyspace.UsageDay, 24 * time.Hour, 400}
 )
 
-// steps are all steps, the finest first.
+// steps are all steps, finest first.
 var steps = []Step{Minute, Hour, Day}
 
 func (s Step) number(at time.Time) int64 { return at.Unix() / int64(s.Length/time.Second) }
 
-// begins is when a time of the step begins.
+// begins returns the beginning of a period.
 func (s Step) begins(number int64) time.Time {
 	return time.Unix(number*int64(s.Length/time.Second), 0).UTC()
 }
 
-// Counter counts. It is safe for concurrent use. A replica that is killed loses what it has counted since the last Flush.
+// Counter counts use. It is safe for concurrent use. A killed replica loses its counts since the last Flush.
 type Counter struct {
 	db    *keyspace.DB
 	now   func() time.Time
@@ -86,7 +86,7 @@ func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
 	return &Counter{db: db, now: now, counted: map[minute]*counts{}}
 }
 
-// Add counts a number of a kind for an app. What is of no app, as a test of tools, is not counted.
+// Add counts a number of a kind for an app. Use without an app, as in a test of tools, is not counted.
 func (c *Counter) Add(appID string, of Kind, count int) {
 	if appID == "" || count == 0 {
 		return
@@ -95,22 +95,23 @@ func (c *Counter) Add(appID string, of Kind, count int) {
 	c.count(appID, func(to *counts) { to.all[fields[of]] += int64(count) })
 }
 
-// Decided counts how long a message took from its arrival to its decision.
+// Decided counts the time of a message from arrival to decision.
 func (c *Counter) Decided(appID string, took time.Duration) {
 	c.count(appID, func(to *counts) { to.all[durationField(fieldDecided, took)]++ })
 }
 
-// Outcome is what came of a call to a host.
+// Outcome is the outcome of a call to a host.
 type Outcome string
 
-// The outcomes of a call, each with its letter in Redis. One that is Held was not made: the host has failed too often, or has no room.
+// The outcomes of a call, each with its letter in Redis. A Held call was not made: the host has failed too
+// often, or has no free slot.
 const (
 	Succeeded Outcome = "s"
 	Failed    Outcome = "f"
 	Held      Outcome = "h"
 )
 
-// mostHosts is how many hosts of an app are counted by name here in a minute; the others are counted together.
+// mostHosts bounds the hosts of an app counted by name in a minute here; others are counted together.
 const mostHosts = 50
 
 // Called counts a call to a host.
@@ -137,7 +138,7 @@ func (c *Counter) count(appID string, add func(*counts)) {
 	add(c.of(at))
 }
 
-// of is the counts of a minute, under the lock.
+// of returns the counts of a minute. The caller holds the lock.
 func (c *Counter) of(at minute) *counts {
 	if c.counted[at] == nil {
 		c.counted[at] = &counts{map[string]int64{}, map[string]int64{}, map[string]bool{}}
@@ -145,13 +146,13 @@ func (c *Counter) of(at minute) *counts {
 	return c.counted[at]
 }
 
-// mostFields is how many fields there may be in one hash: about those of so many hosts. Of a host beyond them nothing is counted.
+// mostFields bounds the fields of one hash: about those of mostHosts. Hosts beyond it are not counted.
 const mostFields = 600
 
-// addCounts adds to the counts of a minute, an hour and a day, unless the app is gone. Of hosts days know nothing.
+// addCounts adds to the counts of a minute, an hour and a day, unless the app is gone. Days have no hosts.
 //
 //	KEYS app, minute, hour, day
-//	ARGV how long each of these is kept (ms), most fields, how many are not of hosts, then each field
+//	ARGV life of each of these (ms), most fields, number of fields not of hosts, then each field
 //	     and its count, those of hosts last
 //	=>   ok or noapp
 //
@@ -172,7 +173,7 @@ end
 return 'ok'
 `)
 
-// Flush adds what was counted to Redis, all in one round trip. It keeps what it cannot write for the next time.
+// Flush adds the counts to Redis in one round trip. It keeps unwritten counts for the next time.
 func (c *Counter) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	counted := c.counted
