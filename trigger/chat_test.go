@@ -18,7 +18,7 @@ import (
 
 const following = `{"settings":{"chatEvents":true,"chatModeEnabled":true}}`
 
-// told are the chat events of session s1 so far, as actor: text or failed: reason.
+// told returns the chat events of session s1 so far, as actor: text or failed: reason.
 func (w *world) told() (list []string) {
 	w.T.Helper()
 	for _, subject := range []string{"chat.message.clinic.s1", "chat.failed.clinic.s1"} {
@@ -32,8 +32,8 @@ func (w *world) told() (list []string) {
 	return list
 }
 
-// TestEveryMessageAndReplyIsToldWhereItsAppWantsIt follows a conversation by its events: once
-// each, in the order in which things were said, whoever said them.
+// TestEveryMessageAndReplyIsToldWhereItsAppWantsIt checks that a conversation's events come once each and in
+// order, from all actors.
 func TestEveryMessageAndReplyIsToldWhereItsAppWantsIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
@@ -88,7 +88,7 @@ func TestAMessageThatCouldNotBeDecidedIsTold(t *testing.T) {
 	})
 }
 
-// TestADraftIsToldWhenItIsCommitted says nothing of what was never meant.
+// TestADraftIsToldWhenItIsCommitted checks that an uncommitted draft has no event.
 func TestADraftIsToldWhenItIsCommitted(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", following)
@@ -125,13 +125,13 @@ func TestChatEventsSurviveTheBrokerAndTheirReplica(t *testing.T) {
 	})
 }
 
-// TestChatEventsThatNobodyWantsCostNothing counts round trips and publishes: none more where
-// they are off, and no round trip where they are on but those that nobody waits for.
+// TestChatEventsThatNobodyWantsCostNothing counts round trips and publishes: none more without chat events, and
+// with them only round trips that no answer waits for.
 func TestChatEventsThatNobodyWantsCostNothing(t *testing.T) {
 	server := redistest.Mini(t)
 	w := newWorld(t, server)
 	w.Put("s1", "booking", booking)
-	// cost is the least of some messages: a machine that is busy adds to others.
+	// cost is the least of some messages: a busy machine adds to the others.
 	cost := func(of string) (trips int64, published int) {
 		for n := range 5 {
 			before, were := w.Trips.Made(), w.published()
@@ -152,7 +152,7 @@ func TestChatEventsThatNobodyWantsCostNothing(t *testing.T) {
 	require.Equal(t, published+1, told)
 }
 
-// published is how many events have been sent.
+// published returns the number of sent events.
 func (w *world) published() int {
 	attempts, _ := w.Events.Count()
 	return attempts

@@ -22,7 +22,7 @@ const (
 			{"parameter":"day","type":"string","required":true}]}]}`
 )
 
-// anna is verified by corp, which says more of her than any tool asks for.
+// anna returns claims verified by corp, with more of them than any tool needs.
 func anna() parameters.Claims {
 	return parameters.Claims{"corp": {"address": map[string]any{"mail": "anna@example.org", "street": "Hidden Lane"}, "sub": "hidden-subject"}}
 }
@@ -117,7 +117,7 @@ func TestDirectTriggerWithoutAVerifiedUserNamesTheServices(t *testing.T) {
 	})
 }
 
-// everythingStored returns all that Redis holds, as text.
+// everythingStored returns the whole content of Redis as text.
 func (w *world) everythingStored() string {
 	w.T.Helper()
 	client, all := w.Server.Client(), ""

@@ -81,7 +81,7 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 	})
 }
 
-// TestACommittedDraftIsExplainedAsAnyMessage compares it with one that was posted.
+// TestACommittedDraftIsExplainedAsAnyMessage compares its explanation with that of a posted message.
 func TestACommittedDraftIsExplainedAsAnyMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
@@ -110,7 +110,7 @@ func (w *world) explained(id string) explain.Explanation {
 	return found
 }
 
-// plain is an explanation without what two messages never share.
+// plain returns an explanation without the parts that always differ between messages.
 func plain(e explain.Explanation) explain.Explanation {
 	e.MessageID, e.Time = "", time.Time{}
 	e.Calls = slices.Clone(e.Calls)
@@ -148,7 +148,7 @@ func TestAnotherTextAsAMessageIsMatched(t *testing.T) {
 	})
 }
 
-// hanging has matches wait until they are let go, or their context ends.
+// hanging blocks matches until they are released or their context ends.
 type hanging struct {
 	begun chan struct{}
 	ended chan error // of their contexts
@@ -170,7 +170,7 @@ func (w *world) hang() *hanging {
 	return h
 }
 
-// background runs what answers, and returns how to wait for it.
+// background runs work, and returns a function that waits for it.
 func background(work func() (query.Answer, error)) func() (query.Answer, error) {
 	var answer query.Answer
 	var err error
@@ -264,8 +264,8 @@ func TestACommitWaitsForTheMatchThatIsUnderWay(t *testing.T) {
 	})
 }
 
-// TestInterimTranscriptsAndACommitFireOnce sends what a front-end hears, word by word, to three
-// replicas, and does not wait for the answers.
+// TestInterimTranscriptsAndACommitFireOnce sends a growing transcript, word by word, to three replicas, without
+// waiting for the answers.
 func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()
@@ -441,7 +441,7 @@ func TestADraftThatTheModelDidNotMatchIsMatchedWhenItIsDecided(t *testing.T) {
 	})
 }
 
-// TestATurnOfADraftIsResumedByItsMatch accepts a draft as a process does that dies then.
+// TestATurnOfADraftIsResumedByItsMatch accepts a draft like a process that then dies.
 func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
@@ -536,7 +536,7 @@ func TestAnAsynchronousCommitIsDecidedInTheBackground(t *testing.T) {
 	})
 }
 
-// TestADraftIsNotTheNextMessage has tools that are held back, and a user who has not finished.
+// TestADraftIsNotTheNextMessage has held tools and an unfinished message.
 func TestADraftIsNotTheNextMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
@@ -577,7 +577,7 @@ func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
 	})
 }
 
-// TestADraftOfAYesIsNoYesYet has what was asked answered by somebody else the second time.
+// TestADraftOfAYesIsNoYesYet has the question answered elsewhere the second time.
 func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
@@ -622,8 +622,8 @@ func TestAPanicWhileADraftIsMatchedGivesItBack(t *testing.T) {
 	})
 }
 
-// BenchmarkDecision is what deciding a draft costs beside the publish, which takes no time here,
-// and what a message does whose model takes none.
+// BenchmarkDecision measures the decision of a draft without the publish, which takes no time here, and that of
+// a message whose model takes no time.
 func BenchmarkDecision(b *testing.B) {
 	for of, prepared := range map[string]bool{"message": false, "draft": true} {
 		b.Run(of, func(b *testing.B) { decideAll(b, prepared) })

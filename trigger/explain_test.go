@@ -18,7 +18,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// why is the explanation of a message as another replica reads it.
+// why returns the explanation of a message as another replica reads it.
 func (w *world) why(id string) explain.Explanation {
 	w.T.Helper()
 	found, err := w.Keeper.Explain(w.T.Context(), "clinic", "s1", id)
@@ -26,7 +26,7 @@ func (w *world) why(id string) explain.Explanation {
 	return found
 }
 
-// verdicts are those of the calls by their names, each with why.
+// verdicts returns the verdicts on calls by name, each with its reason.
 func verdicts(e explain.Explanation) map[string]string {
 	of := map[string]string{}
 	for _, call := range e.Calls {

@@ -20,8 +20,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// ways are how a trigger that waits for a yes is moved, with the event that follows and the
-// calls that are made.
+// ways are the moves of a trigger that waits for a yes, with the event and the calls that follow.
 var ways = map[string]struct {
 	move  func(context.Context, *trigger.Engine, query.Match) error
 	event string
@@ -38,7 +37,7 @@ var ways = map[string]struct {
 	}, "tool.cancelled.clinic.s1.refund", 0},
 }
 
-// ended waits until nothing is owed, and expects one end.
+// ended waits until nothing is pending, and expects one end.
 func (w *world) ended(event string, calls int) {
 	w.T.Helper()
 	w.Until("it is carried out", func() bool { return len(w.Events.Payloads(event)) == 1 })
@@ -70,8 +69,8 @@ func TestMoveThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 	}
 }
 
-// dying is a hook that stops a replica for good when it has run a script whose arguments hold a word:
-// its reply never comes.
+// dying is a hook that stops a replica for good once it has run a script with a word in its arguments: the
+// reply never comes.
 func dying(ice *enginetest.Ice, word string) enginetest.Hook {
 	return enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		ice.Wait()
@@ -84,7 +83,7 @@ func dying(ice *enginetest.Ice, word string) enginetest.Hook {
 	}, Pipeline: ice.Hook().Pipeline}
 }
 
-// leasesOver ends all leases, as time does when a replica has died.
+// leasesOver ends all leases, as after the death of a replica.
 func (w *world) leasesOver() {
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	for _, lane := range []keyspace.Lane{keyspace.LaneCalls, keyspace.LaneOutboxes} {
@@ -98,8 +97,7 @@ func (w *world) leasesOver() {
 	w.Keeper.Wake("clinic")
 }
 
-// TestMoveOutlivesWhoeverMadeIt lets a replica die between the commit that moves a trigger
-// and what follows.
+// TestMoveOutlivesWhoeverMadeIt kills a replica between the commit of a move and its effects.
 func TestMoveOutlivesWhoeverMadeIt(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -159,7 +157,7 @@ func TestEveryMoveMayRunTwice(t *testing.T) {
 	})
 }
 
-// TestDirectTriggerIsAnsweredAsItWasDecided asks again when much has become of it.
+// TestDirectTriggerIsAnsweredAsItWasDecided repeats a request after later changes of the trigger.
 func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
@@ -193,8 +191,8 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 	})
 }
 
-// TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided has a replica answer, and die before
-// it is written down that it has.
+// TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided has a replica answer, and die before it has recorded
+// that.
 func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "shop", shop)
@@ -244,8 +242,8 @@ func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 	})
 }
 
-// TestClosingASessionTakesNothingBack closes a session while a trigger settles that its next
-// message would have taken back: nobody has said anything, so that it is still owed.
+// TestClosingASessionTakesNothingBack closes a session with a settling trigger that its next message would have
+// taken back: without a message, it takes effect.
 func TestClosingASessionTakesNothingBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)

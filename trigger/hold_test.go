@@ -30,7 +30,7 @@ const shop = `{"tools":[
   {"name":"alarm","dedupe":{"within":"10m","scope":"app"}},
   {"name":"guarded","confirm":"always","dedupe":{"within":"10m"}}]}`
 
-// timeOver lets the time of a held trigger be over, and has it looked at.
+// timeOver ends the time of a held trigger, and has it processed.
 func (w *world) timeOver(triggerID string) {
 	w.T.Helper()
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
@@ -212,7 +212,7 @@ func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 		w.Rest()
 		require.Equal(t, "retract", w.Events.Payloads("tool.cancelled.clinic.s1.lamp")[0]["reason"])
 
-		// The replica that took the next message died before it said so.
+		// The replica that accepted the next message died before the retraction.
 		lost := w.One("m3", "lamp")
 		require.NoError(t, w.Server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "onnext").Err())
 		w.timeOver(lost.TriggerID)
@@ -223,8 +223,8 @@ func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 	})
 }
 
-// TestAnswerSaysWhatItsMessageTookBack has messages take back what settles: at once, by the commit of a draft, and where
-// the message could not be decided at first.
+// TestAnswerSaysWhatItsMessageTookBack has messages take back settling triggers: at once, by the commit of a
+// draft, and after a first failed decision.
 func TestAnswerSaysWhatItsMessageTookBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
@@ -356,8 +356,8 @@ func TestEqualValuesRaceForOneFiring(t *testing.T) {
 	})
 }
 
-// TestOneOfTwoWaysIsTaken lets triggers be confirmed, denied and expire, or be cancelled and
-// become due, at the same instant on two replicas.
+// TestOneOfTwoWaysIsTaken moves triggers in two conflicting ways at the same instant on two replicas: confirm,
+// deny and expire; or cancel and release.
 func TestOneOfTwoWaysIsTaken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)

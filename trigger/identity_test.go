@@ -14,8 +14,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// Ids of effects are what a stream and an endpoint know a repeat by: two things that
-// happened must never share one, however their clients and apps named them.
+// A stream and an endpoint recognize a repetition by the id of an effect: two different effects must never
+// share one, whatever ids clients and apps choose.
 
 const greetings = `{"tools":[{"name":"greet"},{"name":"book","schema":[{"parameter":"day","type":"string","required":true}]}]}`
 
@@ -79,8 +79,8 @@ func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
 	})
 }
 
-// TestSessionKeepsItsGenerationWhileItLives lets the time pass for which it is known that
-// a session was closed, and then uses the session, once and again.
+// TestSessionKeepsItsGenerationWhileItLives uses a session repeatedly after the end of the time for which its
+// closing is remembered.
 func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Close()

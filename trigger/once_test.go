@@ -35,8 +35,8 @@ func TestTriggerOnceFiresExactlyOnce(t *testing.T) {
 	}
 }
 
-// race lets n contenders fire a tool of a triggerOnce repository, and counts the fires
-// that they were told of; the events must be as many.
+// race has n contenders fire a tool of a triggerOnce repository, and counts the reported firings; the events
+// must be as many.
 func (w *world) race(owner string, n int) int64 {
 	_, other := w.Replica()
 	engines := []*trigger.Engine{w.Engine, other}
@@ -57,7 +57,7 @@ func (w *world) race(owner string, n int) int64 {
 	return won.Load()
 }
 
-// contend tries to fire once, and returns the number of fires it was told of.
+// contend tries to fire once, and returns the number of reported firings.
 func (w *world) contend(engine *trigger.Engine, session string, i int) int64 {
 	if i%3 == 0 {
 		_, err := engine.Fire(w.T.Context(), trigger.Direct{AppID: "clinic", SessionID: session, Name: "yes", Source: "ui"})

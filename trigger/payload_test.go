@@ -11,7 +11,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// TestEventsThatWouldBeTooLongAreCut says what no event has room for.
+// TestEventsThatWouldBeTooLongAreCut posts more than any event can contain.
 func TestEventsThatWouldBeTooLongAreCut(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()
@@ -52,8 +52,8 @@ func TestEventsThatWouldBeTooLongAreCut(t *testing.T) {
 	})
 }
 
-// TestDeadEventWithoutATriggerLeavesNothing lets events that belong to no trigger be
-// refused for good: nobody could find, revive or remove them.
+// TestDeadEventWithoutATriggerLeavesNothing has events without a trigger refused for good: no request could
+// find, revive or remove them.
 func TestDeadEventWithoutATriggerLeavesNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", booking)

@@ -196,7 +196,7 @@ func benchmarkFlood(b *testing.B, perSecond int) {
 	var took []time.Duration
 	for b.Loop() {
 		began := time.Now()
-		// A session of its own for each, so that no history grows with the run.
+		// Each has its own session, so that no history grows with the run.
 		_, err := w.SayOn(w.Engine, fmt.Sprintf("s%d", len(took)), "", "hello")
 		require.NoError(b, err)
 		took = append(took, time.Since(began))

@@ -21,11 +21,10 @@ import (
 	"earshot/trigger/query"
 )
 
-// What the fault rig has found, and what could be told beforehand, each as a test that
-// needs no kill.
+// Faults found by the fault rig or foreseen, each as a test that needs no kill.
 
-// TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot freezes a replica between
-// the decision and the answer, lets another give the answer, and thaws the first.
+// TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot freezes a replica between the decision and the
+// answer, has another give the answer, and thaws the first.
 func TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot(t *testing.T) {
 	ask := map[string]func(*world, *trigger.Engine) (json.RawMessage, error){
 		"message": func(w *world, engine *trigger.Engine) (json.RawMessage, error) {
@@ -79,8 +78,8 @@ func TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot(t *testing.T) {
 	}
 }
 
-// TestRepeatOfADirectTriggerThatIsJustFiringGetsItsAnswer has a client repeat what
-// another replica is about to commit: that the repository is gone is because of it.
+// TestRepeatOfADirectTriggerThatIsJustFiringGetsItsAnswer has a client repeat a request that another replica is
+// about to commit, which removes the repository.
 func TestRepeatOfADirectTriggerThatIsJustFiringGetsItsAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "choice", choice)
@@ -102,7 +101,7 @@ func TestRepeatOfADirectTriggerThatIsJustFiringGetsItsAnswer(t *testing.T) {
 	})
 }
 
-// stutter runs every script twice, as a client does that got no reply to the first run.
+// stutter runs every script twice, like a client that lost the first reply.
 func stutter(meanwhile func()) enginetest.Hook {
 	return enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		err := next(ctx, cmd)
@@ -139,8 +138,7 @@ func TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain(t *testing.T) 
 	})
 }
 
-// TestEveryScriptMayRunTwice does with a replica whose every script runs twice what
-// else is done with one.
+// TestEveryScriptMayRunTwice repeats the usual operations on a replica whose every script runs twice.
 func TestEveryScriptMayRunTwice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		store, engine := w.Replica(stutter(func() {}))
@@ -228,8 +226,8 @@ func TestSessionDoesNotExpireUnderAMessage(t *testing.T) {
 	})
 }
 
-// TestSessionEndsWhenItWasToldTo lets the time be over that was put of a session, while it is
-// in use: by messages, direct triggers and repositories.
+// TestSessionEndsWhenItWasToldTo ends the configured time of a session in use: by messages, direct triggers and
+// repositories.
 func TestSessionEndsWhenItWasToldTo(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.Store.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s1", ExpiresIn: repositories.Duration(time.Minute)})

@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// deaf is a hook that loses the replies of scripts whose text or arguments hold a word, while it is on.
+// deaf returns a hook that, while on, loses the replies of scripts with a word in their text or arguments.
 func deaf(word string) (hook enginetest.Hook, on *atomic.Bool) {
 	on = &atomic.Bool{}
 	return enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
@@ -33,8 +33,8 @@ func deaf(word string) (hook enginetest.Hook, on *atomic.Bool) {
 	}}, on
 }
 
-// TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce loses the reply that a message is
-// accepted. Its lease is a minute.
+// TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce loses the reply to a message's acceptance. Its lease is a
+// minute.
 func TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
@@ -77,8 +77,8 @@ func TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 	})
 }
 
-// TestMessageThatWorkFailsOnIsGivenBack has the matcher fail in a way that nobody foresaw,
-// and panic, under a lease of a minute.
+// TestMessageThatWorkFailsOnIsGivenBack has the matcher return an unexpected error, and panic, under a lease of
+// a minute.
 func TestMessageThatWorkFailsOnIsGivenBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
@@ -124,8 +124,8 @@ func TestCallThatIsBrokenOffAtTheEndGoesOnElsewhereAtOnce(t *testing.T) {
 	})
 }
 
-// TestPauseOfRedisHoldsNobodyUpBeyondIt has a server that stops for longer than a replica
-// waits for it, and then does all that it was sent.
+// TestPauseOfRedisHoldsNobodyUpBeyondIt has a server that stops for longer than a replica waits, and then runs
+// all commands sent to it.
 func TestPauseOfRedisHoldsNobodyUpBeyondIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t, "--enable-debug-command", "yes"))

@@ -14,8 +14,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// How long the tests let an engine wait for replicas: where they answer, and where they
-// are known not to.
+// How long the tests let an engine wait for replicas: for those that answer, and for those known not to.
 const (
 	patient = time.Minute
 	waiting = 200 * time.Millisecond
@@ -23,8 +22,8 @@ const (
 
 var yes = effect.Answer{OK: true, Result: json.RawMessage(`{"page":7}`)}
 
-// TestWhatIsNotOnReplicasIsRefusedAndDoneOnce stops the replica of Redis that has to have
-// what is accepted and decided, and lets it come back.
+// TestWhatIsNotOnReplicasIsRefusedAndDoneOnce stops the Redis replica that must acknowledge acceptance and
+// decision, and starts it again.
 func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	t.Parallel()
 	master := redistest.Run(t)
@@ -77,7 +76,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	w.distinct(t)
 }
 
-// TestReplicasAreThoseOfTheNodeThatHoldsTheApp has a cluster whose nodes have none.
+// TestReplicasAreThoseOfTheNodeThatHoldsTheApp has a cluster whose nodes have no replicas.
 func TestReplicasAreThoseOfTheNodeThatHoldsTheApp(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

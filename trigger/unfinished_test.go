@@ -13,8 +13,8 @@ import (
 const trip = `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string","required":true},{"parameter":"people","type":"integer","minValue":1,"required":true}]},
   {"name":"hours"}]}`
 
-// TestCallThatLacksAValueWaitsForIt drives the session with a matcher that lays values
-// over those that wait, as the real ones do.
+// TestCallThatLacksAValueWaitsForIt uses a matcher that adds values to those of unfinished calls, as the real
+// ones do.
 func TestCallThatLacksAValueWaitsForIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "trips", trip)
@@ -35,7 +35,7 @@ func TestCallThatLacksAValueWaitsForIt(t *testing.T) {
 	})
 }
 
-// waiting lists what is missing of the calls that the next message would be told of.
+// waiting returns the missing values of the calls that the next message would continue.
 func (w *world) waiting() []string {
 	w.Say("", "hm")
 	missing := []string{}
@@ -126,9 +126,8 @@ func TestRecordSaysWhereItsValuesComeFrom(t *testing.T) {
 	})
 }
 
-// TestValueOfThePathIsWaitedFor: a call to a path that lacks a value is none. The message is
-// rejected, a repository that is good for one fire is still there, and the next message
-// completes the call.
+// TestValueOfThePathIsWaitedFor: a call to a path that lacks a value is not made. The message is rejected, a
+// triggerOnce repository stays, and the next message completes the call.
 func TestValueOfThePathIsWaitedFor(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "trips", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"http://calendar.example/book/:day",

@@ -14,7 +14,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// talk is a conversation in which triggers ask before they have an effect.
+// talk is a conversation with triggers that ask first.
 type talk struct {
 	*world
 	said int
@@ -22,12 +22,12 @@ type talk struct {
 
 func (c *talk) id() string { c.said++; return fmt.Sprint("t", c.said) }
 
-// refund asks for a refund, which asks the user.
+// refund posts a message for a refund, which asks the user.
 func (c *talk) refund(order string) query.Match {
 	return c.One(c.id(), `refund {"order":"`+order+`"}`)
 }
 
-// agent says something, with a trigger that it asks about where there is one.
+// agent posts an agent's message, with the trigger that it asks about, if any.
 func (c *talk) agent(text string, asks ...string) {
 	c.T.Helper()
 	m := trigger.Message{AppID: "clinic", SessionID: "s1", ID: c.id(), Actor: matcher.ActorAgent, Text: text}
@@ -38,7 +38,7 @@ func (c *talk) agent(text string, asks ...string) {
 	require.NoError(c.T, err)
 }
 
-// user says something, and returns the triggers that it let go or ended.
+// user posts a user's message, and returns the triggers that it confirmed or ended.
 func (c *talk) user(text string) []string {
 	c.T.Helper()
 	answer, err := c.TrySay(c.id(), text)
@@ -63,7 +63,7 @@ func (c *talk) button(order string) query.Match {
 
 const newsletter = "Would you like our newsletter?"
 
-// yeses are the rows of the table "When a yes is one" in confirm.md but for those of chats.
+// yeses are the rows of the table "When a yes is one" in confirm.md, except those of chats.
 var yeses = map[string]func(t *testing.T, c *talk){
 	"the answer has just asked": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
@@ -214,7 +214,7 @@ func yesRows(t *testing.T) (rows []string) {
 	return rows
 }
 
-// TestAYesInADryRunIsJudgedLikeAnother tells dry runs what was said before.
+// TestAYesInADryRunIsJudgedLikeAnother gives dry runs the earlier conversation.
 func TestAYesInADryRunIsJudgedLikeAnother(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)

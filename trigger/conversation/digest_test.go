@@ -13,7 +13,7 @@ import (
 	"earshot/trigger/conversation"
 )
 
-// of is the digest of one value, as it is written in JSON.
+// of returns the digest of one value, given as JSON.
 func of(t testing.TB, raw string) string {
 	value, err := exactjson.Decode([]byte(raw))
 	require.NoError(t, err, raw)
@@ -85,8 +85,7 @@ func TestDigestOfGoValuesIsThatOfTheirJSON(t *testing.T) {
 	require.NotPanics(t, func() { conversation.Digest(map[string]any{"v": make(chan int)}) })
 }
 
-// FuzzDigest spells a value in another way, and expects the digest to stay; and changes it,
-// and expects another one.
+// FuzzDigest expects the same digest for another spelling of a value, and another digest for another value.
 func FuzzDigest(f *testing.F) {
 	for _, same := range different {
 		f.Add(same[0], uint64(1))
@@ -105,7 +104,7 @@ func FuzzDigest(f *testing.F) {
 	})
 }
 
-// respell writes numbers with an exponent, and adds the members of objects in another order.
+// respell returns the value with exponents in numbers and another order of members.
 func respell(value any, random *rand.Rand) any {
 	switch value := value.(type) {
 	case json.Number:

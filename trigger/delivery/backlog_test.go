@@ -21,7 +21,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// owing writes events into the ledger as every script does, many at once.
+// owing queues many events in the ledger as every script does.
 //
 //	KEYS outbox and effect of each, then the ledger
 //	ARGV appId, then the Entry of each
@@ -30,12 +30,12 @@ for i = 1, others, 2 do enqueue(KEYS[i + 1], cjson.decode(ARGV[(i + 3) / 2]), AR
 return 'ok'
 `)
 
-// owe owes n events in a session, numbered from 0, as an outage of NATS leaves them.
+// enqueue queues n events in a session, numbered from 0, as an outage of NATS leaves them.
 func (w *world) enqueue(app, session string, n int) {
 	w.oweIn(app, n, func(int) string { return session })
 }
 
-// oweEach owes one event in each of n sessions.
+// oweEach queues one event in each of n sessions.
 func (w *world) oweEach(app string, n int) {
 	w.oweIn(app, n, func(i int) string { return fmt.Sprintf("each-%d", i) })
 }
@@ -60,7 +60,7 @@ func (w *world) oweIn(app string, n int, session func(int) string) {
 	}
 }
 
-// order lists the numbers of the events of a session that were taken, in their order.
+// order returns the numbers of the published events of a session, in order.
 func (w *world) order(session string) []int {
 	list := []int{}
 	for _, effect := range w.Events.Events() {
@@ -80,7 +80,8 @@ func upTo(n int) []int {
 	return list
 }
 
-// many is daily, and nightly with that tag; the embedded store goes through all its keys for every command.
+// many returns nightly in builds with that tag, else daily; the embedded store scans all its keys for every
+// command.
 func many(server *redistest.Server, daily, nightly int) int {
 	switch {
 	case server.Embedded():
@@ -91,8 +92,8 @@ func many(server *redistest.Server, daily, nightly int) int {
 	return daily
 }
 
-// TestBacklogOfASessionCostsAFewRoundTripsPerHundred lets thousands of events be owed in
-// one session: what it takes to deliver them grows with their number and no faster.
+// TestBacklogOfASessionCostsAFewRoundTripsPerHundred queues thousands of events in one session: the cost of
+// their delivery grows linearly.
 func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -142,8 +143,7 @@ func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
 	})
 }
 
-// TestEventWithoutItsBodyHoldsNothingUp has an outbox name an event that is gone, as
-// after somebody's repair by hand.
+// TestEventWithoutItsBodyHoldsNothingUp has an outbox with an event that is gone, as after a manual repair.
 func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -159,8 +159,8 @@ func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 	})
 }
 
-// TestOutboxIsGivenBackAtShutdown ends a replica in the middle of a backlog: another one
-// goes on at once, and not when a lease has ended.
+// TestOutboxIsGivenBackAtShutdown stops a replica in the middle of a backlog: another one continues at once,
+// before the lease ends.
 func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -195,7 +195,7 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 	})
 }
 
-// awaited tells when somebody waits for its end.
+// awaited reports when its end is awaited.
 type awaited struct {
 	context.Context
 	once  sync.Once
@@ -207,8 +207,8 @@ func (a *awaited) Done() <-chan struct{} {
 	return a.Context.Done()
 }
 
-// TestTriggersOfASessionAtTheSameTimeDoNotPoll fires many tools in one session at once:
-// who stands behind others is told by whoever publishes.
+// TestTriggersOfASessionAtTheSameTimeDoNotPoll fires many tools in one session at once: the publisher notifies
+// the waiting requests.
 func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()

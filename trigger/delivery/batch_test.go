@@ -21,8 +21,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// TestEventsThatAreTakenAtOnceAreOneEntry looks into the ledger while the events of a
-// decision are published.
+// TestEventsThatAreTakenAtOnceAreOneEntry reads the ledger while the events of a decision are published.
 func TestEventsThatAreTakenAtOnceAreOneEntry(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
@@ -76,8 +75,8 @@ func TestAnswerDoesNotWaitForWhatIsWrittenDown(t *testing.T) {
 	})
 }
 
-// mute makes the first replica one that loses the connection whenever a settlement is written, before
-// Redis reads it, until the end of the test: it stops without waiting for it then. It counts how often.
+// mute makes the first replica lose the connection whenever it writes a settlement, before Redis reads it,
+// until the end of the test: then it stops without waiting for it. It counts the losses.
 func (w *world) mute(t *testing.T) *atomic.Int64 {
 	var times atomic.Int64
 	var ended atomic.Bool
@@ -94,8 +93,8 @@ func (w *world) mute(t *testing.T) *atomic.Int64 {
 	return &times
 }
 
-// TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds has a replica answer, and
-// never write what came of it, as one that dies behind its answer.
+// TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds has a replica answer and never record the
+// outcome, like one that dies behind its answer.
 func TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
@@ -123,8 +122,7 @@ func TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds(t *testing.T
 	})
 }
 
-// TestTriggersWithoutASessionDoNotWaitForEachOther holds up the event of one while another
-// is fired.
+// TestTriggersWithoutASessionDoNotWaitForEachOther blocks the event of one trigger while another is fired.
 func TestTriggersWithoutASessionDoNotWaitForEachOther(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
@@ -166,8 +164,7 @@ func TestSessionThatIsClosedBehindABatchStillHasItPublished(t *testing.T) {
 	})
 }
 
-// TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce counts round trips, and changes what is
-// known meanwhile.
+// TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce counts round trips, also after changes of the cached state.
 func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		named := func(tool string) string {
@@ -203,8 +200,8 @@ func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
 	})
 }
 
-// TestShardThatIsAwayHoldsUpNoOther has what came of one app's events hang on its way to a
-// shard, and asks for those of another app.
+// TestShardThatIsAwayHoldsUpNoOther blocks the settlements of one app on their way to a shard, and reads those
+// of another app.
 func TestShardThatIsAwayHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.RunCluster(t).Server)

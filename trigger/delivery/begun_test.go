@@ -15,7 +15,7 @@ import (
 
 const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`
 
-// overdue lets the lease of a call end, as it does when the replica that has it dies.
+// overdue ends the lease of a call, as after the death of its replica.
 func (w *world) overdue(id string) {
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	client.HSet(context.Background(), keys.Effect(id), "until", 0)
@@ -24,8 +24,8 @@ func (w *world) overdue(id string) {
 	w.Keeper.Wake("clinic")
 }
 
-// TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt lets the lease of an attempt
-// end that goes on: the first one, and one that followed a refused connection.
+// TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt ends the lease of an attempt in progress: of a
+// first one, and of one after a refused connection.
 func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 	for name, refused := range map[string]int64{"the first attempt": 0, "a later attempt": 2} {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 	"earshot/trigger/worker"
 )
 
-// reading is a repository of tools that change nothing, or that are not read alone.
+// reading is a repository of read-only tools, and of tools that are not purely so.
 const reading = `{"tools":[
   {"name":"look","type":"http","source":"api","method":"GET","path":"/x","emitter":"desk.look"},
   {"name":"seek","url":"http://x.example","readOnly":true},
@@ -35,7 +35,7 @@ const reading = `{"tools":[
   {"name":"twice","type":"http","source":"api","method":"GET","path":"/x","request":{"idempotent":false}},
   {"name":"post","url":"http://x.example"}]}`
 
-// still is a replica whose Redis stands still from the next call on that it makes, until it is thawed.
+// still is a replica whose Redis freezes at its next call, until it is thawed.
 type still struct {
 	*world
 	*trigger.Engine
@@ -363,7 +363,7 @@ func TestReadIsRefusedBeforeItsCall(t *testing.T) {
 	})
 }
 
-// holdsEvents registers the tools of an app whose events are not acknowledged before they are released.
+// holdsEvents registers the tools of an app whose events are acknowledged only after release.
 func holdsEvents(w *world) (release func()) {
 	w.App("clinic", withSources)
 	w.Put("", "desk", reading)
@@ -390,7 +390,8 @@ func TestAnswerOfACallWaitsForNoEvent(t *testing.T) {
 	})
 }
 
-// TestAnswerOfAMessageWaitsForNoEvent: of one whose client did not name it, and cannot have asked for its answer before.
+// TestAnswerOfAMessageWaitsForNoEvent posts a message without a client's id, whose answer no client can have
+// asked for.
 func TestAnswerOfAMessageWaitsForNoEvent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		release := holdsEvents(w)
@@ -430,8 +431,8 @@ func TestAnswerOfAMessageWaitsForNoEvent(t *testing.T) {
 	})
 }
 
-// TestOutcomeOfACallThatIsMadeOnceIsWrittenBeforeTheAnswer: else a crash would list as unknown what its
-// client was told.
+// TestOutcomeOfACallThatIsMadeOnceIsWrittenBeforeTheAnswer: else a crash would turn an outcome that the client
+// knows into unknown.
 func TestOutcomeOfACallThatIsMadeOnceIsWrittenBeforeTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
@@ -482,7 +483,7 @@ func TestReadCostsLittle(t *testing.T) {
 	})
 }
 
-// commandsOf is how many commands Redis has run, those in scripts included.
+// commandsOf returns the number of commands that Redis has run, including those in scripts.
 func commandsOf(t *testing.T, server *redistest.Server) (commands float64) {
 	info, err := server.Client().Info(t.Context(), "commandstats").Result()
 	require.NoError(t, err)

@@ -172,7 +172,7 @@ func TestWhatSentNothingIsNoAttempt(t *testing.T) {
 	})
 }
 
-// attemptsAt are the attempts at one effect of a trigger.
+// attemptsAt returns the attempts at one effect of a trigger.
 func attemptsAt(record query.Record, part string) (made []query.Attempt) {
 	for _, one := range record.Attempts {
 		if one.Effect == part {
@@ -238,8 +238,8 @@ func TestDeadReplicasMessageGoesOn(t *testing.T) {
 	})
 }
 
-// TestEffectThatKillsItsWorkersIsGivenUp lets every attempt lose its lease without an
-// outcome, as one does whose process dies in it.
+// TestEffectThatKillsItsWorkersIsGivenUp makes every attempt lose its lease without an outcome, like a process
+// that dies in it.
 func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
@@ -306,8 +306,8 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 	})
 }
 
-// TestMessageThatRedisHasLostIsToBeSentAgain drops a message that was accepted, as a
-// failover does with what the replica did not have yet.
+// TestMessageThatRedisHasLostIsToBeSentAgain removes an accepted message, as a failover loses unreplicated
+// data.
 func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)

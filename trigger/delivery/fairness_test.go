@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// slow are endpoints that take a call and do not answer until they are let go.
+// slow are endpoints that accept a call and answer only after release.
 type slow struct {
 	mu    sync.Mutex
 	apps  map[string]int // calls that are held
@@ -31,8 +31,7 @@ func newSlow() *slow {
 	return &slow{apps: map[string]int{}, tried: map[string]bool{}, let: make(chan struct{})}
 }
 
-// deliver refuses the first attempt at a call, and holds the second one where the app's
-// endpoints are slow.
+// deliver refuses the first attempt at a call, and blocks the second one for apps with slow endpoints.
 func (s *slow) deliver(fast string) func(effect.Effect) effect.Outcome {
 	return func(delivery effect.Effect) effect.Outcome {
 		s.mu.Lock()
@@ -62,7 +61,7 @@ func (s *slow) held(app string) int {
 	return s.apps[app]
 }
 
-// call fires n tools of an app, whose calls the ledger makes again.
+// call fires n tools of an app, whose calls the ledger retries.
 func (w *world) call(app string, n int) {
 	for i := range n {
 		_, err := w.Engine.Fire(w.T.Context(), trigger.Direct{AppID: app, Name: fmt.Sprintf("call-%d", i), Source: "ui"})
@@ -88,8 +87,8 @@ func (w *world) delivered(app string) bool {
 	return err == nil && len(records) == 1
 }
 
-// TestSlowHostsOfAnAppHoldUpNoOther has nine hosts of one app hold all that they are
-// sent. What another app owes, and the app's own events and messages, go on meanwhile.
+// TestSlowHostsOfAnAppHoldUpNoOther has nine hosts of one app block all requests. The effects of another app,
+// and the app's own events and messages, continue meanwhile.
 func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -132,7 +131,7 @@ func (w *world) recover(id string) {
 	})
 }
 
-// TestManySlowAppsLeaveRoomForAnother has as many apps hold calls as have shares.
+// TestManySlowAppsLeaveRoomForAnother has as many apps block calls as there are shares.
 func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -160,9 +159,8 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 	})
 }
 
-// TestBacklogOfAnAppHidesNoNeighbour has hundreds of sessions of an app wait, and NATS
-// hold what it is sent of them: what an app of the same partition owes later is taken up
-// by the next look, which reads no more than it did without the backlog.
+// TestBacklogOfAnAppHidesNoNeighbour has hundreds of sessions of an app wait for NATS: the next look starts
+// later work of another app in the same partition, and reads no more than without the backlog.
 func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {

@@ -19,7 +19,7 @@ const asking = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"tim
 
 var yes = effect.Answer{OK: true, Result: json.RawMessage(`{"page":7}`)}
 
-// asked waits for the trigger of which an answer is waited for, and returns its id.
+// asked waits for the trigger that waits for an answer, and returns its id.
 func (w *world) asked() (triggerID string) {
 	w.Until("an answer is asked for", func() bool {
 		for _, payload := range w.Events.Payloads("tool.trigger.clinic.s1.ask") {
@@ -30,7 +30,7 @@ func (w *world) asked() (triggerID string) {
 	return triggerID
 }
 
-// unansweredInTime lets the time be over in which the one answer that is waited for may come.
+// unansweredInTime ends the time for the one awaited answer.
 func (w *world) unansweredInTime() {
 	w.T.Helper()
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")

@@ -12,8 +12,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// TestAnEventThatIsMadeAnewIsTheSame has events fail at first, when they are as they were planned, and succeed later,
-// when they are made of the record.
+// TestAnEventThatIsMadeAnewIsTheSame has events fail at first, in their planned form, and succeed later,
+// rebuilt from the record.
 func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[
@@ -57,7 +57,8 @@ func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
 	})
 }
 
-// TestAnEventOfARecordThatIsGoneHoldsUpNothing removes a record as no part of Earshot does while its event is owed.
+// TestAnEventOfARecordThatIsGoneHoldsUpNothing removes a record while its event is pending, which no part of
+// Earshot does.
 func TestAnEventOfARecordThatIsGoneHoldsUpNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"}]}`)

@@ -14,9 +14,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// TestAnAttemptThatDiedWithItsReplicaIsInTheRecord lets the leases of two attempts end that go on:
-// for the ledger their replicas are dead. The endpoint has seen three attempts, and the record
-// lists three.
+// TestAnAttemptThatDiedWithItsReplicaIsInTheRecord ends the leases of two attempts in progress, whose replicas
+// the ledger then considers dead. The endpoint has seen three attempts, and the record lists three.
 func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, other := w.Replica()
@@ -60,7 +59,7 @@ func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
 	})
 }
 
-// callsOf are the attempts at the call of a record.
+// callsOf returns the attempts at the call of a record.
 func callsOf(record query.Record) (calls []query.Attempt) {
 	for _, one := range record.Attempts {
 		if one.Effect == "call" {
@@ -70,7 +69,7 @@ func callsOf(record query.Record) (calls []query.Attempt) {
 	return calls
 }
 
-// lapsed lets the lease of a call end now.
+// lapsed ends the lease of a call now.
 func (w *world) lapsed(id string) {
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	client.HSet(context.Background(), keys.Effect(id), "until", time.Now().UnixMilli()-1)

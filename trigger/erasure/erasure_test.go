@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// streams are those of NATS, with nothing in them.
+// streams are empty streams of NATS.
 type streams struct{}
 
 func (streams) TriggersOf(context.Context, string, string) ([]string, error) { return nil, nil }
@@ -33,7 +33,7 @@ func (streams) Stored(context.Context, string, string, func(effect.Published) er
 	return nil
 }
 
-// reads counts how often a list is read.
+// reads counts the reads of a list.
 type reads struct {
 	key   string
 	count atomic.Int32
@@ -56,8 +56,8 @@ func (r *reads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestErasureWaitsWhileAnotherReplicaPublishes has an outbox whose lease ends some time later: until
-// then nothing of it is removed, and Redis is asked every 10 ms at most.
+// TestErasureWaitsWhileAnotherReplicaPublishes has an outbox whose lease ends later: until then nothing of it
+// is removed, and Redis is asked at most every 10 ms.
 func TestErasureWaitsWhileAnotherReplicaPublishes(t *testing.T) {
 	t.Parallel()
 	client, k, box := redistest.Run(t).Client(), keyspace.KeysOf("clinic"), keyspace.Box("s1", "")

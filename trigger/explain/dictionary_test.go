@@ -23,7 +23,7 @@ func TestExplanationsOfThisBuildAndOfEarlierOnesAreRead(t *testing.T) {
 	}
 }
 
-// TestTheDictionaryIsThatOfKeptExplanations holds what was kept by an earlier build of the same mark.
+// TestTheDictionaryIsThatOfKeptExplanations reads an explanation stored by an earlier build with the same mark.
 func TestTheDictionaryIsThatOfKeptExplanations(t *testing.T) {
 	read, err := decompress(keptEarlier)
 	require.NoError(t, err)

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// pack packs what a trace says, and reads it again with all parts that were ever written.
+// pack packs a trace, and reads it again with all parts written so far.
 func pack(t *testing.T, p *explain.Packer, written map[string]string, trace matcher.Trace) (explain.Explanation, explain.Packed) {
 	t.Helper()
 	packed, err := p.Pack(explain.Decision{
@@ -33,7 +33,7 @@ func pack(t *testing.T, p *explain.Packer, written map[string]string, trace matc
 	return read, packed
 }
 
-// noise is text that does not get shorter.
+// noise returns an incompressible text.
 func noise(n int) string {
 	random, text := rand.New(rand.NewPCG(1, 2)), make([]byte, n)
 	for i := range text {

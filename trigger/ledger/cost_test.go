@@ -41,8 +41,8 @@ func benchmarkTurns(b *testing.B, together int) {
 	b.ReportMetric(bytes, "AOF-B/op")
 }
 
-// costOf starts a Redis, and returns what measures there what n messages cost each, some at the same time, over so many
-// sessions.
+// costOf starts a Redis, and returns a function that measures the cost per message of n messages, some
+// concurrent, over so many sessions.
 func costOf(t testing.TB, sessions int) func(n, together int) (cpu, commands, bytes float64) {
 	server := redistest.Run(t)
 	client := server.Client()
@@ -62,8 +62,8 @@ func costOf(t testing.TB, sessions int) func(n, together int) (cpu, commands, by
 	}
 }
 
-// TestAMessageCostsRedisWhatItDid holds what a message costs that fires one tool: these figures are not those of a clock,
-// and do not swing. Messages that come together share what they write of their app.
+// TestAMessageCostsRedisWhatItDid bounds the cost of a message that fires one tool. These figures do not depend
+// on a clock, and do not vary. Concurrent messages share the writes of their app.
 func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	t.Parallel()
 	cost := costOf(t, 1000)
@@ -76,8 +76,8 @@ func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	require.LessOrEqual(t, bytes, 3200.0)
 }
 
-// TestAMessageOfALongSessionCostsRedisLittleMore holds what one costs whose session has so much history that the matcher is
-// shown 40 messages: what the caller has read before is compared at one go, and not sent again.
+// TestAMessageOfALongSessionCostsRedisLittleMore bounds the cost in a session with a history of 40 messages for
+// the matcher: messages that the caller has already read are compared together, and not sent again.
 func TestAMessageOfALongSessionCostsRedisLittleMore(t *testing.T) {
 	t.Parallel()
 	for together, most := range map[int]float64{1: 43, 16: 25} {
@@ -88,7 +88,7 @@ func TestAMessageOfALongSessionCostsRedisLittleMore(t *testing.T) {
 	}
 }
 
-// talk is a ledger whose messages are of so many sessions in turn.
+// talk is a ledger with messages of so many sessions in turn.
 type talk struct {
 	*ledger.Ledger
 	sessions int
@@ -110,8 +110,8 @@ func turns(b testing.TB, l *talk, i, count int) {
 	require.NoError(b, err)
 }
 
-// turn takes a message from its request to its decision, and returns what is to be settled then. Ids and texts are as
-// long as those of a service.
+// turn takes a message from its request to its decision, and returns its settlement. Ids and texts are as long
+// as those of a service.
 func turn(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err error) {
 	of := ledger.Turn{App: "shop", Session: fmt.Sprint("s", i%l.sessions), Message: fmt.Sprintf("%026d", i)}
 	token, trigger, traceParent := fmt.Sprintf("WOOAWNXDJHKHE.%d", i), ledger.Hash(of.Message), fmt.Sprintf("00-%032x-%016x-01", i, i)
@@ -170,8 +170,8 @@ func turn(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err e
 	}, err
 }
 
-// used are the seconds of CPU that Redis has used, the commands that it has run, those of scripts included, and the
-// size of its append-only file.
+// used returns Redis's CPU seconds, the commands run, including those of scripts, and the size of its
+// append-only file.
 func used(b testing.TB, client redis.UniversalClient) (cpu, commands, bytes float64) {
 	b.Helper()
 	info, err := client.Info(context.Background(), "cpu", "commandstats", "persistence").Result()

@@ -1,6 +1,6 @@
 package ledger
 
-// Waiting is how many messages wait to be accepted in an app.
+// Waiting returns the number of messages of an app that wait to be accepted.
 func (l *Ledger) Waiting(appID string) int {
 	l.accepts.mu.Lock()
 	defer l.accepts.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// gate holds the first script up until it is opened, and counts scripts.
+// gate blocks the first script until it is opened, and counts scripts.
 type gate struct {
 	first, open chan struct{}
 	once        sync.Once
@@ -47,8 +47,8 @@ func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// together has count messages of as many sessions accepted while the script runs for another one, and returns what
-// came of them. Before they go on, do is called with how many wait.
+// together has count messages, each of its own session, accepted while the script runs for another one, and
+// returns the outcomes. Before they continue, do is called with the number that wait.
 func together(t *testing.T, server *redistest.Server, count int, ctx func(n int) context.Context, do func(waiting func() int)) (found []ledger.Accepted, errs []error, g *gate) {
 	t.Helper()
 	client := server.Client()

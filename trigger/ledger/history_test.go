@@ -25,8 +25,8 @@ func newChat(w *world) *chat {
 	return &chat{world: w}
 }
 
-// say accepts a message, decides it where it is told what is decided, and requires that its history
-// is what is read of it by somebody who recalls nothing.
+// say accepts a message, decides it if a decision is given, and requires the same history as for a caller that
+// recalls nothing.
 func (c *chat) say(id, text, decision string) {
 	c.Helper()
 	c.last = ledger.Turn{App: "shop", Session: "s", Message: id}
@@ -55,8 +55,8 @@ func (c *chat) say(id, text, decision string) {
 	}
 }
 
-// add writes what came of an earlier message as the scripts do: one more result, the decision or the
-// reply where there is none.
+// add writes an outcome of an earlier message as the scripts do: one more result, or a missing decision or
+// reply.
 func (c *chat) add(id, letter, text string) {
 	c.Helper()
 	turns, field := c.k.Turns("s"), letter+":"+id
@@ -115,7 +115,7 @@ func TestWhatACallerRecallsIsNotReadAgain(t *testing.T) {
 	})
 }
 
-// TestAHistoryIsTheSameWhateverItsCallerRecalls does all that changes one, in an order by chance.
+// TestAHistoryIsTheSameWhateverItsCallerRecalls makes all changes of a history in random order.
 func TestAHistoryIsTheSameWhateverItsCallerRecalls(t *testing.T) {
 	each(t, func(w *world) {
 		const seed = 31

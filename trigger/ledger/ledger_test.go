@@ -14,8 +14,8 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// world is the ledger of an app with one repository, on one kind of Redis. Its helpers call a script
-// twice, as a client does that has lost the reply, and want the same of it.
+// world is the ledger of an app with one repository, on one kind of Redis. Its helpers run each script twice,
+// like a client that lost the reply, and expect the same result.
 type world struct {
 	*testing.T
 	*ledger.Ledger
@@ -269,8 +269,8 @@ func TestATurnThatTakesItsWorkersDownIsGivenUp(t *testing.T) {
 	})
 }
 
-// TestATurnOfAnEarlierBuildGoesOn has a turn stand in Redis as builds before wrote it, with a field each for the token and
-// the end of its lease, for what it says, and for its answer.
+// TestATurnOfAnEarlierBuildGoesOn has a turn in the form of earlier builds, with separate fields for the
+// lease's token and end, for the hash of the words, and for the answer.
 func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
 	each(t, func(w *world) {
 		turns, ends := w.k.Turns("s"), time.Now().Add(time.Hour).UnixMilli()

@@ -45,8 +45,8 @@ func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
 	require.True(t, call.Over())
 }
 
-// TestWhatHasAllItsValuesIsNotCancelled: whoever has given the last value fires the call, and
-// nobody else may be told before that it was cancelled.
+// TestWhatHasAllItsValuesIsNotCancelled: the request with the last value fires the call, so no other may report
+// before that it was cancelled.
 func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 	t.Parallel()
 	calls := pendingcalls.New(&keyspace.DB{UniversalClient: redistest.Run(t).Client()}, time.Now)

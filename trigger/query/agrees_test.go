@@ -13,7 +13,7 @@ import (
 
 const ringing = `{"tools":[{"name":"ring","url":"https://example.org/ring","emitter":"desk.rung"},{"name":"log"}]}`
 
-// resultEvents has the events tool.result end so, and all others be published.
+// resultEvents sets the outcome of tool.result events; all others are published.
 func (w *world) resultEvents(verdict effect.Verdict) {
 	w.Events.Answer(func(e effect.Effect) effect.Outcome {
 		if strings.HasPrefix(e.Event.Subject, "tool.result.") {
@@ -23,7 +23,7 @@ func (w *world) resultEvents(verdict effect.Verdict) {
 	})
 }
 
-// listed are the ids of the triggers in a state, as a list of them tells.
+// listed returns the ids of the triggers in a state.
 func (w *world) listed(state string) (ids []string) {
 	for _, record := range w.Triggers(query.Triggers{State: state}) {
 		require.Equal(w.T, state, record.State)
@@ -32,8 +32,8 @@ func (w *world) listed(state string) (ids []string) {
 	return ids
 }
 
-// TestTheStateOfARecordIsThatOfTheEffectsThatItShows: the event tool.result is owed for as long
-// as NATS does not take it, and is none of the effects that a record or an answer shows.
+// TestTheStateOfARecordIsThatOfTheEffectsThatItShows: the event tool.result is pending until NATS accepts it,
+// and is not one of the effects of a record or an answer.
 func TestTheStateOfARecordIsThatOfTheEffectsThatItShows(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "desk", ringing)
@@ -78,7 +78,7 @@ func TestARecordWhoseResultWasGivenUpShowsIt(t *testing.T) {
 	})
 }
 
-// TestTheStatesOfAnswersAreThoseOfTheirRecords walks through ends of a call and of an event.
+// TestTheStatesOfAnswersAreThoseOfTheirRecords covers the ends of a call and of an event.
 func TestTheStatesOfAnswersAreThoseOfTheirRecords(t *testing.T) {
 	refuse := func(verdict effect.Verdict) func(effect.Effect) effect.Outcome {
 		return func(effect.Effect) effect.Outcome {

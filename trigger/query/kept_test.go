@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/shorttext"
 )
 
-// fired is a record of a message.
+// fired returns a record of a message.
 func fired(messageID, name, text string) Record {
 	match := Match{
 		TriggerID: "4fa24b8b91fbe59ec537b82c752e8f4e", RepositoryID: "tools-0", Name: name, Source: SourceMessage,
@@ -107,7 +107,7 @@ func TestWhatIsKeptAndDamagedIsAnError(t *testing.T) {
 	require.ErrorContains(t, err, "they are said to be")
 }
 
-// TestTheWordsAreThoseOfWhatIsKept holds what was kept by an earlier build of the same mark.
+// TestTheWordsAreThoseOfWhatIsKept reads a record stored by an earlier build with the same mark.
 func TestTheWordsAreThoseOfWhatIsKept(t *testing.T) {
 	t.Parallel()
 	answer, err := ReadDecision("m1", decidedEarlier)

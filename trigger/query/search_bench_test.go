@@ -19,7 +19,7 @@ import (
 	"earshot/trigger/query"
 )
 
-// searched is an app with so many triggers, as they are kept, the newest of them last.
+// searched returns the records of an app with so many triggers in stored form, newest last.
 func searched(t testing.TB, count int) *query.Records {
 	t.Helper()
 	server := redistest.Run(t)
@@ -52,7 +52,7 @@ func searched(t testing.TB, count int) *query.Records {
 	return &query.Records{Ledger: ledger.NewReader(db), Now: time.Now, Flushed: func(context.Context, string) {}}
 }
 
-// searches are filters of which each finds nothing, or what is furthest away, among the triggers of searched.
+// searches are filters that match nothing, or only the farthest of the triggers of searched.
 var searches = map[string]query.Triggers{
 	"value none":          {Value: "nowhere"},
 	"value of the oldest": {Value: "Keller the 0"},

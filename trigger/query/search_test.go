@@ -28,7 +28,7 @@ func TestATextIsFoundInValuesWhateverItsCase(t *testing.T) {
 	}
 }
 
-// asciiLower is what Lua makes of a text.
+// asciiLower returns a text in Lua's lower case.
 func asciiLower(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' {

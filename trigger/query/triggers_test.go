@@ -96,9 +96,8 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 	})
 }
 
-// stored fills the list of an app with n records as a message of ordinary length leaves them;
-// one in a hundred has failed. A word stands in the values of few of them and in the schema
-// of all.
+// stored fills the list of an app with n records of ordinary messages; one in a hundred has failed. A word is
+// in the values of few and in the schema of all.
 func stored(t testing.TB, client redis.UniversalClient, n int) {
 	t.Helper()
 	k, schema := keyspace.KeysOf("clinic"), `[{"parameter":"day","type":"string","allowedValues":["Monday","Friday"]},{"parameter":"name","type":"string","description":"`+strings.Repeat("who asks for it, ", 20)+`"}]`

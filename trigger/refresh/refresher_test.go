@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// rig is a store with an app that has a source, and what its server offers.
+// rig is a store with an app that has a source, and the tools that its server offers.
 type rig struct {
 	t      *testing.T
 	redis  *redistest.Server
@@ -74,13 +74,13 @@ func (r *rig) offer(_ context.Context, app *repositories.App, source string) ([]
 	return tools, notes, nil
 }
 
-// due makes the source due, as time would.
+// due makes the source due now.
 func (r *rig) due() {
 	key := keyspace.KeysOf("clinic").Refreshes()
 	require.NoError(r.t, r.redis.Client().ZAddXX(r.t.Context(), key, redis.Z{Score: 1, Member: "clinic/crm"}).Err())
 }
 
-// ticks lets so many replicas look once each, and waits until they have done so.
+// ticks has so many replicas look once each, and waits for them.
 func (r *rig) ticks(replicas int) {
 	var running sync.WaitGroup
 	for range replicas {
@@ -110,7 +110,7 @@ func (r *rig) tools(session, id string) (names []string) {
 	return names
 }
 
-// events counts the events that are owed of changes of the app's repositories.
+// events counts the pending events of changes of the app's repositories.
 func (r *rig) events(session string) int64 {
 	return r.redis.Client().LLen(r.t.Context(), keyspace.KeysOf("clinic").Outbox(keyspace.Box(session, ""))).Val()
 }

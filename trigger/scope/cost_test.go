@@ -37,7 +37,7 @@ func (w *world) byWords() {
 	})
 }
 
-// What a message costs that matches nothing must not grow with the tools that it does not match.
+// The cost of a message that matches nothing must not grow with the number of tools.
 func TestAMessageThatMatchesNothingCostsTheSameWithManyTools(t *testing.T) {
 	const text = "a hotel has many windows, and my cat is asleep"
 	cost := func(tools int) (allocations, bytes float64) {
@@ -65,7 +65,7 @@ func TestAMessageThatMatchesNothingCostsTheSameWithManyTools(t *testing.T) {
 	require.LessOrEqual(t, manyBytes, 1.5*fewBytes, "bytes of AOF, %g with 100 tools", fewBytes)
 }
 
-// written is how long the file is that Redis appends to.
+// written returns the size of Redis's append-only file.
 func written(t *testing.T, client redis.UniversalClient) float64 {
 	info, err := client.Info(t.Context(), "persistence").Result()
 	require.NoError(t, err)

@@ -112,8 +112,8 @@ func crowded(t testing.TB, n int) *world {
 	return w
 }
 
-// TestSearchCompilesTheToolsOfAnAppOnce compares what searches ask of the memory: with an
-// index that is built for each they would ask for some kilobytes more for each tool.
+// TestSearchCompilesTheToolsOfAnAppOnce compares the memory use of searches: an index built for each search
+// would take some kilobytes more per tool.
 func TestSearchCompilesTheToolsOfAnAppOnce(t *testing.T) {
 	cost := func(n int) float64 {
 		w := crowded(t, n)

@@ -47,7 +47,7 @@ func put(t *testing.T, s *store.Store, id, signing string) {
 
 func goOn(ctx context.Context, _ sealing.Progress) error { return ctx.Err() }
 
-// before is a hook that does something before the first script that writes.
+// before is a hook that calls a function before the first script that writes.
 type before struct {
 	do   func()
 	once sync.Once
@@ -70,7 +70,7 @@ func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// TestAWriteOfSomebodyElseStands writes, and removes, between what is read and what is written.
+// TestAWriteOfSomebodyElseStands writes, and removes, between the walk's read and write.
 func TestAWriteOfSomebodyElseStands(t *testing.T) {
 	t.Parallel()
 	for what, elsewhere := range map[string]func(s *store.Store) error{
@@ -124,7 +124,7 @@ func TestWhatIsDamagedIsCountedAndLeft(t *testing.T) {
 	require.Equal(t, "nothing", found.Tally.Words(sealing.ByOld))
 }
 
-// TestAWatchGoesOnWithoutAnswers takes Redis away, and looks sooner again.
+// TestAWatchGoesOnWithoutAnswers stops Redis, and expects the next look sooner.
 func TestAWatchGoesOnWithoutAnswers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
@@ -178,7 +178,7 @@ func TestAWalkGoesThroughAllMastersOfACluster(t *testing.T) {
 	}
 }
 
-// A version comes back with its credentials after the old key is gone.
+// A version is restored with its credentials after the old key is gone.
 func TestVersionsAreSealedAnew(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {

@@ -97,8 +97,8 @@ func (r *rig) runs(kind, fields, values string) effect.Outcome {
 	return r.Deliver(r.t.Context(), effecttest.Fired(r.t, effecttest.Tool(r.t, `"type":"`+kind+`","source":"db"`+fields), values))
 }
 
-// executes checks that a tool which executes SQL runs queries alone on a table of at least
-// one row, unless the tool or its source say that it may change it.
+// executes checks that a tool which executes SQL runs only queries on a table of at least one row, unless the
+// tool or its source allows changes.
 func executes(t *testing.T, r *rig, kind, table string) {
 	t.Helper()
 	const change = `{"sql":"insert into noted values ('x')"}`
@@ -119,7 +119,7 @@ func executes(t *testing.T, r *rig, kind, table string) {
 	require.Equal(t, `[{"n":2}]`, string(r.runs(kind, "", `{"sql":"select count(*) as n from noted"}`).Result))
 }
 
-// one has all statements of a source run on one connection.
+// one makes all statements of a source run on one connection.
 func one(o *sqlquery.Options) { o.SourceLimit = 1 }
 
 func BenchmarkStatement(b *testing.B) {

@@ -280,7 +280,7 @@ func idle(t *testing.T, server *sqltest.Server) {
 	require.Equal(t, effect.Done, (<-busy).Verdict)
 }
 
-// hostile are servers that are none.
+// hostile runs the runner against fake servers.
 func hostile(t *testing.T, server *sqltest.Server) {
 	for name, answer := range map[string]string{
 		"silence": "", "web": "HTTP/1.1 400 Bad Request\r\n\r\n", "length": "R\xff\xff\xff\xff", "zeros": strings.Repeat("\x00", 64),
@@ -308,8 +308,8 @@ func hostile(t *testing.T, server *sqltest.Server) {
 	}
 }
 
-// sessions checks that a statement finds nothing of what an earlier one has left on
-// the connection that they share, and the settings of the source as they were.
+// sessions checks that a statement finds no state of an earlier one on their shared connection, and the
+// settings of the source unchanged.
 func sessions(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create role helper; create schema shadow; create table shadow.flights (id int, airline text); create sequence numbers`)
 	source := server.Source("db")
@@ -341,8 +341,8 @@ func sessions(t *testing.T, server *sqltest.Server) {
 	require.NotEqual(t, backend, r.rows("select pg_backend_pid() as pid"), "one with an open transaction is not used again")
 }
 
-// queriesAlone checks what a read-only source refuses before it runs, which the test
-// can tell by the one thing that no transaction takes back: a program that was started.
+// queriesAlone checks that a read-only source refuses statements before they run: the test detects a started
+// program, which no transaction undoes.
 func queriesAlone(t *testing.T, server *sqltest.Server) {
 	dir := t.TempDir()
 	for at := dir; at != filepath.Dir(os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {

@@ -18,8 +18,7 @@ import (
 	"earshot/trigger/sqlquery"
 )
 
-// served is a server with a table flights of two rows, and the words for it in which the rules
-// are put that hold for every server.
+// served is a server with a table flights of two rows, and its SQL for the rules common to all servers.
 type served struct {
 	*sqltest.Server
 	sleep    string // calls a function that takes so many seconds
@@ -32,7 +31,7 @@ type served struct {
 	unknown  [4]string            // how it says that there is no database, no table, one parameter alone, and no TLS
 }
 
-// everyServer holds for every server, which is stopped and started at the end.
+// everyServer tests the common rules on a server, which is stopped and started at the end.
 func everyServer(t *testing.T, s served) {
 	for _, rule := range []struct {
 		name string

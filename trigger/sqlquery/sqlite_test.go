@@ -218,7 +218,7 @@ func TestPastedValueDoesNotCutTheStatementOff(t *testing.T) {
 		_, faults := tool.Params().Check(map[string]any{"table": pasted})
 		require.Len(t, faults, 1)
 		require.Equal(t, "table", faults[0].Parameter)
-		// A record of before may hold a value that nobody has checked.
+		// An earlier record may contain an unchecked value.
 		outcome := r.Deliver(t.Context(), effectOf(tool, map[string]any{"table": pasted}))
 		require.Equal(t, effect.Dead, outcome.Verdict, "%q brought %s", pasted, outcome.Result)
 		require.Contains(t, outcome.Error, "control character")
@@ -287,8 +287,7 @@ func TestSQLiteStatementsLeaveNothingBehind(t *testing.T) {
 	require.Equal(t, `[{"n":3}]`, r.rows("select count(*) as n from flights"), "after one that failed half-way")
 }
 
-// A connection that is kept must neither hide what others do to the file, nor stand in
-// their way.
+// A pooled connection must neither hide other processes' changes to the file, nor block them.
 func TestSQLiteStatementsSeeTheFileThatIsThere(t *testing.T) {
 	dir := newFile(t, flights)
 	source := repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}

@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/trial"
 )
 
-// engine says what came of each message, by its text, with the tools as they are and as they would be.
+// engine has the outcome of each message, by its text, with the current and the changed tools.
 type engine map[string][2]trigger.Rehearsed
 
 func (e engine) LastSaid(context.Context, string, int) (said []trigger.Said, err error) {

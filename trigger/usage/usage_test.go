@@ -64,7 +64,7 @@ func counting(t *testing.T, server *redistest.Server) (*usage.Counter, *keyspace
 	return usage.NewCounter(db, func() time.Time { return now }), db, hook, &now
 }
 
-// days are what an app has used by days, without when these begin.
+// days returns the use of an app by days, without their beginnings.
 func days(t *testing.T, c *usage.Counter, app string, from, to time.Time) ([]usage.Used, error) {
 	list, _, err := c.Read(t.Context(), app, usage.Day, from, to)
 	for i := range list {

@@ -13,8 +13,7 @@ import (
 	"earshot/trigger/verify"
 )
 
-// fault breaks one thing of a ledger. What is found then are the rules, and whether all of it is
-// mended.
+// fault breaks one thing of a ledger. It has the expected rules, and whether everything is repaired.
 type fault struct {
 	name   string
 	breaks func(w *world) redis.Cmder
@@ -38,7 +37,7 @@ func (w *world) add(key string, score float64, member string) redis.Cmder {
 
 func (w *world) trigger(tool string) string { return w.k.Trigger(w.ids["s1 "+tool]) }
 
-// elsewhere is a partition that the app clinic is not in.
+// elsewhere returns a partition other than the app clinic's.
 func (w *world) elsewhere() int { return (keyspace.PartitionOf("clinic") + 1) % keyspace.Partitions }
 
 var (
@@ -159,8 +158,8 @@ func rulesOf(report *verify.Report) (names []string) {
 	return names
 }
 
-// TestEachFaultIsFoundAndMended breaks one thing at a time. The ledger of an embedded store is
-// nothing that a command could look at.
+// TestEachFaultIsFoundAndMended breaks one thing at a time. The ledger of an embedded store is not accessible
+// to a command.
 func TestEachFaultIsFoundAndMended(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {

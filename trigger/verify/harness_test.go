@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-// world is a service on a Redis, of which nobody looks at the ledger until it is run.
+// world is a service on a Redis that does not process the ledger until it is run.
 type world struct {
 	t      *testing.T
 	server *redistest.Server
@@ -61,14 +61,13 @@ func newWorld(t *testing.T, server *redistest.Server) *world {
 	return w
 }
 
-// desk has tools that come to all sorts of ends; see fill.
+// desk has tools with all sorts of outcomes; see fill.
 const desk = `{"tools":[{"name":"note"},{"name":"book","url":"https://example.org/book","emitter":"calendar.request"},
 	{"name":"busy","url":"https://example.org/busy"},{"name":"risky","url":"https://example.org/risky"},
 	{"name":"late"},{"name":"lamp","settle":"60s"},{"name":"refund","confirm":"always"},{"name":"wait","answer":{"within":"1h"},"request":{"timeout":"1ms"}},
 	{"name":"alarm","dedupe":{"within":"10m"}}]}`
 
-// fill makes a ledger in which something is delivered, owed, held and given up, of a session and
-// of the app.
+// fill makes a ledger with delivered, pending, held and failed triggers, of a session and of the app.
 func (w *world) fill() {
 	w.app("clinic")
 	w.app("museum")
@@ -104,7 +103,7 @@ func (w *world) put(session, id, body string) {
 	require.NoError(w.t, err)
 }
 
-// say posts a message that names a tool. The events of late are not taken.
+// say posts a message that names a tool. The events of the tool late are not accepted.
 func (w *world) say(session, tool string) {
 	w.events.refuse(tool == "late")
 	raw, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: session, ID: "m-" + tool, Actor: matcher.ActorUser, Text: tool})
@@ -117,27 +116,27 @@ func (w *world) say(session, tool string) {
 	w.events.refuse(false)
 }
 
-// tell posts one of many messages, which fires something.
+// tell posts one of many messages, which fires a tool.
 func (w *world) tell(ctx context.Context, session string, n int) error {
 	tools := []string{"note", "book", "lamp", "alarm", "risky", "nothing"}
 	_, err := w.engine.Post(ctx, trigger.Message{AppID: "clinic", SessionID: session, ID: fmt.Sprintf("n%d", n), Actor: matcher.ActorUser, Text: tools[n%len(tools)]})
 	return err
 }
 
-// settled waits until what was answered is written.
+// settled waits until all answered triggers are written.
 func (w *world) settled() {
 	_, err := w.engine.Trigger(w.t.Context(), "clinic", "none")
 	require.ErrorIs(w.t, err, query.ErrNotFound)
 }
 
-// firing is what the effects of a trigger are named after.
+// firing returns the prefix of the ids of a trigger's effects.
 func (w *world) firing(id string) string {
 	fire, err := w.client.HGet(w.t.Context(), w.k.Trigger(id), "fire").Result()
 	require.NoError(w.t, err)
 	return fire
 }
 
-// effect is the key of an effect of a trigger.
+// effect returns the key of an effect of a trigger.
 func (w *world) effect(id, part string) string {
 	return w.k.Effect(keyspace.EffectID(w.firing(id), part))
 }
@@ -151,7 +150,7 @@ func (w *world) verify(mend bool) *verify.Report {
 	return report
 }
 
-// run lets the service look at the ledger until the test ends.
+// run has the service process the ledger until the test ends.
 func (w *world) run() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -165,7 +164,7 @@ func (w *world) run() {
 	})
 }
 
-// named is a matcher that calls the tool that the text names; away, it is not there.
+// named is a matcher that calls the tool named by the text; for the text away it is unavailable.
 type named struct{}
 
 func (named) Match(_ context.Context, request matcher.Request) (result matcher.Result, err error) {
@@ -184,7 +183,7 @@ func (named) Reply(context.Context, matcher.Request, []matcher.PastCall) (string
 	return "", nil
 }
 
-// outside is NATS or an endpoint: it takes what it is given, but for what is busy or risky.
+// outside is NATS or an endpoint: it accepts everything but effects of the tools busy and risky.
 type outside struct {
 	mu      sync.Mutex
 	refuses bool
@@ -222,7 +221,7 @@ func (o *outside) Deliver(_ context.Context, delivery effect.Effect) effect.Outc
 	return effect.Outcome{Verdict: effect.Done}
 }
 
-// times are how often each was taken.
+// times returns how often each effect was accepted.
 func (o *outside) times() map[string]int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -233,7 +232,7 @@ func (o *outside) times() map[string]int {
 	return all
 }
 
-// dump is all that Redis holds, by key.
+// dump returns the content of Redis, by key.
 func (w *world) dump() map[string]string {
 	held := map[string]string{}
 	for _, key := range w.server.Keys() {
@@ -245,7 +244,7 @@ func (w *world) dump() map[string]string {
 	return held
 }
 
-// content is what a key holds, in words, with whether it ends.
+// content returns the content of a key as text, and whether it expires.
 func (w *world) content(key string) string {
 	ctx := w.t.Context()
 	var held any
@@ -262,7 +261,7 @@ func (w *world) content(key string) string {
 	return fmt.Sprint(held, w.client.PTTL(ctx, key).Val() < 0)
 }
 
-// keep returns a function that brings Redis back to what it holds now.
+// keep returns a function that restores the current content of Redis.
 func (w *world) keep() (restore func()) {
 	held := map[string][2]any{} // a writer, and for how long it is kept
 	for _, key := range w.server.Keys() {
@@ -281,7 +280,7 @@ func (w *world) keep() (restore func()) {
 	}
 }
 
-// writer returns what writes a key as it is now.
+// writer returns a function that writes a key with its current content.
 func (w *world) writer(key string) func() error {
 	ctx := w.t.Context()
 	switch w.client.Type(ctx, key).Val() {

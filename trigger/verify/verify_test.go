@@ -34,8 +34,7 @@ func TestAHealthyLedgerHasNoFinding(t *testing.T) {
 	})
 }
 
-// TestWhatIsMendedIsDeliveredOnce takes the ways away by which the service comes to what it
-// owes, and more.
+// TestWhatIsMendedIsDeliveredOnce removes the entries by which the service finds its pending work, and more.
 func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t))
@@ -79,7 +78,7 @@ func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 	require.Contains(t, w.calls.times(), call)
 }
 
-// TestAServiceThatRunsHasNoFinding looks, and mends, while messages come.
+// TestAServiceThatRunsHasNoFinding checks, and repairs, while messages arrive.
 func TestAServiceThatRunsHasNoFinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t))

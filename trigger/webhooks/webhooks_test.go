@@ -40,7 +40,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 const signing = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// stage is a worker that serves webhooks, on a real NATS server and a Redis, and an endpoint that they lead to.
+// stage is a worker that serves webhooks, on a real NATS server and a Redis, with an endpoint for them.
 type stage struct {
 	t        *testing.T
 	db       *keyspace.DB
@@ -58,7 +58,7 @@ func each(t *testing.T, pace func(time.Duration) time.Duration, test func(t *tes
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) { test(t, set(t, server, pace)) })
 }
 
-// set is a stage with a Redis.
+// set returns a stage on a Redis.
 func set(t *testing.T, server *redistest.Server, pace func(time.Duration) time.Duration) *stage {
 	t.Helper()
 	s := &stage{t: t, endpoint: receives(t)}
@@ -77,7 +77,7 @@ func set(t *testing.T, server *redistest.Server, pace func(time.Duration) time.D
 	return s
 }
 
-// streamOf is the stream that the emitter makes.
+// streamOf returns the stream that the emitter makes.
 func streamOf(t *testing.T, server *natstest.Server) (stream jetstream.Stream) {
 	conn, err := nats.Connect(server.URL())
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func (s *stage) serve(pace func(time.Duration) time.Duration) {
 	s.webhooks = hooks
 }
 
-// publishes publishes what is owed in an outbox, as package delivery does.
+// publishes publishes the events of an outbox, as package delivery does.
 func (s *stage) publishes(w *worker.Worker) func(context.Context, string, string) error {
 	return func(ctx context.Context, app, box string) error {
 		owed, err := w.Ledger.ClaimRun(ctx, app, box, w.Token())
@@ -146,12 +146,12 @@ func (s *stage) app(hooks string) {
 	require.NoError(s.t, err)
 }
 
-// leads is a webhook to the endpoint, with more fields.
+// leads returns a webhook to the endpoint, with more fields.
 func (s *stage) leads(name, more string) string {
 	return fmt.Sprintf(`{"name":%q,"url":%q%s}`, name, s.URL+"/"+name, more)
 }
 
-// publish publishes an event, and says so.
+// publish publishes an event, with the hint.
 func (s *stage) publish(subject, session, id string, data ...json.RawMessage) {
 	s.t.Helper()
 	if data == nil {
@@ -193,7 +193,7 @@ type received struct {
 	body              []byte
 }
 
-// endpoint keeps what it receives, and answers by the id as it is told.
+// endpoint stores the requests that it receives, and answers by id as configured.
 type endpoint struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -228,7 +228,7 @@ func (e *endpoint) requests() []received {
 	return slices.Clone(e.all)
 }
 
-// ids are those of the requests so far.
+// ids returns the ids of the requests so far.
 func (e *endpoint) ids() (ids []string) {
 	for _, one := range e.requests() {
 		ids = append(ids, one.id)
@@ -302,7 +302,7 @@ func TestWhatDoesNotArriveIsSentAgainAndHoldsNothingUp(t *testing.T) {
 	})
 }
 
-// slow makes only the pause of what has nothing to do short.
+// slow shortens only the pause of an idle webhook.
 func slow(pause time.Duration) time.Duration {
 	if pause <= time.Second {
 		return quick(pause)
@@ -360,7 +360,7 @@ func TestAServerThatIsDownIsTriedWithOneEventAtATime(t *testing.T) {
 	})
 }
 
-// passes lets time pass for a webhook: what it says of an earlier moment was that much earlier.
+// passes moves a webhook's recorded times into the past.
 func (s *stage) passes(fields ...string) {
 	k, _ := keyspace.Webhook(keyspace.KeysOf("clinic"), "desk")
 	for _, field := range fields {
@@ -517,8 +517,8 @@ func TestTwoReplicasServeEachWebhookOnce(t *testing.T) {
 	})
 }
 
-// A process that dies after it has sent events and before that is written down holds the lease until it ends; then they
-// are sent again, and what the dead one would write counts for nothing.
+// A process that dies between sending events and recording that holds the lease until it ends; then the events
+// are sent again, and a late record of the dead process is ignored.
 func TestEventsOfAProcessThatDiedAreSentAgain(t *testing.T) {
 	each(t, quick, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", ""))

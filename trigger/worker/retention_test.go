@@ -146,8 +146,8 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 	})
 }
 
-// configured are the keys of what somebody has configured, and of the service itself: the
-// lanes that are due are looked at, and taken out, when their leases end.
+// configured are the keys of configuration, and of the service itself: due lanes are processed and removed when
+// their leases end.
 var configured = []string{"}:app:", "}:apps", "}:repos:clinic", "}:versions:clinic:", "}:versioned:clinic", "}:owed", "}:due"}
 
 func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
@@ -182,8 +182,8 @@ func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 	})
 }
 
-// TestWhoseAnEndedSessionWasIsForgotten lets the marks of closed sessions go, which are kept for days: one has begun anew
-// meanwhile, and nobody has named its user since.
+// TestWhoseAnEndedSessionWasIsForgotten expires the marks of closed sessions, which are kept for days: one
+// session has begun anew meanwhile, without naming its user.
 func TestWhoseAnEndedSessionWasIsForgotten(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client, k := w.Server.Client(), keyspace.KeysOf("clinic")

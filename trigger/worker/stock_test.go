@@ -13,8 +13,8 @@ import (
 	"earshot/trigger/worker"
 )
 
-// TestMetricsCountWhatIsOwedAndWhatHasFailed follows both numbers through all that
-// changes them: a failure, a retry, a purge, and an app that goes.
+// TestMetricsCountWhatIsOwedAndWhatHasFailed follows both numbers through all changes: a failure, a retry, a
+// purge, and the deletion of an app.
 func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gauges := w.watch()
