@@ -130,8 +130,10 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 			if err == nil {
 				err = json.Unmarshal(fired, &match)
 			}
-			if text = outcomeText(match, !one.sameValues(one.firing)); err != nil {
+			if err != nil {
 				text = t.failure(err)
+			} else {
+				text = outcomeText(match, !one.sameValues(one.firing))
 			}
 		}
 		results = append(results, result{one.id, text})
@@ -205,18 +207,21 @@ func (t *turn) assign(ctx context.Context, plans []*planned) {
 			continue
 		}
 		if p.firing = t.known(p, true); p.firing == nil { // the same call twice in one answer
-			// The id counts the tool's firings in the turn, in this generation of the session.
 			name := p.tool.Tool.Name
-			salted := name
-			if failpoint.Planted(failpoint.ChangingCall) {
-				salted += t.h.Now().String()
-			}
-			life, _ := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session) // a session with a message has one
-			digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.r.session, t.r.messageID, salted, len(t.fired[name])))
-			p.firing = &firing{id: "act-" + hex.EncodeToString(digest[:16]), values: p.values, taken: true}
+			p.firing = &firing{id: t.triggerID(ctx, name, len(t.fired[name])), values: p.values, taken: true}
 			t.fired[name] = append(t.fired[name], p.firing)
 		}
 	}
+}
+
+// triggerID returns the id of a tool's firing n of the turn, in this generation of the session.
+func (t *turn) triggerID(ctx context.Context, name string, n int) string {
+	if failpoint.Planted(failpoint.ChangingCall) {
+		name += t.h.Now().String()
+	}
+	life, _ := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session) // a session with a message has one
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.r.session, t.r.messageID, name, n))
+	return "act-" + hex.EncodeToString(digest[:16])
 }
 
 func (t *turn) known(p *planned, exact bool) *firing {
