@@ -294,7 +294,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	case found.Status == ledger.Taken:
 		t, err = ts.readTurn(a, message, known, recalled, found.Taken)
 	}
-	if err != nil || !found.Few {
+	if err != nil || !found.UnderReplicated {
 		return found, t, err
 	}
 	// Too few Redis replicas have the message. The work continues, so that a retry of the request finds it done

@@ -551,7 +551,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 		return "", err
 	}
 	found := p.differs
-	p.Holder, p.Batch, p.UnderReplicated = found.Holder, found.Batch, found.Few
+	p.Holder, p.Batch, p.UnderReplicated = found.Holder, found.Batch, found.UnderReplicated
 	switch found.Status {
 	case ledger.NoApp:
 		return "", ledger.AppNotFound(p.App)

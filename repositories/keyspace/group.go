@@ -17,17 +17,6 @@ type GroupScript struct {
 // Part has the keys and arguments of one item, or those that all items share.
 type Part struct{ Keys, Args []string }
 
-// Flag writes a bool as an argument: 1 or 0.
-func Flag(set bool) string {
-	if set {
-		return "1"
-	}
-	return "0"
-}
-
-// Number writes an integer as an argument.
-func Number[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
-
 // Items are the parts of a GroupScript. Shared runs first; its lines KEYS and ARGV name the shared keys and
 // arguments. Each is the body of a function that runs for every item; its lines ITEMKEYS and ITEMARGV name the
 // item's first keys and arguments, and keys and args are their numbers, after KEYS[k] and ARGV[a]. It returns a list:
@@ -79,6 +68,21 @@ local function flat(reply)
   return table.concat(parts)
 end
 `
+
+// ReadItem reads an item's reply as flatLua writes it. It returns the status, and calls value for each name and value.
+func ReadItem(reply any, value func(name, text string)) (status string) {
+	text, _ := reply.(string)
+	status, rest, _ := strings.Cut(text, "\n")
+	for rest != "" {
+		head, values, _ := strings.Cut(rest, "\n")
+		name, size, _ := strings.Cut(head, " ")
+		length, _ := strconv.Atoi(size) // written by flat
+		length = min(length, len(values))
+		value(name, values[:length])
+		rest = strings.TrimPrefix(values[length:], "\n")
+	}
+	return status
+}
 
 // call makes one call for items. Of the shared keys, the first g.keys come before the items' keys, the others
 // after.

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,9 @@ const (
 	// mostFlushed bounds the settlements written together, which block Redis for some two milliseconds.
 	mostFlushed = 64
 )
+
+// errUnwritten is the error of settlements whose write panicked.
+var errUnwritten = errors.New("the settlement was not written")
 
 type settlement struct {
 	ledger.Settlement
@@ -149,9 +153,11 @@ func (d *Deliveries) writeSettlements(shard int, queue *flushQueue) {
 			return
 		}
 		for part := range slices.Chunk(list, mostFlushed) {
-			panics.Run(d.Log, "settlements", "", func() { d.write(part) })
+			err := errUnwritten
+			panics.Run(d.Log, "settlements", "", func() { err = d.write(part) })
 			f.mu.Lock()
 			for _, one := range part {
+				one.err = err
 				if f.open[one.outbox()] == one {
 					delete(f.open, one.outbox())
 				}
@@ -163,7 +169,7 @@ func (d *Deliveries) writeSettlements(shard int, queue *flushQueue) {
 }
 
 // write writes settlements. It gives up after the lease of an outbox: then the events are delivered again.
-func (d *Deliveries) write(list []*settlement) {
+func (d *Deliveries) write(list []*settlement) error {
 	of := make([]ledger.Settlement, len(list))
 	for i, one := range list {
 		of[i] = one.Settlement
@@ -179,10 +185,7 @@ func (d *Deliveries) write(list []*settlement) {
 	})
 	if err != nil {
 		d.Log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
-		for _, one := range list {
-			one.err = err
-		}
-		return
+		return err
 	}
 	for i, one := range of {
 		if holds[i] {
@@ -192,6 +195,7 @@ func (d *Deliveries) write(list []*settlement) {
 			d.Wake(one.App)
 		}
 	}
+	return nil
 }
 
 // PublishMessage publishes the event of a stored message, which is the batch of its outbox. If that fails, it

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -310,8 +311,8 @@ type Accepted struct {
 	Told bool
 	// Precondition is the current state, for the events of a StalePrecondition message.
 	Precondition *Precondition
-	// Few reports that too few Redis replicas acknowledged the write.
-	Few bool
+	// UnderReplicated reports that too few Redis replicas acknowledged the write.
+	UnderReplicated bool
 }
 
 // TakenTurn is a turn whose lease was taken, as the ledger has it.
@@ -352,9 +353,9 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
 		Args: []string{
-			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), keyspace.Number(a.History), a.Recalled.text(), a.Version, milliseconds(a.Life),
-			a.Member(), keyspace.Number(maxClaims), a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App + "/" + a.Session, keyspace.Number(a.Messages),
-			keyspace.Flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), milliseconds(keyspace.EventLease), a.AsksFor, a.Words, a.User,
+			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), strconv.Itoa(a.History), a.Recalled.text(), a.Version, milliseconds(a.Life),
+			a.Member(), strconv.Itoa(maxClaims), a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App + "/" + a.Session, strconv.Itoa(a.Messages),
+			flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), milliseconds(keyspace.EventLease), a.AsksFor, a.Words, a.User,
 		},
 	}
 	failpoint.At(failpoint.AcceptBefore)
@@ -369,7 +370,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		r, underReplicated, err = l.runGrouped(ctx, l.accepts, a.App, a.shared, item)
 	}
 	failpoint.At(failpoint.AcceptReply)
-	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), Few: underReplicated}
+	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), UnderReplicated: underReplicated}
 	switch found.Status {
 	case StalePrecondition:
 		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}

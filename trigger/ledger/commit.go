@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"earshot/repositories/exactjson"
@@ -282,8 +283,8 @@ type Decision struct {
 	Holder string
 	// Batch reports that its events form one batch, to be settled or unpacked.
 	Batch bool
-	// Few reports that too few Redis replicas acknowledged the decision.
-	Few bool
+	// UnderReplicated reports that too few Redis replicas acknowledged the decision.
+	UnderReplicated bool
 	// Firing is the one that Differs: First has its values if not empty, and Confirmed reports that they were
 	// confirmed.
 	Firing, First string
@@ -304,7 +305,7 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	return Decision{
-		Status: r.Status, Holder: r.text("holder"), Batch: r.is("batch"), Few: underReplicated,
+		Status: r.Status, Holder: r.text("holder"), Batch: r.is("batch"), UnderReplicated: underReplicated,
 		Firing: r.text("firing"), First: r.text("first"), Confirmed: r.text("confirmed") != "", State: r.text("state"),
 	}, nil
 }
@@ -365,9 +366,9 @@ func (c Commitment) arguments() ([]string, error) {
 	calls := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Order == "" })
 	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
-		keyspace.Number(c.TTL), keyspace.Number(c.Lease), c.counts(), keyspace.Flag(c.Claims), keyspace.Flag(!calls), milliseconds(keyspace.EventLease),
-		packed(c.Events), keyspace.Flag(c.Guessed), c.Body, milliseconds(c.Keep), keyspace.Number(len(c.Parts)), keyspace.Number(len(c.Firings)),
-		linesOf(c.Questions), string(c.Heard), c.Put, keyspace.Number(c.size()), c.Came)
+		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!calls), milliseconds(keyspace.EventLease),
+		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
+		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}
@@ -379,7 +380,7 @@ func (c Commitment) arguments() ([]string, error) {
 				return nil, err
 			}
 		}
-		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, keyspace.Flag(f.Once), keyspace.Number(f.Open), f.States.Event, f.States.Emitter, f.States.Call, move)
+		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, flag(f.Once), strconv.Itoa(f.Open), f.States.Event, f.States.Emitter, f.States.Call, move)
 	}
 	for _, entry := range c.Others {
 		text, err := exactjson.Text(entry)

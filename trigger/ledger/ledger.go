@@ -112,25 +112,11 @@ type reply struct {
 // replyField is a named value. A list in the reply for a grouped item is a field for each of its texts.
 type replyField struct{ name, text string }
 
-// readItem reads the reply of a group script for one item: the status, then a line with name and size before
-// each value.
+// readItem reads the reply of a group script for one item.
 func readItem(raw any) (r reply, _ error) {
-	text, _ := raw.(string)
-	status, text, more := strings.Cut(text, "\n")
-	r.Status = Status(status)
-	if more {
-		r.fields = make([]replyField, 0, 16)
-	}
-	for more {
-		var head string
-		head, text, _ = strings.Cut(text, "\n")
-		name, size, _ := strings.Cut(head, " ")
-		end := min(number(size), len(text))
-		r.fields = append(r.fields, replyField{name, text[:end]})
-		if more = end < len(text); more {
-			text = text[end+1:]
-		}
-	}
+	fields := make([]replyField, 0, 16)
+	r.Status = Status(keyspace.ReadItem(raw, func(name, text string) { fields = append(fields, replyField{name, text}) }))
+	r.fields = fields
 	return r, r.fault()
 }
 
@@ -208,7 +194,15 @@ func (r reply) duration(name string) time.Duration {
 func (r reply) time(name string) time.Time { return time.UnixMilli(int64(r.number(name))) }
 
 // milliseconds returns a duration as an argument of a script.
-func milliseconds(d time.Duration) string { return keyspace.Number(d.Milliseconds()) }
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// flag returns a bool as an argument of a script: 1 or 0.
+func flag(set bool) string {
+	if set {
+		return "1"
+	}
+	return "0"
+}
 
 func number(text string) int {
 	n, _ := strconv.Atoi(text) // written by our scripts
