@@ -33,12 +33,14 @@ type sqliteFile struct {
 	free   chan *sqliteSession // unused sessions
 }
 
-// sqliteSession is a connection to a file. It is reused while it has run only successful queries, which leave
-// no state. Opening one costs more than most statements, since it reads the schema.
+// sqliteSession is a connection to a file. It is reused while its statements succeed and leave no state in it.
+// Opening one costs more than most statements, since it reads the schema.
 type sqliteSession struct {
-	conn    *sql.Conn
-	file    fs.FileInfo // the path's file when it was opened
-	changed bool        // a statement was allowed to do more than read
+	conn *sql.Conn
+	file fs.FileInfo // the path's file when it was opened
+	// stateful reports that a statement was allowed to do more than read rows and change those of the file: it
+	// may have left a temporary table.
+	stateful bool
 }
 
 // busyFor is how long a statement waits for a lock on the file.
@@ -112,7 +114,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	d := &sqlite.Driver{}
 	d.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error {
-		return restrict(conn, c.readOnly, &session.changed)
+		return restrict(conn, c.readOnly, &session.stateful)
 	})
 	return d.Open(c.name)
 }
@@ -124,14 +126,14 @@ func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 var schemaPragmas = []string{"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
 
 // restrict limits statements to the file: they attach or write no other (VACUUM INTO attaches as well), change
-// no setting of the connection or the process, and leave no open transaction. It sets changed when a statement
-// may do more than read.
-func restrict(conn sqlite.ExecQuerierContext, readOnly bool, changed *bool) error {
+// no setting of the connection or the process, and leave no open transaction. It sets stateful when a statement
+// may leave state in the connection.
+func restrict(conn sqlite.ExecQuerierContext, readOnly bool, stateful *bool) error {
 	registerer, is := conn.(sqlite.AuthorizerRegisterer)
 	if !is {
 		return errors.New("the SQLite driver has no authorizer")
 	}
-	return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, argument, function, _, _ string) sqlite.AuthorizerReturnCode {
+	return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, argument, function, database, _ string) sqlite.AuthorizerReturnCode {
 		switch action {
 		case sqlite.AuthPragma:
 			if !slices.Contains(schemaPragmas, strings.ToLower(argument)) {
@@ -148,7 +150,8 @@ func restrict(conn sqlite.ExecQuerierContext, readOnly bool, changed *bool) erro
 			if readOnly {
 				return sqlite.AuthorizerDeny
 			}
-			*changed = true
+			rows := action == sqlite.AuthInsert || action == sqlite.AuthUpdate || action == sqlite.AuthDelete
+			*stateful = *stateful || !rows || database != "main"
 		}
 		return sqlite.AuthorizerOK
 	})
@@ -178,12 +181,12 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	if !oneStatement(s.text) {
 		return nil, effect.Permanent(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
 	}
-	session, err := f.session(ctx)
+	session, err := f.session(ctx, countersOfSession.MatchString(s.text))
 	if err != nil {
 		return nil, f.failure(err, s)
 	}
 	rows, err = runSQLite(ctx, session.conn, s)
-	if err != nil || ctx.Err() != nil || session.changed || session.file == nil {
+	if err != nil || ctx.Err() != nil || session.stateful || session.file == nil {
 		_ = session.conn.Close() // it may have state; all writes are committed
 	} else {
 		f.free <- session // never blocks: its capacity is the number of open sessions
@@ -194,14 +197,19 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	return rows, err
 }
 
+// countersOfSession matches the functions that tell of earlier statements of a session: last_insert_rowid(),
+// changes() and total_changes().
+var countersOfSession = regexp.MustCompile(`(?i)last_insert_rowid|changes`)
+
 // session returns a session of the path's current file: after a replacement, statements use the new file.
-func (f *sqliteFile) session(ctx context.Context) (*sqliteSession, error) {
+// fresh asks for one that has run nothing.
+func (f *sqliteFile) session(ctx context.Context, fresh bool) (*sqliteSession, error) {
 	file, err := os.Stat(f.path)
 	for found := f.pop(); found != nil; found = f.pop() {
-		if err == nil && os.SameFile(file, found.file) {
+		if err == nil && !fresh && os.SameFile(file, found.file) {
 			return found, nil
 		}
-		_ = found.conn.Close() // it ran only queries
+		_ = found.conn.Close() // all its writes are committed
 	}
 	opened := &sqliteSession{file: file}
 	opened.conn, err = f.db.Conn(context.WithValue(ctx, sessionKey{}, opened))
