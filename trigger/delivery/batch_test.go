@@ -51,6 +51,33 @@ func TestEventsThatAreTakenAtOnceAreOneEntry(t *testing.T) {
 	})
 }
 
+// TestACallIsWrittenTogetherWithTheEvents counts the round trips of a decision with a call, and reads the ledger
+// while the call is made.
+func TestACallIsWrittenTogetherWithTheEvents(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("", "r", `{"tools":[{"name":"a","url":"https://example.org/a"}]}`)
+		var effects []string
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
+			effects = slices.DeleteFunc(w.Server.Keys(), func(key string) bool { return !strings.Contains(key, ":effect:") })
+			return effect.Outcome{Verdict: effect.Done, Status: 200, Result: []byte(`{"n":1}`)}
+		})
+		w.Fire(trigger.Direct{Name: "a", Source: "ui", TriggerID: "t0"}) // the scripts are loaded now, and the app is cached
+		w.Flushed()
+		trips := w.Trips.Made()
+		match := w.Fire(trigger.Direct{Name: "a", Source: "ui", TriggerID: "t1"})
+		require.EqualValues(t, 2, w.Trips.Made()-trips, "one decides, one has all outcomes")
+		require.Len(t, effects, 1, "the call: its event is in a batch")
+		require.Equal(t, "published", match.Event.State)
+		require.JSONEq(t, `{"n":1}`, string(match.Call.Result))
+		record := w.Trigger("t1")
+		require.Equal(t, "delivered", record.State)
+		require.Len(t, record.Attempts, 2)
+		require.Equal(t, match, w.Fire(trigger.Direct{Name: "a", Source: "ui", TriggerID: "t1"}))
+		require.Len(t, w.Events.Payloads("tool.result.clinic._.a"), 2)
+		w.Rest()
+	})
+}
+
 // TestAnswerDoesNotWaitForWhatIsWrittenDown freezes Redis once the event is published.
 func TestAnswerDoesNotWaitForWhatIsWrittenDown(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

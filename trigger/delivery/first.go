@@ -188,14 +188,8 @@ func (f *First) Run(ctx context.Context) error {
 	}
 	done, broken, pending := ctx.Done(), false, len(own) > 0
 	switch {
-	case f.batch:
-		f.published(f.publish(ctx, own))
-		if pending = false; !f.leads {
-			if err := f.unpack(ctx); err != nil {
-				return err
-			}
-			broken = ctx.Err() != nil
-		}
+	case pending && f.leads && open == 0:
+		events <- f.publish(ctx, own)
 	case pending && f.leads:
 		f.Go(func() { events <- f.publish(ctx, own) })
 	case pending:
@@ -210,6 +204,12 @@ func (f *First) Run(ctx context.Context) error {
 		case list := <-events:
 			pending = false
 			f.published(list)
+			if f.batch && !f.leads {
+				if err := f.unpack(ctx); err != nil {
+					return err
+				}
+				broken = broken || ctx.Err() != nil
+			}
 		case a := <-calls:
 			open--
 			f.note(a)
@@ -396,9 +396,8 @@ func (f *First) unpack(ctx context.Context) error {
 // It returns the valid answer: another process may have stored one before.
 func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string, err error) {
 	if f.batch {
-		// No other process can have answered: the lease of the turn or direct trigger lasts until the answer.
-		if time.Since(f.of.Begun) < f.Lease/2 {
-			return f.flush(ctx, closing)
+		if lost, err := f.flush(ctx, closing); !lost || err != nil {
+			return closing.Answer, err
 		}
 		if err := f.unpack(ctx); err != nil {
 			return "", err
@@ -422,12 +421,33 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 	return answer, err
 }
 
-// flush settles a batch whose events are all published. It waits until a reply is stored, since a reply could not
-// be made again.
-func (f *First) flush(ctx context.Context, closing ledger.Report) (answer string, err error) {
-	s := ledger.Settlement{
+// flush settles a batch whose events are all published, with its calls that were delivered. It waits until the
+// outcome of a call or a reply is stored, which could not be made again. lost reports that it wrote nothing: an
+// attempt is not delivered, the result of a call is not published, or another process may have the batch or a call.
+func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, err error) {
+	if time.Since(f.of.Begun) >= f.Lease/2 || slices.ContainsFunc(f.unsaved, func(a attempt) bool { return a.outcome.Verdict != effect.Done || a.result != nil }) {
+		return true, nil
+	}
+	s, calls, err := f.settlement(closing)
+	if err != nil {
+		return false, err
+	}
+	if calls || s.Reply != "" {
+		lost, err = f.settled(ctx, s)
+	} else {
+		f.settle(s)
+	}
+	if !lost && err == nil {
+		f.batch, f.leads, f.unsaved = false, false, nil
+	}
+	return lost, err
+}
+
+// settlement returns the settlement of the batch, and whether the decision has calls.
+func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bool, err error) {
+	s = ledger.Settlement{
 		Turn: f.of.Turn, Box: f.of.Box, Token: f.of.Token, Next: f.NextHolder(),
-		Keep: f.Store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
+		Keep: f.Store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
 	}
 	at := make([]int, len(f.of.Answer.Matches)) // index of the match's firing in the settlement
 	for i, match := range f.of.Answer.Matches {
@@ -436,25 +456,39 @@ func (f *First) flush(ctx context.Context, closing ledger.Report) (answer string
 		}
 		states, err := match.States()
 		if err != nil {
-			return "", err
+			return s, false, err
 		}
+		states.Call = "" // until it has ended
 		at[i] = len(s.Firings)
 		s.Firings = append(s.Firings, ledger.Settled{ID: match.TriggerID, States: states})
+	}
+	for _, e := range f.of.Effects {
+		if e.Kind == effect.KindCall {
+			s.Firings[at[e.Match]].Call, calls = e.ID, true
+		}
+	}
+	if s.Answer != "" && !calls {
+		s.Answer = ledger.AsDecided
 	}
 	for _, a := range f.unsaved {
 		if a.Match < 0 {
 			continue // it belongs to no trigger
 		}
+		of := &s.Firings[at[a.Match]]
 		lines, err := a.lines()
 		if err != nil {
-			return "", err
+			return s, calls, err
 		}
-		s.Firings[at[a.Match]].Attempts += lines + "\n"
+		of.Attempts += lines + "\n"
+		if a.Kind == effect.KindEvent {
+			continue
+		}
+		outcome, err := a.encode()
+		if err != nil {
+			return s, calls, err
+		}
+		of.States.Call = outcome.State
+		s.Results += outcome.Result + "\n"
 	}
-	f.unsaved, f.batch, f.leads = nil, false, false
-	if s.Reply != "" {
-		return closing.Answer, f.settled(ctx, s)
-	}
-	f.settle(s)
-	return closing.Answer, nil
+	return s, calls, nil
 }

@@ -42,6 +42,7 @@ var errUnwritten = errors.New("the settlement was not written")
 type settlement struct {
 	ledger.Settlement
 	written chan struct{} // closed when written or given up
+	lost    bool          // see ledger.Flushed
 	err     error         // why it was not written
 }
 
@@ -124,14 +125,16 @@ func (d *Deliveries) settle(s ledger.Settlement) *settlement {
 	return one
 }
 
-// settled queues a settlement, and waits until it is written.
-func (d *Deliveries) settled(ctx context.Context, s ledger.Settlement) error {
+// settled queues a settlement, and waits until it is written. lost is as in ledger.Flushed.
+func (d *Deliveries) settled(ctx context.Context, s ledger.Settlement) (lost bool, err error) {
+	ctx, cancel := d.Lasting(ctx)
+	defer cancel()
 	one := d.settle(s)
 	d.await(ctx, one)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return false, ctx.Err()
 	}
-	return one.err
+	return one.lost, one.err
 }
 
 // writeSettlements writes the queue of a shard until it is empty.
@@ -178,9 +181,9 @@ func (d *Deliveries) write(list []*settlement) error {
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, keyspace.EventLease)
 	defer expire()
-	var holds []bool
+	var flushed []ledger.Flushed
 	err := d.Write(ctx, func() (err error) {
-		holds, err = d.Ledger.Settle(ctx, of)
+		flushed, err = d.Ledger.Settle(ctx, of)
 		return err
 	})
 	if err != nil {
@@ -188,7 +191,8 @@ func (d *Deliveries) write(list []*settlement) error {
 		return err
 	}
 	for i, one := range of {
-		if holds[i] {
+		list[i].lost = flushed[i].Lost
+		if flushed[i].Holds {
 			d.Go(func() { d.Drain(one.App, one.Box, one.Next) })
 		}
 		if one.Says != nil {

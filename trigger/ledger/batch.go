@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ import (
 // the decision, the session and the time (ms); then each event has a line with id, trigger, part and body. Tabs
 // separate the fields: JSON has no raw tab or line break, and no effect id begins with #. If the first attempts
 // succeed, the batch is settled and its events are never written one by one. Else it is unpacked, and each
-// event becomes an effect.
+// event becomes an effect. Calls are effects from the beginning, which the settlement ends if they are delivered.
 //
 // Its token is the outbox's lease token while the lease lasts. Its triggers become pending only when it is
 // unpacked: until then a publisher has it.
@@ -60,43 +61,63 @@ local function batched(outbox, session, token, lines)
 end
 `
 
-// settle closes batches whose events are all published, and their turns or direct triggers.
+// settle closes batches whose events are all published, and their turns or direct triggers, together with calls that
+// were delivered.
 //
-//	ITEMKEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing
+//	ITEMKEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing,
+//	     and the effect of each call
 //	ITEMARGV next is the token that takes the outbox over ('' for any), says the event of the
-//	     reply (JSON of an Entry); then of each firing triggerId, the states (JSON) of event and
-//	     emitter, and attempts
-//	=>   ok, or lost if the batch is gone or has another token, with holds, 1
+//	     reply (JSON of an Entry), results what the calls bring into the history, a line of JSON each;
+//	     then of each firing triggerId, the states (JSON) of event and emitter, attempts, and the id and
+//	     state of its call: '' without one, and no state while the call is under way
+//	=>   ok, or lost if the batch or a call is gone or has another token, with holds, 1
 //	     if the outbox holds more events and next has its lease
 //
 // The events of replies are queued last: their outbox may be among those emptied.
 //
 // A second run finds the batch gone, and changes nothing.
 var settle = keyspace.NewFreeingGroupScript(keyspace.Items{Shared: `
-KEYS over
+KEYS over triggers pending
 ARGV app
-local app, popped, emptied, over, said = $app, 0, {}, {}, {}
+local app, settled, emptied, called, over, pending, said = $app, 0, {}, {}, {}, {}, {}
 `, Each: `
 ITEMKEYS outbox closing chatOutbox saidEffect
-ITEMARGV box token next lease keep id answer reply says
+ITEMARGV box token next lease keep id answer reply says results firingCount
 local outbox, closing, box, token, id, answer = @outbox, @closing, $box, $token, $id, $answer
+local firings, effect = tonumber($firingCount), k + 4 + tonumber($firingCount)
+local function lost() return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'} end
+for i = 1, keys - 4 - firings do
+  if redis.call('HGET', KEYS[effect + i], 'token') ~= token then return lost() end
+end
 local had = redis.call('LPOP', outbox, 2) or {}
 if had[2] then redis.call('LPUSH', outbox, had[2]) end
 if not begins(had[1], token) then
   if had[1] then redis.call('LPUSH', outbox, had[1]) end
-  return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'}
+  return lost()
 end
-popped = popped + 1
+settled = settled + 1
 if had[2] then pass(app, true, box, $next, tonumber($lease)) else emptied[#emptied + 1] = box end
-for i = 1, keys - 4 do
-  local trigger, from = KEYS[k + 4 + i], a + 5 + 4 * i
-  local fields = {'open', 0, 'log', ARGV[from + 4], 'event', ARGV[from + 2]}
-  if ARGV[from + 3] ~= '' then fields[7], fields[8] = 'emitter', ARGV[from + 3] end
-  if redis.call('HSET', trigger, unpack(fields)) < #fields / 2 then
-    over[#over + 1], over[#over + 2] = now() + tonumber($keep), app .. '/' .. ARGV[from + 1]
-  else -- there was none, which would have had open
-    redis.call('DEL', trigger)
+for i = 1, firings do
+  local trigger, from, open = KEYS[k + 4 + i], a + 5 + 6 * i, 0
+  local firing, emitter, call, state = ARGV[from + 1], ARGV[from + 3], ARGV[from + 5], ARGV[from + 6]
+  if call ~= '' then
+    effect = effect + 1
+    if state == '' then open = 1 else called[#called + 1] = call; redis.call('DEL', KEYS[effect]) end
   end
+  local fields = {'open', open, 'log', ARGV[from + 4], 'event', ARGV[from + 2]}
+  if emitter ~= '' then fields[#fields + 1], fields[#fields + 2] = 'emitter', emitter end
+  if state ~= '' then fields[#fields + 1], fields[#fields + 2] = 'call', state end
+  if redis.call('HSET', trigger, unpack(fields)) == #fields / 2 then -- there was none, which would have had open
+    redis.call('DEL', trigger)
+  elseif open > 0 then
+    pending[#pending + 1], pending[#pending + 2] = fired(@triggers, firing), firing
+  else
+    over[#over + 1], over[#over + 2] = now() + tonumber($keep), app .. '/' .. firing
+  end
+end
+if $results ~= '' then
+  local of = redis.call('HMGET', closing, turn.message .. id, turn.results .. id)
+  if of[1] then redis.call('HSET', closing, turn.results .. id, (of[2] or '') .. $results) end
 end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
@@ -104,21 +125,23 @@ elseif answer ~= '' then
   local of = redis.call('HMGET', closing, turn.lease .. id, turn.answer .. id, turn.claims .. id, turn.ends .. id)
   if leaseOf(of[1]) == token then
     if not of[2] and $says ~= '' then said[#said + 1] = {@saidEffect, $says, @chatOutbox} end
-    local fields = {}
-    if not of[2] then fields[1], fields[2] = turn.lease .. id, answer end
+    local fields, decided = {}, answer == '` + AsDecided + `'
+    if not of[2] then fields[1], fields[2] = (decided and turn.lease or turn.answer) .. id, answer end
     if $reply ~= '' then fields[#fields + 1], fields[#fields + 2] = turn.reply .. id, $reply end
     if #fields > 0 then redis.call('HSET', closing, unpack(fields)) end
-    if of[2] then redis.call('HDEL', closing, turn.lease .. id) end
+    if of[2] or not decided then redis.call('HDEL', closing, turn.lease .. id) end
     if of[3] or of[4] then redis.call('HDEL', closing, turn.claims .. id, turn.ends .. id) end
   end
 end
 return {'ok', 'holds', had[2] and $next ~= '' and '1' or '0'}
 `, End: `
-if popped > 0 then redis.call('INCRBY', ledger.owed, -popped) end
+if #called > 0 then settled = settled + redis.call('ZREM', ledger.calls, unpack(called)) end
+if settled > 0 then redis.call('INCRBY', ledger.owed, -settled) end
 if #emptied > 0 then redis.call('ZREM', ledger.outboxes, unpack(emptied)) end
+if #pending > 0 then redis.call('ZADD', @pending, unpack(pending)) end
 for _, one in ipairs(said) do enqueue(one[1], cjson.decode(one[2]), app, one[3], '') end
 if #over > 0 then redis.call('ZADD', @over, unpack(over)) end
-`}, keyspace.EffectLua, TurnLua, passLua, batchLua)
+`}, keyspace.EffectLua, TurnLua, passLua, batchLua, firedLua)
 
 // passLua defines pass(app, left, box, next, lease), which hands an outbox over: to next, or to any worker if
 // that is empty, or to none if the outbox is empty. It needs DueLua.
@@ -138,31 +161,44 @@ local function pass(app, left, box, next, lease)
 end
 `
 
-// Settlement records that all events of a batch are published.
+// Settlement records that all events of a batch are published, and which of its calls are delivered.
 type Settlement struct {
 	Turn
 	Box   string
 	Token string // of the commitment
 	Next  string // token that takes over an outbox that holds more
 	Keep  time.Duration
-	// Answered reports that the turn or direct trigger is answered as decided, with the reply (JSON).
-	Answered bool
-	Reply    string
-	Says     *keyspace.Entry // the event of the reply; nil for none
-	Trigger  string          // the direct trigger, if there is no message
-	Firings  []Settled
+	// Answer closes the turn or direct trigger: JSON, or AsDecided. It is empty if that comes later. Reply (JSON)
+	// goes with it.
+	Answer  string
+	Reply   string
+	Says    *keyspace.Entry // the event of the reply; nil for none
+	Trigger string          // the direct trigger, if there is no message
+	Results string          // of its calls, for the history: a line of JSON each
+	Firings []Settled
 }
 
 // Settled is a firing whose events are published.
 type Settled struct {
-	ID       string
+	ID string
+	// States are those of its effects. While its call is under way, Call is empty.
 	States   States
 	Attempts string // a line of JSON each
+	Call     string // id of its call; empty without one
 }
 
-// Settle records settlements of one or several apps in one round trip. It returns for each whether its Next has
-// the outbox with more events. After an error it is unknown which were written; all may be written again.
-func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
+// Flushed is what became of a settlement.
+type Flushed struct {
+	// Holds reports that Next has the outbox with more events.
+	Holds bool
+	// Lost reports that nothing was written: the batch or a call is gone or has another token, also after an
+	// earlier run whose reply was lost.
+	Lost bool
+}
+
+// Settle records settlements of one or several apps in one round trip. After an error it is unknown which were
+// written; all may be written again.
+func (l *Ledger) Settle(ctx context.Context, list []Settlement) (flushed []Flushed, err error) {
 	items, places := map[string][]keyspace.Part{}, map[string][]int{} // by app; places in the list
 	for i, s := range list {
 		item, err := s.item()
@@ -175,7 +211,7 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 	shared := make([]keyspace.Part, len(apps))
 	for i, app := range apps {
 		k := keyspace.KeysOf(app)
-		shared[i] = keyspace.Part{Keys: append([]string{k.Over()}, k.Ledger()...), Args: []string{app}}
+		shared[i] = keyspace.Part{Keys: append([]string{k.Over(), k.Triggers(""), k.InState(keyspace.Pending)}, k.Ledger()...), Args: []string{app}}
 	}
 	failpoint.At(failpoint.SettleBefore)
 	replies, err := settle.RunAll(ctx, l.db, len(apps), func(i int) (keyspace.Part, []keyspace.Part) { return shared[i], items[apps[i]] })
@@ -183,14 +219,14 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 	if err != nil {
 		return nil, err
 	}
-	holds = make([]bool, len(list))
+	flushed = make([]Flushed, len(list))
 	for i, app := range apps {
 		for j, raw := range replies[i] {
 			r, fault := readItem(raw)
-			holds[places[app][j]], err = r.is("holds"), errors.Join(err, fault)
+			flushed[places[app][j]], err = Flushed{Holds: r.is("holds"), Lost: r.Status == Lost}, errors.Join(err, fault)
 		}
 	}
-	return holds, err
+	return flushed, err
 }
 
 func (s Settlement) item() (keyspace.Part, error) {
@@ -198,20 +234,22 @@ func (s Settlement) item() (keyspace.Part, error) {
 	if err != nil {
 		return keyspace.Part{}, err
 	}
-	k, answer := s.Turn.keys(), ""
+	k := s.Turn.keys()
 	closing := k.Turns(s.Session)
 	if s.Message == "" {
 		closing = k.Trigger(s.Trigger)
 	}
-	if s.Answered {
-		answer = AsDecided
-	}
 	item := keyspace.Part{
 		Keys: append([]string{k.Outbox(s.Box), closing}, chatKeys(k, s.Session, s.Says)...),
-		Args: []string{s.Box, s.Token, s.Next, milliseconds(keyspace.EventLease), milliseconds(s.Keep), s.Message, answer, s.Reply, says},
+		Args: []string{s.Box, s.Token, s.Next, milliseconds(keyspace.EventLease), milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, s.Results, strconv.Itoa(len(s.Firings))},
 	}
 	for _, f := range s.Firings {
-		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
+		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts, f.Call, f.States.Call)
+	}
+	for _, f := range s.Firings {
+		if f.Call != "" {
+			item.Keys = append(item.Keys, k.Effect(f.Call))
+		}
 	}
 	return item, nil
 }

@@ -362,11 +362,11 @@ func (c Commitment) size() int {
 }
 
 func (c Commitment) arguments() ([]string, error) {
-	// The outcome of an unordered call is written together with those of the events.
-	calls := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Order == "" })
+	// Whoever takes an answer records it, whether or not the events are settled.
+	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
 	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
-		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!calls), milliseconds(keyspace.EventLease),
+		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), milliseconds(keyspace.EventLease),
 		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
 		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came)
 	for name, text := range c.Parts {

@@ -165,7 +165,7 @@ func turn(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err e
 	}
 	attempt, err := exactjson.Text(query.Attempt{Effect: "event", Number: 1, Time: time.Unix(0, 1795819986614844332)})
 	return ledger.Settlement{
-		Turn: of, Box: of.Session, Token: token, Next: "next", Keep: time.Hour, Answered: true,
+		Turn: of, Box: of.Session, Token: token, Next: "next", Keep: time.Hour, Answer: ledger.AsDecided,
 		Firings: []ledger.Settled{{ID: trigger, States: states, Attempts: attempt + "\n"}},
 	}, err
 }

@@ -116,13 +116,13 @@ func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
 		require.Equal(w, ledger.Busy, w.accept("b", nil).Status, "it is not answered yet")
 
 		done := ledger.Settlement{
-			Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answered: true,
+			Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answer: ledger.AsDecided,
 			Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: `{"state":"published"}`}, Attempts: "{}\n"}},
 		}
-		for range 2 {
-			holds, err := w.Settle(w.Context(), []ledger.Settlement{done})
+		for run := range 2 {
+			flushed, err := w.Settle(w.Context(), []ledger.Settlement{done})
 			require.NoError(w, err)
-			require.Equal(w, []bool{false}, holds)
+			require.Equal(w, []ledger.Flushed{{Lost: run > 0}}, flushed)
 		}
 		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1"}, w.trigger())
 		answered := w.accept("b", nil)
@@ -174,7 +174,7 @@ func (w *world) finish(token string, outcome ledger.Outcome) {
 func TestACallIsTriedUntilItIsDeadAndCanBeRevived(t *testing.T) {
 	each(t, func(w *world) {
 		w.accept("a", nil)
-		require.False(w, w.decide("a", true, nil).Batch, "the outcome of the call is written with those of the events")
+		require.True(w, w.decide("a", true, nil).Batch, "its event alone: the call is an effect")
 		claim := func(token string) *ledger.Claimed {
 			w.Helper()
 			claimed, err := w.Claim(w.Context(), "shop", "t1.call", token)
@@ -291,7 +291,7 @@ func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
 		require.Equal(w, ledger.Lost, w.decide("b", false, nil).Status)
 		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends).Err())
 		require.True(w, w.decide("a", false, nil).Batch)
-		_, err = w.Settle(w.Context(), []ledger.Settlement{{Turn: m1, Box: "s", Token: "a", Next: "n", Keep: time.Hour, Answered: true}})
+		_, err = w.Settle(w.Context(), []ledger.Settlement{{Turn: m1, Box: "s", Token: "a", Next: "n", Keep: time.Hour, Answer: ledger.AsDecided}})
 		require.NoError(w, err)
 		answered := ledger.Accepted{Status: ledger.Answered, Answer: ledger.AsDecided, Decision: `{"decided":true}`}
 		require.Equal(w, answered, w.accept("b", nil))
@@ -314,7 +314,7 @@ func TestAReplySettledTogetherWithTheEventOfItsMessageIsPublished(t *testing.T) 
 		require.True(w, w.decide("a", false, nil).Batch)
 		_, err := w.Settle(w.Context(), []ledger.Settlement{ // the first of them empties the outbox that the second one's event goes into
 			{Turn: ledger.Turn{App: "shop", Session: "s"}, Box: box, Token: "a", Keep: time.Hour},
-			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answered: true, Reply: `"Done."`, Says: &replied},
+			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answer: ledger.AsDecided, Reply: `"Done."`, Says: &replied},
 		})
 		require.NoError(w, err)
 		due, err := w.Look(w.Context(), ledger.AllPartitions(), func(keyspace.Lane) int { return 10 })
@@ -327,13 +327,63 @@ func TestAReplySettledTogetherWithTheEventOfItsMessageIsPublished(t *testing.T) 
 	})
 }
 
+// TestASettlementHasTheCallsThatWereDelivered settles a batch while its call is under way, and together with it.
+func TestASettlementHasTheCallsThatWereDelivered(t *testing.T) {
+	each(t, func(w *world) {
+		pending := func() []string { return w.db.ZRange(w.Context(), w.k.InState(keyspace.Pending), 0, -1).Val() }
+		settle := func(change func(*ledger.Settlement)) bool {
+			w.Helper()
+			of := ledger.Settlement{
+				Turn: m1, Box: "s", Token: "a", Keep: time.Hour,
+				Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: `{"state":"published"}`}, Attempts: "1\n", Call: "t1.call"}},
+			}
+			if change != nil {
+				change(&of)
+			}
+			flushed, err := w.Settle(w.Context(), []ledger.Settlement{of})
+			require.NoError(w, err)
+			return !flushed[0].Lost
+		}
+		delivered := func(of *ledger.Settlement) {
+			of.Firings[0].States.Call, of.Results, of.Answer = `{"state":"delivered"}`, "2\n", `{"matches":[]}`
+		}
+		w.accept("a", nil)
+		w.decide("a", true, nil)
+		require.InDelta(w, 2, w.owed(), 0)
+		require.True(w, settle(nil))
+		require.Equal(w, []string{"t1"}, pending())
+		require.InDelta(w, 1, w.owed(), 0, "its call")
+		require.False(w, settle(delivered), "the batch is gone")
+		require.JSONEq(w, `{"state":"pending"}`, w.trigger().Call)
+		w.finish("a", ledger.Outcome{ID: "t1.call", Verdict: "done", Trigger: "t1", Part: "call", State: `{"state":"delivered"}`, Attempt: "2"})
+		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Call: `{"state":"delivered"}`, Attempts: "1\n2\n", Name: "t1"}, w.trigger())
+		require.Empty(w, pending())
+		require.Zero(w, w.owed())
+
+		w.Purge(w.Context(), "shop", "s", "t1", "t1", false)
+		require.NoError(w, w.db.HDel(w.Context(), w.k.Turns("s"), "d:m1").Err())
+		w.decide("a", true, nil)
+		require.NoError(w, w.db.HSet(w.Context(), w.k.Effect("t1.call"), "token", "b").Err())
+		require.False(w, settle(delivered), "another replica has the call")
+		require.NoError(w, w.db.HSet(w.Context(), w.k.Effect("t1.call"), "token", "a").Err())
+		require.True(w, settle(delivered))
+		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Call: `{"state":"delivered"}`, Attempts: "1\n", Name: "t1"}, w.trigger())
+		require.Empty(w, pending())
+		require.Zero(w, w.owed())
+		require.Zero(w, w.db.Exists(w.Context(), w.k.Effect("t1.call"), w.k.Outbox("s")).Val())
+		require.Equal(w, ledger.Accepted{Status: ledger.Answered, Answer: `{"matches":[]}`}, w.accept("b", nil))
+		require.Equal(w, "2\n", w.db.HGet(w.Context(), w.k.Turns("s"), "r:m1").Val())
+		require.False(w, settle(delivered), "it is settled")
+	})
+}
+
 func TestASettlementLeavesWhatIsNotItsOwn(t *testing.T) {
 	each(t, func(w *world) {
 		w.accept("a", nil)
 		require.True(w, w.decide("a", false, nil).Batch)
 		require.NoError(w, w.db.RPush(w.Context(), w.k.Outbox("s"), "later.event").Err())
 		members := w.db.LRange(w.Context(), w.k.Outbox("s"), 0, -1).Val()
-		of := ledger.Settlement{Turn: m1, Box: "s", Token: "b", Keep: time.Hour, Answered: true, Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: "{}"}}}}
+		of := ledger.Settlement{Turn: m1, Box: "s", Token: "b", Keep: time.Hour, Answer: ledger.AsDecided, Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: "{}"}}}}
 		_, err := w.Settle(w.Context(), []ledger.Settlement{of})
 		require.NoError(w, err)
 		require.Equal(w, members, w.db.LRange(w.Context(), w.k.Outbox("s"), 0, -1).Val(), "the batch is another's")
