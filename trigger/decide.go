@@ -536,6 +536,9 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 			d.GiveUp(p.leases(), err)
 		}
 	}()
+	if err := p.storeCall(); err != nil {
+		return "", err
+	}
 	doc, err := p.commitment(d.NewID(), d.Lease)
 	if err != nil {
 		return "", err
@@ -613,9 +616,7 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 		}
 		one := ledger.Firing{ID: p.Answer.Matches[i].TriggerID, Name: f.id, Open: f.open, States: states, Move: f.move}
 		if f.repository != nil {
-			if one.Record, one.Size, err = p.firings[i].record.Kept(); err != nil {
-				return doc, err
-			}
+			one.Record, one.Size = f.record, f.size
 			one.Repository, one.Session, one.Revision = f.repository.ID, f.repository.SessionID, f.repository.Revision
 			one.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
 		}

@@ -44,10 +44,11 @@ type plan struct {
 type firing struct {
 	id         string                   // prefix of its effects' ids
 	repository *repositories.Repository // nil for a held trigger
-	record     query.Record
-	open       int          // number of its effects
-	move       *ledger.Move // nil if it is new and due
-	span       trace.Span   // of its execution; nil for a held trigger
+	record     string                   // as it is stored
+	size       int                      // of the record's JSON in bytes
+	open       int                      // number of its effects
+	move       *ledger.Move             // nil if it is new and due
+	span       trace.Span               // of its execution; nil for a held trigger
 }
 
 func (f firing) due() bool { return f.move == nil || state.State(f.move.State) == state.Due }
@@ -69,10 +70,11 @@ type planner struct {
 	known       knownConflicts
 	result      matcher.Result
 	fires       []matcher.Match
-	fired       map[string]int    // firings so far, by repository and tool
-	fences      map[string]string // triggers of this plan by their fences
-	newID       func() string     // of triggers, in a rehearsal; nil: firingID
-	reading     bool              // its call may precede the commit
+	fired       map[string]int         // firings so far, by repository and tool
+	fences      map[string]string      // triggers of this plan by their fences
+	newID       func() string          // of triggers, in a rehearsal; nil: firingID
+	reading     bool                   // its call may precede the commit
+	storedCall  func() (string, error) // the latest call as it is stored
 }
 
 // knownConflicts is what a turn knows before its commit: the triggers that hold fences, the states of their
@@ -149,7 +151,12 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 			return err
 		}
 	}
-	f.record = p.record(found, says.Schema)
+	if p.store != nil {
+		var err error
+		if f.record, f.size, err = p.record(found, says.Schema).Kept(); err != nil {
+			return err
+		}
+	}
 	p.firings = append(p.firings, f)
 	if state.State(move.State) == state.Duplicate || !repository.Options.TriggerOnce || p.store == nil {
 		return nil
@@ -163,8 +170,8 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	return exactjson.Unmarshal([]byte(entry.Body), event)
 }
 
-// record returns the stored record of the latest match.
-func (p *planner) record(found matcher.Match, schema json.RawMessage) query.Record {
+// record returns the record of the latest match.
+func (p *planner) record(found matcher.Match, schema json.RawMessage) *query.Record {
 	match := p.Answer.Matches[len(p.Answer.Matches)-1]
 	evidence := maps.Clone(found.Evidence)
 	for parameter, one := range evidence {
@@ -172,7 +179,7 @@ func (p *planner) record(found matcher.Match, schema json.RawMessage) query.Reco
 			evidence[parameter] = &matcher.Evidence{MessageID: p.Message, Words: one.Words}
 		}
 	}
-	return query.Record{
+	return &query.Record{
 		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
 		Text: p.text, Time: p.now, Schema: schema, Metadata: p.metadata,
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: evidence,
@@ -288,14 +295,23 @@ func (p *planner) event(id, part string, event effect.Event, refers bool) error 
 // leaseMargin is how much longer a call's lease lasts than its attempt.
 const leaseMargin = 5 * time.Second
 
-// call adds a call with all its data, since the tool may be gone when the call is made.
-func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage, fence string) error {
-	sealed, err := p.store.SealTool(p.App, tool)
-	if err != nil {
-		return err
+// call adds a call. It is stored with all its data, since the tool may be gone when the call is made: at once, or
+// by storeCall if it may be made before the commit.
+func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage, fence string) (err error) {
+	stored, trace := "", p.traceParent
+	p.storedCall = func() (string, error) {
+		sealed, err := p.store.SealTool(p.App, tool)
+		if err != nil {
+			return "", err
+		}
+		return exactjson.Text(delivery.StoredCall{Tool: sealed, Event: event, TraceParent: trace, Fence: fence, AsSaid: tool.Type != ""})
 	}
-	body, err := exactjson.Encode(delivery.StoredCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence, AsSaid: tool.Type != ""})
-	entry := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: effect.PartCall}
+	if !p.reading {
+		if stored, err = p.storedCall(); err != nil {
+			return err
+		}
+	}
+	entry := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: stored, Session: p.Session, Part: effect.PartCall}
 	entry.Once = !tool.Request.Repeatable()
 	entry.Lease = (p.app.AttemptTimeout(tool) + leaseMargin).Milliseconds()
 	if tool.Answer != nil {
@@ -304,6 +320,16 @@ func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger,
 	call := effect.CallOf(tool, says.Values, event)
 	call.App, call.Fence = p.app, fence
 	p.add(entry, effect.Effect{Call: call})
+	return nil
+}
+
+// storeCall completes the call of a plan that is committed after all.
+func (p *planner) storeCall() (err error) {
+	for i := range p.Effects {
+		if e := &p.Effects[i]; p.reading && e.Kind == effect.KindCall && e.Entry.Body == "" {
+			e.Entry.Body, err = p.storedCall()
+		}
+	}
 	return err
 }
 

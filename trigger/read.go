@@ -29,13 +29,9 @@ const readWait = time.Second
 // A slow or failed call is committed before the answer, so that all replicas know its id and the ledger
 // completes it.
 func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer json.RawMessage, status ledger.Status, err error) {
-	_, size, err := p.firings[0].record.Kept()
-	if err != nil {
-		return nil, "", err
-	}
 	doc := p.doc
 	doc.Turn = p.Turn
-	status, lives, err := ledger.Admit(ctx, f.Ledger, doc, size)
+	status, lives, err := ledger.Admit(ctx, f.Ledger, doc, p.firings[0].size)
 	switch {
 	case err != nil:
 		return nil, "", err
