@@ -43,9 +43,12 @@ import (
 var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate recent
 ARGV app
-local app, at, fires, plain = $app, now(), 0, noneOf(12, 1, {5}) -- no session that was closed
-local firings, explanations, boxes, decided, batches = {}, {}, {}, {}, 0
+local app, at, fires = $app, now(), 0
+local empty = noneOf(12, 1, {3, 5}) -- no outbox with events, and no session that was closed
+local plain = empty or noneOf(12, 1, {5})
+local firings, pendings, explanations, boxes, decided, batches, filled = {}, {}, {}, {}, {}, 0, {}
 local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
+local function headOf(outbox) return (not empty or filled[outbox]) and redis.call('LINDEX', outbox, 0) end
 local function holderOf(first, box)
   return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
 end
@@ -158,26 +161,30 @@ for i = argument + 1, a + args do
   local e = cjson.decode(ARGV[i])
   effect = effect + 1
   enqueue(KEYS[effect], e, app, @appOutbox, e.order ~= '1' and token or '')
+  filled[@appOutbox] = true
 end
-if $batch == '1' and $events ~= '' and batched(@outbox, session, token, $events) == 1 then
-  boxes[#boxes + 1], boxes[#boxes + 2], batches = at + tonumber($outboxLease), box, batches + 1
+local function committed(batch, holder)
   if message ~= '' then decided[#decided + 1] = $member end
-  return {'ok', 'holder', token, 'batch', '1'}
-elseif $batch == '1' and $events ~= '' then
-  redis.call('LTRIM', @outbox, 0, -2) -- others are before it
+  return {'ok', 'holder', holder, 'batch', batch}
 end
-local first = redis.call('LINDEX', @outbox, 0)
+local first = headOf(@outbox)
+filled[@outbox] = true
+if $batch == '1' and $events ~= '' and not first then
+  batched(@outbox, session, token, $events)
+  boxes[#boxes + 1], boxes[#boxes + 2], batches = at + tonumber($outboxLease), box, batches + 1
+  return committed('1', token)
+end
 for i, e in ipairs(unpacked($events)) do
   e.session, e.box, e.lease = session, box, tonumber($outboxLease)
   enqueue(KEYS[effect + i], e, app, @outbox, token)
 end
-if message ~= '' then unschedule('turns', $member) end
 for i, f in ipairs(list) do
-  if not f.move or f.move.state == '' then redis.call('ZADD', @pending, fired(@triggers, f.id), f.id) end
+  if not f.move or f.move.state == '' then pendings[#pendings + 1], pendings[#pendings + 2] = fired(@triggers, f.id), f.id end
 end
-return {'ok', 'holder', holderOf(first or redis.call('LINDEX', @outbox, 0), box), 'batch', '0'}
+return committed('0', holderOf(first or redis.call('LINDEX', @outbox, 0), box))
 `), End: `
 if #firings > 0 then redis.call('ZADD', @triggers, unpack(firings)) end
+if #pendings > 0 then redis.call('ZADD', @pending, unpack(pendings)) end
 if #explanations > 0 then redis.call('ZADD', @explained, unpack(explanations)) end
 scheduleAll(app, 'outboxes', boxes)
 if #decided > 0 then batches = batches - redis.call('ZREM', ledger.turns, unpack(decided)) end

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,14 +22,10 @@ const peeked = 32
 // Due is the due work of partitions.
 type Due struct {
 	Lanes []Lane
-	// Idle are the sessions that may have expired, as appId/sessionId.
-	Idle []string
 	// Unknown are entries whose kind this version does not know, by partition. They are left unchanged.
 	Unknown map[int][]string
 	// Oldest is how long the first entry has been due.
 	Oldest time.Duration
-	// Backlog is the total of all partitions; nil if not requested, or if a partition did not answer.
-	Backlog *Backlog
 }
 
 // Lane has the first due members of one lane of an app.
@@ -37,9 +34,6 @@ type Lane struct {
 	Kind    keyspace.Lane
 	Members []string
 }
-
-// Backlog counts the outstanding work and the failed triggers.
-type Backlog struct{ Owed, Dead float64 }
 
 // AllPartitions lists the partitions by their numbers.
 func AllPartitions() []int {
@@ -55,35 +49,22 @@ func AllPartitions() []int {
 // unavailable, it returns the work of the other nodes and an error.
 func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.Lane) int) (Due, error) {
 	pipe := l.db.Pipeline()
-	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueBatch, len(partitions))
+	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, len(partitions))
 	for i, n := range partitions {
-		k := keyspace.PartitionKeys(n)
-		heads[i] = dueBatch{
-			partition: n, clock: clocks(k.Due()),
-			due: pipe.ZRangeWithScores(ctx, k.Due(), 0, peeked-1), idle: pipe.ZRangeWithScores(ctx, k.Idle(), 0, peeked-1),
-		}
-	}
-	var held []backlog
-	if len(partitions) == keyspace.Partitions {
-		for n := range keyspace.Partitions {
-			k := keyspace.PartitionKeys(n)
-			held = append(held, backlog{outstanding: pipe.Get(ctx, k.Owed()), dead: pipe.HVals(ctx, k.Dead())})
-		}
+		due := keyspace.PartitionKeys(n).Due()
+		heads[i] = dueHead{n, clocks(due), pipe.ZRangeWithScores(ctx, due, 0, peeked-1)}
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 
-	found := Due{Backlog: sum(held), Unknown: map[int][]string{}}
+	found := Due{Unknown: map[int][]string{}}
 	var lanes []*lane
 	var err error
 	for _, one := range heads {
-		at, readErr := one.clock.Read()
-		if readErr = errors.Join(readErr, keyspace.Unavailable(one.due.Err()), keyspace.Unavailable(one.idle.Err())); readErr != nil {
+		names, now, readErr := one.read()
+		if readErr != nil {
 			err = readErr
 			continue
 		}
-		now := float64(at.UnixMilli())
-		found.Idle = append(found.Idle, dueOf(one.idle.Val(), now)...)
-		names := dueOf(one.due.Val(), now)
 		if len(names) == peeked { // read all, so that no app hides another
 			by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(now, 'f', -1, 64)}
 			names, readErr = l.db.ZRangeByScore(ctx, keyspace.PartitionKeys(one.partition).Due(), by).Result()
@@ -103,11 +84,38 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 	return found, errors.Join(err, l.readLanes(ctx, lanes, most, &found))
 }
 
-// dueBatch has the first entries of a partition, with the clock of its scores.
-type dueBatch struct {
+// dueHead has the first entries of a sorted set of a partition, with the clock of its scores.
+type dueHead struct {
 	partition int
 	clock     keyspace.Clock
-	due, idle *redis.ZSliceCmd
+	first     *redis.ZSliceCmd
+}
+
+// read returns the due entries, and the time (ms) by the clock of their scores.
+func (h dueHead) read() (due []string, now float64, err error) {
+	at, err := h.clock.Read()
+	if err = errors.Join(err, keyspace.Unavailable(h.first.Err())); err != nil {
+		return nil, 0, err
+	}
+	now = float64(at.UnixMilli())
+	return dueOf(h.first.Val(), now), now, nil
+}
+
+// Idle returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is partly
+// unavailable, it returns those of the other nodes and an error.
+func (l *Ledger) Idle(ctx context.Context) (sessions []string, err error) {
+	pipe := l.db.Pipeline()
+	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, keyspace.Partitions)
+	for n := range heads {
+		idle := keyspace.PartitionKeys(n).Idle()
+		heads[n] = dueHead{n, clocks(idle), pipe.ZRangeWithScores(ctx, idle, 0, peeked-1)}
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	for _, one := range heads {
+		due, _, readErr := one.read()
+		sessions, err = append(sessions, due...), errors.Join(err, readErr)
+	}
+	return sessions, err
 }
 
 func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspace.Lane) int, found *Due) (err error) {
@@ -172,30 +180,32 @@ end
 return 'ok'
 `)
 
-// backlog is the outstanding work of a partition, and its failed triggers by app.
-type backlog struct {
-	outstanding *redis.StringCmd
-	dead        *redis.StringSliceCmd
-}
+// Backlog counts the outstanding work and the failed triggers of all partitions.
+type Backlog struct{ Owed, Dead float64 }
 
-// sum returns the total of all partitions; nil if one did not answer or none was asked.
-func sum(held []backlog) *Backlog {
-	if held == nil {
-		return nil
+// Backlog reads the backlog. It fails if a partition does not answer.
+func (l *Ledger) Backlog(ctx context.Context) (total Backlog, err error) {
+	pipe := l.db.Pipeline()
+	var owed [keyspace.Partitions]*redis.StringCmd
+	var dead [keyspace.Partitions]*redis.StringSliceCmd
+	for n := range keyspace.Partitions {
+		k := keyspace.PartitionKeys(n)
+		owed[n], dead[n] = pipe.Get(ctx, k.Owed()), pipe.HVals(ctx, k.Dead())
 	}
-	total := &Backlog{}
-	for _, one := range held {
-		if (one.outstanding.Err() != nil && !errors.Is(one.outstanding.Err(), redis.Nil)) || one.dead.Err() != nil {
-			return nil
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	for n := range keyspace.Partitions {
+		if readErr := owed[n].Err(); !errors.Is(readErr, redis.Nil) {
+			err = cmp.Or(err, keyspace.Unavailable(readErr))
 		}
-		outstanding, _ := one.outstanding.Float64() // zero for a missing key
-		total.Owed += outstanding
-		for _, text := range one.dead.Val() {
+		err = cmp.Or(err, keyspace.Unavailable(dead[n].Err()))
+		count, _ := owed[n].Float64() // zero for a missing key
+		total.Owed += count
+		for _, text := range dead[n].Val() {
 			count, _ := strconv.ParseFloat(text, 64) // HSET of a ZCARD
 			total.Dead += count
 		}
 	}
-	return total
+	return total, err
 }
 
 // aside delays a member of a lane.

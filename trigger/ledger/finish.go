@@ -31,27 +31,28 @@ import (
 // existing trigger is deleted. A second run finds the effects gone or their tokens cleared, and changes
 // nothing.
 var finish = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, TallyLua, firedLua, passLua, `
-local doc, at, applied = cjson.decode(ARGV[1]), now(), {}
-local fences = 0
-local held = redis.call('HGET', ledger.holders, doc.box) == doc.token
-local function settle(trigger, o)
-  if o.part == '' or redis.call('EXISTS', trigger) == 0 then return end
-  if o.state ~= '' then redis.call('HSET', trigger, o.part, o.state) end
-  if o.attempt ~= '' then
-    local log = redis.call('HGET', trigger, 'log') or ''
-    redis.call('HSET', trigger, 'log', log .. o.attempt .. '\n')
+local doc, applied, fences, popped, done, over = cjson.decode(ARGV[1]), {}, 0, 0, {}, {}
+local publishes = #doc.outcomes + #doc.owes > 0
+local held = publishes and redis.call('HGET', ledger.holders, doc.box) == doc.token
+local function settle(trigger, o, open, log, dead) -- the last three as they are stored
+  local fields = {}
+  local function set(field, value) fields[#fields + 1], fields[#fields + 2] = field, value end
+  if o.state ~= '' then set(o.part, o.state) end
+  if o.attempt ~= '' then set('log', (log or '') .. o.attempt .. '\n') end
+  if o.verdict ~= 'retry' then
+    open, dead = open + o.opens - 1, tonumber(dead) or 0
+    set('open', open)
   end
-  if o.verdict == 'retry' then return end
-  local open = redis.call('HINCRBY', trigger, 'open', o.opens - 1)
   if o.verdict == 'dead' then
-    redis.call('HINCRBY', trigger, 'dead', 1)
+    dead = dead + 1
+    set('dead', dead)
     redis.call('ZADD', KEYS[3], fired(KEYS[others - 1], o.trigger), o.trigger)
     tally(KEYS[5], doc.app, KEYS[3])
   end
-  if open > 0 then return end
-  redis.call('ZREM', KEYS[2], o.trigger)
-  local keep = redis.call('HGET', trigger, 'dead') == '0' and doc.keep or doc.keepDead
-  redis.call('ZADD', KEYS[others], at + keep, doc.app .. '/' .. o.trigger)
+  if #fields > 0 then redis.call('HSET', trigger, unpack(fields)) end
+  if o.verdict == 'retry' or open > 0 then return end
+  done[#done + 1] = o.trigger
+  over[#over + 1], over[#over + 2] = now() + (dead == 0 and doc.keep or doc.keepDead), doc.app .. '/' .. o.trigger
 end
 local function ours(key, o)
   if o.event then return held and redis.call('LINDEX', KEYS[1], 0) == o.id end
@@ -72,10 +73,23 @@ local function again(key, o)
     redis.call('HINCRBY', key, 'tries', o.counts)
     redis.call('HDEL', ledger.holders, doc.box)
     held = false
-    schedule(doc.app, 'outboxes', doc.box, at + o.pause)
+    schedule(doc.app, 'outboxes', doc.box, now() + o.pause)
   else
     redis.call('HINCRBY', key, 'tries', o.counts - 1) -- it was counted when it was claimed
-    schedule(doc.app, 'calls', o.id, at + o.pause)
+    schedule(doc.app, 'calls', o.id, now() + o.pause)
+  end
+end
+local function stop(key, o, orphan) -- no attempt follows
+  if not o.event then
+    unschedule('calls', o.id)
+  elseif redis.call('LPOP', KEYS[1]) then
+    popped = popped + 1
+  end
+  if o.verdict == 'done' or orphan then
+    redis.call('DEL', key)
+  else
+    redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
+    redis.call('HDEL', key, 'unended')
   end
 end
 for i, o in ipairs(doc.outcomes) do
@@ -86,45 +100,42 @@ for i, o in ipairs(doc.outcomes) do
     if applied[i] then free(KEYS[5 + 2 * #doc.outcomes + fences], key, o) end
   end
   if applied[i] then
-    if o.verdict == 'retry' then
-      again(key, o)
-    else
-      if o.event then pop(KEYS[1]) else unschedule('calls', o.id) end
-      local orphan = o.part == '' or redis.call('EXISTS', trigger) == 0
-      if o.verdict == 'done' or orphan then
-        redis.call('DEL', key)
-      else
-        redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
-        redis.call('HDEL', key, 'unended')
-      end
-    end
-    settle(trigger, o)
+    local had = o.part ~= '' and redis.call('HMGET', trigger, 'open', 'log', 'dead') or {}
+    if o.verdict == 'retry' then again(key, o) else stop(key, o, not had[1]) end
+    if had[1] then settle(trigger, o, tonumber(had[1]), had[2], had[3]) end
     if o.result ~= '' and redis.call('HEXISTS', KEYS[4], turn.message .. o.message) == 1 then
       local results = redis.call('HGET', KEYS[4], turn.results .. o.message) or ''
       redis.call('HSET', KEYS[4], turn.results .. o.message, results .. o.result .. '\n')
     end
   end
 end
+if popped > 0 then redis.call('INCRBY', ledger.owed, -popped) end
+if #done > 0 then
+  redis.call('ZREM', KEYS[2], unpack(done))
+  redis.call('ZADD', KEYS[others], unpack(over))
+end
 if held then pass(doc.app, redis.call('EXISTS', KEYS[1]) == 1, doc.box, doc.next, doc.lease) end
 for i, e in ipairs(doc.owes) do
   if applied[e.after] then enqueue(KEYS[5 + 2 * #doc.outcomes + fences + i], e, doc.app, KEYS[1], doc.next) end
 end
-local holds = doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
-local id = doc.message
+local holds = publishes and doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
+local id, answer = doc.message, doc.answer
 if id ~= '' then
-  if leaseOf(redis.call('HGET', KEYS[4], turn.lease .. id)) == doc.token then
-    local ours = redis.call('HSETNX', KEYS[4], turn.answer .. id, doc.answer) == 1
-    if ours and doc.reply ~= '' then redis.call('HSET', KEYS[4], turn.reply .. id, doc.reply) end
-    if ours and doc.says then enqueue(KEYS[others - 2], doc.says, doc.app, KEYS[others - 3], '') end
+  local of = redis.call('HMGET', KEYS[4], turn.lease .. id, turn.answer .. id)
+  answer = of[2] or answer
+  if leaseOf(of[1]) == doc.token then
+    local fields = {}
+    if not of[2] then fields = {turn.answer .. id, answer} end
+    if not of[2] and doc.reply ~= '' then fields[3], fields[4] = turn.reply .. id, doc.reply end
+    if #fields > 0 then redis.call('HSET', KEYS[4], unpack(fields)) end
+    if not of[2] and doc.says then enqueue(KEYS[others - 2], doc.says, doc.app, KEYS[others - 3], '') end
     redis.call('HDEL', KEYS[4], turn.lease .. id, turn.ends .. id, turn.claims .. id)
   end
-  return {'ok', 'answer', redis.call('HGET', KEYS[4], turn.answer .. id) or doc.answer, 'holds', holds}
+elseif doc.trigger ~= '' and redis.call('EXISTS', KEYS[4]) == 1 then
+  redis.call('HSETNX', KEYS[4], 'answer', answer)
+  answer = redis.call('HGET', KEYS[4], 'answer')
 end
-if doc.trigger ~= '' and redis.call('EXISTS', KEYS[4]) == 1 then
-  redis.call('HSETNX', KEYS[4], 'answer', doc.answer)
-  return {'ok', 'answer', redis.call('HGET', KEYS[4], 'answer'), 'holds', holds}
-end
-return {'ok', 'answer', doc.answer, 'holds', holds}
+return {'ok', 'answer', answer, 'holds', holds}
 `)
 
 // Report records the outcomes of effects, and closes a turn or a direct trigger.

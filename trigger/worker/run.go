@@ -85,6 +85,9 @@ func (w *Worker) NextHolder() string {
 
 var everyPartition = ledger.AllPartitions()
 
+// surveyed is how many polls apart expired sessions and the backlog are looked for, which nobody waits for.
+const surveyed = 4
+
 // Run processes the due work of the ledger and closes expired sessions, until ctx ends. It polls all partitions
 // periodically, and one partition as soon as work arrives there. It never ends for an error: it polls again.
 func (w *Worker) Run(ctx context.Context) {
@@ -92,9 +95,13 @@ func (w *Worker) Run(ctx context.Context) {
 	ticks := time.NewTicker(w.Poll)
 	defer ticks.Stop()
 	partitions := everyPartition
-	for ctx.Err() == nil {
+	for polls := 0; ctx.Err() == nil; {
 		panics.Run(w.Log, "look", "", func() {
-			if err := w.look(ctx, partitions); err != nil {
+			err := w.look(ctx, partitions)
+			if len(partitions) == keyspace.Partitions && polls%surveyed == 0 {
+				err = errors.Join(err, w.survey(ctx))
+			}
+			if err != nil {
 				w.Outages.Trouble(ctx, "ledger", "", "ledger.unreadable", "error", err.Error())
 				Sleep(ctx, w.Jitter(4*w.Poll))
 				return
@@ -105,6 +112,7 @@ func (w *Worker) Run(ctx context.Context) {
 		case <-ctx.Done():
 		case <-ticks.C:
 			partitions = everyPartition
+			polls++
 		case first := <-w.wake:
 			partitions = []int{first}
 			for range len(w.wake) {
@@ -121,7 +129,25 @@ func (w *Worker) Run(ctx context.Context) {
 func (w *Worker) look(ctx context.Context, partitions []int) error {
 	// One member more than the app's slots, so that a shortage of slots is noticed.
 	found, err := w.Ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].share() + 1 })
-	for _, session := range found.Idle {
+	// Apps with fewer workers start first: one member of each lane in turn, while there are slots.
+	lanes := found.Lanes
+	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
+	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
+		open = slices.DeleteFunc(open, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
+	}
+	for partition, members := range found.Unknown {
+		w.skip(ctx, partition, members)
+	}
+	if err == nil && len(partitions) == keyspace.Partitions {
+		w.Metrics.oldestSeconds.Set(found.Oldest.Seconds())
+	}
+	return err
+}
+
+// survey closes expired sessions, and measures the backlog.
+func (w *Worker) survey(ctx context.Context) error {
+	idle, err := w.Ledger.Idle(ctx)
+	for _, session := range idle {
 		name := "idle " + session
 		if _, busy := w.busy.LoadOrStore(name, true); busy {
 			continue
@@ -135,21 +161,12 @@ func (w *Worker) look(ctx context.Context, partitions []int) error {
 			})
 		})
 	}
-	// Apps with fewer workers start first: one member of each lane in turn, while there are slots.
-	lanes := found.Lanes
-	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
-	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
-		open = slices.DeleteFunc(open, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
+	backlog, failed := w.Ledger.Backlog(ctx)
+	if failed == nil {
+		w.Metrics.due.Set(backlog.Owed)
+		w.Metrics.dead.Set(backlog.Dead)
 	}
-	for partition, members := range found.Unknown {
-		w.skip(ctx, partition, members)
-	}
-	if err == nil && found.Backlog != nil {
-		w.Metrics.oldestSeconds.Set(found.Oldest.Seconds())
-		w.Metrics.due.Set(found.Backlog.Owed)
-		w.Metrics.dead.Set(found.Backlog.Dead)
-	}
-	return err
+	return errors.Join(err, failed)
 }
 
 // setAside is how long an outbox or a held trigger waits after its worker panicked.
