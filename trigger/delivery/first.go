@@ -190,6 +190,7 @@ func (f *First) Run(ctx context.Context) error {
 	switch {
 	case pending && f.leads && open == 0:
 		events <- f.publish(ctx, own)
+		done = nil // nothing is left to wait for
 	case pending && f.leads:
 		f.Go(func() { events <- f.publish(ctx, own) })
 	case pending:

@@ -185,6 +185,7 @@ func (named) Reply(context.Context, matcher.Request, []matcher.PastCall) (string
 
 // outside is NATS or an endpoint: it accepts everything but effects of the tools busy and risky.
 type outside struct {
+	before  func() // what happens before each delivery; nil for nothing
 	mu      sync.Mutex
 	refuses bool
 	mended  bool           // it takes all
@@ -204,6 +205,9 @@ func (o *outside) takeAll() {
 }
 
 func (o *outside) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
+	if o.before != nil {
+		o.before()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {

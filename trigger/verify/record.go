@@ -99,7 +99,7 @@ if #lost > 0 then
   if mend then redis.call('HSET', KEYS[1], 'dead', gave) end
 end
 local pending = redis.call('ZSCORE', KEYS[6], id)
-if (held or due > 0) and not pending then
+if (held or due > 0 and packed == 0) and not pending then
   fault('record.pending', 'not listed', function() redis.call('ZADD', KEYS[6], score(), id) end)
 elseif pending and owes == 0 then
   fault('record.pending', 'listed', function() redis.call('ZREM', KEYS[6], id) end)

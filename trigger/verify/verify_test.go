@@ -34,6 +34,23 @@ func TestAHealthyLedgerHasNoFinding(t *testing.T) {
 	})
 }
 
+// TestADecisionThatIsCarriedOutHasNoFinding looks while the first event of a tool with a call is published: its events
+// are a batch, and its call is an effect.
+func TestADecisionThatIsCarriedOutHasNoFinding(t *testing.T) {
+	t.Parallel()
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		w := newWorld(t, server)
+		w.app("clinic")
+		w.put("", "desk", desk)
+		var found *verify.Report
+		w.events.before = sync.OnceFunc(func() { found = w.verify(true) })
+		w.say("s1", "book")
+		require.Empty(t, found.Findings)
+		require.EqualValues(t, 1, found.Owed.Calls)
+		require.Empty(t, w.verify(true).Findings)
+	})
+}
+
 // TestWhatIsMendedIsDeliveredOnce removes the entries by which the service finds its pending work, and more.
 func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
