@@ -107,7 +107,7 @@ func (p *planner) header(id string) payload.Header {
 }
 
 // fire adds a firing with its effects. triggerID is the client's, or empty.
-func (p *planner) fire(found matcher.Match, source, triggerID string) error {
+func (p *planner) fire(found matcher.Match, source, triggerID string) (err error) {
 	tool, repository := found.Tool, found.Repository
 	counted := repository.ID + " " + tool.Name
 	f := firing{id: firingID(p.Turn, p.generation, repository, tool.Name, p.fired[counted]), repository: repository}
@@ -151,11 +151,8 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 			return err
 		}
 	}
-	if p.store != nil {
-		var err error
-		if f.record, f.size, err = p.record(found, says.Schema).Kept(); err != nil {
-			return err
-		}
+	if f.record, f.size, err = p.record(found, says.Schema); err != nil {
+		return err
 	}
 	p.firings = append(p.firings, f)
 	if state.State(move.State) == state.Duplicate || !repository.Options.TriggerOnce || p.store == nil {
@@ -170,8 +167,11 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	return exactjson.Unmarshal([]byte(entry.Body), event)
 }
 
-// record returns the record of the latest match.
-func (p *planner) record(found matcher.Match, schema json.RawMessage) *query.Record {
+// record returns the record of the latest match as query.Record.Kept does; none if the plan is not for commit.
+func (p *planner) record(found matcher.Match, schema json.RawMessage) (kept string, size int, err error) {
+	if p.store == nil {
+		return "", 0, nil
+	}
 	match := p.Answer.Matches[len(p.Answer.Matches)-1]
 	evidence := maps.Clone(found.Evidence)
 	for parameter, one := range evidence {
@@ -179,11 +179,12 @@ func (p *planner) record(found matcher.Match, schema json.RawMessage) *query.Rec
 			evidence[parameter] = &matcher.Evidence{MessageID: p.Message, Words: one.Words}
 		}
 	}
-	return &query.Record{
+	record := query.Record{
 		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
 		Text: p.text, Time: p.now, Schema: schema, Metadata: p.metadata,
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: evidence,
 	}
+	return record.Kept()
 }
 
 // confirmWithin is how long a trigger waits for confirmation.

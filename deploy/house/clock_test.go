@@ -27,7 +27,7 @@ var realTime = map[string]string{
 	"trigger/delivery.behind.writeRuns":          ofLeases,
 	"trigger/delivery.First.late":                ofLeases,
 	"trigger/delivery.First.publishResults":      ofLeases,
-	"trigger/delivery.First.Save":                ofLeases,
+	"trigger/delivery.First.flush":               ofLeases,
 	"emitter.Emitter.send":                       ofLeases,
 }
 

@@ -101,9 +101,9 @@ func (h dueHead) read() (due []string, now float64, err error) {
 	return dueOf(h.first.Val(), now), now, nil
 }
 
-// Idle returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is partly
-// unavailable, it returns those of the other nodes and an error.
-func (l *Ledger) Idle(ctx context.Context) (sessions []string, err error) {
+// IdleSessions returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is
+// partly unavailable, it returns those of the other nodes and an error.
+func IdleSessions(ctx context.Context, l *Ledger) (sessions []string, err error) {
 	pipe := l.db.Pipeline()
 	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, keyspace.Partitions)
 	for n := range heads {
@@ -183,8 +183,8 @@ return 'ok'
 // Backlog counts the outstanding work and the failed triggers of all partitions.
 type Backlog struct{ Owed, Dead float64 }
 
-// Backlog reads the backlog. It fails if a partition does not answer.
-func (l *Ledger) Backlog(ctx context.Context) (total Backlog, err error) {
+// ReadBacklog reads the backlog. It fails if a partition does not answer.
+func ReadBacklog(ctx context.Context, l *Ledger) (total Backlog, err error) {
 	pipe := l.db.Pipeline()
 	var owed [keyspace.Partitions]*redis.StringCmd
 	var dead [keyspace.Partitions]*redis.StringSliceCmd

@@ -93,7 +93,7 @@ func (w *world) trigger() ledger.StoredTrigger {
 
 func (w *world) owed() float64 {
 	w.Helper()
-	found, err := w.Backlog(w.Context())
+	found, err := ledger.ReadBacklog(w.Context(), w.Ledger)
 	require.NoError(w, err)
 	return found.Owed
 }

@@ -133,7 +133,7 @@ func restrict(conn sqlite.ExecQuerierContext, readOnly bool, stateful *bool) err
 	if !is {
 		return errors.New("the SQLite driver has no authorizer")
 	}
-	return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, argument, function, database, _ string) sqlite.AuthorizerReturnCode {
+	return registerer.RegisterAuthorizer(func(action sqlite.AuthorizerActionCode, argument, function, schema, _ string) sqlite.AuthorizerReturnCode {
 		switch action {
 		case sqlite.AuthPragma:
 			if !slices.Contains(schemaPragmas, strings.ToLower(argument)) {
@@ -151,7 +151,7 @@ func restrict(conn sqlite.ExecQuerierContext, readOnly bool, stateful *bool) err
 				return sqlite.AuthorizerDeny
 			}
 			rows := action == sqlite.AuthInsert || action == sqlite.AuthUpdate || action == sqlite.AuthDelete
-			*stateful = *stateful || !rows || database != "main"
+			*stateful = *stateful || !rows || schema != "main"
 		}
 		return sqlite.AuthorizerOK
 	})

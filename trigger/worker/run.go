@@ -146,7 +146,7 @@ func (w *Worker) look(ctx context.Context, partitions []int) error {
 
 // survey closes expired sessions, and measures the backlog.
 func (w *Worker) survey(ctx context.Context) error {
-	idle, err := w.Ledger.Idle(ctx)
+	idle, err := ledger.IdleSessions(ctx, w.Ledger)
 	for _, session := range idle {
 		name := "idle " + session
 		if _, busy := w.busy.LoadOrStore(name, true); busy {
@@ -161,7 +161,7 @@ func (w *Worker) survey(ctx context.Context) error {
 			})
 		})
 	}
-	backlog, failed := w.Ledger.Backlog(ctx)
+	backlog, failed := ledger.ReadBacklog(ctx, w.Ledger)
 	if failed == nil {
 		w.Metrics.due.Set(backlog.Owed)
 		w.Metrics.dead.Set(backlog.Dead)
