@@ -60,11 +60,10 @@ type Options struct {
 	Usage   *usage.Counter  // nil: one of its own
 	// History is the number of earlier messages that a matcher sees; 0 means 40.
 	History int
-	// Lease, Poll, Workers, Sweep, Now, NewID and Jitter are those of worker.Options.
+	// Lease, Poll, Workers, Now, NewID and Jitter are those of worker.Options.
 	Lease   time.Duration
 	Poll    time.Duration
 	Workers int
-	Sweep   time.Duration
 	Now     func() time.Time
 	NewID   func() string
 	Jitter  func(time.Duration) time.Duration
@@ -111,7 +110,7 @@ type Engine struct {
 func NewEngine(o Options) (*Engine, error) {
 	w, err := worker.New(worker.Options{
 		DB: o.DB, Store: o.Store, Log: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer,
-		Lease: o.Lease, Poll: o.Poll, Workers: o.Workers, Sweep: o.Sweep, Now: o.Now, NewID: o.NewID, Jitter: o.Jitter,
+		Lease: o.Lease, Poll: o.Poll, Workers: o.Workers, Now: o.Now, NewID: o.NewID, Jitter: o.Jitter,
 	})
 	if err != nil {
 		return nil, err

@@ -20,11 +20,11 @@ import (
 	"earshot/trigger/worker"
 )
 
-// defaultCoalesceWindow is how long an event's outcome waits for the call of the same trigger, so that one
+// coalesceWindow is how long the outcomes of events wait for a call of the same decision, so that one
 // round trip writes both.
-const defaultCoalesceWindow = 20 * time.Millisecond
+const coalesceWindow = 20 * time.Millisecond
 
-// Options are the dependencies of Deliveries. Statements, Answers and CoalesceWindow are optional.
+// Options are the dependencies of Deliveries. Statements and Answers are optional.
 type Options struct {
 	Worker  *worker.Worker
 	Records *query.Records
@@ -35,8 +35,7 @@ type Options struct {
 	// Answers looks for published answers before a trigger without one is given up; nil for none.
 	Answers effect.Deliverer
 	// Published is called for each published event, and must not block.
-	Published      func(appID string)
-	CoalesceWindow time.Duration
+	Published func(appID string)
 }
 
 // Deliveries makes and records attempts at effects. It is safe for concurrent use.
@@ -60,9 +59,6 @@ func New(o Options) *Deliveries {
 	}
 	if o.Answers == nil {
 		o.Answers = noAnswers{}
-	}
-	if o.CoalesceWindow == 0 {
-		o.CoalesceWindow = defaultCoalesceWindow
 	}
 	d := &Deliveries{
 		Worker: o.Worker, Options: o, waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
@@ -229,7 +225,7 @@ func (f *First) Run(ctx context.Context) error {
 			f.publishResults(ctx)
 		}
 		if coalesced == nil && !broken && !pending && open > 0 && len(f.unsaved) > 0 {
-			coalesced = time.After(f.CoalesceWindow)
+			coalesced = time.After(coalesceWindow)
 		}
 	}
 	if !broken {

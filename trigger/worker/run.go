@@ -226,7 +226,7 @@ func (w *Worker) skip(ctx context.Context, partition int, members []string) {
 // unavailable. All replicas sweep; what one has removed, another does not find.
 func (w *Worker) sweep(ctx context.Context) {
 	full := false
-	for Sleep(ctx, w.Jitter(w.Sweep)) {
+	for Sleep(ctx, w.Jitter(sweepInterval)) {
 		panics.Run(w.Log, "sweep", "", func() {
 			full = w.watchRedis(ctx, full)
 			if err := w.Ledger.Sweep(ctx); err == nil {

@@ -33,7 +33,6 @@ const (
 	defaultLease   = 15 * time.Second
 	defaultPoll    = 250 * time.Millisecond
 	defaultWorkers = 256
-	defaultSweep   = 10 * time.Second
 )
 
 const (
@@ -41,6 +40,8 @@ const (
 	shutdownGrace = time.Second
 	// heartbeats is the number of renewals of a lease within its length.
 	heartbeats = 3
+	// sweepInterval is how often expired records are removed, so that none stays much longer than a minute.
+	sweepInterval = 10 * time.Second
 	// wakes bounds the queued requests to look at a partition.
 	wakes = 256
 )
@@ -59,9 +60,6 @@ type Options struct {
 	Poll time.Duration
 	// Workers bounds the concurrent work of a process per queue: 256 by default. An app has at most a quarter.
 	Workers int
-	// Sweep is the interval at which expired records are removed: 10 s by default, so that none stays much
-	// longer than a minute.
-	Sweep time.Duration
 	// Now, NewID and Jitter are injected by tests. Jitter spreads a pause; it defaults to ±20 %.
 	Now    func() time.Time
 	NewID  func() string
@@ -95,7 +93,6 @@ func New(o Options) (*Worker, error) {
 	setDefault(&o.Lease, defaultLease)
 	setDefault(&o.Poll, defaultPoll)
 	setDefault(&o.Workers, defaultWorkers)
-	setDefault(&o.Sweep, defaultSweep)
 	setDefault(&o.Log, slog.New(slog.DiscardHandler))
 	if o.Metrics == nil {
 		o.Metrics = NewMetrics()
