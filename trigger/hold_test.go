@@ -144,6 +144,36 @@ func TestChatAsksTheQuestionItself(t *testing.T) {
 	})
 }
 
+// TestResultOfAHeldTriggerIsInTheHistoryOfItsMessage lets triggers go in all ways, and looks at what the matcher is
+// shown of the message that set them off.
+func TestResultOfAHeldTriggerIsInTheHistoryOfItsMessage(t *testing.T) {
+	for name, letGo := range map[string]func(w *world, asked query.Match){
+		"by a key": func(w *world, asked query.Match) {
+			_, err := w.Engine.Confirm(w.T.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
+			require.NoError(w.T, err)
+		},
+		"in words":    func(w *world, _ query.Match) { w.Say("m2", "yes") },
+		"by the time": func(w *world, asked query.Match) { w.timeOver(asked.TriggerID); w.Rest() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				held := `"confirm":"always"`
+				if name == "by the time" {
+					held = `"settle":"30s"`
+				}
+				w.Put("s1", "shop", `{"tools":[{"name":"refund","url":"https://shop.example/refund",`+held+`}]}`)
+				asked := w.One("m1", "refund")
+				letGo(w, asked)
+				require.Equal(t, query.StateDelivered, w.Trigger(asked.TriggerID).State)
+				w.Say("m3", "thanks")
+				said := w.Matcher.Asked[len(w.Matcher.Asked)-1].History[0]
+				require.Equal(t, "m1", said.ID)
+				require.JSONEq(t, `{"ok":true}`, string(said.Fired[0].Result))
+			})
+		})
+	}
+}
+
 func TestWhatNobodyConfirmsEnds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)

@@ -485,7 +485,9 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 			return s, calls, err
 		}
 		of.States.Call = outcome.State
-		s.Results += outcome.Result + "\n"
+		if s.Trigger == "" { // a direct trigger is in no history
+			s.Results = append(s.Results, ledger.Result{Message: outcome.Message, JSON: outcome.Result})
+		}
 	}
 	return s, calls, nil
 }

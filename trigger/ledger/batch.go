@@ -67,9 +67,9 @@ end
 //	ITEMKEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing,
 //	     and the effect of each call
 //	ITEMARGV next is the token that takes the outbox over ('' for any), says the event of the
-//	     reply (JSON of an Entry), results what the calls bring into the history, a line of JSON each;
-//	     then of each firing triggerId, the states (JSON) of event and emitter, attempts, and the id and
-//	     state of its call: '' without one, and no state while the call is under way
+//	     reply (JSON of an Entry); then of each firing triggerId, the states (JSON) of event and
+//	     emitter, attempts, and the id and state of its call: '' without one, and no state while the
+//	     call is under way; then messageId and JSON of each result for the history
 //	=>   ok, or lost if the batch or a call is gone or has another token, with holds, 1
 //	     if the outbox holds more events and next has its lease
 //
@@ -82,7 +82,7 @@ ARGV app
 local app, settled, emptied, called, over, pending, said = $app, 0, {}, {}, {}, {}, {}
 `, Each: `
 ITEMKEYS outbox closing chatOutbox saidEffect
-ITEMARGV box token next lease keep id answer reply says results firingCount
+ITEMARGV box token next lease keep id answer reply says firingCount
 local outbox, closing, box, token, id, answer = @outbox, @closing, $box, $token, $id, $answer
 local firings, effect = tonumber($firingCount), k + 4 + tonumber($firingCount)
 local function lost() return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'} end
@@ -98,7 +98,7 @@ end
 settled = settled + 1
 if had[2] then pass(app, true, box, $next, tonumber($lease)) else emptied[#emptied + 1] = box end
 for i = 1, firings do
-  local trigger, from, open = KEYS[k + 4 + i], a + 5 + 6 * i, 0
+  local trigger, from, open = KEYS[k + 4 + i], a + 4 + 6 * i, 0
   local firing, emitter, call, state = ARGV[from + 1], ARGV[from + 3], ARGV[from + 5], ARGV[from + 6]
   if call ~= '' then
     effect = effect + 1
@@ -115,9 +115,9 @@ for i = 1, firings do
     over[#over + 1], over[#over + 2] = now() + tonumber($keep), app .. '/' .. firing
   end
 end
-if $results ~= '' then
-  local of = redis.call('HMGET', closing, turn.message .. id, turn.results .. id)
-  if of[1] then redis.call('HSET', closing, turn.results .. id, (of[2] or '') .. $results) end
+for i = a + 11 + 6 * firings, a + args, 2 do
+  local of = redis.call('HMGET', closing, turn.message .. ARGV[i], turn.results .. ARGV[i])
+  if of[1] then redis.call('HSET', closing, turn.results .. ARGV[i], (of[2] or '') .. ARGV[i + 1] .. '\n') end
 end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
@@ -174,9 +174,12 @@ type Settlement struct {
 	Reply   string
 	Says    *keyspace.Entry // the event of the reply; nil for none
 	Trigger string          // the direct trigger, if there is no message
-	Results string          // of its calls, for the history: a line of JSON each
 	Firings []Settled
+	Results []Result
 }
+
+// Result is what a call brings into the history of the message that set it off.
+type Result struct{ Message, JSON string }
 
 // Settled is a firing whose events are published.
 type Settled struct {
@@ -236,12 +239,12 @@ func (s Settlement) item() (keyspace.Part, error) {
 	}
 	k := s.Turn.keys()
 	closing := k.Turns(s.Session)
-	if s.Message == "" {
+	if s.Trigger != "" {
 		closing = k.Trigger(s.Trigger)
 	}
 	item := keyspace.Part{
 		Keys: append([]string{k.Outbox(s.Box), closing}, chatKeys(k, s.Session, s.Says)...),
-		Args: []string{s.Box, s.Token, s.Next, milliseconds(keyspace.EventLease), milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, s.Results, strconv.Itoa(len(s.Firings))},
+		Args: []string{s.Box, s.Token, s.Next, milliseconds(keyspace.EventLease), milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, strconv.Itoa(len(s.Firings))},
 	}
 	for _, f := range s.Firings {
 		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts, f.Call, f.States.Call)
@@ -250,6 +253,9 @@ func (s Settlement) item() (keyspace.Part, error) {
 		if f.Call != "" {
 			item.Keys = append(item.Keys, k.Effect(f.Call))
 		}
+	}
+	for _, r := range s.Results {
+		item.Args = append(item.Args, r.Message, r.JSON)
 	}
 	return item, nil
 }

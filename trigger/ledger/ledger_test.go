@@ -345,7 +345,7 @@ func TestASettlementHasTheCallsThatWereDelivered(t *testing.T) {
 			return !flushed[0].Lost
 		}
 		delivered := func(of *ledger.Settlement) {
-			of.Firings[0].States.Call, of.Results, of.Answer = `{"state":"delivered"}`, "2\n", `{"matches":[]}`
+			of.Firings[0].States.Call, of.Results, of.Answer = `{"state":"delivered"}`, []ledger.Result{{"m1", "2"}, {"m0", "gone"}}, `{"matches":[]}`
 		}
 		w.accept("a", nil)
 		w.decide("a", true, nil)
@@ -373,6 +373,7 @@ func TestASettlementHasTheCallsThatWereDelivered(t *testing.T) {
 		require.Zero(w, w.db.Exists(w.Context(), w.k.Effect("t1.call"), w.k.Outbox("s")).Val())
 		require.Equal(w, ledger.Accepted{Status: ledger.Answered, Answer: `{"matches":[]}`}, w.accept("b", nil))
 		require.Equal(w, "2\n", w.db.HGet(w.Context(), w.k.Turns("s"), "r:m1").Val())
+		require.False(w, w.db.HExists(w.Context(), w.k.Turns("s"), "r:m0").Val(), "its message is not in the history")
 		require.False(w, settle(delivered), "it is settled")
 	})
 }
