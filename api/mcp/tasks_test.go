@@ -369,8 +369,11 @@ func TestATaskSaysWhenItIsTriedAgain(t *testing.T) {
 		return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "it answered 503", After: time.Hour}
 	})
 	a := agentAt(s, agentsOfSession, withTasks)
-	id := a.calls("report", `{}`)["taskId"]
-	said := a.task(id)["statusMessage"].(string)
+	id, said := a.calls("report", `{}`)["taskId"], ""
+	require.Eventually(t, func() bool { // until the outcome of the first attempt is written
+		said = a.task(id)["statusMessage"].(string)
+		return said != "attempt 1 is under way"
+	}, time.Minute, time.Millisecond)
 	require.Regexp(t, `^attempt 1 ended with status 503; attempt 2 is due at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, said)
 	due, err := time.Parse(time.RFC3339, said[len(said)-len("2026-11-23T08:00:00Z"):])
 	require.NoError(t, err)
