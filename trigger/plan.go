@@ -327,7 +327,7 @@ func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger,
 // storeCall completes the call of a plan that is committed after all.
 func (p *planner) storeCall() (err error) {
 	for i := range p.Effects {
-		if e := &p.Effects[i]; p.reading && e.Kind == effect.KindCall && e.Entry.Body == "" {
+		if e := &p.Effects[i]; e.Kind == effect.KindCall && e.Entry.Body == "" {
 			e.Entry.Body, err = p.storedCall()
 		}
 	}

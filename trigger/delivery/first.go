@@ -472,18 +472,19 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 			continue // it belongs to no trigger
 		}
 		of := &s.Firings[at[a.Match]]
-		lines, err := a.lines()
-		if err != nil {
-			return s, calls, err
-		}
-		of.Attempts += lines + "\n"
 		if a.Kind == effect.KindEvent {
+			lines, err := a.lines()
+			if err != nil {
+				return s, calls, err
+			}
+			of.Attempts += lines + "\n"
 			continue
 		}
 		outcome, err := a.encode()
 		if err != nil {
 			return s, calls, err
 		}
+		of.Attempts += outcome.Attempt + "\n"
 		of.States.Call = outcome.State
 		if s.Trigger == "" { // a direct trigger is in no history
 			s.Results = append(s.Results, ledger.Result{Message: outcome.Message, JSON: outcome.Result})

@@ -369,7 +369,7 @@ func (c Commitment) size() int {
 }
 
 func (c Commitment) arguments() ([]string, error) {
-	// Whoever takes an answer records it, whether or not the events are settled.
+	// The worker that takes an answer records it, at any time: a settlement must not write the same trigger.
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
 	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,

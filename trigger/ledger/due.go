@@ -48,18 +48,10 @@ func AllPartitions() []int {
 // first members, up to most of each lane. Neither grows with the backlog of an app. If a cluster is partly
 // unavailable, it returns the work of the other nodes and an error.
 func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.Lane) int) (Due, error) {
-	pipe := l.db.Pipeline()
-	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, len(partitions))
-	for i, n := range partitions {
-		due := keyspace.PartitionKeys(n).Due()
-		heads[i] = dueHead{n, clocks(due), pipe.ZRangeWithScores(ctx, due, 0, peeked-1)}
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-
 	found := Due{Unknown: map[int][]string{}}
 	var lanes []*lane
 	var err error
-	for _, one := range heads {
+	for _, one := range headsOf(ctx, l, partitions, keyspace.Keys.Due) {
 		names, now, readErr := one.read()
 		if readErr != nil {
 			err = readErr
@@ -91,6 +83,18 @@ type dueHead struct {
 	first     *redis.ZSliceCmd
 }
 
+// headsOf reads the first entries of a sorted set of partitions in one round trip.
+func headsOf(ctx context.Context, l *Ledger, partitions []int, key func(keyspace.Keys) string) []dueHead {
+	pipe := l.db.Pipeline()
+	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, len(partitions))
+	for i, n := range partitions {
+		of := key(keyspace.PartitionKeys(n))
+		heads[i] = dueHead{n, clocks(of), pipe.ZRangeWithScores(ctx, of, 0, peeked-1)}
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	return heads
+}
+
 // read returns the due entries, and the time (ms) by the clock of their scores.
 func (h dueHead) read() (due []string, now float64, err error) {
 	at, err := h.clock.Read()
@@ -104,14 +108,7 @@ func (h dueHead) read() (due []string, now float64, err error) {
 // IdleSessions returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is
 // partly unavailable, it returns those of the other nodes and an error.
 func IdleSessions(ctx context.Context, l *Ledger) (sessions []string, err error) {
-	pipe := l.db.Pipeline()
-	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, keyspace.Partitions)
-	for n := range heads {
-		idle := keyspace.PartitionKeys(n).Idle()
-		heads[n] = dueHead{n, clocks(idle), pipe.ZRangeWithScores(ctx, idle, 0, peeked-1)}
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-	for _, one := range heads {
+	for _, one := range headsOf(ctx, l, AllPartitions(), keyspace.Keys.Idle) {
 		due, _, readErr := one.read()
 		sessions, err = append(sessions, due...), errors.Join(err, readErr)
 	}

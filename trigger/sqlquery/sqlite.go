@@ -210,6 +210,9 @@ func (f *sqliteFile) session(ctx context.Context, fresh bool) (*sqliteSession, e
 			return found, nil
 		}
 		_ = found.conn.Close() // all its writes are committed
+		if fresh {             // the limit on connections needs the place of one
+			break
+		}
 	}
 	opened := &sqliteSession{file: file}
 	opened.conn, err = f.db.Conn(context.WithValue(ctx, sessionKey{}, opened))
