@@ -17,7 +17,7 @@ import (
 
 const (
 	// behindWindow is how long an answered trigger waits for others to be written with it.
-	behindWindow = 10 * time.Millisecond
+	behindWindow = 20 * time.Millisecond
 	// mostBehind and mostBehindBytes bound the answered triggers that are not yet written and published.
 	mostBehind      = 10_000
 	mostBehindBytes = 64 << 20

@@ -3,7 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
-	"slices"
+	"strconv"
 
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
@@ -14,27 +14,28 @@ import (
 
 // admit checks an uncommitted direct trigger before its call, and counts it.
 //
-//	ARGV counts as in commit, size of the record in bytes
+//	ITEMARGV counts as in commit, size of the record in bytes
 //	=>   ok, with the generations of app and session; noapp; closed if the session is being erased;
 //	     changed if its plan is outdated; or limited as in overRate
-var admit = keyspace.NewScript(rateLua, `
-KEYS app sessionRepos turns closed rates sessionRates
-ARGV session matched guessed profile counts size
-local session, life = $session, {}
+var admit = keyspace.NewGroupScript(keyspace.Items{Shared: `
+KEYS app rates
 local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
+local plain = noneOf(2, 0, {1, 3}) -- no repositories of a session, none that was closed
+`, Each: `
+ITEMKEYS sessionRepos turns closed sessionRates
+ITEMARGV session matched guessed profile counts size
+local session = $session
 if not of[1] then return {'noapp'} end
-if session ~= '' then
-  life = redis.call('HMGET', @closed, 'generation', 'erasing')
-  if (tonumber(life[2]) or 0) > now() then return {'closed'} end
-end
+local life = (plain or session == '') and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
+if (tonumber(life[2]) or 0) > now() then return {'closed'} end
 if of[1] ~= $matched or $guessed == '1' and session ~= '' and (
-    redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', @turns, 'session') or '') ~= $profile) then
+    not plain and redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', @turns, 'session') or '') ~= $profile) then
   return {'changed'}
 end
-local over = $counts ~= '`+countedBefore+`' and overRate(of[2], @rates, session ~= '' and @sessionRates or nil,
-  {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = tonumber($size)})
+local over = $counts ~= '` + countedBefore + `' and overRate(of[2], @rates, session ~= '' and @sessionRates or nil,
+  {messages = $counts == '` + countedAsMessage + `' and 1 or 0, triggers = 1, bytes = tonumber($size)})
 return over or {'ok', 'app', of[3] or '', 'session', life[1] or ''}
-`)
+`}, rateLua, noneLua)
 
 // Lives are the generations of an app and a session: a decision made in one generation is not written in the
 // next. The session's is empty without a session, and in its first generation.
@@ -45,59 +46,83 @@ type Lives struct{ App, Session string }
 // means that a limit is reached.
 func Admit(ctx context.Context, l *Ledger, c Commitment, size int) (Status, Lives, error) {
 	k := c.Turn.keys()
-	keys := []string{k.App(), k.Repos(c.Session), k.Turns(c.Session), k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)}
-	r, err := l.run(ctx, admit, keys, c.Session, c.Matched, c.Guessed, c.Put, c.counts(), size)
+	shared := func() keyspace.Part { return keyspace.Part{Keys: []string{k.App(), k.Rates("")}} }
+	r, _, err := l.runGrouped(ctx, l.admits, c.App, shared, keyspace.Part{
+		Keys: []string{k.Repos(c.Session), k.Turns(c.Session), k.Closed(c.Session), k.Rates(c.Session)},
+		Args: []string{c.Session, c.Matched, flag(c.Guessed), c.Put, c.counts(), strconv.Itoa(size)},
+	})
 	return r.Status, Lives{r.text("app"), r.text("session")}, err
 }
 
-// behind writes direct triggers whose calls were delivered, and their events.
+// behind writes direct triggers whose calls were delivered, and their events, of several outboxes of an app.
 //
-//	KEYS those that are named, then the trigger of each firing, then the effect of each event, then
-//	     the ledger
-//	ARGV those that are named, then the fields of f for each firing
+//	ITEMKEYS those that are named, then the trigger of each firing, then the effect of each event
+//	ITEMARGV those that are named, then the fields of f for each firing
 //	=>   ok, with batch, 1 if the events are the token's batch
 //	     gone  the app or session has ended, or is being erased; nothing was written
 //
 // A second run, by a client that lost the reply, finds the first one's token in the first trigger.
-var behind = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, batchLua, firedLua, `
-KEYS app turns idle outbox triggers sessionTriggers pending sessions closed recent
-ARGV app session box token ttl outboxLease events appLife sessionLife firingCount
-local app, session, token, named = $app, $session, $token, 10
-local first = redis.call('LINDEX', @outbox, 0)
-if redis.call('HGET', KEYS[named + 1], 'token') == token then
+var behind = keyspace.NewGroupScript(keyspace.Items{Shared: `
+KEYS app idle triggers pending sessions recent
+ARGV app
+local app, at, fires = $app, now(), 0
+local firings, pendings, begun, idle, recent, boxes, batches = {}, {}, {}, {}, {}, {}, 0
+local new = noneOf(6, 1, {2, 4, 5}) -- no outbox with events, no session that was closed, and no trigger of an earlier run
+local of = redis.call('HMGET', @app, 'version', 'generation')
+`, Each: `
+ITEMKEYS turns outbox sessionTriggers closed firstTrigger
+ITEMARGV session box token ttl outboxLease events appLife sessionLife firingCount
+local session, token, turns = $session, $token, @turns
+local first = not new and redis.call('LINDEX', @outbox, 0)
+if not new and redis.call('HGET', @firstTrigger, 'token') == token then
   return {'ok', 'batch', begins(first, token) and '1' or '0'}
 end
-local of = redis.call('HMGET', @app, 'version', 'generation')
 if not of[1] or (of[2] or '') ~= $appLife then return {'gone'} end
 if session ~= '' then
-  local life = redis.call('HMGET', @closed, 'generation', 'erasing')
-  if (life[1] or '') ~= $sessionLife or (tonumber(life[2]) or 0) > now() then return {'gone'} end
-  useSession(@turns, @idle, @sessions, @recent, app, session, tonumber($ttl))
+  local life = new and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
+  if (life[1] or '') ~= $sessionLife or (tonumber(life[2]) or 0) > at then return {'gone'} end
+  local had = redis.call('HMGET', turns, 'since', 'expires')
+  if not had[1] then
+    redis.call('HSET', turns, 'since', at)
+    begun[#begun + 1], begun[#begun + 2] = 0, session
+  end
+  idle[#idle + 1], idle[#idle + 2] = had[2] or at + tonumber($ttl), app .. '/' .. session
+  recent[#recent + 1], recent[#recent + 2] = at, session
 end
-local firings = tonumber($firingCount)
-for i = 1, firings do
-  local f = {}
-  for j, name in ipairs({'id', 'fire', 'record', 'open', 'event', 'emitter', 'call', 'log'}) do f[name] = ARGV[2 + 8 * i + j] end
-  local since, key = micros() + i - 1, KEYS[named + i]
-  redis.call('HSET', key, 'token', token, 'session', session, 'dead', '0', 'fire', f.fire, 'record', f.record, 'open', f.open,
-    'event', f.event, 'call', f.call, 'log', f.log)
-  if f.emitter ~= '' then redis.call('HSET', key, 'emitter', f.emitter) end
-  redis.call('ZADD', @triggers, since, f.id)
-  if session ~= '' then redis.call('ZADD', @sessionTriggers, since, f.id) end
-  if first then redis.call('ZADD', @pending, since, f.id) end
+local count, own = tonumber($firingCount), {}
+for i = 1, count do
+  local from, since, key = a + 1 + 8 * i, micros() + fires, KEYS[k + 4 + i]
+  local id, emitter = ARGV[from + 1], ARGV[from + 6]
+  fires = fires + 1
+  redis.call('HSET', key, 'token', token, 'session', session, 'dead', '0', 'fire', ARGV[from + 2], 'record', ARGV[from + 3],
+    'open', ARGV[from + 4], 'event', ARGV[from + 5], 'call', ARGV[from + 7], 'log', ARGV[from + 8])
+  if emitter ~= '' then redis.call('HSET', key, 'emitter', emitter) end
+  firings[#firings + 1], firings[#firings + 2], own[#own + 1], own[#own + 2] = since, id, since, id
+  if first then pendings[#pendings + 1], pendings[#pendings + 2] = since, id end
 end
+if session ~= '' then redis.call('ZADD', @sessionTriggers, unpack(own)) end
 if not first then
   batched(@outbox, session, token, $events)
-  schedule(app, 'outboxes', $box, now() + tonumber($outboxLease))
-  redis.call('INCRBY', ledger.owed, 1)
+  boxes[#boxes + 1], boxes[#boxes + 2], batches = at + tonumber($outboxLease), $box, batches + 1
   return {'ok', 'batch', '1'}
 end
 for i, e in ipairs(unpacked($events)) do
   e.session, e.box, e.lease = session, $box, tonumber($outboxLease)
-  enqueue(KEYS[named + firings + i], e, app, @outbox, '')
+  enqueue(KEYS[k + 4 + count + i], e, app, @outbox, '')
 end
 return {'ok', 'batch', '0'}
-`)
+`, End: `
+if #firings > 0 then redis.call('ZADD', @triggers, unpack(firings)) end
+if #pendings > 0 then redis.call('ZADD', @pending, unpack(pendings)) end
+if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
+if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
+if #recent > 0 then redis.call('ZADD', @recent, unpack(recent)) end
+scheduleAll(app, 'outboxes', boxes)
+if batches > 0 then redis.call('INCRBY', ledger.owed, batches) end
+`}, keyspace.EffectLua, batchLua, noneLua)
+
+// mostBehind bounds the triggers that one run of behind writes, during which Redis does nothing else.
+const mostBehind = 64
 
 // Behind holds direct triggers of one outbox whose calls were delivered, in the order of their answers. None of
 // them was written before.
@@ -127,43 +152,67 @@ type Written struct {
 // WriteBehind writes triggers of one or several apps in one round trip. After an error it is unknown which were
 // written; all may be written again.
 func WriteBehind(ctx context.Context, l *Ledger, list []Behind) ([]Written, error) {
-	calls := make([]keyspace.Call, len(list))
+	var runs []behindRun
+	last := map[string]int{} // run by app
 	for i, one := range list {
-		calls[i] = one.call()
+		at, begun := last[one.App]
+		if !begun || runs[at].triggers+len(one.Firings) > mostBehind {
+			at = len(runs)
+			last[one.App], runs = at, append(runs, behindRun{shared: one.shared()})
+		}
+		run := &runs[at]
+		run.items, run.places, run.triggers = append(run.items, one.item()), append(run.places, i), run.triggers+len(one.Firings)
 	}
 	failpoint.At(failpoint.BehindBefore)
-	replies, err := behind.RunAll(ctx, l.db, calls)
+	replies, err := behind.RunAll(ctx, l.db, len(runs), func(i int) (keyspace.Part, []keyspace.Part) { return runs[i].shared, runs[i].items })
 	failpoint.At(failpoint.BehindReply)
 	if errors.Is(err, keyspace.ErrUnavailable) {
 		return nil, err
 	}
 	written := make([]Written, len(list))
-	for i, raw := range replies {
-		if raw == nil {
-			written[i].Err = err
-			continue
+	for i, run := range runs {
+		for j, place := range run.places {
+			if replies[i] == nil {
+				written[place].Err = err
+				continue
+			}
+			r, fault := readItem(replies[i][j])
+			written[place] = Written{Gone: r.Status == "gone", Batch: r.is("batch"), Err: fault}
 		}
-		r, _ := readReply(raw, nil)
-		written[i] = Written{Gone: r.Status == "gone", Batch: r.is("batch")}
 	}
 	return written, nil
 }
 
-func (b Behind) call() keyspace.Call {
+// behindRun is one run of behind, for triggers of one app.
+type behindRun struct {
+	shared   keyspace.Part
+	items    []keyspace.Part
+	places   []int // of the items in the list that is written
+	triggers int
+}
+
+func (b Behind) shared() keyspace.Part {
 	k := b.Turn.keys()
-	keys := []string{
-		k.App(), k.Turns(b.Session), k.Idle(), k.Outbox(b.Box), k.Triggers(""), k.Triggers(b.Session), k.InState(keyspace.Pending),
-		k.Sessions(), k.Closed(b.Session), keyspace.Recent(k),
-	}
-	args := []any{
-		b.App, b.Session, b.Box, b.Token, b.TTL, keyspace.EventLease.Milliseconds(), packed(b.Events), b.Lives.App, b.Lives.Session, len(b.Firings),
+	return keyspace.Part{Args: []string{b.App}, Keys: append([]string{
+		k.App(), k.Idle(), k.Triggers(""), k.InState(keyspace.Pending), k.Sessions(), keyspace.Recent(k),
+	}, k.Ledger()...)}
+}
+
+func (b Behind) item() keyspace.Part {
+	k := b.Turn.keys()
+	item := keyspace.Part{
+		Keys: []string{k.Turns(b.Session), k.Outbox(b.Box), k.Triggers(b.Session), k.Closed(b.Session)},
+		Args: []string{
+			b.Session, b.Box, b.Token, strconv.FormatInt(b.TTL, 10), milliseconds(keyspace.EventLease), packed(b.Events),
+			b.Lives.App, b.Lives.Session, strconv.Itoa(len(b.Firings)),
+		},
 	}
 	for i, f := range b.Firings {
-		keys = append(keys, k.Trigger(f.ID))
-		args = append(args, f.ID, f.Name, f.Record, f.Open, f.States.Event, f.States.Emitter, f.States.Call, b.Attempts[i])
+		item.Keys = append(item.Keys, k.Trigger(f.ID))
+		item.Args = append(item.Args, f.ID, f.Name, f.Record, strconv.Itoa(f.Open), f.States.Event, f.States.Emitter, f.States.Call, b.Attempts[i])
 	}
 	for _, entry := range b.Events {
-		keys = append(keys, k.Effect(entry.ID))
+		item.Keys = append(item.Keys, k.Effect(entry.ID))
 	}
-	return keyspace.Call{Keys: slices.Concat(keys, k.Ledger()), Args: args}
+	return item
 }

@@ -29,13 +29,14 @@ end
 // does them together. A request that finds no run in progress runs the script at once.
 type group struct {
 	script *keyspace.GroupScript
+	safe   bool // waits for replicas, as keyspace.Script.RunSafely
 	mu     sync.Mutex
 	// waiting lists the waiting requests by app; an app has an entry during a run.
 	waiting map[string][]*grouped
 }
 
-func newGroup(script *keyspace.GroupScript) *group {
-	return &group{script: script, waiting: map[string][]*grouped{}}
+func newGroup(script *keyspace.GroupScript, safe bool) *group {
+	return &group{script: script, safe: safe, waiting: map[string][]*grouped{}}
 }
 
 // grouped is a request for one item.
@@ -50,8 +51,7 @@ type groupReply struct {
 	err error
 }
 
-// run runs the script for an item, safely as keyspace.Script.RunSafely. If ctx ends while another request runs
-// it, the item's outcome is unknown.
+// run runs the script for an item. If ctx ends while another request runs it, the item's outcome is unknown.
 //
 // Only the request that runs the script calls shared.
 func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) (raw any, err error) {
@@ -104,7 +104,7 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 	for i, one := range list {
 		items[i] = one.item
 	}
-	replies, err := g.script.Run(ctx, db, true, shared(), items)
+	replies, err := g.script.Run(ctx, db, g.safe, shared(), items)
 	if len(replies) != len(list) && (err == nil || errors.Is(err, keyspace.ErrReplicas)) {
 		err = errors.New("the script has not answered for each item")
 	}

@@ -24,13 +24,13 @@ import (
 
 // Ledger runs the scripts and reads the state that all replicas share. It is safe for concurrent use.
 type Ledger struct {
-	db               *keyspace.DB
-	accepts, commits *group
+	db                       *keyspace.DB
+	accepts, commits, admits *group
 }
 
 // New returns the ledger in a Redis.
 func New(db *keyspace.DB) *Ledger {
-	return &Ledger{db: db, accepts: newGroup(accept), commits: newGroup(commit)}
+	return &Ledger{db: db, accepts: newGroup(accept, true), commits: newGroup(commit, true), admits: newGroup(admit, false)}
 }
 
 // DB returns the ledger's database.
@@ -87,8 +87,8 @@ func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string
 	return readReply(raw, err)
 }
 
-// runGrouped runs a script for an item, together with others of its app. It waits for replicas (see
-// keyspace.Script.RunSafely); underReplicated reports that too few acknowledged the write, which is no error here.
+// runGrouped runs a script for an item, together with others of its app. underReplicated reports that too few
+// replicas acknowledged the write of a safe group, which is no error here.
 func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared func() keyspace.Part, item keyspace.Part) (r reply, underReplicated bool, err error) {
 	raw, err := g.run(ctx, l.db, appID, shared, item)
 	if underReplicated = errors.Is(err, keyspace.ErrReplicas); underReplicated {

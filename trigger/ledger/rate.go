@@ -3,12 +3,16 @@ package ledger
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 )
+
+// defaultRates are the limits of an app without settings.
+var defaultRates = repositories.Settings{}.Rates()
 
 // rateLua defines overRate(limits, rates, srates, add), which counts a use, or a draft's match, against the
 // limits of its app and session. It returns nil, or the reply 'limited' with limit, most (its number) and pause
@@ -24,8 +28,19 @@ import (
 //
 // An app without stored rates has the defaults.
 var rateLua = `
-local defaultRates = {}
-for word in string.gmatch('` + repositories.Settings{}.Rates() + `', '%S+') do defaultRates[#defaultRates + 1] = tonumber(word) end
+local rated, most, unlimited
+local function readRates(limits)
+  rated, most, unlimited = limits, {}, true
+  for word in string.gmatch(limits or '', '%S+') do most[#most + 1] = tonumber(word) end
+  if #most < ` + strconv.Itoa(len(strings.Fields(defaultRates))) + ` then -- an app that an older version wrote lacks the last ones
+    local i = 0
+    for word in string.gmatch('` + defaultRates + `', '%S+') do
+      i = i + 1
+      most[i] = most[i] or tonumber(word)
+    end
+  end
+  for _, limit in ipairs(most) do unlimited = unlimited and limit <= 0 end
+end
 local function minute(key)
   local read = redis.call('HMGET', key, 'messages', 'triggers', 'bytes', 'agent', 'drafts', 'models')
   return {key = key, new = not (read[1] or read[2] or read[3] or read[4] or read[5] or read[6]), counts = {},
@@ -33,9 +48,8 @@ local function minute(key)
     drafts = tonumber(read[5]) or 0, models = tonumber(read[6]) or 0}
 end
 local function overRate(limits, rates, srates, add)
-  local most = {}
-  for word in string.gmatch(limits or '', '%S+') do most[#most + 1] = tonumber(word) end
-  for i = #most + 1, #defaultRates do most[i] = defaultRates[i] end -- an app that an older version wrote lacks the last ones
+  if not most or rated ~= limits then readRates(limits) end
+  if unlimited then return end
   local minutes = {} -- of the app and of the session, as far as something of them is limited
   local function over(name, rate, field, limited)
     local by = add[field == 'agent' and 'bytes' or field]
