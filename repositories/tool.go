@@ -204,12 +204,17 @@ func (t *Tool) Given() json.RawMessage {
 
 // BoundNames returns the names of the parameters bound to the statement, in order of their numbers.
 func (t *Tool) BoundNames() []string {
-	lists := t.lists()
-	if len(lists) == 1 || parameters.Present(t.Schema) {
-		return ParameterNames(lists[0].Raw)
-	}
-	return ParameterNames(t.Parameters)
+	return t.Params().Derived(boundForm{}, func() any {
+		lists := t.lists()
+		if len(lists) == 1 || parameters.Present(t.Schema) {
+			return ParameterNames(lists[0].Raw)
+		}
+		return ParameterNames(t.Parameters)
+	}).([]string)
 }
+
+// boundForm is the key for the derived names of a tool's bound parameters.
+type boundForm struct{}
 
 // Escaped returns the values between the delimiters that their parameters declare. It works on uncompiled tools.
 func (t *Tool) Escaped(values map[string]any) map[string]any {

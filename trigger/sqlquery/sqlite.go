@@ -41,7 +41,13 @@ type sqliteSession struct {
 	// stateful reports that a statement was allowed to do more than read rows and change those of the file: it
 	// may have left a temporary table.
 	stateful bool
+	// prepared are statements that it has run, by their texts.
+	prepared map[string]*sql.Stmt
 }
+
+// maxPrepared bounds the prepared statements of a session. A tool with template parameters has a text for each of
+// their values.
+const maxPrepared = 32
 
 // busyFor is how long a statement waits for a lock on the file.
 const busyFor = 2 * time.Second
@@ -181,11 +187,11 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	if !oneStatement(s.text) {
 		return nil, effect.Permanent(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
 	}
-	session, err := f.session(ctx, countersOfSession.MatchString(s.text))
+	session, err := f.session(ctx, readsCounters(s.text))
 	if err != nil {
 		return nil, f.failure(err, s)
 	}
-	rows, err = runSQLite(ctx, session.conn, s)
+	rows, err = session.run(ctx, s)
 	if err != nil || ctx.Err() != nil || session.stateful || session.file == nil {
 		_ = session.conn.Close() // it may have state; all writes are committed
 	} else {
@@ -197,9 +203,11 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	return rows, err
 }
 
-// countersOfSession matches the functions that tell of earlier statements of a session: last_insert_rowid(),
-// changes() and total_changes().
-var countersOfSession = regexp.MustCompile(`(?i)last_insert_rowid|changes`)
+// readsCounters reports whether a statement may name a function that tells of earlier statements of its session.
+func readsCounters(query string) bool {
+	lower := strings.ToLower(query)
+	return strings.Contains(lower, "last_insert_rowid") || strings.Contains(lower, "changes") // also total_changes
+}
 
 // session returns a session of the path's current file: after a replacement, statements use the new file.
 // fresh asks for one that has run nothing.
@@ -214,21 +222,47 @@ func (f *sqliteFile) session(ctx context.Context, fresh bool) (*sqliteSession, e
 			break
 		}
 	}
-	opened := &sqliteSession{file: file}
-	opened.conn, err = f.db.Conn(context.WithValue(ctx, sessionKey{}, opened))
+	opened := &sqliteSession{file: file, prepared: map[string]*sql.Stmt{}}
+	if opened.conn, err = f.db.Conn(context.WithValue(ctx, sessionKey{}, opened)); err != nil {
+		return nil, err
+	}
+	if _, err = sqlite.Limit(opened.conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
+		_ = opened.conn.Close()
+	}
 	return opened, err
 }
 
-// runSQLite runs a statement and reads its rows until the end or the result's limit.
-func runSQLite(ctx context.Context, conn *sql.Conn, s statement) (*result, error) {
+// prepare returns a prepared statement, which is closed with the session.
+func (q *sqliteSession) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
+	if known := q.prepared[query]; known != nil {
+		return known, nil
+	}
+	made, err := q.conn.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	for old, one := range q.prepared {
+		if len(q.prepared) < maxPrepared {
+			break
+		}
+		delete(q.prepared, old)
+		_ = one.Close() // it is not in use
+	}
+	q.prepared[query] = made
+	return made, nil
+}
+
+// run runs a statement and reads its rows until the end or the result's limit.
+func (q *sqliteSession) run(ctx context.Context, s statement) (*result, error) {
 	arguments, err := sqliteArguments(s)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
+	prepared, err := q.prepare(ctx, s.text)
+	if err != nil {
 		return nil, err
 	}
-	rows, err := conn.QueryContext(ctx, s.text, arguments...)
+	rows, err := prepared.QueryContext(ctx, arguments...)
 	if err != nil {
 		return nil, err
 	}

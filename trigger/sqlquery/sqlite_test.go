@@ -309,6 +309,41 @@ func TestSQLiteStatementsSeeTheFileThatIsThere(t *testing.T) {
 	require.Equal(t, effect.Retry, r.run(statement(count), "").Verdict, "none")
 }
 
+// A connection keeps its statements prepared. That must show in no result, and must not lock the file.
+func TestSQLitePreparedStatementsAreRunAgain(t *testing.T) {
+	dir := newFile(t, flights)
+	r := newRig(t, repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+	others, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	defer others.Close()
+
+	find := statement("select airline from flights where airline = :airline")
+	fields := find + `,"parameters":[{"name":"airline","type":"string","description":"its code","required":false}]`
+	require.Equal(t, `[{"airline":"CY"}]`, string(r.run(fields, `{"airline":"CY"}`).Result))
+	require.Equal(t, `[]`, string(r.run(fields, `{}`).Result), "the value of the last run is gone")
+	require.Equal(t, `[{"airline":"CY"}]`, string(r.run(fields, `{"airline":"CY"}`).Result))
+
+	many := "with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000) select n.i from n, flights"
+	for range 2 { // the second one is prepared already
+		require.True(t, r.run(statement(many), "").Truncated)
+		_, err = others.Exec("begin exclusive; insert into flights (airline) values ('AA'); commit")
+		require.NoError(t, err, "the rest of the rows is not awaited")
+	}
+
+	all := "select * from flights where airline = 'CY'"
+	before := r.rows(all)
+	_, err = others.Exec("alter table flights add column gate text default 'B7'")
+	require.NoError(t, err)
+	require.Equal(t, strings.TrimSuffix(before, "}]")+`,"gate":"B7"}]`, r.rows(all), "by the schema of now")
+
+	for i := range 100 { // more texts than are kept
+		require.Equal(t, fmt.Sprintf(`[{"n":%d}]`, i), r.rows(fmt.Sprintf("select %d as n", i)))
+	}
+	require.Equal(t, `[{"n":0}]`, r.rows("select 0 as n"))
+	require.Equal(t, effect.Dead, r.run(statement("select json(airline) from flights"), "").Verdict)
+	require.Equal(t, `[{"n":0}]`, r.rows("select 0 as n"), "after a failure")
+}
+
 func TestConformance(t *testing.T) {
 	dir := newFile(t, "create table notes (id integer)")
 	r := sqliteRig(t, dir)
