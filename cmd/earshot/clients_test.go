@@ -283,6 +283,7 @@ var panicking = []string{
 // TestAPanicIsKeptToTheEntryThatCausedIt causes a panic in each worker, in routes of each kind and in each
 // stream handler of one process: it continues, and succeeds the second time.
 func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
 	program := testbed.Program(t, "crashtest")
 	w := newWorld(t)

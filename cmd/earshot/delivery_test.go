@@ -148,10 +148,12 @@ func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
 // TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the calling replica: while it waits for the answer, and
 // after the answer before it is recorded.
 func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
+	t.Parallel()
 	leaveOutWhenShort(t)
 	program := testbed.Program(t, "crashtest")
 	for _, point := range []string{"request.sent", "attempt.done"} {
 		t.Run(point, func(t *testing.T) {
+			t.Parallel()
 			w, sink := serving(t, 1), newSink(t)
 			w.put("/v1/apps/clinic/repositories/shop", `{"tools":[
 				{"name":"pay","url":"`+sink.URL+`","request":{"idempotent":false,"timeout":"1s"}}]}`)

@@ -88,9 +88,17 @@ func check(install, all bool) error {
 	if err := step("programs", func() error { return programs(folder) }); err != nil {
 		return err
 	}
-	var linted error
-	var linting sync.WaitGroup
-	linting.Go(func() { // tests wait now and then
+	plain, err := unraced()
+	if err != nil {
+		return err
+	}
+	withRace := raced
+	if all {
+		withRace = []string{"./..."}
+	}
+	var linted, tested, testedWithRace error
+	var steps sync.WaitGroup // at the same time, since tests wait for servers and clocks more than they compute
+	steps.Go(func() {
 		linted = step("lint", func() error { return lint(folder) })
 		if all {
 			linted = errors.Join(linted,
@@ -99,19 +107,12 @@ func check(install, all bool) error {
 			)
 		}
 	})
-	plain, err := unraced()
-	withRace := raced
-	if all {
-		withRace = []string{"./..."}
-	}
-	if err == nil {
-		err = errors.Join(
-			step("tests", func() error { return tests(all, plain) }),
-			step("tests with -race", func() error { return tests(all, withRace, "-race") }),
-		)
-	}
-	linting.Wait()
-	if all && err == nil {
+	steps.Go(func() { tested = step("tests", func() error { return tests(all, plain) }) })
+	steps.Go(func() {
+		testedWithRace = step("tests with -race", func() error { return tests(all, withRace, "-race") })
+	})
+	steps.Wait()
+	if err = errors.Join(tested, testedWithRace); all && err == nil {
 		err = errors.Join(
 			step("campaign of faults", func() error { return command("go", "run", "./deploy/faults") }),
 			step("rolling restarts", func() error { return command("go", "run", "./deploy/rolling", "-marks") }),
@@ -220,7 +221,7 @@ func unraced() ([]string, error) {
 // many wait for servers. Nobody debugs them: without DWARF they link in two thirds of the time.
 func tests(all bool, packages []string, flags ...string) error {
 	arguments := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--",
-		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-parallel", strconv.Itoa(2 * runtime.GOMAXPROCS(0)), "-vet=off", "-ldflags=-w"}
+		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-parallel", strconv.Itoa(4 * runtime.GOMAXPROCS(0)), "-vet=off", "-ldflags=-w"}
 	if all {
 		flags = append(flags, "-tags", tags)
 	}
