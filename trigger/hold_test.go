@@ -63,6 +63,7 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []any{query.StateDelivered, query.StatePublished, query.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
 		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
+		w.Rest()
 		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.Events.Subjects())
 		again, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-2")
 		require.NoError(t, err, "a client that lost the answer asks again")

@@ -97,7 +97,8 @@ func check(install, all bool) error {
 		withRace = []string{"./..."}
 	}
 	var linted, tested, testedWithRace error
-	var steps sync.WaitGroup // at the same time, since tests wait for servers and clocks more than they compute
+	var steps sync.WaitGroup // two at a time: tests wait for servers and clocks as long as they compute
+	steps.Go(func() { tested = step("tests", func() error { return tests(all, plain) }) })
 	steps.Go(func() {
 		linted = step("lint", func() error { return lint(folder) })
 		if all {
@@ -106,9 +107,6 @@ func check(install, all bool) error {
 				step("govulncheck", vulnerable),
 			)
 		}
-	})
-	steps.Go(func() { tested = step("tests", func() error { return tests(all, plain) }) })
-	steps.Go(func() {
 		testedWithRace = step("tests with -race", func() error { return tests(all, withRace, "-race") })
 	})
 	steps.Wait()

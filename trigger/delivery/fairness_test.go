@@ -172,7 +172,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.oweEach("clinic", many(server, 500, 2_000))
+		w.oweEach("clinic", many(server, 500, 1_000))
 		var widest atomic.Int64 // the most that Redis answered to one pipeline, in members of sorted sets
 		_, replica := w.Replica(enginetest.Hook{Pipeline: func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
 			err, members := next(ctx, cmds), 0
