@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"runtime/pprof"
 	"sync/atomic"
 	"testing"
@@ -25,7 +28,7 @@ import (
 const profiled = "EARSHOT_PROFILE"
 
 // TestProfileForTheCompiler writes a CPU profile of a replica for go build -pgo: messages that a model matches,
-// most in new sessions and some in one with a history, direct triggers, and reads.
+// most in new sessions and some in one with a history, direct triggers, statements over MCP, and reads.
 func TestProfileForTheCompiler(t *testing.T) {
 	file := os.Getenv(profiled)
 	if file == "" {
@@ -36,8 +39,14 @@ func TestProfileForTheCompiler(t *testing.T) {
 		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
 	}))
 	t.Cleanup(model.Close)
+	folder := t.TempDir()
+	database, err := sql.Open("sqlite", filepath.Join(folder, "shop.db"))
+	require.NoError(t, err)
+	_, err = database.Exec("pragma journal_mode = wal; create table tables (day text primary key, free integer); insert into tables values ('Friday', 9)")
+	require.NoError(t, errors.Join(err, database.Close()))
 	w := &world{t: t, redis: redistest.Run(t), env: map[string]string{
-		"EARSHOT_ADDR": "127.0.0.1:0", "NATS_URL": natstest.RunProcess(t, t.TempDir(), false).URL, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": model.URL + "/v1",
+		"EARSHOT_SQLITE_DIR": folder,
+		"EARSHOT_ADDR":       "127.0.0.1:0", "NATS_URL": natstest.RunProcess(t, t.TempDir(), false).URL, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": model.URL + "/v1",
 		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_SECRET_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}}
 	w.env["REDIS_URL"] = w.redis.URL()
@@ -49,9 +58,13 @@ func TestProfileForTheCompiler(t *testing.T) {
 		}
 		return err
 	}
-	require.NoError(t, ask(http.MethodPut, "", `{"name":"shop","settings":{"limits":null}}`))
+	require.NoError(t, ask(http.MethodPut, "", `{"name":"shop","settings":{"limits":null},"sources":[{"name":"db","type":"sqlite","database":"shop.db"}]}`))
 	require.NoError(t, ask(http.MethodPut, "/repositories/main",
 		`{"tools":[{"name":"book-table","description":"To reserve a table","schema":[{"parameter":"day","type":"string","description":"wished day","required":true}]}]}`))
+	const day = `"parameters":[{"name":"day","type":"string","description":"day of the week"}]`
+	require.NoError(t, ask(http.MethodPut, "/repositories/tables", `{"tools":[
+		{"name":"free-tables","type":"sqlite-sql","source":"db","readOnly":true,"statement":"SELECT free FROM tables WHERE day = ?",`+day+`},
+		{"name":"take-table","type":"sqlite-sql","source":"db","statement":"UPDATE tables SET free = free - 1 WHERE day = ? RETURNING free",`+day+`}]}`))
 
 	out, err := os.Create(file)
 	require.NoError(t, err)
@@ -72,6 +85,10 @@ func TestProfileForTheCompiler(t *testing.T) {
 				switch {
 				case err == nil && n%8 == 0:
 					err = ask(http.MethodPost, "/triggers", `{"name":"book-table","source":"task","values":{"day":"Friday"}}`)
+				case err == nil && n%8 == 2:
+					err = ask(http.MethodPost, "/sessions/s"+session+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"free-tables","arguments":{"day":"Friday"}}}`)
+				case err == nil && n%16 == 4:
+					err = ask(http.MethodPost, "/sessions/s"+session+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"take-table","arguments":{"day":"Friday"}}}`)
 				case err == nil && n%64 == 1:
 					err = ask(http.MethodGet, "/triggers?limit=20", "")
 				}
