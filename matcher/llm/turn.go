@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -186,10 +187,14 @@ func (t *llmTurn) pastCalls(fired []matcher.PastCall) []chatMessage {
 // newID makes an id for a call without one that the provider knows. It is the same for the same call in every
 // request, in Mistral's form, the narrowest: nine letters or digits.
 func (t *llmTurn) newID(parts ...string) string {
-	for n := 0; ; n++ {
-		seed, _ := json.Marshal([]any{parts, n})
-		sum := sha256.Sum256(seed)
-		id := hex.EncodeToString(sum[:])[:9]
+	seed := make([]byte, 0, 128)
+	for _, part := range parts {
+		seed = append(append(strconv.AppendInt(seed, int64(len(part)), 10), ':'), part...)
+	}
+	for n := int64(0); ; n++ {
+		sum := sha256.Sum256(strconv.AppendInt(seed, n, 10))
+		var letters [10]byte
+		id := string(hex.AppendEncode(letters[:0], sum[:5])[:9])
 		if !t.ids[id] {
 			t.ids[id] = true
 			return id
