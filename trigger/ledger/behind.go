@@ -121,8 +121,8 @@ scheduleAll(app, 'outboxes', boxes)
 if batches > 0 then redis.call('INCRBY', ledger.owed, batches) end
 `}, keyspace.EffectLua, batchLua, noneLua)
 
-// mostBehind bounds the triggers that one run of behind writes, during which Redis does nothing else.
-const mostBehind = 64
+// mostWritten bounds the triggers that one run of behind writes, during which Redis does nothing else.
+const mostWritten = 64
 
 // Behind holds direct triggers of one outbox whose calls were delivered, in the order of their answers. None of
 // them was written before.
@@ -156,7 +156,7 @@ func WriteBehind(ctx context.Context, l *Ledger, list []Behind) ([]Written, erro
 	last := map[string]int{} // run by app
 	for i, one := range list {
 		at, begun := last[one.App]
-		if !begun || runs[at].triggers+len(one.Firings) > mostBehind {
+		if !begun || runs[at].triggers+len(one.Firings) > mostWritten {
 			at = len(runs)
 			last[one.App], runs = at, append(runs, behindRun{shared: one.shared()})
 		}

@@ -342,6 +342,7 @@ func TestSQLitePreparedStatementsAreRunAgain(t *testing.T) {
 	require.Equal(t, `[{"n":0}]`, r.rows("select 0 as n"))
 	require.Equal(t, effect.Dead, r.run(statement("select json(airline) from flights"), "").Verdict)
 	require.Equal(t, `[{"n":0}]`, r.rows("select 0 as n"), "after a failure")
+	require.Contains(t, r.run(statement("select sql from sqlite_stmt"), "").Error, "no such table", "it would list the statements of others")
 }
 
 func TestConformance(t *testing.T) {
