@@ -213,12 +213,19 @@ func (t *Tool) BoundNames() []string {
 	}).([]string)
 }
 
-// boundForm is the key for the derived names of a tool's bound parameters.
-type boundForm struct{}
+// boundForm and escapingForm are the keys for what is derived from a tool's lists: the names of its bound
+// parameters, and the lists with escapes.
+type (
+	boundForm    struct{}
+	escapingForm struct{}
+)
 
 // Escaped returns the values between the delimiters that their parameters declare. It works on uncompiled tools.
 func (t *Tool) Escaped(values map[string]any) map[string]any {
-	for _, list := range t.lists() {
+	escaping := t.Params().Derived(escapingForm{}, func() any {
+		return slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !l.Escapes() })
+	})
+	for _, list := range escaping.([]parameters.List) {
 		values = list.Escaped(values)
 	}
 	return values

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -382,16 +381,16 @@ type quoting struct {
 	Items                   *quoting
 }
 
-// mayEscape matches a list in which some member has an escape, perhaps with a name written in escapes of JSON.
-var mayEscape = regexp.MustCompile(`(?i)escape|\\`)
+// Escapes reports whether a member has an escape. A list without one leaves values as they are.
+func (l List) Escapes() bool {
+	var members []quoting
+	return json.Unmarshal(l.Raw, &members) == nil && slices.ContainsFunc(members, func(q quoting) bool { return q.any() })
+}
 
 // Escaped returns the values for a statement or a request, between the delimiters of the list's escapes. It works
 // on uncompiled parameters.
 func (l List) Escaped(values map[string]any) map[string]any {
 	var members []quoting
-	if !mayEscape.Match(l.Raw) {
-		return values
-	}
 	if json.Unmarshal(l.Raw, &members) != nil {
 		return values // a JSON Schema, which has no escapes, or not a list
 	}

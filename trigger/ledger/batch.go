@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -202,34 +201,31 @@ type Flushed struct {
 // Settle records settlements of one or several apps in one round trip. After an error it is unknown which were
 // written; all may be written again.
 func (l *Ledger) Settle(ctx context.Context, list []Settlement) (flushed []Flushed, err error) {
-	items, places := map[string][]keyspace.Part{}, map[string][]int{} // by app; places in the list
+	items := make([]appItem, len(list))
 	for i, s := range list {
 		item, err := s.item()
 		if err != nil {
 			return nil, err
 		}
-		items[s.App], places[s.App] = append(items[s.App], item), append(places[s.App], i)
-	}
-	apps := slices.Sorted(maps.Keys(items))
-	shared := make([]keyspace.Part, len(apps))
-	for i, app := range apps {
-		k := keyspace.KeysOf(app)
-		shared[i] = keyspace.Part{Keys: append([]string{k.Over(), k.Triggers(""), k.InState(keyspace.Pending)}, k.Ledger()...), Args: []string{app}}
+		items[i] = appItem{s.App, s.shared, item, 1}
 	}
 	failpoint.At(failpoint.SettleBefore)
-	replies, err := settle.RunAll(ctx, l.db, len(apps), func(i int) (keyspace.Part, []keyspace.Part) { return shared[i], items[apps[i]] })
+	replies, err := runTogether(ctx, l.db, settle, len(list), items)
 	failpoint.At(failpoint.SettleReply)
 	if err != nil {
 		return nil, err
 	}
 	flushed = make([]Flushed, len(list))
-	for i, app := range apps {
-		for j, raw := range replies[i] {
-			r, fault := readItem(raw)
-			flushed[places[app][j]], err = Flushed{Holds: r.is("holds"), Lost: r.Status == Lost}, errors.Join(err, fault)
-		}
+	for i, raw := range replies {
+		r, fault := readItem(raw)
+		flushed[i], err = Flushed{Holds: r.is("holds"), Lost: r.Status == Lost}, errors.Join(err, fault)
 	}
 	return flushed, err
+}
+
+func (s Settlement) shared() keyspace.Part {
+	k := s.Turn.keys()
+	return keyspace.Part{Keys: append([]string{k.Over(), k.Triggers(""), k.InState(keyspace.Pending)}, k.Ledger()...), Args: []string{s.App}}
 }
 
 func (s Settlement) item() (keyspace.Part, error) {

@@ -152,43 +152,26 @@ type Written struct {
 // WriteBehind writes triggers of one or several apps in one round trip. After an error it is unknown which were
 // written; all may be written again.
 func WriteBehind(ctx context.Context, l *Ledger, list []Behind) ([]Written, error) {
-	var runs []behindRun
-	last := map[string]int{} // run by app
+	items := make([]appItem, len(list))
 	for i, one := range list {
-		at, begun := last[one.App]
-		if !begun || runs[at].triggers+len(one.Firings) > mostWritten {
-			at = len(runs)
-			last[one.App], runs = at, append(runs, behindRun{shared: one.shared()})
-		}
-		run := &runs[at]
-		run.items, run.places, run.triggers = append(run.items, one.item()), append(run.places, i), run.triggers+len(one.Firings)
+		items[i] = appItem{one.App, one.shared, one.item(), len(one.Firings)}
 	}
 	failpoint.At(failpoint.BehindBefore)
-	replies, err := behind.RunAll(ctx, l.db, len(runs), func(i int) (keyspace.Part, []keyspace.Part) { return runs[i].shared, runs[i].items })
+	replies, err := runTogether(ctx, l.db, behind, mostWritten, items)
 	failpoint.At(failpoint.BehindReply)
 	if errors.Is(err, keyspace.ErrUnavailable) {
 		return nil, err
 	}
 	written := make([]Written, len(list))
-	for i, run := range runs {
-		for j, place := range run.places {
-			if replies[i] == nil {
-				written[place].Err = err
-				continue
-			}
-			r, fault := readItem(replies[i][j])
-			written[place] = Written{Gone: r.Status == "gone", Batch: r.is("batch"), Err: fault}
+	for i, raw := range replies {
+		if raw == nil {
+			written[i].Err = err
+			continue
 		}
+		r, fault := readItem(raw)
+		written[i] = Written{Gone: r.Status == "gone", Batch: r.is("batch"), Err: fault}
 	}
 	return written, nil
-}
-
-// behindRun is one run of behind, for triggers of one app.
-type behindRun struct {
-	shared   keyspace.Part
-	items    []keyspace.Part
-	places   []int // of the items in the list that is written
-	triggers int
 }
 
 func (b Behind) shared() keyspace.Part {

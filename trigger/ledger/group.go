@@ -128,3 +128,42 @@ func (g *group) pass(appID string) {
 		delete(g.waiting, appID)
 	}
 }
+
+// appItem is an item of runTogether, with what all items of its app share. weight is what it counts towards the most
+// that a run may do.
+type appItem struct {
+	app    string
+	shared func() keyspace.Part
+	item   keyspace.Part
+	weight int
+}
+
+// runTogether runs a script for items of several apps in one round trip: once for each app, or more often if its items
+// weigh more than most. It returns the reply of each item; nil if its run failed. The error is that of the first
+// failed run.
+func runTogether(ctx context.Context, db *keyspace.DB, script *keyspace.GroupScript, most int, list []appItem) ([]any, error) {
+	type appRun struct {
+		shared keyspace.Part
+		items  []keyspace.Part
+		places []int // in the list
+		weight int
+	}
+	var runs []*appRun
+	last := map[string]*appRun{}
+	for i, one := range list {
+		run := last[one.app]
+		if run == nil || run.weight+one.weight > most {
+			run = &appRun{shared: one.shared()}
+			last[one.app], runs = run, append(runs, run)
+		}
+		run.items, run.places, run.weight = append(run.items, one.item), append(run.places, i), run.weight+one.weight
+	}
+	raw, err := script.RunAll(ctx, db, len(runs), func(i int) (keyspace.Part, []keyspace.Part) { return runs[i].shared, runs[i].items })
+	replies := make([]any, len(list))
+	for i, run := range runs {
+		for j, one := range raw[i] {
+			replies[run.places[j]] = one
+		}
+	}
+	return replies, err
+}
