@@ -122,6 +122,50 @@ func TestAMessageThatCannotBeAcceptedFailsAlone(t *testing.T) {
 	require.EqualValues(t, 7, server.Client().ZCard(t.Context(), keyspace.KeysOf("shop").Lane(keyspace.LaneTurns)).Val())
 }
 
+// TestReadsAreAdmittedTogetherAndFailAlone has reads wait for one that is being admitted. One of them has a session
+// whose key Redis refuses.
+func TestReadsAreAdmittedTogetherAndFailAlone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	client, k := server.Client(), keyspace.KeysOf("shop")
+	require.NoError(t, client.HSet(t.Context(), k.App(), "record", "{}", "version", "v1", "generation", "g1").Err())
+	require.NoError(t, client.Set(t.Context(), k.Closed("s3"), "no hash", 0).Err())
+	admit := func(l *ledger.Ledger, session string) (ledger.Status, error) {
+		status, _, err := ledger.Admit(t.Context(), l, ledger.Commitment{Turn: ledger.Turn{App: "shop", Session: session}, Matched: "v1"}, 100)
+		return status, err
+	}
+	_, err := admit(ledger.New(&keyspace.DB{UniversalClient: client}), "warm")
+	require.NoError(t, err) // the server knows the script now
+	g := newGate()
+	client.AddHook(g)
+	l := ledger.New(&keyspace.DB{UniversalClient: client})
+	var all errgroup.Group
+	all.Go(func() error {
+		_, err := admit(l, "first")
+		return err
+	})
+	<-g.first
+	found, errs := make([]ledger.Status, 6), make([]error, 6)
+	for n := range found {
+		all.Go(func() error {
+			found[n], errs[n] = admit(l, fmt.Sprint("s", n))
+			return nil
+		})
+	}
+	require.Eventually(t, func() bool { return l.WaitingReads("shop") == len(found) }, time.Minute, time.Millisecond)
+	close(g.open)
+	require.NoError(t, all.Wait())
+	for n, err := range errs {
+		if n == 3 {
+			require.ErrorContains(t, err, "WRONGTYPE")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, ledger.Committed, found[n])
+	}
+	require.Equal(t, 2, g.scripts, "one for the first, and one for the others")
+}
+
 func TestAMessageWhoseClientIsGoneBeforeItsTurnIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
