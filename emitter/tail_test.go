@@ -326,8 +326,9 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 	for _, events := range all {
 		next(t, events, 1) // and has buffered the rest
 	}
-	const stored = followers * events * size >> 20
-	require.Less(t, (held()-before)>>20, int64(stored/3), "MiB, of %d that are stored for them", stored)
+	const most, stored = followers * 512 << 10, followers * events * size
+	require.Eventually(t, func() bool { return held()-before < most }, time.Minute, 10*time.Millisecond, // what is in transit comes and goes
+		"more than %d MiB are held, of %d that are stored for them", most>>20, stored>>20)
 
 	before = held()
 	for i := range 4 { // new events are shared by all of them

@@ -47,38 +47,48 @@ func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// together has count messages, each of its own session, accepted while the script runs for another one, and
-// returns the outcomes. Before they continue, do is called with the number that wait.
-func together(t *testing.T, server *redistest.Server, count int, ctx func(n int) context.Context, do func(waiting func() int)) (found []ledger.Accepted, errs []error, g *gate) {
+// whileOneRuns makes count requests, each of its own session, while the script runs for another one, and returns the
+// outcomes. Before they continue, do is called with the number that wait.
+func whileOneRuns[R any](
+	t *testing.T, server *redistest.Server, count int, request func(l *ledger.Ledger, session string) (R, error), waits func(*ledger.Ledger) int, do func(waiting func() int),
+) (found []R, errs []error, g *gate) {
 	t.Helper()
 	client := server.Client()
-	k := keyspace.KeysOf("shop")
-	require.NoError(t, client.HSet(t.Context(), k.App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1").Err())
-	warm := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
-	_, err := warm.Accept(t.Context(), acceptance("warm", "m"))
+	require.NoError(t, client.HSet(t.Context(), keyspace.KeysOf("shop").App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1").Err())
+	db := &keyspace.DB{UniversalClient: client, Embedded: server.Embedded()}
+	_, err := request(ledger.New(db), "warm")
 	require.NoError(t, err) // the server knows the script now
 	g = newGate()
 	client.AddHook(g)
-	l := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
+	l := ledger.New(db)
 	var all errgroup.Group
 	all.Go(func() error {
-		_, err := l.Accept(t.Context(), acceptance("first", "m"))
+		_, err := request(l, "first")
 		return err
 	})
 	<-g.first
-	found, errs = make([]ledger.Accepted, count), make([]error, count)
+	found, errs = make([]R, count), make([]error, count)
 	for n := range count {
 		all.Go(func() error {
-			found[n], errs[n] = l.Accept(ctx(n), acceptance(fmt.Sprint("s", n), "m"))
+			found[n], errs[n] = request(l, fmt.Sprint("s", n))
 			return nil
 		})
 	}
-	waiting := func() int { return l.Waiting("shop") }
+	waiting := func() int { return waits(l) }
 	require.Eventually(t, func() bool { return waiting() == count }, time.Minute, time.Millisecond)
 	do(waiting)
 	close(g.open)
 	require.NoError(t, all.Wait())
 	return found, errs, g
+}
+
+// together is whileOneRuns for messages that are accepted. ctx is the context of a session.
+func together(t *testing.T, server *redistest.Server, count int, ctx func(session string) context.Context, do func(waiting func() int)) ([]ledger.Accepted, []error, *gate) {
+	t.Helper()
+	accept := func(l *ledger.Ledger, session string) (ledger.Accepted, error) {
+		return l.Accept(ctx(session), acceptance(session, "m"))
+	}
+	return whileOneRuns(t, server, count, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, do)
 }
 
 func acceptance(session, message string) ledger.Acceptance {
@@ -91,7 +101,7 @@ func acceptance(session, message string) ledger.Acceptance {
 func TestWhatComesWhileAScriptRunsIsDoneByTheNext(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
-	found, errs, g := together(t, server, 20, func(int) context.Context { return t.Context() }, func(func() int) {})
+	found, errs, g := together(t, server, 20, func(string) context.Context { return t.Context() }, func(func() int) {})
 	for n, err := range errs {
 		require.NoError(t, err)
 		require.Equal(t, ledger.Taken, found[n].Status)
@@ -109,7 +119,7 @@ func TestAMessageThatCannotBeAcceptedFailsAlone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
 	require.NoError(t, server.Client().Set(t.Context(), keyspace.KeysOf("shop").Turns("s3"), "no hash", 0).Err())
-	found, errs, g := together(t, server, 6, func(int) context.Context { return t.Context() }, func(func() int) {})
+	found, errs, g := together(t, server, 6, func(string) context.Context { return t.Context() }, func(func() int) {})
 	for n, err := range errs {
 		if n == 3 {
 			require.ErrorContains(t, err, "WRONGTYPE")
@@ -127,34 +137,12 @@ func TestAMessageThatCannotBeAcceptedFailsAlone(t *testing.T) {
 func TestReadsAreAdmittedTogetherAndFailAlone(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
-	client, k := server.Client(), keyspace.KeysOf("shop")
-	require.NoError(t, client.HSet(t.Context(), k.App(), "record", "{}", "version", "v1", "generation", "g1").Err())
-	require.NoError(t, client.Set(t.Context(), k.Closed("s3"), "no hash", 0).Err())
+	require.NoError(t, server.Client().Set(t.Context(), keyspace.KeysOf("shop").Closed("s3"), "no hash", 0).Err())
 	admit := func(l *ledger.Ledger, session string) (ledger.Status, error) {
 		status, _, err := ledger.Admit(t.Context(), l, ledger.Commitment{Turn: ledger.Turn{App: "shop", Session: session}, Matched: "v1"}, 100)
 		return status, err
 	}
-	_, err := admit(ledger.New(&keyspace.DB{UniversalClient: client}), "warm")
-	require.NoError(t, err) // the server knows the script now
-	g := newGate()
-	client.AddHook(g)
-	l := ledger.New(&keyspace.DB{UniversalClient: client})
-	var all errgroup.Group
-	all.Go(func() error {
-		_, err := admit(l, "first")
-		return err
-	})
-	<-g.first
-	found, errs := make([]ledger.Status, 6), make([]error, 6)
-	for n := range found {
-		all.Go(func() error {
-			found[n], errs[n] = admit(l, fmt.Sprint("s", n))
-			return nil
-		})
-	}
-	require.Eventually(t, func() bool { return l.WaitingReads("shop") == len(found) }, time.Minute, time.Millisecond)
-	close(g.open)
-	require.NoError(t, all.Wait())
+	found, errs, g := whileOneRuns(t, server, 6, admit, func(l *ledger.Ledger) int { return l.WaitingReads("shop") }, func(func() int) {})
 	for n, err := range errs {
 		if n == 3 {
 			require.ErrorContains(t, err, "WRONGTYPE")
@@ -170,8 +158,8 @@ func TestAMessageWhoseClientIsGoneBeforeItsTurnIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
 	gone, leave := context.WithCancel(t.Context())
-	found, errs, _ := together(t, server, 4, func(n int) context.Context {
-		if n == 2 {
+	found, errs, _ := together(t, server, 4, func(session string) context.Context {
+		if session == "s2" {
 			return gone
 		}
 		return t.Context()
