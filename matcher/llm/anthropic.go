@@ -154,7 +154,7 @@ func anthropicBlocks(message chatMessage) []*anthropicBlock {
 		if i == 0 {
 			blocks = append(blocks, written...)
 		}
-		blocks = append(blocks, &anthropicBlock{Type: "tool_use", ID: call.id, Name: call.name, Input: objectArguments(call.arguments)})
+		blocks = append(blocks, &anthropicBlock{Type: "tool_use", ID: call.id, Name: call.name, Input: call.object()})
 	}
 	return blocks
 }

@@ -280,21 +280,33 @@ func encodeJSON(value any) string {
 	return string(written)
 }
 
-// objectArguments returns the arguments of an earlier call for providers that accept only objects. No arguments
-// become an empty object.
-func objectArguments(arguments string) json.RawMessage {
-	value, err := decodeJSON(arguments)
-	if _, ok := value.(map[string]any); ok {
-		return json.RawMessage(arguments)
+// readable returns the arguments of an earlier call as JSON. Many servers parse them and refuse the request if they
+// are not JSON; invalid ones are wrapped in an object.
+func (c toolCall) readable() string {
+	if c.ours {
+		return c.arguments
 	}
-	if value == nil && (err == nil || strings.TrimSpace(arguments) == "") {
-		return json.RawMessage("{}")
+	if _, err := decodeJSON(c.arguments); err != nil {
+		return unreadable(c.arguments)
 	}
-	return json.RawMessage(unreadable(arguments))
+	return c.arguments
 }
 
-// unreadable wraps invalid arguments in an object. Many servers parse earlier arguments and refuse the request if
-// they are not JSON.
+// object is readable for providers that accept only objects. No arguments become an empty object.
+func (c toolCall) object() json.RawMessage {
+	if c.ours {
+		return json.RawMessage(c.arguments)
+	}
+	value, err := decodeJSON(c.arguments)
+	if _, ok := value.(map[string]any); ok {
+		return json.RawMessage(c.arguments)
+	}
+	if value == nil && (err == nil || strings.TrimSpace(c.arguments) == "") {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(unreadable(c.arguments))
+}
+
 func unreadable(arguments string) string {
 	return encodeJSON(map[string]any{"unreadable": text.Clip(arguments, maxUnreadable)})
 }

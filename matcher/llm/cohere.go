@@ -129,7 +129,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 				message := cohereMessage{Role: roleAssistant, ToolPlan: cmp.Or(entry.calls[0].echo, strings.TrimSpace(entry.text))}
 				for _, call := range entry.calls {
 					message.ToolCalls = append(message.ToolCalls,
-						newFunctionCall(call.id, cmp.Or(aliases[call.name], call.name), string(objectArguments(call.arguments))))
+						newFunctionCall(call.id, cmp.Or(aliases[call.name], call.name), string(call.object())))
 				}
 				rest.Messages = append(rest.Messages, message)
 			}

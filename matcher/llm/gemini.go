@@ -230,7 +230,7 @@ func (g *gemini) write(request chatRequest, _ []string) requestBody {
 			}
 			for _, call := range message.calls {
 				parts.Parts = append(parts.Parts, geminiPart{
-					Call: &geminiCall{ID: call.id, Name: call.name, Args: objectArguments(call.arguments)}, Signature: call.echo,
+					Call: &geminiCall{ID: call.id, Name: call.name, Args: call.object()}, Signature: call.echo,
 				})
 			}
 		}

@@ -258,7 +258,7 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 	if err != nil {
 		return "", err
 	}
-	turn.ask.messages = append(turn.ask.messages, turn.pastCalls(fired)...)
+	turn.ask.messages = turn.appendCalls(turn.ask.messages, fired)
 	answer, err := l.ask(ctx, turn, turn.ask)
 	if err != nil {
 		return "", err

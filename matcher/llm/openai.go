@@ -91,15 +91,14 @@ func (o *openAI) write(request chatRequest, without []string) requestBody {
 	if !slices.Contains(without, "stream") {
 		rest.Stream = false
 	}
+	var calls []functionCall // of all messages
 	for i, entry := range request.messages {
 		rest.Messages[i] = message{Role: entry.role, Content: entry.text, ToolCallID: entry.callID}
+		first := len(calls)
 		for _, call := range entry.calls {
-			arguments := call.arguments
-			if _, err := decodeJSON(arguments); err != nil {
-				arguments = unreadable(arguments)
-			}
-			rest.Messages[i].ToolCalls = append(rest.Messages[i].ToolCalls, newFunctionCall(call.id, call.name, arguments))
+			calls = append(calls, newFunctionCall(call.id, call.name, call.readable()))
 		}
+		rest.Messages[i].ToolCalls = calls[first:len(calls):len(calls)]
 	}
 
 	tools := make([]json.RawMessage, len(request.tools))

@@ -48,6 +48,7 @@ type toolCall struct {
 	id        string
 	name      string
 	arguments string
+	ours      bool   // we have written the arguments: a JSON object
 	echo      string // opaque data from the provider, sent back unchanged
 }
 

@@ -17,6 +17,7 @@ import (
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 )
 
 // llmTurn is the state of matching one message with the model.
@@ -58,7 +59,7 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 			}
 			messages = append(messages, chatMessage{role: role, text: text.Clip(utterance.Text, maxHistoryText)})
 		}
-		messages = append(messages, t.pastCalls(utterance.Fired)...)
+		messages = t.appendCalls(messages, utterance.Fired)
 	}
 	t.ask.messages = append(messages, chatMessage{role: roleSystem, text: nowText(request)}, chatMessage{role: roleUser, text: request.Text})
 	return t, nil
@@ -152,25 +153,17 @@ const (
 	maxCallError   = 300
 )
 
-// pastCalls renders fired tools: the assistant's calls, then their results. It repeats only values that a tool in
+// appendCalls appends fired tools: the assistant's calls, then their results. It repeats only values that a tool in
 // scope shows to models; static, ignored and authenticated ones stay hidden.
-func (t *llmTurn) pastCalls(fired []matcher.PastCall) []chatMessage {
+func (t *llmTurn) appendCalls(messages []chatMessage, fired []matcher.PastCall) []chatMessage {
 	if len(fired) == 0 {
-		return nil
+		return messages
 	}
-	messages := make([]chatMessage, 1, 1+len(fired))
-	messages[0].role = roleAssistant
-	for _, one := range fired {
-		name, shown := t.names.alias(one.Name), map[string]any{}
-		if candidate, known := t.names.candidate(one.Name); known {
-			offered := offerOf(candidate, name)
-			for _, alias := range offered.shown {
-				if value, ok := one.Values[offered.parameter(alias)]; ok {
-					shown[alias] = value
-				}
-			}
-		}
-		call := toolCall{id: t.newID(one.TriggerID, one.Name), name: name, arguments: encodeJSON(shown)}
+	calls := make([]toolCall, len(fired))
+	messages = append(messages, chatMessage{role: roleAssistant, calls: calls})
+	for i, one := range fired {
+		name := t.names.alias(one.Name)
+		calls[i] = toolCall{id: t.newID(one.TriggerID, one.Name), name: name, arguments: t.shownArguments(one, name), ours: true}
 		result := "The call was accepted; it has no result to show."
 		switch {
 		case one.Error != "":
@@ -178,10 +171,29 @@ func (t *llmTurn) pastCalls(fired []matcher.PastCall) []chatMessage {
 		case len(one.Result) > 0:
 			result = text.Clip(string(one.Result), maxResult)
 		}
-		messages[0].calls = append(messages[0].calls, call)
-		messages = append(messages, chatMessage{role: roleTool, callID: call.id, text: result, failed: one.Error != ""})
+		messages = append(messages, chatMessage{role: roleTool, callID: calls[i].id, text: result, failed: one.Error != ""})
 	}
 	return messages
+}
+
+// shownArguments returns the values of a fired tool that models see, as JSON.
+func (t *llmTurn) shownArguments(fired matcher.PastCall, alias string) string {
+	candidate, known := t.names.candidate(fired.Name)
+	if !known {
+		return "{}"
+	}
+	offered := offerOf(candidate, alias)
+	shown := make(exactjson.Members, 8) // on the stack
+	for _, name := range offered.shown {
+		if value, ok := fired.Values[offered.parameter(name)]; ok {
+			shown[name] = value
+		}
+	}
+	text, err := shown.MarshalJSON()
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
 }
 
 // newID makes an id for a call without one that the provider knows. It is the same for the same call in every

@@ -2,7 +2,6 @@ package exactjson
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -17,15 +16,18 @@ func (m Members) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	const usual = 8 // members whose names are sorted without an allocation
-	names := slices.AppendSeq(make([]string, 0, usual), maps.Keys(m))
+	names := make([]string, 0, usual)
+	for name := range m {
+		names = append(names, name)
+	}
 	slices.Sort(names)
-	text := append(make([]byte, 0, 64), '{')
+	text := append(make([]byte, 0, 128), '{')
 	for i, name := range names {
 		if i > 0 {
 			text = append(text, ',')
 		}
 		var err error
-		if text, err = appendValue(text, name); err == nil {
+		if text, err = appendText(text, name); err == nil {
 			text, err = appendValue(append(text, ':'), m[name])
 		}
 		if err != nil {
@@ -38,9 +40,7 @@ func (m Members) MarshalJSON() ([]byte, error) {
 func appendValue(text []byte, value any) (_ []byte, err error) {
 	switch value := value.(type) {
 	case string:
-		if !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
-			return append(append(append(text, '"'), value...), '"'), nil
-		}
+		return appendText(text, value)
 	case json.Number:
 		if len(value) > 0 && !strings.ContainsFunc(string(value), func(r rune) bool { return r < '0' || r > '9' }) {
 			return append(text, value...), nil
@@ -53,6 +53,14 @@ func appendValue(text []byte, value any) (_ []byte, err error) {
 			return append(text, "true"...), nil
 		}
 		return append(text, "false"...), nil
+	}
+	err = Use(value, func(written []byte) { text = append(text, written...) })
+	return text, err
+}
+
+func appendText(text []byte, value string) (_ []byte, err error) {
+	if !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(text, '"'), value...), '"'), nil
 	}
 	err = Use(value, func(written []byte) { text = append(text, written...) })
 	return text, err

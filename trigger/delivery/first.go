@@ -177,16 +177,28 @@ func (d *Deliveries) First(of *Decision) *First {
 // Run tries all effects and writes all outcomes but the last ones, which are left to Save.
 func (f *First) Run(ctx context.Context) error {
 	failpoint.At(failpoint.EffectsBefore)
-	own, events, calls := f.of.own(), make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // senders never block
+	own := f.of.own()
+	events, calls := f.channels(len(own))
 	open := f.start(ctx, calls)
 	if len(own)+open < len(f.of.Effects) { // the removal event of an app's repository is in the app's outbox
 		f.Wake(f.of.App)
 	}
 	done, broken, pending := ctx.Done(), false, len(own) > 0
+	published := func(list []attempt) error {
+		pending = false
+		f.published(list)
+		if !f.batch || f.leads {
+			return nil
+		}
+		err := f.unpack(ctx)
+		broken = broken || ctx.Err() != nil
+		return err
+	}
 	switch {
 	case pending && f.leads && open == 0:
-		events <- f.publish(ctx, own)
-		done = nil // nothing is left to wait for
+		if err := published(f.publish(ctx, own)); err != nil {
+			return err
+		}
 	case pending && f.leads:
 		f.Go(func() { events <- f.publish(ctx, own) })
 	case pending:
@@ -199,13 +211,8 @@ func (f *First) Run(ctx context.Context) error {
 	for pending || open > 0 {
 		select {
 		case list := <-events:
-			pending = false
-			f.published(list)
-			if f.batch && !f.leads {
-				if err := f.unpack(ctx); err != nil {
-					return err
-				}
-				broken = broken || ctx.Err() != nil
+			if err := published(list); err != nil {
+				return err
 			}
 		case a := <-calls:
 			open--
@@ -233,6 +240,16 @@ func (f *First) Run(ctx context.Context) error {
 	}
 	_, err := f.Save(ctx, ledger.Report{})
 	return errors.Join(context.Cause(ctx), err)
+}
+
+// channels returns those for the attempts at so many own events and at the other effects; nil if nothing is to be
+// waited for, as for most messages. Senders never block.
+func (f *First) channels(own int) (events chan []attempt, calls chan attempt) {
+	others := len(f.of.Effects) - own
+	if others == 0 && f.leads {
+		return nil, nil
+	}
+	return make(chan []attempt, 1), make(chan attempt, others)
 }
 
 // start begins the attempts at calls, and returns their number.

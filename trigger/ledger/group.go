@@ -41,24 +41,27 @@ func newGroup(script *keyspace.GroupScript, safe bool) *group {
 
 // grouped is a request for one item.
 type grouped struct {
-	item  keyspace.Part
-	done  chan groupReply // gets the reply from the request that ran the script
-	leads chan struct{}   // closed when this request must run the script for itself and those behind it
+	item keyspace.Part
+	done chan groupReply // of a waiting request, from the one before it
 }
 
+// groupReply is the reply for an item, or tells the request that it leads: it must run the script for itself and
+// those behind it.
 type groupReply struct {
-	raw any
-	err error
+	raw   any
+	err   error
+	leads bool
 }
 
 // run runs the script for an item. If ctx ends while another request runs it, the item's outcome is unknown.
 //
 // Only the request that runs the script calls shared.
 func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) (raw any, err error) {
-	own := &grouped{item: item, done: make(chan groupReply, 1), leads: make(chan struct{})}
+	own := &grouped{item: item}
 	g.mu.Lock()
 	waiting, busy := g.waiting[appID]
 	if busy {
+		own.done = make(chan groupReply, 1)
 		waiting = append(waiting, own)
 	}
 	g.waiting[appID] = waiting
@@ -68,8 +71,9 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared f
 	}
 	select {
 	case r := <-own.done:
-		return r.raw, r.err
-	case <-own.leads:
+		if !r.leads {
+			return r.raw, r.err
+		}
 		g.mu.Lock()
 		next := g.waiting[appID]
 		n := min(mostGrouped, len(next))
@@ -85,7 +89,7 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared f
 	} else if at == 0 { // it may already lead: then the next one must
 		g.waiting[appID] = g.waiting[appID][1:]
 		select {
-		case <-own.leads:
+		case <-own.done:
 			g.pass(appID)
 		default:
 		}
@@ -112,7 +116,7 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 		if len(replies) != len(list) {
 			return groupReply{err: err}
 		}
-		return groupReply{replies[i], err}
+		return groupReply{raw: replies[i], err: err}
 	}
 	for i, one := range list[1:] {
 		one.done <- answer(i + 1)
@@ -123,7 +127,7 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 // pass makes the first waiting request lead. The caller holds the lock.
 func (g *group) pass(appID string) {
 	if waiting := g.waiting[appID]; len(waiting) > 0 {
-		close(waiting[0].leads)
+		waiting[0].done <- groupReply{leads: true}
 	} else {
 		delete(g.waiting, appID)
 	}

@@ -317,7 +317,7 @@ func ReplyType(reply json.RawMessage) string {
 // is.
 func ReplyText(reply json.RawMessage) string {
 	var text string
-	if json.Unmarshal(reply, &text) == nil {
+	if len(reply) == 0 || json.Unmarshal(reply, &text) == nil {
 		return text
 	}
 	return string(reply)
@@ -375,6 +375,7 @@ func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversat
 		return nil
 	}
 	now := Known{Recalled: history.Recalled, read: make([]readPast, len(history.Messages))}
+	list = make([]matcher.Utterance, 0, len(history.Messages)+len(history.Messages)/2) // some have a reply
 	for i, past := range history.Messages {
 		one := readPast{size: past.Size() + 64}
 		if past.Had > 0 {
@@ -402,17 +403,32 @@ func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversat
 
 // Utterances returns a message and its reply; none for a damaged entry.
 func Utterances(past ledger.Past) []matcher.Utterance {
-	var message StoredMessage
+	var message struct { // as far as a matcher sees it
+		Actor string `json:"actor"`
+		Text  string `json:"text"`
+	}
 	if exactjson.Unmarshal([]byte(past.Message), &message) != nil {
 		return nil
 	}
 	utterance := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text}
-	if decided, err := ReadDecision(past.ID, past.Decision); past.Decision != "" && err == nil {
+	var decided struct { // as far as PastCalls reads it
+		Matches []struct {
+			TriggerID string         `json:"triggerId"`
+			Name      string         `json:"name"`
+			Values    map[string]any `json:"values"`
+			State     string         `json:"state"`
+		} `json:"matches"`
+	}
+	if past.Decision != "" && readDecision(past.Decision, &decided) == nil {
 		results := map[string]CallResult{} // the last result of a trigger is valid
 		for _, result := range readLines[CallResult](past.Results) {
 			results[result.TriggerID] = result
 		}
-		utterance.Fired = PastCalls(decided.Matches, results)
+		matches := make([]Match, len(decided.Matches))
+		for i, one := range decided.Matches {
+			matches[i].TriggerID, matches[i].Name, matches[i].Values, matches[i].State = one.TriggerID, one.Name, one.Values, one.State
+		}
+		utterance.Fired = PastCalls(matches, results)
 	}
 	reply := ReplyText(json.RawMessage(past.Reply))
 	if reply == "" {

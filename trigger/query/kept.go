@@ -1,6 +1,8 @@
 package query
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 
 	"earshot/repositories/exactjson"
@@ -55,12 +57,12 @@ const (
 )
 
 // shortened replaces the messageId and the name in the rest, if JSON has them unescaped.
-func (h keptHead) shortened(rest string) string {
+func (h keptHead) shortened(rest []byte) []byte {
 	if namable(h.MessageID) {
-		rest = strings.ReplaceAll(rest, h.MessageID, messageMark)
+		rest = bytes.ReplaceAll(rest, []byte(h.MessageID), []byte(messageMark))
 	}
 	if namable(h.Name) {
-		rest = strings.ReplaceAll(rest, h.Name, nameMark)
+		rest = bytes.ReplaceAll(rest, []byte(h.Name), []byte(nameMark))
 	}
 	return rest
 }
@@ -80,19 +82,19 @@ func namable(text string) bool {
 // Kept returns the record as it is stored under its triggerId, and the size of its JSON in bytes.
 func (r *Record) Kept() (kept string, size int, err error) {
 	head := keptHead{r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values}
-	first, err := exactjson.Text(head)
-	if err != nil {
-		return "", 0, err
-	}
-	rest, err := exactjson.Text(keptRest{Record: r})
-	if size = len(first) + len(rest); err != nil {
-		return "", 0, err
-	}
-	if size > mostShort {
+	var restErr error
+	err = exactjson.Use(&head, func(first []byte) {
+		restErr = exactjson.Use(&keptRest{Record: r}, func(rest []byte) {
+			if size = len(first) + len(rest); size <= mostShort {
+				kept = words.PackAfter(first, head.shortened(rest))
+			}
+		})
+	})
+	if err = errors.Join(err, restErr); err == nil && size > mostShort {
 		kept, err = exactjson.Text(r)
-		return kept, len(kept), err
+		size = len(kept)
 	}
-	return first + words.Pack([]byte(head.shortened(rest))), size, nil
+	return kept, size, err
 }
 
 // readKept reverses Kept, also of earlier builds, which stored plain JSON.
@@ -119,22 +121,31 @@ func (r *Record) readKept(triggerID, kept string) error {
 // Kept returns the answer as it is stored under its messageId.
 func (a Answer) Kept() (string, error) {
 	a.MessageID = ""
-	text, err := exactjson.Encode(a)
-	if err != nil || len(text) > mostShort {
-		return string(text), err
-	}
-	return words.Pack(text), nil
+	kept := ""
+	err := exactjson.Use(&a, func(text []byte) {
+		if len(text) > mostShort {
+			kept = string(text)
+		} else {
+			kept = words.Pack(text)
+		}
+	})
+	return kept, err
 }
 
 // ReadDecision reverses Answer.Kept, also of earlier builds, which stored plain JSON.
 func ReadDecision(messageID, decision string) (answer Answer, err error) {
+	err = readDecision(decision, &answer)
+	answer.MessageID = messageID
+	return answer, err
+}
+
+// readDecision reads a stored answer into all of it, or into a part.
+func readDecision(decision string, into any) (err error) {
 	text := []byte(decision)
 	if strings.HasPrefix(decision, shorttext.Mark) {
 		if text, err = words.Unpack(decision); err != nil {
-			return answer, err
+			return err
 		}
 	}
-	err = exactjson.Unmarshal(text, &answer)
-	answer.MessageID = messageID
-	return answer, err
+	return exactjson.Unmarshal(text, into)
 }

@@ -195,6 +195,9 @@ func (s *EventState) Kept() (string, error) {
 	if s == nil {
 		return "", nil
 	}
+	if s.Error == "" {
+		return `{"state":"` + s.State + `"}`, nil // the state is one of ours
+	}
 	return exactjson.Text(keptState{s.State, s.Error})
 }
 

@@ -28,13 +28,19 @@ func New(most int, common string) Dictionary {
 }
 
 // Pack packs a text.
-func (d Dictionary) Pack(text []byte) string {
+func (d Dictionary) Pack(text []byte) string { return d.PackAfter(nil, text) }
+
+// PackAfter returns a head followed by the packed text.
+func (d Dictionary) PackAfter(head, text []byte) string {
+	var packed []byte
 	if s2.MaxEncodedLen(len(text)) > len(room{}) {
-		return Mark + string(d.of.Encode(nil, text))
+		packed = d.of.Encode(nil, text)
+	} else {
+		in := rooms.Get().(*room)
+		defer rooms.Put(in)
+		packed = d.of.Encode(in[:], text)
 	}
-	in := rooms.Get().(*room)
-	defer rooms.Put(in)
-	return Mark + string(d.of.Encode(in[:], text))
+	return string(head) + Mark + string(packed)
 }
 
 // room is the buffer for packing a text of usual length.
