@@ -11,7 +11,8 @@ import (
 // once. An item may fail without the others.
 type GroupScript struct {
 	script *Script
-	keys   int // number of shared keys, before those of the items
+	keys   int  // number of shared keys, before those of the items
+	common bool // the script returns texts that its replies share
 }
 
 // Part has the keys and arguments of one item, or those that all items share.
@@ -21,7 +22,10 @@ type Part struct{ Keys, Args []string }
 // arguments. Each is the body of a function that runs for every item; its lines ITEMKEYS and ITEMARGV name the
 // item's first keys and arguments, and keys and args are their numbers, after KEYS[k] and ARGV[a]. It returns a list:
 // a status, then names and values by turns, which are texts or lists of texts (see flatLua). End runs last.
-type Items struct{ Shared, Each, End string }
+//
+// Common is a table of texts that the replies refer to by their places, counted from 1, so that a text that many
+// items need is returned once; empty for none.
+type Items struct{ Shared, Each, End, Common string }
 
 // NewGroupScript prepares a GroupScript, after parts as in NewScript.
 func NewGroupScript(items Items, parts ...string) *GroupScript {
@@ -38,14 +42,18 @@ func newGroupScript(prepare func(...string) *Script, items Items, parts []string
 	for _, line := range declared.FindAllStringSubmatch(items.Shared, -1) {
 		counts[line[2]] += len(strings.Fields(line[3]))
 	}
-	return &GroupScript{keys: counts["KEYS"], script: prepare(append(parts, flatLua, items.Shared, "local function each(k, a, keys, args)", items.Each, "end", `
+	common := ""
+	if items.Common != "" {
+		common = "replies[#replies + 1] = flat({'', '', " + items.Common + "})"
+	}
+	return &GroupScript{keys: counts["KEYS"], common: common != "", script: prepare(append(parts, flatLua, items.Shared, "local function each(k, a, keys, args)", items.Each, "end", `
 local replies, k, a = {}, `+strconv.Itoa(counts["KEYS"])+`, `+strconv.Itoa(counts["ARGV"])+`
 while a < #ARGV do
   local keys, args = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
   local ran, reply = pcall(each, k, a + 2, keys, args)
   replies[#replies + 1] = flat(ran and reply or {'failed', 'error', type(reply) == 'table' and reply.err or tostring(reply)})
   k, a = k + keys, a + 2 + args
-end`, items.End, "return replies")...)}
+end`, items.End, common, "return replies")...)}
 }
 
 // flatLua defines flat(reply), which writes an item's reply as one text: the status, then before each value a line
@@ -106,23 +114,27 @@ func (g *GroupScript) call(shared Part, items []Part) Call {
 	return all
 }
 
-// Run runs the script for items, and returns a reply for each. With safely it waits for replicas like RunSafely:
-// even with ErrReplicas the replies are returned.
-func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part, items []Part) ([]any, error) {
+// Run runs the script for items, and returns a reply for each and their common texts. With safely it waits for
+// replicas like RunSafely: even with ErrReplicas the replies are returned.
+func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part, items []Part) (replies []any, common []string, err error) {
 	all, run := g.call(shared, items), g.script.Run
 	if safely {
 		run = g.script.RunSafely
 	}
 	raw, err := run(ctx, db, all.Keys, all.Args...)
 	if err != nil && !errors.Is(err, ErrReplicas) {
-		return nil, err
+		return nil, nil, err
 	}
-	replies, _ := raw.([]any)
-	return replies, err
+	replies, _ = raw.([]any)
+	if last := len(replies) - 1; g.common && last >= 0 {
+		ReadItem(replies[last], func(_, text string) { common = append(common, text) })
+		replies = replies[:last]
+	}
+	return replies, common, err
 }
 
-// RunAll runs the script for items of several apps in one round trip, and returns the replies for each app. of
-// returns an app's shared keys and arguments, and its items.
+// RunAll runs the script, which has no common texts, for items of several apps in one round trip, and returns the
+// replies for each app. of returns an app's shared keys and arguments, and its items.
 func (g *GroupScript) RunAll(ctx context.Context, db *DB, apps int, of func(app int) (Part, []Part)) ([][]any, error) {
 	calls := make([]Call, apps)
 	for i := range calls {

@@ -38,8 +38,9 @@ const maxClaims = 5
 //	               from these; nothing was stored
 //	     erasing   the session is being erased; nothing was stored
 //	     notuser   the session belongs to another user than this one; nothing was stored
-//	     taken     told (see Accepted), message, age and at (ms), version, revision and record of the app,
-//	               its own repositories, those of the session, the history (see historyLua), unfinished calls, claims,
+//	     taken     told (see Accepted), message, age and at (ms), version of the app, defined (if the caller has
+//	               another version: the places of the first and last common text with its revision, record
+//	               and own repositories), the repositories of the session, the history (see historyLua), unfinished calls, claims,
 //	               the triggers whose question was asked last, the other waiting triggers,
 //	               those that the message takes back, the generations of app and session, the session's profile,
 //	               and match, explained and matching of a draft with the same words
@@ -54,10 +55,15 @@ KEYS app appRepos idle appRate sessions users recent
 ARGV app
 local at, leased, begun, idle, recent, plain = now(), {}, {}, {}, {}, noneOf(7, 1, {1, 5}) -- no repositories of a session, none that was closed
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
-local definitions
-local function definition() -- as the caller does not have it
-  definitions = definitions or {redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record'), redis.call('HVALS', @appRepos)}
-  return unpack(definitions)
+local run, defined = newRun(), ''
+local function definition() -- its places among the common texts, for a caller that does not have it
+  if defined == '' then
+    local own, at = redis.call('HVALS', @appRepos), #run.common
+    run.common[at + 1], run.common[at + 2] = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
+    for i, repository in ipairs(own) do run.common[at + 2 + i] = repository end
+    defined = at + 1 .. ' ' .. #run.common
+  end
+  return defined
 end
 `, Each: `
 ITEMKEYS sessionRepos turns order sessionRate closed draft chatOutbox saidEffect failedEffect
@@ -148,6 +154,7 @@ if not message then
   local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #verifying, agent = $answer ~= ''})
   if over then return over end
   message, says, verified, arrived = new, saying, verifying, at
+  forget(run, turns, id)
   change(turn.message .. id, message)
   change(turn.arrived .. id, string.format('%.0f ', at) .. says)
   if verified ~= '' then change(turn.verified .. id, verified) end
@@ -196,13 +203,9 @@ if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
 local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or at)
-local first, history = past(turns, order, id, left, left + length - 1, tonumber($history), lives, $kept)
-local revision, record, own = '', '', {}
-if version ~= $version then
-  revision, record, own = definition()
-end
+local first, history = past(turns, order, id, left, left + length - 1, tonumber($history), lives, $kept, run)
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', tostring(at),
-  'version', version, 'revision', revision, 'record', record, 'own', own,
+  'version', version, 'defined', version ~= $version and definition() or '',
   'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
@@ -211,7 +214,7 @@ scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
 if #recent > 0 then redis.call('ZADD', @recent, unpack(recent)) end
-`}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
+`, Common: "run.common"}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
 
 // Chat holds the events of a message, if the app wants them: one for its acceptance, one for giving it up. One
 // script writes them with the message into an outbox of their own (keyspace.ChatBox). An event names the
@@ -363,8 +366,10 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	underReplicated := false
 	if a.Message == "" && !a.OfDraft { // a worker continues an accepted message, whichever replicas have it
 		var replies []any
-		if replies, err = accept.Run(ctx, l.db, false, a.shared(), []keyspace.Part{item}); err == nil {
+		var common []string
+		if replies, common, err = accept.Run(ctx, l.db, false, a.shared(), []keyspace.Part{item}); err == nil {
 			r, err = readItem(replies[0])
+			r.common = common
 		}
 	} else {
 		r, underReplicated, err = l.runGrouped(ctx, l.accepts, a.App, a.shared, item)
@@ -390,8 +395,7 @@ func (a Acceptance) shared() keyspace.Part {
 
 func readTaken(r reply, kept Recalled) *TakenTurn {
 	t := &TakenTurn{
-		Message: r.text("message"), Age: r.duration("age"), At: r.duration("at"),
-		App: AppFields{Version: r.text("version"), Revision: r.text("revision"), Record: r.text("record"), Repositories: r.texts("own")},
+		Message: r.text("message"), Age: r.duration("age"), At: r.duration("at"), App: readDefinition(r),
 		Own: SessionFields{Record: r.text("put"), Repositories: r.texts("repositories")}, Unfinished: r.text("unfinished"), Claims: r.text("claims"),
 		AppGeneration: r.text("app"), SessionGeneration: r.text("session"), Draft: readDraft(r),
 		Asked: strings.Fields(strings.TrimSuffix(r.text("asked"), "+")), Retracted: strings.Fields(r.text("retracted")),
@@ -403,6 +407,17 @@ func readTaken(r reply, kept Recalled) *TakenTurn {
 		}
 	}
 	return t
+}
+
+// readDefinition reads an app's version and, if the caller did not have it, its definition.
+func readDefinition(r reply) AppFields {
+	of := AppFields{Version: r.text("version")}
+	first, last, defined := strings.Cut(r.text("defined"), " ")
+	if defined {
+		texts := r.common[number(first)-1 : number(last)]
+		of.Revision, of.Record, of.Repositories = texts[0], texts[1], texts[2:]
+	}
+	return of
 }
 
 // peek reads what accept reads for a message, and writes nothing. For a message in the history it reads the
@@ -420,13 +435,15 @@ if not version then return {'noapp'} end
 local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session', 'questions')
 local left = tonumber(had[2]) or 0
 local before = had[1] and redis.call('LPOS', order, id) or redis.call('LLEN', order)
-local _, history = past(turns, order, id, left, left + before, tonumber($history), '', '')
-local revision, record, own = '', '', {}
+local run, defined = newRun(), ''
+local _, history = past(turns, order, id, left, left + before, tonumber($history), '', '', run)
 if version ~= $version then
-  revision, record = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
-  own = redis.call('HVALS', @appRepos)
+  local at = #run.common
+  run.common[at + 1], run.common[at + 2] = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
+  for i, repository in ipairs(redis.call('HVALS', @appRepos)) do run.common[at + 2 + i] = repository end
+  defined = at + 1 .. ' ' .. #run.common
 end
-return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'revision', revision, 'record', record, 'own', own,
+return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'defined', defined, 'common', run.common,
   'repositories', redis.call('HVALS', @sessionRepos), 'history', history, 'unfinished', not had[1] and had[3] or '',
   'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'put', had[5] or '',
   'app', app[2] or '', 'session', redis.call('HGET', @closed, 'generation') or ''}
@@ -442,5 +459,6 @@ func (l *Ledger) Peek(ctx context.Context, t Turn, history int, version string) 
 	if err != nil || r.Status == NoApp {
 		return nil, err
 	}
+	r.common = r.texts("common")
 	return readTaken(r, Recalled{}), nil
 }

@@ -48,15 +48,16 @@ type grouped struct {
 // groupReply is the reply for an item, or tells the request that it leads: it must run the script for itself and
 // those behind it.
 type groupReply struct {
-	raw   any
-	err   error
-	leads bool
+	raw    any
+	common []string // of all items of the run
+	err    error
+	leads  bool
 }
 
 // run runs the script for an item. If ctx ends while another request runs it, the item's outcome is unknown.
 //
 // Only the request that runs the script calls shared.
-func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) (raw any, err error) {
+func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) groupReply {
 	own := &grouped{item: item}
 	g.mu.Lock()
 	waiting, busy := g.waiting[appID]
@@ -72,7 +73,7 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared f
 	select {
 	case r := <-own.done:
 		if !r.leads {
-			return r.raw, r.err
+			return r
 		}
 		g.mu.Lock()
 		next := g.waiting[appID]
@@ -94,11 +95,11 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared f
 		default:
 		}
 	}
-	return nil, ctx.Err()
+	return groupReply{err: ctx.Err()}
 }
 
 // lead runs the script for requests, of which the first is the caller's. Then the next waiting request leads.
-func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, list []*grouped) (any, error) {
+func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, list []*grouped) groupReply {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -108,7 +109,7 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 	for i, one := range list {
 		items[i] = one.item
 	}
-	replies, err := g.script.Run(ctx, db, g.safe, shared(), items)
+	replies, common, err := g.script.Run(ctx, db, g.safe, shared(), items)
 	if len(replies) != len(list) && (err == nil || errors.Is(err, keyspace.ErrReplicas)) {
 		err = errors.New("the script has not answered for each item")
 	}
@@ -116,12 +117,12 @@ func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared 
 		if len(replies) != len(list) {
 			return groupReply{err: err}
 		}
-		return groupReply{raw: replies[i], err: err}
+		return groupReply{raw: replies[i], common: common, err: err}
 	}
 	for i, one := range list[1:] {
 		one.done <- answer(i + 1)
 	}
-	return answer(0).raw, answer(0).err
+	return answer(0)
 }
 
 // pass makes the first waiting request lead. The caller holds the lock.

@@ -1,19 +1,23 @@
 package ledger
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
 
-// historyLua defines past(turns, order, id, left, earlier, most, lives, kept). It reads at most so many
+// historyLua defines past(turns, order, id, left, earlier, most, lives, kept, run). It reads at most so many
 // messages before id, of a session with earlier messages in all, of which left have left its history.
 // matcher.HistoryStart defines where the history begins. lives names the life of the session. kept is what the
 // caller has: the life, a line break, the place of the first message among all of the session, and a mark of
 // each from there, or '-'.
 //
 // It returns the place of the first message read, and a list: the number of messages, then for each that
-// differs from the caller's a head (index, mark and id), message, decision, results and reply.
+// differs from the caller's its index and the place of the first of its texts among run.common: mark and id,
+// message, decision, results, reply.
+//
+// run, as newRun() makes it, is for all calls of one run of a script. So each message is read and returned once
+// for all messages that follow it, of which a busy session has many. forget(run, turns, id) is for a message
+// that the script stores.
 //
 // A mark tells whether a message has changed: its arrival, the lengths of its results and reply, and '?' if it
 // was undecided. This suffices: results are only appended, decision and reply are written once, and a place in
@@ -21,21 +25,35 @@ import (
 //
 // It needs TurnLua.
 const historyLua = `
-local function past(turns, order, id, left, earlier, most, lives, kept)
+local function newRun() return {common = {}, read = {}, kept = {}} end
+local function forget(run, turns, id)
+  if run.read[turns] then run.read[turns][id] = nil end
+end
+local function marksOf(run, kept)
+  local had = run.kept[kept]
+  if not had then
+    local lives, list = string.match(kept, '^([^\n]*)\n(.*)$')
+    had = {lives = lives}
+    for mark in string.gmatch(list or '', '%S+') do had[#had + 1] = mark end
+    run.kept[kept] = had
+  end
+  return had
+end
+local function past(turns, order, id, left, earlier, most, lives, kept, run)
   local from = left
   if earlier > most then
     local step = math.max(1, math.floor(most / 4))
     from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
   end
-  local ids, count, marks = {}, 0, {}
+  local ids, count, common = {}, 0, run.common
   if earlier > left then ids = redis.call('LRANGE', order, from - left, -1) end
   while ids[count + 1] and ids[count + 1] ~= id do count = count + 1 end
-  local of, list = string.match(kept, '^([^\n]*)\n(.*)$')
-  if of == lives then
-    for mark in string.gmatch(list, '%S+') do marks[#marks + 1] = mark end
-  end
+  local marks = marksOf(run, kept)
+  if marks.lives ~= lives then marks = {} end
   local before = from - (tonumber(marks[1]) or 0) + 1
-  local function read(these, fields)
+  local read = run.read[turns] or {} -- by id: the mark and, once it is among the common texts, its place
+  run.read[turns] = read
+  local function fetch(these, fields)
     local values = {}
     for i = 1, #these, 1000 do -- unpack takes no more than 8,000 values
       local names = {}
@@ -48,25 +66,41 @@ local function past(turns, order, id, left, earlier, most, lives, kept)
   end
   local known, new, history = {}, {}, {tostring(count)}
   for i = 1, count do
-    local these = (marks[before + i] or '-') ~= '-' and known or new
-    these[#these + 1] = i
+    local mark, seen = marks[before + i], read[ids[i]]
+    if seen then
+      if seen.mark ~= mark and not seen.at then new[#new + 1] = i end
+    else
+      local these = (mark or '-') ~= '-' and known or new
+      these[#these + 1] = i
+    end
   end
   local decided, open = {turn.arrived, turn.results, turn.reply}, {turn.arrived, turn.results, turn.reply, turn.decision}
   local function undecided(mark) return string.sub(mark, -1) == '?' end
   local function markOf(arrived, results, reply, open) return string.match(arrived, '^%d*') .. ':' .. #results .. ':' .. #reply .. (open and '?' or '') end
-  local values, at = read(known, function(mark) return undecided(mark) and open or decided end), 0
+  local values, at = fetch(known, function(mark) return undecided(mark) and open or decided end), 0
   for _, i in ipairs(known) do
     local mark = marks[before + i]
     local open = undecided(mark)
-    if markOf(values[at + 1], values[at + 2], values[at + 3], open and values[at + 4] == '') ~= mark then new[#new + 1] = i end
+    local now = markOf(values[at + 1], values[at + 2], values[at + 3], open and values[at + 4] == '')
+    if now ~= mark then new[#new + 1] = i end
+    read[ids[i]] = {mark = now}
     at = at + (open and 4 or 3)
   end
   local whole = {turn.message, turn.decision, turn.results, turn.reply, turn.arrived}
-  values = read(new, function() return whole end)
+  values = fetch(new, function() return whole end)
   for n, i in ipairs(new) do
-    local first = 5 * n - 4
-    history[#history + 1] = i .. ' ' .. markOf(values[first + 4], values[first + 2], values[first + 3], values[first + 1] == '') .. ' ' .. ids[i]
-    for j = first, first + 3 do history[#history + 1] = values[j] end
+    local first, at = 5 * n - 4, #common
+    local mark = markOf(values[first + 4], values[first + 2], values[first + 3], values[first + 1] == '')
+    read[ids[i]] = {mark = mark, at = at + 1}
+    common[at + 1] = mark .. ' ' .. ids[i]
+    for j = 0, 3 do common[at + 2 + j] = values[first + j] end
+  end
+  for i = 1, count do
+    local seen = read[ids[i]]
+    if seen.mark ~= marks[before + i] then
+      if seen.i ~= i then seen.i, seen.place = i, i .. ' ' .. seen.at end
+      history[#history + 1] = seen.place
+    end
   end
   return tostring(from), history
 end
@@ -84,6 +118,20 @@ type Recalled struct {
 func (k Recalled) Drop(i int) { k.marks[i] = noMark }
 
 const noMark = "-"
+
+// Same returns the index among k's messages of the i-th of other, counted from 0, if k has it unchanged; else -1.
+func (k Recalled) Same(other Recalled, i int) int {
+	at := other.first + i - k.first
+	if k.lives != other.lives || at < 0 || at >= len(k.marks) || k.marks[at] != other.marks[i] {
+		return -1
+	}
+	return at
+}
+
+// Later reports whether k reaches further than other in the same life of a session.
+func (k Recalled) Later(other Recalled) bool {
+	return k.lives == other.lives && k.first+len(k.marks) > other.first+len(other.marks)
+}
 
 func (k Recalled) text() string {
 	if len(k.marks) == 0 {
@@ -120,9 +168,10 @@ func readConversation(r reply, kept Recalled) (c Conversation) {
 	}
 	c.Messages = make([]Past, number(read[0]))
 	c.Recalled = Recalled{r.text("lives"), r.number("first"), make([]string, len(c.Messages))}
-	for past := range slices.Chunk(read[1:], 5) {
-		index, head, _ := strings.Cut(past[0], " ")
-		mark, id, _ := strings.Cut(head, " ")
+	for _, place := range read[1:] {
+		index, at, _ := strings.Cut(place, " ")
+		past := r.common[number(at)-1:]
+		mark, id, _ := strings.Cut(strings.Clone(past[0]), " ") // they are kept, and must not keep the texts of the whole run
 		i := number(index) - 1
 		c.Messages[i], c.Recalled.marks[i] = Past{ID: id, Message: past[1], Decision: past[2], Results: past[3], Reply: past[4]}, mark
 	}

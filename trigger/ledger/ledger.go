@@ -90,14 +90,13 @@ func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string
 // runGrouped runs a script for an item, together with others of its app. underReplicated reports that too few
 // replicas acknowledged the write of a safe group, which is no error here.
 func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared func() keyspace.Part, item keyspace.Part) (r reply, underReplicated bool, err error) {
-	raw, err := g.run(ctx, l.db, appID, shared, item)
-	if underReplicated = errors.Is(err, keyspace.ErrReplicas); underReplicated {
-		err = nil
+	found := g.run(ctx, l.db, appID, shared, item)
+	underReplicated = errors.Is(found.err, keyspace.ErrReplicas)
+	if found.err != nil && !underReplicated {
+		return r, underReplicated, found.err
 	}
-	if err != nil {
-		return r, underReplicated, err
-	}
-	r, err = readItem(raw)
+	r, err = readItem(found.raw)
+	r.common = found.common
 	return r, underReplicated, err
 }
 
@@ -107,6 +106,7 @@ type reply struct {
 	Status
 	fields []replyField
 	lists  map[string][]any // of a script that is not grouped
+	common []string         // see keyspace.Items
 }
 
 // replyField is a named value. A list in the reply for a grouped item is a field for each of its texts.

@@ -374,13 +374,16 @@ func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversat
 	if len(history.Messages) == 0 {
 		return nil
 	}
-	now := Known{Recalled: history.Recalled, read: make([]readPast, len(history.Messages))}
+	now, latest := Known{Recalled: history.Recalled, read: make([]readPast, len(history.Messages))}, p.Known(of)
 	list = make([]matcher.Utterance, 0, len(history.Messages)+len(history.Messages)/2) // some have a reply
 	for i, past := range history.Messages {
 		one := readPast{size: past.Size() + 64}
-		if past.Had > 0 {
+		switch at := latest.Same(history.Recalled, i); {
+		case past.Had > 0:
 			one = known.read[past.Had-1]
-		} else { // new, or changed, as by a result
+		case at >= 0: // a message beside this one has read it
+			one = latest.read[at]
+		default: // new, or changed, as by a result
 			one.utterances = Utterances(past)
 		}
 		list = append(list, one.utterances...)
@@ -393,6 +396,9 @@ func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversat
 	name := of.App + "/" + of.Session
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if had, is := p.read.Get(name); is && had.Later(now.Recalled) {
+		return list
+	}
 	p.read.Remove(name)
 	p.read.Add(name, now)
 	for p.size += now.size; p.size > mostOfAll; {
