@@ -195,3 +195,62 @@ func TestWithoutAnAnswerNobodyOfAGroupIsAccepted(t *testing.T) {
 	}
 	require.NoError(t, all.Wait())
 }
+
+// TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory has messages of one session wait for another one.
+// Some of their callers recall a part of the history, and some do not know the app.
+func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	client, count := server.Client(), 24
+	require.NoError(t, client.HSet(t.Context(), keyspace.KeysOf("shop").Repos(""), "one", "r1 {}", "two", "r1 {}").Err())
+	var seen []ledger.Past
+	var recalled ledger.Recalled
+	calls := 0
+	accept := func(l *ledger.Ledger, message string) (ledger.Accepted, error) {
+		a := acceptance("s", message)
+		a.Token, a.Message = "token of "+message, fmt.Sprintf(`{"text":%q}`, message)
+		var n int
+		if _, err := fmt.Sscanf(message, "s%d", &n); err == nil && n%2 == 0 {
+			a.Recalled, a.Version = recalled, "v1"
+		}
+		return l.Accept(t.Context(), a)
+	}
+	hmgets := func() (calls int) {
+		_, stats, _ := strings.Cut(client.Info(t.Context(), "commandstats").Val(), "cmdstat_hmget:calls=")
+		_, _ = fmt.Sscanf(stats, "%d", &calls) // an embedded Redis counts none
+		return calls
+	}
+	l := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
+	require.NoError(t, client.HSet(t.Context(), keyspace.KeysOf("shop").App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1", "limits", "0 0 0 0 0 0 0 0").Err())
+	for n := range 10 {
+		had, err := accept(l, fmt.Sprint("early", n))
+		require.NoError(t, err)
+		seen, recalled = had.Taken.History.Messages, had.Taken.History.Recalled
+	}
+	found, errs, g := whileOneRuns(t, server, count, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) { calls = hmgets() })
+	require.Equal(t, 2, g.scripts)
+	require.LessOrEqual(t, hmgets()-calls, 2*(count+1)+4, "the history is not read for each message again")
+	for n, one := range found {
+		require.NoError(t, errs[n])
+		require.Equal(t, ledger.Taken, one.Status)
+		if n%2 == 0 {
+			require.Empty(t, one.Taken.App.Revision+one.Taken.App.Record)
+			require.Empty(t, one.Taken.App.Repositories)
+		} else {
+			require.Equal(t, ledger.AppFields{Version: "v1", Revision: "r1", Record: "{}", Repositories: []string{"r1 {}", "r1 {}"}}, one.Taken.App)
+		}
+		history, had := one.Taken.History.Messages, 0
+		for i, past := range history {
+			if past.Had > 0 {
+				history[i], had = seen[past.Had-1], had+1
+			}
+		}
+		if n%2 == 0 {
+			require.Equal(t, len(seen), had)
+		}
+		whole, err := l.Peek(t.Context(), ledger.Turn{App: "shop", Session: "s", Message: fmt.Sprint("s", n)}, 40, "")
+		require.NoError(t, err)
+		require.Equal(t, whole.History.Messages, history)
+		require.GreaterOrEqual(t, len(history), 12)
+	}
+}

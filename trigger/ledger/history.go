@@ -11,9 +11,9 @@ import (
 // caller has: the life, a line break, the place of the first message among all of the session, and a mark of
 // each from there, or '-'.
 //
-// It returns the place of the first message read, and a list: the number of messages, then for each that
-// differs from the caller's its index and the place of the first of its texts among run.common: mark and id,
-// message, decision, results, reply.
+// It returns the place of the first message read, and lines: the number of messages, then for each that differs
+// from the caller's its index and the place of the first of its texts among run.common: mark and id, message,
+// decision, results, reply.
 //
 // run, as newRun() makes it, is for all calls of one run of a script. So each message is read and returned once
 // for all messages that follow it, of which a busy session has many. forget(run, turns, id) is for a message
@@ -102,7 +102,7 @@ local function past(turns, order, id, left, earlier, most, lives, kept, run)
       history[#history + 1] = seen.place
     end
   end
-  return tostring(from), history
+  return tostring(from), table.concat(history, '\n')
 end
 `
 
@@ -162,14 +162,14 @@ func (p Past) Size() int {
 
 // readConversation reads the reply of past to a caller that had kept some.
 func readConversation(r reply, kept Recalled) (c Conversation) {
-	read := r.texts("history")
-	if len(read) == 0 || read[0] == "0" {
+	count, places, _ := strings.Cut(r.text("history"), "\n")
+	if number(count) == 0 {
 		return c
 	}
-	c.Messages = make([]Past, number(read[0]))
+	c.Messages = make([]Past, number(count))
 	c.Recalled = Recalled{r.text("lives"), r.number("first"), make([]string, len(c.Messages))}
-	for _, place := range read[1:] {
-		index, at, _ := strings.Cut(place, " ")
+	for place := range strings.Lines(places) {
+		index, at, _ := strings.Cut(strings.TrimSuffix(place, "\n"), " ")
 		past := r.common[number(at)-1:]
 		mark, id, _ := strings.Cut(strings.Clone(past[0]), " ") // they are kept, and must not keep the texts of the whole run
 		i := number(index) - 1
