@@ -57,13 +57,18 @@ local function count(lane, n)
   if (lane == 'turns' or lane == 'calls') and n ~= 0 then redis.call('INCRBY', ledger.owed, n) end
 end
 local function schedule(app, lane, member, time)
+  time = whole(time)
   count(lane, redis.call('ZADD', ledger[lane], time, member))
   redis.call('ZADD', ledger.due, 'LT', time, lane .. '/' .. app)
 end
 local function scheduleAll(app, lane, times)
   if #times == 0 then return end
   local first = times[1]
-  for i = 3, #times, 2 do first = math.min(first, times[i]) end
+  for i = 1, #times, 2 do
+    first = math.min(first, times[i])
+    times[i] = whole(times[i])
+  end
+  first = whole(first)
   count(lane, redis.call('ZADD', ledger[lane], unpack(times)))
   redis.call('ZADD', ledger.due, 'LT', first, lane .. '/' .. app)
 end

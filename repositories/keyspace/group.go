@@ -63,7 +63,7 @@ const flatLua = `
 local function flat(reply)
   local parts = {reply[1]}
   local function add(name, text)
-    parts[#parts + 1] = '\n' .. name .. ' ' .. #text .. '\n' .. text
+    parts[#parts + 1] = '\n' .. name .. ' ' .. whole(#text) .. '\n' .. text
   end
   for i = 2, #reply, 2 do
     local value = reply[i + 1]

@@ -53,7 +53,8 @@ const maxClaims = 5
 var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appRate sessions users recent
 ARGV app
-local at, leased, begun, idle, recent, plain = now(), {}, {}, {}, {}, noneOf(7, 1, {1, 5}) -- no repositories of a session, none that was closed
+local at = now()
+local stamp, leased, begun, idle, recent, plain = whole(at), {}, {}, {}, {}, noneOf(7, 1, {1, 5}) -- no repositories of a session, none that was closed
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
 local run, defined = newRun(), ''
 local function definition() -- its places among the common texts, for a caller that does not have it
@@ -103,20 +104,20 @@ if naming ~= '' then
   if user ~= naming then return {'notuser', 'user', naming} end
   if had[20] then naming = '' end
 end
-local changed = {'used', at}
+local changed = {'used', stamp}
 local function change(field, value)
   changed[#changed + 1] = field
   changed[#changed + 1] = value
 end
 local function write()
   if not had[16] then
-    change('since', at)
+    change('since', stamp)
     begun[#begun + 1], begun[#begun + 2] = 0, $session
   end
   redis.call('HSET', turns, unpack(changed))
-  recent[#recent + 1], recent[#recent + 2] = at, $session
+  recent[#recent + 1], recent[#recent + 2] = stamp, $session
   if naming ~= '' then nameUser(turns, @users, $session, naming) end
-  if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or at + tonumber($ttl), $idleMember end
+  if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or whole(at + tonumber($ttl)), $idleMember end
 end
 local function tell()
   if redis.call('EXISTS', @chatOutbox) == 0 then
@@ -156,7 +157,7 @@ if not message then
   message, says, verified, arrived = new, saying, verifying, at
   forget(run, turns, id)
   change(turn.message .. id, message)
-  change(turn.arrived .. id, string.format('%.0f ', at) .. says)
+  change(turn.arrived .. id, stamp .. ' ' .. says)
   if verified ~= '' then change(turn.verified .. id, verified) end
   length = redis.call('RPUSH', order, id)
   local gone = trim(order, turns, tonumber($mostMessages), string.sub(member, 1, -#id - 1), length)
@@ -202,9 +203,9 @@ write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
-local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or at)
+local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or stamp)
 local first, history = past(turns, order, id, left, left + length - 1, tonumber($history), lives, $kept, run)
-return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', tostring(at),
+return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', stamp,
   'version', version, 'defined', version ~= $version and definition() or '',
   'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',

@@ -56,7 +56,7 @@ local function unpacked(lines)
   return events
 end
 local function batched(outbox, session, token, lines)
-  return redis.call('RPUSH', outbox, batchOf(token) .. session .. '\t' .. string.format('%.0f', now()) .. '\n' .. lines)
+  return redis.call('RPUSH', outbox, batchOf(token) .. session .. '\t' .. whole(now()) .. '\n' .. lines)
 end
 `
 
@@ -111,7 +111,7 @@ for i = 1, firings do
   elseif open > 0 then
     pending[#pending + 1], pending[#pending + 2] = fired(@triggers, firing), firing
   else
-    over[#over + 1], over[#over + 2] = now() + tonumber($keep), app .. '/' .. firing
+    over[#over + 1], over[#over + 2] = whole(now() + tonumber($keep)), app .. '/' .. firing
   end
 end
 for i = a + 11 + 6 * firings, a + args, 2 do

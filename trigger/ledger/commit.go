@@ -43,7 +43,7 @@ import (
 var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate recent
 ARGV app
-local app, at, fires = $app, now(), 0
+local app, at, fires, states = $app, now(), 0, {'event', 'emitter', 'call'}
 local empty = noneOf(12, 1, {3, 5}) -- no outbox with events, and no session that was closed
 local plain = empty or noneOf(12, 1, {5})
 local firings, pendings, explanations, boxes, decided, batches, filled = {}, {}, {}, {}, {}, 0, {}
@@ -60,11 +60,12 @@ local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
 local list, argument, fences = {}, a + 26 + 2 * parts, 0
 for i = 1, tonumber($firingCount) do
-  local f = {key = KEYS[k + 6 + i]}
-  for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call', 'move'}) do
-    f[name] = ARGV[argument + j]
-  end
-  f.move = f.move ~= '' and cjson.decode(f.move)
+  local f = {
+    key = KEYS[k + 6 + i], id = ARGV[argument + 1], name = ARGV[argument + 2], record = ARGV[argument + 3],
+    repository = ARGV[argument + 4], session = ARGV[argument + 5], revision = ARGV[argument + 6], once = ARGV[argument + 7],
+    open = ARGV[argument + 8], event = ARGV[argument + 9], emitter = ARGV[argument + 10], call = ARGV[argument + 11],
+    move = ARGV[argument + 12] ~= '' and cjson.decode(ARGV[argument + 12]),
+  }
   if f.move and f.move.fence ~= '' then
     fences = fences + 1
     f.fence = KEYS[k + 6 + tonumber($firingCount) + fences]
@@ -113,18 +114,20 @@ end
 for i, f in ipairs(list) do
   local trigger = {'open', f.open}
   if message == '' then trigger = {'open', f.open, 'token', token, 'until', at + tonumber($lease)} end
-  for _, part in ipairs({'event', 'emitter', 'call'}) do
+  for _, part in ipairs(states) do
     if f[part] ~= '' then
       trigger[#trigger + 1] = part
       trigger[#trigger + 1] = f[part]
     end
   end
   if f.new then
-    local since = micros() + fires
+    local since = whole(micros() + fires)
     fires = fires + 1
     firings[#firings + 1], firings[#firings + 2], firedAt[f.id] = since, f.id, since
     if session ~= '' then redis.call('ZADD', @sessionTriggers, since, f.id) end
-    for _, field in ipairs({'record', f.record, 'fire', f.name, 'dead', '0', 'session', session}) do trigger[#trigger + 1] = field end
+    local n = #trigger
+    trigger[n + 1], trigger[n + 2], trigger[n + 3], trigger[n + 4] = 'record', f.record, 'fire', f.name
+    trigger[n + 5], trigger[n + 6], trigger[n + 7], trigger[n + 8] = 'dead', '0', 'session', session
   end
   redis.call('HSET', f.key, unpack(trigger))
   if f.move then moved(f, f.move, f.fence, turns, of[3] or '', closed[1] or '', app, session, @over, @pending, at) end
@@ -148,11 +151,11 @@ if message ~= '' then
   redis.call('HSET', turns, unpack(fields))
   if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end
   if $explanation ~= '' then
-    local goes = at + tonumber($keep)
+    local goes, parts_go = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
     for i = a + 27, a + 26 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
-      explanations[#explanations + 1], explanations[#explanations + 2] = goes + tonumber($keep), app .. '//' .. ARGV[i]
+      explanations[#explanations + 1], explanations[#explanations + 2] = parts_go, app .. '//' .. ARGV[i]
     end
   end
 end

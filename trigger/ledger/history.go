@@ -39,6 +39,23 @@ local function marksOf(run, kept)
   end
   return had
 end
+local decidedFields, openFields = {turn.arrived, turn.results, turn.reply}, {turn.arrived, turn.results, turn.reply, turn.decision}
+local wholeFields = {turn.message, turn.decision, turn.results, turn.reply, turn.arrived}
+local function undecided(mark) return string.sub(mark, -1) == '?' end
+local function markOf(arrived, results, reply, open)
+  return string.match(arrived, '^%d*') .. ':' .. #results .. ':' .. #reply .. (open and '?' or '')
+end
+local function fetch(turns, ids, these, fieldsOf)
+  local values = {}
+  for i = 1, #these, 1000 do -- unpack takes no more than 8,000 values
+    local names = {}
+    for j = i, math.min(i + 999, #these) do
+      for _, name in ipairs(fieldsOf[these[j]] or wholeFields) do names[#names + 1] = name .. ids[these[j]] end
+    end
+    for _, value in ipairs(redis.call('HMGET', turns, unpack(names))) do values[#values + 1] = value or '' end
+  end
+  return values
+end
 local function past(turns, order, id, left, earlier, most, lives, kept, run)
   local from = left
   if earlier > most then
@@ -53,41 +70,30 @@ local function past(turns, order, id, left, earlier, most, lives, kept, run)
   local before = from - (tonumber(marks[1]) or 0) + 1
   local read = run.read[turns] or {} -- by id: the mark and, once it is among the common texts, its place
   run.read[turns] = read
-  local function fetch(these, fields)
-    local values = {}
-    for i = 1, #these, 1000 do -- unpack takes no more than 8,000 values
-      local names = {}
-      for j = i, math.min(i + 999, #these) do
-        for _, name in ipairs(fields(marks[before + these[j]])) do names[#names + 1] = name .. ids[these[j]] end
-      end
-      for _, value in ipairs(redis.call('HMGET', turns, unpack(names))) do values[#values + 1] = value or '' end
-    end
-    return values
-  end
-  local known, new, history = {}, {}, {tostring(count)}
+  local known, new, fieldsOf, history = {}, {}, {}, {tostring(count)}
   for i = 1, count do
     local mark, seen = marks[before + i], read[ids[i]]
     if seen then
       if seen.mark ~= mark and not seen.at then new[#new + 1] = i end
     else
-      local these = (mark or '-') ~= '-' and known or new
-      these[#these + 1] = i
+      if (mark or '-') == '-' then
+        new[#new + 1] = i
+      else
+        known[#known + 1] = i
+        fieldsOf[i] = undecided(mark) and openFields or decidedFields
+      end
     end
   end
-  local decided, open = {turn.arrived, turn.results, turn.reply}, {turn.arrived, turn.results, turn.reply, turn.decision}
-  local function undecided(mark) return string.sub(mark, -1) == '?' end
-  local function markOf(arrived, results, reply, open) return string.match(arrived, '^%d*') .. ':' .. #results .. ':' .. #reply .. (open and '?' or '') end
-  local values, at = fetch(known, function(mark) return undecided(mark) and open or decided end), 0
+  local values, at = fetch(turns, ids, known, fieldsOf), 0
   for _, i in ipairs(known) do
     local mark = marks[before + i]
-    local open = undecided(mark)
+    local open = fieldsOf[i] == openFields
     local now = markOf(values[at + 1], values[at + 2], values[at + 3], open and values[at + 4] == '')
     if now ~= mark then new[#new + 1] = i end
     read[ids[i]] = {mark = now}
     at = at + (open and 4 or 3)
   end
-  local whole = {turn.message, turn.decision, turn.results, turn.reply, turn.arrived}
-  values = fetch(new, function() return whole end)
+  values = fetch(turns, ids, new, {})
   for n, i in ipairs(new) do
     local first, at = 5 * n - 4, #common
     local mark = markOf(values[first + 4], values[first + 2], values[first + 3], values[first + 1] == '')

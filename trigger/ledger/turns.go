@@ -48,7 +48,7 @@ local function leaseOf(lease, ends)
   local token, time = string.match(lease, '^(.*)\t(%d+)$')
   return token or lease, tonumber(time or ends) or 0
 end
-local function leaseText(token, ends) return token .. string.format('\t%.0f', ends) end
+local function leaseText(token, ends) return token .. string.format('\t%d', ends) end
 local function arrivedAt(arrived) return tonumber(string.match(arrived or '', '^%d+') or 0) end
 local function saysOf(arrived, says) return says or string.match(arrived or '', ' (.*)') end
 `
