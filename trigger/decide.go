@@ -539,7 +539,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 	if err := p.storeCall(); err != nil {
 		return "", err
 	}
-	doc, err := p.commitment(d.NewID(), d.Lease)
+	doc, err := p.commitment(d.NewID, d.Lease)
 	if err != nil {
 		return "", err
 	}
@@ -577,9 +577,9 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 	return found.Status, nil
 }
 
-// commitment completes the plan's document for the ledger. version is the app's next version, for when a
-// repository of the app is removed.
-func (p *planner) commitment(version string, lease time.Duration) (ledger.Commitment, error) {
+// commitment completes the plan's document for the ledger. newID makes the app's next version if a repository of the
+// app is removed.
+func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.Commitment, error) {
 	decision, err := p.Answer.Kept()
 	if err != nil {
 		return p.doc, err
@@ -596,7 +596,7 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err
 	}
-	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.Version, doc.TTL = p.Turn, p.Box, p.Token, decision, version, p.store.SessionTTL().Milliseconds()
+	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, decision, p.store.SessionTTL().Milliseconds()
 	doc.Explanation = ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: p.store.Retention().Explain}
 	for _, e := range p.Effects {
 		if p.Owns(e) {
@@ -608,7 +608,7 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 			lease = max(lease, time.Duration(e.Entry.Lease)*time.Millisecond)
 		}
 	}
-	doc.Lease = lease.Milliseconds()
+	doc.Lease, doc.Firings = lease.Milliseconds(), make([]ledger.Firing, 0, len(p.firings))
 	for i, f := range p.firings {
 		states, err := p.Answer.Matches[i].States()
 		if err != nil {
@@ -619,6 +619,9 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 			one.Record, one.Size = f.record, f.size
 			one.Repository, one.Session, one.Revision = f.repository.ID, f.repository.SessionID, f.repository.Revision
 			one.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
+		}
+		if one.Once && doc.Version == "" {
+			doc.Version = newID()
 		}
 		doc.Firings = append(doc.Firings, one)
 	}

@@ -139,14 +139,14 @@ type storedMatch struct {
 
 // storedCall is a matcher.Match or matcher.Rejected.
 type storedCall struct {
-	Tool     reference                    `json:"tool"`
-	Values   map[string]any               `json:"values"`
-	Repaired bool                         `json:"repaired,omitempty"`
-	Coerced  []string                     `json:"coerced,omitempty"`
-	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
-	Missing  []string                     `json:"missing,omitempty"`
-	Errors   []parameters.ValueFault      `json:"errors,omitempty"`
-	Call     int                          `json:"call"`
+	Tool     reference                        `json:"tool"`
+	Values   map[string]any                   `json:"values"`
+	Repaired bool                             `json:"repaired,omitempty"`
+	Coerced  []string                         `json:"coerced,omitempty"`
+	Evidence exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
+	Missing  []string                         `json:"missing,omitempty"`
+	Errors   []parameters.ValueFault          `json:"errors,omitempty"`
+	Call     int                              `json:"call"`
 }
 
 // reference names a tool in its state at the match.

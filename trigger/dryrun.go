@@ -107,7 +107,7 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 	if m.History != nil {
 		var pasts []conversation.Past
 		for i, one := range m.History {
-			mem.add(one, "h"+strconv.Itoa(i+1), query.PastCalls(one.Matches, nil))
+			mem.add(one, "h"+strconv.Itoa(i+1), query.PastCalls(one.Matches))
 			if one.Actor != matcher.ActorAgent {
 				pasts = append(pasts, query.PastOf(one.Text, t.message.Time, one.Matches, one.Rejected))
 			}

@@ -240,7 +240,7 @@ func confirmDigest(in ledger.Turn, c matcher.Candidate, values map[string]any) s
 // effects adds the event, the emitter's event and the call of a firing.
 func (p *planner) effects(id string, tool *repositories.Tool, says payload.Trigger, fence string) error {
 	match := &p.Answer.Matches[len(p.Answer.Matches)-1]
-	match.Event = &query.EventState{Subject: payload.Subject(payload.KindTrigger, says.Header, tool.Name), State: query.StatePending}
+	match.Event = &query.EventState{State: query.StatePending}
 	if tool.Emitter != "" {
 		match.Emitter = &query.EventState{Subject: "app." + p.App + "." + tool.Emitter, State: query.StatePending}
 	}
@@ -248,12 +248,14 @@ func (p *planner) effects(id string, tool *repositories.Tool, says payload.Trigg
 		match.Call = &query.CallState{State: query.StatePending}
 	}
 	if p.store == nil {
+		match.Event.Subject = payload.Subject(payload.KindTrigger, says.Header, tool.Name)
 		return nil
 	}
 	event, cut, err := payload.EventOf(payload.KindTrigger, says.Header, tool.Name, says)
 	if err != nil {
 		return err
 	}
+	match.Event.Subject = event.Subject
 	refers := says.Answer == nil
 	if err := p.event(keyspace.EffectID(id, effect.PartEvent), effect.PartEvent, event, refers); err != nil {
 		return err

@@ -57,7 +57,7 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 		p.firings[0].span.End()
 		f.Metrics.Triggers.WithLabelValues("due").Inc()
 		f.countUse(&p.plan)
-		f.deliveries.WriteBehind(&p.Decision, lives, func() (ledger.Commitment, error) { return p.commitment("", 0) })
+		f.deliveries.WriteBehind(&p.Decision, lives, func() (ledger.Commitment, error) { return p.commitment(f.NewID, 0) })
 		return text, nil
 	})
 	return answer, status, err

@@ -55,7 +55,7 @@ func (r *Rehearsal) Agent(text string) {
 func (r *Rehearsal) Past(text string) { r.add(Earlier{Actor: matcher.ActorUser, Text: text}) }
 
 func (r *Rehearsal) add(one Earlier) {
-	r.memory.add(one, r.id("m"), query.PastCalls(one.Matches, nil))
+	r.memory.add(one, r.id("m"), query.PastCalls(one.Matches))
 }
 
 func (r *Rehearsal) id(kind string) string {

@@ -87,8 +87,8 @@ func (f *forms) text(value string) {
 	default:
 		f.name(value, words)
 	}
-	if key := text.Key(value); key == "true" || key == "false" {
-		truth := key == "true"
+	if len(words) == 1 && (words[0].norm == "true" || words[0].norm == "false") {
+		truth := words[0].norm == "true"
 		f.truth = &truth
 	}
 	if len(value) <= longest {
@@ -135,6 +135,8 @@ var possessive = regexp.MustCompile(`(?i)['’]s\b`)
 // name adds the words and the variations of names: identifiers in words, without the possessive s, without the
 // article, in the other number, in initials, and with other spaces.
 func (f *forms) name(value string, words []word) {
+	const usual = 3 // as said, in the other number, and without spaces
+	f.words = make([]form, 0, usual)
 	f.say(words)
 	if !strings.Contains(value, " ") {
 		if parted := text.Identifier(value); parted != value {
@@ -153,7 +155,7 @@ func (f *forms) name(value string, words []word) {
 		if other == last {
 			other += "s"
 		}
-		f.say(append(slices.Clone(words[:len(words)-1]), word{norm: other}))
+		f.say(slices.Concat(words[:len(words)-1], []word{{norm: other}}))
 	}
 	f.initials(words)
 	f.tight(words)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"earshot/matcher"
+	"earshot/repositories/exactjson"
 )
 
 // openAI is a client of OpenAI's chat completions and of more or less compatible servers.
@@ -189,7 +190,7 @@ func readPlain(body []byte) (found completion, ok bool) {
 			} `json:"prompt_tokens_details"`
 		} `json:"usage"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.Error != nil || len(answer.Choices) != 1 || answer.Choices[0].Message == nil {
+	if exactjson.Unmarshal(body, &answer) != nil || answer.Error != nil || len(answer.Choices) != 1 || answer.Choices[0].Message == nil {
 		return found, false
 	}
 	message, ended := answer.Choices[0].Message, answer.Choices[0].FinishReason

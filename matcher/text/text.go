@@ -250,6 +250,7 @@ func Key(text string) string {
 		return folded
 	}
 	var b strings.Builder
+	b.Grow(len(folded) + 1)
 	for field := range strings.FieldsFuncSeq(folded, parts) {
 		b.WriteByte(' ')
 		b.WriteString(field)

@@ -11,7 +11,20 @@ import (
 type Members map[string]any
 
 // MarshalJSON implements json.Marshaler.
-func (m Members) MarshalJSON() ([]byte, error) {
+func (m Members) MarshalJSON() ([]byte, error) { return marshal(m, appendValue) }
+
+// Map is like Members for values of one type.
+type Map[V any] map[string]V
+
+// MarshalJSON implements json.Marshaler.
+func (m Map[V]) MarshalJSON() ([]byte, error) {
+	return marshal(m, func(text []byte, value V) (_ []byte, err error) {
+		err = Use(value, func(written []byte) { text = append(text, written...) })
+		return text, err
+	})
+}
+
+func marshal[V any](m map[string]V, appendValue func(text []byte, value V) ([]byte, error)) ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil
 	}

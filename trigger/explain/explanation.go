@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 )
 
@@ -85,14 +86,14 @@ type Call struct {
 	Name         string          `json:"name"`
 	Arguments    json.RawMessage `json:"arguments"`
 	// Round is the number of the model's answer that has it, from 1.
-	Round    int                          `json:"round,omitempty"`
-	Repaired bool                         `json:"repaired"`
-	Coerced  []string                     `json:"coerced"`
-	Ignored  []string                     `json:"ignored,omitempty"`
-	Errors   []parameters.ValueFault      `json:"errors"`
-	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
-	Verdict  string                       `json:"verdict"` // one of the constants below
-	Why      string                       `json:"why"`
+	Round    int                              `json:"round,omitempty"`
+	Repaired bool                             `json:"repaired"`
+	Coerced  []string                         `json:"coerced"`
+	Ignored  []string                         `json:"ignored,omitempty"`
+	Errors   []parameters.ValueFault          `json:"errors"`
+	Evidence exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
+	Verdict  string                           `json:"verdict"` // one of the constants below
+	Why      string                           `json:"why"`
 	// TriggerID is the trigger of a fired call.
 	TriggerID string `json:"triggerId,omitempty"`
 }

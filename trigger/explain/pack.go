@@ -169,11 +169,11 @@ func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 			}
 		}
 		one := keptRequest{
-			Model: x.Model, Pieces: w.head(x.Request[:head]), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
+			Model: x.Model, Pieces: w.head(make([]string, 0, 1+len(x.Request)-head), x.Request[:head]), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
 			Tokens: Tokens{Prompt: x.PromptTokens, Cached: x.CachedTokens, Completion: x.CompletionTokens},
 		}
 		for _, piece := range x.Request[head:] {
-			one.Pieces = append(one.Pieces, literal+clip(w.mask.text(string(piece.Text)), most))
+			one.Pieces = append(one.Pieces, w.literal(piece.Text, most))
 		}
 		one.Answer = clip(w.mask.text(string(x.Answer)), most)
 		if len(x.Answer) > most {
@@ -184,6 +184,13 @@ func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 		}
 		into.Requests = append(into.Requests, one)
 	}
+}
+
+func (w *packing) literal(text []byte, most int) string {
+	if len(w.mask) == 0 && len(text) <= most {
+		return literal + string(text) // one copy
+	}
+	return literal + clip(w.mask.text(string(text)), most)
 }
 
 func clip(text string, most int) string {
@@ -300,11 +307,11 @@ func (w *packing) wrote(name string) bool {
 	return is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2)
 }
 
-// head shares the beginning of a request as a list. If the list is known to be written, so are its parts: each
-// part is kept twice as long as an explanation.
-func (w *packing) head(pieces []matcher.Piece) []string {
+// head appends the beginning of a request, shared as a list. If the list is known to be written, so are its parts:
+// each part is kept twice as long as an explanation.
+func (w *packing) head(into []string, pieces []matcher.Piece) []string {
 	if len(pieces) == 0 {
-		return nil
+		return into
 	}
 	var h maphash.Hash
 	h.SetSeed(w.seed)
@@ -314,8 +321,8 @@ func (w *packing) head(pieces []matcher.Piece) []string {
 		_, _ = h.Write(piece.Text)
 	}
 	key := h.Sum64()
-	if name, is := w.heads.Get(key); is && w.wrote(name) {
-		return []string{listed + name}
+	if piece, is := w.heads.Get(key); is && w.wrote(piece[len(listed):]) {
+		return append(into, piece)
 	}
 	list := make([]string, len(pieces))
 	for i, piece := range pieces {
@@ -324,9 +331,9 @@ func (w *packing) head(pieces []matcher.Piece) []string {
 			list[i] = shared + w.share(piece.Text)
 		}
 	}
-	name := w.share(exactjson.EncodeOrNull(list))
-	w.heads.Add(key, name)
-	return []string{listed + name}
+	piece := listed + w.share(exactjson.EncodeOrNull(list))
+	w.heads.Add(key, piece)
+	return append(into, piece)
 }
 
 // A text in pieces is stored as a list of texts, each with a prefix for its kind.

@@ -359,7 +359,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		Args: []string{
 			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), strconv.Itoa(a.History), a.Recalled.text(), a.Version, milliseconds(a.Life),
 			a.Member(), strconv.Itoa(maxClaims), a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App + "/" + a.Session, strconv.Itoa(a.Messages),
-			flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), milliseconds(keyspace.EventLease), a.AsksFor, a.Words, a.User,
+			flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), eventLease, a.AsksFor, a.Words, a.User,
 		},
 	}
 	failpoint.At(failpoint.AcceptBefore)

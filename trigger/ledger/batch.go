@@ -30,6 +30,11 @@ const AsDecided = "="
 // packed returns the lines of a batch's events.
 func packed(events []keyspace.Entry) string {
 	var lines strings.Builder
+	size := 0
+	for _, e := range events {
+		size += len(e.ID) + len(e.Trigger) + len(e.Part) + len(e.Body) + 4
+	}
+	lines.Grow(size)
 	for _, e := range events {
 		for _, field := range []string{e.ID, "\t", e.Trigger, "\t", e.Part, "\t", e.Body, "\n"} {
 			lines.WriteString(field)
@@ -239,8 +244,9 @@ func (s Settlement) item() (keyspace.Part, error) {
 		closing = k.Trigger(s.Trigger)
 	}
 	item := keyspace.Part{
-		Keys: append([]string{k.Outbox(s.Box), closing}, chatKeys(k, s.Session, s.Says)...),
-		Args: []string{s.Box, s.Token, s.Next, milliseconds(keyspace.EventLease), milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, strconv.Itoa(len(s.Firings))},
+		Keys: append(append(make([]string, 0, 4+2*len(s.Firings)), k.Outbox(s.Box), closing), chatKeys(k, s.Session, s.Says)...),
+		Args: append(make([]string, 0, 10+6*len(s.Firings)+2*len(s.Results)),
+			s.Box, s.Token, s.Next, eventLease, milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, strconv.Itoa(len(s.Firings))),
 	}
 	for _, f := range s.Firings {
 		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts, f.Call, f.States.Call)

@@ -331,7 +331,8 @@ func (c Commitment) shared() keyspace.Part {
 
 func (c Commitment) keys() []string {
 	k := c.Turn.keys()
-	keys := []string{k.Repos(c.Session), k.Turns(c.Session), k.Outbox(c.Box), k.Triggers(c.Session), k.Closed(c.Session), k.Rates(c.Session)}
+	keys := append(make([]string, 0, 6+2*len(c.Firings)+len(c.Others)+len(c.Events)),
+		k.Repos(c.Session), k.Turns(c.Session), k.Outbox(c.Box), k.Triggers(c.Session), k.Closed(c.Session), k.Rates(c.Session))
 	for _, firing := range c.Firings {
 		keys = append(keys, k.Trigger(firing.ID))
 	}
@@ -340,8 +341,11 @@ func (c Commitment) keys() []string {
 			keys = append(keys, k.Fence(firing.Move.Fence))
 		}
 	}
-	for _, entry := range slices.Concat(c.Others, c.Events) {
-		keys = append(keys, k.Effect(entry.ID))
+	for i := range c.Others {
+		keys = append(keys, k.Effect(c.Others[i].ID))
+	}
+	for i := range c.Events {
+		keys = append(keys, k.Effect(c.Events[i].ID))
 	}
 	return keys
 }
@@ -376,7 +380,7 @@ func (c Commitment) arguments() ([]string, error) {
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
 	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
-		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), milliseconds(keyspace.EventLease),
+		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), eventLease,
 		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
 		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came)
 	for name, text := range c.Parts {

@@ -71,10 +71,10 @@ func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	cost := costOf(t, 1000)
 	cost(16, 16)
 	_, commands, bytes := cost(200, 1)
-require.LessOrEqual(t, commands, 36.1)
+	require.LessOrEqual(t, commands, 36.1)
 	require.LessOrEqual(t, bytes, 3650.0)
 	_, commands, bytes = cost(320, 16)
-require.LessOrEqual(t, commands, 14.8)
+	require.LessOrEqual(t, commands, 14.8)
 	require.LessOrEqual(t, bytes, 3100.0)
 }
 
@@ -86,7 +86,7 @@ func TestAMessageOfALongSessionCostsRedisLittleMore(t *testing.T) {
 		cost := costOf(t, together)
 		cost(50*together, together)
 		_, commands, _ := cost(320, together)
-require.LessOrEqual(t, commands, most, "%d together", together)
+		require.LessOrEqual(t, commands, most, "%d together", together)
 	}
 }
 

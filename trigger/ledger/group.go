@@ -45,6 +45,14 @@ type grouped struct {
 	done chan groupReply // of a waiting request, from the one before it
 }
 
+var requests = sync.Pool{New: func() any { return &grouped{done: make(chan groupReply, 1)} }}
+
+// release returns a request that nothing refers to any more, and to which nothing will be sent.
+func (r *grouped) release() {
+	r.item = keyspace.Part{}
+	requests.Put(r)
+}
+
 // groupReply is the reply for an item, or tells the request that it leads: it must run the script for itself and
 // those behind it.
 type groupReply struct {
@@ -58,20 +66,22 @@ type groupReply struct {
 //
 // Only the request that runs the script calls shared.
 func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared func() keyspace.Part, item keyspace.Part) groupReply {
-	own := &grouped{item: item}
+	own := requests.Get().(*grouped)
+	own.item = item
 	g.mu.Lock()
 	waiting, busy := g.waiting[appID]
 	if busy {
-		own.done = make(chan groupReply, 1)
 		waiting = append(waiting, own)
 	}
 	g.waiting[appID] = waiting
 	g.mu.Unlock()
 	if !busy {
+		defer own.release()
 		return g.lead(ctx, db, appID, shared, []*grouped{own})
 	}
 	select {
 	case r := <-own.done:
+		defer own.release()
 		if !r.leads {
 			return r
 		}

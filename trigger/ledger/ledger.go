@@ -196,6 +196,9 @@ func (r reply) time(name string) time.Time { return time.UnixMilli(int64(r.numbe
 // milliseconds returns a duration as an argument of a script.
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
+// eventLease is the lease of an outbox as an argument of a script.
+var eventLease = milliseconds(keyspace.EventLease)
+
 // flag returns a bool as an argument of a script: 1 or 0.
 func flag(set bool) string {
 	if set {

@@ -218,9 +218,9 @@ func EventOf(kind string, header Header, name string, says Payload) (event effec
 
 // Subject returns the subject of an event.
 func Subject(kind string, header Header, name string) string {
-	subject := kind + "." + header.AppID + "." + keyspace.OrNone(header.SessionID)
-	if name != "" {
-		subject += "." + name
+	session := keyspace.OrNone(header.SessionID)
+	if name == "" {
+		return kind + "." + header.AppID + "." + session
 	}
-	return subject
+	return kind + "." + header.AppID + "." + session + "." + name
 }

@@ -417,7 +417,7 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 		return nil
 	}
 	utterance := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text}
-	var decided struct { // as far as PastCalls reads it
+	var decided struct { // as far as pastCall reads it
 		Matches []struct {
 			TriggerID string         `json:"triggerId"`
 			Name      string         `json:"name"`
@@ -426,15 +426,16 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 		} `json:"matches"`
 	}
 	if past.Decision != "" && readDecision(past.Decision, &decided) == nil {
-		results := map[string]CallResult{} // the last result of a trigger is valid
-		for _, result := range readLines[CallResult](past.Results) {
-			results[result.TriggerID] = result
+		var results map[string]CallResult // the last result of a trigger is valid
+		if past.Results != "" {
+			results = map[string]CallResult{}
+			for _, result := range readLines[CallResult](past.Results) {
+				results[result.TriggerID] = result
+			}
 		}
-		matches := make([]Match, len(decided.Matches))
-		for i, one := range decided.Matches {
-			matches[i].TriggerID, matches[i].Name, matches[i].Values, matches[i].State = one.TriggerID, one.Name, one.Values, one.State
+		for _, one := range decided.Matches {
+			utterance.Fired = append(utterance.Fired, pastCall(one.TriggerID, one.Name, one.State, one.Values, results[one.TriggerID]))
 		}
-		utterance.Fired = PastCalls(matches, results)
 	}
 	reply := ReplyText(json.RawMessage(past.Reply))
 	if reply == "" {
@@ -443,24 +444,25 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 	return []matcher.Utterance{utterance, {ID: ReplyID(past.ID), Actor: matcher.ActorAgent, Text: reply}}
 }
 
-// PastCalls joins the triggers of a message with their results so far. A held or duplicate trigger has a reason
-// instead.
-func PastCalls(matches []Match, results map[string]CallResult) []matcher.PastCall {
+// PastCalls are the triggers of a message without their results. A held or duplicate trigger has a reason instead.
+func PastCalls(matches []Match) []matcher.PastCall {
 	var list []matcher.PastCall
 	for _, match := range matches {
-		result, undone := results[match.TriggerID], ""
-		switch {
-		case len(result.Result) > 0:
-		case match.State == StateConfirming:
-			undone = conversation.Confirming
-		case match.State == StateDuplicate:
-			undone = conversation.DoneAlready
-		}
-		list = append(list, matcher.PastCall{
-			TriggerID: match.TriggerID, Name: match.Name, Values: match.Values, Result: result.Result, Error: cmp.Or(result.Error, undone),
-		})
+		list = append(list, pastCall(match.TriggerID, match.Name, match.State, match.Values, CallResult{}))
 	}
 	return list
+}
+
+func pastCall(triggerID, name, state string, values map[string]any, result CallResult) matcher.PastCall {
+	undone := ""
+	switch {
+	case len(result.Result) > 0:
+	case state == StateConfirming:
+		undone = conversation.Confirming
+	case state == StateDuplicate:
+		undone = conversation.DoneAlready
+	}
+	return matcher.PastCall{TriggerID: triggerID, Name: name, Values: values, Result: result.Result, Error: cmp.Or(result.Error, undone)}
 }
 
 // Unfinished returns the calls that lacked values at a time, after a history of the ledger.

@@ -263,9 +263,9 @@ type Record struct {
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Repaired reports that a model's arguments were malformed JSON, Coerced lists the values changed in form,
 	// and Evidence has the words for each inferred value: null for none.
-	Repaired bool                         `json:"repaired,omitempty"`
-	Coerced  []string                     `json:"coerced,omitempty"`
-	Evidence map[string]*matcher.Evidence `json:"evidence,omitempty"`
+	Repaired bool                             `json:"repaired,omitempty"`
+	Coerced  []string                         `json:"coerced,omitempty"`
+	Evidence exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
 	// State is the Match's. It follows from the effects in the record.
 	State string `json:"state"`
 	// ResultEvent is the event tool.result if it was given up: the trigger has then failed, although its other

@@ -238,29 +238,45 @@ func (w *Worker) Heartbeat() time.Duration { return w.Lease / heartbeats }
 // Every calls look at every interval until the returned function is called. look may cancel the
 // context.
 func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var mu sync.Mutex // a timer, as most turns end before the first tick
-	var timer *time.Timer
-	mu.Lock()
-	defer mu.Unlock()
-	timer = time.AfterFunc(interval, func() {
-		look(ctx, cancel)
-		mu.Lock()
-		defer mu.Unlock()
-		if ctx.Err() == nil {
-			timer.Reset(interval)
-		}
-	})
-	return ctx, func() {
-		mu.Lock()
-		defer mu.Unlock()
-		cancel(nil)
-		timer.Stop()
+	t := &ticks{interval: interval, look: look}
+	t.ctx, t.cancel = context.WithCancelCause(ctx)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.timer = time.AfterFunc(interval, t.tick)
+	return t.ctx, t.stop
+}
+
+// ticks calls look at every interval. It has a timer and no goroutine, as most turns end before the first tick.
+type ticks struct {
+	interval time.Duration
+	look     func(context.Context, context.CancelCauseFunc)
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	mu       sync.Mutex
+	timer    *time.Timer
+}
+
+func (t *ticks) tick() {
+	t.look(t.ctx, t.cancel)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ctx.Err() == nil {
+		t.timer.Reset(t.interval)
 	}
 }
 
+func (t *ticks) stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cancel(nil)
+	t.timer.Stop()
+}
+
 // Token returns a new lease token of this process.
-func (w *Worker) Token() string { return w.name + strconv.FormatUint(w.tokens.Add(1), 36) }
+func (w *Worker) Token() string {
+	var text [64]byte
+	return string(strconv.AppendUint(append(text[:0], w.name...), w.tokens.Add(1), 36))
+}
 
 // Made reports whether a token is from this process.
 func (w *Worker) Made(token string) bool { return strings.HasPrefix(token, w.name) }
