@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
+	"earshot/repositories/exactjson"
 	"earshot/trigger"
 	"earshot/trigger/query"
 )
@@ -120,7 +121,7 @@ func TestRecordSaysWhereItsValuesComeFrom(t *testing.T) {
 		record := w.Trigger(answer.Matches[0].TriggerID)
 		require.True(t, record.Repaired)
 		require.Equal(t, []string{"people"}, record.Coerced)
-		require.Equal(t, map[string]*matcher.Evidence{
+		require.Equal(t, exactjson.Map[*matcher.Evidence]{
 			"day": {MessageID: "m1", Words: "Monday"}, "people": {MessageID: "m0", Words: "two"}, "note": nil,
 		}, record.Evidence)
 	})
