@@ -56,7 +56,7 @@ ARGV app
 local at = now()
 local stamp, leased, begun, idle, recent, plain = whole(at), {}, {}, {}, {}, noneOf(7, 1, {1, 5}) -- no repositories of a session, none that was closed
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
-local run, defined = newRun(), ''
+local run, grown, defined = newRun(), {}, ''
 local function definition() -- its places among the common texts, for a caller that does not have it
   if defined == '' then
     local own, at = redis.call('HVALS', @appRepos), #run.common
@@ -155,13 +155,13 @@ if not message then
   local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #verifying, agent = $answer ~= ''})
   if over then return over end
   message, says, verified, arrived = new, saying, verifying, at
-  forget(run, turns, id)
   change(turn.message .. id, message)
   change(turn.arrived .. id, stamp .. ' ' .. says)
   if verified ~= '' then change(turn.verified .. id, verified) end
   length = redis.call('RPUSH', order, id)
-  local gone = trim(order, turns, tonumber($mostMessages), string.sub(member, 1, -#id - 1), length)
-  length, left = length - gone, left + gone
+  local of = grown[turns] or {new = 0}
+  of.order, of.turns, of.session, of.most = order, turns, string.sub(member, 1, -#id - 1), tonumber($mostMessages)
+  of.length, of.new, grown[turns] = length, of.new + 1, of
   if chat then told = tell() end
   if $answer ~= '' and had[19] then
     local now = askedBy(had[19], $asksFor, $words)
@@ -211,6 +211,7 @@ return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - ar
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `, End: `
+for _, of in pairs(grown) do trim(of) end
 scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end

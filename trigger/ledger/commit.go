@@ -48,9 +48,17 @@ local empty = noneOf(12, 1, {3, 5}) -- no outbox with events, and no session tha
 local plain = empty or noneOf(12, 1, {5})
 local firings, pendings, explanations, boxes, decided, batches, filled = {}, {}, {}, {}, {}, 0, {}
 local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
-local function headOf(outbox) return (not empty or filled[outbox]) and redis.call('LINDEX', outbox, 0) end
+local heads, holders = {}, {} -- of outboxes to which this script has only appended
+local function headOf(outbox)
+  if empty and not filled[outbox] then return false end
+  if heads[outbox] == nil then heads[outbox] = redis.call('LINDEX', outbox, 0) end
+  return heads[outbox]
+end
 local function holderOf(first, box)
-  return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
+  local token = first and string.match(first, '^#([^\t]*)')
+  if token then return token end
+  holders[box] = holders[box] or redis.call('HGET', ledger.holders, box) or ''
+  return holders[box]
 end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
@@ -164,7 +172,7 @@ for i = argument + 1, a + args do
   local e = cjson.decode(ARGV[i])
   effect = effect + 1
   enqueue(KEYS[effect], e, app, @appOutbox, e.order ~= '1' and token or '')
-  filled[@appOutbox] = true
+  filled[@appOutbox], heads[@appOutbox] = true, nil
 end
 local function committed(batch, holder)
   if message ~= '' then decided[#decided + 1] = $member end
@@ -174,17 +182,25 @@ local first = headOf(@outbox)
 filled[@outbox] = true
 if $batch == '1' and $events ~= '' and not first then
   batched(@outbox, session, token, $events)
+  heads[@outbox] = batchOf(token)
   boxes[#boxes + 1], boxes[#boxes + 2], batches = at + tonumber($outboxLease), box, batches + 1
   return committed('1', token)
 end
+local ids = {}
 for i, e in ipairs(unpacked($events)) do
-  e.session, e.box, e.lease = session, box, tonumber($outboxLease)
-  enqueue(KEYS[effect + i], e, app, @outbox, token)
+  e.session, e.box, e.lease, ids[i] = session, box, tonumber($outboxLease), e.id
+  if first then write(KEYS[effect + i], e, at, '', 0) else enqueue(KEYS[effect + i], e, app, @outbox, token) end
+end
+if not first then
+  heads[@outbox], holders[box] = nil, nil
+elseif #ids > 0 then
+  redis.call('RPUSH', @outbox, unpack(ids))
+  batches = batches + #ids
 end
 for i, f in ipairs(list) do
   if not f.move or f.move.state == '' then pendings[#pendings + 1], pendings[#pendings + 2] = fired(@triggers, f.id), f.id end
 end
-return committed('0', holderOf(first or redis.call('LINDEX', @outbox, 0), box))
+return committed('0', holderOf(first or headOf(@outbox), box))
 `), End: `
 if #firings > 0 then redis.call('ZADD', @triggers, unpack(firings)) end
 if #pendings > 0 then redis.call('ZADD', @pending, unpack(pendings)) end

@@ -54,8 +54,13 @@ local function settle(trigger, o, open, log, dead) -- the last three as they are
   done[#done + 1] = o.trigger
   over[#over + 1], over[#over + 2] = now() + (dead == 0 and doc.keep or doc.keepDead), doc.app .. '/' .. o.trigger
 end
+local events, first, gone = 0, {}, {} -- outcomes of events, the first events of the outbox, and effects to delete
+for _, o in ipairs(doc.outcomes) do
+  if o.event then events = events + 1 end
+end
+if held and events > 0 then first = redis.call('LRANGE', KEYS[1], 0, events - 1) end
 local function ours(key, o)
-  if o.event then return held and redis.call('LINDEX', KEYS[1], 0) == o.id end
+  if o.event then return held and first[popped + 1] == o.id end
   return redis.call('HGET', key, 'token') == doc.token
 end
 local function free(fence, key, o)
@@ -80,13 +85,9 @@ local function again(key, o)
   end
 end
 local function stop(key, o, orphan) -- no attempt follows
-  if not o.event then
-    unschedule('calls', o.id)
-  elseif redis.call('LPOP', KEYS[1]) then
-    popped = popped + 1
-  end
+  if o.event then popped = popped + 1 else unschedule('calls', o.id) end
   if o.verdict == 'done' or orphan then
-    redis.call('DEL', key)
+    gone[#gone + 1] = key
   else
     redis.call('HSET', key, 'token', '', 'until', 0, 'state', 'dead')
     redis.call('HDEL', key, 'unended')
@@ -109,7 +110,11 @@ for i, o in ipairs(doc.outcomes) do
     end
   end
 end
-if popped > 0 then redis.call('INCRBY', ledger.owed, -popped) end
+if #gone > 0 then redis.call('DEL', unpack(gone)) end
+if popped > 0 then
+  redis.call('LPOP', KEYS[1], popped)
+  redis.call('INCRBY', ledger.owed, -popped)
+end
 if #done > 0 then
   redis.call('ZREM', KEYS[2], unpack(done))
   redis.call('ZADD', KEYS[others], unpack(over))

@@ -16,8 +16,7 @@ import (
 // decision, results, reply.
 //
 // run, as newRun() makes it, is for all calls of one run of a script. So each message is read and returned once
-// for all messages that follow it, of which a busy session has many. forget(run, turns, id) is for a message
-// that the script stores.
+// for all messages that follow it, of which a busy session has many. No message may leave the history meanwhile.
 //
 // A mark tells whether a message has changed: its arrival, the lengths of its results and reply, and '?' if it
 // was undecided. This suffices: results are only appended, decision and reply are written once, and a place in
@@ -26,9 +25,6 @@ import (
 // It needs TurnLua.
 const historyLua = `
 local function newRun() return {common = {}, read = {}, kept = {}} end
-local function forget(run, turns, id)
-  if run.read[turns] then run.read[turns][id] = nil end
-end
 local function marksOf(run, kept)
   local had = run.kept[kept]
   if not had then

@@ -58,23 +58,31 @@ local function saysOf(arrived, says) return says or string.match(arrived or '', 
 // one held up by a turn in progress, is reached.
 const trimmed = "16"
 
-// trimLua defines trim(order, turns, most, session, length), which removes the oldest messages of a session,
-// length in all, while there are more than most, and returns how many. An undecided message, or one in
-// progress, stays with all later ones. session is the prefix of its turns' names. It needs DueLua and TurnLua.
+// trimLua defines trim(of), which removes the oldest messages of a session while there are more than most. An
+// undecided message, or one in progress, stays with all later ones. It needs DueLua and TurnLua. of has
+//
+//	order, turns  keys of the session
+//	session       the prefix of its turns' names
+//	most          messages that may stay
+//	length, new   messages in all, and those that this script has added
 const trimLua = `
-local function trim(order, turns, most, session, length)
-  for gone = 0, ` + trimmed + ` - 1 do
-    if length - gone <= most then return gone end
-    local old = redis.call('LINDEX', order, 0)
-    local _, ends = leaseOf(unpack(redis.call('HMGET', turns, turn.lease .. old, turn.ends .. old)))
-    if ends > now() or redis.call('ZSCORE', ledger.turns, session .. old) then return gone end
-    redis.call('LPOP', order)
-    local fields = {}
-    for _, field in pairs(turn) do fields[#fields + 1] = field .. old end
-    redis.call('HDEL', turns, unpack(fields))
-    redis.call('HINCRBY', turns, 'left', 1)
+local function trim(of)
+  local over = math.min(of.length - of.most, ` + trimmed + ` * of.new, 512) -- unpack takes no more than 8,000 values
+  if over <= 0 then return end
+  local ids, leases, fields, gone = redis.call('LRANGE', of.order, 0, over - 1), {}, {}, 0
+  for i, id in ipairs(ids) do leases[2 * i - 1], leases[2 * i] = turn.lease .. id, turn.ends .. id end
+  leases = redis.call('HMGET', of.turns, unpack(leases))
+  for i, id in ipairs(ids) do
+    local lease = leases[2 * i - 1]
+    local _, ends = leaseOf(lease, leases[2 * i])
+    if ends > now() or lease ~= '` + AsDecided + `' and redis.call('ZSCORE', ledger.turns, of.session .. id) then break end
+    for _, field in pairs(turn) do fields[#fields + 1] = field .. id end
+    gone = i
   end
-  return ` + trimmed + `
+  if gone == 0 then return end
+  redis.call('LPOP', of.order, gone)
+  redis.call('HDEL', of.turns, unpack(fields))
+  redis.call('HINCRBY', of.turns, 'left', gone)
 end
 `
 
