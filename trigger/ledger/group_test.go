@@ -254,3 +254,108 @@ func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testin
 		require.GreaterOrEqual(t, len(history), 12)
 	}
 }
+
+// TestARunShortensTheHistoryOfASessionOnce has messages of one session, whose history is longer than it may be now,
+// wait for another one.
+func TestARunShortensTheHistoryOfASessionOnce(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	client, k := server.Client(), keyspace.KeysOf("shop")
+	require.NoError(t, client.HSet(t.Context(), k.App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1").Err())
+	early := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
+	for n := range 40 {
+		a := acceptance("s", fmt.Sprint("early", n))
+		_, err := early.Accept(t.Context(), a)
+		require.NoError(t, err)
+		if n != 38 { // that one stays undecided, and so it stays with those behind it
+			decided, err := early.Commit(t.Context(), ledger.Commitment{Turn: a.Turn, Box: "s", Token: a.Token, Decision: "{}", Matched: "v1", TTL: 3_600_000, Lease: 15000})
+			require.NoError(t, err)
+			require.Equal(t, ledger.Committed, decided.Status)
+		}
+		require.NoError(t, client.HDel(t.Context(), k.Turns("s"), "k:"+a.Turn.Message).Err()) // its lease has ended
+	}
+	accept := func(l *ledger.Ledger, message string) (ledger.Accepted, error) {
+		a := acceptance("s", message)
+		a.Messages = 12
+		if message == "warm" {
+			a.Messages = 100
+		}
+		return l.Accept(t.Context(), a)
+	}
+	_, errs, g := whileOneRuns(t, server, 5, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) {})
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, g.scripts)
+	order := client.LRange(t.Context(), k.Order("s"), 0, -1).Val()
+	require.Len(t, order, 12, "47 messages in all")
+	require.Equal(t, []string{"early35", "early36", "early37", "early38", "early39", "warm", "first"}, order[:7])
+	require.Equal(t, "35", client.HGet(t.Context(), k.Turns("s"), "left").Val())
+	for _, id := range []string{"early0", "early34"} {
+		require.False(t, client.HExists(t.Context(), k.Turns("s"), "m:"+id).Val(), id)
+	}
+
+	a := acceptance("s", "last")
+	a.Messages = 2
+	_, err := early.Accept(t.Context(), a)
+	require.NoError(t, err)
+	require.Equal(t, "early38", client.LIndex(t.Context(), k.Order("s"), 0).Val(), "the first that is undecided")
+}
+
+// TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents has decisions of one session wait for another one of
+// it, whose events are published first.
+func TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	const count = 5
+	client, k := server.Client(), keyspace.KeysOf("shop")
+	require.NoError(t, client.HSet(t.Context(), k.App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1").Err())
+	early := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
+	accepted := func(session, message string) ledger.Turn {
+		a := acceptance(session, message)
+		a.Token = "token of " + message
+		found, err := early.Accept(t.Context(), a)
+		require.NoError(t, err)
+		require.Equal(t, ledger.Taken, found.Status)
+		return a.Turn
+	}
+	turns := map[string]ledger.Turn{"warm": accepted("another", "warm"), "first": accepted("s", "first")}
+	for n := range 2 * count { // the second half are of a session without events so far
+		message := fmt.Sprint("s", n)
+		turns[message] = accepted([]string{"s", "t"}[n/count], message)
+	}
+	commit := func(l *ledger.Ledger, message string) (ledger.Decision, error) {
+		turn, id := turns[message], "trigger-of-"+message
+		return l.Commit(t.Context(), ledger.Commitment{
+			Turn: turn, Box: turn.Session, Token: "token of " + message, Decision: "{}", Matched: "v1", TTL: 3_600_000, Lease: 15000,
+			Firings: []ledger.Firing{{ID: id, Name: id, Record: "{}", Repository: "r", Revision: "r1", Open: 2}},
+			Events:  []keyspace.Entry{keyspace.EventEntry(id+".event", turn.Session, id, "{}"), keyspace.EventEntry(id+".emitter", turn.Session, id, "{}")},
+		})
+	}
+	found, errs, g := whileOneRuns(t, server, 2*count, commit, func(l *ledger.Ledger) int { return l.WaitingCommits("shop") }, func(func() int) {})
+	require.Equal(t, 2, g.scripts)
+	holds := map[string]string{"s": "token of first"} // by session the token whose events are published first
+	for n, one := range found[count:] {
+		if one.Batch {
+			require.NotContains(t, holds, "t")
+			holds["t"] = fmt.Sprint("token of s", count+n)
+		}
+	}
+	for n, one := range found {
+		require.NoError(t, errs[n])
+		of := turns[fmt.Sprint("s", n)].Session
+		require.Equal(t, ledger.Decision{Status: ledger.Committed, Holder: holds[of], Batch: holds[of] == fmt.Sprint("token of s", n)}, one)
+	}
+	for session, behind := range map[string]int{"s": count, "t": count - 1} {
+		outbox := client.LRange(t.Context(), k.Outbox(session), 0, -1).Val()
+		require.Len(t, outbox, 1+2*behind)
+		require.True(t, strings.HasPrefix(outbox[0], "#"+holds[session]+"\t"))
+		for n := range behind {
+			event, emitter := outbox[1+2*n], outbox[2+2*n]
+			require.Equal(t, strings.TrimSuffix(event, ".event"), strings.TrimSuffix(emitter, ".emitter"), "those of a decision are together")
+			require.Equal(t, "event", client.HGet(t.Context(), k.Effect(event), "kind").Val())
+		}
+	}
+	require.EqualValues(t, 2*count-1, client.ZCard(t.Context(), k.InState(keyspace.Pending)).Val())
+	require.Equal(t, fmt.Sprint(3+2*(2*count-1)), client.Get(t.Context(), k.Owed()).Val(), "three batches, and the events behind two")
+}
