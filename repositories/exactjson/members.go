@@ -24,7 +24,7 @@ func (m Map[V]) MarshalJSON() ([]byte, error) {
 	})
 }
 
-func marshal[V any](m map[string]V, appendValue func(text []byte, value V) ([]byte, error)) ([]byte, error) {
+func marshal[V any](m map[string]V, appendTo func(text []byte, value V) ([]byte, error)) ([]byte, error) {
 	if m == nil {
 		return []byte("null"), nil
 	}
@@ -41,7 +41,7 @@ func marshal[V any](m map[string]V, appendValue func(text []byte, value V) ([]by
 		}
 		var err error
 		if text, err = appendText(text, name); err == nil {
-			text, err = appendValue(append(text, ':'), m[name])
+			text, err = appendTo(append(text, ':'), m[name])
 		}
 		if err != nil {
 			return nil, err

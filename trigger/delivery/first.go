@@ -122,6 +122,11 @@ func (d *Decision) Leads() bool { return d.Holder == d.Token }
 // triggerOnce repository is not.
 func (d *Decision) Owns(e Planned) bool { return e.Kind == effect.KindEvent && e.Entry.Box == d.Box }
 
+// onlyEvents reports whether it has no call and awaits no answer.
+func (d *Decision) onlyEvents() bool {
+	return !slices.ContainsFunc(d.Effects, func(e Planned) bool { return e.Kind != effect.KindEvent })
+}
+
 func (d *Decision) outbox() outbox { return outbox{d.App, d.Box} }
 
 // own returns the events of the decision's own outbox, before they are tried.
@@ -178,27 +183,14 @@ func (d *Deliveries) First(of *Decision) *First {
 func (f *First) Run(ctx context.Context) error {
 	failpoint.At(failpoint.EffectsBefore)
 	own := f.of.own()
-	events, calls := f.channels(len(own))
+	if f.leads && len(own) > 0 && f.of.onlyEvents() {
+		return f.alone(ctx, own)
+	}
+	events, calls := make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // senders never block
 	open := f.start(ctx, calls)
-	if len(own)+open < len(f.of.Effects) { // the removal event of an app's repository is in the app's outbox
-		f.Wake(f.of.App)
-	}
+	f.wakeOthers(len(own) + open)
 	done, broken, pending := ctx.Done(), false, len(own) > 0
-	published := func(list []attempt) error {
-		pending = false
-		f.published(list)
-		if !f.batch || f.leads {
-			return nil
-		}
-		err := f.unpack(ctx)
-		broken = broken || ctx.Err() != nil
-		return err
-	}
 	switch {
-	case pending && f.leads && open == 0:
-		if err := published(f.publish(ctx, own)); err != nil {
-			return err
-		}
 	case pending && f.leads:
 		f.Go(func() { events <- f.publish(ctx, own) })
 	case pending:
@@ -211,9 +203,12 @@ func (f *First) Run(ctx context.Context) error {
 	for pending || open > 0 {
 		select {
 		case list := <-events:
-			if err := published(list); err != nil {
+			pending = false
+			unpacked, err := f.published(ctx, list)
+			if err != nil {
 				return err
 			}
+			broken = broken || unpacked && ctx.Err() != nil
 		case a := <-calls:
 			open--
 			f.note(a)
@@ -238,18 +233,31 @@ func (f *First) Run(ctx context.Context) error {
 	if !broken {
 		return nil
 	}
+	return f.interrupted(ctx)
+}
+
+// alone is Run for events without calls, as most decisions have them: nothing else is to be waited for.
+func (f *First) alone(ctx context.Context, own []attempt) error {
+	f.wakeOthers(len(own))
+	unpacked, err := f.published(ctx, f.publish(ctx, own))
+	if err != nil || !unpacked || ctx.Err() == nil {
+		return err
+	}
+	return f.interrupted(ctx)
+}
+
+// interrupted writes the outcomes so far, as the process stops, and returns the cause.
+func (f *First) interrupted(ctx context.Context) error {
 	_, err := f.Save(ctx, ledger.Report{})
 	return errors.Join(context.Cause(ctx), err)
 }
 
-// channels returns those for the attempts at so many own events and at the other effects; nil if nothing is to be
-// waited for, as for most messages. Senders never block.
-func (f *First) channels(own int) (events chan []attempt, calls chan attempt) {
-	others := len(f.of.Effects) - own
-	if others == 0 && f.leads {
-		return nil, nil
+// wakeOthers wakes a worker for the effects that are not tried here: the removal event of an app's repository is in
+// the app's outbox.
+func (f *First) wakeOthers(tried int) {
+	if tried < len(f.of.Effects) {
+		f.Wake(f.of.App)
 	}
-	return make(chan []attempt, 1), make(chan attempt, others)
 }
 
 // start begins the attempts at calls, and returns their number.
@@ -349,12 +357,16 @@ func (f *First) await(ctx context.Context, own []attempt) []attempt {
 	return own
 }
 
-// published notes the attempts at the decision's events.
-func (f *First) published(own []attempt) {
+// published notes the attempts at the decision's events. If one failed, it unpacks their batch.
+func (f *First) published(ctx context.Context, own []attempt) (unpacked bool, err error) {
 	for _, a := range own {
 		f.leads = f.leads && a.outcome.Verdict == effect.Done
 		f.note(a)
 	}
+	if !f.batch || f.leads {
+		return false, nil
+	}
+	return true, f.unpack(ctx)
 }
 
 // note records an attempt in its match, and keeps it for writing.

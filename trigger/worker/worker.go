@@ -238,7 +238,7 @@ func (w *Worker) Heartbeat() time.Duration { return w.Lease / heartbeats }
 // Every calls look at every interval until the returned function is called. look may cancel the
 // context.
 func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
-	t := &ticks{interval: interval, look: look}
+	t := &repeating{interval: interval, look: look}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -246,8 +246,8 @@ func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(co
 	return t.ctx, t.stop
 }
 
-// ticks calls look at every interval. It has a timer and no goroutine, as most turns end before the first tick.
-type ticks struct {
+// repeating calls look at every interval. It has a timer and no goroutine, as most turns end before the first tick.
+type repeating struct {
 	interval time.Duration
 	look     func(context.Context, context.CancelCauseFunc)
 	ctx      context.Context
@@ -256,7 +256,7 @@ type ticks struct {
 	timer    *time.Timer
 }
 
-func (t *ticks) tick() {
+func (t *repeating) tick() {
 	t.look(t.ctx, t.cancel)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -265,7 +265,7 @@ func (t *ticks) tick() {
 	}
 }
 
-func (t *ticks) stop() {
+func (t *repeating) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cancel(nil)
