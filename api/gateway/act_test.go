@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -19,6 +21,8 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 )
 
 // acts is a clinic in mode act, with booking for all sessions and a scripted model.
@@ -39,13 +43,16 @@ func actsAt(t *testing.T, now func() time.Time, rounds ...string) (apitest.World
 	return actsOn(t, now, model)
 }
 
-// actsOn is such a clinic with a given model.
-func actsOn(t *testing.T, now func() time.Time, model *chatModel) (apitest.World, *chatModel) {
+// actsOn is such a clinic with a given model, and more options.
+func actsOn(t *testing.T, now func() time.Time, model *chatModel, more ...func(*api.Options)) (apitest.World, *chatModel) {
 	w := apitest.Live(t, func(matcher.Request) (matcher.Result, error) {
 		t.Error("the matcher is asked for nothing")
 		return matcher.Result{}, nil
 	}, model.behind, func(o *api.Options) {
 		o.Now, o.Model.Arguments, o.Model.Read = now, llm.ReadArguments, evidence.Read
+		for _, set := range more {
+			set(o)
+		}
 	})
 	w.Call("PUT", "/v1/apps/clinic", strings.Replace(apitest.ClinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).Is(201, "")
 	w.Call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
@@ -142,6 +149,39 @@ func TestASessionThatBeginsAnewFiresAnew(t *testing.T) {
 	require.Equal(t, 4, model.count())
 	require.Len(t, w.Triggers("s1"), 1)
 	require.NotEqual(t, first, w.Triggers("s1")[0].TriggerID)
+}
+
+// unreadLives are keys whose lives cannot be read while failing is set, as while Redis is away.
+type unreadLives struct {
+	api.KeyStore
+	failing *atomic.Bool
+}
+
+func (l unreadLives) LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error) {
+	if l.failing.Load() {
+		return store.Generation{}, keyspace.ErrUnavailable
+	}
+	return l.KeyStore.LifeOf(ctx, appID, sessionID)
+}
+
+func TestACallOfASessionWhoseLifeCannotBeReadIsNotCarriedOut(t *testing.T) {
+	var failing atomic.Bool
+	model := newChatModel(t, nil)
+	model.answer = func(out http.ResponseWriter, _ *http.Request) {
+		out.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(out, []string{calling("null", [2]string{"book", `{"day":5}`}), booked}[(model.count()-1)%2])
+	}
+	w, _ := actsOn(t, time.Now, model, func(o *api.Options) { o.Keys = unreadLives{o.Keys, &failing} })
+	failing.Store(true)
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	_, told := model.conversation(t, 1)
+	require.Contains(t, told, "it is not known whether it was carried out; do not call it again now")
+	require.Empty(t, w.Triggers("s1"), "with another id it would fire again")
+	failing.Store(false)
+	for range 2 {
+		w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	}
+	require.Len(t, w.Triggers("s1"), 1)
 }
 
 // TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times concurrently.

@@ -113,7 +113,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 	}
 	err := t.readEarlier(ctx)
 	if err == nil {
-		t.assign(ctx, plans)
+		err = t.assign(ctx, plans)
 	}
 	for _, one := range plans {
 		text := one.refused
@@ -194,7 +194,7 @@ func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher
 // assign finds the firing of each call. A call with the values of an earlier firing is that one. Otherwise
 // it takes an earlier firing of its tool that is still free, since the model was asked the same before.
 // Only then is it new.
-func (t *turn) assign(ctx context.Context, plans []*planned) {
+func (t *turn) assign(ctx context.Context, plans []*planned) error {
 	for _, exact := range []bool{true, false} {
 		for _, p := range plans {
 			if p.refused == "" && p.firing == nil {
@@ -208,20 +208,28 @@ func (t *turn) assign(ctx context.Context, plans []*planned) {
 		}
 		if p.firing = t.known(p, true); p.firing == nil { // the same call twice in one answer
 			name := p.tool.Tool.Name
-			p.firing = &firing{id: t.triggerID(ctx, name, len(t.fired[name])), values: p.values, taken: true}
+			id, err := t.triggerID(ctx, name, len(t.fired[name]))
+			if err != nil {
+				return err
+			}
+			p.firing = &firing{id: id, values: p.values, taken: true}
 			t.fired[name] = append(t.fired[name], p.firing)
 		}
 	}
+	return nil
 }
 
 // triggerID returns the id of a tool's firing n of the turn, in this generation of the session.
-func (t *turn) triggerID(ctx context.Context, name string, n int) string {
+func (t *turn) triggerID(ctx context.Context, name string, n int) (string, error) {
 	if failpoint.Planted(failpoint.ChangingCall) {
 		name += t.h.Now().String()
 	}
-	life, _ := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session) // a session with a message has one
+	life, err := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session)
+	if err != nil { // another id would fire the call again
+		return "", err
+	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.r.session, t.r.messageID, name, n))
-	return "act-" + hex.EncodeToString(digest[:16])
+	return "act-" + hex.EncodeToString(digest[:16]), nil
 }
 
 func (t *turn) known(p *planned, exact bool) *firing {
