@@ -84,7 +84,7 @@ var readers = sync.Pool{New: func() any {
 
 // decode reads the first value of a text, and returns its length.
 func decode(raw []byte, into any) (length int, err error) {
-	raw = bytes.TrimRight(raw, " \t\r\n")
+	raw = bytes.TrimRight(raw, " \t\r\n") // a decoder that has read all of it can be used again
 	r := readers.Get().(*reader)
 	r.source.Reset(raw)
 	began := r.decoder.InputOffset()

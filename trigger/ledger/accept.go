@@ -58,12 +58,7 @@ local stamp, leased, begun, idle, recent, plain = whole(at), {}, {}, {}, {}, non
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
 local run, grown, defined = newRun(), {}, ''
 local function definition() -- its places among the common texts, for a caller that does not have it
-  if defined == '' then
-    local own, at = redis.call('HVALS', @appRepos), #run.common
-    run.common[at + 1], run.common[at + 2] = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
-    for i, repository in ipairs(own) do run.common[at + 2 + i] = repository end
-    defined = at + 1 .. ' ' .. #run.common
-  end
+  if defined == '' then defined = define(run, @app, @appRepos) end
   return defined
 end
 `, Each: `
@@ -145,7 +140,7 @@ if decision then
   write()
   return {'decided', 'decision', decision}
 end
-local length, told
+local length, told, floor
 local chat, basis = app[4] == '1', lifeOf(app[2], generation) .. '\n' .. (had[18] or '')
 if chat and $basis ~= basis and (not message or claims >= tonumber($mostClaims)) then
   return {'unguessed', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'put', had[18] or ''}
@@ -162,6 +157,7 @@ if not message then
   local of = grown[turns] or {new = 0}
   of.order, of.turns, of.session, of.most = order, turns, string.sub(member, 1, -#id - 1), tonumber($mostMessages)
   of.length, of.new, grown[turns] = length, of.new + 1, of
+  floor = left + math.max(0, length - of.most)
   if chat then told = tell() end
   if $answer ~= '' and had[19] then
     local now = askedBy(had[19], $asksFor, $words)
@@ -204,7 +200,7 @@ if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
 local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or stamp)
-local first, history = past(turns, order, id, left, left + length - 1, tonumber($history), lives, $kept, run)
+local first, history = past(turns, order, id, left, floor or left, left + length - 1, tonumber($history), lives, $kept, run)
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', stamp,
   'version', version, 'defined', version ~= $version and definition() or '',
   'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
@@ -437,15 +433,9 @@ if not version then return {'noapp'} end
 local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session', 'questions')
 local left = tonumber(had[2]) or 0
 local before = had[1] and redis.call('LPOS', order, id) or redis.call('LLEN', order)
-local run, defined = newRun(), ''
-local _, history = past(turns, order, id, left, left + before, tonumber($history), '', '', run)
-if version ~= $version then
-  local at = #run.common
-  run.common[at + 1], run.common[at + 2] = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
-  for i, repository in ipairs(redis.call('HVALS', @appRepos)) do run.common[at + 2 + i] = repository end
-  defined = at + 1 .. ' ' .. #run.common
-end
-return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'defined', defined, 'common', run.common,
+local run = newRun()
+local _, history = past(turns, order, id, left, left, left + before, tonumber($history), '', '', run)
+return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'defined', version ~= $version and define(run, @app, @appRepos) or '', 'common', run.common,
   'repositories', redis.call('HVALS', @sessionRepos), 'history', history, 'unfinished', not had[1] and had[3] or '',
   'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'put', had[5] or '',
   'app', app[2] or '', 'session', redis.call('HGET', @closed, 'generation') or ''}

@@ -282,9 +282,10 @@ func TestARunShortensTheHistoryOfASessionOnce(t *testing.T) {
 		}
 		return l.Accept(t.Context(), a)
 	}
-	_, errs, g := whileOneRuns(t, server, 5, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) {})
-	for _, err := range errs {
-		require.NoError(t, err)
+	found, errs, g := whileOneRuns(t, server, 5, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) {})
+	for n, one := range found {
+		require.NoError(t, errs[n])
+		require.Len(t, one.Taken.History.Messages, 11, "those that stay, before it")
 	}
 	require.Equal(t, 2, g.scripts)
 	order := client.LRange(t.Context(), k.Order("s"), 0, -1).Val()

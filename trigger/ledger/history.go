@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// historyLua defines past(turns, order, id, left, earlier, most, lives, kept, run). It reads at most so many
-// messages before id, of a session with earlier messages in all, of which left have left its history.
-// matcher.HistoryStart defines where the history begins. lives names the life of the session. kept is what the
-// caller has: the life, a line break, the place of the first message among all of the session, and a mark of
-// each from there, or '-'.
+// historyLua defines past(turns, order, id, left, floor, earlier, most, lives, kept, run). It reads at most so many
+// messages before id, of a session with earlier messages in all, of which left have left its history, and those
+// before floor are about to. matcher.HistoryStart defines where the history begins. lives names the life of the
+// session. kept is what the caller has: the life, a line break, the place of the first message among all of the
+// session, and a mark of each from there, or '-'.
 //
 // It returns the place of the first message read, and lines: the number of messages, then for each that differs
 // from the caller's its index and the place of the first of its texts among run.common: mark and id, message,
@@ -17,6 +17,8 @@ import (
 //
 // run, as newRun() makes it, is for all calls of one run of a script. So each message is read and returned once
 // for all messages that follow it, of which a busy session has many. No message may leave the history meanwhile.
+// define(run, app, repos) adds the revision, the record and the own repositories of an app to the common texts, and
+// returns the places of the first and the last one.
 //
 // A mark tells whether a message has changed: its arrival, the lengths of its results and reply, and '?' if it
 // was undecided. This suffices: results are only appended, decision and reply are written once, and a place in
@@ -25,6 +27,12 @@ import (
 // It needs TurnLua.
 const historyLua = `
 local function newRun() return {common = {}, read = {}, kept = {}} end
+local function define(run, app, repos)
+  local own, common, at = redis.call('HVALS', repos), run.common, #run.common
+  common[at + 1], common[at + 2] = redis.call('HGET', app, 'rev') or '', redis.call('HGET', app, 'record') or ''
+  for i, repository in ipairs(own) do common[at + 2 + i] = repository end
+  return at + 1 .. ' ' .. #common
+end
 local function marksOf(run, kept)
   local had = run.kept[kept]
   if not had then
@@ -52,14 +60,14 @@ local function fetch(turns, ids, these, fieldsOf)
   end
   return values
 end
-local function past(turns, order, id, left, earlier, most, lives, kept, run)
-  local from = left
+local function past(turns, order, id, left, floor, earlier, most, lives, kept, run)
+  local from = floor
   if earlier > most then
     local step = math.max(1, math.floor(most / 4))
-    from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
+    from = math.max(floor, math.min(earlier, math.ceil((earlier - most) / step) * step))
   end
   local ids, count, common = {}, 0, run.common
-  if earlier > left then ids = redis.call('LRANGE', order, from - left, -1) end
+  if earlier > from then ids = redis.call('LRANGE', order, from - left, -1) end
   while ids[count + 1] and ids[count + 1] ~= id do count = count + 1 end
   local marks = marksOf(run, kept)
   if marks.lives ~= lives then marks = {} end
