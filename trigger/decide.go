@@ -628,31 +628,41 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 	return doc, nil
 }
 
+// modelReplies reports whether a model writes the reply to a message.
+func (t *turn) modelReplies(p *plan, request matcher.Request) bool {
+	a := p.Answer
+	return request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == ""
+}
+
+// answerAhead has the answer sent once all calls were delivered, before that is written. It returns the text that
+// was sent then.
+func (t *turn) answerAhead(first *delivery.First, p *plan, request matcher.Request, result matcher.Result) *string {
+	sent := ""
+	first.Called(func() {
+		if t.modelReplies(p, request) || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
+			return // a crash would lose the reply in the history and the events
+		}
+		shown := p.Answer.Shown()
+		if text, err := exactjson.Text(&shown); err == nil {
+			sent = text
+			t.answered(json.RawMessage(sent))
+		}
+	})
+	return &sent
+}
+
 // deliver makes the first attempts at a decision's effects, writes the reply, and stores the answer. It returns
 // the valid answer: another replica may have stored one before.
 func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	first, sent := d.deliveries.First(&p.Decision), ""
-	written := func() bool { // by a model
-		a := p.Answer
-		return request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == ""
-	}
-	if t.answered != nil {
-		first.Called(func() {
-			if written() || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
-				return // a crash would lose the reply in the history and the events
-			}
-			shown := p.Answer.Shown()
-			if text, err := exactjson.Text(&shown); err == nil {
-				sent = text
-				t.answered(json.RawMessage(sent))
-			}
-		})
+	first, sent := d.deliveries.First(&p.Decision), (*string)(nil)
+	if t.answered != nil && !p.OnlyEvents() {
+		sent = t.answerAhead(first, p, request, result)
 	}
 	if err := first.Run(ctx); err != nil {
 		return nil, err
 	}
 	reply := directReply(t.scope, p.Answer, result.Text, request.Chat)
-	if written() {
+	if t.modelReplies(p, request) {
 		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for these events, and a model is slow
 			return nil, err
 		}
@@ -669,7 +679,10 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 	if err != nil {
 		return nil, err
 	}
-	closing := ledger.Report{Message: t.Turn.Message, Answer: cmp.Or(sent, answer), Reply: string(reply)}
+	if sent != nil {
+		answer = cmp.Or(*sent, answer)
+	}
+	closing := ledger.Report{Message: t.Turn.Message, Answer: answer, Reply: string(reply)}
 	if p.chat != nil && query.ReplyText(reply) != "" {
 		if closing.Says, err = p.chat.message("reply", actorAssistant, query.ReplyText(reply), d.Now()); err != nil {
 			return nil, err

@@ -122,8 +122,8 @@ func (d *Decision) Leads() bool { return d.Holder == d.Token }
 // triggerOnce repository is not.
 func (d *Decision) Owns(e Planned) bool { return e.Kind == effect.KindEvent && e.Entry.Box == d.Box }
 
-// onlyEvents reports whether it has no call and awaits no answer.
-func (d *Decision) onlyEvents() bool {
+// OnlyEvents reports whether it has no call and awaits no answer.
+func (d *Decision) OnlyEvents() bool {
 	return !slices.ContainsFunc(d.Effects, func(e Planned) bool { return e.Kind != effect.KindEvent })
 }
 
@@ -183,7 +183,7 @@ func (d *Deliveries) First(of *Decision) *First {
 func (f *First) Run(ctx context.Context) error {
 	failpoint.At(failpoint.EffectsBefore)
 	own := f.of.own()
-	if f.leads && len(own) > 0 && f.of.onlyEvents() {
+	if f.leads && len(own) > 0 && f.of.OnlyEvents() {
 		return f.alone(ctx, own)
 	}
 	events, calls := make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // senders never block
