@@ -159,11 +159,11 @@ if message ~= '' then
   redis.call('HSET', turns, unpack(fields))
   if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end
   if $explanation ~= '' then
-    local goes, parts_go = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
+    local goes, partsGo = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
     for i = a + 27, a + 26 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
-      explanations[#explanations + 1], explanations[#explanations + 2] = parts_go, app .. '//' .. ARGV[i]
+      explanations[#explanations + 1], explanations[#explanations + 2] = partsGo, app .. '//' .. ARGV[i]
     end
   end
 end

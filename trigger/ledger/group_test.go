@@ -303,6 +303,34 @@ func TestARunShortensTheHistoryOfASessionOnce(t *testing.T) {
 	require.Equal(t, "early38", client.LIndex(t.Context(), k.Order("s"), 0).Val(), "the first that is undecided")
 }
 
+// TestARunShortensALongHistoryByAPart has a session with far more messages than may stay, of which one run of a script
+// cannot name all fields.
+func TestARunShortensALongHistoryByAPart(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		const count, had, most = 31, 3000, 10
+		ids := make([]any, had)
+		for n := range ids {
+			ids[n] = fmt.Sprint("early", n)
+		}
+		client, k := server.Client(), keyspace.KeysOf("shop")
+		require.NoError(t, client.RPush(t.Context(), k.Order("s"), ids...).Err())
+		accept := func(l *ledger.Ledger, message string) (ledger.Accepted, error) {
+			a := acceptance("s", message)
+			a.Messages = most
+			return l.Accept(t.Context(), a)
+		}
+		found, errs, _ := whileOneRuns(t, server, count, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) {})
+		for n, one := range found {
+			require.NoError(t, errs[n])
+			require.Len(t, one.Taken.History.Messages, most-1, "those that are about to leave are not in it")
+		}
+		left := client.LLen(t.Context(), k.Order("s")).Val()
+		require.Less(t, left, int64(had), "more leave than come")
+		require.Greater(t, left, int64(had)/2)
+	})
+}
+
 // TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents has decisions of one session wait for another one of
 // it, whose events are published first.
 func TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents(t *testing.T) {

@@ -67,7 +67,7 @@ const trimmed = "16"
 //	length, new   messages in all, and those that this script has added
 const trimLua = `
 local function trim(of)
-  local over = math.min(of.length - of.most, ` + trimmed + ` * of.new, 512) -- unpack takes no more than 8,000 values
+  local over = math.min(of.length - of.most, ` + trimmed + ` * of.new, 128) -- the embedded store unpacks some 5,000 values, Redis 8,000
   if over <= 0 then return end
   local ids, leases, fields, gone = redis.call('LRANGE', of.order, 0, over - 1), {}, {}, 0
   for i, id in ipairs(ids) do leases[2 * i - 1], leases[2 * i] = turn.lease .. id, turn.ends .. id end
