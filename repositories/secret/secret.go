@@ -1,49 +1,76 @@
 // Package secret is the type of a credential, which cannot be printed, logged, published or returned by accident.
 package secret
 
-import "log/slog"
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"unique"
+)
 
 // Masked replaces credentials in all output. A client that sends it back keeps the stored credential.
 const Masked = "***"
 
 // Secret is a credential. It cannot be printed, logged or marshalled by accident: every method but Reveal gives
-// Masked, or nothing if it is empty.
+// Masked, or nothing if it is empty. Secrets of the same text and destination are equal.
 //
 // A stored secret is bound to its destination and user, and is rejected anywhere else.
-type Secret struct{ text, towards string }
+type Secret struct {
+	// text is a handle, since fmt calls no method of a field that is not exported, but prints its content: of a
+	// handle an address.
+	text    unique.Handle[string]
+	towards unique.Handle[string]
+}
+
+var none unique.Handle[string]
+
+// handle returns a handle of a text; the zero one if it is empty.
+func handle(text string) unique.Handle[string] {
+	if text == "" {
+		return none
+	}
+	return unique.Make(text)
+}
+
+func value(of unique.Handle[string]) string {
+	if of == none {
+		return ""
+	}
+	return of.Value()
+}
 
 // New wraps the plain text of a credential.
-func New(text string) Secret { return Secret{text: text} }
+func New(text string) Secret { return Secret{text: handle(text)} }
 
 // Reveal returns the plain text. Call it only to use the credential: for the request that it authenticates, or the
 // cipher that stores it.
-func (s Secret) Reveal() string { return s.text }
+func (s Secret) Reveal() string { return value(s.text) }
 
 // Towards returns the destination and user that the store has bound the credential to; empty if not bound yet.
-func (s Secret) Towards() string { return s.towards }
+func (s Secret) Towards() string { return value(s.towards) }
 
 // For returns the credential bound to a destination and user.
-func (s Secret) For(towards string) Secret { return Secret{text: s.text, towards: towards} }
+func (s Secret) For(towards string) Secret { return Secret{s.text, handle(towards)} }
 
 // Empty reports whether there is no credential.
-func (s Secret) Empty() bool { return s.text == "" }
+func (s Secret) Empty() bool { return s.text == none }
 
 // IsMasked reports whether the client sent the mask in place of a credential.
-func (s Secret) IsMasked() bool { return s.text == Masked }
+func (s Secret) IsMasked() bool { return s.Reveal() == Masked }
 
 // IsZero lets encoding/json omit an empty credential (omitzero).
-func (s Secret) IsZero() bool { return s.text == "" }
+func (s Secret) IsZero() bool { return s.Empty() }
 
 // String returns the mask.
 func (s Secret) String() string {
-	if s.text == "" {
+	if s.Empty() {
 		return ""
 	}
 	return Masked
 }
 
-// GoString keeps %#v from printing the field.
-func (s Secret) GoString() string { return s.String() }
+// Format prints the mask for every verb: %d would print the fields.
+func (s Secret) Format(to fmt.State, _ rune) { _, _ = io.WriteString(to, s.String()) }
 
 // LogValue keeps log/slog from printing the field.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
