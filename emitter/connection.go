@@ -104,33 +104,37 @@ type link struct {
 // request waits for an answer; its subject is that of the event, StreamIn, or empty.
 type request struct {
 	subject string
-	end     context.CancelCauseFunc
+	cancel  context.CancelFunc
+	ended   error // why no answer can arrive any more; nil if one can
 }
 
-// begin returns a context that ends with ctx, or when no answer can arrive any more. denied reports that none
-// can arrive. Call it before reading the connection's state, so that no loss in between is missed.
-func (l *link) begin(ctx context.Context, subject string) (_ context.Context, done func(), denied error) {
-	ctx, end := context.WithCancelCause(ctx)
-	begun := &request{subject, end}
+// begin registers a request, whose cancel is called when no answer can arrive any more. Call it before reading the
+// connection's state, so that no loss in between is missed. denied reports that no answer can arrive.
+func (l *link) begin(subject string, cancel context.CancelFunc) (begun *request, denied error) {
+	begun = &request{subject: subject, cancel: cancel}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting[begun] = struct{}{}
 	if l.inbox != "" {
 		denied = fmt.Errorf("%w for %q", errDenied, l.inbox)
 	}
-	return ctx, func() {
-		l.mu.Lock()
-		delete(l.waiting, begun)
-		l.mu.Unlock()
-		end(nil)
-	}, denied
+	return begun, denied
+}
+
+// finish removes a request, and returns why it was ended; nil if it was not.
+func (l *link) finish(begun *request) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waiting, begun)
+	return begun.ended
 }
 
 // end ends the requests whose subject is picked. The caller holds l.mu.
 func (l *link) end(cause error, picked func(subject string) bool) {
 	for one := range l.waiting {
-		if picked(one.subject) {
-			one.end(cause)
+		if picked(one.subject) && one.ended == nil {
+			one.ended = cause
+			one.cancel()
 		}
 	}
 }

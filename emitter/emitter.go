@@ -163,21 +163,21 @@ func unanswered(err error) bool {
 }
 
 // bounded runs what within the time limit, while the connection is up and the subject is not denied.
-func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) error {
+func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) (err error) {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
-	ctx, done, denied := e.link.begin(ctx, subject)
-	defer done()
+	begun, denied := e.link.begin(subject, cancel)
+	defer func() {
+		if ended := e.link.finish(begun); err != nil && ended != nil {
+			err = ended
+		}
+	}()
 	if err := cmp.Or(e.connected(), denied); err != nil {
 		return err
 	}
-	err := what(ctx)
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errDenied) || errors.Is(cause, errAnswersDenied)) {
-		return cause
-	}
-	return err
+	return what(ctx)
 }
 
 func (e *Emitter) connected() error {
