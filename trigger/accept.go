@@ -353,7 +353,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	}
 	_ = json.Unmarshal(message.Metadata, &named) // any other metadata names no trigger
 	a.AsksFor, _ = named.Asks.(string)
-	a.Answer, a.Words = string(answer), conversation.Plain(message.Text)
+	a.Answer, a.Words = string(answer), conversation.Sentences(message.Text)
 	return err
 }
 

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -24,6 +25,21 @@ type chatEvents struct {
 	generation  store.Generation
 	metadata    repositories.Metadata
 	traceParent string
+}
+
+// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. It does nothing if
+// the message is not in the history.
+//
+// Errors: keyspace.ErrUnavailable.
+func (t *Turns) MarkActed(ctx context.Context, of ledger.Turn) error {
+	return ledger.MarkActed(ctx, t.Ledger, of)
+}
+
+// Acted reports whether MarkActed was called for a message.
+//
+// Errors: keyspace.ErrUnavailable.
+func (t *Turns) Acted(ctx context.Context, of ledger.Turn) (bool, error) {
+	return ledger.Acted(ctx, t.Ledger, of)
 }
 
 func (t *turn) events() chatEvents {

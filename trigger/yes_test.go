@@ -90,6 +90,17 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		require.NoError(t, err)
 		require.Contains(t, explained.Why, "was not the last thing that was put to the user")
 	},
+	"an agent used the words of the question in another sentence": func(t *testing.T, c *talk) {
+		for _, other := range []string{
+			"We do not refund an order: order A1. Shall I go ahead and close the chat?", "I cannot refund an order: order A1. Shall I go ahead?",
+			"Refund an order: order A1. Shall I go ahead and pay 500 more?",
+		} {
+			asked := c.refund("A1")
+			c.agent(other)
+			require.Empty(t, c.user("yes"), other)
+			require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
+		}
+	},
 	"an agent asked the question again": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
 		c.agent(newsletter)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -23,7 +24,7 @@ import (
 
 const (
 	// mostRounds bounds how often the model is asked for one answer. The last round offers only the
-	// caller's tools.
+	// caller's tools; if the model calls another one all the same, the answer is an error.
 	mostRounds = 8
 	// maxAnswer is the longest unstreamed answer, and the longest event of a stream, in bytes.
 	maxAnswer = 16 << 20
@@ -69,21 +70,22 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	c.Request().Header.Del("Accept-Encoding") // the answer is read here
 	for a.round = 1; ; a.round++ {
 		var tools [][]byte
-		if a.round < mostRounds {
+		if a.over = a.round == mostRounds; !a.over {
 			for _, name := range a.names {
 				of := a.tools[name].Tool
 				tools = append(tools, f.tool(name, of.Shown(), of.Params().ModelSchema()))
 			}
-		} else {
-			a.tools = map[string]offered{}
 		}
 		response, err := h.ask(c, f.path(), r.request(a.outstanding, a.earlierDone, a.since, tools, a.round > 1))
 		if err != nil {
 			return a.broken(err)
 		}
 		retry, err := a.take(response)
-		if !retry || err != nil {
+		switch {
+		case !retry || err != nil:
 			return err
+		case a.over:
+			return a.broken(answer.NewProblem(answer.ModelUnreachable, fmt.Sprintf("the model was asked %d times and still calls tools; what it called before is done", mostRounds)))
 		}
 	}
 }
@@ -224,6 +226,7 @@ func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	if len(edits) > 0 {
 		response.Header.Del("Content-Length")
 	}
+	a.end(a.c.Request().Context())
 	a.head(response)
 	a.h.metrics.requests.WithLabelValues("answered").Inc()
 	return false, a.write(edited(text, edits))
@@ -279,6 +282,7 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 		case retry:
 			return true, nil
 		case errors.Is(err, io.EOF):
+			a.end(a.c.Request().Context())
 			a.h.metrics.requests.WithLabelValues("answered").Inc()
 			return false, nil
 		case err != nil:

@@ -263,13 +263,61 @@ func TestWhatIsWrongWithACallIsToldToTheModel(t *testing.T) {
 }
 
 func TestTheModelIsAskedSoOftenAndNoMore(t *testing.T) {
-	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}))
-	got := w.Ask("POST", sessionChatPath, saying("for ever")).Is(200, "")
-	require.Equal(t, 8, model.count())
-	require.Contains(t, string(got.Body), `"book"`)
-	_, last := model.conversation(t, 7)
-	require.NotContains(t, last, `"tools"`)
-	require.Len(t, w.Triggers("s1"), 1, "the same call of one turn is one")
+	for name, answer := range map[string]string{
+		"whole":    calling("null", [2]string{"book", `{"day":5}`}),
+		"streamed": chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"call_0","type":"function","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null") + chunk(`{}`, `"tool_calls"`) + done,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, model := acts(t, answer)
+			got := w.Ask("POST", sessionChatPath, saying("for ever"))
+			require.Equal(t, 8, model.count())
+			require.NotContains(t, string(got.Body), `"book"`, "the caller does not know our tools")
+			require.Contains(t, string(got.Body), "the model was asked 8 times and still calls tools")
+			_, last := model.conversation(t, 7)
+			require.NotContains(t, last, `"tools"`)
+			require.Len(t, w.Triggers("s1"), 1, "the same call of one turn is one")
+		})
+	}
+}
+
+// TestARequestThatWasAnsweredFiresNothingMore has the model call for other things when an answer is regenerated.
+func TestARequestThatWasAnsweredFiresNothingMore(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}), booked,
+		calling("null", [2]string{"book", `{"day":6}`}, [2]string{"book", `{"day":7}`}, [2]string{"ring", `{}`}), booked)
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	require.Len(t, w.Triggers("s1"), 1)
+	_, told := model.conversation(t, 3)
+	require.Contains(t, told, "This was done before, with other values, and is not done again.")
+	require.Equal(t, 2, strings.Count(told, "this message was answered before, and nothing more is done for it"))
+}
+
+func TestARequestThatBrokeOffGoesOnWhenItIsMadeAgain(t *testing.T) {
+	rounds := []string{
+		calling("null", [2]string{"book", `{"day":5}`}), "broken off",
+		calling("null", [2]string{"book", `{"day":5}`}), calling("null", [2]string{"ring", `{}`}), booked,
+	}
+	model := newChatModel(t, nil)
+	model.answer = func(out http.ResponseWriter, _ *http.Request) {
+		answer := rounds[model.count()-1]
+		if answer == "broken off" {
+			panic(http.ErrAbortHandler)
+		}
+		out.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(out, answer)
+	}
+	w, _ := actsOn(t, time.Now, model)
+	w.Ask("POST", sessionChatPath, saying("the fifth, and ring")).Is(502, "")
+	require.Len(t, w.Triggers("s1"), 1)
+	w.Ask("POST", sessionChatPath, saying("the fifth, and ring")).Is(200, "")
+	require.Len(t, w.Triggers("s1"), 2, "what it had not called for yet is done")
+}
+
+func TestARequestThatFiredNothingMayFireWhenItIsMadeAgain(t *testing.T) {
+	w, _ := acts(t, booked, calling("null", [2]string{"book", `{"day":5}`}), booked)
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	require.Len(t, w.Triggers("s1"), 1)
 }
 
 // chunk is a stream event with a delta.

@@ -42,6 +42,13 @@ type turn struct {
 	claims parameters.Claims
 	tools  map[string]offered   // by the model's names for them
 	fired  map[string][]*firing // by tool name, oldest first; nil until read
+	acted  bool                 // the same request was answered to its end before
+	over   bool                 // the model was asked for the last time
+}
+
+// stored is the user's message of the turn.
+func (t *turn) stored() ledger.Turn {
+	return ledger.Turn{App: t.r.app, Session: t.r.session, Message: t.r.messageID}
 }
 
 type firing struct {
@@ -55,6 +62,11 @@ func (t *turn) readEarlier(ctx context.Context) error {
 	if t.fired != nil {
 		return nil
 	}
+	acted, err := t.h.Engine.Acted(ctx, t.stored())
+	if err != nil {
+		return err
+	}
+	t.acted = acted && !t.r.goesOn()
 	list, _, err := t.h.Engine.Triggers(ctx, query.Triggers{
 		AppID: t.r.app, SessionID: t.r.session, MessageID: t.r.messageID, Source: query.SourceMessage, Oldest: true, Page: query.Page{Limit: 100},
 	})
@@ -66,6 +78,17 @@ func (t *turn) readEarlier(ctx context.Context) error {
 		t.fired[one.Name] = append(t.fired[one.Name], &firing{id: one.TriggerID, values: one.Values, record: one})
 	}
 	return nil
+}
+
+// end records that the turn is answered to its end, if it has fired a tool: the same request fires nothing more then.
+// A request that broke off goes on when it is made again.
+func (t *turn) end(ctx context.Context) {
+	if len(t.fired) == 0 || t.acted {
+		return
+	}
+	if err := t.h.Engine.MarkActed(context.WithoutCancel(ctx), t.stored()); err != nil {
+		t.h.Logger.Warn("listen.unmarked", "app", t.r.app, "session", t.r.session, "message", t.r.messageID, "error", err.Error())
+	}
 }
 
 // done returns the calls of earlier requests with their results, as messages: a client that continues the
@@ -143,6 +166,10 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 
 func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	p := &planned{call: one, tool: t.tools[one.name]}
+	if t.over {
+		p.refused = refusal("not carried out: too many calls were made for one answer")
+		return p
+	}
 	if exclusive && !p.tool.Repository.Options.Exclusive {
 		p.refused = refusal("not carried out: another tool of this answer is to be the only one")
 		return p
@@ -193,7 +220,7 @@ func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher
 
 // assign finds the firing of each call. A call with the values of an earlier firing is that one. Otherwise
 // it takes an earlier firing of its tool that is still free, since the model was asked the same before.
-// Only then is it new.
+// Only then is it new, and it is not carried out if the same request was answered before.
 func (t *turn) assign(ctx context.Context, plans []*planned) error {
 	for _, exact := range []bool{true, false} {
 		for _, p := range plans {
@@ -207,6 +234,10 @@ func (t *turn) assign(ctx context.Context, plans []*planned) error {
 			continue
 		}
 		if p.firing = t.known(p, true); p.firing == nil { // the same call twice in one answer
+			if t.acted {
+				p.refused = refusal("not carried out: this message was answered before, and nothing more is done for it; the user can ask for it anew")
+				continue
+			}
 			name := p.tool.Tool.Name
 			id, err := t.triggerID(ctx, name, len(t.fired[name]))
 			if err != nil {

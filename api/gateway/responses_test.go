@@ -354,7 +354,7 @@ func TestAResponseThatNobodyWaitsForIsRelayed(t *testing.T) {
 	}
 	w.Ask("POST", "/v1/apps/clinic/openai/v1/responses", `{"input":"nobody"}`).Is(200, answer)
 	require.Empty(t, w.Triggers("s1"))
-	w.Ask("POST", responsesPath, `{"input":"the fifth","background":false,"conversation":null}`).Is(200, "")
+	w.Ask("POST", responsesPath, `{"input":"the fifth","background":false,"conversation":null}`).Is(502, "") // it calls for ever
 	require.Len(t, w.Triggers("s1"), 1)
 }
 

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
+	"earshot/trigger/ledger"
 )
 
 // Bounds of a question, which is spoken or shown on a small screen.
@@ -166,33 +167,48 @@ func oneLine(text string) string {
 
 // Plain returns the words of a text in lower case, with a space before, between and after them, without layout
 // and markup. A number or a code, as 5.00 or A-17, is one word.
-func Plain(text string) string {
+func Plain(text string) string { return plain(text, " ") }
+
+// Sentences is Plain with ledger.SentenceEnd in place of the space where a sentence or a part of one begins or ends.
+func Sentences(text string) string { return plain(text, ledger.SentenceEnd) }
+
+// parting are signs between sentences, or between parts of one that could stand alone. A comma is none: "I cannot,
+// however, refund the order" does not ask whether to refund it.
+const parting = ".!?…。！？؟;:\n\r()[]\"“”„«»¿¡-–—"
+
+func plain(text, end string) string {
 	var words strings.Builder
-	words.WriteByte(' ')
-	between := true // the last character is a space
 	signs := []rune(text)
 	isWord := func(at int) bool {
 		return at >= 0 && at < len(signs) && (unicode.IsLetter(signs[at]) || unicode.IsNumber(signs[at]))
 	}
+	between, parted := true, true // since the last word
+	space := func() {
+		if parted {
+			words.WriteString(end)
+		} else {
+			words.WriteByte(' ')
+		}
+		between, parted = false, false
+	}
 	for i, sign := range signs {
 		joins := strings.ContainsRune(".,:/-'’", sign) && isWord(i-1) && isWord(i+1)
-		switch {
-		case isWord(i), unicode.IsMark(sign), joins:
-			words.WriteRune(unicode.ToLower(sign))
-			between = false
-		case !between:
-			words.WriteByte(' ')
-			between = true
+		if !isWord(i) && !unicode.IsMark(sign) && !joins {
+			between, parted = true, parted || strings.ContainsRune(parting, sign)
+			continue
 		}
+		if between {
+			space()
+		}
+		words.WriteRune(unicode.ToLower(sign))
 	}
-	if !between {
-		words.WriteByte(' ')
-	}
+	parted = true
+	space()
 	return words.String()
 }
 
 // QuestionWords returns the words by which a Question is recognized, without the two answers after it. A text
-// asks the question if Plain of the text contains them.
+// asks the question if it has them as sentences of their own (ledger.Question).
 func QuestionWords(question string) string {
 	if strings.HasSuffix(question, ")") {
 		question = question[:strings.LastIndex(question, "(")]
@@ -200,8 +216,22 @@ func QuestionWords(question string) string {
 	return Plain(question)
 }
 
-// Asks reports whether a text asks a Question.
+// Asks reports whether a text asks a Question, as the ledger finds it.
 func Asks(text, question string) bool {
-	words := QuestionWords(question)
-	return strings.TrimSpace(words) != "" && strings.Contains(Plain(text), words)
+	words, said := QuestionWords(question), Sentences(text)
+	if strings.TrimSpace(words) == "" {
+		return false
+	}
+	spaced := strings.ReplaceAll(said, ledger.SentenceEnd, " ")
+	for from := 0; ; {
+		at := strings.Index(spaced[from:], words)
+		if at < 0 {
+			return false
+		}
+		first, last := from+at, from+at+len(words)-1
+		if said[first] != ' ' && said[last] != ' ' {
+			return true
+		}
+		from = first + 1
+	}
 }

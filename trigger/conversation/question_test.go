@@ -11,6 +11,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/conversation"
+	"earshot/trigger/ledger"
 )
 
 // tool is one of a repository with the given fields.
@@ -133,6 +134,12 @@ func TestAQuestionIsKnownAgainInOtherLayout(t *testing.T) {
 		"Refund an order: order A-170, amount 5.00. Shall I go ahead?":                        false,
 		"Refund an order: order B-A-17, amount 5.00. Shall I go ahead?":                       false,
 		"Would you like our newsletter? Shall I go ahead?":                                    false,
+		"One moment - refund an order: order A-17, amount 5.00. Shall I go ahead?":            true,
+		"¿Refund an order: order A-17, amount 5.00. Shall I go ahead? Or not?":                true,
+		"We do not refund an order: order A-17, amount 5.00. Shall I go ahead?":               false,
+		"I cannot, however, refund an order: order A-17, amount 5.00. Shall I go ahead?":      false,
+		"Refund an order: order A-17, amount 5.00. Shall I go ahead and close the chat?":      false,
+		"Not refund an order: order A-17, amount 5.00. Shall I go ahead? I mean:\n" + asked:   true,
 		"": false,
 	} {
 		require.Equal(t, asks, conversation.Asks(text, asked), text)
@@ -152,6 +159,9 @@ func FuzzPlain(f *testing.F) {
 		}
 		if again := conversation.Plain(plain); again != plain {
 			t.Errorf("%q becomes %q, and that %q", text, plain, again)
+		}
+		if spaced := strings.ReplaceAll(conversation.Sentences(text), ledger.SentenceEnd, " "); spaced != plain {
+			t.Errorf("%q becomes %q, and its sentences are %q", text, plain, spaced)
 		}
 	})
 }

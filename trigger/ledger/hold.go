@@ -144,19 +144,30 @@ local function ask(turns, questions, heard, asked)
 end
 `
 
+// SentenceEnd stands in place of a space in the words of a message, where a sentence begins or ends.
+const SentenceEnd = "\v"
+
 // askedLua defines idsOf(questions), the triggers of lines as linesOf writes them, and askedBy(questions, id,
-// words), those that an agent's message asks about: it names one, or its words contain the question. Both
-// return ids separated by spaces.
+// words), those that an agent's message asks about: it names one, or its words contain the question as sentences of
+// their own, so that "we cannot refund the order. Shall I go ahead with an exchange?" asks nothing. Both return ids
+// separated by spaces.
 const askedLua = `
 local function idsOf(questions)
   local ids = {}
   for id in string.gmatch(questions, '([^\t\n]+)\t') do ids[#ids + 1] = id end
   return table.concat(ids, ' ')
 end
+local function asks(words, spaced, question)
+  local first, last = 0, 0
+  repeat
+    first, last = string.find(spaced, question, first + 1, true)
+  until not first or string.sub(words, first, first) ~= ' ' and string.sub(words, last, last) ~= ' '
+  return first ~= nil
+end
 local function askedBy(questions, named, words)
-  local ids = {}
+  local ids, spaced = {}, string.gsub(words, '` + SentenceEnd + `', ' ')
   for id, of in string.gmatch(questions, '([^\t\n]+)\t([^\n]*)\n') do
-    if id == named or string.find(words, of, 1, true) and string.find(of, '%S') then ids[#ids + 1] = id end
+    if id == named or string.find(of, '%S') and asks(words, spaced, of) then ids[#ids + 1] = id end
   end
   return table.concat(ids, ' ')
 end
@@ -165,7 +176,7 @@ end
 // Question is a trigger's question that waits for a yes.
 type Question struct {
 	Trigger string
-	Words   string // by which an agent's message is recognized as the question
+	Words   string // by which an agent's message is recognized as the question, with a space at both ends
 }
 
 // linesOf returns questions as a session stores them, one line each; it keeps the last 16.

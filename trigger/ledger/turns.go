@@ -31,6 +31,7 @@ var turnFields = map[string]string{
 	"explained": "e:", // explanation of the decision, packed
 	"verified":  "v:", // claims that tools need, until the decision
 	"retracted": "b:", // the triggers that it takes back, separated by spaces
+	"acted":     "g:", // 1 if a chat that fired tools was answered to its end
 }
 
 // TurnLua defines turn, a table of turnFields, and readers of fields that have two forms: leaseOf(lease, ends),
@@ -104,6 +105,27 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 	k := t.keys()
 	raw, err := extend.Run(ctx, l.db, []string{k.Turns(t.Session), k.Lane(keyspace.LaneTurns)}, t.Message, token, lease.Milliseconds(), t.Member())
 	return raw == "ok", err
+}
+
+// markActed marks a message of the history.
+var markActed = keyspace.NewScript(TurnLua, `
+KEYS turns
+ARGV id
+if redis.call('HEXISTS', @turns, turn.message .. $id) == 1 then redis.call('HSET', @turns, turn.acted .. $id, '1') end
+return 'ok'
+`)
+
+// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. It does nothing if
+// the message is not in the history.
+func MarkActed(ctx context.Context, l *Ledger, t Turn) error {
+	_, err := markActed.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message)
+	return err
+}
+
+// Acted reports whether MarkActed was called for a message.
+func Acted(ctx context.Context, l *Ledger, t Turn) (bool, error) {
+	is, err := l.db.HExists(ctx, t.keys().Turns(t.Session), turnFields["acted"]+t.Message).Result()
+	return is, keyspace.Unavailable(err)
 }
 
 // undecided releases a turn that could not be decided.
