@@ -132,7 +132,7 @@ func (h rehearsals) repositories(c echo.Context, given map[string]rehearsed) (li
 			}
 			change = store.ToRepository(next)
 		}
-		next, err := h.store.NextRepository(ctx, change.Granting(owner))
+		next, err := h.store.NextRepository(ctx, change.By(owner))
 		if err != nil {
 			return nil, faultsWithin(err, fault.Point("repositories", id, "definition"))
 		}

@@ -99,7 +99,7 @@ func (h versions) restore(c echo.Context, on store.Condition) error {
 		return err
 	}
 	change.On = on
-	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change.Granting(auth.PrincipalOf(c).Owner()))
+	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change.By(auth.PrincipalOf(c).Owner()))
 	if err != nil {
 		return err
 	}

@@ -267,6 +267,16 @@ var granted = secret.New("granted")
 // GrantModules allows any host for the tools' modules. Only authors who may change the app may use it.
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
+// RevokeModules takes the grants of GrantModules back. A write keeps those that the stored repository has for the same
+// destinations.
+func (r *Repository) RevokeModules() {
+	for i := range r.Tools {
+		if request := r.Tools[i].Request; request != nil {
+			request.anywhere = secret.Secret{}
+		}
+	}
+}
+
 // GrantModules is like Repository.GrantModules, for the tools of a patch.
 func (p *Patch) GrantModules() { grantModules(p.Tools) }
 

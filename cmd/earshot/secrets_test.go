@@ -574,3 +574,24 @@ func TestWhatTheOwnerPointedElsewhereStaysAsLongAsItIsTheSame(t *testing.T) {
 		w.call(400, "PUT", path, there, author...)
 	}
 }
+
+func TestAVersionIsRestoredWithTheRightsOfItsRestorer(t *testing.T) {
+	w := serving(t, 1)
+	home, other := newStranger(t), newStranger(t)
+	w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"`+home.URL+`/token"}]}`)
+	author := w.keyOf(`{"scopes":["tools"]}`)
+	const path = "/v1/apps/clinic/repositories/r"
+	there := onlyTool(`"url":"` + other.named("localhost") + `/x","request":{"auth":"module","moduleId":"calendar"}`)
+	w.call(201, "PUT", path, there)
+	w.call(200, "PATCH", path, `{"tools":[{"name":"more"}]}`)
+	w.call(200, "POST", path+"/versions/1/restore", "", author...) // the repository still has the owner's grant
+	require.Equal(t, "delivered", w.fire("s1", "t", `{}`).Call.State)
+	w.call(200, "PUT", path, onlyTool(`"url":"`+home.URL+`/x","request":{"auth":"module","moduleId":"calendar"}`))
+	w.call(400, "PUT", path, there, author...)
+	w.call(400, "POST", path+"/versions/1/restore", "", author...)
+	w.call(204, "DELETE", path, "")
+	w.call(400, "POST", path+"/versions/1/restore", "", author...)
+	require.Equal(t, 1, strings.Count(other.all(), tokenOfTheModule))
+	w.call(201, "POST", path+"/versions/1/restore", "") // by the owner
+	require.Equal(t, "delivered", w.fire("s1", "t", `{}`).Call.State)
+}

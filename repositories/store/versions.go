@@ -212,17 +212,21 @@ func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID s
 	return next, nil
 }
 
-// Granting returns the change with all its modules granted, if owner is true.
-func (c RepositoryChange) Granting(owner bool) RepositoryChange {
+// By returns the change as its author may make it: an owner of the app grants all its modules any host. The grants of
+// the version that is restored were those of its author, so another one keeps only those that the repository has
+// now.
+func (c RepositoryChange) By(owner bool) RepositoryChange {
 	to := c.To
-	if owner {
-		c.To = func(current *repositories.Repository) (*repositories.Repository, error) {
-			next, err := to(current)
-			if err == nil {
-				next.GrantModules()
-			}
-			return next, err
+	c.To = func(current *repositories.Repository) (*repositories.Repository, error) {
+		next, err := to(current)
+		switch {
+		case err != nil:
+		case owner:
+			next.GrantModules()
+		default:
+			next.RevokeModules()
 		}
+		return next, err
 	}
 	return c
 }
