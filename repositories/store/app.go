@@ -308,8 +308,8 @@ return 'ok'
 `)
 
 // DeleteApp removes an app with its sessions, its trigger records and its repositories, and queues tool.changed for
-// each repository. Effects in the ledger are still delivered. When it returns, no replica accepts a key or a
-// session token of the app.
+// each repository. Events in the ledger are still published, and calls that wait for another attempt are dropped when
+// they are due. When it returns, no replica accepts a key or a session token of the app.
 func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
 	if err := w.appReads.claim(ctx, appID, on); err != nil {
 		return err

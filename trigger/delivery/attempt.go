@@ -47,6 +47,8 @@ var (
 	}
 	// crashed is the outcome of an effect whose attempts repeatedly crashed their workers.
 	crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
+	// withoutRecord is the outcome of a call whose record is gone, as after the deletion of its app.
+	withoutRecord = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "its trigger is gone"}
 	// notSafe is the outcome of a call that must not be repeated, while a failover of Redis could lose its
 	// record.
 	notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
@@ -89,9 +91,7 @@ func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 type orphaned struct{}
 
 // Deliver gives the event up.
-func (orphaned) Deliver(context.Context, effect.Effect) effect.Outcome {
-	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "its trigger is gone"}
-}
+func (orphaned) Deliver(context.Context, effect.Effect) effect.Outcome { return withoutRecord }
 
 // deliver calls the deliverer. A panic counts as not delivered.
 func (d *Deliveries) deliver(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ func eventOf(record *query.Record, part string) (effect.Event, error) {
 }
 
 // takeCall makes the next attempt at a call and records the outcome. Both must happen within its lease;
-// otherwise the attempt is repeated under the same id.
+// otherwise the attempt is repeated under the same id. A call whose record is gone ends unmade: its app was deleted,
+// and another app may have the id by now.
 func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	token, begun := d.Token(), time.Now()
 	found, err := d.Ledger.Claim(ctx, appID, id, token)
@@ -73,8 +75,16 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	failpoint.At(failpoint.EffectClaimed)
 	ctx, cancel := context.WithDeadline(d.Context, begun.Add(found.Holds))
 	defer cancel()
+	_, err = d.Records.Stored(ctx, appID, a.TriggerID)
+	if err != nil && !errors.Is(err, query.ErrNotFound) {
+		return err
+	}
+	gone := err != nil
 	a.at = d.Now().UTC()
 	switch {
+	case gone:
+		a.outcome = withoutRecord
+		d.logAttempt(a)
 	case found.Begun:
 		a.outcome = unknown
 		d.logAttempt(a)
@@ -87,7 +97,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	default:
 		a = d.try(ctx, a)
 	}
-	if a.ends() {
+	if a.ends() && !gone {
 		result, err := d.resultOf(a)
 		if err != nil {
 			return err

@@ -176,7 +176,7 @@ func (w *walk) hashes(ctx context.Context, places []keyspace.Place, fields ...st
 //	ARGV appId, id, '1' if it was seen in an outbox, member of the outboxes of the first of
 //	     them
 //
-// An outstanding call of a missing trigger is no fault: its app was removed, and the call is still delivered.
+// An outstanding call of a missing trigger is no fault: its app was removed, and the call is dropped when it is due.
 var effectOwed = newScript(keyspace.DueLua, `
 local app, id = ARGV[1], ARGV[2]
 local had = redis.call('HMGET', KEYS[1], 'kind', 'state', 'order', 'until', 'wait', 'given', 'created', 'trigger')

@@ -22,7 +22,7 @@ type Rule struct {
 // Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{
-		{"record.app", Orphaned, "a trigger of an app that is gone", "it goes, with what it has given up; what it owes is still delivered"},
+		{"record.app", Orphaned, "a trigger of an app that is gone", "it goes, with what it has given up; its events are still published"},
 		{"record.unreadable", Impossible, "a trigger without its record", ""},
 		{"record.unlisted", Orphaned, "a trigger that is not among those of its app", "it is listed, as of now"},
 		{"record.state", Impossible, "a trigger in a state that there is not", ""},
