@@ -71,7 +71,7 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	d.stream = newStream(d.js, options)
 	version, major, minor := conn.ConnectedServerVersion(), 0, 0
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n == 2 && (major < 2 || major == 2 && minor < 10) {
-		d.add("version", finding.Notable, version, "it is version "+version+", which acknowledges events before they are on the disk; 2.10 is the first that can sync them (sync_interval: always)")
+		d.add("version", finding.Doubtful, version, "it is version "+version+": sessions are not erased or exported, event streams do not resume, and events are acknowledged before they are on the disk; install 2.10 or later")
 	} else {
 		d.add("version", finding.Good, version, "")
 	}
