@@ -19,6 +19,7 @@ import (
 	"earshot/repositories/cloudevent"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
+	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 )
 
@@ -178,18 +179,20 @@ func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChang
 	return app, current, asked.On.check(current.Revision)
 }
 
-// settle fills in the masked credentials from the stored repository, and checks the repository against its app.
+// settle fills in the masked credentials from the stored repository, and checks the repository against its app. It
+// returns the faults of all checks.
 func settle(r *repositories.Repository, app *repositories.App, current *repositories.Repository) error {
-	if err := repositories.KeepMasked(app, r.Credentials(), current.Credentials()); err != nil {
-		return err
+	var faults fault.List
+	for _, err := range []error{
+		repositories.KeepMasked(app, r.Credentials(), current.Credentials()), r.Check(app), r.CheckModuleHosts(app, current),
+	} {
+		var found fault.List
+		if err != nil && !errors.As(err, &found) {
+			return err
+		}
+		faults.Join(found)
 	}
-	if err := r.Check(app); err != nil {
-		return err
-	}
-	if err := r.CheckModuleHosts(app, current); err != nil {
-		return err
-	}
-	return app.Settings.Limits.CheckTools(r)
+	return cmp.Or(faults.Err(), app.Settings.Limits.CheckTools(r))
 }
 
 func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, current, next *repositories.Repository, restores int, ttl time.Duration) error {

@@ -167,6 +167,11 @@ func TestMaskThatStandsForNothingIsAFault(t *testing.T) {
 		var faults fault.List
 		require.ErrorAs(t, err, &faults)
 		require.Equal(t, "/tools/0/request/bearer/clientSecret", faults[0].Pointer)
+
+		_, err = put(t, store, session, "new", `{"tools":[{"name":"a","authRequired":["nobody"]},{"name":"b","url":"https://x.example",
+			"request":{"bearer":{"clientId":"c","clientSecret":"***","tokenUrl":"https://x.example/token"}}}]}`)
+		require.ErrorAs(t, err, &faults)
+		require.Len(t, faults, 2, "with what its app lacks, at once")
 	})
 }
 
