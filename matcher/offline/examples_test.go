@@ -40,6 +40,17 @@ func TestAnExampleOfAnyWishIsLawAloneWordForWord(t *testing.T) {
 	require.Empty(t, matched(t, "I need help", any))
 }
 
+// TestThePlaceInAnExampleTellsWhatANumberIs has a parameter whose name is not said.
+func TestThePlaceInAnExampleTellsWhatANumberIs(t *testing.T) {
+	const pizzas = `{"name":"order","description":"Order pizzas","examples":["I want [3](n) pizzas"],"schema":[{"parameter":"n","type":"integer","required":true,"maxValue":9}]}`
+	for said, want := range map[string]string{
+		"I want 3 pizzas": `order {"n":3}`, "I want 2 pizzas": `order {"n":2}`, "I want two pizzas": `order {"n":2}`,
+		"I want 20 pizzas": `order misses [n]`, "I want about 2 pizzas": `order misses [n]`, "I want your pizzas": `order misses [n]`,
+	} {
+		require.Equal(t, want, matched(t, said, pizzas), said)
+	}
+}
+
 // TestAnExampleOfTwoToolsIsNoLaw: the tools' other words decide.
 func TestAnExampleOfTwoToolsIsNoLaw(t *testing.T) {
 	const first, second = `{"name":"lamp-on","examples":["make it bright"]}`, `{"name":"blinds-up","examples":["make it bright"]}`
