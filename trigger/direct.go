@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
@@ -111,7 +112,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 				p, err = f.planDirect(direct, s, known)
 			}
 			if err != nil {
-				return f.firedMeanwhile(ctx, direct, err)
+				return f.firedMeanwhile(ctx, direct, nil, err)
 			}
 		}
 		answer, status, err := f.fire(ctx, p, &direct)
@@ -121,7 +122,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 		case answer != nil:
 			return answer, nil
 		case status == ledger.AlreadyFired && direct.TriggerID != "":
-			return f.firedMeanwhile(ctx, direct, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
+			return f.firedMeanwhile(ctx, direct, p.Answer.Matches[0].Values, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", direct.Name, ErrNotInScope)
 		case status == ledger.Closed:
@@ -210,9 +211,24 @@ func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts
 	return p, p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, direct.Source, triggerID)
 }
 
-// firedMeanwhile returns the answer of an earlier request with the same id that fired while this one found the
-// tool out of scope: it may have used up the triggerOnce repository. Else it returns the fault.
-func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, fault error) (json.RawMessage, error) {
+// otherValues reports whether the request names a value that differs from the record's. read are the request's values
+// as they would be recorded. A model says the same in other words, so its values are not compared.
+func (d Direct) otherValues(read, recorded map[string]any) bool {
+	if read == nil || d.OfModel || d.MessageID != "" {
+		return false
+	}
+	for name := range d.Values {
+		if conversation.Digest(map[string]any{name: read[name]}) != conversation.Digest(map[string]any{name: recorded[name]}) {
+			return true
+		}
+	}
+	return false
+}
+
+// firedMeanwhile returns the answer of an earlier request with the same id. Without one it returns the fault: the
+// tool may be out of scope because that request has used up its triggerOnce repository. read are the request's values;
+// nil if the tool is not in scope.
+func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, read map[string]any, fault error) (json.RawMessage, error) {
 	if direct.TriggerID == "" {
 		return nil, fault
 	}
@@ -235,6 +251,8 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, fault error
 			return nil, err
 		case stored.Record.Name != direct.Name || stored.Record.SessionID != direct.SessionID:
 			return nil, fmt.Errorf("trigger %q: %w", direct.TriggerID, ErrConflict) // the caller may not be allowed to see more
+		case direct.otherValues(read, stored.Record.Values):
+			return nil, fmt.Errorf("trigger %q: %w: it has other values", direct.TriggerID, ErrConflict)
 		case stored.Answer == ledger.AsDecided:
 			return exactjson.Encode(stored.Decided.Published())
 		case stored.Answer != "":

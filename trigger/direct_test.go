@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -77,6 +78,30 @@ func TestDirectTriggerOfOneIdFiresOnce(t *testing.T) {
 		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.greet"), 1)
 		_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "other", Source: "ui", TriggerID: "t1"})
 		require.ErrorIs(t, err, trigger.ErrConflict)
+	})
+}
+
+func TestDirectTriggerOfOneIdHasItsValues(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "r", `{"tools":[{"name":"pay","schema":[{"parameter":"amount","type":"number","required":true},{"parameter":"to","type":"string","default":"Anna"}]}]}`)
+		pay := func(values map[string]any) (query.Match, error) {
+			return w.TryFire(trigger.Direct{SessionID: "s1", Name: "pay", Source: "ui", TriggerID: "t1", Values: values})
+		}
+		first, err := pay(map[string]any{"amount": json.Number("30")})
+		require.NoError(t, err)
+		for _, same := range []map[string]any{{"amount": json.Number("30.0")}, {"amount": json.Number("30"), "to": "Anna"}} {
+			again, err := pay(same)
+			require.NoError(t, err)
+			require.Equal(t, first, again)
+		}
+		for _, other := range []map[string]any{{"amount": json.Number("31")}, {"amount": json.Number("30"), "to": "Eve"}} {
+			_, err := pay(other)
+			require.ErrorIs(t, err, trigger.ErrConflict)
+		}
+		w.Put("s1", "r", `{"tools":[{"name":"pay","schema":[{"parameter":"sum","type":"number","required":true}]}]}`)
+		again, err := pay(map[string]any{"amount": json.Number("30")})
+		require.NoError(t, err, "it fired before its tool took other values")
+		require.Equal(t, first, again)
 	})
 }
 

@@ -126,7 +126,7 @@ var Codes = []described{
 	{MessageIDReused, http.StatusConflict, "The `messageId` belongs to another message, with another text or actor.", "Use another id."},
 	{DraftReplaced, http.StatusConflict, "A newer text replaced the draft, or it was withdrawn.", "Nothing: the newer one is answered."},
 	{DraftDecided, http.StatusConflict, "The draft has become a message. `triggers` lists what it fired.", "Cancel those triggers that still can be cancelled."},
-	{TriggerIDReused, http.StatusConflict, "The `triggerId` belongs to another trigger.", "Use another id."},
+	{TriggerIDReused, http.StatusConflict, "The `triggerId` belongs to another trigger: of another tool or session, or with other values.", "Use another id."},
 	{TriggerEnded, http.StatusConflict, "The trigger has already ended. `state` says how.", "Show the state."},
 	{TriggerOwes, http.StatusConflict, "The trigger has not ended, so its record is still needed. `state` is its state.", "Cancel the trigger, or wait."},
 	{DigestDiffers, http.StatusConflict, "The digest stands for other values than the trigger has.", "Read the trigger again, and ask the user again."},
