@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -177,6 +178,9 @@ func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts
 			for i := range one.Tools {
 				names = append(names, one.Tools[i].Name)
 			}
+		}
+		if slices.Contains(names, direct.Name) {
+			return nil, fmt.Errorf("tool %q of repository %q: %w", direct.Name, direct.RepositoryID, ErrNotInScope)
 		}
 		return nil, fmt.Errorf("tool %q: %w%s", direct.Name, ErrNotInScope, fault.DidYouMean(direct.Name, names))
 	}
