@@ -92,12 +92,12 @@ func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *excha
 	case e.status != 0 && (e.status < 200 || e.status > 299):
 		outcome, health = c.answered(call, e.status, e.got, e.calls())
 		if answer.Error.Message != "" {
-			outcome.Error += ": " + effect.Clip(answer.Error.Message)
+			outcome.Error += ": " + effect.Clip(call.redactor.redact(answer.Error.Message))
 		}
 		outcome.Reached = followed.reached.Load()
 		return outcome, health
 	case answer.Error.Code != 0:
-		outcome = dead(e.status, "%s refused it: %s (%d)", call.label(), effect.Clip(answer.Error.Message), answer.Error.Code)
+		outcome = dead(e.status, "%s refused it: %s (%d)", call.label(), effect.Clip(call.redactor.redact(answer.Error.Message)), answer.Error.Code)
 	case ctx.Err() != nil:
 		return call.unanswered(ctx, ctx.Err(), followed)
 	case effect.Late(ctx): // the client has the same deadline, and may notice it first
@@ -133,7 +133,7 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 		return dead(status, "the result of %s is none of a tool", call.label())
 	}
 	if result.ResultType != "" && result.ResultType != "complete" {
-		return dead(status, "%s asks for more (%s), which no call can give", call.label(), effect.Clip(result.ResultType))
+		return dead(status, "%s asks for more (%s), which no call can give", call.label(), effect.Clip(call.redactor.redact(result.ResultType)))
 	}
 	var texts []string
 	for i, raw := range result.Content {

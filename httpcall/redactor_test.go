@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -152,4 +153,95 @@ func TestMaskTellsWhereACredentialWas(t *testing.T) {
 
 	request.Headers = repositories.Headers{"X-Api-Key": credential("abcdefgh"), "X-Token": credential("abcdefgh-and-more")}
 	require.NotContains(t, string(newRig(t).call(e.URL, request, nil).Result), "and-more", "of a longer one nothing is left")
+}
+
+func TestMaskFindsACredentialHoweverItWasEncoded(t *testing.T) {
+	const query, password = `k7R/x+Vb9Lq2==`, `pw"&<'>/+ä\x`
+	for name, echoed := range map[string]string{
+		"plain":                       query,
+		"in a query":                  url.QueryEscape(query),
+		"in a query, small digits":    "k7R%2fx%2bVb9Lq2%3d%3d",
+		"in a path":                   url.PathEscape(query),
+		"in a query, in part":         "k7R/x+Vb9Lq2%3D=",
+		"in JSON":                     `k7R\/x+Vb9Lq2==`,
+		"in JSON of another language": `k7R\u002fx\u002BVb9Lq2\u003d\u003D`,
+		"in HTML":                     "k7R&#x2F;x&#43;Vb9Lq2&#61;&#x3d;",
+		"alone in base64":             base64.StdEncoding.EncodeToString([]byte(query)),
+		"password in a query":         url.QueryEscape(password),
+		"password in a path":          url.PathEscape(password),
+		"password in JSON":            `pw\"&<'>\/+ä\\x`,
+		"password in JSON for HTML":   `pw\"\u0026\u003c\u0027\u003e/+\u00e4\\x`,
+		"password in HTML":            "pw&quot;&amp;&lt;&#39;&gt;/+ä\\x",
+		"password in XML":             "pw&#34;&amp;&lt;&apos;&gt;/+&#228;\\x",
+		"password alone in base64":    base64.StdEncoding.EncodeToString([]byte(password)),
+		"login":                       base64.StdEncoding.EncodeToString([]byte("ann:" + password)),
+		"login, unpadded":             base64.RawStdEncoding.EncodeToString([]byte("ann:" + password)),
+		"login for URLs":              base64.URLEncoding.EncodeToString([]byte("ann:" + password)),
+		"login for URLs, unpadded":    base64.RawURLEncoding.EncodeToString([]byte("ann:" + password)),
+		"login in a query":            url.QueryEscape(base64.StdEncoding.EncodeToString([]byte("ann:" + password))),
+	} {
+		for kind, body := range map[string]string{"text": "you sent <" + echoed + "> here", "JSON": `{"sent":"<` + inJSON(echoed) + `>"}`} {
+			e := newEndpoint(t, says(200, body))
+			outcome := newRig(t).call(e.URL, &repositories.Request{
+				Basic:   &repositories.Basic{Username: "ann", Password: credential(password)},
+				Headers: repositories.Headers{"X-Api-Key": credential(query)},
+			}, nil)
+			require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+			want := map[string]string{"text": `"you sent <***> here"`, "JSON": `{"sent":"<***>"}`}[kind]
+			require.Equal(t, want, string(outcome.Result), "%s, in %s", name, kind)
+		}
+	}
+}
+
+func encoded(text string) []byte {
+	quoted, _ := json.Marshal(text)
+	return quoted
+}
+
+// inJSON returns a text for a string in JSON, unless it is in JSON already.
+func inJSON(text string) string {
+	if strings.Contains(text, `\u`) || strings.Contains(text, `\/`) {
+		return text
+	}
+	quoted := encoded(text)
+	return string(quoted[1 : len(quoted)-1])
+}
+
+func TestMaskFindsAnEchoedQuery(t *testing.T) {
+	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) })
+	r := toolRig(t, repositories.Source{BaseURL: e.URL, QueryParams: repositories.Headers{"api_key": credential("k7R/x+Vb9Lq2==")}})
+	outcome := r.tool(`"description":"d","method":"GET","path":"echo"`, `{}`)
+	require.Contains(t, e.only(t).uri, "api_key=k7R%2Fx%2BVb9Lq2%3D%3D")
+	require.Equal(t, `"/echo?api_key=***"`, string(outcome.Result))
+}
+
+func TestMaskFindsTheBeginningOfACredentialAtACut(t *testing.T) {
+	const key = "k7R/x+Vb9Lq2==and-more"
+	brokenOff := func(body string) http.HandlerFunc {
+		return hijack(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body)+10, body))
+	}
+	for body, want := range map[string]string{
+		"you sent k7R/x+Vb9":                      "you sent ***",
+		"you sent k7R%2Fx%2BVb9L":                 "you sent ***",
+		"you sent k7R%2Fx%2BVb9L%":                "you sent ***",
+		`{"key":"k7R\/x+Vb9Lq2\u003`:              `{"key":"***`,
+		"you sent k7R&#47;x+Vb9Lq2&#6":            "you sent ***",
+		"you sent k7R/x+V":                        "you sent k7R/x+V", // too short to be told from words
+		"you sent k7R/x+Vb9 and more":             "you sent k7R/x+Vb9 and more",
+		"azdSL3grVmI5THEyPT1hbmQ":                 "***",
+		strings.Repeat(key+" ", 4000) + "k7R/x+V": "", // more than is read
+	} {
+		e := newEndpoint(t, brokenOff(body))
+		outcome := newRig(t).call(e.URL, &repositories.Request{Headers: repositories.Headers{"X-Api-Key": credential(key)}}, nil)
+		require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
+		require.True(t, outcome.Truncated)
+		if want == "" {
+			require.Empty(t, strings.Trim(string(outcome.Result), `"* `), "nothing of the last one is left")
+			continue
+		}
+		require.Equal(t, string(encoded(want)), strings.NewReplacer(`<`, `\u003c`).Replace(string(outcome.Result)), body)
+	}
+	whole := newEndpoint(t, says(200, "you sent k7R/x+Vb9"))
+	outcome := newRig(t).call(whole.URL, &repositories.Request{Headers: repositories.Headers{"X-Api-Key": credential(key)}}, nil)
+	require.Equal(t, `"you sent k7R/x+Vb9"`, string(outcome.Result), "a text that is complete")
 }

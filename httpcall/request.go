@@ -2,7 +2,6 @@ package httpcall
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -110,8 +109,7 @@ func (c *Caller) authorize(call *preparedCall) error {
 		logins = append(logins, login{call.target.User.Username(), password})
 	}
 	for _, one := range logins {
-		call.redactor.add(base64.StdEncoding.EncodeToString([]byte(one.username + ":" + one.password)))
-		call.redactor.add(one.password)
+		call.redactor.addLogin(one.username, one.password)
 	}
 	for _, value := range call.request.Headers.Credentials() {
 		call.redactor.add(value.Reveal())
@@ -225,8 +223,11 @@ func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
 		shown.Headers[name] = fault.Clip(p.redactor.redact(value))
 	}
 	if outcome.Verdict != effect.Done {
-		text := strings.ToValidUTF8(fault.Cut(string(p.body), maxSentText+redactionMargin), "\ufffd")
-		shown.Body = fault.ClipTo(p.redactor.redact(text), maxSentText)
+		text, mask := string(p.body), p.redactor.redact
+		if most := maxSentText + redactionMargin; len(text) > most {
+			text, mask = fault.Cut(text, most), p.redactor.redactCut
+		}
+		shown.Body = fault.ClipTo(mask(strings.ToValidUTF8(text, "\ufffd")), maxSentText)
 	}
 	return shown
 }

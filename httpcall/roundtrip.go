@@ -210,7 +210,7 @@ func explainStatus(status int) string {
 	}
 }
 
-// redactionMargin is read beyond the longest result, so that a credential at the cut is masked.
+// redactionMargin is read beyond the longest result, so that a credential at the cut is masked as a whole.
 const redactionMargin = 8 << 10
 
 // byteOrderMark precedes some answers; readers may skip it (RFC 8259 8.1).
@@ -224,7 +224,12 @@ var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut bool) {
 	read, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
 	cut = err != nil || len(read) > effect.MaxResult
-	text := mask.redact(string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError)))))
+	text := string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError))))
+	if cut {
+		text = mask.redactCut(text)
+	} else {
+		text = mask.redact(text)
+	}
 	if len(text) > effect.MaxResult {
 		text, cut = fault.Cut(text, effect.MaxResult), true
 	}
