@@ -188,6 +188,22 @@ func TestRequestHeaders(t *testing.T) {
 	})
 }
 
+func TestHeadersThatNameACredentialAreMasked(t *testing.T) {
+	for _, name := range []string{
+		"Authorization", "X-Auth", "Cookie", "X-Session-Id", "X-Signature", "X-Credential", "Passwd", "X-Passphrase", "x-passcode",
+		"X-Bearer", "X-Jwt", "X-JWT-Assertion", "X-Pass", "X-Password", "X-Pin", "X-Otp", "userPin", "user_pwd", "apiPass", "X-Pass2", "sig",
+	} {
+		headers := repositories.Headers{name: secret.New("7301-abc")}
+		require.Equal(t, map[string]string{name: secret.Masked}, headers.Shown())
+		require.Len(t, headers.Credentials(), 1)
+	}
+	for _, name := range []string{"X-Passenger", "X-Pinned", "X-Desk", "X-Compass", "X-Opinion", "X-Signed-By", "Content-Type", "X-Spin"} {
+		headers := repositories.Headers{name: secret.New("7301-abc")}
+		require.Equal(t, map[string]string{name: "7301-abc"}, headers.Shown())
+		require.Empty(t, headers.Credentials())
+	}
+}
+
 func TestMaskedCredentialsStayInPlace(t *testing.T) {
 	tool, faults := decodeTool(t, `{"name":"t",`+call(`{"basic":{"username":"u","password":"***"},"headers":{"X-Key":"***"}}`)+`}`)
 	require.Empty(t, faults)

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"mime"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -161,11 +162,19 @@ func (r *Request) clone() *Request {
 // Headers are a call's HTTP headers. Their values are sealed like credentials and omitted from events and logs.
 type Headers map[string]secret.Secret
 
-// credentialHeader matches the names of headers whose value is never shown.
-var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|passwd|credential|signature|session`)
+var (
+	// credentialName matches the names of headers whose value is never shown, by a part of them.
+	credentialName = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|passwd|passphrase|passcode|credential|signature|session`)
+	// credentialWord matches words that mean a credential as a whole: Passenger and Pinned do not.
+	credentialWord = regexp.MustCompile(`(?i)^(bearer|jwt|pass|pwd|pin|otp|totp|creds?|sig|hmac)$`)
+	// nameWord matches the words of a name, as in X-User-Pin, user_pin and userPin.
+	nameWord = regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`)
+)
 
 // NamesCredential reports whether the name of a header or of a URL's parameter suggests a credential.
-func NamesCredential(name string) bool { return credentialHeader.MatchString(name) }
+func NamesCredential(name string) bool {
+	return credentialName.MatchString(name) || slices.ContainsFunc(nameWord.FindAllString(name, -1), credentialWord.MatchString)
+}
 
 // MarshalJSON masks the values of headers that may carry a credential.
 func (h Headers) MarshalJSON() ([]byte, error) { return exactjson.Encode(h.Shown()) }
