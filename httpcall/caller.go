@@ -74,7 +74,7 @@ type Options struct {
 // Caller is the HTTP client for the calls of all apps. It is safe for concurrent use.
 type Caller struct {
 	options  Options
-	pooled   *http.Transport // reuses connections
+	pooled   sendsOnce       // reuses connections
 	unpooled *http.Transport // uses one connection per request
 	tokens   *tokenCache
 	hosts    *hostLimiter
@@ -100,8 +100,9 @@ func New(o Options) *Caller {
 		}
 	}
 
-	c := &Caller{options: o, pooled: guard.Transport(o.Policy, o.Resolver), unpooled: guard.Transport(o.Policy, o.Resolver)}
-	// net/http retries a request on a broken connection, which calls that are not idempotent must avoid.
+	c := &Caller{options: o, pooled: newSendsOnce(guard.Transport(o.Policy, o.Resolver)), unpooled: guard.Transport(o.Policy, o.Resolver)}
+	// A call that is not idempotent gets a connection of its own: if one that was idle breaks, the outcome is not
+	// known, and the call would fail for good.
 	c.unpooled.DisableKeepAlives = true
 	hosts, _ := lru.New[string, *hostState](maxHosts) // fails only for a size below 1
 	c.hosts = &hostLimiter{options: o, hosts: hosts}
