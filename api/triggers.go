@@ -17,7 +17,6 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
-	"earshot/repositories/fault"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -185,25 +184,8 @@ func (h triggers) answer(c echo.Context, body []byte) error {
 	if err := h.own(c); err != nil {
 		return err
 	}
-	read, err := h.bodies.Read("Given", body)
+	given, err := effect.ReadAnswer(body)
 	if err != nil {
-		return err
-	}
-	var given effect.Answer
-	read.Into(&given)
-	_, hasResult := read.Object()["result"]
-	if ok, has := read.Object()["ok"].(bool); has {
-		switch {
-		case ok && given.Error != "":
-			read.Add(fault.Point("error"), "belongs to an answer whose ok is false")
-		case !ok && given.Error == "":
-			read.Add(fault.Point("error"), "is missing: where ok is false it says why")
-		}
-		if !ok && hasResult {
-			read.Add(fault.Point("result"), "belongs to an answer whose ok is true")
-		}
-	}
-	if err := read.Err(); err != nil {
 		return err
 	}
 	record, err := h.engine.Answer(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given)

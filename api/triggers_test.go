@@ -2,6 +2,9 @@ package api_test
 
 import (
 	"encoding/json"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -353,4 +356,21 @@ func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
 	require.Eventually(t, func() bool { return len(w.Sink.All()) >= 5 }, time.Minute, time.Millisecond) // tool.changed and four triggers
 	w.Call("POST", "/v1/apps/clinic/sessions/q1/triggers", `{"name":"ring","source":"task","triggerId":"of-a-key"}`).Is(201, "")
 	w.Call("GET", "/v1/apps/clinic/triggers/of-a-key", "").Is(200, "")
+}
+
+func TestAnswersAreReadAsTheyAreDescribed(t *testing.T) {
+	text, err := os.ReadFile("bodies.schema.json")
+	require.NoError(t, err)
+	var described, read struct {
+		Defs map[string]map[string]any `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(text, &described))
+	require.NoError(t, json.Unmarshal([]byte(effect.AnswerSchema), &read))
+	given := described.Defs["Given"]
+	for _, one := range append([]any{given}, slices.Collect(maps.Values(given["properties"].(map[string]any)))...) {
+		for _, words := range []string{"description", "x-doc", "x-default"} {
+			delete(one.(map[string]any), words)
+		}
+	}
+	require.Equal(t, given, read.Defs["Given"])
 }

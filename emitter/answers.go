@@ -2,7 +2,6 @@ package emitter
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
@@ -210,7 +208,7 @@ func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
 // process passes the earlier messages on the subject to take, and then this message.
 func (r *answerReading) process(ctx context.Context, message jetstream.Msg) error {
 	var app, triggerID string
-	own, err := readAnswer(message.Data())
+	own, err := effect.ReadAnswer(message.Data())
 	if words := strings.Split(message.Subject(), "."); len(words) != 3 {
 		err = errors.Join(errors.New("the subject is not answer.{appId}.{triggerId}"), err)
 	} else { // only valid ids may become part of a key
@@ -237,30 +235,6 @@ func (r *answerReading) process(ctx context.Context, message jetstream.Msg) erro
 	return err
 }
 
-// readAnswer parses an answer of any publisher; unknown fields are ignored.
-func readAnswer(body []byte) (effect.Answer, error) {
-	var given struct {
-		OK     *bool           `json:"ok"`
-		Result json.RawMessage `json:"result"`
-		Error  string          `json:"error"`
-	}
-	if !utf8.Valid(body) {
-		return effect.Answer{}, errors.New("it is not UTF-8")
-	}
-	if err := json.Unmarshal(body, &given); err != nil {
-		return effect.Answer{}, fmt.Errorf("it is not the JSON of an answer: %w", err)
-	}
-	switch {
-	case given.OK == nil:
-		return effect.Answer{}, errors.New("it has no ok, true or false")
-	case *given.OK:
-		return effect.Answer{OK: true, Result: given.Result}, nil
-	case given.Error == "":
-		return effect.Answer{}, errors.New("its ok is false, and no error says why")
-	}
-	return effect.Answer{Error: given.Error}, nil
-}
-
 // mostOfOne bounds how many messages are read for one trigger: a flood must end.
 const mostOfOne = 100
 
@@ -280,7 +254,7 @@ func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string
 			return err
 		}
 		next = message.Sequence + 1
-		given, err := readAnswer(message.Data)
+		given, err := effect.ReadAnswer(message.Data)
 		if err != nil {
 			continue // logged on arrival
 		}
