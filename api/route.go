@@ -178,11 +178,12 @@ func (o Options) routes() []route {
 		route{method: http.MethodGet, path: "/", handle: docs.Lead, open: true},
 	)
 	may, shown := accessTable(), make([]docs.Route, len(all))
+	braced := func(id string) string { return "{" + id + "}" }
 	for i, r := range all {
 		may := may[r.method+" "+r.path]
 		shown[i] = docs.Route{
 			Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, Scopes: may.Scopes, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged,
-			Subject: r.subject(func(id string) string { return "{" + id + "}" }),
+			Subject: r.subject(braced), Earlier: r.subjectAs(r.before, braced),
 		}
 	}
 	if err := d.Build(shown, bodiesSchema, repositories.DefinitionSchema()); err != nil {

@@ -42,6 +42,7 @@ type Route struct {
 	Anyone       bool               // accepts any key or token
 	Tagged       bool               // has an entity tag
 	Subject      string             // of requests over NATS, with path ids as {name}; empty: none
+	Earlier      string             // an earlier subject, which is still served; empty: none
 }
 
 // Documents serves the descriptions that Build has made.

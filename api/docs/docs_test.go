@@ -169,6 +169,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 	} {
 		require.Contains(t, requests, "earshot.v1."+one)
 	}
+	require.Contains(t, events["channels"].(map[string]any)["withdrawMessage"].(map[string]any)["description"], "earshot.v1.retract.{appId}.{sessionId}.{messageId}, the earlier name, is still answered")
 }
 
 // TestRequestsOverNATSHaveTheBodiesOfREST compares the two descriptions.

@@ -55,10 +55,13 @@ func addRequests(events, rest object, table []Route) {
 			}
 			ids[name] = object{"$ref": "#/components/parameters/" + name}
 		}
+		description := summary + ", as by " + endpoint.Method + " " + templated(endpoint.Path) + ". Where EARSHOT_NATS_INGRESS is on or keys."
+		if endpoint.Earlier != "" {
+			description += " " + endpoint.Earlier + ", the earlier name, is still answered."
+		}
 		channels[id] = object{
-			"address": endpoint.Subject, "parameters": ids, "servers": servers,
-			"description": summary + ", as by " + endpoint.Method + " " + templated(endpoint.Path) + ". Where EARSHOT_NATS_INGRESS is on or keys.",
-			"messages":    object{asks: a.message(asks, summary, bodiesOf(operation["requestBody"])...)},
+			"address": endpoint.Subject, "parameters": ids, "servers": servers, "description": description,
+			"messages": object{asks: a.message(asks, summary, bodiesOf(operation["requestBody"])...)},
 		}
 		reply := "#/channels/" + repliesChannel
 		operations[id] = object{
