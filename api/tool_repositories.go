@@ -199,7 +199,7 @@ func (h toolRepositories) get(c echo.Context) error {
 // deleteTool removes one tool; the repository stays even without tools.
 func (h toolRepositories) deleteTool(c echo.Context, on store.Condition) error {
 	_, _, err := h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
-		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on),
+		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on), Removes: true,
 		To: func(there *repositories.Repository) (*repositories.Repository, error) {
 			if there.Revision == "" {
 				return nil, &repositories.NotFoundError{Kind: "repository", ID: there.ID}

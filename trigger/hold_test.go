@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
@@ -472,4 +473,31 @@ func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
 		w.Rest()
 		require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.mail"))
 	})
+}
+
+func TestAFullRedisTakesWhatEndsATrigger(t *testing.T) {
+	w := newWorld(t, redistest.Run(t))
+	w.Put("s1", "shop", shop)
+	denied, cancelled := w.One("m1", `refund {"order":"A1"}`), w.One("m2", `mail {}`)
+	kept := w.One("m3", `refund {"order":"A2"}`)
+	w.Rest()
+	full := func(limit string) {
+		require.NoError(t, w.Server.Client().ConfigSet(t.Context(), "maxmemory", limit).Err())
+	}
+	full("1")
+	_, err := w.Engine.Confirm(t.Context(), "clinic", kept.TriggerID, kept.Digest, "key-1")
+	require.ErrorIs(t, err, keyspace.ErrMemory, "a yes has effects")
+	record, err := w.Engine.Deny(t.Context(), "clinic", denied.TriggerID, "", "key-1")
+	require.NoError(t, err)
+	require.Equal(t, query.StateCancelled, record.State)
+	record, err = w.Engine.Cancel(t.Context(), "clinic", cancelled.TriggerID, "key-1")
+	require.NoError(t, err)
+	require.Equal(t, query.StateCancelled, record.State)
+	full("0")
+	w.Rest()
+	require.Equal(t, query.StateCancelled, w.Trigger(denied.TriggerID).State)
+	require.Equal(t, query.StateConfirming, w.Trigger(kept.TriggerID).State)
+	require.Len(t, w.Events.Payloads("tool.cancelled.clinic.s1.refund"), 1)
+	require.Len(t, w.Events.Payloads("tool.cancelled.clinic.s1.mail"), 1)
+	require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.mail"))
 }

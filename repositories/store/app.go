@@ -500,6 +500,8 @@ type RepositoryChange struct {
 	To func(current *repositories.Repository) (*repositories.Repository, error)
 	// Restores is the number of the version to restore; 0 for none.
 	Restores int
+	// Removes marks a change that only removes something: even a full Redis takes it.
+	Removes bool
 	// unasked marks a change that no client of the session requested: it does not extend the session.
 	unasked bool
 }

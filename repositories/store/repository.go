@@ -96,9 +96,10 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 		return err
 	}
 	script, most, from := writeRepository, 0, sourcing{}
-	if stored == "" {
+	if stored == "" || as.removes {
 		script = dropRepository
-	} else {
+	}
+	if stored != "" {
 		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
 	reply, err := script.Run(ctx, r.db,
@@ -157,7 +158,7 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 		if asked.unasked {
 			ttl = 0
 		}
-		return r.replace(ctx, app, current, next, asked.Restores, ttl)
+		return r.replace(ctx, app, current, next, writing{restores: asked.Restores, removes: asked.Removes}, ttl)
 	})
 	return next, created, err
 }
@@ -195,14 +196,14 @@ func settle(r *repositories.Repository, app *repositories.App, current *reposito
 	return cmp.Or(faults.Err(), app.Settings.Limits.CheckTools(r))
 }
 
-func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, current, next *repositories.Repository, restores int, ttl time.Duration) error {
+func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, current, next *repositories.Repository, as writing, ttl time.Duration) error {
 	if err := settle(next, app, current); err != nil {
 		return err
 	}
-	operation := "updated"
+	as.operation = "updated"
 	next.Created, next.Updated = current.Created, r.now().UTC()
 	if current.Revision == "" {
-		operation, next.Created = "created", next.Updated
+		as.operation, next.Created = "created", next.Updated
 	}
 	next.Revision = r.newID()
 	stored, err := r.sealer.encode(next)
@@ -212,7 +213,7 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return r.write(ctx, app, next, current.Revision, stored, writing{operation, restores}, ttl)
+	return r.write(ctx, app, next, current.Revision, stored, as, ttl)
 }
 
 // NextRepository returns what ChangeRepository would write, ready for matching, or its error.

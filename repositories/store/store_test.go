@@ -336,3 +336,25 @@ func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 		require.Equal(t, omitted == nil, change.Record.Tools[0].Description != "")
 	}
 }
+
+func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	kept := storeOn(t, server, 'k')
+	putApp(t, kept, "clinic", `{}`)
+	scope := repositories.Scope{AppID: "clinic"}
+	_, err := put(t, kept, scope, "desk", `{"tools":[{"name":"book"},{"name":"cancel"}]}`)
+	require.NoError(t, err)
+	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
+	change := store.RepositoryChange{Scope: scope, ID: "desk", To: func(there *repositories.Repository) (*repositories.Repository, error) {
+		return there.Without("book")
+	}}
+	_, _, err = kept.ChangeRepository(t.Context(), change)
+	require.ErrorIs(t, err, keyspace.ErrMemory)
+	change.Removes = true
+	_, _, err = kept.ChangeRepository(t.Context(), change)
+	require.NoError(t, err)
+	left, err := kept.Repository(t.Context(), scope, "desk")
+	require.NoError(t, err)
+	require.Len(t, left.Tools, 1)
+}

@@ -41,6 +41,7 @@ type Version struct {
 type writing struct {
 	operation string
 	restores  int
+	removes   bool // nothing but that: even a full Redis takes it
 }
 
 // keptVersion holds the version arguments of writeRepository.

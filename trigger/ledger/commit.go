@@ -40,7 +40,14 @@ import (
 // as the first did.
 //
 // While the app still has the version of the match, its repositories are unchanged and need not be read.
-var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
+//
+// end is the same script, which even a full Redis runs: it decides what only ends triggers (see Commitment.ends).
+var (
+	commit = keyspace.NewGroupScript(commitItems, commitParts...)
+	end    = keyspace.NewFreeingGroupScript(commitItems, commitParts...)
+)
+
+var commitItems = keyspace.Items{Shared: `
 KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate recent
 ARGV app
 local app, at, fires, states = $app, now(), 0, {'event', 'emitter', 'call'}
@@ -208,8 +215,12 @@ if #explanations > 0 then redis.call('ZADD', @explained, unpack(explanations)) e
 scheduleAll(app, 'outboxes', boxes)
 if #decided > 0 then batches = batches - redis.call('ZREM', ledger.turns, unpack(decided)) end
 if batches ~= 0 then redis.call('INCRBY', ledger.owed, batches) end
-`}, keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, noneLua,
-	failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)))
+`}
+
+var commitParts = []string{
+	keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, noneLua,
+	failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)),
+}
 
 // Commitment is a decision as the script reads it, with all its effects. The script treats the JSON strings as
 // opaque. Times are in milliseconds.
@@ -325,7 +336,11 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	r, underReplicated, err := l.runGrouped(ctx, l.commits, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
+	group := l.commits
+	if c.ends() {
+		group = l.ends
+	}
+	r, underReplicated, err := l.runGrouped(ctx, group, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
 	failpoint.At(failpoint.CommitReply)
 	if err != nil {
 		return Decision{}, err
@@ -334,6 +349,18 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		Status: r.Status, Holder: r.text("holder"), Batch: r.is("batch"), UnderReplicated: underReplicated,
 		Firing: r.text("firing"), First: r.text("first"), Confirmed: r.text("confirmed") != "", State: r.text("state"),
 	}, nil
+}
+
+// ends reports whether all that it decides is the end of triggers without an effect: a no, a cancellation, or what
+// follows from the clock or the next message. A full Redis must take it, or an effect that somebody has taken back
+// would happen once there is room.
+func (c Commitment) ends() bool {
+	for _, firing := range c.Firings {
+		if firing.Move == nil || firing.Move.New || firing.Move.State != ended {
+			return false
+		}
+	}
+	return c.Message == "" && len(c.Firings) > 0
 }
 
 // shared returns the keys that all decisions of the app have in common.

@@ -41,6 +41,9 @@ type Move struct {
 	Keep int64 `json:"keep"`
 }
 
+// ended is the state of a trigger that ended without an effect, unless it is a duplicate.
+const ended = "cancelled"
+
 // Besides turnFields, the hash of a session has asked: the triggers whose question was asked last, followed by
 // a + if the user has since written about something else; onnext: those that the user's next message takes
 // back; and a field with the prefix sessionConfirmed for each confirmed digest.

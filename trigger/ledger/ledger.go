@@ -24,13 +24,13 @@ import (
 
 // Ledger runs the scripts and reads the state that all replicas share. It is safe for concurrent use.
 type Ledger struct {
-	db                       *keyspace.DB
-	accepts, commits, admits *group
+	db                             *keyspace.DB
+	accepts, commits, ends, admits *group
 }
 
 // New returns the ledger in a Redis.
 func New(db *keyspace.DB) *Ledger {
-	return &Ledger{db: db, accepts: newGroup(accept, true), commits: newGroup(commit, true), admits: newGroup(admit, false)}
+	return &Ledger{db: db, accepts: newGroup(accept, true), commits: newGroup(commit, true), ends: newGroup(end, true), admits: newGroup(admit, false)}
 }
 
 // DB returns the ledger's database.
