@@ -44,17 +44,22 @@ var lexemes = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*|°[cCfF]\b|[\pL\pM]+|[^\
 type parser struct {
 	tokens []token
 	own    string // name of a custom unit
+	// commas means that the language writes decimals with a comma, and points or spaces between thousands.
+	commas bool
 }
 
-func newParser(text, own string) parser {
-	p := parser{own: own}
+func newParser(text, own, language string) parser {
+	p := parser{own: own, commas: commaLanguages[language]}
 	for _, at := range lexemes.FindAllStringIndex(text, maxTokens) {
 		one := token{from: at[0], to: at[1]}
 		if n := len(p.tokens); n > 0 {
 			one.tight = p.tokens[n-1].to == at[0]
 		}
 		if text[at[0]] >= '0' && text[at[0]] <= '9' {
-			one.figures = figuresOf(text[at[0]:at[1]])
+			one.figures = figuresOf(text[at[0]:at[1]], language)
+			if p.joinGroup(text, &one) {
+				continue
+			}
 		} else {
 			one.norm = fold(text[at[0]:at[1]])
 		}
@@ -62,6 +67,33 @@ func newParser(text, own string) parser {
 	}
 	return p
 }
+
+// joinGroup reports whether a token is a group of three digits after others, as in 1 500, and joins it to them. A
+// narrow space and an apostrophe have no other use; after a space it may be another number, as in "room 1 500 euros".
+func (p parser) joinGroup(text string, one *token) bool {
+	last := len(p.tokens) - 1
+	if last < 0 || !groupText.MatchString(text[one.from:one.to]) {
+		return false
+	}
+	before := &p.tokens[last]
+	gap, first := text[before.to:one.from], text[before.from:before.to]
+	if !groupGap.MatchString(gap) || !firstGroup.MatchString(first) || before.tight && p.at(last-1) != "-" {
+		return false
+	}
+	whole := figuresOf(groupGaps.ReplaceAllString(first, "")+text[one.from:one.to], "")
+	if free := last == 0 || last == 1 && p.at(0) != "" || fillers[p.at(last-1)] || leading[p.at(last-1)]; gap == " " && !(p.commas && free) {
+		whole = append(whole, one.figures...)
+	}
+	before.figures, before.to = whole, one.to
+	return true
+}
+
+var (
+	firstGroup = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:[ '’\x{A0}\x{2009}\x{202F}][0-9]{3})*$`)
+	groupText  = regexp.MustCompile(`^[0-9]{3}(?:[.,][0-9]{1,2})?$`)
+	groupGap   = regexp.MustCompile(`^[ '’\x{A0}\x{2009}\x{202F}]$`)
+	groupGaps  = regexp.MustCompile(`[ '’\x{A0}\x{2009}\x{202F}]`)
+)
 
 var dashes = strings.NewReplacer("–", "-", "—", "-", "−", "-", "‐", "-", "‑", "-")
 
@@ -82,22 +114,28 @@ func fold(word string) string {
 
 const maxFigures = 40
 
-// One group of three digits after a point may also be a fraction; after a comma it is not.
+// commaLanguages write decimals with a comma.
+var commaLanguages = setOf(`de fr it es`)
+
+// One group of three digits after a point may also be a fraction, unless the language writes those with a comma.
+// After a comma it is one only in such a language.
 var (
 	grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 	plain   = strings.NewReplacer(".", "", ",", "")
 )
 
-// figuresOf lists the possible values of figures; none if they are not a number.
-func figuresOf(figures string) (numbers []*big.Rat) {
+// figuresOf lists the possible values of figures in a language; none if they are not a number.
+func figuresOf(figures, language string) (numbers []*big.Rat) {
 	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
 	written := []string{figures}
 	switch {
 	case len(figures) > maxFigures:
 		return nil
 	case points+commas == 0:
-	case grouped.MatchString(figures) && points == 1:
+	case grouped.MatchString(figures) && points == 1 && !commaLanguages[language]:
 		written = []string{plain.Replace(figures), figures}
+	case grouped.MatchString(figures) && commas == 1 && (commaLanguages[language] || language == "mul"):
+		written = []string{plain.Replace(figures), strings.Replace(figures, ",", ".", 1)}
 	case grouped.MatchString(figures):
 		written[0] = plain.Replace(figures)
 	case points+commas == 1:
@@ -126,7 +164,7 @@ func (p parser) at(i int) string {
 // denied reports whether a negation precedes the amount, or follows it at the end of the sentence.
 func (p parser) denied(first, end int) bool {
 	before := first - 1
-	for n := 0; n < 2 && fillers[p.at(before)]; n++ {
+	for n := 0; n < 2 && (fillers[p.at(before)] || linking[p.at(before)]); n++ {
 		before--
 	}
 	if denying[p.at(before)] {

@@ -18,12 +18,21 @@ type Unit struct {
 	name  string
 	means []meaning
 	own   string // folded name of a custom unit
+	// language is that of the texts; empty if unknown.
+	language string
+}
+
+// In returns the unit for texts of a language, as an ISO 639 code, which decides whether 1.500 groups or divides.
+// With "mul", for several languages, nothing decides.
+func (u Unit) In(language string) Unit {
+	u.language = language
+	return u
 }
 
 // Of returns the unit with a name, such as minutes or km/h. A custom unit converts nothing: "guests" takes "four
 // guests".
 func Of(name string) Unit {
-	p := newParser(name, "")
+	p := newParser(name, "", "")
 	folded := p.name(0, len(p.tokens))
 	if means := slices.DeleteFunc(slices.Clone(knownUnits()[folded]), func(m meaning) bool { return m.spoken }); len(means) > 0 {
 		return Unit{name: name, means: means}
@@ -58,7 +67,7 @@ func (a Amount) Spoken() []json.Number {
 
 // Amounts reads the numbers of a text with their units, in order.
 func (u Unit) Amounts(text string) []Amount {
-	p := newParser(text, u.own)
+	p := newParser(text, u.own, u.language)
 	var found []Amount
 	for i := 0; i < len(p.tokens); {
 		one, end := p.amount(i)

@@ -16,7 +16,8 @@ var (
 	ranging  = setOf(`to till until bis a hasta fino or oder ou o -`)
 	between  = setOf(`between zwischen entre tra fra`)
 	starting = setOf(`from von de desde da ab`)
-	denying  = setOf(`not no never without nicht kein keine keinen nie ohne pas sans jamais non senza mai sin nunca`)
+	denying  = setOf(`not no never without nicht kein keine keinen nie niemals ohne pas sans jamais non senza mai sin nunca jamas tampoco`)
+	linking  = setOf(`to on a au aux al alle alla las la le the an by`) // more words between a negation and its number
 	fillers  = setOf(`for in of at about exactly the fur um auf pour pendant per por para durante di de within after`)
 	currency = setOf(`€ $ £`)
 
