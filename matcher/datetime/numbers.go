@@ -154,6 +154,9 @@ var (
 	grouping    = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 )
 
+// decimalComma has the languages that write decimals with a comma.
+var decimalComma = map[string]bool{"de": true, "fr": true, "it": true, "es": true}
+
 // inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. With letters other than a unit it may be a code.
 func (t *Text) inFigures(i int) Reading {
 	parts := figureText.FindStringSubmatch(t.Words[i].Norm)
@@ -166,8 +169,10 @@ func (t *Text) inFigures(i int) Reading {
 	switch {
 	case points+commas == 0:
 		forms = []string{figures}
-	case grouping.MatchString(figures) && points == 1: // 1 or 1000
+	case grouping.MatchString(figures) && points == 1 && !decimalComma[t.Language()]: // 1 or 1000
 		forms = []string{WithoutMarks(figures), figures}
+	case grouping.MatchString(figures) && commas == 1 && (decimalComma[t.Language()] || t.Language() == text.Mixed):
+		forms = []string{WithoutMarks(figures), strings.Replace(figures, ",", ".", 1)}
 	case grouping.MatchString(figures):
 		forms = []string{WithoutMarks(figures)}
 	case points+commas == 1:

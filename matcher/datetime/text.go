@@ -31,11 +31,14 @@ type Reading struct {
 type Text struct {
 	text.Text
 	Now time.Time // base of relative dates
+	// Preferred is the language that the writer is expected to use, as a BCP 47 tag; empty if unknown.
+	Preferred string
 
 	// Cached readings; nil before the first use. Several tools often read one text.
 	dates, clocks []Reading
 	amounts       []quantity.Amount
 	numbers       [][]Reading // by word
+	language      *string
 }
 
 // NewText splits the first words of a text. It cuts the text after the last of them, because readers look at the
@@ -51,9 +54,27 @@ func NewText(said string, now time.Time) *Text {
 // Amounts returns the numbers of the text with their units in order, which must not be modified.
 func (t *Text) Amounts() []quantity.Amount {
 	if t.amounts == nil {
-		t.amounts = append([]quantity.Amount{}, quantity.Unit{}.Amounts(t.Said)...)
+		t.amounts = append([]quantity.Amount{}, t.AmountsIn(quantity.Unit{})...)
 	}
 	return t.amounts
+}
+
+// AmountsIn returns the numbers of the text with their units, as the language writes them.
+func (t *Text) AmountsIn(unit quantity.Unit) []quantity.Amount {
+	return unit.In(t.Language()).Amounts(t.Said)
+}
+
+// Language returns the text's language, as [text.LanguageIn] has it. It matters only for figures.
+func (t *Text) Language() string {
+	if t.language == nil {
+		found := ""
+		if strings.ContainsAny(t.Said, "0123456789") {
+			preferred, _, _ := strings.Cut(strings.ToLower(t.Preferred), "-")
+			found = text.LanguageIn(t.Said, preferred)
+		}
+		t.language = &found
+	}
+	return *t.language
 }
 
 // each collects the results of read. A doubtful reading does not hide one with common words.

@@ -9,6 +9,8 @@ import (
 	"earshot/matcher/values"
 	"earshot/repositories"
 	"earshot/repositories/annotations"
+	"earshot/repositories/parameters"
+	"earshot/repositories/quantity"
 )
 
 // An example takes precedence: a message equal to one, except for its marked values, calls for its tool in any mood
@@ -144,13 +146,17 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 	given := map[string]any{}
 	for _, f := range fills {
 		name, words := f.mark.Parameter, t.Words[f.first:f.end]
-		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
+		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm }) && !t.Signed(f.first)
 		switch {
 		case slices.Contains(kinds.Formatted, name): // parsed by format
 		case same: // the message has the example's own words
 			given[name] = f.mark.Value
 		case !of.speaks:
 			return intent{}, false
+		case counts(candidate.Tool, name) && !t.Signed(f.first):
+			if number, ok := quantity.Number(t.Surface(f.first, f.end)); ok { // a faulty one is rejected
+				given[name] = number
+			}
 		case free(name):
 			value, why, ok := candidate.Tool.Params().Said(name, t.Surface(f.first, f.end))
 			if !ok || why != "" || refersBack(words) {
@@ -183,6 +189,13 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		}
 	}
 	return intent{candidate, read, t.Said}, true
+}
+
+// counts reports whether a parameter is a number without a unit, which the words in its place must name.
+func counts(tool *repositories.Tool, name string) bool {
+	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool {
+		return p.Name == name && p.Unit == nil && len(p.Allowed) == 0 && (p.Type == "integer" || p.Type == "number" || p.Type == "float")
+	})
 }
 
 // beginnings index the shared tools by the first words of their examples.

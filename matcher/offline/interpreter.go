@@ -34,6 +34,7 @@ type readFor struct {
 func (p *interpreter) text(said string) *datetime.Text {
 	if p.texts[said] == nil {
 		p.texts[said] = datetime.NewText(said, p.request.Now)
+		p.texts[said].Preferred = p.request.Language
 	}
 	return p.texts[said]
 }

@@ -4,12 +4,14 @@ package offline
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"earshot/matcher"
 	"earshot/matcher/datetime"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
+	"earshot/repositories/parameters"
 )
 
 // Matcher matches without a model. It compares a text with the names, descriptions and examples of the tools in
@@ -38,10 +40,16 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	result := matcher.Result{Stage: matcher.StageOffline}
 	for _, one := range calls {
 		said := p.read(one.said, one.Candidate)
-		checked := one.Tool.Params().Read(request.Complete(one.Candidate, one.values))
+		arguments := request.Complete(one.Candidate, one.values)
+		checked := one.Tool.Params().Read(arguments)
 		for i, fault := range checked.Errors {
 			if why := said.Why[fault.Parameter]; why != "" && slices.Contains(checked.Missing, fault.Parameter) {
 				checked.Errors[i].Detail += ": " + why
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(said.Unusable)) { // else the call would be made without what was said
+			if arguments[name] == nil && !slices.Contains(checked.Missing, name) {
+				checked.Errors = append(checked.Errors, parameters.ValueFault{Parameter: name, Detail: said.Unusable[name]})
 			}
 		}
 		call := p.trace.Add(matcher.Call{

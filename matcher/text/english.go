@@ -160,7 +160,11 @@ var english = language{
 	InexactPhrases: `
 		about; around; roughly; approximately; approx; circa; nearly; almost; up to; at most; at least; no more than; not more than; no less than; not less than; less than;
 		more than; fewer than; over; under; below; above; beyond; a maximum of; a minimum of; maximum; minimum; max; min; anything but; any but; everything but; except; other than;
-		not over; not under; a little over; just over; just under; somewhere around; something like; maybe; perhaps`,
+		not over; not under; a little over; just over; just under; somewhere around; something like; maybe; perhaps;
+		half of; half; a half of; a third of; a quarter of; a part of; part of; double; twice; a bit of; some of`,
+	InexactEndings: `
+		or so; or less; or fewer; or more; at most; at least; at the most; at the least; tops; or thereabouts; more or less; give or take;
+		maximum; minimum; max; min; approximately; roughly`,
 	BoundNames: `max maximum min minimum limit most least threshold budget ceiling upper lower cap highest lowest`,
 	StepCues:   `by`,
 	ChangeWords: `
@@ -322,5 +326,11 @@ var english = language{
 	Definites:      `the my our your his her their this that these those`,
 	Auxiliaries:    `do does did can could will would shall should am is are was were have has had must may might need`,
 	AttendingVerbs: `come make attend go keep be take use afford`,
-	UnlessWords:    `why or only just too sure if`,
+	exceptPhrases:  `except; except for; excepting; apart from; aside from; other than; with the exception of; excluding; but not`,
+	butWords:       `but`,
+	allWords:       `all any every each everyone everybody everything anyone anybody anything anytime`,
+	KinWords: `
+		mother mom mum father dad parents parent brother sister wife husband partner son daughter child kid uncle aunt cousin grandmother
+		grandfather grandma grandpa friend boss colleague assistant neighbour neighbor landlord`,
+	UnlessWords: `why or only just too sure if`,
 }

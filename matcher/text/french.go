@@ -3,6 +3,7 @@ package text
 var french = language{
 	languageCode: `fr`,
 	// Words without a subject.
+	Currencies: `euro euros`,
 	StopWords: `
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du
 		au aux et ou mais ne pas est suis sont etre ai avoir avez avons que qui quoi quel quelle quels quelles ce cet
@@ -92,7 +93,11 @@ var french = language{
 		parfait; super; euh; ca va; c est bon; c est parfait; bien`,
 	Opposites: `allumer eteindre; ouvrir fermer`,
 	// Dates, times and numbers.
-	InexactPhrases: `environ; a peu pres; presque; au plus; au moins; au maximum; au minimum; jusqu a; moins de; plus de; pas plus de; sauf; tout sauf; peut etre`,
+	InexactPhrases: `
+		environ; a peu pres; presque; au plus; au moins; au maximum; au minimum; jusqu a; moins de; plus de; pas plus de; sauf; tout sauf; peut etre;
+		la moitie de; moitie de; la moitie des; un tiers de; un quart de; le double de; maximum; minimum; un maximum de; un minimum de; autour de; pres de;
+		plus ou moins; une partie de; pas moins de; quelque; quelques`,
+	InexactEndings: `ou moins; ou plus; au plus; au moins; au maximum; au minimum; maximum; minimum; environ; a peu pres; plus ou moins; a peu de chose pres`,
 	BoundNames:     `maximum minimum limite plafond maximal minimal`,
 	StepCues:       `de`,
 	ChangeWords:    `augmente augmentez augmenter baisse baissez baisser monte montez monter plus moins reduis reduisez`,
@@ -166,6 +171,11 @@ var french = language{
 		hotel: hotel hebergement; train: train; flight: vol avion; way: chemin route adresse itineraire; shop: courses achat acheter; order: commander commande;
 		note: note noter; call: appeler appel telephoner; message: message sms mail; person: conseiller conseillere parler; help: aide aider; fault: probleme panne;
 		parcel: colis livraison; return: retour rembourser remboursement; price: prix cout coute; calendar: calendrier agenda reunion`,
+	exceptPhrases: `sauf; excepte; hormis; a l exception de; a part; mais pas`,
+	allWords:      `tout tous toute toutes chaque importe`,
+	KinWords: `
+		mere maman pere papa parents frere soeur femme mari compagne compagnon fils fille enfant oncle tante cousin cousine grand ami amie
+		chef cheffe collegue voisin voisine proprietaire`,
 	UndoingPairs: `n plus; ne plus; pas besoin; debarrasser de; renoncer a; renonce a; ne pas; n pas; plus besoin`,
 	AlteringWords: `
 		reporter reportez reporte decaler decalez decale deplacer deplacez deplace avancer modifier modifiez modifie changer changez change echanger echangez

@@ -103,14 +103,16 @@ var german = language{
 	// Dates, times and numbers.
 	InexactPhrases: `
 		hochstens; mindestens; ungefahr; etwa; rund; zirka; ca; bis zu; uber; unter; weniger als; mehr als; nicht mehr als; nicht weniger als; maximal; minimal; knapp; fast; alles
-		ausser; ausser; vielleicht; so um die`,
-	BoundNames:   `hochstens mindestens maximal minimal grenze obergrenze untergrenze hochstwert limit`,
-	StepCues:     `um`,
-	ChangeWords:  `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler erhohe erhohen senke senken mehr weniger rauf runter hoch`,
-	MoreWords:    `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler mehr weniger langer kurzer schneller langsamer rauf runter`,
-	BetweenWords: `zwischen`,
-	RangeWords:   `bis und`,
-	NamedHours:   `mittag=12:00 mitternacht=00:00`,
+		ausser; ausser; vielleicht; so um die; die halfte von; halfte von; ein drittel von; ein viertel von; ein teil von; das doppelte von; rund um;
+		an die; nicht uber; nicht unter`,
+	InexactEndings: `oder so; oder weniger; oder mehr; hochstens; mindestens; maximal; minimal; ungefahr; in etwa; circa; zirka; plus minus`,
+	BoundNames:     `hochstens mindestens maximal minimal grenze obergrenze untergrenze hochstwert limit`,
+	StepCues:       `um`,
+	ChangeWords:    `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler erhohe erhohen senke senken mehr weniger rauf runter hoch`,
+	MoreWords:      `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler mehr weniger langer kurzer schneller langsamer rauf runter`,
+	BetweenWords:   `zwischen`,
+	RangeWords:     `bis und`,
+	NamedHours:     `mittag=12:00 mitternacht=00:00`,
 	DayParts: `
 		morgens=a fruh=a vormittag=a vormittags=a nachmittag=p nachmittags=p abend=p abends=p`,
 	HourCues:   `um`,
@@ -121,6 +123,7 @@ var german = language{
 	Numbers:    `zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwolf=12`,
 	Scales:     `tausend=3`,
 	PointWords: `komma`,
+	Currencies: `euro euros franken`,
 	UnitNames:  `grad prozent stunde stunden minute minuten sekunde sekunden kilo liter nacht nachte`,
 	// Names of parameters.
 	DateNames:   `datum tag`,
@@ -197,7 +200,13 @@ var german = language{
 	GivingVerbs: `
 		buchen bestellen reservieren mieten leihen kaufen abonnieren anmelden beantragen vereinbaren erstellen anlegen hinzufugen
 		registrieren bucht bestellt reserviert mietet kauft abonniert vereinbart erstellt`,
-	GettingVerbs: `wollen mochten haben bekommen nehmen geben machen holen bringen schicken kommen brauchen kriegen`,
-	Definites:    `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
-	UnlessWords:  `warum oder nur ob`,
+	GettingVerbs:  `wollen mochten haben bekommen nehmen geben machen holen bringen schicken kommen brauchen kriegen`,
+	Definites:     `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
+	exceptPhrases: `ausser; ausgenommen; mit ausnahme von; bloss nicht; nur nicht; aber nicht`,
+	butWords:      `bis auf`,
+	allWords:      `alle allen alles jeder jede jeden jedem jedes`,
+	KinWords: `
+		mutter mama vater papa eltern bruder schwester frau mann partner partnerin sohn tochter kind onkel tante cousin cousine oma opa
+		grossmutter grossvater freund freundin chef chefin kollege kollegin nachbar nachbarin vermieter`,
+	UnlessWords: `warum oder nur ob`,
 }

@@ -3,6 +3,7 @@ package text
 var italian = language{
 	languageCode: `it`,
 	// Words without a subject.
+	Currencies: `euro`,
 	StopWords: `
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
 		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
@@ -20,11 +21,18 @@ var italian = language{
 	TellingWords:      `mi mio mia il lo`,
 	abandoningPhrases: `lascia stare; lascia perdere; annulla`,
 	// Yes and no.
-	Denials:        `non senza`,
-	Negations:      `non mai nessun nessuno`,
-	UndoingWords:   `annulla annullare annulli disdire disdici`,
-	DroppingWords:  `dimentica lascia`,
-	InsteadWords:   `tranne`,
+	Denials:       `non senza`,
+	Negations:     `non mai nessun nessuno`,
+	UndoingWords:  `annulla annullare annulli disdire disdici`,
+	DroppingWords: `dimentica lascia`,
+	InsteadWords:  `tranne`,
+	exceptPhrases: `tranne; eccetto; salvo; a eccezione di; ad eccezione di; a parte; ma non`,
+	butWords:      `meno`,
+	notCues:       `a al alla ai alle con per da dal`,
+	allWords:      `tutto tutti tutta tutte ogni qualsiasi qualunque chiunque`,
+	KinWords: `
+		madre mamma padre papa genitori fratello sorella moglie marito compagna compagno figlio figlia zio zia cugino cugina nonna nonno
+		amico amica capo collega vicino vicina`,
 	onlyWords:      `solo soltanto`,
 	PartingWords:   `grazie arrivederci`,
 	YesWords:       `si`,
@@ -48,10 +56,16 @@ var italian = language{
 		ottimo; ehm; allora; va bene cosi; bene`,
 	Opposites: `accendere spegnere; aprire chiudere`,
 	// Dates, times and numbers.
-	RangeWords: `al a e`,
-	OfWords:    `di del`,
-	HourCues:   `alle`,
-	ClockCues:  `alle`,
+	InexactPhrases: `
+		meno di; piu di; circa; quasi; al massimo; al minimo; come massimo; almeno; non piu di; non meno di; fino a; massimo; minimo; un massimo di;
+		un minimo di; intorno a; attorno a; all incirca; tranne; eccetto; salvo; tutto tranne; la meta di; meta di; un terzo di; un quarto di;
+		una parte di; il doppio di; forse; piu o meno; oltre; poco piu di; poco meno di; circa gli`,
+	InexactEndings: `o meno; o piu; o giu di li; al massimo; al minimo; almeno; piu o meno; circa; massimo; minimo; all incirca`,
+	BoundNames:     `massimo minimo limite tetto`,
+	RangeWords:     `al a e o fino`,
+	OfWords:        `di del`,
+	HourCues:       `alle`,
+	ClockCues:      `alle`,
 	Months: `
 		gennaio=1 febbraio=2 marzo=3 aprile=4 maggio=5 giugno=6 luglio=7 agosto=8 settembre=9 ottobre=10 novembre=11
 		dicembre=12`,

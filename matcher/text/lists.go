@@ -95,6 +95,11 @@ const (
 	Definites         // before an existing thing
 	Auxiliaries       // verbs before "not" that it denies with the rest
 	AttendingVerbs    // verbs after "cannot" that decline an existing thing
+	exceptPhrases     // right before an excepted thing: "except"
+	butWords          // the same after one of the allWords: "everyone but"
+	allWords          // everybody, any day
+	notCues           // words after which "no" is a "not": the Spanish "no a Pedro"
+	KinWords          // people who are named by another: "Anna's mother"
 	UnlessWords       // beside a negation that denies nothing: "why not", "not only"
 	InsteadWords      // right before a replaced thing
 	onlyWords         // turn a negation before them into a limit: "not only"
@@ -137,6 +142,7 @@ const (
 	HourCues       // words after which a number is an hour
 	ClockCues      // words after which a number may be an hour
 	PairWords      // words for two that are also said of people
+	InexactEndings // after such a number: "50 or less"
 	OneCues        // words after which "one" is a number
 	Homographs     // other languages' numbers that are words of this one
 	InexactPhrases // before a number that is a bound, an estimate or excluded
@@ -389,7 +395,21 @@ func (t language) has(list List, word string) bool {
 // LanguageOf returns the code of the language of most grammar words in a text; a word of two languages counts half
 // for each. It is empty without such a word. In a tie the first of the languages wins.
 func LanguageOf(text string) string {
-	scores, best := make([]float64, len(languages)), 0
+	scores, best := scoresOf(text), 0
+	for i, score := range scores {
+		if score > scores[best] {
+			best = i
+		}
+	}
+	if scores[best] == 0 {
+		return ""
+	}
+	return languages[best][languageCode]
+}
+
+// scoresOf counts the grammar words of each language in a text.
+func scoresOf(text string) []float64 {
+	scores := make([]float64, len(languages))
 	for _, w := range Split(text) {
 		if w.tags == nil || len(w.Norm) < 2 {
 			continue
@@ -400,15 +420,7 @@ func LanguageOf(text string) string {
 			}
 		}
 	}
-	for i, score := range scores {
-		if score > scores[best] {
-			best = i
-		}
-	}
-	if scores[best] == 0 {
-		return ""
-	}
-	return languages[best][languageCode]
+	return scores
 }
 
 // foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a

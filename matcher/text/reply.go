@@ -314,7 +314,7 @@ func (r *corrector) withoutRather(first, end int) int {
 func (r *corrector) repairAt(i int, begins bool) int {
 	words := r.Words
 	length := repairPhrases.PhraseAt(words, i)
-	if length == 0 || r.labelled(i) {
+	if length == 0 || r.labelled(i) || length == 1 && r.deniesNext(i) {
 		return 0
 	}
 	next, w := i+length, words[i]

@@ -3,6 +3,7 @@ package text
 var spanish = language{
 	languageCode: `es`,
 	// Words without a subject.
+	Currencies: `euro euros`,
 	StopWords: `
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
 		tengo tiene hay que quien cual cuando donde como porque para sin sobre desde hasta mi mis tu tus su sus este
@@ -18,11 +19,18 @@ var spanish = language{
 	TellingWords:      `yo el mis nuestro`,
 	abandoningPhrases: `olvidalo; dejalo; cancela`,
 	// Yes and no.
-	Denials:        `no sin`,
-	Negations:      `nunca ningun ninguna`,
-	UndoingWords:   `cancelar cancela cancele anular anula`,
-	DroppingWords:  `olvida deja`,
-	InsteadWords:   `salvo excepto`,
+	Denials:       `no sin`,
+	Negations:     `nunca ningun ninguna`,
+	UndoingWords:  `cancelar cancela cancele anular anula`,
+	DroppingWords: `olvida deja`,
+	InsteadWords:  `salvo excepto`,
+	exceptPhrases: `excepto; salvo; a excepcion de; aparte de; quitando; pero no`,
+	butWords:      `menos`,
+	allWords:      `todo todos toda todas cualquier cualquiera cada`,
+	notCues:       `a al el la los las con para en de del por`,
+	KinWords: `
+		madre mama padre papa padres hermano hermana mujer marido esposa esposo pareja hijo hija tio tia primo prima abuela abuelo amigo amiga
+		jefe jefa vecino vecina companero companera casero`,
 	onlyWords:      `solo solamente`,
 	PartingWords:   `gracias adios`,
 	YesWords:       `si`,
@@ -45,7 +53,16 @@ var spanish = language{
 		por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno; esta perfecto; bien`,
 	Opposites: `encender apagar; abrir cerrar`,
 	// Dates, times and numbers.
-	RangeWords: `al a y`,
+	InexactPhrases: `
+		menos de; mas de; unos; unas; como maximo; como minimo; como mucho; como poco; al menos; por lo menos; a lo sumo; a lo mas; aproximadamente;
+		alrededor de; cerca de; en torno a; casi; hasta; no mas de; no menos de; maximo; minimo; un maximo de; un minimo de; cualquiera menos; todo menos;
+		menos; excepto; salvo; la mitad de; mitad de; un tercio de; un cuarto de; una parte de; el doble de; quiza; quizas; tal vez; mas o menos; sobre;
+		algo menos de; algo mas de; poco mas de; poco menos de`,
+	InexactEndings: `
+		o menos; o mas; o asi; como maximo; como minimo; como mucho; al menos; por lo menos; a lo sumo; mas o menos; aproximadamente; maximo;
+		minimo`,
+	BoundNames: `maximo minimo limite tope`,
+	RangeWords: `al a y o hasta`,
 	OfWords:    `de del`,
 	HourCues:   `a las`,
 	ClockCues:  `a las`,

@@ -3,6 +3,7 @@ package values
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"earshot/matcher/datetime"
@@ -100,10 +101,11 @@ func (f *slotFiller) find(s *slot, one choice, used []bool) (mention, bool) {
 	return mention{}, false
 }
 
-// meant reports whether the words from first to before end mean the value: they are not denied, and a lone letter
+// meant reports whether the words from first to before end mean the value: they are not denied or excepted, they do
+// not only tell whose mother or account is meant, and a lone letter
 // or a word such as "on" follows the parameter's name or is written like the value.
 func (f *slotFiller) meant(s *slot, one choice, first, end int) bool {
-	if first > 0 && f.Words[first-1].Is(text.Denials) && f.Adjoins(first-1) {
+	if f.Excludes(first, end) || f.ofAnotherPerson(one, first, end) {
 		return false
 	}
 	w := f.Words[first]
@@ -111,6 +113,24 @@ func (f *slotFiller) meant(s *slot, one choice, first, end int) bool {
 		return true
 	}
 	return w.Norm != "a" && w.Norm != "i" && f.Surface(first, end) == one.written
+}
+
+// ofAnotherPerson reports whether a name only tells who else is meant: "Anna's mother", "la madre de Ana". What
+// belongs to somebody, and is the tool's matter, means that person: "Anna's account".
+func (f *slotFiller) ofAnotherPerson(one choice, first, end int) bool {
+	name, _ := utf8.DecodeRuneInString(one.written)
+	if !unicode.IsUpper(name) {
+		return false
+	}
+	last, next := f.Words[end-1], f.At(end)
+	written := f.Surface(end-1, end)
+	owns := possessive.MatchString(written) || last.Norm != one.words[len(one.words)-1].Norm && strings.HasSuffix(last.Norm, "s")
+	if owns && end < len(f.Words) && f.Adjoins(end-1) && next.IsSubject() && !possessive.MatchString(one.written) {
+		return !f.own[next.Stem] && !next.Is(text.MoneyWords, text.HolderWords)
+	}
+	of := first - 1
+	linked := f.At(of).Is(text.OfWords, text.AuthorCues) || f.Norm(of) == "d"
+	return linked && f.Adjoins(of) && f.At(of-1).Is(text.KinWords)
 }
 
 // Minimum lengths, in letters, of a word that may be a typing error of a value: for a missing or extra letter, and
@@ -121,7 +141,7 @@ const (
 )
 
 // nearly reports whether the words from first on are a value's with a typing error in one of them. The tool's own
-// words are never typing errors.
+// words and the common words of a language are never typing errors: "back" is not "black".
 func (f *slotFiller) nearly(first int, words []text.Word) bool {
 	typos := 0
 	for i, w := range words {
@@ -133,7 +153,7 @@ func (f *slotFiller) nearly(first int, words []text.Word) bool {
 		if len(words) > 1 {
 			length = max(length, typoLength) // the other words support a short one
 		}
-		if typos++; length < typoLength || len(here.Norm) < 3 || !here.IsSubject() || f.own[here.Stem] || strings.ContainsAny(here.Norm+w.Norm, "0123456789") {
+		if typos++; length < typoLength || len(here.Norm) < 3 || !here.IsSubject() || here.Common() || f.own[here.Stem] || strings.ContainsAny(here.Norm+w.Norm, "0123456789") {
 			return false
 		}
 		if ok, another := text.Typo(here.Norm, w.Norm); !ok || another && length < otherLength {

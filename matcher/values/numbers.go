@@ -62,23 +62,66 @@ func readAmounts(f *slotFiller) {
 		if len(said) != 1 || rivals {
 			continue
 		}
-		if number := s.Unit.Numbers(said[0])[0]; s.takes(number) {
-			first, end := f.Within(said[0].From, said[0].To)
+		number := s.Unit.Numbers(said[0])[0]
+		first, end := f.Within(said[0].From, said[0].To)
+		if s.takes(number) {
 			f.fill(s, number, first, end)
+		} else if f.outside(s, number) {
+			f.take(first, end)
 		}
 	}
+}
+
+// isHour reports whether the number at first is a time of day, and no amount of hours: "à 15 h 30".
+func (f *slotFiller) isHour(first int) bool {
+	return slices.ContainsFunc(f.Clocks(), func(m datetime.Reading) bool {
+		before := f.At(m.First - 1)
+		return m.First == first && !m.Doubtful && before.Is(text.HourCues) && (before.Norm != "a" || f.Surface(first-1, first) != "a")
+	})
+}
+
+// ambiguous records that figures have several readings: 1,500 in a language that writes decimals with a comma.
+func (f *slotFiller) ambiguous(s *slot, words string, numbers []json.Number) {
+	var readings []string
+	for _, number := range numbers {
+		readings = append(readings, string(number))
+	}
+	both := strings.Join(readings, " or ")
+	f.why[s.Name] = fmt.Sprintf("%q may be %s", words, both)
+	f.unusable[s.Name], f.asks[s.Name] = f.why[s.Name], words+": "+both+"?"
+}
+
+// outside reports whether the number misses the slot's bounds, and records how.
+func (f *slotFiller) outside(s *slot, number json.Number) bool {
+	value, err := number.Float64()
+	if err != nil {
+		return false
+	}
+	why := ""
+	if low, err := s.Min.Float64(); err == nil && value < low {
+		why = fmt.Sprintf("%s is below the minimum of %s", number, s.Min)
+	} else if high, err := s.Max.Float64(); err == nil && value > high {
+		why = fmt.Sprintf("%s is above the maximum of %s", number, s.Max)
+	}
+	if why != "" {
+		f.why[s.Name], f.unusable[s.Name] = why, why
+	}
+	return why != ""
 }
 
 // amounts returns the amounts with a unit that converts to the slot's.
 func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
-	for _, one := range s.Unit.Amounts(f.Said) {
+	for _, one := range f.AmountsIn(*s.Unit) {
 		first, end := f.Within(one.From, one.To)
 		switch {
 		case !f.free(first, end):
 		case one.Denied:
 			f.take(first, end)
-		case !one.Bare() && len(s.Unit.Numbers(one)) == 1 && !f.doubts(s, first, end):
+		case one.Bare() || f.isHour(first):
+		case len(s.Unit.Numbers(one)) > 1:
+			f.ambiguous(s, f.Surface(first, end), s.Unit.Numbers(one))
+		case len(s.Unit.Numbers(one)) == 1 && !f.doubts(s, first, end):
 			fit = append(fit, one)
 		}
 	}
@@ -105,9 +148,8 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 		return ""
 	}
 	why := ""
-	at := first - text.InexactPhrases.PhraseBefore(f.Words, first)
-	if at < first && !s.describedFor(text.BoundNames) && !(at > 0 && len(f.Numbers(at-1)) > 0 && f.Adjoins(at-1)) { // "120 over 80" is no bound
-		why = fmt.Sprintf("%q is no exact number", f.Surface(at, end))
+	if from, to := f.inexact(first, end); to > from && !s.describedFor(text.BoundNames) {
+		why = fmt.Sprintf("%q is no exact number", f.Surface(from, to))
 	} else if change := changed(); change != "" {
 		why = fmt.Sprintf("%q is a change, and no number to set", change)
 	} else if said := f.unitAt(first, end); said != 0 && s.Unit == nil { // declared units are converted
@@ -121,10 +163,36 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 			why = fmt.Sprintf("%q is in another unit", f.Surface(first, min(end+1, len(f.Words))))
 		}
 	}
-	if why != "" {
+	if why != "" && f.why[s.Name] == "" {
 		f.why[s.Name] = why
 	}
 	return why != ""
+}
+
+// inexact finds the words around a number by which it is a bound, an estimate or a share; to is 0 for none. "120
+// over 80" is no bound.
+func (f *slotFiller) inexact(first, end int) (from, to int) {
+	if before := strings.TrimRight(f.Said[:f.Words[first].Start], " €$£"); strings.TrimRight(before, "~≈<>≤≥±") != before {
+		return first, end
+	}
+	at := first - text.InexactPhrases.PhraseBefore(f.Words, first)
+	if at < first && !(at > 0 && len(f.Numbers(at-1)) > 0 && f.Adjoins(at-1)) {
+		return at, end
+	}
+	if f.At(first-1).Is(text.OfWords) && slices.ContainsFunc(f.Amounts(), func(share quantity.Amount) bool {
+		_, last := f.Within(share.From, share.To)
+		return last == first-1 || share.To <= f.Words[first-1].Start && strings.TrimSpace(f.Said[share.To:f.Words[first-1].Start]) == "%"
+	}) { // "10 percent of 500 euros"
+		return first - 1, end
+	}
+	after := end
+	if end < len(f.Words) && f.Adjoins(end-1) && f.unitAt(first, end) != 0 && f.currencyBefore(f.Words[first].Start) == "" {
+		after++
+	}
+	if length := text.InexactEndings.PhraseAt(f.Words, after); length > 0 && f.Adjoins(after-1) {
+		return first, after + length
+	}
+	return 0, 0
 }
 
 // unitAt returns the unit of the number in the words from first to before end; 0 if unknown.
@@ -187,7 +255,7 @@ func overlap(n datetime.Reading, one quantity.Amount) bool { return n.From < one
 func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	var said []quantity.Amount
 	if s.Unit != nil {
-		said = s.Unit.Amounts(f.Said)
+		said = f.AmountsIn(*s.Unit)
 	}
 	return slices.DeleteFunc(f.figures(), func(n datetime.Reading) bool {
 		return f.doubts(s, n.First, n.End) || slices.ContainsFunc(said, func(one quantity.Amount) bool {
@@ -199,19 +267,7 @@ func (f *slotFiller) exact(s *slot) []datetime.Reading {
 // readNumbers gives each numeric parameter the number beside a word of its name, and a single parameter the single
 // remaining number.
 func readNumbers(f *slotFiller) {
-	cued := f.slots(func(s *slot) bool { return s.counts() && s.taught != nil })
-	if here := f.sentence(); len(cued) > 1 { // marks of examples distinguish them by both neighbours: "120 over 80"
-		for _, s := range cued {
-			found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
-				left, _ := here.leftOf(n.First)
-				_, knows := s.taught.knows(here.rightOf(n.End))
-				return !s.taught.left[left] || !knows || !s.takes(json.Number(n.Exact))
-			})
-			if len(found) == 1 {
-				f.number(s, found[0])
-			}
-		}
-	}
+	f.markedNumbers()
 	for _, s := range f.slots((*slot).counts) {
 		if beside := f.beside(s); len(beside) == 1 {
 			f.number(s, beside[0])
@@ -221,8 +277,36 @@ func readNumbers(f *slotFiller) {
 	if s == nil {
 		return
 	}
-	if left := f.exact(s); len(left) == 1 && s.takes(json.Number(left[0].Exact)) && f.countsFor(s, left[0]) && f.isFor(s, left[0]) {
+	left := f.exact(s)
+	if len(left) != 1 || !f.countsFor(s, left[0]) || !f.isFor(s, left[0]) {
+		return
+	}
+	if s.takes(json.Number(left[0].Exact)) {
 		f.number(s, left[0])
+	} else if s.Required || f.isNamed(s, left[0]) {
+		f.outside(s, json.Number(left[0].Exact))
+	}
+}
+
+// markedNumbers gives each parameter the number between two words between which an example marks one: the marks
+// distinguish several parameters, as in "120 over 80", and for a single one tell what it counts: "add [two] shirts".
+func (f *slotFiller) markedNumbers() {
+	cued := f.slots(func(s *slot) bool { return s.counts() && s.taught != nil })
+	here := f.sentence()
+	for _, s := range cued {
+		found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
+			left, _ := here.leftOf(n.First)
+			right, knows := s.taught.knows(here.rightOf(n.End))
+			return !s.taught.left[left] || !knows || len(cued) == 1 && (noWord(left) || noWord(right) || text.StopWords.Has(right))
+		})
+		if len(found) != 1 {
+			continue
+		}
+		if s.takes(json.Number(found[0].Exact)) {
+			f.number(s, found[0])
+		} else if f.outside(s, json.Number(found[0].Exact)) {
+			f.take(found[0].First, found[0].End)
+		}
 	}
 }
 
@@ -298,14 +382,8 @@ func (f *slotFiller) labels(n datetime.Reading) bool {
 // "ibuprofen 600" and "vitamin D 1000" the number belongs to the noun. An optional slot takes it only with a
 // supporting word beside it (contract 19); a required one too if the noun may be another parameter's text.
 func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
-	if f.unitAt(n.First, n.End) != 0 || len(s.Allowed) > 0 || s.Required && len(f.kinds.Free) == 0 {
+	if len(s.Allowed) > 0 || s.Required && len(f.kinds.Free) == 0 || f.isNamed(s, n) {
 		return true
-	}
-	if n.End < len(f.Words) && f.Adjoins(n.End-1) {
-		next := f.Words[n.End]
-		if next.IsSubject() && s.about[next.Stem] || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End] {
-			return true
-		}
 	}
 	for i := n.First - 1; i >= 0 && f.Adjoins(i); i-- {
 		if w := f.Words[i]; !w.Is(text.LinkingWords, text.Articles) {
@@ -318,6 +396,18 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	before := f.At(n.First - 1)
 	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
 	return !ends && !f.labels(n)
+}
+
+// isNamed reports whether a unit, or a word after the number, tells what it counts.
+func (f *slotFiller) isNamed(s *slot, n datetime.Reading) bool {
+	if f.unitAt(n.First, n.End) != 0 {
+		return true
+	}
+	if n.End >= len(f.Words) || !f.Adjoins(n.End-1) {
+		return false
+	}
+	next := f.Words[n.End]
+	return next.IsSubject() && s.about[next.Stem] || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
 }
 
 // number fills the slot; a string takes the figure as written.

@@ -322,10 +322,11 @@ type slotFiller struct {
 	values   map[string]any
 	why      map[string]string // by name: why a number is not the parameter's value
 	asks     map[string]string // by name: the question for an ambiguous value
+	unusable map[string]string // by name: why words that certainly speak of the parameter give no value
 }
 
 func newFiller(said *datetime.Text, tool *repositories.Tool) *slotFiller {
-	f := &slotFiller{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}}
+	f := &slotFiller{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}, unusable: map[string]string{}}
 	f.taken, f.open = make([]bool, len(said.Words)), f.all
 	return f
 }

@@ -21,6 +21,9 @@ type Reading struct {
 	Why map[string]string
 	// Asks has a question for each parameter with an ambiguous value: "at 9: 09:00 or 21:00?".
 	Asks map[string]string
+	// Unusable tells by parameter why words that certainly speak of it give no value: 25 is above its maximum. A call
+	// without what was said is not what the user asks for, even if the parameter is optional.
+	Unusable map[string]string
 }
 
 // readers fill the slots of a tool in order, each from the words that earlier ones left.
@@ -35,7 +38,7 @@ func Of(said *datetime.Text, tool *repositories.Tool) Reading {
 	for _, read := range readers {
 		read(f)
 	}
-	return Reading{said, f.values, f.taken, f.why, f.asks}
+	return Reading{said, f.values, f.taken, f.why, f.asks, f.unusable}
 }
 
 // restReader reads the rest of a sentence.

@@ -1,0 +1,83 @@
+package text
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Excludes reports whether a text denies or excepts the words from first to before end: "not to Anna", "everyone but
+// Anna", "Anna nicht". Only grammar may be between. In "no, Anna" they are meant.
+func (t Text) Excludes(first, end int) bool {
+	if next := t.At(end); next.Is(Negations, Denials) && !t.parted(end) && (end+1 == len(t.Words) || t.parted(end+1)) {
+		return true
+	}
+	for i := first - 1; i >= 0 && i >= first-1-maxBetween; i-- {
+		if t.parted(i + 1) {
+			return false
+		}
+		w := t.Words[i]
+		switch {
+		case exceptPhrases.PhraseBefore(t.Words, i+1) > 0, butWords.PhraseBefore(t.Words, i+1) > 0 && t.ofAll(i):
+			return true
+		case w.Is(onlyWords):
+			return false
+		case w.Is(Negations, Denials):
+			return !t.At(i - 1).Is(QuestionWords) // "why not Friday" suggests it
+		case !isLink(w):
+			return false
+		}
+	}
+	return false
+}
+
+// Signed reports whether a sign before the figures at a place changes their number: -50, ~50, <50.
+func (t Text) Signed(i int) bool {
+	if i >= len(t.Words) || !StartsWithDigit(t.Norm(i)) {
+		return false
+	}
+	before := strings.TrimRight(t.Said[:t.Words[i].Start], " €$£")
+	sign, size := utf8.DecodeLastRuneInString(before)
+	if !strings.ContainsRune("-−–+~≈<>≤≥±", sign) {
+		return false
+	}
+	before = before[:len(before)-size]
+	return before == "" || strings.HasSuffix(before, " ") // 3-5 has none
+}
+
+// ofAll reports whether one of the words for all of a kind is shortly before a word: "any day but".
+func (t Text) ofAll(i int) bool { return AnyIs(t.Words[max(0, i-maxBetween):i], allWords) }
+
+// isLink reports whether a word only links a negation with a thing: a preposition or an article.
+func isLink(w Word) bool {
+	return w.Is(StopWords, Articles, Determiners, DayCues, ClockCues, HourCues, PersonCues, TargetCues) &&
+		(w.Is(Articles) || !w.Is(Auxiliaries, perfectWords, QuestionWords, PolitePersons, WishWords))
+}
+
+// deniesNext reports whether a "no" is the "not" of Spanish or Italian, and no refusal: "no a Pedro", "non a Pietro".
+// The French "non à Pierre" refuses.
+func (t Text) deniesNext(i int) bool {
+	return (t.Norm(i) == "no" || t.Norm(i) == "non") && i+1 < len(t.Words) && !t.parted(i+1) && t.Words[i+1].Is(notCues) &&
+		!strings.EqualFold(t.Surface(i+1, i+2), "à")
+}
+
+// Common reports whether the word is in any of the lists. Such a word is no misspelling of another.
+func (w Word) Common() bool { return w.tags != nil && w.tags.any != listSet{} }
+
+// LanguageIn returns the language of a text whose writer is expected to use the preferred one, which decides where
+// the words do not. If the words are clearly of another language it returns Mixed. An unsupported preference does
+// not count.
+func LanguageIn(said, preferred string) string {
+	of := slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == preferred })
+	if of < 0 {
+		return LanguageOf(said)
+	}
+	const clearly = 1 // a word of no other language
+	if scores := scoresOf(said); scores[of]+clearly <= slices.Max(scores) {
+		return Mixed
+	}
+	return preferred
+}
+
+// Mixed is the ISO 639 code for several languages.
+const Mixed = "mul"
