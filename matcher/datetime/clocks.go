@@ -97,13 +97,14 @@ func (t clockReader) clock(i int) Reading {
 	if end == i {
 		return Reading{}
 	}
+	said, end = t.pastHalf(said, i, end)
 	said, end = t.halfOfDay(said, end)
 	first, cue := i, t.cue(i)
-	if half, ok := text.DayParts.Value(t.Norm(i - 1)); ok && said.half == "" { // "in the morning 11:30"
-		said.half, said.sure, first = half, true, i-1
-	}
-	if half, ok := text.DayParts.Value(t.Norm(i - 2)); ok && said.half == "" && cue.Is(text.ClockCues) { // "tomorrow morning at nine"
-		said.half, said.sure = half, true
+	if at := t.partBefore(i); at >= 0 && said.half == "" && said.hour <= 12 {
+		said.half, said.sure = t.half(at, said.hour), true
+		if at == i-1 && !t.At(at).Is(text.NearDays) { // "in the morning 11:30"
+			first = at
+		}
 	}
 	if said.hour > 24 || said.minute > 59 || !said.sure && !cue.Is(text.ClockCues) {
 		return Reading{}
@@ -121,6 +122,55 @@ func (t clockReader) clock(i int) Reading {
 	}
 	found.Doubtful = said.stretch || !said.sure && (!cue.Is(text.HourCues) || t.counts(end) || said.hour == 0) // "at 5 tables"
 	return found
+}
+
+// partBefore returns the word for a part of the day before an hour: "tomorrow morning at nine", "heute Abend um 8",
+// "mañana por la mañana a las 10"; -1 for none.
+func (t clockReader) partBefore(i int) int {
+	const most = 2 // cues between
+	at := i - 1
+	for at >= max(0, i-most) && t.At(at).Is(text.ClockCues) && !t.At(at).Is(text.DayParts) {
+		at--
+	}
+	if !t.At(at).Is(text.DayParts, text.NightWords) || t.partOfDay(at) && !t.At(at-1).Is(text.DefiniteArticles) || t.parted(at) {
+		return -1
+	}
+	return at
+}
+
+// parted reports whether a sentence ends after the word.
+func (t clockReader) parted(at int) bool { return strings.ContainsAny(t.Gap(at), ".!?;") }
+
+// half returns the half of the day that the word at a place names for an hour. The night has hours of both.
+func (t clockReader) half(at, hour int) string {
+	if t.At(at).Is(text.NightWords) {
+		if hour == 12 || hour < 6 {
+			return "a"
+		}
+		return "p"
+	}
+	half, _ := text.DayParts.Value(t.Norm(at))
+	return half
+}
+
+// pastHalf reads the minutes of "a las 3 y media", "alle 15 e 30" and "menos cuarto" after an hour.
+func (t clockReader) pastHalf(said hourAndMinute, i, end int) (hourAndMinute, int) {
+	if said.minute != 0 || said.hour > 24 || end > i+1 {
+		return said, end
+	}
+	if length := text.HalfHours.PhraseAt(t.Words, end); length > 0 {
+		if said.minute, _ = text.HalfHours.Number(phrase(t.Words[end : end+length])); said.minute < 0 {
+			said.hour, said.minute = earlier(said.hour), said.minute+60
+		}
+		return said, end + length
+	}
+	if t.cue(i).IsForeign(text.HourCues) && t.At(end).IsForeign(text.JoinWords) && text.StartsWithDigit(t.Norm(end+1)) {
+		if minute, after := t.smallNumber(end+1, 59); after > end+1 && minute >= 10 && !t.counts(after) {
+			said.minute = minute
+			return said, after
+		}
+	}
+	return said, end
 }
 
 // counts reports whether a noun follows, which the number may count.
@@ -252,14 +302,27 @@ func (t clockReader) figuresClock(i int) (hourAndMinute, int) {
 	if !strings.ContainsAny(written[:min(len(written), 5)], ":.hHaApP") {
 		return hourAndMinute{}, i
 	}
+	if p := hourSign.FindStringSubmatch(written); p != nil { // "à 15h"
+		return hourAndMinute{hour: atoi(p[1]), written: true}, i + 1
+	}
 	p := clockFigures.FindStringSubmatch(written)
 	if p == nil || p[2] == "" && p[3] == "" {
 		return hourAndMinute{}, i
 	}
 	said := hourAndMinute{hour: atoi(p[1]), minute: atoi(p[2]), half: strings.ToLower(p[3]), written: p[2] != ""}
 	said.day = p[1][0] == '0' && len(p[1]) == 2
-	said.sure = !strings.Contains(p[0], ".") || p[3] != "" // 5.30 may be a price
+	said.sure = !strings.Contains(p[0], ".") || p[3] != ""                   // 5.30 may be a price
+	if said.hour > 0 && said.hour < 12 && !strings.ContainsAny(p[0], "hH") { // "at 3:30" is as open as "at 3"
+		said.written = said.written && t.upTo24(i)
+	}
 	return said, t.until(i, len(strings.TrimRight(p[0], ". ")))
+}
+
+var hourSign = regexp.MustCompile(`^(\d{1,2})[hH](?:[^\pL\d]|$)`)
+
+// upTo24 reports whether the text writes hours up to 24, as in German and French.
+func (t clockReader) upTo24(i int) bool {
+	return t.At(i-1).Is(text.Clock24) || t.Language() == "de" || t.Language() == "fr"
 }
 
 // pastHour reads "half past five", "quarter to 6" and "ten past 7". "Ten to six" is a time and not a period if it
@@ -312,7 +375,10 @@ func (t clockReader) smallNumber(i, limit int) (number, end int) {
 }
 
 // partLinks are words between an hour and the part of the day.
-var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
+var partLinks = map[string]bool{
+	"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true, "la": true, "por": true,
+	"en": true, "del": true, "della": true, "di": true, "da": true, "der": true,
+}
 
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
 func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
@@ -331,17 +397,16 @@ func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int)
 		for at < end+3 && partLinks[t.Norm(at)] {
 			at++
 		}
-		part, ok := text.DayParts.Value(t.Norm(at))
+		_, ok := text.DayParts.Value(t.Norm(at))
+		ok = ok && !(t.partOfDay(at) && !t.At(at-1).Is(text.DefiniteArticles))
 		after = at + 1
-		switch night := t.Norm(at) == "night" && at > end; {
+		switch night := t.At(at).Is(text.NightWords) && (at > end || t.At(at).IsForeign(text.DayParts)); {
 		case t.Norm(at) == "apres" && t.Norm(at+1) == "midi":
 			half, after = "p", at+2
-		case ok && (at > end || t.At(at).IsForeign(text.DayParts)):
-			half = part
-		case night && (said.hour == 12 || said.hour < 6):
-			half = "a"
-		case night:
-			half = "p"
+		case t.At(at).Is(text.NearDays) && ok && !t.partOfDay(at): // "at 9 tonight", which is also the day
+			half, after = t.half(at, said.hour), end
+		case ok && (at > end || t.At(at).IsForeign(text.DayParts)), night:
+			half = t.half(at, said.hour)
 		default:
 			return said, end
 		}

@@ -19,16 +19,19 @@ func (t *Text) Dates() []Reading {
 
 // dateLists are the lists with the first words of dates.
 var dateLists = []text.List{
-	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.DateWords,
+	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.Numbers, text.DateWords,
+	text.ThisWeek, text.NextWeek, text.PastDays, text.ComingDays, text.NextDays, text.AfterNextDays, text.AheadCues,
 }
 
 // date reads the date that begins at word i, with all possible days: users leave the year out, disagree on "next
 // Friday", and write day and month in either order.
 func (t *Text) date(i int) Reading {
-	if !t.At(i).Is(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
+	if !t.At(i).Begins(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
 		return Reading{} // most words
 	}
-	for _, read := range []func(int) Reading{t.figuresDate, t.nearDay, t.weekday, t.week, t.monthDay, t.dayMonth, t.dayAlone, t.ahead} {
+	for _, read := range []func(int) Reading{
+		t.figuresDate, t.shifted, t.nearDay, t.weekday, t.week, t.monthDay, t.dayMonth, t.dayAlone, t.ahead,
+	} {
 		if found := read(i); found.End > 0 {
 			return found
 		}
@@ -127,109 +130,6 @@ func atoi(digits string) int {
 		return 0
 	}
 	return n
-}
-
-// nearDay reads "tomorrow" and similar days.
-func (t *Text) nearDay(i int) Reading {
-	if t.Norm(i) == "day" && t.Norm(i+1) == "after" && t.Norm(i+2) == "tomorrow" {
-		return t.reading(i, i+3, t.in(2))
-	}
-	// "morning" and "in the morning" are also manana; without an article it is a day.
-	if days, ok := text.NearDays.Number(t.Norm(i)); ok && t.Norm(i-1) != "la" && t.Norm(i-1) != "guten" {
-		return t.reading(i, i+1, t.in(days))
-	}
-	return Reading{}
-}
-
-// weekday reads "Friday", "this Fri", "last Friday", "next Friday", "Friday next week". "Next Friday" is ambiguous:
-// the coming one, or the one of next week.
-func (t *Text) weekday(i int) Reading {
-	at, before := i, t.Norm(i)
-	switch before {
-	case "next", "coming", "this", "last":
-		at++
-	}
-	named, ok := text.Weekdays.Number(t.Norm(at)) // from Sunday on
-	short := false
-	if !ok {
-		if named, short = text.ShortWeekdays.Number(t.Norm(at)); !short {
-			return Reading{}
-		}
-	}
-	ahead := (named - int(t.today().Weekday()) + 7) % 7
-	monday := (8 - int(t.today().Weekday())) % 7 // of next week
-	if monday == 0 {
-		monday = 7
-	}
-	later := t.in(monday + (named+6)%7)
-	var found Reading
-	switch {
-	case before == "last":
-		found = t.reading(i, at+1, t.in(ahead-7))
-	case t.Norm(at+1) == "next" && t.Norm(at+2) == "week":
-		found = t.reading(i, at+3, later)
-	case before == "next" && ahead == 0:
-		found = t.reading(i, at+1, t.in(7))
-	case before == "next":
-		found = t.reading(i, at+1, t.in(ahead), later)
-	case ahead == 0:
-		found = t.reading(i, at+1, t.in(0), t.in(7))
-		found.Exact = t.in(0)
-	default:
-		found = t.reading(i, at+1, t.in(ahead))
-	}
-	found.Doubtful = short && at == i && !t.At(i-1).Is(text.DayCues) // sun and sat are also other words
-	return found
-}
-
-// week reads "this weekend" as either day, "next weekend" as possibly the coming one, and "next week", which is no
-// day.
-func (t *Text) week(i int) Reading {
-	first, what := t.Norm(i), t.Norm(i+1)
-	switch {
-	case what == "week" && (first == "next" || first == "this"):
-		return t.reading(i, i+2)
-	case what != "weekend" || first != "this" && first != "the" && first != "next" && first != "coming":
-		return Reading{}
-	}
-	saturday := (int(time.Saturday) - int(t.today().Weekday()) + 7) % 7
-	days := []string{t.in(saturday), t.in(saturday + 1)}
-	if first == "next" {
-		days = append(days, t.in(saturday+7), t.in(saturday+8))
-	}
-	return t.reading(i, i+2, days...)
-}
-
-// unitDays are lengths in days by stem.
-var unitDays = map[string]int{"day": 1, "week": 7}
-
-// ahead reads "in 3 days", "in a week", "two weeks from now".
-func (t *Text) ahead(i int) Reading {
-	at := i
-	if t.Norm(i) == "in" {
-		at++
-	}
-	count, end := 0, at
-	if t.Norm(at) == "a" || t.Norm(at) == "an" {
-		count, end = 1, at+1
-	} else {
-		for _, found := range t.Numbers(at) {
-			if end == at && found.First == at && found.Exact != "" && len(found.Exact) <= 4 && strings.Trim(found.Exact, "0123456789") == "" {
-				count, end = atoi(found.Exact), found.End
-			}
-		}
-	}
-	days := unitDays[t.At(end).Stem]
-	if end == at || days == 0 {
-		return Reading{}
-	}
-	if end++; at == i {
-		if t.Norm(end) != "from" || t.Norm(end+1) != "now" && t.Norm(end+1) != "today" {
-			return Reading{}
-		}
-		end += 2
-	}
-	return t.reading(i, end, t.in(days*count))
 }
 
 // monthDay reads "March 8th, 2026" and "March the eighth".

@@ -67,7 +67,10 @@ func TestDatesAreReadWithAllThatTheyMayMean(t *testing.T) {
 func TestTimesOfDayAreReadWithBothHalvesWhereNoneWasSaid(t *testing.T) {
 	for said, want := range map[string]string{
 		"at 17:30":                 "17:30 17:30 =17:30",
-		"at 9:15":                  "9:15 09:15|21:15 =09:15",
+		"at 9:15":                  "9:15 09:15|21:15",
+		"at 12:30":                 "12:30 00:30|12:30 =12:30",
+		"um 9:15":                  "9:15 09:15|21:15 =09:15",
+		"à 9 h 15":                 "9 h 15 09:15|21:15 =09:15",
 		"at 09:15":                 "09:15 09:15 =09:15",
 		"at 5 o'clock":             "5 o'clock 05:00|17:00",
 		"um 5 Uhr":                 "5 Uhr 05:00|17:00 =05:00",

@@ -38,7 +38,8 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 		for name := range r.Values {
 			gives = gives || slices.Contains(begun.Missing, name) || begun.Values[name] != nil
 		}
-		if len(r.Values) == 0 || !r.whole() || !gives {
+		asks := slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] == nil && r.Unusable[name] != "" })
+		if !r.whole() || !asks && (len(r.Values) == 0 || !gives) { // "at 10:30" is asked about
 			continue
 		}
 		one := r.intent()

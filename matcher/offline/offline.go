@@ -4,6 +4,7 @@ package offline
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -50,6 +51,13 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 		for _, name := range slices.Sorted(maps.Keys(said.Unusable)) { // else the call would be made without what was said
 			if arguments[name] == nil && !slices.Contains(checked.Missing, name) {
 				checked.Errors = append(checked.Errors, parameters.ValueFault{Parameter: name, Detail: said.Unusable[name]})
+			}
+		}
+		if len(checked.Errors) == 0 {
+			for _, name := range slices.Sorted(maps.Keys(said.Why)) {
+				if checked.Values[name] == nil {
+					p.trace.Note(fmt.Sprintf("%s has no value: %s.", name, said.Why[name]))
+				}
 			}
 		}
 		call := p.trace.Add(matcher.Call{

@@ -76,12 +76,12 @@ func TestACorrectionIsNeverMadeWithTheOldValue(t *testing.T) {
 		"Tuesday I meant", "on second thought Tuesday", "Tuesday would be better", "nein, lieber Dienstag", "nicht Montag, sondern Dienstag", "ich meinte Dienstag",
 		"non, plutôt mardi", "pas lundi, mardi", "ah non, mardi",
 	} {
-		outcomes := held(t, "I want a massage", "Monday", correction, "at 10:30")
+		outcomes := held(t, "I want a massage", "Monday", correction, "at 10:30 am")
 		require.Equal(t, "book-massage misses [time]", outcomes[2], correction)
 		require.Equal(t, `book-massage {"day":"2026-11-24","time":"10:30"}`, outcomes[3], correction)
 	}
 	for _, vague := range []string{"no, I meant another day", "oh no, I can't make it then", "no, not that day", "forget it", "nein, vergiss es"} {
-		outcomes := held(t, "I want a massage", "Monday", vague, "at 10:30")
+		outcomes := held(t, "I want a massage", "Monday", vague, "at 10:30 am")
 		require.NotContains(t, outcomes[3], "2026-11-23", vague)
 	}
 }

@@ -152,7 +152,7 @@ func TestOfflineReadsValues(t *testing.T) {
 		{"half past, with the part of the day", "book a trip at half past five in the evening", iso, `{"time":"17:30"}`},
 		{"o'clock is of an unknown half", "book a trip at 5 o'clock", iso, `{}`},
 		{"a time that is denied", "book a trip, not 3 to 5 pm", iso, `{}`},
-		{"date and time together", "book a trip tomorrow at 9:15", both, `{"datetime":"2026-11-21 09:15"}`},
+		{"date and time together", "book a trip tomorrow at 9:15 am", both, `{"datetime":"2026-11-21 09:15"}`},
 
 		{"e-mail addresses", "book a trip, write to jo.doe@example.org.", email, `{"email":"jo.doe@example.org"}`},
 		{"URLs", "book a trip as in https://example.org/a?b=1, please", link, `{"url":"https://example.org/a?b=1"}`},

@@ -96,7 +96,7 @@ const (
 	Auxiliaries       // verbs before "not" that it denies with the rest
 	AttendingVerbs    // verbs after "cannot" that decline an existing thing
 	exceptPhrases     // right before an excepted thing: "except"
-	butWords          // the same after one of the allWords: "everyone but"
+	butWords          // the same, a phrase or a word, after one of the allWords: "everyone but"
 	allWords          // everybody, any day
 	notCues           // words after which "no" is a "not": the Spanish "no a Pedro"
 	KinWords          // people who are named by another: "Anna's mother"
@@ -157,6 +157,25 @@ const (
 	Weekdays       // weekdays, by number from Sunday (0) on
 	ShortWeekdays  // short forms of weekdays, which may be other words
 	NearDays       // days relative to today, by days ahead
+	MorningCues    // words before a word for tomorrow that make it the morning: "am Morgen"
+	PastDays       // beside a weekday that is past: "last"
+	ComingDays     // beside the next such weekday
+	NextDays       // beside the next such weekday, or that of next week
+	AfterNextDays  // beside the one after that
+	ThisWeek       // the current week
+	NextWeek       // the next week
+	WeekLater      // after a day, by days: "Tuesday week"
+	AheadCues      // before an amount of days from now on
+	DayUnits       // units of an amount of days, by days; m for months
+	DayShifts      // between an amount of days and the day that it is counted from, by direction
+	SpanCues       // before an amount of days that is a length
+	BeforeCues     // before a moment that is the latest
+	AfterCues      // before a moment that is the earliest
+	JoinWords      // words that join the ends of a range only after a BetweenWord
+	EveryWords     // before a day that comes again and again
+	HalfHours      // parts of an hour after the hour, in minutes
+	NightWords     // the night, whose hours are of both halves
+	Clock24        // words of languages that write the hours up to 24
 	NamedHours     // times of day with a name
 	DayParts       // parts of the day, by half: a or p
 	NumberWords    // numbers up to ninety, for compound numbers

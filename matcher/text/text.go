@@ -54,6 +54,11 @@ func (w Word) Is(oneOf ...List) bool {
 	return false
 }
 
+// Begins reports whether one of the lists contains the word, or a phrase that begins with it, in any language.
+func (w Word) Begins(oneOf ...List) bool {
+	return w.tags != nil && slices.ContainsFunc(oneOf, func(list List) bool { return w.tags.begins.has(list) })
+}
+
 // IsForeign reports whether a language other than English has the word in the list.
 func (w Word) IsForeign(list List) bool { return w.tags != nil && w.tags.foreign.has(list) }
 

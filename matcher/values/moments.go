@@ -8,16 +8,13 @@ import (
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
-	"earshot/repositories/parameters"
 )
 
 // readMoments fills dates and times of day in the text's words, or exactly if the slot requires a format.
 func readMoments(f *slotFiller) {
-	sure := func(all []datetime.Reading) []datetime.Reading { // certain and not taken yet
-		return slices.DeleteFunc(slices.Clone(all), func(m datetime.Reading) bool { return m.Doubtful || !f.free(m.First, m.End) })
-	}
-	dates, clocks := sure(f.Dates()), sure(f.Clocks())
 	f.noteReadings()
+	dates := f.settled(f.Dates(), f.slots(func(s *slot) bool { return s.date }))
+	clocks := f.settled(f.Clocks(), f.slots(func(s *slot) bool { return s.clock }))
 	if both := f.slots(func(s *slot) bool { return s.date && s.clock }); len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		whole := dates[0]
 		if len(clocks) == 1 {
@@ -40,29 +37,6 @@ func readMoments(f *slotFiller) {
 	}
 }
 
-// noteReadings records the alternative readings for each slot with a format: the user is asked about an ambiguous
-// value, with both readings.
-func (f *slotFiller) noteReadings() {
-	for _, s := range f.slots(func(s *slot) bool { return s.Format != "" && s.isMoment() }) {
-		all := f.Clocks()
-		if s.Format == parameters.Date {
-			all = f.Dates()
-		}
-		for _, m := range all {
-			if len(m.Values) < 2 || m.Exact != "" || !f.free(m.First, m.End) {
-				continue
-			}
-			first := m.First
-			if f.At(first-1).Is(text.ClockCues) && f.Adjoins(first-1) { // "at 9"
-				first--
-			}
-			words, both := f.Surface(first, m.End), strings.Join(m.Values, " or ")
-			f.why[s.Name] = fmt.Sprintf("%q may be %s", words, both)
-			f.asks[s.Name] = words + ": " + both + "?"
-		}
-	}
-}
-
 // share gives each slot the moment after its cue, and a single slot the single moment.
 func (f *slotFiller) share(slots []*slot, all []datetime.Reading) {
 	var left []datetime.Reading
@@ -75,9 +49,24 @@ func (f *slotFiller) share(slots []*slot, all []datetime.Reading) {
 		f.moment(s, m)
 		slots = f.slots(func(other *slot) bool { return other != s && slices.Contains(slots, other) })
 	}
-	if s := sole(slots); s != nil && len(left) == 1 {
-		f.moment(s, left[0])
+	s := sole(slots)
+	if s == nil || len(left) == 0 {
+		return
 	}
+	if same(left) {
+		f.moment(s, left[0])
+	} else {
+		var words []string
+		for _, m := range left {
+			words = append(words, fmt.Sprintf("%q", f.Surface(m.First, m.End)))
+		}
+		f.none(s, strings.Join(words, " and ")+" are several", true)
+	}
+}
+
+// same reports whether all moments are one: "on Friday, December 4th".
+func same(all []datetime.Reading) bool {
+	return len(all) == 1 || !slices.ContainsFunc(all, func(m datetime.Reading) bool { return m.Exact == "" || m.Exact != all[0].Exact })
 }
 
 // cued returns the one slot that the words before the moment name, or identify as a side of a period.
