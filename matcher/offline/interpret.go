@@ -143,8 +143,9 @@ func ofOneCall(calls []intent) bool {
 		before := calls[i]
 		shared := len(one.values) == 0 || len(before.values) == 0
 		for name := range one.values {
-			_, both := before.values[name]
-			shared = shared || both
+			old, both := before.values[name]
+			_, list := old.([]any) // which takes both
+			shared = shared || both && !list
 		}
 		if one.Tool == before.Tool && !shared {
 			return true
@@ -177,7 +178,8 @@ func (p *interpreter) apart(parts []string, before *intent) []intent {
 
 // part finds the calls of one part of a text, by itself or completed from the previous part.
 func (p *interpreter) part(said string, before *intent) []intent {
-	if before != nil {
+	returns := slices.ContainsFunc(p.text(said).Words[:min(2, len(p.text(said).Words))], func(w text.Word) bool { return w.Is(text.ReturnWords) })
+	if before != nil && !returns {
 		if one, ok := p.changes(*before, text.Correction{After: said, Marked: true}); ok && repeats(*before, one) {
 			return []intent{one}
 		}

@@ -5,6 +5,7 @@ import (
 
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/quantity"
 )
 
 // grammar are the lists of words without their own meaning beside a value.
@@ -73,8 +74,15 @@ func partsOf(said string) []string {
 	t := text.Of(said)
 	words := t.Words
 	var parts []string
+	var amounts []quantity.Amount
 	from := 0
 	for i := 1; i < len(words); i++ {
+		if text.JoiningPhrases.PhraseAt(words, i) > 0 && amounts == nil {
+			amounts = append([]quantity.Amount{}, quantity.Unit{}.Amounts(said)...)
+		}
+		if slices.ContainsFunc(amounts, func(one quantity.Amount) bool { return one.From < words[i].Start && words[i].Start < one.To }) {
+			continue // "an hour and a half", "eine Stunde und 20 Minuten"
+		}
 		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1])
 		if !t.Pause(i) && (ranged || text.JoiningPhrases.PhraseAt(words, i) == 0) || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
 			continue // but "and then" is one joint

@@ -75,6 +75,7 @@ var english = language{
 		and; also; too; as well; plus; and also; and then; what about; how about; and what about; and how about; another;
 		one more; same for; same in; likewise`,
 	JoiningPhrases: `and; and then; and also; and please; then; and after that; after that; as well as; plus; also; and could you; and can you`,
+	ReturnWords:    `back return returning`,
 	Pronouns:       `it that this them these those one ones`,
 	LightVerbs:     `turn turns switch switches put make do get take bring go have give let`,
 	ActionVerbs: `

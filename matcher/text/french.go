@@ -39,6 +39,7 @@ var french = language{
 	SamePhrases:     `la meme chose; pareil; le meme; la meme; idem`,
 	AdditionPhrases: `et; aussi; et aussi; et puis; egalement; et pour; encore; et qu en est il de`,
 	JoiningPhrases:  `et; et puis; puis; et ensuite; ensuite; et aussi; ainsi que`,
+	ReturnWords:     `retour revenir`,
 	Pronouns:        `le la les l ca cela celui celle`,
 	LightVerbs:      `mets mettre mettez fais faire faites met donne donnez`,
 	ActionVerbs: `

@@ -40,6 +40,7 @@ var german = language{
 	SamePhrases:     `dasselbe; das gleiche; das selbe; genauso; ebenso; auch so`,
 	AdditionPhrases: `und; auch; und auch; und dann; ausserdem; ebenfalls; noch; und noch; und was ist mit; was ist mit; und wie ist es mit; dazu`,
 	JoiningPhrases:  `und; und dann; und danach; und auch; dann; danach; sowie; und bitte; ausserdem`,
+	ReturnWords:     `zuruck ruckflug ruckfahrt ruckweg retour`,
 	Pronouns:        `es sie ihn das die den diese dieses diesen`,
 	LightVerbs:      `mach mache machen machst macht schalt schalte schalten schaltest stell stelle stellen dreh drehe drehen tu tun nimm gib gebe`,
 	ActionVerbs: `

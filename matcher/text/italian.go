@@ -63,6 +63,7 @@ var italian = language{
 	InexactEndings: `o meno; o piu; o giu di li; al massimo; al minimo; almeno; piu o meno; circa; massimo; minimo; all incirca`,
 	BoundNames:     `massimo minimo limite tetto`,
 	RangeWords:     `al a e o fino`,
+	ReturnWords:    `ritorno rientro`,
 	OfWords:        `di del della dell`,
 	HourCues:       `alle`,
 	ClockCues:      `alle`,

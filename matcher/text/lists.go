@@ -57,6 +57,7 @@ const (
 	SamePhrases     // refer to the previous act
 	AdditionPhrases // add a thing to the previous ones: "and", "as well"
 	JoiningPhrases  // between two wishes
+	ReturnWords     // begin a way back, which is no second such act: "and back on Sunday"
 	Pronouns        // refer to a thing named before
 	LightVerbs      // verbs without meaning unless with a particle or object
 	ActionVerbs     // other verbs, and particles, that name no object

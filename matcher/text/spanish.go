@@ -61,11 +61,12 @@ var spanish = language{
 	InexactEndings: `
 		o menos; o mas; o asi; como maximo; como minimo; como mucho; al menos; por lo menos; a lo sumo; mas o menos; aproximadamente; maximo;
 		minimo`,
-	BoundNames: `maximo minimo limite tope`,
-	RangeWords: `al a y o hasta`,
-	OfWords:    `de del`,
-	HourCues:   `a las`,
-	ClockCues:  `a las`,
+	BoundNames:  `maximo minimo limite tope`,
+	RangeWords:  `al a y o hasta`,
+	ReturnWords: `vuelta regreso`,
+	OfWords:     `de del`,
+	HourCues:    `a las`,
+	ClockCues:   `a las`,
 	Months: `
 		enero=1 febrero=2 marzo=3 abril=4 mayo=5 junio=6 julio=7 agosto=8 septiembre=9 octubre=10 noviembre=11
 		diciembre=12`,

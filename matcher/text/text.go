@@ -211,8 +211,26 @@ func (t Text) Adjoins(i int) bool { return strings.TrimSpace(t.Gap(i)) == "" }
 // Pause reports whether punctuation separates the word from the previous one, or there is no such word.
 func (t Text) Pause(at int) bool { return at <= 0 || at >= len(t.Words) || t.parted(at) }
 
+// Joined reports whether the point after a word ends no sentence: the words are parts of an address ("x.org"), or it
+// ends an ordinal ("24. Dezember", "am 3. um acht").
+func (t Text) Joined(i int) bool {
+	if i < 0 || i+1 >= len(t.Words) || !strings.HasPrefix(t.Gap(i), ".") {
+		return false
+	}
+	gap := t.Gap(i)
+	next, said := t.Words[i+1], t.Words[i].Norm
+	if gap == "." {
+		return !StartsWithDigit(next.Norm) && !t.Capital(i+1) || StartsWithDigit(said) && StartsWithDigit(next.Norm)
+	}
+	ordinal := len(said) <= 2 && strings.Trim(said, "0123456789") == "" && strings.TrimSpace(gap) == "."
+	return ordinal && (next.Is(Months) || i > 0 && t.Words[i-1].IsForeign(DayCues) && !t.Capital(i+1))
+}
+
 func (t Text) parted(at int) bool {
 	gap := t.Gap(at - 1)
+	if t.Joined(at - 1) {
+		return false
+	}
 	return strings.ContainsAny(gap, ".,;:!?–—") && !(gap == ":" && StartsWithDigit(t.Words[at-1].Norm) && StartsWithDigit(t.Words[at].Norm))
 }
 

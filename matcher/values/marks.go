@@ -123,7 +123,7 @@ type sentence struct {
 
 // parted reports whether punctuation ends a clause after the word at i.
 func (s sentence) parted(i int) bool {
-	return i < 0 || i+1 >= len(s.Words) || strings.ContainsAny(s.Gap(i), ".,;:!?\n")
+	return i < 0 || i+1 >= len(s.Words) || !s.Joined(i) && strings.ContainsAny(s.Gap(i), ".,;:!?\n")
 }
 
 func (s sentence) capital(i int) bool {

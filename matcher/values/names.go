@@ -14,7 +14,7 @@ import (
 // readPatterns fills e-mail addresses, URLs and telephone numbers if the text has one and one parameter takes it.
 func readPatterns(f *slotFiller) {
 	for _, of := range forms {
-		wanted := f.slots(func(s *slot) bool { return s.pattern == of.pattern })
+		wanted := f.slots(func(s *slot) bool { return s.pattern == of.pattern && s.Type != "array" })
 		if len(wanted) != 1 {
 			continue
 		}
@@ -245,6 +245,13 @@ func readLists(f *slotFiller) {
 	case isNumeric(item) && len(f.slots((*slot).counts)) == 0:
 		for _, n := range f.figures() {
 			found = append(found, mention{json.Number(n.Exact), n.First, n.End})
+		}
+	case s.pattern != nil:
+		for _, at := range s.pattern.FindAllStringIndex(f.Said, -1) {
+			value := strings.TrimRight(f.Said[at[0]:at[1]], ".,;:!?)")
+			if first, end := f.Within(at[0], at[0]+len(value)); f.free(first, end) && !f.Excludes(first, end) {
+				found = append(found, mention{value, first, end})
+			}
 		}
 	case isText(item) && len(f.slots(freeText)) == 0:
 		found = f.quotations()

@@ -75,8 +75,13 @@ func readAmounts(f *slotFiller) {
 // isHour reports whether the number at first is a time of day, and no amount of hours: "à 15 h 30".
 func (f *slotFiller) isHour(first int) bool {
 	return slices.ContainsFunc(f.Clocks(), func(m datetime.Reading) bool {
-		before := f.At(m.First - 1)
-		return m.First == first && !m.Doubtful && before.Is(text.HourCues) && (before.Norm != "a" || f.Surface(first-1, first) != "a")
+		if m.First != first || m.Doubtful || first == 0 {
+			return false
+		}
+		before := f.Words[first-1]
+		limit := max(text.BeforeCues.PhraseBefore(f.Words, first), text.AfterCues.PhraseBefore(f.Words, first)) > 0
+		_, end := f.ranged(m, f.Clocks())
+		return before.Is(text.HourCues) && (before.Norm != "a" || f.Surface(first-1, first) != "a") || limit || before.Is(text.BetweenWords) || end > 0
 	})
 }
 

@@ -134,6 +134,9 @@ func newSlot(parameter parameters.Parameter, of *asked) *slot {
 	if parameter.Items != nil {
 		s.item = &slot{Parameter: *parameter.Items, name: s.name, about: s.about}
 		s.item.setChoices()
+		if isText(s.item) && len(s.item.Allowed) == 0 {
+			s.pattern = s.addresses()
+		}
 	}
 	switch {
 	case len(s.Allowed) > 0:
@@ -219,6 +222,18 @@ var forms = []form{
 	{text.EmailNames, regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
 	{text.LinkNames, regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
 	{text.PhoneNames, regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
+}
+
+// addresses returns the pattern of a list of addresses, by its name or by the values that examples mark; nil for another
+// list.
+func (s *slot) addresses() *regexp.Regexp {
+	at := slices.IndexFunc(forms, func(of form) bool {
+		return s.namedFor(of.names) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(said string) bool { return of.pattern.FindString(said) == said })
+	})
+	if at < 0 {
+		return nil
+	}
+	return forms[at].pattern
 }
 
 // sampled matches a sample of a code in a description.

@@ -108,17 +108,28 @@ func (f *slotFiller) ranged(m datetime.Reading, all []datetime.Reading) (first, 
 		}
 		return !w.Is(text.JoinWords) || text.AnyIs(f.Words[max(0, i-6):i], text.BetweenWords)
 	}
+	at := func(i int) func(datetime.Reading) bool {
+		return func(other datetime.Reading) bool { return other.First != m.First && other.First <= i && i < other.End }
+	}
 	isEnd := func(i int) bool { // a number or a moment of the same kind is there
-		return i >= 0 && i < len(f.Words) && (len(f.Numbers(i)) > 0 && !f.Numbers(i)[0].Doubtful || slices.ContainsFunc(all, func(other datetime.Reading) bool {
-			return other.First != m.First && other.First <= i && i < other.End
-		}))
+		if i < 0 || i >= len(f.Words) {
+			return false
+		}
+		number := len(f.Numbers(i)) > 0 && !f.Numbers(i)[0].Doubtful
+		return slices.ContainsFunc(all, at(i)) || number && !slices.ContainsFunc(f.Moments(), func(other datetime.Reading) bool { return at(i)(other) && !other.Doubtful })
+	}
+	begin := func(i int) int { // of the other end
+		if other := slices.IndexFunc(all, at(i)); other >= 0 {
+			return all[other].First
+		}
+		return i
 	}
 	dash := func(i int) bool {
 		return i >= 0 && i+1 < len(f.Words) && strings.Trim(f.Gap(i), " ") != "" && strings.Trim(f.Gap(i), " -–—") == ""
 	}
 	for _, cue := range []int{m.First, f.cueBefore(m.First)} {
 		if joins(cue-1) && isEnd(cue-2) {
-			return cue - 2, m.End
+			return begin(cue - 2), m.End
 		}
 	}
 	if dash(m.First-1) && isEnd(m.First-1) {
@@ -144,7 +155,7 @@ func (f *slotFiller) ranged(m datetime.Reading, all []datetime.Reading) (first, 
 func (f *slotFiller) sameKind(m datetime.Reading, i int) bool {
 	numbers := f.Numbers(i)
 	if len(numbers) == 0 || slices.ContainsFunc(f.Moments(), func(other datetime.Reading) bool { return other.First == i && !other.Doubtful }) {
-		return true
+		return true // it is of the kind, else it would be no end
 	}
 	end := numbers[0].End
 	return end >= len(f.Words) || !f.Adjoins(end-1) || !f.Words[end].IsSubject()

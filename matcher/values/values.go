@@ -55,11 +55,17 @@ func readRest(filler *slotFiller) {
 			continue
 		}
 		fresh := func(w text.Word) bool { return !w.Is(text.StopWords) && !f.name[w.Stem] } // has words beyond the tool's own name
-		if slices.ContainsFunc(f.Words[first:end], fresh) {
+		if slices.ContainsFunc(f.Words[first:end], fresh) && !isAddress(f.Surface(first, end)) {
 			f.fill(s, strings.TrimSpace(f.Surface(first, end)), first, end)
 			return
 		}
 	}
+}
+
+// isAddress reports whether a text is only an address, which is no sentence.
+func isAddress(said string) bool {
+	said = strings.TrimRight(strings.TrimSpace(said), ".,;:!?")
+	return slices.ContainsFunc(forms, func(of form) bool { return of.pattern.FindString(said) == said })
 }
 
 // announced finds the text after a colon, or "called", for the one free string that is left, or the one for
@@ -110,7 +116,7 @@ func (f restReader) trimmed(first, end int) int {
 // sentenceEnd returns where punctuation ends the sentence.
 func (f restReader) sentenceEnd(first int) int {
 	for end := first; end < len(f.Words); end++ {
-		if strings.ContainsAny(f.Gap(end), ".?!\n") {
+		if strings.ContainsAny(f.Gap(end), ".?!\n") && !f.Joined(end) {
 			return end + 1
 		}
 	}
@@ -138,7 +144,7 @@ func (f restReader) objectOf() (s *slot, first, end int) {
 			first, end = f.stripped(first, listed)
 			return slots[0], first, end
 		}
-		if !w.Is(text.StopWords) && w.IsSubject() || strings.ContainsAny(f.Gap(at), ".?!") || w.Is(text.Negations) {
+		if !w.Is(text.StopWords) && w.IsSubject() || strings.ContainsAny(f.Gap(at), ".?!") && !f.Joined(at) || w.Is(text.Negations) {
 			return nil, 0, 0
 		}
 	}
