@@ -74,8 +74,11 @@ func (u Unfinished) Without(said string) Unfinished {
 
 // Survives reports whether the call is kept after a text without a match. A text that denies or corrects something
 // unknown may mean one of its values in another language. Then the call is dropped, because a fresh start is better
-// than a call with a denied value.
+// than a call with a denied value. So is one that a plain no answers.
 func (u Unfinished) Survives(said string) bool {
+	if _, no := text.Consents(said); no {
+		return false
+	}
 	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said) && !text.Corrects(said))
 }
 

@@ -32,6 +32,9 @@ func (p *interpreter) recent() (said []matcher.Utterance) {
 
 // answers finds the unfinished call for which a text gives or corrects values, and has nothing else.
 func (p *interpreter) answers(said text.Correction) (intent, bool) {
+	if p.words(said.After).NoAnswer() {
+		return intent{}, false
+	}
 	for _, begun := range p.request.Unfinished {
 		r := p.read(said.After, begun.Candidate)
 		gives := said.Marked // or a value that the call lacks, or a different one
@@ -84,7 +87,7 @@ func (p *interpreter) halves(said string) (intent, bool) {
 // missing values, or it is short and can only be the single missing value.
 func (p *interpreter) continues(said text.Correction) (intent, bool) {
 	t := p.words(said.After)
-	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() {
+	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() || t.NoAnswer() {
 		return intent{}, false
 	}
 	mood := t.Mood()

@@ -112,6 +112,10 @@ var english = language{
 	UndoingWords: `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind
 		scrap scrapped terminate terminated annul void unsubscribe unbook`,
 	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump`,
+	firstPersons:   `i we`,
+	havingWords:    `have`,
+	beingWords:     `am are`,
+	availableWords: `free available time open`,
 	InsteadWords:   `instead`,
 	onlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,
@@ -140,7 +144,9 @@ var english = language{
 		forget it; forget about it; forget that; drop it; scratch that; not anymore; reject; rejected; i reject; deny;
 		denied; decline; declined; i decline; refuse; refused; i refuse; under no circumstances; no stop; no stop it;
 		no cancel; no cancel it; no cancel that; no forget it; not now; no not now; not this time; wrong; incorrect;
-		that is wrong; that is not right; that is not correct`,
+		that is wrong; that is not right; that is not correct;
+		i do not want to any more; i do not want to anymore; i do not want it any more; i do not want it anymore; not any more; i changed my mind; i
+		have changed my mind; forget the whole thing; let us not; i would rather not do that`,
 	CourtesyPhrases: `
 		please; pls; plz; thanks; thank you; thank you very much; thanks a lot; many thanks; thx; great; perfect; uh;
 		um; hey; good; cool; nice; awesome; lovely; wonderful`,

@@ -69,6 +69,10 @@ var french = language{
 		annuler annulez annule resilier resiliez resilie decommander decommandez decommande supprimer supprimez supprime retirer retirez retire rendre
 		desinscrire desabonner renoncer arreter arretez`,
 	DroppingWords:  `oublie oubliez`,
+	firstPersons:   `je j nous`,
+	havingWords:    `ai avons`,
+	beingWords:     `suis sommes`,
+	availableWords: `libre libres disponible disponibles temps`,
 	InsteadWords:   `sauf`,
 	onlyWords:      `seulement juste`,
 	PartingWords:   `merci adieu`,
@@ -88,7 +92,8 @@ var french = language{
 		ca; ne faites pas ca; ne fais rien; ne faites rien; je ne veux pas; je n en veux pas; je prefere pas; je ne
 		prefere pas; je prefere que non; plutot pas; jamais; jamais de la vie; en aucun cas; je refuse; non annule;
 		non annulez; non arrete; non arretez; non laisse tomber; non laissez tomber; pas maintenant; non pas
-		maintenant; c est faux`,
+		maintenant; c est faux; je ne veux plus; je n en veux plus; je ne
+		le veux plus; finalement non; finalement pas; j ai change d avis; tant pis; plus maintenant`,
 	CourtesyPhrases: `
 		s il te plait; s il vous plait; sil te plait; sil vous plait; svp; stp; merci; merci bien; merci beaucoup;
 		parfait; super; euh; ca va; c est bon; c est parfait; bien`,

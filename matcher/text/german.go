@@ -71,6 +71,10 @@ var german = language{
 		stornieren storniere stornier absagen abbrechen abbestellen abmelden kundigen kundige widerrufen widerrufe loswerden streichen streich streiche loschen losche aufheben
 		zuruckgeben beenden entfernen entferne`,
 	DroppingWords:  `vergiss`,
+	firstPersons:   `ich wir`,
+	havingWords:    `habe haben`,
+	beingWords:     `bin sind`,
+	availableWords: `frei zeit verfugbar`,
 	InsteadWords:   `statt anstatt`,
 	onlyWords:      `nur bloss`,
 	PartingWords:   `danke tschuss`,
@@ -96,7 +100,8 @@ var german = language{
 		vergessen sie es; vergessen sie das; lass es; lass das; lass mal; lass es sein; lassen sie das; lassen sie es;
 		abgelehnt; ich lehne ab; niemals; nein stopp; nein stop; nein abbrechen; nein vergiss es; nein lass es; nein
 		lass das; jetzt nicht; nein jetzt nicht; nicht jetzt; falsch; das ist falsch; das stimmt nicht; das passt
-		nicht`,
+		nicht; ich will nicht mehr; ich
+		mochte nicht mehr; ich will das nicht mehr; ich mochte das nicht mehr; doch nicht; lieber doch nicht; nicht mehr; ich habe es mir anders uberlegt`,
 	CourtesyPhrases: `
 		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm;
 		passt; das passt; ist gut; das ist gut; gut`,

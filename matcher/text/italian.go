@@ -21,15 +21,20 @@ var italian = language{
 	TellingWords:      `mi mio mia il lo`,
 	abandoningPhrases: `lascia stare; lascia perdere; annulla`,
 	// Yes and no.
-	Denials:       `non senza`,
-	Negations:     `non mai nessun nessuno`,
-	UndoingWords:  `annulla annullare annulli disdire disdici`,
-	DroppingWords: `dimentica lascia`,
-	InsteadWords:  `tranne`,
-	exceptPhrases: `tranne; eccetto; salvo; a eccezione di; ad eccezione di; a parte; ma non`,
-	butWords:      `meno`,
-	notCues:       `a al alla ai alle con per da dal`,
-	allWords:      `tutto tutti tutta tutte ogni qualsiasi qualunque chiunque`,
+	Denials:        `non senza`,
+	Negations:      `non mai nessun nessuno`,
+	UndoingWords:   `annulla annullare annulli disdire disdici`,
+	DroppingWords:  `dimentica lascia`,
+	firstPersons:   `io noi`,
+	havingWords:    `ho abbiamo`,
+	beingWords:     `sono siamo`,
+	ownForms:       `ho abbiamo`,
+	availableWords: `libero libera liberi disponibile disponibili tempo`,
+	InsteadWords:   `tranne`,
+	exceptPhrases:  `tranne; eccetto; salvo; a eccezione di; ad eccezione di; a parte; ma non`,
+	butWords:       `meno`,
+	notCues:        `a al alla ai alle con per da dal`,
+	allWords:       `tutto tutti tutta tutte ogni qualsiasi qualunque chiunque`,
 	KinWords: `
 		madre mamma padre papa genitori fratello sorella moglie marito compagna compagno figlio figlia zio zia cugino cugina nonna nonno
 		amico amica capo collega vicino vicina`,
@@ -50,7 +55,8 @@ var italian = language{
 		basta; lascia stare; lascia perdere; lasci stare; lasci perdere; non farlo; non lo fare; non lo faccia; non
 		voglio; non lo voglio; non la voglio; per niente; niente affatto; mai; in nessun caso; rifiuto; rifiutato;
 		dimenticalo; no annulla; no annullalo; no annullala; no lascia stare; no lascia perdere; no fermati; non ora;
-		non adesso; no non ora; sbagliato; e sbagliato`,
+		non adesso; no non ora; sbagliato; e sbagliato; non
+		voglio piu; non lo voglio piu; non piu; meglio no; ho cambiato idea`,
 	CourtesyPhrases: `
 		per favore; per piacere; per cortesia; prego; grazie; grazie mille; mille grazie; molte grazie; perfetto;
 		ottimo; ehm; allora; va bene cosi; bene`,

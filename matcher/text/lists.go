@@ -67,6 +67,11 @@ const (
 	IndefiniteWords // articles of a new thing
 	openWords       // words that cannot end a sentence
 	Persons         // who acts, or an article
+	firstPersons    // the speaker
+	havingWords     // what the speaker has, which tells: "I only have 50 euros"
+	beingWords      // what the speaker is, which tells after other words: "on Friday I am away"
+	ownForms        // forms of both that need no person
+	availableWords  // say that a time suits the speaker: "I have time on Friday"
 	KnowingWords    // verbs after which a condition word asks
 	courtesyWords   // words that make a condition politeness: "if possible"
 	TimeUnits       // units of time

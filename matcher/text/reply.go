@@ -11,7 +11,7 @@ import (
 // Limits of a plain answer: a longer text has other content too.
 const (
 	maxAnswerBytes = 120
-	maxPhraseWords = 6
+	maxPhraseWords = 8
 )
 
 // laughter looks like a German yes, but is Spanish laughing.

@@ -19,15 +19,20 @@ var spanish = language{
 	TellingWords:      `yo el mis nuestro`,
 	abandoningPhrases: `olvidalo; dejalo; cancela`,
 	// Yes and no.
-	Denials:       `no sin`,
-	Negations:     `nunca ningun ninguna`,
-	UndoingWords:  `cancelar cancela cancele anular anula`,
-	DroppingWords: `olvida deja`,
-	InsteadWords:  `salvo excepto`,
-	exceptPhrases: `excepto; salvo; a excepcion de; aparte de; quitando; pero no`,
-	butWords:      `menos`,
-	allWords:      `todo todos toda todas cualquier cualquiera cada`,
-	notCues:       `a al el la los las con para en de del por`,
+	Denials:        `no sin`,
+	Negations:      `nunca ningun ninguna`,
+	UndoingWords:   `cancelar cancela cancele anular anula`,
+	DroppingWords:  `olvida deja`,
+	firstPersons:   `yo nosotros`,
+	havingWords:    `tengo tenemos`,
+	beingWords:     `estoy estamos soy`,
+	ownForms:       `tengo tenemos estoy estamos soy`,
+	availableWords: `libre libres disponible disponibles tiempo`,
+	InsteadWords:   `salvo excepto`,
+	exceptPhrases:  `excepto; salvo; a excepcion de; aparte de; quitando; pero no`,
+	butWords:       `menos`,
+	allWords:       `todo todos toda todas cualquier cualquiera cada`,
+	notCues:        `a al el la los las con para en de del por`,
 	KinWords: `
 		madre mama padre papa padres hermano hermana mujer marido esposa esposo pareja hijo hija tio tia primo prima abuela abuelo amigo amiga
 		jefe jefa vecino vecina companero companera casero`,
@@ -48,7 +53,8 @@ var spanish = language{
 		cancelelo; cancelela; cancelar; anula; anulalo; anulala; anular; detente; detengase; alto; no lo hagas; no lo
 		haga; no hagas eso; no haga eso; no hagas nada; dejalo; dejalo asi; dejelo; olvidalo; olvidelo; olvida eso;
 		nunca; jamas; no quiero; no lo quiero; no la quiero; prefiero que no; preferiria que no; rechazo; rechazado;
-		lo rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo; ahora no; no ahora no; incorrecto`,
+		lo rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo; ahora no; no ahora no; incorrecto; ya no; ya no
+		quiero; ya no lo quiero; no quiero mas; mejor dejalo; he cambiado de idea; cambie de idea`,
 	CourtesyPhrases: `
 		por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno; esta perfecto; bien`,
 	Opposites: `encender apagar; abrir cerrar`,

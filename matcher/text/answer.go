@@ -1,0 +1,41 @@
+package text
+
+import "slices"
+
+// NoAnswer reports whether a text only asks or tells about what it names, and so answers no question for it: "who is
+// Anna?", "on Friday I have a party", "I only have 50 euros". "Is Friday possible?" and "I have time on Friday" may
+// answer.
+func (t Text) NoAnswer() bool {
+	first := t.Opening()
+	if first < 0 {
+		return false
+	}
+	if w := t.Words[first]; w.Is(QuestionWords) && t.Mood() == Question && AdditionPhrases.PhraseAt(t.Words, first) == 0 {
+		suits := slices.ContainsFunc(t.Words, func(w Word) bool { return w.Is(SuitingWords, availableWords, courtesyWords) })
+		return !w.Is(Auxiliaries, tellingVerbs) || !suits
+	}
+	if AnyIs(t.Words, availableWords) {
+		return false
+	}
+	for i, w := range t.Words {
+		if wishPairs.Has(w.Norm + " " + t.Norm(i+1)) { // "I have to pay 50 euros"
+			continue
+		}
+		if w.Is(ownForms) || w.Is(havingWords, beingWords) && t.ofSpeaker(i, first) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofSpeaker reports whether the verb at a place is of the speaker, who may be named after it in some languages. Of
+// what the speaker is, a sentence that begins with it may answer: "I am Anna".
+func (t Text) ofSpeaker(i, first int) bool {
+	const near = 2
+	for at := max(0, i-near); at <= min(len(t.Words)-1, i+1); at++ {
+		if t.Words[at].Is(firstPersons) && (t.Words[i].Is(havingWords) || at > first) {
+			return true
+		}
+	}
+	return false
+}
