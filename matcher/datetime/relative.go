@@ -58,7 +58,7 @@ func (t *Text) ahead(i int) Reading {
 	cue := text.AheadCues.PhraseAt(t.Words, i)
 	of, end, sure := t.span(i + cue)
 	switch {
-	case end == i+cue:
+	case end == i+cue, t.At(i+cue).Is(text.DefiniteArticles, text.DayCues): // "in the day"
 		return Reading{}
 	case cue == 0 && (t.Norm(end) != "from" || t.Norm(end+1) != "now" && t.Norm(end+1) != "today"):
 		return Reading{}

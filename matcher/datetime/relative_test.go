@@ -69,6 +69,9 @@ func TestDaysAreReadWithTheWordsAroundThem(t *testing.T) {
 		"heute in einer Woche":              "heute in einer Woche 2026-11-27 =2026-11-27",
 		"in 2 or 3 days":                    "in 2 or 3 days",
 		"two weeks from now":                "two weeks from now 2026-12-04 =2026-12-04",
+		"in the day":                        "",
+		"in der Woche":                      "",
+		"dans la semaine":                   "",
 		"in 3 minutes":                      "",
 		"vor 3 Tagen":                       "",
 	} {
