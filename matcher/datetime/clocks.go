@@ -132,7 +132,7 @@ func (t clockReader) partBefore(i int) int {
 	for at >= max(0, i-most) && t.At(at).Is(text.ClockCues) && !t.At(at).Is(text.DayParts) {
 		at--
 	}
-	if !t.At(at).Is(text.DayParts, text.NightWords) || t.partOfDay(at) && !t.At(at-1).Is(text.DefiniteArticles) || t.parted(at) {
+	if !t.At(at).Is(text.DayParts, text.NightWords) || partOfDay(t.At(at)) && !t.At(at-1).Is(text.DefiniteArticles) || t.parted(at) {
 		return -1
 	}
 	return at
@@ -398,12 +398,12 @@ func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int)
 			at++
 		}
 		_, ok := text.DayParts.Value(t.Norm(at))
-		ok = ok && !(t.partOfDay(at) && !t.At(at-1).Is(text.DefiniteArticles))
+		ok = ok && !(partOfDay(t.At(at)) && !t.At(at-1).Is(text.DefiniteArticles))
 		after = at + 1
 		switch night := t.At(at).Is(text.NightWords) && (at > end || t.At(at).IsForeign(text.DayParts)); {
 		case t.Norm(at) == "apres" && t.Norm(at+1) == "midi":
 			half, after = "p", at+2
-		case t.At(at).Is(text.NearDays) && ok && !t.partOfDay(at): // "at 9 tonight", which is also the day
+		case t.At(at).Is(text.NearDays) && ok && !partOfDay(t.At(at)): // "at 9 tonight", which is also the day
 			half, after = t.half(at, said.hour), end
 		case ok && (at > end || t.At(at).IsForeign(text.DayParts)), night:
 			half = t.half(at, said.hour)

@@ -29,8 +29,9 @@ func (t *Text) date(i int) Reading {
 	if !t.At(i).Begins(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
 		return Reading{} // most words
 	}
+	days := dayReader{t}
 	for _, read := range []func(int) Reading{
-		t.figuresDate, t.shifted, t.nearDay, t.weekday, t.week, t.monthDay, t.dayMonth, t.dayAlone, t.ahead,
+		t.figuresDate, days.shifted, days.nearDay, days.weekday, days.week, t.monthDay, t.dayMonth, t.dayAlone, days.ahead,
 	} {
 		if found := read(i); found.End > 0 {
 			return found

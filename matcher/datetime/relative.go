@@ -8,6 +8,9 @@ import (
 	"earshot/repositories/quantity"
 )
 
+// dayReader reads days by the words around them.
+type dayReader struct{ *Text }
+
 // span is an amount of days or months.
 type span struct{ days, months int }
 
@@ -21,7 +24,7 @@ func (s span) shift(day string, direction int) string {
 
 // span reads the amount of days, weeks or months that begins at word i: "3 days", "einer Woche". sure is false for a
 // range, which is no amount. end is i for none.
-func (t *Text) span(i int) (of span, end int, sure bool) {
+func (t dayReader) span(i int) (of span, end int, sure bool) {
 	const most = 5 // words: "between two and three weeks"
 	for at := i + 1; at < min(len(t.Words), i+most); at++ {
 		size, ok := text.DayUnits.Value(t.Norm(at))
@@ -54,7 +57,7 @@ func (t *Text) span(i int) (of span, end int, sure bool) {
 }
 
 // ahead reads "in 3 days", "dans une semaine", "two weeks from now". "In 2 or 3 days" is no day.
-func (t *Text) ahead(i int) Reading {
+func (t dayReader) ahead(i int) Reading {
 	cue := text.AheadCues.PhraseAt(t.Words, i)
 	of, end, sure := t.span(i + cue)
 	switch {
@@ -80,7 +83,7 @@ func (t *Text) ahead(i int) Reading {
 
 // shifted reads a day that is counted from another: "two days before Friday", "am Tag nach dem 24. Dezember", "a
 // week on Monday". "For two days from Friday" is a length.
-func (t *Text) shifted(i int) Reading {
+func (t dayReader) shifted(i int) Reading {
 	of, end, sure := t.span(i)
 	if end == i || !sure || t.At(i-1).Is(text.SpanCues) || t.Norm(i) == "the" && text.NearDays.PhraseAt(t.Words, i+1) > 0 {
 		return Reading{}
@@ -127,7 +130,7 @@ func phrase(words []text.Word) string {
 
 // later reads what puts a day off that ends before word end: "Tuesday week", "tomorrow in a week", "vendredi en
 // huit". end stays if there is none.
-func (t *Text) later(end int) (of span, after int, sure bool) {
+func (t dayReader) later(end int) (of span, after int, sure bool) {
 	if length := text.WeekLater.PhraseAt(t.Words, end); length > 0 {
 		days, _ := text.WeekLater.Number(phrase(t.Words[end : end+length]))
 		return span{days: days}, end + length, true
@@ -142,7 +145,7 @@ func (t *Text) later(end int) (of span, after int, sure bool) {
 
 // weekdayIn returns the weekday of "Friday in two weeks": so much after the coming one, or in the week of that day,
 // where the two differ.
-func (t *Text) weekdayIn(first, end, named int, of span) Reading {
+func (t dayReader) weekdayIn(first, end, named int, of span) Reading {
 	if of.months > 0 || of.days%7 != 0 {
 		return t.reading(first, end)
 	}
@@ -151,7 +154,7 @@ func (t *Text) weekdayIn(first, end, named int, of span) Reading {
 }
 
 // monday returns how many days ahead the Monday of next week is.
-func (t *Text) monday() int {
+func (t dayReader) monday() int {
 	if ahead := (8 - int(t.today().Weekday())) % 7; ahead > 0 {
 		return ahead
 	}
@@ -160,13 +163,13 @@ func (t *Text) monday() int {
 
 // nearDay reads "tomorrow", "pasado mañana" and similar days, also with "in a week" after them. "Am Morgen" and "la
 // mañana" are no days.
-func (t *Text) nearDay(i int) Reading {
+func (t dayReader) nearDay(i int) Reading {
 	length := text.NearDays.PhraseAt(t.Words, i)
 	if length == 0 {
 		return Reading{}
 	}
 	before := t.At(i - 1)
-	if _, morning := text.MorningCues.Value(before.Norm); length == 1 && text.NearDays.Has(t.Norm(i)) && t.partOfDay(i) && i > 0 &&
+	if _, morning := text.MorningCues.Value(before.Norm); length == 1 && text.NearDays.Has(t.Norm(i)) && partOfDay(t.At(i)) && i > 0 &&
 		(morning || before.Is(text.Weekdays, text.NearDays)) {
 		return Reading{}
 	}
@@ -178,12 +181,12 @@ func (t *Text) nearDay(i int) Reading {
 	return t.reading(i, end, t.in(days))
 }
 
-// partOfDay reports whether the word for tomorrow at a place also names the morning.
-func (t *Text) partOfDay(i int) bool { return t.Norm(i) == "morgen" || t.Norm(i) == "manana" }
+// partOfDay reports whether a word for tomorrow also names the morning.
+func partOfDay(w text.Word) bool { return w.Norm == "morgen" || w.Norm == "manana" }
 
 // week reads "this weekend" as either day, "next weekend" as possibly the coming one, "next week", which is no day,
 // and "next week on Friday".
-func (t *Text) week(i int) Reading {
+func (t dayReader) week(i int) Reading {
 	this := text.ThisWeek.PhraseAt(t.Words, i)
 	if length := max(this, text.NextWeek.PhraseAt(t.Words, i)); length > 0 {
 		end := i + length
@@ -214,7 +217,7 @@ func (t *Text) week(i int) Reading {
 
 // weekday reads "Friday", "this Fri", "last Friday", "mardi dernier", "next Friday", "Friday next week" and "the
 // Friday after next". "Next Friday" is ambiguous: the coming one, or the one of next week.
-func (t *Text) weekday(i int) Reading {
+func (t dayReader) weekday(i int) Reading {
 	at := i
 	if t.At(i).Is(text.PastDays, text.ComingDays, text.NextDays, text.AfterNextDays) {
 		at++
@@ -232,7 +235,7 @@ func (t *Text) weekday(i int) Reading {
 }
 
 // dayOfWeek reads the words around the name of a weekday at a place, from first on.
-func (t *Text) dayOfWeek(first, at, named int) Reading {
+func (t dayReader) dayOfWeek(first, at, named int) Reading {
 	ahead, end := (named-int(t.today().Weekday())+7)%7, at+1
 	later := t.monday() + (named+6)%7 // in next week
 	before, after := text.Word{}, t.At(end)

@@ -12,9 +12,10 @@ import (
 
 // readMoments fills dates and times of day in the text's words, or exactly if the slot requires a format.
 func readMoments(f *slotFiller) {
-	f.noteReadings()
-	dates := f.settled(f.Dates(), f.slots(func(s *slot) bool { return s.date }))
-	clocks := f.settled(f.Clocks(), f.slots(func(s *slot) bool { return s.clock }))
+	moments := momentReader{f}
+	moments.noteReadings()
+	dates := moments.settled(f.Dates(), f.slots(func(s *slot) bool { return s.date }))
+	clocks := moments.settled(f.Clocks(), f.slots(func(s *slot) bool { return s.clock }))
 	if both := f.slots(func(s *slot) bool { return s.date && s.clock }); len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		whole := dates[0]
 		if len(clocks) == 1 {
@@ -53,19 +54,19 @@ func (f *slotFiller) share(slots []*slot, all []datetime.Reading) {
 	if s == nil || len(left) == 0 {
 		return
 	}
-	if same(left) {
+	if sameMoment(left) {
 		f.moment(s, left[0])
 	} else {
 		var words []string
 		for _, m := range left {
 			words = append(words, fmt.Sprintf("%q", f.Surface(m.First, m.End)))
 		}
-		f.none(s, strings.Join(words, " and ")+" are several", true)
+		momentReader{f}.none(s, strings.Join(words, " and ")+" are several", true)
 	}
 }
 
-// same reports whether all moments are one: "on Friday, December 4th".
-func same(all []datetime.Reading) bool {
+// sameMoment reports whether all moments are one: "on Friday, December 4th".
+func sameMoment(all []datetime.Reading) bool {
 	return len(all) == 1 || !slices.ContainsFunc(all, func(m datetime.Reading) bool { return m.Exact == "" || m.Exact != all[0].Exact })
 }
 

@@ -80,7 +80,7 @@ func (f *slotFiller) isHour(first int) bool {
 		}
 		before := f.Words[first-1]
 		limit := max(text.BeforeCues.PhraseBefore(f.Words, first), text.AfterCues.PhraseBefore(f.Words, first)) > 0
-		_, end := f.ranged(m, f.Clocks())
+		_, end := momentReader{f}.ranged(m, f.Clocks())
 		return before.Is(text.HourCues) && (before.Norm != "a" || f.Surface(first-1, first) != "a") || limit || before.Is(text.BetweenWords) || end > 0
 	})
 }
@@ -184,9 +184,9 @@ func (f *slotFiller) inexact(first, end int) (from, to int) {
 	if at < first && !(at > 0 && len(f.Numbers(at-1)) > 0 && f.Adjoins(at-1)) {
 		return at, end
 	}
-	if f.At(first-1).Is(text.OfWords) && slices.ContainsFunc(f.Amounts(), func(share quantity.Amount) bool {
-		_, last := f.Within(share.From, share.To)
-		return last == first-1 || share.To <= f.Words[first-1].Start && strings.TrimSpace(f.Said[share.To:f.Words[first-1].Start]) == "%"
+	if f.At(first-1).Is(text.OfWords) && slices.ContainsFunc(f.Amounts(), func(one quantity.Amount) bool {
+		_, last := f.Within(one.From, one.To)
+		return last == first-1 || one.To <= f.Words[first-1].Start && strings.TrimSpace(f.Said[one.To:f.Words[first-1].Start]) == "%"
 	}) { // "10 percent of 500 euros"
 		return first - 1, end
 	}

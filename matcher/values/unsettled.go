@@ -12,8 +12,11 @@ import (
 // A moment that is denied, a bound, an end of a range or one of many is no value: "not on Monday", "before 3 pm",
 // "between 3 and 4", "every Friday".
 
+// momentReader finds moments that may be values.
+type momentReader struct{ *slotFiller }
+
 // settled returns the certain moments that no value has taken, and records for the slots why others are none.
-func (f *slotFiller) settled(all []datetime.Reading, slots []*slot) []datetime.Reading {
+func (f momentReader) settled(all []datetime.Reading, slots []*slot) []datetime.Reading {
 	var found []datetime.Reading
 	for _, m := range all {
 		if !f.free(m.First, m.End) || m.Doubtful {
@@ -36,7 +39,7 @@ func (f *slotFiller) settled(all []datetime.Reading, slots []*slot) []datetime.R
 
 // none records why words about a moment give no value. If they are certain and the slot has a format, a call without
 // what was said is not what the user asks for.
-func (f *slotFiller) none(s *slot, why string, certain bool) {
+func (f momentReader) none(s *slot, why string, certain bool) {
 	if s.layout() == "" {
 		return
 	}
@@ -47,7 +50,7 @@ func (f *slotFiller) none(s *slot, why string, certain bool) {
 }
 
 // unsettled returns why a moment is no value of the slots; empty if it may be one.
-func (f *slotFiller) unsettled(m datetime.Reading, all []datetime.Reading, slots []*slot) string {
+func (f momentReader) unsettled(m datetime.Reading, all []datetime.Reading, slots []*slot) string {
 	if first := f.bound(m, slots); first < m.First {
 		return fmt.Sprintf("%q is a limit, and no exact time", f.Surface(first, m.End))
 	}
@@ -67,7 +70,7 @@ func (f *slotFiller) unsettled(m datetime.Reading, all []datetime.Reading, slots
 }
 
 // cueBefore returns the first of at most two words before a moment that only introduce it: "at", "on the", "a las".
-func (f *slotFiller) cueBefore(first int) int {
+func (f momentReader) cueBefore(first int) int {
 	const most = 2
 	for n := 0; n < most && first > 0 && f.Adjoins(first-1) &&
 		f.Words[first-1].Is(text.ClockCues, text.HourCues, text.DayCues, text.DefiniteArticles, text.Articles) &&
@@ -79,7 +82,7 @@ func (f *slotFiller) cueBefore(first int) int {
 
 // bound returns where the words begin that make the moment a limit, which is no value unless a slot is for one:
 // m.First for none.
-func (f *slotFiller) bound(m datetime.Reading, slots []*slot) int {
+func (f momentReader) bound(m datetime.Reading, slots []*slot) int {
 	named := func(lists ...text.List) bool {
 		return slices.ContainsFunc(slots, func(s *slot) bool {
 			return s.describedFor(text.BoundNames) || slices.ContainsFunc(lists, func(list text.List) bool { return s.isNamed(list) }) || s.stemmed("deadline", "due")
@@ -100,7 +103,7 @@ func (f *slotFiller) bound(m datetime.Reading, slots []*slot) int {
 }
 
 // ranged returns the words of a range with the moment at one end; none if there is none.
-func (f *slotFiller) ranged(m datetime.Reading, all []datetime.Reading) (first, end int) {
+func (f momentReader) ranged(m datetime.Reading, all []datetime.Reading) (first, end int) {
 	joins := func(i int) bool {
 		w := f.At(i)
 		if !w.Is(text.RangeWords) || w.Is(text.DayCues) && !w.Is(text.StopWords) {
@@ -152,7 +155,7 @@ func (f *slotFiller) ranged(m datetime.Reading, all []datetime.Reading) (first, 
 
 // sameKind reports whether the number or moment at a place can be the other end of a moment's range: "3 pm to 4", and
 // not "at 3 pm or 4 people".
-func (f *slotFiller) sameKind(m datetime.Reading, i int) bool {
+func (f momentReader) sameKind(m datetime.Reading, i int) bool {
 	numbers := f.Numbers(i)
 	if len(numbers) == 0 || slices.ContainsFunc(f.Moments(), func(other datetime.Reading) bool { return other.First == i && !other.Doubtful }) {
 		return true // it is of the kind, else it would be no end
@@ -163,7 +166,7 @@ func (f *slotFiller) sameKind(m datetime.Reading, i int) bool {
 
 // noteReadings records the alternative readings for each slot whose values are not the text's words: the user is asked about an ambiguous
 // value, with both readings.
-func (f *slotFiller) noteReadings() {
+func (f momentReader) noteReadings() {
 	for _, s := range f.slots(func(s *slot) bool { return s.isMoment() && s.layout() != "" }) {
 		all := f.Clocks()
 		if !s.clock {
