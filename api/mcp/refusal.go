@@ -41,6 +41,3 @@ func (r *refusal) Flush() {
 
 // Unwrap returns the underlying writer, for http.ResponseController.
 func (r *refusal) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// unknownMethod is the SDK's error for an unknown method.
-const unknownMethod = "JSON RPC not handled"

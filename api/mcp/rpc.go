@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -39,9 +38,9 @@ const (
 )
 
 type rpcRequest struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params rpcParams       `json:"params"`
+	ID     json.RawMessage
+	Method string
+	Params rpcParams
 	// modern reports that the request has this revision, not an earlier one.
 	modern bool
 	// plain reports that headers and body agree and are complete. The SDK refuses other requests.
@@ -82,22 +81,6 @@ type requestMeta struct {
 	TraceParent string `json:"traceparent"`
 	// ProgressToken, a string or number, requests progress notifications.
 	ProgressToken json.RawMessage `json:"progressToken"`
-}
-
-func readRequest(header http.Header, body []byte) *rpcRequest {
-	r := &rpcRequest{streams: strings.Contains(strings.ToLower(strings.Join(header.Values("Accept"), ",")), "text/event-stream")}
-	if exactjson.Unmarshal(body, r) != nil || len(r.ID) == 0 || string(r.ID) == "null" {
-		return r
-	}
-	version, meta := header.Get(versionHeader), r.Params.Meta
-	r.modern = version == revision
-	if !r.modern {
-		r.plain = version < revision && meta.Version == "" && (r.Method == methodList || r.Method == methodCall)
-		return r
-	}
-	r.plain = meta.Version == revision && meta.Capabilities != nil && header.Get(methodHeader) == r.Method &&
-		(r.Method != methodCall || r.Params.Name != "" && header.Get(nameHeader) == r.Params.Name)
-	return r
 }
 
 func (r *rpcRequest) tasks() bool {
@@ -205,7 +188,10 @@ func (x *rpcCall) fail(err error) error {
 	var own *rpcError
 	status := http.StatusOK
 	if errors.As(err, &own) {
-		if x.request.modern {
+		switch {
+		case own.Code == codeUnknownMethod && x.request.modern:
+			status = http.StatusNotFound
+		case x.request.modern || own.Code == codeParse || own.Code == codeInvalidRequest:
 			status = http.StatusBadRequest
 		}
 	} else {

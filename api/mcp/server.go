@@ -5,9 +5,9 @@
 // io.modelcontextprotocol/tasks) if it takes too long, or waits for a subscriber's answer, a confirmation or
 // values. The task's id is the trigger's, so the ledger keeps it on every replica and through crashes.
 //
-// The official Go SDK handles the handshake, discovery, and malformed requests. Well-formed frequent requests
-// (tools/list, tools/call, tasks/…, subscriptions/listen) are answered here: the SDK creates a connection and
-// some 400 kB of garbage per request.
+// Each message is checked here first. The official Go SDK handles the handshake, discovery, and requests whose
+// headers are not those of their revision. Well-formed frequent requests (tools/list, tools/call, tasks/…,
+// subscriptions/listen) are answered here: the SDK creates a connection and some 400 kB of garbage per request.
 package mcp
 
 import (
@@ -24,7 +24,6 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"earshot/api/answer"
@@ -149,15 +148,6 @@ func newSDKServer(modern bool) *sdk.Server {
 		Capabilities: can,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
-	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
-			switch area, _, _ := strings.Cut(method, "/"); area {
-			case "prompts", "resources", "completion", "logging": // the SDK would answer with an empty list
-				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + method + " here, but tools"}
-			}
-			return next(ctx, method, request)
-		}
-	})
 	for _, method := range []string{methodTaskGet, methodTaskUpdate, methodTaskCancel} {
 		if err := sdk.AddReceivingCustomMethod(server, method, refused); err != nil {
 			panic(err) // the SDK has none of these methods
@@ -197,7 +187,7 @@ func (s *Server) Serve(c echo.Context) error {
 		return answer.Unread(err)
 	}
 
-	request := readRequest(c.Request().Header, body)
+	request, fault := readRequest(c.Request().Header, body)
 	handle := methods[request.Method]
 	x := &rpcCall{server: s, c: c, Scope: repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}, request: request}
 	named := c.Request().Header.Get(versionHeader)
@@ -207,6 +197,10 @@ func (s *Server) Serve(c echo.Context) error {
 			Code: sdk.CodeUnsupportedProtocolVersion, Message: "revision " + exactQuote(named) + " is not spoken here",
 			Data: sdk.UnsupportedProtocolVersionData{Supported: sdk.SupportedProtocolVersions(), Requested: named},
 		})
+	case fault != nil:
+		return x.fail(fault)
+	case !request.asks(): // the spec has a 202 for whatever needs no answer, known or not
+		return c.NoContent(http.StatusAccepted)
 	case !request.plain || handle == nil && request.Method != methodSubscribe:
 		return s.delegate(x, body)
 	}
@@ -246,15 +240,8 @@ func (s *Server) delegate(x *rpcCall, body []byte) error {
 	out := &refusal{ResponseWriter: x.c.Response()}
 	s.sdk.ServeHTTP(out, to)
 	if out.status != 0 { // a JSON-RPC error instead of the plain text
-		code, says, status := codeInvalidRequest, strings.TrimSpace(out.text.String()), out.status
-		switch {
-		case !json.Valid(body):
-			code, says = codeParse, "the body is no JSON: "+says
-		case strings.HasPrefix(says, unknownMethod) && x.request.Method != "":
-			code, says, status = codeUnknownMethod, "there is no method "+exactQuote(x.request.Method)+" here", http.StatusOK
-		}
 		out.Header().Del(echo.HeaderContentType)
-		return writeError(x, status, &rpcError{Code: code, Message: says})
+		return writeError(x, out.status, &rpcError{Code: codeInvalidRequest, Message: strings.TrimSpace(out.text.String())})
 	}
 	if x.c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
 		_, _ = x.c.Response().Write([]byte{'\n'}) // like all answers
