@@ -145,10 +145,11 @@ func digestOf(arguments map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Actions of a user on a form; the third is decline.
+// Actions of a user on a form.
 const (
-	actionAccept = "accept"
-	actionCancel = "cancel"
+	actionAccept  = "accept"
+	actionDecline = "decline"
+	actionCancel  = "cancel"
 )
 
 type response struct {
@@ -157,7 +158,7 @@ type response struct {
 }
 
 // readResponses parses a client's responses. An object without an action is ignored, and its question is asked
-// again.
+// again. An unknown action is a fault of the client: read as a decline, it would end the call for good.
 func readResponses(given map[string]json.RawMessage) (map[string]response, error) {
 	responses := map[string]response{}
 	for key, text := range given {
@@ -165,14 +166,18 @@ func readResponses(given map[string]json.RawMessage) (map[string]response, error
 		if err := exactjson.Unmarshal(text, &one); err != nil {
 			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+` is no response: {"action":"accept"|"decline"|"cancel","content"}`)
 		}
-		if one.Action != "" {
+		switch one.Action {
+		case "":
+		case actionAccept, actionDecline, actionCancel:
 			responses[key] = one
+		default:
+			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+": action "+exactQuote(one.Action)+` is not known; "accept", "decline" and "cancel" are`)
 		}
 	}
 	return responses, nil
 }
 
-// valuesOf returns the valid values that a user gave for the names. declined reports that the user refused one.
+// valuesOf returns the values that a user gave for the names and that fit their forms. declined reports that the user refused one.
 func valuesOf(of *repositories.Tool, names []string, responses map[string]response) (values map[string]any, declined bool) {
 	values = map[string]any{}
 	for _, name := range names {
@@ -180,14 +185,10 @@ func valuesOf(of *repositories.Tool, names []string, responses map[string]respon
 		switch {
 		case !has || given.Action == actionCancel:
 			continue
-		case given.Action != actionAccept:
+		case given.Action == actionDecline:
 			return nil, true
 		}
-		value, has := given.Content[name]
-		if !has && len(given.Content) == 1 { // the client may rename the only field
-			for _, value = range given.Content {
-			}
-		}
+		value := given.Content[name]
 		_, faults := of.Params().Check(map[string]any{name: value})
 		if value != nil && !slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name }) {
 			values[name] = value

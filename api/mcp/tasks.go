@@ -206,9 +206,7 @@ func (x *rpcCall) triggerTask(record query.Record) (task, error) {
 		if err != nil {
 			return t, err
 		}
-		result := x.outcome(record.Match, text)
-		result.resultHead = resultHead{}
-		t.Result = &result
+		t.Result = x.outcome(record.Match, text).inTask()
 	}
 	return t, nil
 }
@@ -239,9 +237,7 @@ func (x *rpcCall) pendingTask(id string, call pendingcalls.Call) (task, error) {
 		t.Status = taskCancelled
 		return t, nil
 	case call.Failed != "":
-		result := x.faulty(call.Failed)
-		result.resultHead = resultHead{}
-		t.Status, t.Result = taskCompleted, &result
+		t.Status, t.Result = taskCompleted, x.faulty(call.Failed).inTask()
 		return t, nil
 	}
 	t.Status, t.StatusMessage = taskInputRequired, "values are needed"
@@ -263,8 +259,14 @@ func (x *rpcCall) confirm(match query.Match, responses map[string]response) erro
 		return nil
 	}
 	do, action := x.server.Engine.Deny, audit.Deny
-	if yes, has := given.Content[confirmKey]; given.Action == actionAccept && (!has || yes == true) {
-		do, action = x.server.Engine.Confirm, audit.Confirm
+	if given.Action == actionAccept {
+		yes, fits := given.Content[confirmKey].(bool)
+		if !fits {
+			return nil // nobody has said yes or no: the form is shown again
+		}
+		if yes {
+			do, action = x.server.Engine.Confirm, audit.Confirm
+		}
 	}
 	err := x.within(match.TriggerID, func(ctx context.Context) error {
 		return x.server.Moved(ctx, x.c, action, match.TriggerID, func() (query.Record, error) {
