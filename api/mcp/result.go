@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"strings"
 
 	"earshot/repositories"
@@ -22,6 +24,8 @@ type callResult struct {
 	Content    []content       `json:"content"`
 	Structured json.RawMessage `json:"structuredContent,omitempty"`
 	IsError    bool            `json:"isError,omitempty"`
+	// truncated reports that the result goes on beyond its content.
+	truncated bool
 }
 
 // faulty is the result of a failed call, whose text the model should read.
@@ -61,6 +65,30 @@ func (x *rpcCall) resultOf(outcome json.RawMessage) callResult {
 	return r
 }
 
+// truncatedKey in a result's metadata says that the result goes on, as truncated does over REST.
+const truncatedKey = "earshot/truncated"
+
+// cut says of a result that it is the beginning of a longer one. A model reads the text, a program the metadata.
+func (r callResult) cut() callResult {
+	length := len(r.Content[0].Text)
+	r.Content = append(r.Content, content{"text", fmt.Sprintf("This is not the whole result: it was cut after %d bytes. Ask for less, or for the rest of it.", length)})
+	meta := map[string]any{truncatedKey: true}
+	if own, is := r.Meta.(map[string]any); is {
+		maps.Copy(meta, own)
+	}
+	r.Meta, r.truncated = meta, true
+	return r
+}
+
+// inTask is the result as a part of its task, whose head is that of the answer.
+func (r callResult) inTask() *callResult {
+	r.resultHead = resultHead{}
+	if r.truncated {
+		r.Meta = map[string]any{truncatedKey: true}
+	}
+	return &r
+}
+
 // outcome is the result of an ended trigger; text is the JSON of its match.
 func (x *rpcCall) outcome(match query.Match, text json.RawMessage) callResult {
 	call := match.Call
@@ -69,6 +97,8 @@ func (x *rpcCall) outcome(match query.Match, text json.RawMessage) callResult {
 		return x.faulty(cmp.Or(match.Event.Error, "its event could not be published"))
 	case call == nil || call.State == query.StateDelivered && len(call.Result) == 0:
 		return x.resultOf(text) // there is no other result
+	case call.State == query.StateDelivered && call.Truncated:
+		return x.resultOf(call.Result).cut()
 	case call.State == query.StateDelivered:
 		return x.resultOf(call.Result)
 	}

@@ -117,7 +117,7 @@ func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
 	s := agents(t, refunds)
 	a := agentAt(s, agentsOfSession, withBoth)
 	for response, want := range map[string]string{
-		`{"action":"accept","content":{"confirm":true}}`: "completed", `{"action":"accept"}`: "completed",
+		`{"action":"accept","content":{"confirm":true}}`: "completed", `{"action":"accept","content":{"confirm":true,"note":1}}`: "completed",
 		`{"action":"accept","content":{"confirm":false}}`: "cancelled", `{"action":"decline"}`: "cancelled", `{"action":"cancel"}`: "input_required",
 	} {
 		begun := a.calls("refund", `{"order":"A1","amount":5}`)
@@ -138,6 +138,84 @@ func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
 		require.NotEmpty(t, page.Items[0].TriggerID)
 	}
 	require.Equal(t, "working", agentAt(s, agentsOfSession, withTasks).calls("refund", `{"order":"A2","amount":5}`)["status"], "somebody else may say yes")
+}
+
+// TestAResponseThatDoesNotFitItsFormChangesNothing: only true is a yes, and only false and a decline are a no.
+func TestAResponseThatDoesNotFitItsFormChangesNothing(t *testing.T) {
+	s := agents(t, refunds)
+	a := agentAt(s, agentsOfSession, withBoth)
+	const wanted = `{"order":"A1","amount":5}`
+	confirming, lacking := a.calls("refund", wanted)["taskId"], a.calls("refund", `{}`)["taskId"]
+	forms := agentAt(s, agentsOfSession, withForms)
+	first := forms.calls("refund", wanted)
+	state := `"requestState":"` + first["requestState"].(string) + `"`
+	for _, response := range []string{
+		`{"action":"accept"}`, `{"action":"accept","content":{}}`, `{"action":"accept","content":null}`, `{"action":"accept","content":{"confirm":"true"}}`,
+		`{"action":"accept","content":{"confirm":1}}`, `{"action":"accept","content":{"confirm":null}}`, `{"action":"accept","content":{"yes":true}}`, `{}`,
+	} {
+		a.update(confirming, `{"confirm":`+response+`}`)
+		require.Equal(t, "input_required", a.task(confirming)["status"], response)
+		again := forms.calls("refund", wanted, state, `"inputResponses":{"confirm":`+response+`}`)
+		require.Equal(t, []any{"input_required", first["requestState"]}, []any{again["resultType"], again["requestState"]}, response)
+	}
+	for _, response := range []string{`{"action":"accept"}`, `{"action":"accept","content":{"amount":7}}`, `{"action":"accept","content":{"order":7}}`} {
+		a.update(lacking, `{"order":`+response+`}`)
+		require.Len(t, a.task(lacking)["inputRequests"], 2, response)
+	}
+	for _, response := range []string{`{"action":"bogus"}`, `{"action":"Accept","content":{"confirm":true}}`, `{"action":5}`, `{"action":"accept","content":[true]}`, `true`, `{"action":"accept","content":true}`} {
+		for id, key := range map[any]string{confirming: "confirm", lacking: "order"} {
+			_, fault, _ := a.rpc("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":{"`+key+`":`+response+`}`)
+			require.EqualValues(t, -32602, fault["code"], response)
+			require.Contains(t, fault["message"], key, response)
+			require.Equal(t, "input_required", a.task(id)["status"], response)
+		}
+		_, fault, _ := forms.rpc("tools/call", `"name":"refund","arguments":`+wanted+`,`+state+`,"inputResponses":{"confirm":`+response+`}`)
+		require.EqualValues(t, -32602, fault["code"], response)
+	}
+	fires(t, s, 0)
+	a.update(confirming, `{"confirm":{"action":"accept","content":{"confirm":true}}}`)
+	require.Equal(t, "completed", a.task(confirming)["status"], "it may still be confirmed")
+	a.update(lacking, `{"order":{"action":"decline"}}`)
+	require.Equal(t, "cancelled", a.task(lacking)["status"])
+	fires(t, s, 1)
+}
+
+// TestAResultThatWasCutSaysSo has a text that was cut, and a list.
+func TestAResultThatWasCutSaysSo(t *testing.T) {
+	s := agents(t, greets)
+	for _, result := range []string{`"Hello, A"`, `[{"a":1}]`} {
+		s.Sink.Answers(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(result), Truncated: true}
+		})
+		got := agentAt(s, agentsOfSession, `{}`).calls("greet", `{"name":"Ann"}`)
+		require.Len(t, got["content"], 2)
+		require.Equal(t, strings.Trim(result, `"`), text(got))
+		require.Regexp(t, `^This is not the whole result: it was cut after [89] bytes\.`, got["content"].([]any)[1].(map[string]any)["text"])
+		require.Equal(t, true, got["_meta"].(map[string]any)["earshot/truncated"])
+		require.Contains(t, got["_meta"], "io.modelcontextprotocol/serverInfo")
+	}
+	older := s.Call("POST", agentsOfSession, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ann"}}}`).Is(200, "")
+	require.Contains(t, string(older.Body), `"result":{"_meta":{"earshot/truncated":true},"content":[{"type":"text","text":"[{\"a\":1}]"},{"type":"text","text":"This is not the whole result`)
+
+	s = slowly(t)
+	goOn := make(chan struct{})
+	s.Sink.Answers(func(effect.Effect) effect.Outcome {
+		<-goOn
+		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`"A"`), Truncated: true}
+	})
+	a := agentAt(s, agentsOfSession, withTasks)
+	id := a.calls("report", `{}`)["taskId"]
+	close(goOn)
+	require.Eventually(t, func() bool { return a.task(id)["status"] == "completed" }, time.Minute, time.Millisecond)
+	ended := a.task(id)["result"].(map[string]any)
+	require.Equal(t, map[string]any{"earshot/truncated": true}, ended["_meta"])
+	require.Len(t, ended["content"], 2)
+	s.Sink.Answers(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`"A"`)}
+	})
+	whole := agentAt(s, agentsOfSession, `{}`).calls("report", `{}`)
+	require.Len(t, whole["content"], 1)
+	require.NotContains(t, whole["_meta"], "earshot/truncated")
 }
 
 func TestACallIsConfirmedInTheSecondRound(t *testing.T) {
