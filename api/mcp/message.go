@@ -99,7 +99,7 @@ func (r *rpcRequest) readEnvelope(members map[string]json.RawMessage) error {
 	if json.Unmarshal(method, &r.Method) != nil || r.Method == "" {
 		return unreadable(codeInvalidRequest, `method is to be a text, as "tools/list"`)
 	}
-	if !hasID && slices.Contains(requests, r.Method) {
+	if !hasID && slices.Contains(haveAnswers, r.Method) {
 		return unreadable(codeInvalidRequest, "id is missing: "+r.Method+" has an answer")
 	}
 	return nil
@@ -114,8 +114,8 @@ func isID(id json.RawMessage) bool {
 	return err == nil && strconv.FormatInt(number, 10) == string(id) && -mostID <= number && number <= mostID
 }
 
-// requests are the methods that have an answer.
-var requests = []string{
+// haveAnswers are the methods that have an answer.
+var haveAnswers = []string{
 	methodList, methodCall, methodTaskGet, methodTaskUpdate, methodTaskCancel, methodSubscribe,
 	methodInitialize, methodDiscover, methodPing,
 }
@@ -135,7 +135,7 @@ func (r *rpcRequest) readParams(params json.RawMessage) error {
 			Meta *requestMeta `json:"_meta"`
 		}{&r.Params.Meta}
 	default:
-		if !slices.Contains(requests, r.Method) {
+		if !slices.Contains(haveAnswers, r.Method) {
 			return &rpcError{Code: codeUnknownMethod, Message: "there is no method " + exactQuote(r.Method) + " here"}
 		}
 	}
