@@ -32,8 +32,8 @@ func (h acts) routes() []route {
 
 func (h acts) list(c echo.Context) error {
 	a := &searchQuery{c: c}
-	page := a.page()
-	asked := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: idOf(page.After), Limit: page.Limit}
+	page := a.page(pageByID)
+	asked := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: page.After, Limit: page.Limit}
 	if err := a.problem(); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (h acts) list(c echo.Context) error {
 		return answer.BadCursor()
 	}
 	items, next, err := h.audit.List(c.Request().Context(), asked)
-	return listByID(c, items, next, err)
+	return listPage(c, items, next, err)
 }
 
 // Context keys: the id that the middleware of a route generated, and the handler's mark that it changed

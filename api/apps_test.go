@@ -76,10 +76,11 @@ func TestListsArePagedAndNeverNull(t *testing.T) {
 	require.Equal(t, asked{"Apps", []any{"", 50}}, s.store.last())
 
 	s.store.apps, s.store.next = []*repositories.App{{ID: "clinic"}}, "clinic"
-	s.Call("GET", "/v1/apps?limit=1&after=bakery", "").Is(200,
-		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"aWQ6Y2xpbmlj"}`)
-	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last(), "as clients could write it before cursors were opaque")
-	s.Call("GET", "/v1/apps?after=aWQ6Y2xpbmlj", "").Is(200, "")
+	next := cursorIn("/v1/apps", "clinic")
+	s.Call("GET", "/v1/apps?limit=1&after=aWQ6YmFrZXJ5", "").Is(200,
+		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"`+next+`"}`)
+	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last(), "as it was before cursors named their list")
+	s.Call("GET", "/v1/apps?after="+next, "").Is(200, "")
 	require.Equal(t, asked{"Apps", []any{"clinic", 50}}, s.store.last())
 }
 

@@ -269,13 +269,13 @@ func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMe
 func (h messages) history(c echo.Context) error {
 	a := &searchQuery{c: c}
 	asked := query.History{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Since: a.time("since"), Newest: a.oneOf("order", orders) == "desc", Page: a.page(),
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Since: a.time("since"), Newest: a.oneOf("order", orders) == "desc", Page: a.page(pageOf),
 	}
 	if err := a.problem(); err != nil {
 		return err
 	}
 	items, next, err := h.engine.History(c.Request().Context(), asked)
-	return answer.List(c, items, next, err)
+	return listPage(c, items, next, err)
 }
 
 // showMessage returns the handler that reads one part of a stored message.

@@ -140,7 +140,7 @@ func TestHistoryIsPaged(t *testing.T) {
 	s.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", Text: "a <b> & c", State: query.EntryDecided, Matches: []query.Match{}, Triggers: []query.Match{}}}
 	s.engine.next = "m1"
 	s.Call("GET", apitest.MessagesPath+"?limit=200&after=m0", "").Is(200,
-		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","matches":[],"triggers":[]}],"next":"m1"}`)
+		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","matches":[],"triggers":[]}],"next":"`+cursorIn("/v1/apps/:appId/sessions/:sessionId/messages\nclinic\ns1", "m1")+`"}`)
 	q := query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{After: "m0", Limit: 200}}
 	require.Equal(t, asked{"History", []any{q}}, s.engine.last())
 	s.Call("GET", apitest.MessagesPath+"?order=desc&since=2026-12-01T09:00:00.5%2B01:00&limit=200&after=m0", "").Is(200, "")

@@ -3,7 +3,10 @@ package api
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -26,7 +29,7 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 200
-	maxCursor    = 1024 // bytes: the longest messageId, 128 characters of up to 4 bytes, in base64
+	maxCursor    = 1024 // bytes: the longest messageId, 128 characters of up to 4 bytes, twice in base64
 )
 
 // pageQuery lists the parameters of every list.
@@ -61,61 +64,91 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 	}
 }
 
-// pageOf reads limit and after.
+// pageOf reads limit and after of a list that checks places itself: cursors of earlier builds come as they are.
 func pageOf(c echo.Context) (query.Page, error) {
-	page := query.Page{After: c.QueryParam("after"), Limit: defaultLimit}
-	if len(page.After) > maxCursor {
-		return page, answer.BadCursor()
-	}
-	text := c.QueryParam("limit")
-	if text == "" {
-		return page, nil
-	}
-	limit, err := strconv.Atoi(text)
-	if err != nil || limit < 1 || limit > maxLimit {
-		return page, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is no whole number from 1 to "+strconv.Itoa(maxLimit))
-	}
-	page.Limit = limit
-	return page, nil
-}
-
-// idMark begins a cursor that holds an id, before base64. Plain ids are accepted as cursors too, for older
-// clients; no id looks like an encoded mark.
-const idMark = "id:"
-
-// pageByID reads limit and after of a list whose cursors are ids.
-func pageByID(c echo.Context) (query.Page, error) {
-	page, err := pageOf(c)
-	page.After = idOf(page.After)
+	page, _, err := readPage(c)
 	return page, err
 }
 
-// idOf returns the id in a cursor.
-func idOf(cursor string) string {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if id, is := strings.CutPrefix(string(text), idMark); is && err == nil {
-		return id
+// pageByID reads limit and after of a list whose places are ids, or other texts that it does not encode itself.
+func pageByID(c echo.Context) (query.Page, error) {
+	page, bare, err := readPage(c)
+	if err == nil && bare {
+		err = answer.BadCursor()
 	}
-	return cursor
+	return page, err
 }
 
-// listByID answers with a page of a list whose cursors are ids.
-func listByID[T any](c echo.Context, items []T, next string, err error) error {
-	return answer.List(c, items, cursorOf(next), err)
+// readPage reads limit and after. After is then a place in the list; bare reports that no mark says so.
+func readPage(c echo.Context) (page query.Page, bare bool, err error) {
+	page = query.Page{Limit: defaultLimit}
+	if page.After, bare, err = placeIn(c, c.QueryParam("after")); err != nil {
+		return page, bare, err
+	}
+	text := c.QueryParam("limit")
+	if text == "" {
+		return page, bare, nil
+	}
+	limit, err := strconv.Atoi(text)
+	if err != nil || limit < 1 || limit > maxLimit {
+		return page, bare, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is no whole number from 1 to "+strconv.Itoa(maxLimit))
+	}
+	page.Limit = limit
+	return page, bare, nil
 }
 
-// cursorOf returns the cursor for an id; empty for none.
-func cursorOf(id string) string {
-	if id == "" {
+// Marks at the beginning of a cursor, before base64. Behind listMark are the digest of a list and a place in it;
+// idMark is that of an earlier build's id, which names no list.
+const (
+	listMark = "of:"
+	idMark   = "id:"
+)
+
+// cursorOf returns the cursor of a place in the list that is asked for; empty for none. It names its list, so that
+// no other list takes it for a place of its own, and leaves out what is before it.
+func cursorOf(c echo.Context, place string) string {
+	if place == "" {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(idMark + id))
+	return base64.RawURLEncoding.EncodeToString([]byte(listMark + listOf(c) + place))
+}
+
+// placeIn returns the place in a cursor. A bare cursor has no mark.
+func placeIn(c echo.Context, cursor string) (place string, bare bool, err error) {
+	if len(cursor) > maxCursor {
+		return "", false, answer.BadCursor()
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	text := string(raw)
+	if id, is := strings.CutPrefix(text, idMark); is && err == nil {
+		return id, false, nil
+	}
+	named, is := strings.CutPrefix(text, listMark)
+	if !is || err != nil {
+		return cursor, cursor != "", nil
+	}
+	if place, is = strings.CutPrefix(named, listOf(c)); !is || place == "" {
+		return "", false, answer.BadCursor()
+	}
+	return place, false, nil
+}
+
+// listOf returns the digest of the list that a request is for: of its route and of the ids in its path.
+func listOf(c echo.Context) string {
+	const bytes = 4
+	sum := sha256.Sum256([]byte(strings.Join(append([]string{strings.TrimSuffix(c.Path(), "/")}, c.ParamValues()...), "\n")))
+	return hex.EncodeToString(sum[:bytes]) + ":"
+}
+
+// listPage answers with a page of a list; next is the place of its last item if more follow.
+func listPage[T any](c echo.Context, items []T, next string, err error) error {
+	return answer.List(c, items, cursorOf(c, next), err)
 }
 
 // listNamed answers with a page of a complete list, sorted by name.
 func listNamed[T any](c echo.Context, all []T, nameOf func(T) string) error {
 	items, next, err := pageNamed(c, all, nameOf)
-	return listByID(c, items, next, err)
+	return listPage(c, items, next, err)
 }
 
 // pageNamed returns that page, and its last name if more follow.
@@ -158,7 +191,7 @@ func handleByID[T any](read func(ctx context.Context, of repositories.Scope, pag
 			return answer.BadCursor()
 		}
 		items, next, err := read(c.Request().Context(), scopeOf(c), page)
-		return listByID(c, items, next, err)
+		return listPage(c, items, next, err)
 	}
 }
 
@@ -178,11 +211,15 @@ const maxSearched = 128
 type searchQuery struct {
 	c     echo.Context
 	wrong []string
+	// cursor is the fault of after, which has a code of its own.
+	cursor *answer.Problem
 }
 
-func (a *searchQuery) page() query.Page {
-	page, err := pageOf(a.c)
-	if err != nil {
+func (a *searchQuery) page(read func(echo.Context) (query.Page, error)) query.Page {
+	page, err := read(a.c)
+	if problem := (*answer.Problem)(nil); errors.As(err, &problem) && problem.Code == answer.InvalidCursor {
+		a.cursor = problem
+	} else if err != nil {
 		a.fault(err.Error())
 	}
 	return page
@@ -274,8 +311,13 @@ func (a *searchQuery) fault(detail string) { a.wrong = append(a.wrong, detail) }
 
 // problem reports all faults at once; nil without any.
 func (a *searchQuery) problem() error {
-	if a.wrong == nil {
+	switch {
+	case a.wrong == nil && a.cursor == nil:
 		return nil
+	case a.wrong == nil:
+		return a.cursor
+	case a.cursor != nil:
+		a.fault(a.cursor.Detail)
 	}
 	return answer.NewProblem(answer.InvalidQuery, strings.Join(a.wrong, "; "))
 }

@@ -125,7 +125,7 @@ func (h sessions) list(c echo.Context) error {
 			items[i].Message = &one
 		}
 	}
-	return listByID(c, items, next, nil)
+	return listPage(c, items, next, nil)
 }
 
 type listedSession struct {

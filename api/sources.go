@@ -84,7 +84,7 @@ func (h *sources) list(c echo.Context) error {
 		})
 	}
 	all.Wait()
-	return listByID(c, items, next, nil)
+	return listPage(c, items, next, nil)
 }
 
 // addressOf returns the host and port of a source; empty for a file.

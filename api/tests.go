@@ -59,7 +59,7 @@ func (h tests) list(c echo.Context) error {
 		return err
 	}
 	items, next, err := h.store.Tests(c.Request().Context(), c.Param("appId"), page.After, page.Limit)
-	return listByID(c, items, next, err)
+	return listPage(c, items, next, err)
 }
 
 func (h tests) get(c echo.Context) error {

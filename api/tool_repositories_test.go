@@ -80,7 +80,7 @@ func TestGetListAndDeleteKeepToTheirScope(t *testing.T) {
 		s.store.repositories = []*repositories.Repository{hours(scope)}
 		s.Call("GET", owner+"/repositories/info", "").Is(200, "")
 		require.Equal(t, asked{"Repository", []any{scope, "info"}}, s.store.last())
-		s.Call("GET", owner+"/repositories?limit=7&after=a", "").Is(200, "")
+		s.Call("GET", owner+"/repositories?limit=7&after=aWQ6YQ", "").Is(200, "")
 		require.Equal(t, asked{"Repositories", []any{scope, "a", 7}}, s.store.last())
 		s.Call("DELETE", owner+"/repositories/info", "").Is(204, "")
 		require.Equal(t, asked{"DeleteRepository", []any{scope, "info"}}, s.store.last())

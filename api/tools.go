@@ -52,7 +52,7 @@ func (h scopedTools) list(c echo.Context) error {
 		return answer.BadCursor()
 	}
 	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page.After, page.Limit)
-	return listByID(c, items, next, err)
+	return listPage(c, items, next, err)
 }
 
 func (h scopedTools) search(c echo.Context, body []byte) error {

@@ -125,7 +125,7 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 func (h triggers) list(c echo.Context) error {
 	a := &searchQuery{c: c}
 	asked := a.triggers()
-	asked.Page, asked.Oldest = a.page(), a.oneOf("order", orders) == "asc"
+	asked.Page, asked.Oldest = a.page(pageOf), a.oneOf("order", orders) == "asc"
 	if err := a.problem(); err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (h triggers) list(c echo.Context) error {
 		Next  string         `json:"next,omitempty"`
 		// SearchedUntil is how far the search got if the page is not full.
 		SearchedUntil *time.Time `json:"searchedUntil,omitempty"`
-	}{append([]query.Record{}, items...), next, until}, err)
+	}{append([]query.Record{}, items...), cursorOf(c, next), until}, err)
 }
 
 // Accepted values of the search parameters.

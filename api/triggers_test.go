@@ -321,8 +321,9 @@ func TestUseOfToolsIsListedByName(t *testing.T) {
 		s.engine.uses = append(s.engine.uses, query.ToolUse{Name: name, Fired: 1, Hours: []query.HourUse{}})
 	}
 	got := s.Call("GET", "/v1/apps/clinic/tools/usage?limit=2", "").Is(200, "")
-	require.JSONEq(t, `{"items":[{"name":"a","fired":1,"rejected":0,"hours":[]},{"name":"b","fired":1,"rejected":0,"hours":[]}],"next":"aWQ6Yg"}`, string(got.Body))
-	got = s.Call("GET", "/v1/apps/clinic/tools/usage?limit=2&after=aWQ6Yg", "").Is(200, "")
+	next := cursorIn("/v1/apps/:appId/tools/usage\nclinic", "b")
+	require.JSONEq(t, `{"items":[{"name":"a","fired":1,"rejected":0,"hours":[]},{"name":"b","fired":1,"rejected":0,"hours":[]}],"next":"`+next+`"}`, string(got.Body))
+	got = s.Call("GET", "/v1/apps/clinic/tools/usage?limit=2&after="+next, "").Is(200, "")
 	require.JSONEq(t, `{"items":[{"name":"c","fired":1,"rejected":0,"hours":[]}]}`, string(got.Body))
 }
 

@@ -61,7 +61,7 @@ func (h usages) list(c echo.Context) error {
 		Items []usage.Used `json:"items"`
 		Next  string       `json:"next,omitempty"`
 		Total usage.Used   `json:"total"`
-	}{append([]usage.Used{}, items...), cursorOf(next), total}, err)
+	}{append([]usage.Used{}, items...), cursorOf(c, next), total}, err)
 }
 
 // hosts lists hosts by minutes if these are kept for the whole time, otherwise by hours.

@@ -70,7 +70,7 @@ func (h versions) list(c echo.Context) error {
 	if next > 0 {
 		cursor = strconv.Itoa(next)
 	}
-	return listByID(c, items, cursor, err)
+	return listPage(c, items, cursor, err)
 }
 
 // shownVersion is a version with its definition, null if it has none.

@@ -57,13 +57,12 @@ var deliveryStates = []string{webhooks.DeliveryWaiting, webhooks.DeliveryFailed}
 
 func (h hooks) deliveries(c echo.Context) error {
 	a := &searchQuery{c: c}
-	state, page := a.oneOf("state", deliveryStates), a.page()
+	state, page := a.oneOf("state", deliveryStates), a.page(pageByID)
 	if err := a.problem(); err != nil {
 		return err
 	}
-	page.After = idOf(page.After)
 	items, next, err := h.webhooks.Deliveries(c.Request().Context(), c.Param("appId"), c.Param("webhookName"), state, page)
-	return listByID(c, items, next, streamAway(err))
+	return listPage(c, items, next, streamAway(err))
 }
 
 func (h hooks) resend(c echo.Context) error {

@@ -92,7 +92,7 @@ func Quote(text string) string {
 
 // BadCursor returns the problem of an invalid cursor.
 func BadCursor() *Problem {
-	return NewProblem(InvalidCursor, "after is not a cursor: give it the next of an earlier page, unchanged")
+	return NewProblem(InvalidCursor, "after is not a cursor of this list: give it the next of an earlier page, unchanged")
 }
 
 // Challenge tells clients how to authenticate (RFC 6750, section 3).
