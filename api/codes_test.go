@@ -254,3 +254,21 @@ func TestAnUnknownPathOfTheListeningEndpointHasOpenAIsForm(t *testing.T) {
 		require.Equal(t, is, got.Error.Code == "unknown_path", path)
 	}
 }
+
+// TestFaultsOfBodiesSayWhatIsMeant has bodies whose faults no decoder of definitions finds.
+func TestFaultsOfBodiesSayWhatIsMeant(t *testing.T) {
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"options":{"template":true},"tools":[{"name":"ring"}]}`).Is(201, "")
+	for _, one := range []struct{ method, path, body, want string }{
+		{"PUT", "/v1/apps/clinic/sessions/s1", `{"repositories":["dsek"]}`,
+			`[{"pointer":"/repositories/0","detail":"the app has no repository \"dsek\"; did you mean \"desk\"?","code":"not_allowed","allowed":["desk"],"suggestion":"desk"}]`},
+		{"POST", "/v1/apps/clinic/triggers/t1/answer", `{"ok":false}`, `[{"pointer":"/error","detail":"is missing: where ok is false it says why","code":"missing"}]`},
+		{"PUT", "/v1/apps/clinic/repositories/door", `{"tools":[{"name":"a","url":"https://example.org/","request":{"moduleId":"calendar"}}]}`,
+			`[{"pointer":"/tools/0/request/moduleId","detail":"the app has no module \"calendar\"; it has none: add one to the modules of the app","code":"not_allowed"}]`},
+	} {
+		var got struct{ Errors json.RawMessage }
+		require.NoError(t, json.Unmarshal(w.Call(one.method, one.path, one.body).Body, &got))
+		require.JSONEq(t, one.want, string(got.Errors), one.path)
+	}
+}

@@ -311,7 +311,7 @@ func (s *socket) target(read *bodies.Body, asked *requestFrame) (method, path st
 	method, path = known.Target(func(name string) string {
 		id := s.ids[name] + given[name]
 		if id == "" {
-			read.Add(fault.Point(name), "is missing: %s needs it", asked.Request)
+			read.Miss(fault.Point(name), ": "+string(asked.Request)+" needs it")
 		}
 		delete(given, name)
 		return id

@@ -103,7 +103,7 @@ func (d *decoding) from() {
 	tools, given := d.Object()["tools"].([]any)
 	if source == "" {
 		if !given {
-			d.Add("/tools", "is missing")
+			d.Miss("/tools", "")
 		}
 		return
 	}

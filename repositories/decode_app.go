@@ -47,7 +47,7 @@ func (d *decoding) app(app *App) {
 		if source.Auth == nil || source.Auth.ModuleID == "" {
 			continue
 		}
-		if reason := app.lacksModule(source.Auth.ModuleID); reason != "" {
+		if reason := app.lacksModule(source.Auth.ModuleID); reason != nil {
 			d.Add(at+"/auth/moduleId", "%s", reason)
 		}
 	}

@@ -111,7 +111,7 @@ func TestDecodeRepositoryNamesAllFaultsAtOnce(t *testing.T) {
 		`/tools/2/request/bearer/username: is missing: the password grant needs it`,
 		`/tools/2/request/headers/Host: the header Host belongs to the connection and cannot be set`,
 		`/tools/2/request/headers/X-A: the value of a header cannot hold line breaks or NUL`,
-		`/tools/2/request/method: "fetch" is not a method of a call: GET, POST, PUT, PATCH or DELETE`,
+		`/tools/2/request/method: "fetch" is not a method of a call: GET, POST, PUT, PATCH or DELETE; did you mean "PATCH"?`,
 		`/tools/2/request/retryFor: "soon" is not a duration as "15m": a number with a unit, of ms, s, m and h`,
 		`/tools/2/request/timeout: "2m" is out of range: more than 0 and at most 1m`,
 		`/tools/2/url: :dayy names no parameter of the tool; did you mean "day"?`,

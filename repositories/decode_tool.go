@@ -3,6 +3,7 @@ package repositories
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,7 +27,7 @@ func (d *decoding) tools(tools []Tool) {
 	for i := range tools {
 		t, at := &tools[i], fault.Point("tools", i)
 		if t.Request != nil && t.URL == "" && t.Type == "" && t.Answer == nil {
-			d.Add(at+"/url", "is missing: request says how to call, and there is nothing to call")
+			d.Miss(at+"/url", ": request says how to call, and there is nothing to call")
 		}
 		if d.Full() {
 			continue
@@ -49,7 +50,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 	compiled, faults := t.compile(&d.patterns)
 	listed, more := faults.Listed()
 	for _, one := range listed {
-		d.Add(at+one.Pointer, "%s", one.Detail)
+		d.Add(at+one.Pointer, "%s", one)
 	}
 	d.Skip(more)
 	at += "/url"
@@ -68,11 +69,11 @@ func (d *decoding) parameters(t *Tool, at string) {
 			d.Skip(1) // a hint for each would cost quadratic time
 			continue
 		}
-		hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known).String()
-		if hint == "" {
-			hint = "; write %3A for a colon that is meant as it is"
+		meant, way := fault.DidYouMean(strings.TrimPrefix(name, ":"), known), ""
+		if meant.Suggestion == "" {
+			way = "; write %3A for a colon that is meant as it is"
 		}
-		d.Another(at, "%s names no parameter of the tool%s", fault.Clip(name), hint)
+		d.Another(at, "%s names no parameter of the tool%s%s", fault.Clip(name), meant, way)
 	}
 	for _, found := range bracedIn(pathAndQuery(t.URL)) { // braces are never filled
 		switch {
@@ -102,7 +103,7 @@ func (d *decoding) marks(t *Tool, at string) {
 			if left--; d.Full() || left < 0 {
 				return nil, false
 			}
-			if flaw := t.markFlaw(names, parameter, words); flaw != "" {
+			if flaw := t.markFlaw(names, parameter, words); flaw != nil {
 				d.Another(at+fault.Point("examples", i), "%s", flaw)
 			}
 			return nil, false
@@ -113,22 +114,22 @@ func (d *decoding) marks(t *Tool, at string) {
 	}
 }
 
-func (t *Tool) markFlaw(names []string, parameter, words string) string {
+func (t *Tool) markFlaw(names []string, parameter, words string) error {
 	if words == "" {
-		return "marks no words as " + fault.Show(parameter)
+		return errors.New("marks no words as " + fault.Show(parameter))
 	}
 	_, why, known := t.params.Said(parameter, words)
 	switch {
 	case known && why == "":
-		return ""
+		return nil
 	case known:
-		return fault.Show(words) + " is marked as " + parameter + ": " + why
+		return errors.New(fault.Show(words) + " is marked as " + parameter + ": " + why)
 	}
 	hint := ""
 	if strings.ContainsAny(parameter, "/. ") || parameter == "" {
 		hint = `; write \[ for a bracket that is meant as it is`
 	}
-	return fault.Show(words) + " is marked as " + fault.Show(parameter) + ", which is no parameter of the tool" + fault.DidYouMean(parameter, names).String() + hint
+	return fault.New("", "%s is marked as %s, which is no parameter of the tool%s%s", fault.Show(words), fault.Show(parameter), fault.DidYouMean(parameter, names), hint)
 }
 
 var (
@@ -337,7 +338,7 @@ func (d *decoding) requestBody(t *Tool, at string) {
 	names := ParameterNames(t.BodyParams)
 	if t.RequestBody == "" {
 		if len(names) > 0 {
-			d.Add(at+"/requestBody", "is missing: bodyParams are pasted into it")
+			d.Miss(at+"/requestBody", ": bodyParams are pasted into it")
 		}
 		return
 	}
@@ -442,13 +443,13 @@ func (d *decoding) request(r *Request, at string) {
 	ways := r.ways()
 	switch {
 	case r.Auth == "" && len(ways) > 1:
-		d.Add(at+"/auth", "is missing, and the credentials of several ways are given; say which is meant: basic, bearer or module")
+		d.Miss(at+"/auth", ", and the credentials of several ways are given; say which is meant: basic, bearer or module")
 	case r.Auth == "" && len(ways) == 1:
 		r.Auth = ways[0]
 	case r.Auth == "":
 		r.Auth, r.inferredNone = AuthNone, true
 	case r.Auth != AuthNone && !slices.Contains(ways, r.Auth):
-		d.Add(at+fault.Point(fieldOf[r.Auth]), "is missing: auth is %s, which needs %s", r.Auth, needs[r.Auth])
+		d.Miss(at+fault.Point(fieldOf[r.Auth]), ": auth is "+r.Auth+", which needs "+needs[r.Auth])
 	}
 	if r.Bearer != nil {
 		d.bearer(r.Bearer, at+"/bearer")

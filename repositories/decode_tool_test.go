@@ -278,7 +278,7 @@ func TestHTTPTool(t *testing.T) {
 		path: ``,
 		path + `,"request":{"timeout":"5s","auth":"module","moduleId":"m"}`:                                        ``,
 		`"type":"http","source":"api","path":"/x"`:                                                                 `/method: is missing: http needs it`,
-		`"type":"http","source":"api","method":"FETCH","path":"/x"`:                                                `/method: "FETCH" is not a method of a call: GET, POST, PUT, PATCH or DELETE`,
+		`"type":"http","source":"api","method":"FETCH","path":"/x"`:                                                `/method: "FETCH" is not a method of a call: GET, POST, PUT, PATCH or DELETE; did you mean "PATCH"?`,
 		`"type":"http","source":"api","method":"GET"`:                                                              `/path: is missing: http needs it`,
 		path + `,"parameters":` + one("a", "string"):                                                               `/parameters: is not for tools of type http; they have pathParams, queryParams, bodyParams and headerParams`,
 		path + `,"request":{"headers":{"X-A":"b"}}`:                                                                `/request/headers: is for calls of a url; of a tool with a source it stands on the tool`,

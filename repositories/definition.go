@@ -70,7 +70,7 @@ func decode(name string, body []byte) (*decoding, error) {
 		return nil, err
 	}
 	for _, one := range given.faults {
-		read.Add(one.Pointer, "%s", one.Detail)
+		read.Add(one.Pointer, "%s", one)
 	}
 	return &decoding{Body: read}, nil
 }
@@ -85,7 +85,7 @@ type typedField[T any] struct {
 
 func (d *decoding) needs(given bool, pointer, what string) {
 	if !given {
-		d.Add(pointer, "is missing: %s needs it", what)
+		d.Miss(pointer, ": "+what+" needs it")
 	}
 }
 

@@ -40,8 +40,7 @@ var formats = map[string]func(string) error{
 		return IsID(resource) && IsID(scope)
 	}, "%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them"),
 	"header-value": checkHeaderValue,
-	"method": unless(func(text string) bool { return slices.Contains(methods, strings.ToUpper(text)) },
-		"%q is not a method of a call: "+fault.OneOf(methods)),
+	"method":       checkMethod,
 	"host": unless(func(text string) bool { return isAddress(text) || hostPattern.MatchString(text) },
 		"%q is not a host: one name or one IP address, without a port"),
 	"module-host": unless(func(text string) bool {
@@ -190,6 +189,13 @@ func checkHeaderValue(text string) error {
 }
 
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+func checkMethod(text string) error {
+	if slices.Contains(methods, strings.ToUpper(text)) {
+		return nil
+	}
+	return fault.New("", "%q is not a method of a call: %s%s", fault.Clip(text), fault.OneOf(methods), fault.DidYouMean(text, methods))
+}
 
 // unsupportedTypes begin the unsupported types of Toolbox. None is a misspelling of a supported one.
 var unsupportedTypes = []string{

@@ -31,7 +31,7 @@ func (r *Repository) Check(app *App) error {
 		tool := &r.Tools[i]
 		at := fault.Point("tools", i)
 		if tool.Request != nil && tool.Request.ModuleID != "" {
-			if reason := app.lacksModule(tool.Request.ModuleID); reason != "" {
+			if reason := app.lacksModule(tool.Request.ModuleID); reason != nil {
 				faults.Add(at+"/request/moduleId", "%s", reason)
 			}
 		}
@@ -69,8 +69,8 @@ func checkSourceType(faults *fault.List, at, name string, app *App, want, reason
 	return known && source.Type == want
 }
 
-// lacksModule returns why a module cannot be used for calls; empty if it can.
-func (a *App) lacksModule(id string) string {
+// lacksModule returns why a module cannot be used for calls; nil if it can.
+func (a *App) lacksModule(id string) error {
 	module, ok := a.Module(id)
 	switch {
 	case !ok:
@@ -80,25 +80,25 @@ func (a *App) lacksModule(id string) string {
 		}
 		return unknownName("module", id, known)
 	case module.TokenURL == "":
-		return fmt.Sprintf("module %s has no tokenUrl, so that there is no token to call with; give it one", fault.Show(id))
+		return fmt.Errorf("module %s has no tokenUrl, so that there is no token to call with; give it one", fault.Show(id))
 	}
-	return ""
+	return nil
 }
 
 // listsOfApp maps kinds that tools name to the app's fields that list them.
 var listsOfApp = map[string]string{"module": "modules", "source": "sources", "authentication service": "authServices"}
 
 // unknownName describes a name that the app lacks, and lists its present ones.
-func unknownName(what, name string, known []string) string {
-	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
-	switch hint := fault.DidYouMean(name, known).String(); {
-	case hint != "":
-		return text + hint
+func unknownName(what, name string, known []string) error {
+	meant, more := fault.DidYouMean(name, known), ""
+	switch {
+	case meant.Suggestion != "": // it stands in the text
 	case len(known) == 0:
-		return text + "; it has none: add one to the " + listsOfApp[what] + " of the app"
+		more = "; it has none: add one to the " + listsOfApp[what] + " of the app"
 	default:
-		return text + "; it has " + fault.Clip(fault.OneOf(known))
+		more = "; it has " + fault.Clip(fault.OneOf(known))
 	}
+	return fault.New("", "the app has no %s %s%s%s", what, fault.Show(name), meant, more)
 }
 
 // Dropped are the modules and sources that an app's next state lacks, and the tools that name them.

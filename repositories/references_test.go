@@ -2,6 +2,7 @@ package repositories_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -233,4 +234,62 @@ func TestStoredToolsWithBracesAreRead(t *testing.T) {
 	require.NoError(t, stored.Compile())
 	require.Equal(t, []string{"day"}, stored.Tools[0].Params().Names())
 	require.Empty(t, stored.Notes())
+}
+
+// coded lists faults as pointer, code, suggestion and allowed words.
+func coded(t *testing.T, err error) []string {
+	t.Helper()
+	var found fault.List
+	require.ErrorAs(t, err, &found)
+	listed, _ := found.Coded()
+	list := []string{}
+	for _, one := range listed {
+		list = append(list, strings.TrimSpace(fmt.Sprintln(one.Pointer, one.Code, one.Suggestion, one.Allowed)))
+	}
+	return list
+}
+
+// TestFaultsSayForProgramsWhatIsMeant has a name that does not exist, or no value, at every place of a definition.
+func TestFaultsSayForProgramsWhatIsMeant(t *testing.T) {
+	app, err := repositories.DecodeApp("clinic", []byte(`{"modules":[{"moduleId":"calendar","secret":"an example of a secret","tokenUrl":"https://example.org/token"}],
+		"sources":[{"name":"crm","type":"http","baseUrl":"https://example.org"},{"name":"far","type":"mcp","url":"https://example.org/mcp"}],
+		"authServices":[{"name":"corp","type":"google","clientId":"c"}]}`))
+	require.NoError(t, err)
+	check := func(body string) error {
+		r, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "desk", []byte(body))
+		if err == nil {
+			err = r.Check(app)
+		}
+		return err
+	}
+	require.Equal(t, []string{
+		`/tools/0/request/moduleId not_allowed calendar [calendar]`,
+		`/tools/1/source not_allowed crm [crm far]`,
+		`/tools/2/authRequired/0 not_allowed corp [corp]`,
+		`/tools/2/schema/0/authServices/0/name not_allowed corp [corp]`,
+	}, coded(t, check(`{"tools":[{"name":"a","url":"https://example.org/","request":{"moduleId":"calender"}},
+		{"name":"b","description":"d","type":"http","source":"crn","method":"GET","path":"/"},
+		{"name":"c","authRequired":["crop"],"schema":[{"parameter":"who","type":"string","authServices":[{"name":"corpo","field":"sub"}]}]}]}`)))
+	require.Equal(t, []string{`/from not_allowed far [crm far]`}, coded(t, check(`{"from":"fra"}`)))
+	for body, want := range map[string]string{
+		`{}`: `/tools missing  []`,
+		`{"tools":[{"name":"a","url":"https://example.org/:dya","schema":[{"parameter":"day","type":"string"}]}]}`:                     `/tools/0/url not_allowed day [day appId]`,
+		`{"tools":[{"name":"a","url":"https://example.org/","request":{"method":"PSOT"}}]}`:                                            `/tools/0/request/method not_allowed POST [GET POST PUT PATCH DELETE]`,
+		`{"tools":[{"name":"a","examples":["on [monday](dya)"],"schema":[{"parameter":"day","type":"string"}]}]}`:                      `/tools/0/examples/0 not_allowed day [day]`,
+		`{"tools":[{"name":"a","request":{"method":"POST"}}]}`:                                                                         `/tools/0/url missing  []`,
+		`{"tools":[{"name":"a","schema":[{"parameter":"days","type":"array"}]}]}`:                                                      `/tools/0/schema/0/items missing  []`,
+		`{"tools":[{"name":"a","url":"https://example.org/","request":{"auth":"basic"}}]}`:                                             `/tools/0/request/basic missing  []`,
+		`{"tools":[{"name":"a","url":"https://example.org/","request":{"auth":"bearer"}}]}`:                                            `/tools/0/request/bearer missing  []`,
+		`{"tools":[{"name":"a","url":"https://example.org/","request":{"auth":"module"}}]}`:                                            `/tools/0/request/moduleId missing  []`,
+		`{"tools":[{"name":"a","url":"https://example.org/","request":{"bearer":{"tokenUrl":"https://example.org","clientId":"c"}}}]}`: `/tools/0/request/bearer/clientSecret missing  []`,
+	} {
+		require.Equal(t, []string{want}, coded(t, check(body)), body)
+	}
+	_, err = repositories.DecodeApp("clinic", []byte(`{"authServices":[{"name":"g","type":"google"},{"name":"o","type":"oidc"}],
+		"sources":[{"name":"p","type":"postgres"},{"name":"h","type":"http"}],"settings":{"webhooks":[{"name":"w","url":"https://example.org"}]}}`))
+	require.Equal(t, []string{
+		`/authServices/0/clientId missing  []`, `/authServices/1/audience missing  []`, `/authServices/1/issuer missing  []`,
+		`/settings/webhooks/0/secret missing  []`,
+		`/sources/0/database missing  []`, `/sources/0/host missing  []`, `/sources/0/user missing  []`, `/sources/1/baseUrl missing  []`,
+	}, coded(t, err))
 }

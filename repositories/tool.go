@@ -264,7 +264,7 @@ func (r *Repository) Compile() error {
 	for i := range r.Tools {
 		_, found := r.Tools[i].compile(with)
 		for _, one := range found {
-			faults.Add(fault.Point("tools", i)+one.Pointer, "%s", one.Detail)
+			faults.Add(fault.Point("tools", i)+one.Pointer, "%s", one)
 		}
 	}
 	return faults.Err()

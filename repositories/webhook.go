@@ -48,7 +48,7 @@ func (d *decoding) webhooks(app *App) {
 	for i, webhook := range app.Settings.Webhooks {
 		d.unique(seen, webhook.Name, i, webhookPoint(i, "name"), "%q is the name of webhook %d as well")
 		if cmp.Or(webhook.Secret, app.SigningSecret).Empty() {
-			d.Add(webhookPoint(i, "secret"), "is missing, as the app has no signingSecret: a receiver could not tell our requests from others; make one with: echo whsec_$(openssl rand -base64 32)")
+			d.Miss(webhookPoint(i, "secret"), ", as the app has no signingSecret: a receiver could not tell our requests from others; make one with: echo whsec_$(openssl rand -base64 32)")
 		}
 	}
 }

@@ -162,6 +162,17 @@ func (b *Body) Add(pointer, format string, args ...any) {
 	b.Another(pointer, format, args...)
 }
 
+// Miss records a missing field, unless the place is already faulty. Why follows "is missing", as ": http needs it".
+func (b *Body) Miss(pointer, why string) {
+	if b.Faulty(pointer) {
+		return
+	}
+	if !b.faults.Full() {
+		b.places[pointer] = true
+	}
+	b.faults.Miss(pointer, why)
+}
+
 // Another records a fault even if the place has others.
 func (b *Body) Another(pointer, format string, args ...any) {
 	b.faults.Add(pointer, format, args...)

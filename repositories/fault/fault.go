@@ -4,6 +4,7 @@ package fault
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,12 +56,24 @@ func (f *List) Put(one Fault) {
 	*f = append(*f, one)
 }
 
-// New makes a fault with a detail formatted as by fmt.Sprintf. The last of args that is a Meant becomes its Meant.
+// Miss appends the fault of a missing field. Why follows "is missing", as ": http needs it".
+func (f *List) Miss(pointer, why string) { f.Add(pointer, missing, why, Meant{Code: Missing}) }
+
+// missing is the detail of a missing field: why, and a Meant that is no text.
+const missing = "is missing%s%s"
+
+// New makes a fault with a detail formatted as by fmt.Sprintf. The last of args that is a Meant, or an error that is
+// or wraps a Fault, gives its Meant: whoever checks a value knows what was meant.
 func New(pointer, format string, args ...any) Fault {
 	made := Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}
 	for _, arg := range args {
-		if meant, ok := arg.(Meant); ok {
-			made.Meant = meant
+		switch arg := arg.(type) {
+		case Meant:
+			made.Meant = arg
+		case error:
+			if inner := (Fault{}); errors.As(arg, &inner) {
+				made.Meant = inner.Meant
+			}
 		}
 	}
 	return made

@@ -223,7 +223,7 @@ func (s *Set) unresolved(d *Definition, app *repositories.App) fault.List {
 		var missing fault.List
 		errors.As(repository.Check(app), &missing)
 		for _, one := range missing {
-			found.Add(fault.Point("tools", i)+strings.TrimPrefix(one.Pointer, fault.Point("tools", 0)), "%s", one.Detail)
+			found.Add(fault.Point("tools", i)+strings.TrimPrefix(one.Pointer, fault.Point("tools", 0)), "%s", one)
 		}
 	}
 	return found

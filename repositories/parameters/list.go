@@ -193,7 +193,7 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	}
 
 	if d.Items == nil {
-		f.add("items", "is missing: an array says what its members are")
+		f.faults.Miss(f.at+fault.Point("items"), ": an array says what its members are")
 		p.items = &compiledParameter{}
 		return
 	}

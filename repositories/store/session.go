@@ -322,7 +322,9 @@ func (s *sessionRecords) templates(ctx context.Context, session *repositories.Se
 			continue
 		}
 		if text == "" {
-			faults.Add(at, "the app has no repository %q", id)
+			known, _ := s.db.HKeys(ctx, keyspace.KeysOf(session.AppID).Repos("")).Result() // only for the hint
+			slices.Sort(known)
+			faults.Add(at, "the app has no repository %q%s", id, fault.DidYouMean(id, known))
 			continue
 		}
 		template, err := s.Load(session.AppID, text)

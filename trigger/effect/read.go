@@ -40,7 +40,7 @@ func ReadAnswer(body []byte) (Answer, error) {
 		case ok && given.Error != "":
 			read.Add(fault.Point("error"), "belongs to an answer whose ok is false")
 		case !ok && given.Error == "":
-			read.Add(fault.Point("error"), "is missing: where ok is false it says why")
+			read.Miss(fault.Point("error"), ": where ok is false it says why")
 		}
 		if !ok && hasResult {
 			read.Add(fault.Point("result"), "belongs to an answer whose ok is true")
