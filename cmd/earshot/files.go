@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -75,8 +76,9 @@ func newMigrate(env environment) *cobra.Command {
 		Short:       "Convert files of older forms to the newest",
 		Long: "Convert Toolbox files of older forms: flat documents with singular kinds, toolsets as groups.\n" +
 			"The old file is kept as FILE.bak. Comments, layout and ${NAME} stay. Files of the newest form\n" +
-			"and those of SERMAS are not changed. A file with an error is not changed either, and the exit\n" +
-			"code is 1. Standard input is converted to standard output.",
+			"and those of SERMAS are not changed. A file with an error, as validate finds it in all files\n" +
+			"together, is not changed either, and the exit code is 1. Variables need not be set. Standard\n" +
+			"input is converted to standard output.",
 		Example: "  earshot migrate tools.yaml --dry-run",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := source.given(args); err != nil {
@@ -84,13 +86,23 @@ func newMigrate(env environment) *cobra.Command {
 			}
 			names, err := files.Expand(source.paths)
 			faults := []error{err}
+			var typed bytes.Buffer // what the check has read of standard input, to be read again
+			wrong := files.Wrong(source.paths, files.Options{
+				Lookup: env.lookup, Stdin: io.TeeReader(env.in, &typed), SkipUnsupported: source.skip, Tests: true,
+			})
+			env.in = &typed
 			for _, name := range names {
+				if found := wrong[name]; found != nil {
+					faults = append(faults, found)
+					continue
+				}
 				faults = append(faults, migrateFile(name, dryRun, env))
 			}
 			return errors.Join(faults...)
 		},
 	}
 	source.registerFiles(cmd.Flags())
+	source.registerSkip(cmd.Flags(), "convert sources and tools of unsupported types too")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print what would change and change nothing")
 	return cmd
 }

@@ -53,18 +53,57 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	const broken = "tools:\n  a: [1\n"
 	write(t, "a.yaml", broken)
 	write(t, "b.yaml", olderFile)
-	write(t, "c.yaml", olderFile)
+	other := strings.NewReplacer("book:", "ring:", "[book]", "[ring]", "desk", "door").Replace(olderFile)
+	write(t, "c.yaml", other)
 	write(t, "c.yaml.bak", "precious")
 	r := failing(t, nil, "migrate", "-f", ".")
 	require.Contains(t, r.err, "a.yaml:2:6: malformed YAML: ")
 	require.Contains(t, r.err, "c.yaml: c.yaml.bak is there already; move it away first")
 	require.Equal(t, broken, fileContent(t, "a.yaml"))
 	require.Equal(t, newerFile, fileContent(t, "b.yaml"))
-	require.Equal(t, olderFile, fileContent(t, "c.yaml"))
+	require.Equal(t, other, fileContent(t, "c.yaml"))
 	require.Equal(t, "precious", fileContent(t, "c.yaml.bak"))
 	left, err := os.ReadDir(".")
 	require.NoError(t, err)
 	require.Len(t, left, 5, "and nothing is left lying about")
+}
+
+// TestMigrateLeavesWhatValidateRefuses has faults of the content, which the conversion of the form does not see.
+func TestMigrateLeavesWhatValidateRefuses(t *testing.T) {
+	inFolder(t)
+	for content, want := range map[string]string{
+		"tools: {x: {kind: nope}}\n":                                                  `t.yaml:1:19: tool "x": type: "nope" is not a supported type of tool`,
+		"tools:\n  x:\n    url: nowhere\n":                                            `t.yaml:3:10: tool "x": url`,
+		"kind: tool\ndescription: d\n---\ntools: {x: {url: https://a.example}}\n":     "t.yaml:1:1: tool: name: is missing",
+		"tools: {x: {url: https://a.example}}\ntoolsets: {g: [y]}\n":                  `"y"`,
+		"tools:\n  x:\n    kind: http\n    source: s\n    method: GET\n    path: /\n": `the app has no source "s"`,
+	} {
+		write(t, "t.yaml", content)
+		require.Contains(t, failing(t, nil, "validate", "t.yaml").out, want, content)
+		for _, args := range [][]string{{"migrate", "t.yaml"}, {"migrate", "t.yaml", "--dry-run"}} {
+			r := failing(t, nil, args...)
+			require.Contains(t, r.err, want, content)
+			require.Empty(t, r.out, content)
+		}
+		require.Equal(t, content, fileContent(t, "t.yaml"))
+		require.NoFileExists(t, "t.yaml.bak")
+		r := typing(t, nil, content, "migrate", "-")
+		require.Equal(t, 1, r.code, content)
+		require.Empty(t, r.out, content)
+	}
+	write(t, "t.yaml", "tools:\n  x:\n    kind: nope\n    port: ${PORT}\n")
+	require.Contains(t, failing(t, nil, "migrate", "t.yaml").err, "nope")
+	require.Equal(t, "t.yaml is migrated; what it was is in t.yaml.bak\n", command(t, nil, "migrate", "t.yaml", "--skip-unsupported").out)
+}
+
+// TestMigrateReadsAllFilesTogetherAndNeedsNoVariables has a source in another file, and a port that is not set.
+func TestMigrateReadsAllFilesTogetherAndNeedsNoVariables(t *testing.T) {
+	inFolder(t)
+	write(t, "sources.yaml", "sources:\n  s:\n    kind: postgres\n    host: ${HOST}\n    port: ${PORT}\n    database: d\n    user: u\n")
+	write(t, "tools.yaml", "tools:\n  x:\n    kind: postgres-sql\n    source: s\n    description: d\n    statement: SELECT 1\n")
+	r := command(t, nil, "migrate", ".")
+	require.Equal(t, commandResult{0, "sources.yaml is migrated; what it was is in sources.yaml.bak\ntools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
+	require.Contains(t, fileContent(t, "sources.yaml"), "port: ${PORT}\n")
 }
 
 func TestAMigratedFileAppliesToTheSameState(t *testing.T) {

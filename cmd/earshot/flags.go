@@ -281,13 +281,17 @@ type sourceFlags struct {
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
-	flags.BoolVar(&s.skip, "skip-unsupported", false, "skip sources and tools of unsupported types, and tools that need such a source, with a note each")
+	s.registerSkip(flags, "skip sources and tools of unsupported types, and tools that need such a source, with a note each")
 	flags.Func("prebuilt", "`postgres`, mysql or sqlite: tools for a database, as Toolbox's --prebuilt. POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE, and the variables beside it, name the database; may be repeated", s.add(files.Prebuilt))
 	flags.StringVar(&s.appID, "app", "", "`ID` of the app if the files name none; default: the name of their folder")
 }
 
 func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
 	flags.FuncP("file", "f", "`FILE` or folder, - for standard input; may be repeated", s.add(""))
+}
+
+func (s *sourceFlags) registerSkip(flags *pflag.FlagSet, usage string) {
+	flags.BoolVar(&s.skip, "skip-unsupported", false, usage)
 }
 
 // add returns a function that adds a path, in the order of the command line.

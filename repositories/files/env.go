@@ -100,6 +100,6 @@ func (e *environment) value(mark marked, faults *Faults) string {
 	if parts[2] != "" {
 		return parts[2][1:]
 	}
-	faults.add(mark.at, "environment variable %q is not set; ${%s:default} gives it a default", parts[1], parts[1])
+	faults.addUnset(mark.at, parts[1])
 	return ""
 }

@@ -13,6 +13,8 @@ type Fault struct {
 	// Line and Column count from 1, in characters; both are 0 for the whole file.
 	Line, Column int
 	Detail       string
+	// unset reports that the environment lacks a variable here.
+	unset bool
 }
 
 // String returns file:line:column: detail, which editors can follow.
@@ -40,7 +42,16 @@ const maxFaults = 1000
 
 func (f *Faults) add(at position, format string, args ...any) {
 	if len(*f) < maxFaults {
-		*f = append(*f, Fault{at.file, at.line, at.column, fmt.Sprintf(format, args...)})
+		*f = append(*f, Fault{File: at.file, Line: at.line, Column: at.column, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+// addUnset reports a variable that the environment lacks.
+func (f *Faults) addUnset(at position, variable string) {
+	before := len(*f)
+	f.add(at, "environment variable %q is not set; ${%s:default} gives it a default", variable, variable)
+	for i := range (*f)[before:] {
+		(*f)[before+i].unset = true
 	}
 }
 

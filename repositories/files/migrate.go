@@ -1,6 +1,7 @@
 package files
 
 import (
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,10 +16,36 @@ type Migration struct {
 // Changed reports whether the file has an older form.
 func (m *Migration) Changed() bool { return m.Before != m.After }
 
+// Wrong returns, by file, the faults of files that are to be migrated: those that Read and Set.Check find in all of
+// them together, as one may name what another has. Variables need not be set where files are migrated, so lines with
+// one that is not are not judged.
+func Wrong(paths []string, options Options) map[string]Faults {
+	set, err := Read(paths, options)
+	var all Faults
+	errors.As(set.All(err), &all)
+	type line struct {
+		file string
+		at   int
+	}
+	open := map[line]bool{}
+	for _, found := range all {
+		if found.unset {
+			open[line{found.File, found.Line}] = true
+		}
+	}
+	wrong := map[string]Faults{}
+	for _, found := range all {
+		if !open[line{found.File, found.Line}] {
+			wrong[found.File] = append(wrong[found.File], found)
+		}
+	}
+	return wrong
+}
+
 // Migrate rewrites a file of Toolbox's older forms as flat documents with singular kinds, and toolsets as groups.
 // It keeps comments, layout and placeholders; an entry whose layout cannot be kept, such as a map in braces, is
 // rewritten. The first line names the schema for editors. The file is not modified. Of the options only Stdin is
-// used. The error is Faults. The result is read again and compared, so that its meaning never differs.
+// used. The error is Faults about the form; Wrong has those of the content. The result is read again and compared, so that its meaning never differs.
 func Migrate(file string, options Options) (*Migration, error) {
 	source, err := options.load(file)
 	if err != nil {
@@ -33,14 +60,14 @@ func Migrate(file string, options Options) (*Migration, error) {
 		return m, nil
 	}
 	if filepath.Ext(file) == ".json" {
-		return nil, Faults{{file, 1, 1, "is of an older form, and JSON cannot hold the several documents of the newest; write it as YAML"}}
+		return nil, Faults{{File: file, Line: 1, Column: 1, Detail: "is of an older form, and JSON cannot hold the several documents of the newest; write it as YAML"}}
 	}
 	rewritten := rewrite(file, clean(source), false)
 	if !before.means(readAll(file, rewritten)) {
 		rewritten = rewrite(file, clean(source), true)
 	}
 	if !before.means(readAll(file, rewritten)) {
-		return nil, Faults{{file, 1, 1, "cannot be rewritten without changing what it means; write it in the newest form by hand"}}
+		return nil, Faults{{File: file, Line: 1, Column: 1, Detail: "cannot be rewritten without changing what it means; write it in the newest form by hand"}}
 	}
 	rewritten = forEditors(rewritten)
 	if strings.Contains(source, "\r\n") {
