@@ -170,8 +170,8 @@ func (e *Emitter) bounded(ctx context.Context, subject string, what func(context
 	defer cancel()
 	begun, denied := e.link.begin(subject, cancel)
 	defer func() {
-		if ended := e.link.finish(begun); err != nil && ended != nil {
-			err = ended
+		if cause := e.link.finish(begun); err != nil && cause != nil {
+			err = cause
 		}
 	}()
 	if err := cmp.Or(e.connected(), denied); err != nil {
