@@ -99,9 +99,14 @@ var english = language{
 	PastWords: `
 		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
 		paid sent spoke thought brought knew ran drove met forgot broke fell rang wrote wore stood sat read heard`,
-	participles:  `been done taken seen gone given written spoken shown driven eaten drunk chosen broken forgotten`,
-	adverbs:      `just already only always never often usually`,
-	perfectWords: `have has had`,
+	participles:    `been done taken seen gone given written spoken shown driven eaten drunk chosen broken forgotten`,
+	titleWords:     `dr prof mr mrs messrs rev jr vs approx ext dept`,
+	nameTitles:     `st ms hon gen col capt sgt lt`,
+	numberingWords: `no nos`,
+	adverbs:        `just already only always never often usually`,
+	perfectWords:   `have has had`,
+	wonderingVerbs: `know see learn understand ask wonder wondering hear`,
+	whetherWords:   `whether if`,
 	// Yes and no.
 	Denials:     `no not without except never`,
 	Negations:   `not no never without nor neither`,
@@ -110,13 +115,28 @@ var english = language{
 		want need wish like require care interested mean thanks thank longer now necessary more intend plan going bother
 		have`,
 	UndoingWords: `cancel cancels cancelled canceled cancelling canceling cancellation abort undo revoke withdraw nevermind
-		scrap scrapped terminate terminated annul void unsubscribe unbook`,
-	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump`,
+		scrap scrapped terminate terminated annul void unsubscribe unbook reverse reversed revert`,
+	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump cease`,
 	firstPersons:   `i we`,
 	havingWords:    `have`,
 	beingWords:     `am are`,
 	availableWords: `free available time open`,
 	InsteadWords:   `instead`,
+	OffWords:       `off`,
+	KeepingWords:   `keep keeping retain leave leaving`,
+	ReversingWords: `undo reverse revert`,
+	remindingVerbs: `forget hesitate fail neglect omit`,
+	refrainingPhrases: `
+		avoid; refrain from; abstain from; desist from; hold off; hold off on; hold back on; stop short of; there is no need to; no need to; under no circumstances; on no account;
+		in no case; in no event; by no means; at no time`,
+	feigningPhrases: `pretend; let us pretend; imagine; suppose; assume; simulate; act as if; act as though; act like; make believe; hypothetically`,
+	excludingPhrases: `
+		anything but; anything except; anything other than; everything but; everything except; everything other than; all but; all except; any but; whatever but`,
+	retractingPhrases: `
+		not; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
+		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i changed my mind; i have changed my mind`,
+	citingPhrases:  `is what; was what; is how; that is what; that was what`,
+	DeedPhrases:    `check out; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
 	onlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,
 	YesWords:       `yes true on enabled`,

@@ -22,7 +22,7 @@ var french = language{
 	wishPairs:         `il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
 	PoliteVerbs:       `peux pouvez pourriez pourrais`,
 	PolitePersons:     `tu vous je nous`,
-	TellingWords:      `j je mon ma le la les`,
+	TellingWords:      `j je mon ma le la les hier avanthier`,
 	abandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
 	// Relations to earlier messages and to time.
 	Refusals: `non`,
@@ -60,10 +60,14 @@ var french = language{
 	TroubleWords:    `perdu perdue vole volee casse cassee oublie expire expiree bruyant bruyants panne abime fuit bloque`,
 	FailingVerbs:    `marche marchent fonctionne fonctionnent`,
 	PastWords:       `etait etaient avait avaient etais avais`,
+	titleWords:      `dr mme mlle mgr`,
+	nameTitles:      `m st ste`,
 	perfectWords:    `ai as a avons avez ont suis`,
+	wonderingVerbs:  `savoir demander connaitre`,
+	whetherWords:    `si`,
 	// Yes and no.
 	Denials:           `non sans`,
-	NegatingParticles: `ne`,
+	NegatingParticles: `ne n`,
 	Negations:         `pas jamais aucun aucune`,
 	UndoingWords: `
 		annuler annulez annule resilier resiliez resilie decommander decommandez decommande supprimer supprimez supprime retirer retirez retire rendre
@@ -74,6 +78,17 @@ var french = language{
 	beingWords:     `suis sommes`,
 	availableWords: `libre libres disponible disponibles temps`,
 	InsteadWords:   `sauf`,
+	KeepingWords:   `garde gardez garder conserve conservez conserver maintiens maintenez maintenir`,
+	ReversingWords: `defais defaire defaites`,
+	remindingVerbs: `oublie oubliez oublier hesite hesitez manque manquez`,
+	refrainingPhrases: `
+		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d`,
+	feigningPhrases:  `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez`,
+	excludingPhrases: `tout sauf; n importe quoi sauf; tout mais pas; tous sauf; toutes sauf`,
+	retractingPhrases: `
+		non; pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;
+		ah non; euh non; plutot pas; mais non; ou plutot non`,
+	citingPhrases:  `c est ce que; c etait ce que`,
 	onlyWords:      `seulement juste`,
 	PartingWords:   `merci adieu`,
 	YesWords:       `oui`,

@@ -17,7 +17,7 @@ var german = language{
 	WishWords:         `mochte mochten brauche brauchen bitte gerne gern hatte`,
 	PoliteVerbs:       `kannst konnen konnten konntest wurden wurdest`,
 	PolitePersons:     `ihr sie du mir uns ich`,
-	TellingWords:      `ich wir mein meine der die das es`,
+	TellingWords:      `ich wir mein meine der die das es gestern vorgestern`,
 	offerPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
 	possiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
 	tellingVerbs:      `ist sind war waren hat hatte wird`,
@@ -63,19 +63,37 @@ var german = language{
 	FailingVerbs:    `funktioniert funktionieren geht gehen lauft`,
 	PastWords: `
 		war waren hatte hatten ging gingen kam kamen machte machten wollte wurde wurden gab fuhr`,
-	perfectWords: `habe hast hat haben bin ist sind`,
+	perfectWords:   `habe hast hat haben bin ist sind`,
+	titleWords:     `dr prof hr dipl ing bzw ca evtl ggf inkl`,
+	nameTitles:     `fr str st`,
+	numberingWords: `nr`,
+	wonderingVerbs: `wissen erfahren fragen`,
+	whetherWords:   `ob`,
 	// Yes and no.
 	Denials:   `ohne kein keine keinen`,
-	Negations: `nicht kein keine keinen keinem keiner nie`,
+	Negations: `nicht kein keine keinen keinem keiner nie niemals keinesfalls keineswegs nimmer`,
 	UndoingWords: `
 		stornieren storniere stornier absagen abbrechen abbestellen abmelden kundigen kundige widerrufen widerrufe loswerden streichen streich streiche loschen losche aufheben
-		zuruckgeben beenden entfernen entferne`,
+		zuruckgeben beenden entfernen entferne ruckgangig`,
 	DroppingWords:  `vergiss`,
 	firstPersons:   `ich wir`,
 	havingWords:    `habe haben`,
 	beingWords:     `bin sind`,
 	availableWords: `frei zeit verfugbar`,
 	InsteadWords:   `statt anstatt`,
+	OffWords:       `aus ab`,
+	KeepingWords:   `behalte behalten behalt belass belassen`,
+	ReversingWords: `ruckgangig widerrufen widerrufe`,
+	remindingVerbs: `vergiss vergessen vergesst versaume`,
+	refrainingPhrases: `
+		hor auf; hore auf; hort auf; horen sie auf; vermeide; vermeide es; vermeiden sie; vermeiden sie es; unterlass; unterlass es; unterlasse; unterlasse es; unterlassen sie; unterlassen sie es; verzichte
+		darauf; verzichten sie darauf; sieh davon ab; sehen sie davon ab; auf keinen fall; auf gar keinen fall; unter keinen umstanden; in keinem fall`,
+	feigningPhrases:  `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor`,
+	excludingPhrases: `alles ausser; alles bloss keine; alles nur keine; alles nur kein; alles nur nicht; alles bloss nicht; jede ausser; jeder ausser; alle ausser`,
+	retractingPhrases: `
+		nicht; nein; doch nicht; lieber doch nicht; lieber nicht; besser nicht; ach nein; ach ne; nein danke; nein warte; nein halt; nein moment; warte; halt; moment; nein doch nicht; war nur spass; nur spass; war ein
+		scherz; kleiner scherz; vergiss es; vergessen sie es; nee; nee danke; nein lieber nicht; egal; ach egal; ach vergiss es; ich habe es mir anders uberlegt`,
+	citingPhrases:  `ist was; war was; das ist was; das war was`,
 	onlyWords:      `nur bloss`,
 	PartingWords:   `danke tschuss`,
 	YesWords:       `ja`,
@@ -105,7 +123,7 @@ var german = language{
 	CourtesyPhrases: `
 		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm;
 		passt; das passt; ist gut; das ist gut; gut`,
-	Opposites: `an aus; einschalten ausschalten; offnen schliessen`,
+	Opposites: `an aus; einschalten ausschalten; offnen schliessen; starten stoppen; starten stopp; starten stoppe; sperren entsperren`,
 	// Dates, times and numbers.
 	InexactPhrases: `
 		hochstens; mindestens; ungefahr; etwa; rund; zirka; ca; bis zu; uber; unter; weniger als; mehr als; nicht mehr als; nicht weniger als; maximal; minimal; knapp; fast; alles
@@ -189,8 +207,8 @@ var german = language{
 		zuruckgeben; return: zuruckgeben gib_zuruck zuruckschicken schicke_zuruck zurucksenden sende_zuruck; pay: zahlen zahle bezahlen
 		bezahle begleichen; transfer: uberweisen uberweise; charge: abbuchen buche_ab belasten; buy: kaufen kaufe bestellen bestelle;
 		reserve: buchen buche reservieren reserviere; send: senden sende schicken schicke; submit: einreichen reiche_ein; start: starten starte
-		hochfahren fahre_hoch; stop: stoppen stoppe anhalten halte_an herunterfahren fahre_herunter; on: einschalten anschalten schalte_ein
-		schalte_an mach_an mache_an aktivieren aktiviere; off: ausschalten abschalten schalte_aus schalte_ab mach_aus mache_aus deaktivieren
+		hochfahren fahre_hoch; stop: stoppen stoppe stopp anhalten halte_an herunterfahren fahre_herunter; on: einschalten anschalten schalte_ein
+		schalte_an mach_an mache_an aktivieren aktiviere; off: ausschalten abschalten schalte_aus schalte_ab mach_aus mache_aus stell_aus stelle_aus stell_ab stelle_ab schalt_aus schalt_ab dreh_ab drehe_ab deaktivieren
 		deaktiviere; pause: pausieren pausiere; resume: fortsetzen setze_fort; lock: sperren sperre; unlock: entsperren entsperre; login:
 		einloggen anmelden logge_ein melde_an; logout: ausloggen abmelden logge_aus melde_ab; subscribe: abonnieren abonniere anmelden melde_an;
 		unsubscribe: abbestellen bestelle_ab abmelden melde_ab; approve: genehmigen genehmige bestatigen annehmen nimm_an; reject: ablehnen

@@ -73,6 +73,8 @@ const (
 	ownForms        // forms of both that need no person
 	availableWords  // say that a time suits the speaker: "I have time on Friday"
 	KnowingWords    // verbs after which a condition word asks
+	wonderingVerbs  // verbs of wanting to know: "I want to know how"
+	whetherWords    // words that begin what is wanted to be known, and ask nothing by themselves
 	courtesyWords   // words that make a condition politeness: "if possible"
 	TimeUnits       // units of time
 	aheadWords      // before an amount of time from now on
@@ -81,6 +83,10 @@ const (
 	FailingVerbs    // verbs that, denied, mean trouble: "does not work"
 	PastWords       // past forms of verbs
 	participles     // irregular participles
+	accentedWords   // Spanish words with an accent at the end that are no verbs
+	titleWords      // titles and other short forms, whose dot ends no sentence
+	nameTitles      // those that are other words too, unless both words have capitals: "M. Dupont"
+	numberingWords  // those before a number: "No. 5"
 	adverbs         // between a person and the verb
 	perfectWords    // auxiliaries of the perfect after a person: "I have turned"
 
@@ -108,6 +114,16 @@ const (
 	KinWords          // people who are named by another: "Anna's mother"
 	UnlessWords       // beside a negation that denies nothing: "why not", "not only"
 	InsteadWords      // right before a replaced thing
+	KeepingWords      // order to leave a thing where or as it is
+	OffWords          // particles that end what a light verb is said of: "turn it off"
+	ReversingWords    // UndoingWords that undo any act, also one that removes
+	remindingVerbs    // verbs that, denied, order what follows: "do not forget to"
+	refrainingPhrases // order to leave an act undone: "hold off on"
+	feigningPhrases   // only imagine an act: "pretend to"
+	excludingPhrases  // before the only thing that is not wanted: "anything but"
+	retractingPhrases // after a pause, take back what was said before: "no wait"
+	citingPhrases     // before a person, make a sentence of quoted words: "… is what I said"
+	DeedPhrases       // acts that begin with one of the InformingWords: "check out"
 	onlyWords         // turn a negation before them into a limit: "not only"
 	PartingWords      // thanks and goodbyes
 	YesWords          // true, for a boolean: "refundable: yes"

@@ -191,6 +191,9 @@ func Corrects(said string) bool {
 // Corrected splits a text into its retracted and its valid part: in "Monday, no, Tuesday rather" and in "not
 // Monday, Tuesday" Tuesday is valid. A text without a correction is all valid.
 func Corrected(said string) Correction {
+	if before := TakenBack(said); before != "" {
+		return Correction{Before: before, Marked: true}
+	}
 	r := corrector{Text: Of(said)}
 	may := false
 	for i, w := range r.Words {
@@ -244,7 +247,7 @@ type statement struct {
 // denies reports whether a part denies its thing: "not Monday", "I can not on Tuesday".
 func (r *corrector) denies(part statement) bool {
 	for i := part.first; i < part.end; i++ {
-		if (r.Words[i].Is(Negations, Denials)) && !r.labelled(i) {
+		if (r.Words[i].Is(Negations, Denials)) && !r.labelled(i) && !r.Reminds(i) {
 			return true
 		}
 	}
@@ -325,6 +328,8 @@ func (r *corrector) repairAt(i int, begins bool) int {
 		return 0 // "brauche ich meine Karte": the person belongs to the verb before it
 	case !ends && UndoingPairs.Has(w.Norm+" "+words[next].Norm):
 		return 0 // "no more newsletters"
+	case follows && r.plainlyDenies(i):
+		return 0 // "no quiero una cita"
 	case w.Is(Negations) && !w.Is(Refusals) && (!begins || follows):
 		return 0 // "not that one, the other", but "do not close that one"
 	case ends && i > 0 && !w.Is(RefusingWords) && (length == 1 || loosePhrases.PhraseAt(words, i) == length):
@@ -336,6 +341,22 @@ func (r *corrector) repairAt(i int, begins bool) int {
 		next++
 	}
 	return next - i
+}
+
+// plainlyDenies reports whether the word at i is before a verb that it denies, where other languages have a plain no:
+// the Spanish "no", the Italian "non", the French "ne".
+func (r *corrector) plainlyDenies(i int) bool {
+	switch r.Words[i].Norm {
+	case "no":
+		return slices.Contains([]string{"es", "it"}, LanguageOf(r.Said))
+	case "ne": // "ne … plus"
+		return LanguageOf(r.Said) == "fr"
+	case "non":
+		next := r.Norm(i + 1)
+		infinitive := slices.ContainsFunc([]string{"are", "ere", "ire", "rre"}, func(ending string) bool { return strings.HasSuffix(next, ending) })
+		return LanguageOf(r.Said) == "it" || infinitive
+	}
+	return false
 }
 
 // join returns the text of some parts.

@@ -32,7 +32,7 @@ func (t Text) Mood() Mood {
 		return Question
 	case wishes(t.Words):
 		return Wish
-	case words[0].Is(TellingWords), states(words):
+	case words[0].Is(TellingWords), states(words), t.tellsOfDone(first), t.Cites():
 		return Statement
 	case strings.HasSuffix(strings.TrimRight(t.Said, " \n"), "?") && !orders(words):
 		return Question
@@ -52,7 +52,8 @@ func asks(words []Word) bool {
 	if words[0].Is(QuestionWords) {
 		coin := n > 2 && words[0].Norm == "do" && words[1].Is(IndefiniteWords)
 		suggests := n > 2 && (words[1].Norm == "about" || words[0].Norm == "why" && words[2].Norm == "not")
-		if !coin && !suggests {
+		forbids := n > 2 && words[0].Norm == "do" && words[1].Is(Negations) && !words[2].Is(PolitePersons, Persons)
+		if !coin && !suggests && !forbids {
 			return true
 		}
 	}
@@ -62,7 +63,27 @@ func asks(words []Word) bool {
 	}) {
 		return true
 	}
-	return asksLate(words)
+	return asksLate(words) || asksIndirectly(words)
+}
+
+// asksIndirectly reports whether words wish to know something: "I want to know how much it is", "ich möchte wissen,
+// ob". What is known follows the verb at once.
+func asksIndirectly(words []Word) bool {
+	const early, near = 5, 2
+	if words[0].Is(KnowingWords) && len(words) > 3 && words[1].Is(PolitePersons) && words[2].Is(QuestionWords) && words[3].Norm == "to" {
+		return true // "tell me how to"
+	}
+	for i := 1; i < min(len(words)-1, early); i++ {
+		if !words[i].Is(wonderingVerbs) || !AnyIs(words[:i], WishWords) && !wishes(words[:i]) && !strings.HasPrefix(words[i].Norm, "wonder") {
+			continue
+		}
+		if slices.ContainsFunc(words[i+1:min(len(words), i+1+near)], func(w Word) bool {
+			return w.Is(QuestionWords) && !w.Is(Auxiliaries) || w.Is(conditionWords) && !w.Is(timeConditions) || w.Is(whetherWords)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // asksLate reports whether a sentence that begins like a statement has its question word late: "my next paycheck is
@@ -137,7 +158,7 @@ func PastForm(w Word) bool {
 // Tells reports whether a text tells of the past: "we were in the office", "I turned it off", "ich habe bestellt".
 func (t Text) Tells() bool {
 	for i, w := range t.Words {
-		if w.Is(PastWords) {
+		if w.Is(PastWords) || t.accentedPast(i) {
 			return true
 		}
 		if i == 0 {
@@ -150,12 +171,94 @@ func (t Text) Tells() bool {
 				person = t.Words[i-2]
 			}
 			subject := !before.Is(StopWords) || before.Is(adverbs)
-			object := t.At(i+1).Is(Articles) && !t.Words[0].Is(LightVerbs, ActionVerbs)
+			object := t.objectAt(i+1) && !t.Words[0].Is(LightVerbs, ActionVerbs)
 			if person.Is(Persons) && !person.Is(Articles) || subject && object { // "grandpa locked the door", not "I want it closed"
 				return true
 			}
 		}
 		if w.Is(perfectWords) && before.Is(Persons) && participleAfter(w, t.Words[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// objectAt reports whether the word at i begins the object of a verb: "the door", "50 euros", "Peter".
+func (t Text) objectAt(i int) bool {
+	w := t.At(i)
+	return w.Is(Articles) || StartsWithDigit(w.Norm) && i > 0 || w.Norm != "" && t.Capital(i) && !t.parted(i) && !w.Is(Persons)
+}
+
+// tellsOfDone reports whether the sentence from a word on tells what is done, in the languages whose verb needs no
+// person before it: "ya bloqueé la tarjeta", "Anna ha aperto la porta", "Anna hat mir 50 Euro überwiesen".
+func (t Text) tellsOfDone(first int) bool {
+	const early = 3 // words of a subject before its verb
+	words := t.Words
+	if next := t.At(first + 1); words[first].Norm == "ya" && next.Norm != "" && !t.parted(first+1) && !next.Is(PoliteVerbs, WishWords, Fillers) {
+		return true
+	}
+	for i := first; i < min(len(words), first+early); i++ {
+		if t.accentedPast(i) {
+			return true
+		}
+		if words[i].IsForeign(perfectWords) && !(i == first && words[i].Is(PoliteVerbs, QuestionWords)) && t.perfectAt(i) {
+			return true
+		}
+		if words[i].Is(ActionVerbs, LightVerbs, WishWords) {
+			return false
+		}
+	}
+	return false
+}
+
+// perfectAt reports whether the word at i is the auxiliary of a perfect, in any language but English.
+func (t Text) perfectAt(i int) bool {
+	const near, far = 3, 10
+	w, after := t.Words[i], t.Words[i+1:]
+	for end := i + 1; end < len(t.Words); end++ {
+		if end > i+1 && t.parted(end) {
+			after = t.Words[i+1 : end]
+			break
+		}
+	}
+	romance := func(of Word) bool {
+		n := len(of.Norm)
+		return of.Is(participles) || n > 4 && !of.Is(StopWords) && slices.Contains([]string{"ado", "ido", "ato", "uto", "ito", "ata", "uta", "ita"}, of.Norm[n-3:])
+	}
+	switch {
+	case german.has(perfectWords, w.Norm):
+		last := len(after) - 1
+		return last >= 0 && last < far && germanParticiple(after[last].Norm)
+	case spanish.has(perfectWords, w.Norm) || italian.has(perfectWords, w.Norm):
+		return slices.ContainsFunc(after[:min(len(after), near)], romance)
+	case french.has(perfectWords, w.Norm):
+		return w.Norm == "a" && i > 0 && len(after) > 0 && len(t.Words) > i+1 && t.frenchParticiple(i+1)
+	}
+	return false
+}
+
+// frenchParticiple reports whether the word at i has the accent of a French participle: "viré", "annulé".
+func (t Text) frenchParticiple(i int) bool {
+	w := t.Words[i]
+	return len(w.Norm) > 3 && strings.HasSuffix(strings.ToLower(t.Said[w.Start:w.End]), "é")
+}
+
+// germanParticiple reports whether a word has the form of a German participle: "geöffnet", "abgesagt", "überwiesen".
+func germanParticiple(w string) bool {
+	if len(w) < 6 || !strings.HasSuffix(w, "t") && !strings.HasSuffix(w, "en") {
+		return false
+	}
+	if strings.HasPrefix(w, "ge") || strings.Contains(w[2:], "ge") || strings.HasSuffix(w, "iert") {
+		return true
+	}
+	return slices.ContainsFunc([]string{"be", "er", "ver", "zer", "ent", "uber", "unter", "wider"}, func(prefix string) bool { return strings.HasPrefix(w, prefix) })
+}
+
+// Cites reports whether a sentence is about its first words: "cancel it is what I said", "c'est ce que j'ai dit".
+func (t Text) Cites() bool {
+	for i := 1; i < len(t.Words); i++ {
+		length := citingPhrases.PhraseAt(t.Words, i)
+		if next := i + length; length > 0 && next < len(t.Words) && (t.Words[next].Is(Persons) || !t.Words[next].Is(StopWords, Articles)) {
 			return true
 		}
 	}

@@ -7,7 +7,7 @@ var spanish = language{
 	StopWords: `
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
 		tengo tiene hay que quien cual cuando donde como porque para sin sobre desde hasta mi mis tu tus su sus este
-		estos estas eso`,
+		estos estas eso a de en del la el lo`,
 	RequestWords:     `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
@@ -15,13 +15,26 @@ var spanish = language{
 	Fillers:           `hola si y`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	WishWords:         `quiero quisiera necesito favor`,
+	wishPairs:         `tengo que; tenemos que; he de; hemos de; hay que; me gustaria; nos gustaria`,
+	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
+	conditionWords:    `si; cuando; en cuanto; siempre que; en caso de; en caso de que; a menos que; tan pronto como; una vez que`,
+	courtesyWords:     `posible puede puedes podria podrias favor quieres importa`,
+	Persons:           `yo tu usted nosotros ellos ellas`,
+	perfectWords:      `he has ha hemos han habia habian`,
+	participles:       `hecho dicho puesto visto abierto escrito roto vuelto muerto`,
+	PastWords:         `tuve tuvo hice hizo fui fue dije dijo cancelaron`,
+	accentedWords:     `cafe aqui asi alli ahi bebe sofa te que se de mi si menu esqui jabali bisturi rubi colibri pure pate chale comite`,
+	titleWords:        `dr dra sr sra srta srs sres don dna`,
+	numberingWords:    `num nro n`,
 	PoliteVerbs:       `puede puedes podria podrias`,
-	TellingWords:      `yo el mis nuestro`,
+	TellingWords:      `yo el mis nuestro tengo tenemos tenia teniamos hay habia he hemos ayer anteayer anoche`,
 	abandoningPhrases: `olvidalo; dejalo; cancela`,
+	wonderingVerbs:    `saber preguntar conocer`,
+	whetherWords:      `si que cuanto`,
 	// Yes and no.
 	Denials:        `no sin`,
-	Negations:      `nunca ningun ninguna`,
-	UndoingWords:   `cancelar cancela cancele anular anula`,
+	Negations:      `nunca jamas tampoco ningun ninguno ninguna`,
+	UndoingWords:   `cancelar cancela cancele canceles anular anula anules deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	DroppingWords:  `olvida deja`,
 	firstPersons:   `yo nosotros`,
 	havingWords:    `tengo tenemos`,
@@ -36,6 +49,16 @@ var spanish = language{
 	KinWords: `
 		madre mama padre papa padres hermano hermana mujer marido esposa esposo pareja hijo hija tio tia primo prima abuela abuelo amigo amiga
 		jefe jefa vecino vecina companero companera casero`,
+	KeepingWords:   `manten mantener mantenga mantengan conserva conservar conserve`,
+	ReversingWords: `deshaz deshacer deshaga revierte revertir revierta retrocede`,
+	remindingVerbs: `olvides olvide olviden dudes dude`,
+	refrainingPhrases: `
+		evita; evite; eviten; evitar; deja de; deje de; para de; pare de; abstente de; absten de; bajo ningun concepto; bajo ninguna circunstancia; de ninguna manera; de ningun modo; en ningun caso`,
+	feigningPhrases:  `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si`,
+	excludingPhrases: `todo menos; cualquier cosa menos; todo excepto; todo salvo; cualquiera menos`,
+	retractingPhrases: `
+		no; mejor no; pensandolo bien no; no gracias; no espera; no espere; espera; espere; era broma; es broma; no era broma; ni hablar; olvidalo; dejalo; ahora no; no ahora no; todavia no; aun no; que no`,
+	citingPhrases:  `es lo que; era lo que; fue lo que`,
 	onlyWords:      `solo solamente`,
 	PartingWords:   `gracias adios`,
 	YesWords:       `si`,
@@ -57,7 +80,7 @@ var spanish = language{
 		quiero; ya no lo quiero; no quiero mas; mejor dejalo; he cambiado de idea; cambie de idea`,
 	CourtesyPhrases: `
 		por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno; esta perfecto; bien`,
-	Opposites: `encender apagar; abrir cerrar`,
+	Opposites: `encender apagar; abrir cerrar; bloquear desbloquear; bloquear desbloquea; bloquear desbloquee`,
 	// Dates, times and numbers.
 	InexactPhrases: `
 		menos de; mas de; unos; unas; como maximo; como minimo; como mucho; como poco; al menos; por lo menos; a lo sumo; a lo mas; aproximadamente;

@@ -228,7 +228,7 @@ func (t Text) Joined(i int) bool {
 
 func (t Text) parted(at int) bool {
 	gap := t.Gap(at - 1)
-	if t.Joined(at - 1) {
+	if t.Joined(at-1) || t.titled(at) || gap == "://" {
 		return false
 	}
 	return strings.ContainsAny(gap, ".,;:!?–—") && !(gap == ":" && StartsWithDigit(t.Words[at-1].Norm) && StartsWithDigit(t.Words[at].Norm))
