@@ -84,6 +84,7 @@ func utteranceOf(said text.Text) *utterance {
 	u := &utterance{Text: said, mood: said.Mood(), parts: sync.OnceValue(func() []text.Text { return several(partsOf(said.Said)) })}
 	for i, w := range u.Words {
 		switch {
+		case u.Reminds(i):
 		case w.Is(text.UndoingWords), u.drops(i):
 			u.undoes = append(u.undoes, phrase{w, w})
 		case w.Is(text.AlteringWords):
@@ -126,7 +127,7 @@ func (u *utterance) drops(i int) bool {
 // 20".
 func (u *utterance) idle(i int) bool {
 	w, before, after := u.Words[i], u.At(i-1), u.At(i+1)
-	if after.Is(text.UnlessWords, text.PolitePersons) || before.Is(text.UnlessWords, text.PastWords) { // "I did not like it"
+	if u.Reminds(i) || after.Is(text.UnlessWords, text.PolitePersons) || before.Is(text.UnlessWords, text.PastWords) { // "I did not like it"
 		return true
 	}
 	return !w.IsForeign(text.Negations) && i > 0 && !before.Is(text.Auxiliaries, text.PoliteWords)
@@ -249,6 +250,9 @@ func (u *utterance) inWordsOf(nearest []retrieval.Near) []text.Word {
 		return nil
 	}
 	p, said := nearest[0].Document(), u.undoes[0]
+	if u.keeps(p) || said.first.Is(text.ReversingWords) && (len(u.undoes) > 1 || u.namesAct(p.Undoes)) {
+		return nil // "undo the removal" removes nothing
+	}
 	about := func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }
 	if p.Undoes == "" || p.Known[said.first.Stem] && p.Known[said.second.Stem] || !slices.ContainsFunc(u.Words, about) {
 		return nil
@@ -422,6 +426,8 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
+	case u.cites(p):
+		j.why = "the message quotes the words that call for the nearest tool"
 	case u.mood != text.Wish && u.mood != text.Question && slices.ContainsFunc(u.Words, parts):
 		j.why = "the message thanks or says good-bye"
 	case u.unasked(p):
@@ -445,30 +451,6 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
 	}
 	return j
-}
-
-// refuses reports whether the text does not want the thing, or wants it undone. A tool whose own words mean that
-// ("cancel booking", "card not working") is not refused by such a text.
-func (u *utterance) refuses(p *retrieval.Document) bool {
-	if slices.ContainsFunc(u.Words, func(w text.Word) bool {
-		return w.Is(text.UndoingWords) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords)
-	}) {
-		return false
-	}
-	begun := false // a word with a subject is before
-	for i, w := range u.Words {
-		known := p.Known[w.Stem]
-		switch {
-		case u.isSide(i) && contradicts(p, w),
-			known && w.Is(text.TroubleWords) && text.AnyIs(u.Words[max(0, i-2):i], text.Negations), // "not been stolen"
-			!known && w.Is(text.UndoingWords),
-			!known && !begun && w.Is(text.DroppingWords),
-			!known && w.Is(text.Negations) && u.negates(p, i):
-			return true
-		}
-		begun = begun || w.IsSubject()
-	}
-	return false
 }
 
 // negates reports whether the negation at i is of a wish or of the tool's act, or an order: "do not want", "no

@@ -99,8 +99,8 @@ func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 	}
 	for end := at + 1; end <= min(len(t.Words), at+len(first.marked)+longestFill); end++ {
 		last := t.Words[end-1]
-		if last.Is(text.Negations, text.QuestionWords) { // it negates or asks for the adjacent words
-			break
+		if last.Is(text.Negations, text.QuestionWords) || end > at+1 && t.Pause(end-1) && !strings.ContainsAny(first.surface, ",;:.!?") { // it negates or asks for the adjacent words
+			break // and a pause ends it
 		}
 		if !bounds(t.Words[at]) || !bounds(last) {
 			continue
@@ -117,11 +117,12 @@ func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 func (p *interpreter) byExample() (intent, bool) {
 	said := p.words(p.request.Text)
 	said.Words = withoutEnds(said.Words)
+	back := text.TakenBack(p.request.Text) != ""
 	var best intent
 	most, tied := 0, false
 	for _, candidate := range p.exemplary(said.Words) {
 		for _, of := range patternsOf(candidate.Tool) {
-			if of.own < most {
+			if of.own < most || back && of.own < len(of.parts) { // "… to [Anna](to)", and then "just kidding"
 				continue
 			}
 			fills, fit := fits(said, of.parts, 0, nil)

@@ -138,6 +138,10 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message breaks off"
 	case len(r.Words) == 1 && none && !p.Moods[text.Question] && isThing(r.Words[0]) && !r.sampled(single):
 		return "the message names a thing, and not what is to be done"
+	case !none && r.address() && !r.sampled(func(t text.Text) bool { return !strings.Contains(t.Said, " ") }):
+		return "the message names an address, and not what is to be done"
+	case none && len(r.Tool.Params().Read(map[string]any{}).Missing) > 0 && r.denies() && !r.sampled(func(t text.Text) bool { return text.AnyIs(t.Words, text.Negations) }):
+		return "the message denies what the nearest tool needs"
 	case none && r.objectless(mood):
 		return "the message names nothing that it is to be done to"
 	case !none && r.onlyValues() && slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
@@ -152,6 +156,22 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// address reports whether the text is one e-mail address or link, and nothing else.
+func (r reading) address() bool {
+	said := strings.TrimSpace(r.Said)
+	return !strings.ContainsAny(said, " \n") && strings.ContainsAny(said, "@/")
+}
+
+// denies reports whether the text does not want a thing, which may be the value that it lacks: "I want no pizza".
+func (r reading) denies() bool {
+	for i, w := range r.Words {
+		if w.Is(text.Negations) && (i == r.Opening() || r.At(i-1).Is(text.WishWords)) {
+			return true
+		}
+	}
+	return false
 }
 
 // objectless reports whether a text names no specific act and thing: "turn on", "stop", "cancel everything". A text
@@ -233,10 +253,21 @@ func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 	if (mood == text.Statement || mood == text.Fragment && !orders(r.Text.Text)) && r.Tells() && !p.Mends(r.Words) && !r.sampled(text.Text.Tells) {
 		return "the message tells of the past"
 	}
+	if first := r.At(r.Opening()); mood == text.Fragment && !p.Moods[text.Question] && !orders(r.Text.Text) && !p.Known[first.Stem] && first.IsSubject() && r.yesterday() {
+		return "the message tells of the past"
+	}
 	if r.putOff() && !r.timed() {
 		return "the message names a time, and the nearest tool has no place for it"
 	}
 	return ""
+}
+
+// yesterday reports whether the text names a day before today by its word.
+func (r reading) yesterday() bool {
+	return slices.ContainsFunc(r.Words, func(w text.Word) bool {
+		days, is := text.NearDays.Number(w.Norm)
+		return is && days < 0
+	})
 }
 
 // putOff reports whether a text names a future time outside the values.

@@ -84,7 +84,8 @@ func partsOf(said string) []string {
 			continue // "an hour and a half", "eine Stunde und 20 Minuten"
 		}
 		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1])
-		if !t.Pause(i) && (ranged || text.JoiningPhrases.PhraseAt(words, i) == 0) || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
+		joins := !ranged && text.JoiningPhrases.PhraseAt(words, i) > 0 && !t.Negates(i) // but not the "plus" of "ne … plus"
+		if !t.Pause(i) && !joins || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
 			continue // but "and then" is one joint
 		}
 		parts = append(parts, said[from:words[i].Start])

@@ -31,6 +31,8 @@ type Document struct {
 	Gives bool
 	// Drops means that its name and description mention removal, maybe among other acts: "add or remove items".
 	Drops bool
+	// Denies means that one of its examples denies an act: "do not call it off".
+	Denies bool
 	// FreeText means that a parameter takes any text: unknown words may be its value.
 	FreeText bool
 }
@@ -141,6 +143,7 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 	var in [text.MoodCount]int
 	for _, plain := range tool.Spoken() {
 		said := text.Of(plain)
+		p.Denies = p.Denies || said.DeniesAct(func(i int) bool { return said.Words[i].Is(text.UndoingWords, text.DroppingWords) })
 		if m := said.Mood(); !p.Moods[m] {
 			p.told = append(p.told, example{said, m})
 			in[m]++
@@ -151,7 +154,7 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 	}
 	for _, own := range [][]text.Word{named, described} {
 		for i, w := range own {
-			if w.Is(text.InformingWords) && (i == 0 || !w.Is(text.ActionVerbs)) { // "the shopping list" does not inform
+			if w.Is(text.InformingWords) && (i == 0 || !w.Is(text.ActionVerbs)) && text.DeedPhrases.PhraseAt(own, i) == 0 { // "the shopping list" does not inform
 				p.Moods[text.Question] = true
 			}
 		}

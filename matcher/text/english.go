@@ -132,9 +132,10 @@ var english = language{
 	feigningPhrases: `pretend; let us pretend; imagine; suppose; assume; simulate; act as if; act as though; act like; make believe; hypothetically`,
 	excludingPhrases: `
 		anything but; anything except; anything other than; everything but; everything except; everything other than; all but; all except; any but; whatever but`,
+	haltingPhrases: `stop; stop it; stop that`,
 	retractingPhrases: `
 		not; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
-		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i changed my mind; i have changed my mind`,
+		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i do not think so; no chance; out of the question; in your dreams; i do not want that; i changed my mind; i have changed my mind`,
 	citingPhrases:  `is what; was what; is how; that is what; that was what`,
 	DeedPhrases:    `check out; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
 	onlyWords:      `only just`,

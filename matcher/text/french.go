@@ -78,6 +78,7 @@ var french = language{
 	beingWords:     `suis sommes`,
 	availableWords: `libre libres disponible disponibles temps`,
 	InsteadWords:   `sauf`,
+	UnableWords:    `peux peut pouvons pourrai`,
 	KeepingWords:   `garde gardez garder conserve conservez conserver maintiens maintenez maintenir`,
 	ReversingWords: `defais defaire defaites`,
 	remindingVerbs: `oublie oubliez oublier hesite hesitez manque manquez`,
@@ -85,8 +86,9 @@ var french = language{
 		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d`,
 	feigningPhrases:  `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez`,
 	excludingPhrases: `tout sauf; n importe quoi sauf; tout mais pas; tous sauf; toutes sauf`,
+	haltingPhrases:   `stop; arrete; arretez`,
 	retractingPhrases: `
-		non; pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;
+		non; pas; hors de question; jamais de la vie; je ne crois pas; je ne pense pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;
 		ah non; euh non; plutot pas; mais non; ou plutot non`,
 	citingPhrases:  `c est ce que; c etait ce que`,
 	onlyWords:      `seulement juste`,

@@ -82,6 +82,7 @@ var german = language{
 	availableWords: `frei zeit verfugbar`,
 	InsteadWords:   `statt anstatt`,
 	OffWords:       `aus ab`,
+	UnableWords:    `kann konnen konnte`,
 	KeepingWords:   `behalte behalten behalt belass belassen`,
 	ReversingWords: `ruckgangig widerrufen widerrufe`,
 	remindingVerbs: `vergiss vergessen vergesst versaume`,
@@ -90,8 +91,9 @@ var german = language{
 		darauf; verzichten sie darauf; sieh davon ab; sehen sie davon ab; auf keinen fall; auf gar keinen fall; unter keinen umstanden; in keinem fall`,
 	feigningPhrases:  `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor`,
 	excludingPhrases: `alles ausser; alles bloss keine; alles nur keine; alles nur kein; alles nur nicht; alles bloss nicht; jede ausser; jeder ausser; alle ausser`,
+	haltingPhrases:   `stopp; stop`,
 	retractingPhrases: `
-		nicht; nein; doch nicht; lieber doch nicht; lieber nicht; besser nicht; ach nein; ach ne; nein danke; nein warte; nein halt; nein moment; warte; halt; moment; nein doch nicht; war nur spass; nur spass; war ein
+		nicht; nein; doch nicht; lieber doch nicht; lieber nicht; besser nicht; ach nein; ach ne; nein danke; nein warte; nein halt; nein moment; warte; halt; moment; nein doch nicht; kommt nicht in frage; von wegen; ich glaube nicht; war nur spass; nur spass; war ein
 		scherz; kleiner scherz; vergiss es; vergessen sie es; nee; nee danke; nein lieber nicht; egal; ach egal; ach vergiss es; ich habe es mir anders uberlegt`,
 	citingPhrases:  `ist was; war was; das ist was; das war was`,
 	onlyWords:      `nur bloss`,

@@ -47,6 +47,7 @@ var italian = language{
 	KinWords: `
 		madre mamma padre papa genitori fratello sorella moglie marito compagna compagno figlio figlia zio zia cugino cugina nonna nonno
 		amico amica capo collega vicino vicina`,
+	UnableWords:    `posso possiamo`,
 	KeepingWords:   `mantieni mantenere mantenga conserva conservare`,
 	ReversingWords: `disfa disfare ripristina`,
 	remindingVerbs: `dimenticare dimenticarti dimenticate esitare scordare scordarti`,
@@ -54,8 +55,9 @@ var italian = language{
 		evita; eviti; evita di; eviti di; smetti di; smetta di; smettila di; astieniti dal; si astenga dal; in nessun caso; per nessun motivo; non serve; non c e bisogno di; inutile`,
 	feigningPhrases:  `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula`,
 	excludingPhrases: `tutto tranne; qualsiasi cosa tranne; tutto meno; tutti tranne`,
+	haltingPhrases:   `ferma; fermati; stop; basta`,
 	retractingPhrases: `
-		no; anzi no; anzi; no grazie; no aspetta; no aspetti; aspetta; aspetti; scherzo; scherzavo; stavo scherzando; lascia stare; lascia perdere; lasci stare; meglio di no; non ora; non adesso; ripensandoci no; come non detto`,
+		no; anzi no; neanche per sogno; non credo; non se ne parla; anzi; no grazie; no aspetta; no aspetti; aspetta; aspetti; scherzo; scherzavo; stavo scherzando; lascia stare; lascia perdere; lasci stare; meglio di no; non ora; non adesso; ripensandoci no; come non detto`,
 	citingPhrases:  `e quello che; e cio che; era quello che`,
 	onlyWords:      `solo soltanto`,
 	PartingWords:   `grazie arrivederci`,

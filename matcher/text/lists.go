@@ -122,6 +122,7 @@ const (
 	feigningPhrases   // only imagine an act: "pretend to"
 	excludingPhrases  // before the only thing that is not wanted: "anything but"
 	retractingPhrases // after a pause, take back what was said before: "no wait"
+	haltingPhrases    // those that are orders too: "stop"
 	citingPhrases     // before a person, make a sentence of quoted words: "… is what I said"
 	DeedPhrases       // acts that begin with one of the InformingWords: "check out"
 	onlyWords         // turn a negation before them into a limit: "not only"
@@ -446,6 +447,13 @@ func LanguageOf(text string) string {
 		return ""
 	}
 	return languages[best][languageCode]
+}
+
+// maySpeak reports whether no language has more of a text's grammar words than the one with a code.
+func maySpeak(text, code string) bool {
+	scores := scoresOf(text)
+	at := slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == code })
+	return scores[at] == slices.Max(scores)
 }
 
 // scoresOf counts the grammar words of each language in a text.

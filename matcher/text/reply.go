@@ -268,7 +268,7 @@ func (r *corrector) cutApart() (list []statement) {
 		}
 	}
 	for i := 0; i < len(words); {
-		if r.Pause(i) && !r.labelled(i) {
+		if r.Pause(i) && !r.labelled(i) && (i == 0 || !r.subordinate(i)) {
 			cut(r.withoutRather(first, i))
 			first = i
 		}

@@ -198,13 +198,14 @@ func (t Text) tellsOfDone(first int) bool {
 		return true
 	}
 	for i := first; i < min(len(words), first+early); i++ {
-		if t.accentedPast(i) {
+		plural := len(words[i].Norm) > 6 && strings.HasSuffix(words[i].Norm, "aron") || len(words[i].Norm) > 7 && strings.HasSuffix(words[i].Norm, "ieron")
+		if t.accentedPast(i) || plural && maySpeak(t.Said, "es") {
 			return true
 		}
 		if words[i].IsForeign(perfectWords) && !(i == first && words[i].Is(PoliteVerbs, QuestionWords)) && t.perfectAt(i) {
 			return true
 		}
-		if words[i].Is(ActionVerbs, LightVerbs, WishWords) {
+		if words[i].Is(ActionVerbs, LightVerbs, WishWords) && !words[i].Is(Persons) { // the French "on" is a person
 			return false
 		}
 	}

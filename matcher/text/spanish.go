@@ -27,7 +27,7 @@ var spanish = language{
 	titleWords:        `dr dra sr sra srta srs sres don dna`,
 	numberingWords:    `num nro n`,
 	PoliteVerbs:       `puede puedes podria podrias`,
-	TellingWords:      `yo el mis nuestro tengo tenemos tenia teniamos hay habia he hemos ayer anteayer anoche`,
+	TellingWords:      `yo el mis nuestro tengo tenemos tenia teniamos hay habia he hemos ayer anteayer anoche deberia deberiamos acabo acabamos iba ibamos`,
 	abandoningPhrases: `olvidalo; dejalo; cancela`,
 	wonderingVerbs:    `saber preguntar conocer`,
 	whetherWords:      `si que cuanto`,
@@ -49,6 +49,7 @@ var spanish = language{
 	KinWords: `
 		madre mama padre papa padres hermano hermana mujer marido esposa esposo pareja hijo hija tio tia primo prima abuela abuelo amigo amiga
 		jefe jefa vecino vecina companero companera casero`,
+	UnableWords:    `puedo podemos podre`,
 	KeepingWords:   `manten mantener mantenga mantengan conserva conservar conserve`,
 	ReversingWords: `deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	remindingVerbs: `olvides olvide olviden dudes dude`,
@@ -56,8 +57,9 @@ var spanish = language{
 		evita; evite; eviten; evitar; deja de; deje de; para de; pare de; abstente de; absten de; bajo ningun concepto; bajo ninguna circunstancia; de ninguna manera; de ningun modo; en ningun caso`,
 	feigningPhrases:  `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si`,
 	excludingPhrases: `todo menos; cualquier cosa menos; todo excepto; todo salvo; cualquiera menos`,
+	haltingPhrases:   `para; alto; detente`,
 	retractingPhrases: `
-		no; mejor no; pensandolo bien no; no gracias; no espera; no espere; espera; espere; era broma; es broma; no era broma; ni hablar; olvidalo; dejalo; ahora no; no ahora no; todavia no; aun no; que no`,
+		no; mejor no; ni en broma; ni loco; ni loca; no creo; creo que no; pensandolo bien no; no gracias; no espera; no espere; espera; espere; era broma; es broma; no era broma; ni hablar; olvidalo; dejalo; ahora no; no ahora no; todavia no; aun no; que no`,
 	citingPhrases:  `es lo que; era lo que; fue lo que`,
 	onlyWords:      `solo solamente`,
 	PartingWords:   `gracias adios`,

@@ -31,6 +31,9 @@ func (t Text) Negates(i int) bool {
 	if w.Norm == "not" && t.At(i+1).Is(PolitePersons) || t.At(i-1).Is(UnlessWords) {
 		return false // "why don't you cancel it"
 	}
+	if w.Is(NegatingParticles) && LanguageOf(t.Said) == "fr" {
+		return !t.At(i + 1).Is(remindingVerbs) // "personne ne doit"
+	}
 	if w.Norm == "plus" && AnyIs(t.Words[max(0, i-3):i], NegatingParticles) {
 		return true
 	}
@@ -38,24 +41,26 @@ func (t Text) Negates(i int) bool {
 }
 
 // Reminds reports whether the word at i is of a negated verb of forgetting, so that the sentence orders what follows:
-// "do not forget to", "vergiss nicht".
+// "do not forget to", "vergiss nicht". Either of the two words may be first; English has the negation first.
 func (t Text) Reminds(i int) bool {
-	const near = 3
 	w := t.Words[i]
-	other := func(one Word) bool {
-		return w.Is(remindingVerbs) && one.Is(Negations, Denials) && !one.Is(remindingVerbs) || one.Is(remindingVerbs)
-	}
-	if !w.Is(remindingVerbs, Negations, Denials) || w.Is(DroppingWords) && !w.Is(remindingVerbs) {
+	negation := w.Is(Negations, Denials) && !w.Is(remindingVerbs)
+	if !negation && !w.Is(remindingVerbs) {
 		return false
 	}
-	for j := i + 1; j < min(len(t.Words), i+near) && !t.parted(j); j++ {
-		if other(t.Words[j]) && (w.Is(remindingVerbs) != t.Words[j].Is(remindingVerbs)) {
-			return !w.Is(remindingVerbs) || t.Words[j].IsForeign(Negations)
+	const near = 2
+	for j := max(0, i-near); j <= min(len(t.Words)-1, i+near); j++ {
+		of := t.Words[j]
+		counterpart := negation && of.Is(remindingVerbs) || !negation && of.Is(Negations, Denials) && !of.Is(remindingVerbs)
+		if !counterpart || slices.ContainsFunc([]int{1, 2}, func(k int) bool { return min(i, j)+k <= max(i, j) && t.parted(min(i, j)+k) }) {
+			continue
 		}
-	}
-	for j := i - 1; j >= max(0, i-near+1) && !t.parted(j+1); j-- {
-		if other(t.Words[j]) && (w.Is(remindingVerbs) != t.Words[j].Is(remindingVerbs)) {
-			return w.Is(remindingVerbs) || w.IsForeign(Negations)
+		denies := w
+		if !negation {
+			denies = of
+		}
+		if first := negation == (i < j); first || denies.IsForeign(Negations) {
+			return true
 		}
 	}
 	return false
@@ -63,14 +68,17 @@ func (t Text) Reminds(i int) bool {
 
 // deniesAfter reports whether the negation at i is of an act after it.
 func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
-	able := t.At(i-1).Is(UnableWords) || t.At(i+1).Is(AttendingVerbs)
+	able, near := t.At(i-1).Is(UnableWords) || t.At(i+1).Is(AttendingVerbs, UnableWords), i+1 // "I can not come" denies no act
+	if t.At(i + 1).Is(UnableWords) {
+		near++
+	}
 	for j := i + 1; j < min(len(t.Words), i+1+reach); j++ {
 		w := t.Words[j]
 		switch {
 		case t.parted(j) && !t.subordinate(j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && w.Is(Persons) && t.At(j+1).Is(WishWords):
 			return false
 		case isAct(j):
-			return !able || j == i+1
+			return !able || j <= near
 		}
 	}
 	return false
@@ -183,7 +191,7 @@ func TakenBack(said string) string {
 			continue
 		}
 		tail := t.Words[i:]
-		if _, refused := Consents(said[tail[0].Start:]); refused && AnyIs(tail, Negations, Denials, NoWords, RefusingWords, Refusals) || retracts(tail) {
+		if _, refused := Consents(said[tail[0].Start:]); refused && AnyIs(tail, Negations, Denials, NoWords, RefusingWords, Refusals) || retracts(tail) || t.halts(i) {
 			before := strings.TrimRight(said[:t.Words[i].Start], " -–—(,;.…")
 			if _, refuses := Consents(before); refuses {
 				return "" // all of it is a no
@@ -198,6 +206,13 @@ func TakenBack(said string) string {
 func (t Text) breaks(i int) bool {
 	gap := t.Gap(i - 1)
 	return strings.ContainsAny(gap, "…(") || strings.Contains(gap, " -") || strings.Contains(gap, "- ")
+}
+
+// halts reports whether the words from i on only stop what was ordered before. After a comma they may be the order
+// itself: "the timer, stop".
+func (t Text) halts(i int) bool {
+	length := haltingPhrases.PhraseAt(t.Words, i)
+	return length > 0 && i+length == len(t.Words) && i > 1 && strings.TrimSpace(t.Gap(i-1)) != ","
 }
 
 // retracts reports whether words only take back what was said, beside courtesy.
@@ -245,7 +260,7 @@ func (t Text) accentedPast(i int) bool {
 	case 'í', 'ó':
 		return true
 	case 'é':
-		return LanguageOf(t.Said) == "es"
+		return maySpeak(t.Said, "es") && (i == 0 && len(w.Norm) > 5 || LanguageOf(t.Said) == "es" || !maySpeak(t.Said, "fr"))
 	}
 	return false
 }

@@ -1,0 +1,128 @@
+package offline
+
+import (
+	"slices"
+
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+)
+
+// A message can have the words of a tool and forbid what it does, keep its thing as it is, or only speak of it. What
+// tells that is read from the sentence. A tool is exempt only if its own words say the same: "stop the music".
+
+// refuses reports whether the text does not want what the tool does, or wants it undone. A tool whose own words mean
+// that ("cancel booking", "card not working") is not refused by such a text, unless the text denies just that.
+func (u *utterance) refuses(p *retrieval.Document) bool {
+	own := func(i int) bool {
+		w := u.Words[i]
+		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
+	}
+	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) {
+		return true
+	}
+	for i := range u.Words {
+		if own(i) {
+			return false
+		}
+	}
+	begun := false // a word with a subject is before
+	for i, w := range u.Words {
+		known := p.Known[w.Stem]
+		switch {
+		case u.Reminds(i):
+			continue
+		case u.isSide(i) && contradicts(p, w),
+			known && w.Is(text.TroubleWords) && text.AnyIs(u.Words[max(0, i-2):i], text.Negations), // "not been stolen"
+			!known && w.Is(text.UndoingWords),
+			!known && !begun && w.Is(text.DroppingWords),
+			!known && w.Is(text.Negations) && u.negates(p, i),
+			w.Norm == "plus" && u.Negates(i) && u.At(u.Opening()).Is(text.NegatingParticles): // "ne vire plus"
+			return true
+		}
+		begun = begun || w.IsSubject()
+	}
+	return false
+}
+
+// forbids reports whether the text denies the act of a tool that undoes, orders to leave any act undone, undoes any
+// act, or only imagines one.
+func (u *utterance) forbids(p *retrieval.Document) bool {
+	undoes := func(i int) bool { return u.undoesAt(p, i) }
+	if !p.Denies && u.DeniesAct(undoes) {
+		return true
+	}
+	spoken := func(first, end int, ok bool) bool { // and the tool does not speak so
+		return ok && slices.ContainsFunc(u.Words[first:end], func(w text.Word) bool { return !p.Known[w.Stem] })
+	}
+	if spoken(u.Refrains()) || spoken(u.Feigns()) {
+		return true
+	}
+	if at := u.Excluded(); at >= 0 && !isNumber(u.Words[at]) {
+		return slices.ContainsFunc(u.Words[at:min(len(u.Words), at+nameReach)], func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
+	}
+	return slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.ReversingWords) && !p.Known[w.Stem] })
+}
+
+// undoesAt reports whether the word at i is of the act of a tool that undoes: its own verb, or another for the same.
+func (u *utterance) undoesAt(p *retrieval.Document, i int) bool {
+	w := u.Words[i]
+	if p.Undoes == "" && !p.Drops {
+		return w.Is(text.UndoingWords) && p.Known[w.Stem]
+	}
+	if w.Stem == p.Undoes || text.Stem(text.WithoutZu(w.Norm)) == p.Undoes || w.Is(text.UndoingWords) || w.Is(text.DroppingWords) && !w.Is(text.KeepingWords) {
+		return !u.Reminds(i)
+	}
+	return slices.ContainsFunc(u.undoes, func(said phrase) bool {
+		return said.first != said.second && said.first == w && !said.second.Is(text.Negations)
+	})
+}
+
+// keeps reports whether the text orders to leave a thing as it is: "leave the shoes in the cart". "Leave out" removes.
+func (u *utterance) keeps(p *retrieval.Document) bool {
+	for i, w := range u.Words {
+		switch {
+		case w.Is(text.KeepingWords) && (!p.Known[w.Stem] || w.Is(text.DroppingWords)):
+			if !w.Is(text.DroppingWords) {
+				return true
+			}
+			return text.AnyIs(u.Words[i+1:], text.PlaceCues) && !p.Title[w.Stem]
+		case w.IsSubject():
+			return false
+		}
+	}
+	return false
+}
+
+// turnsOff reports whether the text ends a thing by the particle of a light verb, and the tool never speaks of that:
+// "stell den Wecker um 7 Uhr aus".
+func (u *utterance) turnsOff(p *retrieval.Document) bool {
+	if !u.At(u.Opening()).Is(text.LightVerbs) {
+		return false
+	}
+	for i, w := range u.Words {
+		ends := i+1 == len(u.Words) || u.Pause(i+1) || u.At(i+1).Is(text.PoliteWords)
+		if ends && i > 0 && w.Is(text.OffWords) && !p.Known[w.Stem] {
+			return true
+		}
+	}
+	return false
+}
+
+// cites reports whether all that calls for the tool is in quotation marks: 'translate "cancel it" into German'. A
+// title that is wished for is meant: 'I want "Soup of the day"'.
+func (u *utterance) cites(p *retrieval.Document) bool {
+	outside, quoted := u.Unquoted()
+	if u.Cites() {
+		return true
+	}
+	if !quoted {
+		return false
+	}
+	speaks := slices.ContainsFunc(outside, func(w text.Word) bool { return !isGrammar(w) || w.Is(text.KnowingWords) })
+	return speaks && !slices.ContainsFunc(outside, func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
+}
+
+// namesAct reports whether a noun or another form of the verb with a stem is in the text: the removal, for remove.
+func (u *utterance) namesAct(verb string) bool {
+	return verb != "" && slices.ContainsFunc(u.Words, func(w text.Word) bool { return text.Root(w.Stem) == text.Root(verb) })
+}
