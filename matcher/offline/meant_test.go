@@ -215,7 +215,7 @@ func TestNextWordsDoNotCompleteWhatWasRefused(t *testing.T) {
 	t.Parallel()
 	for scope, talks := range map[string][][2]string{
 		"shop": {{"Don't subscribe a@b.com to the newsletter", "a@b.com"}, {"Never add to the cart", "shoes"}},
-		"bank": {{"Anna transferred 50 euros to Peter", "Peter"}, {"Don't transfer 50 euros", "Anna"}, {"Never transfer 50 euros", "to Anna"}, {"Transfer 50 euros? No thanks", "Anna"}},
+		"bank": {{"Anna transferred 50 euros to Peter", "Peter"}, {"Don't transfer 50 euros", "Anna"}, {"Never transfer 50 euros", "to Anna"}, {"Never transfer 50 euros to Peter", "Anna"}, {"Transfer 50 euros? No thanks", "Anna"}},
 		"haus": {{"Überweise niemals 50 Euro", "Anna"}, {"Peter hat 50 Euro überwiesen", "an Anna"}},
 	} {
 		candidates := matchertest.InScope(t, matchertest.Scope, scope, meantScopes[scope]...)
@@ -225,6 +225,24 @@ func TestNextWordsDoNotCompleteWhatWasRefused(t *testing.T) {
 			assert.NotContains(t, outcomes[1], "{", said)
 		}
 	}
+}
+
+func TestAnOpenCallIsNotCompletedByWhatIsNotMeant(t *testing.T) {
+	t.Parallel()
+	for scope, talks := range map[string]map[string][]string{
+		"bank":  {"Transfer 50 euros": {"to Anna? no way", "Anna - just kidding", "never to Anna", "anything but Anna", "imagine Anna", "avoid Anna", "I already gave it to Anna"}},
+		"haus":  {"Überweise 50 Euro": {"an Anna? nein danke", "niemals an Anna", "stell dir vor Anna"}},
+		"banco": {"Transfiere 50 euros": {"jamás a Ana", "a Ana, mejor no"}},
+	} {
+		candidates := matchertest.InScope(t, matchertest.Scope, scope, meantScopes[scope]...)
+		for begun, then := range talks {
+			for _, said := range then {
+				assert.NotContains(t, heldWith(t, candidates, begun, said)[1], "{", said)
+			}
+		}
+	}
+	candidates := matchertest.InScope(t, matchertest.Scope, "bank", meantScopes["bank"]...)
+	require.Equal(t, `transfer {"amount":50,"to":"Anna"}`, heldWith(t, candidates, "Transfer 50 euros", "to Anna")[1])
 }
 
 func TestATitleStaysWithItsName(t *testing.T) {

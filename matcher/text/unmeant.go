@@ -131,6 +131,13 @@ func (t Text) Feigns() (first, end int, ok bool) { return t.begins(feigningPhras
 // Refrains reports whether the text orders to leave an act undone: "avoid", "hör auf".
 func (t Text) Refrains() (first, end int, ok bool) { return t.begins(refrainingPhrases) }
 
+// Unmeant reports whether the text refrains, feigns or excludes, so that its values are not meant.
+func (t Text) Unmeant() bool {
+	_, _, refrains := t.Refrains()
+	_, _, feigns := t.Feigns()
+	return refrains || feigns || t.Excluded() >= 0
+}
+
 // begins reports whether the text begins with a phrase of the list, after greetings and politeness, and more follows.
 func (t Text) begins(list List) (first, end int, ok bool) {
 	for first < len(t.Words) && t.Words[first].Is(Fillers, PoliteWords) && list.PhraseAt(t.Words, first) == 0 {
