@@ -233,14 +233,13 @@ func (t Text) perfectAt(i int) bool {
 	case spanish.has(perfectWords, w.Norm) || italian.has(perfectWords, w.Norm):
 		return slices.ContainsFunc(after[:min(len(after), near)], romance)
 	case french.has(perfectWords, w.Norm):
-		return w.Norm == "a" && i > 0 && len(after) > 0 && len(t.Words) > i+1 && t.frenchParticiple(i+1)
+		return w.Norm == "a" && i > 0 && len(after) > 0 && frenchParticiple(t, after[0])
 	}
 	return false
 }
 
-// frenchParticiple reports whether the word at i has the accent of a French participle: "viré", "annulé".
-func (t Text) frenchParticiple(i int) bool {
-	w := t.Words[i]
+// frenchParticiple reports whether a word of a text has the accent of a French participle: "viré", "annulé".
+func frenchParticiple(t Text, w Word) bool {
 	return len(w.Norm) > 3 && strings.HasSuffix(strings.ToLower(t.Said[w.Start:w.End]), "é")
 }
 

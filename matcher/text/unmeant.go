@@ -166,7 +166,7 @@ var quotationMarks = map[rune]string{'"': "\"", '“': "”“", '„': "“”"
 func (t Text) Unquoted() (outside []Word, quoted bool) {
 	inside := 0
 	for i, w := range t.Words {
-		if t.inQuotes(i) {
+		if inQuotes(t, i) {
 			inside++
 		} else {
 			outside = append(outside, w)
@@ -176,7 +176,7 @@ func (t Text) Unquoted() (outside []Word, quoted bool) {
 }
 
 // inQuotes reports whether quotation marks are open where the word at i begins, and closed later.
-func (t Text) inQuotes(i int) bool {
+func inQuotes(t Text, i int) bool {
 	closes := ""
 	for _, r := range t.Said[:t.Words[i].Start] {
 		switch {
@@ -194,11 +194,11 @@ func (t Text) inQuotes(i int) bool {
 func TakenBack(said string) string {
 	t := Of(said)
 	for i := 1; i < len(t.Words); i++ {
-		if !t.parted(i) && !t.breaks(i) || strings.Contains(t.Gap(i-1), ":") { // "breakfast: no"
+		if !t.parted(i) && !breaks(t, i) || strings.Contains(t.Gap(i-1), ":") { // "breakfast: no"
 			continue
 		}
 		tail := t.Words[i:]
-		if _, refused := Consents(said[tail[0].Start:]); refused && AnyIs(tail, Negations, Denials, NoWords, RefusingWords, Refusals) || retracts(tail) || t.halts(i) {
+		if _, refused := Consents(said[tail[0].Start:]); refused && AnyIs(tail, Negations, Denials, NoWords, RefusingWords, Refusals) || retracts(tail) || halts(t, i) {
 			before := strings.TrimRight(said[:t.Words[i].Start], " -–—(,;.…")
 			if _, refuses := Consents(before); refuses {
 				return "" // all of it is a no
@@ -210,14 +210,14 @@ func TakenBack(said string) string {
 }
 
 // breaks reports whether a dash, an ellipsis or a bracket is before the word at i. A hyphen inside words is none.
-func (t Text) breaks(i int) bool {
+func breaks(t Text, i int) bool {
 	gap := t.Gap(i - 1)
 	return strings.ContainsAny(gap, "…(") || strings.Contains(gap, " -") || strings.Contains(gap, "- ")
 }
 
 // halts reports whether the words from i on only stop what was ordered before. After a comma they may be the order
 // itself: "the timer, stop".
-func (t Text) halts(i int) bool {
+func halts(t Text, i int) bool {
 	length := haltingPhrases.PhraseAt(t.Words, i)
 	return length > 0 && i+length == len(t.Words) && i > 1 && strings.TrimSpace(t.Gap(i-1)) != ","
 }
