@@ -87,6 +87,15 @@ en: Book a flight from Berlin to Madrid on Friday = {"date":"2026-11-20","from":
 en: Book a flight from Berlin to Madrid on Friday and back on Sunday = {"from":"Berlin","to":"Madrid"} ! date is required: "Friday" and "Sunday" are several`)
 }
 
+func TestANumberBeforeADayIsNoRange(t *testing.T) {
+	t.Parallel()
+	tells(t, map[string]string{
+		"en": `{"name":"move-appointment","description":"Move an appointment","schema":[{"parameter":"number","type":"string","required":true},
+			{"parameter":"date","type":"string","format":"date","required":true}],"examples":["move appointment [A-17](number) to [Monday](date)"]}`,
+	}, `
+en: move appointment A-1234 to Tuesday = {"date":"2026-11-24","number":"A-1234"}`)
+}
+
 func TestAnAddressIsNotCut(t *testing.T) {
 	t.Parallel()
 	tells(t, map[string]string{

@@ -118,7 +118,8 @@ func (f momentReader) ranged(m datetime.Reading, all []datetime.Reading) (first,
 		if i < 0 || i >= len(f.Words) {
 			return false
 		}
-		number := len(f.Numbers(i)) > 0 && !f.Numbers(i)[0].Doubtful
+		// A number is one only beside another: "24 to 26 December", but not "A-1234 to Tuesday".
+		number := len(f.Numbers(i)) > 0 && !f.Numbers(i)[0].Doubtful && len(f.Numbers(i)[0].Exact) <= 2 && len(f.Numbers(m.First)) > 0
 		return slices.ContainsFunc(all, at(i)) || number && !slices.ContainsFunc(f.Moments(), func(other datetime.Reading) bool { return at(i)(other) && !other.Doubtful })
 	}
 	begin := func(i int) int { // of the other end
