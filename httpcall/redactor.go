@@ -142,10 +142,10 @@ func (f form) at(text string, cut, decodes bool) int {
 	return 0
 }
 
-// compare returns the length of a form at the beginning of a text. Whole is false if the text ends in it, after at
-// least minPrefix of its bytes. An escape that is also equal as it stands is decoded only if decodes is true.
-func compare(text, form string, decodes bool) (length int, whole bool) {
-	left, at := form, 0
+// compare returns the length of what is sought at the beginning of a text. Whole is false if the text ends in it,
+// after at least minPrefix of its bytes. An escape that is also equal as it stands is decoded only if decodes is true.
+func compare(text, sought string, decodes bool) (length int, whole bool) {
+	left, at := sought, 0
 	for left != "" && at < len(text) {
 		same := text[at] == left[0]
 		if !same || decodes {
@@ -164,7 +164,7 @@ func compare(text, form string, decodes bool) (length int, whole bool) {
 		}
 	}
 	if left != "" {
-		if len(form)-len(left) < minPrefix {
+		if len(sought)-len(left) < minPrefix {
 			return 0, false
 		}
 		return at, false

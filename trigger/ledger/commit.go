@@ -336,11 +336,11 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	group := l.commits
+	runs := l.commits
 	if c.ends() {
-		group = l.ends
+		runs = l.ends
 	}
-	r, underReplicated, err := l.runGrouped(ctx, group, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
+	r, underReplicated, err := l.runGrouped(ctx, runs, c.App, c.shared, keyspace.Part{Keys: c.keys(), Args: args})
 	failpoint.At(failpoint.CommitReply)
 	if err != nil {
 		return Decision{}, err
