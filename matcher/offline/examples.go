@@ -170,19 +170,9 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 	}
 	read := p.read(masked+t.Said[from:], candidate).Values
 	for _, f := range fills {
-		name := f.mark.Parameter
-		if given[name] != nil || read[name] != nil {
-			continue
-		}
-		if slices.Contains(kinds.Formatted, name) {
+		if given[f.mark.Parameter] == nil && read[f.mark.Parameter] == nil {
 			return intent{}, false
 		}
-		// The place alone tells what the words are: "I want 2 pizzas" does not name the parameter.
-		value, why, ok := candidate.Tool.Params().Said(name, t.Surface(f.first, f.end))
-		if !ok || why != "" {
-			return intent{}, false
-		}
-		given[name] = value
 	}
 	for name, value := range given {
 		if _, ok := read[name]; !ok || free(name) {

@@ -21,7 +21,7 @@ func (t Text) NoAnswer() bool {
 		if wishPairs.Has(w.Norm + " " + t.Norm(i+1)) { // "I have to pay 50 euros"
 			continue
 		}
-		if w.Is(ownForms) || w.Is(havingWords, beingWords) && t.ofSpeaker(i, first) {
+		if w.Is(ownForms) || w.Is(havingWords, beingWords) && ofSpeaker(t, i, first) {
 			return true
 		}
 	}
@@ -30,7 +30,7 @@ func (t Text) NoAnswer() bool {
 
 // ofSpeaker reports whether the verb at a place is of the speaker, who may be named after it in some languages. Of
 // what the speaker is, a sentence that begins with it may answer: "I am Anna".
-func (t Text) ofSpeaker(i, first int) bool {
+func ofSpeaker(t Text, i, first int) bool {
 	const near = 2
 	for at := max(0, i-near); at <= min(len(t.Words)-1, i+1); at++ {
 		if t.Words[at].Is(firstPersons) && (t.Words[i].Is(havingWords) || at > first) {

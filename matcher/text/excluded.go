@@ -18,7 +18,7 @@ func (t Text) Excludes(first, end int) bool {
 		}
 		w := t.Words[i]
 		switch {
-		case exceptPhrases.PhraseBefore(t.Words, i+1) > 0, butWords.PhraseBefore(t.Words, i+1) > 0 && t.ofAll(i):
+		case exceptPhrases.PhraseBefore(t.Words, i+1) > 0, butWords.PhraseBefore(t.Words, i+1) > 0 && ofAll(t, i):
 			return true
 		case w.Is(onlyWords):
 			return false
@@ -46,7 +46,7 @@ func (t Text) Signed(i int) bool {
 }
 
 // ofAll reports whether one of the words for all of a kind is shortly before a word: "any day but".
-func (t Text) ofAll(i int) bool { return AnyIs(t.Words[max(0, i-maxBetween):i], allWords) }
+func ofAll(t Text, i int) bool { return AnyIs(t.Words[max(0, i-maxBetween):i], allWords) }
 
 // isLink reports whether a word only links a negation with a thing: a preposition or an article.
 func isLink(w Word) bool {
@@ -56,7 +56,7 @@ func isLink(w Word) bool {
 
 // deniesNext reports whether a "no" is the "not" of Spanish or Italian, and no refusal: "no a Pedro", "non a Pietro".
 // The French "non à Pierre" refuses.
-func (t Text) deniesNext(i int) bool {
+func deniesNext(t Text, i int) bool {
 	return (t.Norm(i) == "no" || t.Norm(i) == "non") && i+1 < len(t.Words) && !t.parted(i+1) && t.Words[i+1].Is(notCues) &&
 		!strings.EqualFold(t.Surface(i+1, i+2), "à")
 }

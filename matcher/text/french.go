@@ -85,7 +85,7 @@ var french = language{
 	refrainingPhrases: `
 		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d`,
 	feigningPhrases:  `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez`,
-	excludingPhrases: `tout sauf; n importe quoi sauf; tout mais pas; tous sauf; toutes sauf`,
+	excludingPhrases: `tout sauf; n importe quoi sauf; tout mais pas`,
 	haltingPhrases:   `stop; arrete; arretez`,
 	retractingPhrases: `
 		non; pas; hors de question; jamais de la vie; je ne crois pas; je ne pense pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;

@@ -54,7 +54,7 @@ var italian = language{
 	refrainingPhrases: `
 		evita; eviti; evita di; eviti di; smetti di; smetta di; smettila di; astieniti dal; si astenga dal; in nessun caso; per nessun motivo; non serve; non c e bisogno di; inutile`,
 	feigningPhrases:  `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula`,
-	excludingPhrases: `tutto tranne; qualsiasi cosa tranne; tutto meno; tutti tranne`,
+	excludingPhrases: `tutto tranne; qualsiasi cosa tranne; tutto meno`,
 	haltingPhrases:   `ferma; fermati; stop; basta`,
 	retractingPhrases: `
 		no; anzi no; neanche per sogno; non credo; non se ne parla; anzi; no grazie; no aspetta; no aspetti; aspetta; aspetti; scherzo; scherzavo; stavo scherzando; lascia stare; lascia perdere; lasci stare; meglio di no; non ora; non adesso; ripensandoci no; come non detto`,

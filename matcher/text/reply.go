@@ -268,7 +268,7 @@ func (r *corrector) cutApart() (list []statement) {
 		}
 	}
 	for i := 0; i < len(words); {
-		if r.Pause(i) && !r.labelled(i) && (i == 0 || !r.subordinate(i)) {
+		if r.Pause(i) && !r.labelled(i) && (i == 0 || !subordinate(r.Text, i)) {
 			cut(r.withoutRather(first, i))
 			first = i
 		}
@@ -317,7 +317,7 @@ func (r *corrector) withoutRather(first, end int) int {
 func (r *corrector) repairAt(i int, begins bool) int {
 	words := r.Words
 	length := repairPhrases.PhraseAt(words, i)
-	if length == 0 || r.labelled(i) || length == 1 && r.deniesNext(i) {
+	if length == 0 || r.labelled(i) || length == 1 && deniesNext(r.Text, i) {
 		return 0
 	}
 	next, w := i+length, words[i]

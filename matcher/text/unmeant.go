@@ -75,7 +75,7 @@ func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 	for j := i + 1; j < min(len(t.Words), i+1+reach); j++ {
 		w := t.Words[j]
 		switch {
-		case t.parted(j) && !t.subordinate(j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && w.Is(Persons) && t.At(j+1).Is(WishWords):
+		case t.parted(j) && !subordinate(t, j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && w.Is(Persons) && t.At(j+1).Is(WishWords):
 			return false
 		case isAct(j):
 			return !able || j <= near
@@ -86,7 +86,7 @@ func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 
 // subordinate reports whether the comma before the word at j begins a German clause that belongs to the one before:
 // "nicht, dass du", "nicht nötig, den Termin abzusagen".
-func (t Text) subordinate(j int) bool {
+func subordinate(t Text, j int) bool {
 	if strings.TrimSpace(t.Gap(j-1)) != "," {
 		return false
 	}

@@ -165,11 +165,9 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(seen), " ")
 }
 
-// Plain returns the words of a text in lower case, with a space before, between and after them, without layout
-// and markup. A number or a code, as 5.00 or A-17, is one word.
-func Plain(text string) string { return plain(text, " ") }
-
-// Sentences is Plain with ledger.SentenceEnd in place of the space where a sentence or a part of one begins or ends.
+// Sentences returns the words of a text in lower case, without layout and markup. A number or a code, as 5.00 or
+// A-17, is one word. Before, between and after them is a space, or ledger.SentenceEnd where a sentence or a part of
+// one begins or ends.
 func Sentences(text string) string { return plain(text, ledger.SentenceEnd) }
 
 // parting are signs between sentences, or between parts of one that could stand alone. A comma is none: "I cannot,
@@ -213,7 +211,7 @@ func QuestionWords(question string) string {
 	if strings.HasSuffix(question, ")") {
 		question = question[:strings.LastIndex(question, "(")]
 	}
-	return Plain(question)
+	return plain(question, " ")
 }
 
 // Asks reports whether a text asks a Question, as the ledger finds it.

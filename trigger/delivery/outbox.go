@@ -75,27 +75,9 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	failpoint.At(failpoint.EffectClaimed)
 	ctx, cancel := context.WithDeadline(d.Context, begun.Add(found.Holds))
 	defer cancel()
-	_, err = d.Records.Stored(ctx, appID, a.TriggerID)
-	if err != nil && !errors.Is(err, query.ErrNotFound) {
+	a, gone, err := d.attemptCall(ctx, a, *found)
+	if err != nil {
 		return err
-	}
-	gone := err != nil
-	a.at = d.Now().UTC()
-	switch {
-	case gone:
-		a.outcome = withoutRecord
-		d.logAttempt(a)
-	case found.Begun:
-		a.outcome = unknown
-		d.logAttempt(a)
-	case found.Crashed:
-		a.outcome = crashed
-		d.logAttempt(a)
-	case !a.Call.Repeatable() && d.Ledger.DB().Confirm(ctx, appID) != nil:
-		a.outcome, a.pause = notSafe, d.Jitter(time.Second)
-		d.logAttempt(a)
-	default:
-		a = d.try(ctx, a)
 	}
 	if a.ends() && !gone {
 		result, err := d.resultOf(a)
@@ -119,6 +101,29 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 		}
 	}
 	return err
+}
+
+// attemptCall makes an attempt, unless its outcome is known without one. gone reports that its record is gone.
+func (d *Deliveries) attemptCall(ctx context.Context, a attempt, found ledger.Claimed) (_ attempt, gone bool, err error) {
+	_, err = d.Records.Stored(ctx, a.AppID, a.TriggerID)
+	if gone = errors.Is(err, query.ErrNotFound); err != nil && !gone {
+		return a, false, err
+	}
+	a.at = d.Now().UTC()
+	switch {
+	case gone:
+		a.outcome = withoutRecord
+	case found.Begun:
+		a.outcome = unknown
+	case found.Crashed:
+		a.outcome = crashed
+	case !a.Call.Repeatable() && d.Ledger.DB().Confirm(ctx, a.AppID) != nil:
+		a.outcome, a.pause = notSafe, d.Jitter(time.Second)
+	default:
+		return d.try(ctx, a), false, nil
+	}
+	d.logAttempt(a)
+	return a, gone, nil
 }
 
 // Held returns an effect that a trigger has deferred, for its first attempt.
