@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
@@ -75,11 +76,11 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	failpoint.At(failpoint.EffectClaimed)
 	ctx, cancel := context.WithDeadline(d.Context, begun.Add(found.Holds))
 	defer cancel()
-	a, gone, err := d.attemptCall(ctx, a, *found)
+	a, told, err := d.attemptCall(ctx, a, *found)
 	if err != nil {
 		return err
 	}
-	if a.ends() && !gone {
+	if a.ends() && told {
 		result, err := d.resultOf(a)
 		if err != nil {
 			return err
@@ -103,10 +104,19 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	return err
 }
 
-// attemptCall makes an attempt, unless its outcome is known without one. gone reports that its record is gone.
-func (d *Deliveries) attemptCall(ctx context.Context, a attempt, found ledger.Claimed) (_ attempt, gone bool, err error) {
+// attemptCall makes an attempt, unless its outcome is known without one. told reports whether its end is told by an
+// event: not if its app was deleted, and another one has the id.
+func (d *Deliveries) attemptCall(ctx context.Context, a attempt, found ledger.Claimed) (_ attempt, told bool, err error) {
+	told = true
 	_, err = d.Records.Stored(ctx, a.AppID, a.TriggerID)
-	if gone = errors.Is(err, query.ErrNotFound); err != nil && !gone {
+	gone := errors.Is(err, query.ErrNotFound)
+	if gone {
+		_, err = d.Store.App(ctx, a.AppID)
+		if told = errors.Is(err, repositories.ErrNotFound); told {
+			err = nil
+		}
+	}
+	if err != nil {
 		return a, false, err
 	}
 	a.at = d.Now().UTC()
@@ -120,10 +130,10 @@ func (d *Deliveries) attemptCall(ctx context.Context, a attempt, found ledger.Cl
 	case !a.Call.Repeatable() && d.Ledger.DB().Confirm(ctx, a.AppID) != nil:
 		a.outcome, a.pause = notSafe, d.Jitter(time.Second)
 	default:
-		return d.try(ctx, a), false, nil
+		return d.try(ctx, a), true, nil
 	}
 	d.logAttempt(a)
-	return a, gone, nil
+	return a, told, nil
 }
 
 // Held returns an effect that a trigger has deferred, for its first attempt.
