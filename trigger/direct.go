@@ -221,12 +221,11 @@ func (d Direct) otherValues(read, recorded map[string]any) bool {
 	if read == nil || d.OfModel || d.MessageID != "" {
 		return false
 	}
+	given, before := map[string]any{}, map[string]any{}
 	for name := range d.Values {
-		if conversation.Digest(map[string]any{name: read[name]}) != conversation.Digest(map[string]any{name: recorded[name]}) {
-			return true
-		}
+		given[name], before[name] = read[name], recorded[name]
 	}
-	return false
+	return conversation.Digest(given) != conversation.Digest(before)
 }
 
 // firedMeanwhile returns the answer of an earlier request with the same id. Without one it returns the fault: the

@@ -62,11 +62,13 @@ func (t *turn) readEarlier(ctx context.Context) error {
 	if t.fired != nil {
 		return nil
 	}
-	acted, err := t.h.Engine.Acted(ctx, t.stored())
-	if err != nil {
-		return err
+	if !t.r.goesOn() {
+		acted, err := t.h.Engine.Acted(ctx, t.stored())
+		if err != nil {
+			return err
+		}
+		t.acted = acted
 	}
-	t.acted = acted && !t.r.goesOn()
 	list, _, err := t.h.Engine.Triggers(ctx, query.Triggers{
 		AppID: t.r.app, SessionID: t.r.session, MessageID: t.r.messageID, Source: query.SourceMessage, Oldest: true, Page: query.Page{Limit: 100},
 	})

@@ -158,9 +158,9 @@ func (t clockReader) pastHalf(said hourAndMinute, i, end int) (hourAndMinute, in
 	if said.minute != 0 || said.hour > 24 || end > i+1 {
 		return said, end
 	}
-	if length := text.HalfHours.PhraseAt(t.Words, end); length > 0 {
-		if said.minute, _ = text.HalfHours.Number(phrase(t.Words[end : end+length])); said.minute < 0 {
-			said.hour, said.minute = earlier(said.hour), said.minute+60
+	if minutes, length := text.HalfHours.PhraseNumber(t.Words, end); length > 0 {
+		if said.minute = minutes; minutes < 0 {
+			said.hour, said.minute = earlier(said.hour), minutes+60
 		}
 		return said, end + length
 	}

@@ -30,8 +30,17 @@ func shown(text *datetime.Text, readings []datetime.Reading) string {
 	return strings.Join(lines, "; ")
 }
 
+// reads compares what is read in texts with the readings as shown has them.
+func reads(t *testing.T, read func(*datetime.Text) []datetime.Reading, wants map[string]string) {
+	t.Helper()
+	for said, want := range wants {
+		text := datetime.NewText(said, friday)
+		require.Equal(t, want, shown(text, read(text)), said)
+	}
+}
+
 func TestDatesAreReadWithAllThatTheyMayMean(t *testing.T) {
-	for said, want := range map[string]string{
+	reads(t, (*datetime.Text).Dates, map[string]string{
 		"on 2026-12-01":         "2026-12-01 2026-12-01 =2026-12-01",
 		"am 3.4.2027":           "3.4.2027 2027-03-04|2027-04-03 =2027-04-03",
 		"on 3/4/2027":           "3/4/2027 2027-03-04|2027-04-03",
@@ -56,16 +65,13 @@ func TestDatesAreReadWithAllThatTheyMayMean(t *testing.T) {
 		"in a week":             "in a week 2026-11-27 =2026-11-27",
 		"in 2.5 days":           "",
 		"on February 31st":      "31st 2026-12-31 ?",
-	} {
-		text := datetime.NewText(said, friday)
-		require.Equal(t, want, shown(text, text.Dates()), said)
-	}
+	})
 	text := datetime.NewText("on the 8th floor", friday)
 	require.True(t, text.Dates()[0].Doubtful)
 }
 
 func TestTimesOfDayAreReadWithBothHalvesWhereNoneWasSaid(t *testing.T) {
-	for said, want := range map[string]string{
+	reads(t, (*datetime.Text).Clocks, map[string]string{
 		"at 17:30":                 "17:30 17:30 =17:30",
 		"at 9:15":                  "9:15 09:15|21:15",
 		"at 12:30":                 "12:30 00:30|12:30 =12:30",
@@ -90,14 +96,11 @@ func TestTimesOfDayAreReadWithBothHalvesWhereNoneWasSaid(t *testing.T) {
 		"at 5 tables":              "5 05:00|17:00 ?",
 		"at 25:00":                 "",
 		"I like that one. Am I on": "",
-	} {
-		text := datetime.NewText(said, friday)
-		require.Equal(t, want, shown(text, text.Clocks()), said)
-	}
+	})
 }
 
 func TestNumbersAreReadInEveryForm(t *testing.T) {
-	for said, want := range map[string]string{
+	reads(t, (*datetime.Text).AllNumbers, map[string]string{
 		"99.50":          "99.50 99.5 =99.50",
 		"1,250.75":       "1,250.75 1250.75 =1250.75",
 		"12,50":          "12,50 12.5 =12.50",
@@ -128,8 +131,5 @@ func TestNumbersAreReadInEveryForm(t *testing.T) {
 		"007":                       "007 7",
 		"that one":                  "",
 		"three hundred and 2":       "three hundred 300 =300; 2 2 =2",
-	} {
-		text := datetime.NewText(said, friday)
-		require.Equal(t, want, shown(text, text.AllNumbers()), said)
-	}
+	})
 }

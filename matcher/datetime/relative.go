@@ -56,6 +56,14 @@ func (t dayReader) span(i int) (of span, end int, sure bool) {
 	return span{}, i, false
 }
 
+// skip returns the place after the words of the lists that begin at a place.
+func (t dayReader) skip(at int, lists ...text.List) int {
+	for t.At(at).Is(lists...) {
+		at++
+	}
+	return at
+}
+
 // ahead reads "in 3 days", "dans une semaine", "two weeks from now". "In 2 or 3 days" is no day.
 func (t dayReader) ahead(i int) Reading {
 	cue := text.AheadCues.PhraseAt(t.Words, i)
@@ -71,10 +79,7 @@ func (t dayReader) ahead(i int) Reading {
 	if !sure {
 		return t.reading(i, end)
 	}
-	at := end // "in einer Woche am Freitag"
-	for t.At(at).Is(text.DayCues, text.DefiniteArticles) {
-		at++
-	}
+	at := t.skip(end, text.DayCues, text.DefiniteArticles) // "in einer Woche am Freitag"
 	if named, ok := text.Weekdays.Number(t.Norm(at)); ok {
 		return t.weekdayIn(i, at+1, named, of)
 	}
@@ -88,11 +93,9 @@ func (t dayReader) shifted(i int) Reading {
 	if end == i || !sure || t.At(i-1).Is(text.SpanCues) || t.Norm(i) == "the" && text.NearDays.PhraseAt(t.Words, i+1) > 0 {
 		return Reading{}
 	}
-	direction, length := 1, 0
-	if length = text.DayShifts.PhraseAt(t.Words, end); length > 0 {
-		direction, _ = text.DayShifts.Number(phrase(t.Words[end : end+length]))
-	} else if t.Norm(end) == "on" && of.days == 7 && text.IndefiniteWords.Has(t.Norm(i)) {
-		length = 1
+	direction, length := text.DayShifts.PhraseNumber(t.Words, end)
+	if length == 0 && t.Norm(end) == "on" && of.days == 7 && text.IndefiniteWords.Has(t.Norm(i)) {
+		direction, length = 1, 1
 	}
 	at := end + length
 	for length > 0 && t.At(at).Is(text.DefiniteArticles, text.Definites) && t.Norm(at) != "this" {
@@ -117,22 +120,10 @@ func (t dayReader) shifted(i int) Reading {
 	return found
 }
 
-func phrase(words []text.Word) string {
-	said := ""
-	for i, w := range words {
-		if i > 0 {
-			said += " "
-		}
-		said += w.Norm
-	}
-	return said
-}
-
 // later reads what puts a day off that ends before word end: "Tuesday week", "tomorrow in a week", "vendredi en
 // huit". end stays if there is none.
 func (t dayReader) later(end int) (of span, after int, sure bool) {
-	if length := text.WeekLater.PhraseAt(t.Words, end); length > 0 {
-		days, _ := text.WeekLater.Number(phrase(t.Words[end : end+length]))
+	if days, length := text.WeekLater.PhraseNumber(t.Words, end); length > 0 {
 		return span{days: days}, end + length, true
 	}
 	if cue := text.AheadCues.PhraseAt(t.Words, end); cue > 0 {
@@ -164,7 +155,7 @@ func (t dayReader) monday() int {
 // nearDay reads "tomorrow", "pasado mañana" and similar days, also with "in a week" after them. "Am Morgen" and "la
 // mañana" are no days.
 func (t dayReader) nearDay(i int) Reading {
-	length := text.NearDays.PhraseAt(t.Words, i)
+	days, length := text.NearDays.PhraseNumber(t.Words, i)
 	if length == 0 {
 		return Reading{}
 	}
@@ -173,7 +164,6 @@ func (t dayReader) nearDay(i int) Reading {
 		(morning || before.Is(text.Weekdays, text.NearDays)) {
 		return Reading{}
 	}
-	days, _ := text.NearDays.Number(phrase(t.Words[i : i+length]))
 	end := i + length
 	if of, after, _ := t.later(end); after > end {
 		return t.reading(i, after, of.shift(t.in(days), 1))
@@ -190,10 +180,7 @@ func (t dayReader) week(i int) Reading {
 	this := text.ThisWeek.PhraseAt(t.Words, i)
 	if length := max(this, text.NextWeek.PhraseAt(t.Words, i)); length > 0 {
 		end := i + length
-		at := end
-		for t.At(at).Is(text.DayCues, text.DefiniteArticles) {
-			at++
-		}
+		at := t.skip(end, text.DayCues, text.DefiniteArticles)
 		named, ok := text.Weekdays.Number(t.Norm(at))
 		switch {
 		case !ok:
@@ -246,10 +233,7 @@ func (t dayReader) dayOfWeek(first, at, named int) Reading {
 	if ahead == 0 {
 		next = []string{t.in(7)}
 	}
-	inWeek := end
-	for t.At(inWeek).Is(text.OfWords, text.DefiniteArticles, text.AheadCues) {
-		inWeek++
-	}
+	inWeek := t.skip(end, text.OfWords, text.DefiniteArticles, text.AheadCues)
 	nextWeek := text.NextWeek.PhraseAt(t.Words, inWeek)
 	if nextWeek == 0 && inWeek > end { // "la semana que viene" begins with an article
 		nextWeek, inWeek = text.NextWeek.PhraseAt(t.Words, end), end

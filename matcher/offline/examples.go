@@ -185,7 +185,7 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 // counts reports whether a parameter is a number without a unit, which the words in its place must name.
 func counts(tool *repositories.Tool, name string) bool {
 	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool {
-		return p.Name == name && p.Unit == nil && len(p.Allowed) == 0 && (p.Type == "integer" || p.Type == "number" || p.Type == "float")
+		return p.Name == name && p.Unit == nil && len(p.Allowed) == 0 && p.Numeric()
 	})
 }
 

@@ -178,7 +178,8 @@ func (p *interpreter) apart(parts []string, before *intent) []intent {
 
 // part finds the calls of one part of a text, by itself or completed from the previous part.
 func (p *interpreter) part(said string, before *intent) []intent {
-	returns := slices.ContainsFunc(p.text(said).Words[:min(2, len(p.text(said).Words))], func(w text.Word) bool { return w.Is(text.ReturnWords) })
+	words := p.text(said).Words
+	returns := text.AnyIs(words[:min(2, len(words))], text.ReturnWords)
 	if before != nil && !returns {
 		if one, ok := p.changes(*before, text.Correction{After: said, Marked: true}); ok && repeats(*before, one) {
 			return []intent{one}

@@ -232,7 +232,7 @@ func (r reading) overlooked(mood text.Mood) bool {
 		}
 	}
 	if loose && slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
-		return !p.Hidden && p.Default != nil && r.Values[p.Name] == nil && (p.Type == "integer" || p.Type == "number" || p.Type == "float")
+		return !p.Hidden && p.Default != nil && r.Values[p.Name] == nil && p.Numeric()
 	}) {
 		return true
 	}

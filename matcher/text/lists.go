@@ -417,6 +417,19 @@ func (l List) PhraseAt(words []Word, at int) (longest int) {
 	}
 }
 
+// PhraseNumber returns the number of the list's longest phrase at a place, and how many words it has; 0 for none.
+func (l List) PhraseNumber(words []Word, at int) (number, length int) {
+	if length = l.PhraseAt(words, at); length == 0 {
+		return 0, 0
+	}
+	said := words[at].Norm
+	for _, w := range words[at+1 : at+length] {
+		said += " " + w.Norm
+	}
+	number, _ = l.Number(said)
+	return number, length
+}
+
 // PhraseBefore returns the number of words of the list's longest phrase that ends before a place; 0 for none.
 func (l List) PhraseBefore(words []Word, end int) int {
 	for first := max(0, end-maxListed); first < end; first++ {

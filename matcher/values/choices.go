@@ -48,7 +48,7 @@ func readAllowed(f *slotFiller) {
 	required := slices.DeleteFunc(slices.Clone(f.open), func(s *slot) bool { return !s.Required })
 	optional := slices.DeleteFunc(slices.Clone(f.open), func(s *slot) bool { return s.Required })
 	for _, s := range slices.Concat(required, optional) {
-		if len(s.Allowed) == 0 || isNumeric(s) && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
+		if len(s.Allowed) == 0 || s.Numeric() && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
 			continue
 		}
 		found := f.mentions(s)

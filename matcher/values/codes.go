@@ -125,7 +125,7 @@ func (f codeReader) spoken(i int) (digits string, end int) {
 // readSpokenNumbers fills a number that is called a code with its spoken digits.
 func readSpokenNumbers(f *slotFiller) {
 	slots := f.slots(func(s *slot) bool {
-		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedFor(text.CodeNames) && !countsSome(text.Identifier(s.Name))
+		return s.Numeric() && len(s.Allowed) == 0 && s.Unit == nil && s.namedFor(text.CodeNames) && !countsSome(text.Identifier(s.Name))
 	})
 	if len(slots) != 1 {
 		return

@@ -240,9 +240,9 @@ func readLists(f *slotFiller) {
 	s, item := lists[0], lists[0].item
 	var found []mention
 	switch {
-	case len(item.Allowed) > 0 && !isNumeric(item):
+	case len(item.Allowed) > 0 && !item.Numeric():
 		found = f.mentions(item)
-	case isNumeric(item) && len(f.slots((*slot).counts)) == 0:
+	case item.Numeric() && len(f.slots((*slot).counts)) == 0:
 		for _, n := range f.figures() {
 			found = append(found, mention{json.Number(n.Exact), n.First, n.End})
 		}

@@ -55,7 +55,7 @@ func readDurations(f *slotFiller) {
 // readAmounts gives each parameter with a unit the one amount that converts to it. No parameter gets the words of a
 // range or of a denial.
 func readAmounts(f *slotFiller) {
-	counted := f.slots(func(s *slot) bool { return s.Unit != nil && isNumeric(s) })
+	counted := f.slots(func(s *slot) bool { return s.Unit != nil && s.Numeric() })
 	for _, s := range counted {
 		rivals := slices.ContainsFunc(counted, func(other *slot) bool { return other != s && len(f.amounts(other)) > 0 })
 		said := f.amounts(s)
@@ -91,9 +91,15 @@ func (f *slotFiller) ambiguous(s *slot, words string, numbers []json.Number) {
 	for _, number := range numbers {
 		readings = append(readings, string(number))
 	}
+	why := f.ask(s, words, readings)
+	f.why[s.Name], f.unusable[s.Name] = why, why
+}
+
+// ask notes the question which of several readings words have, and returns the reason why they are no value.
+func (f *slotFiller) ask(s *slot, words string, readings []string) (why string) {
 	both := strings.Join(readings, " or ")
-	f.why[s.Name] = fmt.Sprintf("%q may be %s", words, both)
-	f.unusable[s.Name], f.asks[s.Name] = f.why[s.Name], words+": "+both+"?"
+	f.asks[s.Name] = words + ": " + both + "?"
+	return fmt.Sprintf("%q may be %s", words, both)
 }
 
 // outside reports whether the number misses the slot's bounds, and records how.
@@ -417,7 +423,7 @@ func (f *slotFiller) isNamed(s *slot, n datetime.Reading) bool {
 
 // number fills the slot; a string takes the figure as written.
 func (f *slotFiller) number(s *slot, n datetime.Reading) {
-	if isNumeric(s) {
+	if s.Numeric() {
 		f.fill(s, json.Number(n.Exact), n.First, n.End)
 		return
 	}

@@ -318,9 +318,7 @@ func (s *slot) ends(w text.Word) bool {
 
 func (s *slot) isMoment() bool { return s.date || s.clock }
 
-func (s *slot) counts() bool { return isNumeric(s) || s.amount }
-
-func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
+func (s *slot) counts() bool { return s.Numeric() || s.amount }
 
 func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 

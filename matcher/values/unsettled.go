@@ -183,9 +183,7 @@ func (f momentReader) noteReadings() {
 			}
 			words, why := f.Surface(first, m.End), ""
 			if len(m.Values) > 1 {
-				both := strings.Join(m.Values, " or ")
-				why = fmt.Sprintf("%q may be %s", words, both)
-				f.asks[s.Name] = words + ": " + both + "?"
+				why = f.ask(s, words, m.Values)
 			} else if len(m.Values) == 0 {
 				why = fmt.Sprintf("%q is no exact day", words)
 			}

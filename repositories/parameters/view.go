@@ -26,6 +26,11 @@ type Parameter struct {
 	Format      Format         // of a string; empty for any
 }
 
+// Numeric reports whether the type is one of numbers.
+func (p Parameter) Numeric() bool {
+	return p.Type == "integer" || p.Type == "number" || p.Type == "float"
+}
+
 // List describes the parameters in order; for a JSON Schema, the top level without $ref. The list is shared and
 // must not be modified.
 func (p *Parameters) List() []Parameter {

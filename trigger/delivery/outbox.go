@@ -108,16 +108,16 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 // event: not if its app was deleted, and another one has the id.
 func (d *Deliveries) attemptCall(ctx context.Context, a attempt, found ledger.Claimed) (_ attempt, told bool, err error) {
 	told = true
-	_, err = d.Records.Stored(ctx, a.AppID, a.TriggerID)
-	gone := errors.Is(err, query.ErrNotFound)
-	if gone {
-		_, err = d.Store.App(ctx, a.AppID)
-		if told = errors.Is(err, repositories.ErrNotFound); told {
-			err = nil
-		}
-	}
+	stored, err := d.Records.Ledger.Triggers(ctx, a.AppID, []string{a.TriggerID})
 	if err != nil {
 		return a, false, err
+	}
+	gone := stored[0] == nil
+	if gone {
+		_, err = d.Store.App(ctx, a.AppID)
+		if told = errors.Is(err, repositories.ErrNotFound); err != nil && !told {
+			return a, false, err
+		}
 	}
 	a.at = d.Now().UTC()
 	switch {
