@@ -149,6 +149,9 @@ func (s *storeDouble) ChatSettings(context.Context, string) (repositories.OpenAI
 
 func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
 	s.took("App", appID)
+	if s.err == nil && len(s.apps) == 0 {
+		return nil, repositories.ErrNotFound
+	}
 	if s.err != nil {
 		return nil, s.err
 	}

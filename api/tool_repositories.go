@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -68,7 +69,7 @@ func (h toolRepositories) routes() (all []route) {
 }
 
 func (h toolRepositories) post(c echo.Context, body []byte) error {
-	repository, err := decodeRepository(c, "", body)
+	repository, err := h.decode(c, "", body)
 	if err != nil {
 		return err
 	}
@@ -84,10 +85,16 @@ func (h toolRepositories) post(c echo.Context, body []byte) error {
 	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored, noted...)
 }
 
-// decodeRepository reads a body on behalf of the caller: the owner of the app may grant its modules
-// everywhere.
-func decodeRepository(c echo.Context, id string, body []byte) (*repositories.Repository, error) {
+// decode reads a body on behalf of the caller: the owner of the app may grant its modules everywhere. The faults of
+// a body include its references to what the app lacks.
+func (h toolRepositories) decode(c echo.Context, id string, body []byte) (*repositories.Repository, error) {
 	repository, err := repositories.DecodeRepository(scopeOf(c), id, body)
+	if faults := (fault.List)(nil); errors.As(err, &faults) {
+		if app, missing := h.notes.apps.App(c.Request().Context(), c.Param("appId")); missing == nil {
+			faults.Join(repositories.Unresolved(app, scopeOf(c), id, body))
+		}
+		return nil, faults
+	}
 	if err == nil && auth.PrincipalOf(c).Owner() {
 		repository.GrantModules()
 	}
@@ -95,7 +102,7 @@ func decodeRepository(c echo.Context, id string, body []byte) (*repositories.Rep
 }
 
 func (h toolRepositories) put(c echo.Context, body []byte) error {
-	repository, err := decodeRepository(c, c.Param("repositoryId"), body)
+	repository, err := h.decode(c, c.Param("repositoryId"), body)
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,17 @@ func TestWhatTheAppLacksIsAFaultOfTheBody(t *testing.T) {
 	require.Equal(t, map[string]string{"/tools/0/request/moduleId": "the app has no module calendar"}, faults)
 }
 
+func TestFaultsOfABodyAndOfItsReferencesAreOneAnswer(t *testing.T) {
+	s := start(t)
+	s.store.apps = []*repositories.App{{ID: "clinic"}}
+	const body = `{"tools":[{"name":"ring","description":7,"url":"https://h/","request":{"moduleId":"phone"}}]}`
+	for method, path := range map[string]string{"PUT": "/v1/apps/clinic/repositories/desk", "POST": "/v1/apps/clinic/sessions/s1/repositories"} {
+		faults := s.Call(method, path, body).Problem(400, "2 errors")
+		require.Contains(t, faults["/tools/0/description"], "is a number")
+		require.Contains(t, faults["/tools/0/request/moduleId"], `the app has no module "phone"`)
+	}
+}
+
 func TestHeadersOfACallAreMasked(t *testing.T) {
 	s := start(t)
 	repository := hours(repositories.Scope{AppID: "clinic"})

@@ -40,15 +40,11 @@ func DecodeApp(id string, body []byte) (*App, error) {
 // may contain one, else the caller generates it. With From the tools are nil: they are unknown yet. All faults are
 // returned at once, as a fault.List.
 func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
-	d, err := decodeTools("Repository", scope, id, body)
-	if err != nil {
-		return nil, err
+	d, r, err := readRepository(scope, id, body)
+	if err == nil {
+		err = d.Err()
 	}
-	d.from()
-	r := &Repository{}
-	d.Into(r)
-	d.tools(r.Tools)
-	if err := d.Err(); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	r.AppID, r.SessionID, r.ID = scope.AppID, scope.SessionID, cmp.Or(id, r.ID)
@@ -56,6 +52,31 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 		r.Tools = []Tool{}
 	}
 	return r, nil
+}
+
+// Unresolved returns what Check finds in a body that DecodeRepository refuses, without its faulty parts. So a client
+// learns both at once.
+func Unresolved(app *App, scope Scope, id string, body []byte) (found fault.List) {
+	d, r, err := readRepository(scope, id, body)
+	if err != nil {
+		return nil
+	}
+	r.SessionID = scope.SessionID
+	errors.As(r.Check(app), &found)
+	return slices.DeleteFunc(found, func(one fault.Fault) bool { return d.Faulty(one.Pointer) })
+}
+
+// readRepository returns the faultless parts of a repository's body, beside its faults.
+func readRepository(scope Scope, id string, body []byte) (*decoding, *Repository, error) {
+	d, err := decodeTools("Repository", scope, id, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.from()
+	r := &Repository{}
+	d.Into(r)
+	d.tools(r.Tools)
+	return d, r, nil
 }
 
 // DecodePatch reads the body of a PATCH: tools to add or override, and options that replace the present ones.

@@ -33,6 +33,21 @@ func TestCheckFindsReferencesThatTheAppLacks(t *testing.T) {
 	require.Contains(t, faultsOf(t, r.Check(&repositories.App{})), `/tools/0/request/moduleId: the app has no module "calender"; it has none: add one to the modules of the app`)
 }
 
+func TestUnresolvedFindsReferencesOfAFaultyBody(t *testing.T) {
+	body := []byte(`{"tools":[
+	  {"name":"a","description":7,"url":"https://h/","request":{"moduleId":"calender"}},
+	  {"name":"b","authRequired":["acme"],"schema":[{"parameter":"x","type":"strin"},{"parameter":"user","type":"string","authServices":[{"name":"gogle","field":"sub"}]}]},
+	  {"name":"c","type":"http","source":9,"method":"GET","path":"/"}]}`)
+	_, err := repositories.DecodeRepository(clinic, "r", body)
+	require.Len(t, faultsOf(t, err), 3)
+	require.Equal(t, []string{
+		`/tools/0/request/moduleId: the app has no module "calender"; it has none: add one to the modules of the app`,
+		`/tools/1/authRequired/0: the app has no authentication service "acme"; it has google`,
+	}, faultsOf(t, repositories.Unresolved(&repositories.App{AuthServices: []repositories.AuthService{{Name: "google"}}}, clinic, "r", body)),
+		"neither the source, which is faulty itself, nor parameters that cannot be compiled")
+	require.Empty(t, repositories.Unresolved(&repositories.App{}, clinic, "r", []byte(`{`)))
+}
+
 func TestCheckPassesWhatTheAppHas(t *testing.T) {
 	r, err := repositories.DecodeRepository(clinic, "booking", []byte(booking))
 	require.NoError(t, err)

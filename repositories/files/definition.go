@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -166,8 +165,10 @@ func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repo
 func (s *Set) appID() string { return cmp.Or(s.AppID, "app") }
 
 func (s *Set) repository(of *Definition, body []byte) (*repositories.Repository, error) {
-	return repositories.DecodeRepository(repositories.Scope{AppID: s.appID()}, of.ID, body)
+	return repositories.DecodeRepository(s.scope(), of.ID, body)
 }
+
+func (s *Set) scope() repositories.Scope { return repositories.Scope{AppID: s.appID()} }
 
 // Decoded returns the repositories as a service decodes them, without faulty ones.
 func (s *Set) Decoded() []*repositories.Repository {
@@ -195,38 +196,13 @@ func (s *Set) Check() error {
 	}
 	var faults Faults
 	for _, definition := range s.Repositories {
-		found := s.unresolved(definition, app)
+		found := repositories.Unresolved(app, s.scope(), definition.ID, definition.Body())
 		faults = append(faults, definition.Locate(slices.DeleteFunc(found, func(one fault.Fault) bool {
 			source, _ := definition.at(one.Pointer).scalarText()
 			return strings.HasSuffix(one.Pointer, "/source") && s.missing[kindSource+" "+source]
 		}))...)
 	}
 	return faults.sorted(s.Files).err()
-}
-
-// unresolved finds the references of tools that the app lacks; tool by tool if the repository is faulty.
-func (s *Set) unresolved(d *Definition, app *repositories.App) fault.List {
-	var found fault.List
-	if repository, err := s.repository(d, d.Body()); err == nil {
-		errors.As(repository.Check(app), &found)
-		return found
-	}
-	for i, tool := range d.tree.get("tools").items {
-		repository, err := s.repository(d, fmt.Appendf(nil, `{"tools":[%s]}`, tool.json()))
-		if err != nil {
-			name, named := tool.get("source").scalarText()
-			if _, ok := app.Source(name); named && !ok {
-				found.Add(fault.Point("tools", i, "source"), "the app has no source %s", fault.Show(name))
-			}
-			continue
-		}
-		var missing fault.List
-		errors.As(repository.Check(app), &missing)
-		for _, one := range missing {
-			found.Add(fault.Point("tools", i)+strings.TrimPrefix(one.Pointer, fault.Point("tools", 0)), "%s", one)
-		}
-	}
-	return found
 }
 
 // All joins the faults of Read and of Check; nil if there are none.

@@ -352,7 +352,7 @@ func TestUnknownSourcesAreNamedBesideOtherFaults(t *testing.T) {
 	require.EqualError(t, set.All(err), `a.yaml:2:7: source "s": database: is missing: sqlite needs it
 a.yaml:4:1: source "s": file: unknown field "file"
 b.yaml:2:7: tool "b": statement: is missing: sqlite-sql needs it
-b.yaml:4:9: tool "b": source: the app has no source "nowhere"
+b.yaml:4:9: tool "b": source: the app has no source "nowhere"; it has s
 b.yaml:5:1: tool "b": descripton: unknown field "descripton"; did you mean "description"?
 b.yaml:10:9: tool "c": source: the app has no source "there"; it has s
 b.yaml:17:1: toolset "t": options is for a repository: write kind: repository in place of kind: toolset`)
