@@ -295,8 +295,9 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 	if !plain {
 		return result, false, nil
 	}
-	for i, triggerID := range slices.Concat(t.asked, t.unasked) {
-		if i >= len(t.asked) && len(t.consents) > 0 {
+	last, others := d.questions(ctx, t)
+	for i, triggerID := range slices.Concat(last, others) {
+		if i >= len(last) && len(t.consents) > 0 {
 			break
 		}
 		h, err := d.held(ctx, t.App, triggerID)
@@ -305,7 +306,7 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 		case err != nil:
 			return result, false, err
 		case h.state != state.Confirming || h.Record.SessionID != t.Session:
-		case i < len(t.asked):
+		case i < len(last):
 			t.consents = append(t.consents, consent{h, action})
 		default:
 			t.otherQuestion = true

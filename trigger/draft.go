@@ -115,11 +115,13 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	if err != nil {
 		return nil, err
 	}
-	match := "" // empty for a plain yes or no: its question may be answered elsewhere before the draft is decided
-	if len(t.consents) == 0 {
-		if match, err = storeMatch(t.basis(), result, t.nearest); err != nil {
-			return nil, err
-		}
+	on := t.basis()
+	if len(t.consents) > 0 { // its question may be answered elsewhere before the draft is decided: then it is matched anew
+		on = basis{}
+	}
+	match, err := storeMatch(on, result, t.nearest, t.asked)
+	if err != nil {
+		return nil, err
 	}
 	held, err := ts.Ledger.KeepDraft(ts.Context, ledger.MatchedDraft{
 		Turn: t.Turn, Token: t.token, Match: match, Answer: string(answer),

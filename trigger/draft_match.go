@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,11 +24,7 @@ func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Req
 	if t.draft == nil {
 		return matcher.Result{}, false
 	}
-	for look := 0; t.draft.Matching && d.drafts.await(ctx, t.Turn, worker.Pause(look)); look++ {
-		if found, err := d.Ledger.Draft(ctx, t.Turn, saysHash(&t.message)); err == nil {
-			t.draft = &found
-		}
-	}
+	d.awaitDraft(ctx, t)
 	if t.draft.Match == "" || t.draft.Explained == "" {
 		d.drafts.cancel(t.Turn) // the draft has another text
 		return matcher.Result{}, false
@@ -38,6 +35,37 @@ func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Req
 		failpoint.At(failpoint.DraftUsed)
 	}
 	return result, holds
+}
+
+// awaitDraft waits for a match in progress of a turn's draft.
+func (d *decider) awaitDraft(ctx context.Context, t *turn) {
+	for look := 0; t.draft.Matching && d.drafts.await(ctx, t.Turn, worker.Pause(look)); look++ {
+		if found, err := d.Ledger.Draft(ctx, t.Turn, saysHash(&t.message)); err == nil {
+			t.draft = &found
+		}
+	}
+}
+
+// questions returns the triggers whose question a yes of the turn answers, and others that wait for a yes. The yes
+// of a draft answers no question that was asked after it.
+func (d *decider) questions(ctx context.Context, t *turn) (last, others []string) {
+	if t.draft == nil {
+		return t.asked, t.unasked
+	}
+	d.awaitDraft(ctx, t)
+	var drafted storedMatch
+	if t.draft.Match == "" || exactjson.Unmarshal([]byte(t.draft.Match), &drafted) != nil || drafted.Asked == nil {
+		return t.asked, t.unasked
+	}
+	others = t.unasked
+	for _, triggerID := range t.asked {
+		if slices.Contains(drafted.Asked, triggerID) {
+			last = append(last, triggerID)
+		} else {
+			others = append(others, triggerID)
+		}
+	}
+	return last, others
 }
 
 // draftMatches are the matches of drafts in progress in this process, the newest of each id.
@@ -135,6 +163,7 @@ type storedMatch struct {
 	Matches  []storedCall `json:"matches,omitempty"`
 	Rejected []storedCall `json:"rejected,omitempty"`
 	Nearest  []string     `json:"nearest,omitempty"` // names, if nothing matched
+	Asked    []string     `json:"asked"`             // triggers whose question was the last one; nil if not known
 }
 
 // storedCall is a matcher.Match or matcher.Rejected.
@@ -168,8 +197,8 @@ func refer(c matcher.Candidate) (reference, error) {
 	return reference{c.Repository.ID, c.Repository.SessionID, c.Repository.Generation, c.Tool.Name, hex.EncodeToString(sum[:16])}, err
 }
 
-func storeMatch(on basis, result matcher.Result, nearest []matcher.Candidate) (string, error) {
-	s := storedMatch{basis: on, Stage: result.Stage, Text: result.Text}
+func storeMatch(on basis, result matcher.Result, nearest []matcher.Candidate, asked []string) (string, error) {
+	s := storedMatch{basis: on, Stage: result.Stage, Text: result.Text, Asked: append([]string{}, asked...)}
 	for _, c := range nearest {
 		s.Nearest = append(s.Nearest, c.Tool.Name)
 	}

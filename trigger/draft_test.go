@@ -610,6 +610,32 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 	})
 }
 
+func TestTheYesOfADraftAnswersNoLaterQuestion(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "shop", shop)
+		earlier := w.One("q1", `refund {"order":"A1"}`)
+		for _, id := range []string{"yes-1", "yes-2"} {
+			waiting := 1
+			if id == "yes-2" { // nothing is asked
+				waiting = 0
+				_, err := w.Engine.Deny(t.Context(), "clinic", earlier.TriggerID, "", "key-1")
+				require.NoError(t, err)
+			}
+			drafted, err := enginetest.AnswerOf(w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: "yes"}))
+			require.NoError(t, err)
+			require.Len(t, drafted.Matches, waiting)
+			later := w.One("q-"+id, `refund {"order":"`+id+`"}`)
+			decided, err := enginetest.AnswerOf(w.Keeper.CommitDraft(t.Context(), "clinic", "s1", id))
+			require.NoError(t, err)
+			require.Empty(t, decided.Matches)
+			require.Equal(t, query.StateConfirming, w.Trigger(later.TriggerID).State)
+			w.Say("again-"+id, "yes")
+			require.Equal(t, query.StateDelivered, w.Trigger(later.TriggerID).State, "the user has read that one")
+		}
+		w.Rest()
+	})
+}
+
 func TestAPanicWhileADraftIsMatchedGivesItBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()

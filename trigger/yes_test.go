@@ -180,6 +180,15 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		require.NoError(t, err)
 		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
 	},
+	"another question was asked between draft and commit": func(t *testing.T, c *talk) {
+		c.refund("A1")
+		_, err := c.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
+		require.NoError(t, err)
+		asked := c.refund("B2")
+		_, err = c.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
+		require.NoError(t, err)
+		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
+	},
 	"the tool asks once": func(t *testing.T, c *talk) {
 		asked := c.One(c.id(), `address {"street":"Elm"}`)
 		c.agent(newsletter)
