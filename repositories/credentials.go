@@ -23,9 +23,12 @@ type Credential struct {
 	Set     func(secret.Secret)
 	// to is its destination, which may depend on the app's sources; nil for a credential that is never sent.
 	to    func(app *App) destination
-	Shown bool // the value of a header that is not confidential
-	Kept  bool // no client sends it: it stays while its destination is unchanged
+	Shown bool   // the value of a header that is not confidential
+	call  string // of a Kept one: the call that it is for
 }
+
+// Kept reports that no client sends the credential: it stays while its destination and its call are unchanged.
+func (c Credential) Kept() bool { return c.call != "" }
 
 func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) Credential {
 	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
@@ -80,9 +83,17 @@ func (t *Tool) credentials(pointer string) []Credential {
 		}
 		return calls.with(destination{"moduleId": request.ModuleID})
 	})
-	anywhere.Kept = true
+	anywhere.call = t.call()
 	list = append(list, anywhere)
 	return append(list, request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
+}
+
+// call returns what the tool's author wrote about its call, without credentials; the parameters may change.
+func (t *Tool) call() string {
+	request := *t.Request
+	request.Description = ""
+	text, _ := json.Marshal([]any{t.URL, t.Source, t.Method, t.Path, t.RequestBody, t.Headers, request}) // texts and raw JSON, read before
+	return string(text)
 }
 
 // credentialsOf returns the credentials of a user and of an OAuth2 client, or nil; calls is the destination of
@@ -134,16 +145,16 @@ func (c Credential) towards(app *App) string {
 // KeepMasked replaces every mask with the stored credential of the same name. A mask without one, or with one for
 // another destination, is a fault. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
-	kept := map[string]secret.Secret{}
+	kept, calls := map[string]secret.Secret{}, map[string]string{}
 	for _, c := range stored {
-		kept[c.Name] = c.Get()
+		kept[c.Name], calls[c.Name] = c.Get(), c.call
 	}
 	var faults fault.List
 	for _, c := range given {
 		credential, current := c.Get(), kept[c.Name]
 		switch {
-		case c.Kept && credential.Empty():
-			if current.Towards() == c.towards(app) {
+		case c.Kept() && credential.Empty():
+			if current.Towards() == c.towards(app) && calls[c.Name] == c.call {
 				c.Set(current)
 			}
 		case !credential.IsMasked():
@@ -268,7 +279,7 @@ var granted = secret.New("granted")
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
 // RevokeModules takes the grants of GrantModules back. A write keeps those that the stored repository has for the same
-// destinations.
+// calls.
 func (r *Repository) RevokeModules() {
 	for i := range r.Tools {
 		if request := r.Tools[i].Request; request != nil {

@@ -565,7 +565,10 @@ func TestWhatTheOwnerPointedElsewhereStaysAsLongAsItIsTheSame(t *testing.T) {
 	there := onlyTool(`"url":"` + other.named("localhost") + `/x","request":{"auth":"module","moduleId":"calendar"}`)
 	for i, key := range [][]string{nil, owner} { // nil is the admin
 		w.call(201, "PUT", path, there, key...)
-		w.call(200, "PUT", path, strings.Replace(there, "/x", "/y", 1), author...)
+		for _, other := range []string{`/y","request":{`, `/x","request":{"method":"DELETE",`, `/x","request":{"headers":{"X-A":"b"},`} {
+			w.call(400, "PUT", path, strings.Replace(there, `/x","request":{`, other, 1), author...)
+		}
+		w.call(200, "PUT", path, strings.Replace(there, `"description":"d"`, `"description":"Rings there."`, 1), author...)
 		w.call(200, "PATCH", path, `{"tools":[{"name":"more"}]}`, author...)
 		require.Equal(t, "delivered", w.fire("s1", "t", `{}`).Call.State)
 		require.Equal(t, i+1, strings.Count(other.all(), tokenOfTheModule))

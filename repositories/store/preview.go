@@ -124,7 +124,7 @@ return 0
 // creating more keys does not raise the limit.
 func (w *appWrites) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
 	for _, c := range given {
-		if c.Shown || c.Kept || c.Get().Empty() || c.Get().IsMasked() {
+		if c.Shown || c.Kept() || c.Get().Empty() || c.Get().IsMasked() {
 			continue
 		}
 		pause, err := countCompare.Run(ctx, w.db, []string{keyspace.KeysOf(appID).Compared(by)}, maxCompares, compareSpan.Milliseconds())
