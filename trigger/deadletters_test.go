@@ -78,6 +78,19 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 	})
 }
 
+func TestNextAttemptAtACallIsNotMadeBeforeRetryAfter(t *testing.T) {
+	t.Parallel()
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 0)
+		w.Register(session(""), "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Retry, Status: 429, Error: "429 Too Many Requests", After: 20 * time.Second}
+		})
+		record := w.Trigger(w.Fire(trigger.Direct{Name: "a", Source: "ui"}).TriggerID)
+		require.GreaterOrEqual(t, record.Next.Due.Sub(record.Attempts[1].Time), 20*time.Second-time.Millisecond, "Redis counts milliseconds")
+	})
+}
+
 func TestNextAttemptAtACallIsMadeAtOnceOnRequestAndOneAtATime(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -90,7 +103,7 @@ func TestNextAttemptAtACallIsMadeAtOnceOnRequestAndOneAtATime(t *testing.T) {
 		before := w.Trigger(id)
 		require.Equal(t, "pending", before.State)
 		require.Equal(t, 2, before.Next.Number)
-		require.Greater(t, before.Next.Due.Sub(before.Attempts[1].Time), 1900*time.Millisecond, "it waits as long as it may")
+		require.Greater(t, before.Next.Due.Sub(before.Attempts[1].Time), 14*time.Minute, "it waits as it was asked to, until retryFor ends")
 		require.WithinDuration(t, before.Attempts[1].Time.Add(15*time.Minute), *before.Call.Until, time.Second)
 
 		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", id, "key-1"))

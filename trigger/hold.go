@@ -125,7 +125,11 @@ func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, actio
 			break
 		}
 	}
-	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: " before: it is " + record.State}
+	why := " before: it is " + record.State
+	if record.State == query.StatePending {
+		why = " or has begun: it is pending, and an effect of it is under way"
+	}
+	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: why}
 }
 
 // commitMove commits an action on a held trigger, and makes the first attempts at the effects that become due.

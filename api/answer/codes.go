@@ -127,7 +127,7 @@ var Codes = []described{
 	{DraftReplaced, http.StatusConflict, "A newer text replaced the draft, or it was withdrawn.", "Nothing: the newer one is answered."},
 	{DraftDecided, http.StatusConflict, "The draft has become a message. `triggers` lists what it fired.", "Cancel those triggers that still can be cancelled."},
 	{TriggerIDReused, http.StatusConflict, "The `triggerId` belongs to another trigger: of another tool or session, or with other values.", "Use another id."},
-	{TriggerEnded, http.StatusConflict, "The trigger has already ended. `state` says how.", "Show the state."},
+	{TriggerEnded, http.StatusConflict, "The trigger has ended, or an effect of it is under way. `state` says which.", "Show the state."},
 	{TriggerOwes, http.StatusConflict, "The trigger has not ended, so its record is still needed. `state` is its state.", "Cancel the trigger, or wait."},
 	{DigestDiffers, http.StatusConflict, "The digest stands for other values than the trigger has.", "Read the trigger again, and ask the user again."},
 	{NoAnswerAwaited, http.StatusConflict, "The trigger does not wait for an answer.", "Nothing."},

@@ -146,12 +146,7 @@ func (d *Deliveries) assess(a *attempt) {
 	if isEvent {
 		ladder = eventPauses
 	}
-	step := ladder[min(a.claim.Fails, len(ladder)-1)]
-	if asked := a.outcome.After; asked > 0 { // bounded, so that no endpoint sets the pace
-		a.pause = max(step, min(asked, 2*step))
-	} else {
-		a.pause = d.Jitter(step)
-	}
+	a.pause = max(d.Jitter(ladder[min(a.claim.Fails, len(ladder)-1)]), a.outcome.After)
 
 	// The limit counts from the time when the effect was queued. Events are retried without limit, except those
 	// that the broker denies, which would block their session until an operator acts. An answer is awaited

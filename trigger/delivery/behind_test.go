@@ -417,6 +417,15 @@ func TestAnswerOfAMessageWaitsForNoEvent(t *testing.T) {
 	})
 }
 
+func TestAnswerOfACallShowsAnEventThatIsAboutToBePublished(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		require.True(t, awaitsItsEvent(w, "", "post {}"))
+		w.Rest()
+	})
+}
+
 // awaitsItsEvent reports whether the answer of a message waits for an event that is slower than the call. On a busy
 // machine an answer stops waiting after a second, so there are several attempts.
 func awaitsItsEvent(w *world, id, text string) bool {

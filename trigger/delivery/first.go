@@ -20,6 +20,10 @@ import (
 	"earshot/trigger/worker"
 )
 
+// eventWait is how long an answer whose calls are delivered waits for its events, which mostly are about to be
+// published: an answer that shows them pending invites a second request.
+const eventWait = 25 * time.Millisecond
+
 // coalesceWindow is how long the outcomes of events wait for a call of the same decision, so that one
 // round trip writes both.
 const coalesceWindow = 20 * time.Millisecond
@@ -156,7 +160,8 @@ type First struct {
 	leads   bool
 	ended   []attempt // calls whose tool.result waits until the events are out
 	unsaved []attempt
-	called  func() // see Called
+	called  func()           // see Called
+	answers <-chan time.Time // when called is due, if not before; nil for no answer that waits
 }
 
 // Called sets a function to call when all calls were delivered, before that is written. It is set only if the
@@ -168,6 +173,15 @@ func (f *First) Called(do func()) {
 	if repeatable && !f.of.UnderReplicated {
 		f.called = do
 	}
+}
+
+// answer calls called, or waits with it for pending events.
+func (f *First) answer(pending bool) {
+	if f.answers = nil; pending {
+		f.answers = time.After(eventWait)
+		return
+	}
+	f.called()
 }
 
 func (f *First) delivered() bool {
@@ -208,13 +222,18 @@ func (f *First) Run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			if f.answers != nil {
+				f.answer(pending)
+			}
 			broken = broken || unpacked && ctx.Err() != nil
 		case a := <-calls:
 			open--
 			f.note(a)
 			if open == 0 && f.called != nil && f.delivered() {
-				f.called()
+				f.answer(pending)
 			}
+		case <-f.answers:
+			f.answer(false)
 		case <-coalesced:
 			coalesced = nil
 			if _, err := f.Save(ctx, ledger.Report{}); err != nil {

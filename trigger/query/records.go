@@ -36,7 +36,8 @@ type Records struct {
 var (
 	// ErrNotFound means that the app has no trigger of that id.
 	ErrNotFound = errors.New("no such trigger")
-	// ErrEnded means that the trigger has ended: it is too late to answer, confirm, deny or cancel it.
+	// ErrEnded means that the trigger has ended, or that an effect of it is under way: it is too late to answer,
+	// confirm, deny or cancel it.
 	ErrEnded = errors.New("was ended")
 	// ErrNotAsked means that the trigger does not wait for an answer.
 	ErrNotAsked = errors.New("waits for no answer")
