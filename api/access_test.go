@@ -96,13 +96,13 @@ func goodBody(operation string) string {
 	if strings.HasSuffix(operation, "/rehearsals") {
 		return `{}`
 	}
-	if strings.HasSuffix(operation, "/{testName}") {
+	if operation == "PUT /v1/apps/{appId}/tests/{testName}" {
 		return `{"chat":[{"user":"hello"}]}`
 	}
 	if strings.Contains(operation, "/mcp") {
 		return `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	}
-	if method, path, _ := strings.Cut(operation, " "); method != "GET" && method != "DELETE" && strings.Contains(path, "/repositories") {
+	if method, path, _ := strings.Cut(operation, " "); method != "GET" && method != "DELETE" && strings.Contains(path, "/repositories") && !strings.HasSuffix(path, "/restore") {
 		return `{"tools":[]}`
 	}
 	return ""

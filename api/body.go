@@ -1,14 +1,18 @@
 package api
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed" // for the schema
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -85,6 +89,56 @@ func drain(request *http.Request) error {
 		return answer.Unread(err)
 	}
 	return nil
+}
+
+// maxUnread is how many bytes of a body are looked at on a route that takes none.
+const maxUnread = 4 << 10
+
+var errBodiless = fault.List{{Detail: "the request takes no body; leave it out"}}
+
+// bodiless refuses a body on a route that takes none, except {}: a filter there would be ignored, and the request
+// would change everything.
+func bodiless(taken []string) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			body := c.Request().Body
+			begun, err := io.ReadAll(io.LimitReader(body, maxUnread))
+			rest := int64(0)
+			if err == nil {
+				rest, err = io.Copy(io.Discard, body)
+			}
+			if err != nil {
+				return answer.Unread(err)
+			}
+			if rest > 0 {
+				return errBodiless
+			}
+			if err := checkBodiless(begun, taken); err != nil {
+				return err
+			}
+			return next(c)
+		}
+	}
+}
+
+// checkBodiless returns a fault for each field, with the query parameter that it may have meant.
+func checkBodiless(body []byte, taken []string) error {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal(body, &object) != nil || object == nil {
+		return errBodiless
+	}
+	var faults fault.List
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		instead := "leave it out"
+		if meant := fault.DidYouMean(name, taken).Suggestion; meant != "" {
+			instead = "put this into the query: ?" + meant + "=…"
+		}
+		faults.Put(fault.Fault{Pointer: fault.Point(name), Detail: "the request takes no body; " + instead, Meant: fault.Meant{Code: fault.UnknownField}})
+	}
+	return faults.Err()
 }
 
 func unsupported(detail string) *answer.Problem {

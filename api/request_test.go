@@ -114,6 +114,56 @@ func TestQueryParametersAreKnownOrRefused(t *testing.T) {
 	require.Zero(t, s.store.count()+s.engine.count())
 }
 
+// TestARouteWithoutABodyRefusesOne: a filter in the body of a retry was ignored, and everything was sent again.
+func TestARouteWithoutABodyRefusesOne(t *testing.T) {
+	const (
+		query = "the request takes no body; put this into the query: ?"
+		plain = "the request takes no body; leave it out"
+		all   = "/v1/apps/clinic/triggers"
+		draft = apitest.MessagesPath + "/m1"
+	)
+	s := start(t)
+	for _, c := range []struct {
+		method, path, body string
+		faults             map[string]string
+	}{
+		{"POST", all + "/retry", `{"name":"x","sessionId":"y"}`, map[string]string{"/name": query + "name=…", "/sessionId": query + "session=…"}},
+		{"DELETE", all + "?state=failed", `{"name":"x","colour":1}`, map[string]string{"/name": query + "name=…", "/colour": plain}},
+		{"GET", all, `{"state":"failed"}`, map[string]string{"/state": query + "state=…"}},
+		{"POST", all + "/t1/retry", "not json", map[string]string{"": plain}},
+		{"POST", all + "/t1/cancel", "null", map[string]string{"": plain}},
+		{"POST", all + "/t1/cancel", strings.Repeat(" ", 1<<19) + `{"digest":"d"}`, map[string]string{"": plain}},
+		{"POST", draft + "/commit", `{"metadata":{"a":"b"}}`, map[string]string{"/metadata": plain}},
+		{"DELETE", draft, `[]`, map[string]string{"": plain}},
+		{"POST", "/v1/apps/clinic/repositories/booking/versions/1/restore", `{"x":1}`, map[string]string{"/x": plain}},
+		{"DELETE", "/v1/apps/clinic", "name=x", map[string]string{"": plain}},
+	} {
+		require.Equal(t, c.faults, s.Call(c.method, c.path, c.body).Problem(400), "%s %s %.20s", c.method, c.path, c.body)
+		require.Equal(t, c.faults, s.Call(c.method, c.path, c.body, "Expect: 100-continue").Problem(400), "%s %s asks first", c.method, c.path)
+	}
+	for path, item := range s.Description.At("/paths") {
+		for method, operation := range item.(map[string]any) {
+			described, is := operation.(map[string]any)
+			if !is || described["requestBody"] != nil || len(described["security"].([]any)) == 0 || strings.Contains(path, "/openai/") || path == "/v1/apps/{appId}/sessions/{sessionId}/socket" {
+				continue
+			}
+			filled := strings.NewReplacer("{version}", "1", "{", "", "}", "").Replace(path)
+			require.Equal(t, map[string]string{"/xyzzy": plain}, s.Call(strings.ToUpper(method), filled, `{"xyzzy":1}`).Problem(400), path)
+		}
+	}
+	require.Zero(t, s.store.count()+s.engine.count())
+}
+
+func TestNoFieldsAreNoBody(t *testing.T) {
+	s := start(t)
+	for i, body := range []string{"", " \n", "{}", "{ }\n"} {
+		s.Call("DELETE", "/v1/apps/clinic", body).Is(204, "")
+		require.Equal(t, i+1, s.store.count())
+	}
+	s.Call("GET", "/healthz", "who asks").Is(200, "")
+	s.Call("GET", "/v1/apps/clinic/openai/v1/models", "any").Is(501, "") // which has no model here
+}
+
 func TestProbesTakeAnyQuery(t *testing.T) {
 	s := start(t)
 	s.Call("GET", "/healthz?probe=1", "").Is(200, "")

@@ -30,7 +30,7 @@ type route struct {
 	// must not be ignored.
 	query   []string
 	open    bool              // needs no key, and shows no app's data
-	reads   bool              // the handler reads the body; otherwise it is drained
+	reads   bool              // the handler reads the body; otherwise only open routes and other protocols accept one
 	tagged  bool              // the object has an entity tag
 	most    int64             // the longest body, in bytes; 0 means maxBody
 	kind    admission.Kind    // the admission share of its requests
@@ -202,8 +202,12 @@ func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Wal
 	if !r.open {
 		before = append(before, checkedIDs, auth.Authorized(may), knownQuery(r.query))
 	}
-	if !r.reads {
+	switch {
+	case r.reads:
+	case r.open || r.surface != "": // probes, pages and other protocols
 		before = append(before, drained)
+	default:
+		before = append(before, bodiless(r.query))
 	}
 	before = append(before, walls.Around(r.needs(may)))
 	if r.act != "" {

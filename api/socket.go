@@ -285,6 +285,9 @@ func (s *socket) request(frame []byte, asked *requestFrame) (*http.Request, erro
 	if err := read.Err(); err != nil {
 		return nil, err
 	}
+	if string(asked.Body) == "null" {
+		asked.Body = nil // as any optional field
+	}
 	ctx := trace.ContextWithSpanContext(s.ctx, trace.SpanContext{}) // each has its own trace
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.outer.Host+path, bytes.NewReader(asked.Body))
 	if err != nil {

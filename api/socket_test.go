@@ -144,8 +144,9 @@ func TestASocketTakesWhatAFrontEndHears(t *testing.T) {
 	got = page.ask("cancel", `,"triggerId":"`+decided.Matches[0].TriggerID+`"`)
 	require.Equal(t, 409, got.Status)
 	require.Contains(t, string(got.Body), `"code":"trigger_ended"`)
-	got = page.ask("withdraw", `,"messageId":"absent"`)
+	got = page.ask("withdraw", `,"messageId":"absent","body":null`)
 	require.Equal(t, 404, got.Status)
+	require.Contains(t, string(page.ask("withdraw", `,"messageId":"absent","body":{"x":1}`).Body), "the request takes no body")
 	require.Equal(t, 202, page.ask("message", `,"headers":{"prefer":"respond-async"}`+saying("u3", "hello", true)).Status)
 	require.Contains(t, string(page.ask("messages", `,"query":"limit=1&order=desc"`).Body), `"messageId":"u3"`)
 }
