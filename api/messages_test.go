@@ -81,6 +81,28 @@ func TestABodyThatIsNoJSONIsOneFaultOfTheWhole(t *testing.T) {
 	}
 }
 
+// TestNoTextIsAltered: decoders replace what is no character, and two ids would be one.
+func TestNoTextIsAltered(t *testing.T) {
+	const half = ", half of a pair that is no character alone; send both halves, or the character itself"
+	s := start(t)
+	for body, want := range map[string]map[string]string{
+		"{\"messageId\":\"lat\",\"actor\":\"user\",\"text\":\"caf\xe9\"}":          {"": "the body is not UTF-8: byte 46 is 0xe9; send it in UTF-8"},
+		"{\"actor\":\"user\",\"text\":\"\\ud800\xed\xa0\x80\"}":                    {"": "the body is not UTF-8: byte 31 is 0xed; send it in UTF-8"},
+		`{"messageId":"\ud800","actor":"user","text":"a\uDFFFb"}`:                  {"/messageId": `has \ud800` + half, "/text": `has \uDFFF` + half},
+		`{"actor":"user","text":"\ud83d\ud83d\ude00","metadata":{"a":"\ud83d\\"}}`: {"/text": `has \ud83d` + half, "/metadata/a": `has \ud83d` + half},
+	} {
+		require.Equal(t, want, s.Call("POST", apitest.MessagesPath, body).Problem(400), body)
+	}
+	require.Contains(t, s.Call("PUT", "/v1/apps/clinic/tests/t", `{"chat":[{"user":"\ud800"}]}`).Problem(400), "")
+	require.Contains(t, s.Call("PUT", "/v1/apps/clinic/tests/t", "{\"chat\":[{\"user\":\"caf\xe9\"}]}").Problem(400), "")
+	require.Contains(t, s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"hi","\udc00":1}`).Problem(400), "/\uFFFD")
+	require.Zero(t, s.engine.count()+s.store.count())
+
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"\ud83d\uDE00 \ufffd \\ud800 é"}`).Is(200, "")
+	require.Equal(t, "😀 \uFFFD \\ud800 é", s.engine.last().Args[0].(trigger.Message).Text)
+}
+
 func TestAFloodOfFaultsIsCutShort(t *testing.T) {
 	s := start(t)
 	body := strings.Builder{}

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
 	"earshot/repositories/store"
@@ -70,6 +71,9 @@ func (h tests) get(c echo.Context) error {
 func (h tests) put(c echo.Context, body []byte) error {
 	if len(body) > maxTest {
 		return &http.MaxBytesError{Limit: maxTest}
+	}
+	if flaw := exactjson.TextFlaw(body); flaw != "" { // YAML has other rules
+		return fault.List{{Detail: "the body " + flaw}}
 	}
 	name := c.Param("testName")
 	read, err := files.ReadTest(name, body)

@@ -10,11 +10,11 @@ import (
 // Bodies without a fault, and some with faults that only treeReader finds.
 var flawless = []string{
 	`{}`, ` [] `, `null`, `"a:\"{,\\"`, "{\"a\":\t1.0,\n\"A\":{\"a\":[1e2,-0,true,\"é\\u00e9\",{\"\":null}]}}", `{"a":{"b":1},"c":{"b":1}}`,
-	strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting), "{\"\xff\":\"\xfe\"}",
+	strings.Repeat("[", maxNesting) + strings.Repeat("]", maxNesting), `{"a":"\ud83d\uDE00","\\ud800":"\\\\ud800"}`,
 }
 
 var flawed = []string{
-	``, `{`, `{"a":1,"a":2}`, `{"a":{"b":1,"\u0062":2}}`, "{\"\xff\":1,\"\xfe\":2}", `{} {}`, `[1e999999]`, `"a`, `"\`, `{"a":1,}`, `[1:2]`,
+	``, `{`, `{"a":1,"a":2}`, `{"a":{"b":1,"\u0062":2}}`, "{\"\xff\":1}", `["\ud800"]`, `{"\uDFFF":1}`, `{} {}`, `[1e999999]`, `"a`, `"\`, `{"a":1,}`, `[1:2]`,
 	strings.Repeat("[", maxNesting+2) + strings.Repeat("]", maxNesting+2), "[" + strings.Repeat("0,", maxValues) + "0]",
 }
 

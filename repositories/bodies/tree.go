@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
@@ -25,6 +26,8 @@ var errManyValues = errors.New("too many values")
 
 // treeReader reads one JSON value token by token, to detect repeated fields. Numbers stay as written.
 type treeReader struct {
+	body    []byte
+	altered bool // the decoder replaces characters of some texts
 	decoder *json.Decoder
 	faults  fault.List
 	at      []any // current place: names and indices
@@ -34,7 +37,11 @@ type treeReader struct {
 // readTokens reads a body. If it is not JSON, there is one fault and no tree. If it has too many values, cut is the
 // place where the reading ended.
 func readTokens(body []byte) (tree any, faults fault.List, cut string) {
-	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
+	flaw := exactjson.TextFlaw(body)
+	if !utf8.Valid(body) {
+		return nil, fault.List{{Detail: "the body " + flaw, Meant: fault.Meant{Code: fault.Malformed}}}, ""
+	}
+	r := &treeReader{body: body, altered: flaw != "", decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
 	tree, err := r.value()
 	if errors.Is(err, errManyValues) {
@@ -59,9 +66,12 @@ func (r *treeReader) value() (any, error) {
 	if r.values++; r.values > maxValues {
 		return nil, errManyValues
 	}
-	read, err := r.decoder.Token()
+	read, flaw, err := r.token()
 	if err != nil {
 		return nil, err
+	}
+	if flaw != "" {
+		r.fault("%s", flaw)
 	}
 	switch read {
 	case json.Delim('{'):
@@ -78,17 +88,30 @@ func (r *treeReader) value() (any, error) {
 	return read, nil
 }
 
+// token reads a token, and tells the flaw of a text that the decoder alters.
+func (r *treeReader) token() (read json.Token, flaw string, err error) {
+	before := r.decoder.InputOffset()
+	read, err = r.decoder.Token()
+	if r.altered {
+		flaw = exactjson.TextFlaw(r.body[before:r.decoder.InputOffset()])
+	}
+	return read, flaw, err
+}
+
 func (r *treeReader) object() (any, error) {
 	object := map[string]any{}
 	var again map[string]bool
 	r.at = append(r.at, "")
 	for r.decoder.More() {
-		read, err := r.decoder.Token()
+		read, flaw, err := r.token()
 		if err != nil {
 			return nil, err
 		}
 		name, _ := read.(string)
 		r.at[len(r.at)-1] = name
+		if flaw != "" {
+			r.fault("%s", flaw)
+		}
 		value, err := r.value()
 		if err != nil {
 			return object, err
@@ -149,7 +172,7 @@ func malformed(body []byte, offset int64, err error) string {
 	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
 }
 
-// readFlawless reads a body that treeReader would accept: JSON without repeated fields, within all limits. It takes
+// readFlawless reads a body that treeReader would accept: JSON in UTF-8 without repeated fields, within all limits. It takes
 // half of the time. If ok is false, the body may still be valid.
 func readFlawless(body []byte) (tree any, ok bool) {
 	fields, values, depth := 0, 1, 0 // outside of texts, JSON has a colon for each field
@@ -174,7 +197,7 @@ func readFlawless(body []byte) (tree any, ok bool) {
 			depth--
 		}
 	}
-	if values > maxValues {
+	if values > maxValues || exactjson.TextFlaw(body) != "" {
 		return nil, false
 	}
 	tree, err := exactjson.Decode(body)

@@ -2,7 +2,6 @@ package effect
 
 import (
 	"sync"
-	"unicode/utf8"
 
 	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
@@ -25,9 +24,6 @@ var answerBodies = sync.OnceValue(func() *bodies.Definitions {
 // ReadAnswer reads the body of an answer, over REST and NATS alike. It returns a fault.List if the body is none: an
 // answer that says two things, or something that is not understood, must not end the wait.
 func ReadAnswer(body []byte) (Answer, error) {
-	if !utf8.Valid(body) {
-		return Answer{}, fault.List{fault.New("", "the body is not UTF-8; send it as JSON in UTF-8")}
-	}
 	read, err := answerBodies().Read("Given", body)
 	if err != nil {
 		return Answer{}, err
