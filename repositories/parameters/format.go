@@ -32,6 +32,12 @@ var layouts = map[Format][]string{
 	},
 }
 
+// clocks matches times of day, after a date or alone. Package time alone also reads 9:00 and +24:00.
+var clocks = regexp.MustCompile(`^(?:[^T]+T)?\d\d:[^Z+-]+(?:Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)?$`)
+
+// shortHour matches an hour of one digit.
+var shortHour = regexp.MustCompile(`^([^:T]+T)?(\d:)`)
+
 // durations matches ISO 8601's: weeks alone, or years to seconds in order.
 var durations = regexp.MustCompile(`^P(?:(\d+)W|(?:\d+Y)?(?:\d+M)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?)$`)
 
@@ -61,8 +67,23 @@ func (f Format) Flaw(value string) string {
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
 }
 
+// read gives the hour of a model's time its two digits, and reports whether it did.
+func (f Format) read(value any) (any, bool) {
+	text, ok := value.(string)
+	if !ok || f != Time && f != DateTime {
+		return value, false
+	}
+	if padded := shortHour.ReplaceAllString(text, "${1}0$2"); padded != text && f.Flaw(padded) == "" {
+		return padded, true
+	}
+	return value, false
+}
+
 // At returns the instant of a date, a time or both; the time zone is for values without one.
 func (f Format) At(value string, in *time.Location) (at time.Time, ok bool) {
+	if f != Date && !clocks.MatchString(value) {
+		return at, false
+	}
 	for _, layout := range layouts[f] {
 		if at, err := time.ParseInLocation(layout, value, in); err == nil {
 			return at, true

@@ -23,11 +23,20 @@ func TestValuesOfAFormatAreISO8601(t *testing.T) {
 		{clock, `"09:30:15"`, ``},
 		{clock, `"09:30:15.250Z"`, ``},
 		{clock, `"09:30+02:00"`, ``},
+		{clock, `"9:00"`, `"9:00" is no time in the form of ISO 8601, as 15:04`},
+		{clock, `"09:30:15+2:00"`, `"09:30:15+2:00" is no time in the form of ISO 8601, as 15:04`},
+		{clock, `"09:30-23:59"`, ``},
+		{clock, `"09:30-24:00"`, `"09:30-24:00" is no time in the form of ISO 8601, as 15:04`},
 		{clock, `"24:30"`, `"24:30" is no time in the form of ISO 8601, as 15:04`},
 		{clock, `"9 am"`, `"9 am" is no time in the form of ISO 8601, as 15:04`},
 		{both, `"2026-12-01T09:30:00+01:00"`, ``},
 		{both, `"2026-12-01T09:30:00Z"`, ``},
 		{both, `"2026-12-01T09:30"`, ``},
+		{both, `"2026-01-01T9:00"`, `"2026-01-01T9:00" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T9:00:00Z"`, `"2026-01-01T9:00:00Z" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T10:00:00+23:59"`, ``},
+		{both, `"2026-01-01T10:00:00+24:00"`, `"2026-01-01T10:00:00+24:00" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
+		{both, `"2026-01-01T10:00:00+10:60"`, `"2026-01-01T10:00:00+10:60" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
 		{both, `"2026-12-01"`, `"2026-12-01" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
 		{both, `"2026-12-01 09:30"`, `"2026-12-01 09:30" is no date-time in the form of ISO 8601, as 2026-12-01T15:04:05+01:00`},
 		{lasting, `"PT1H30M"`, ``},
@@ -54,6 +63,35 @@ func TestFormatsAreTheSameInTheThreeLanguages(t *testing.T) {
 	})
 }
 
+// A model's hour of one digit has one meaning, and ISO 8601 has two digits.
+func TestHoursOfAModelGetTwoDigits(t *testing.T) {
+	for _, c := range []struct{ format, value, want string }{
+		{"time", "9:00", "09:00"},
+		{"time", "9:00:15+02:00", "09:00:15+02:00"},
+		{"time", "19:00", "19:00"},
+		{"time", "9:00+24:00", ""},
+		{"time", "9", ""},
+		{"date-time", "2026-01-01T9:00", "2026-01-01T09:00"},
+		{"date-time", "2026-01-01T9:00:00Z", "2026-01-01T09:00:00Z"},
+		{"date-time", "2026-01-01T10:00:00+24:00", ""},
+		{"duration", "9:00", ""},
+	} {
+		inEachLanguage(t, `"type":"string","format":"`+c.format+`"`, "", func(t *testing.T, tool *repositories.Tool) {
+			got := tool.Params().Read(map[string]any{"day": c.value})
+			if c.want == "" {
+				require.Len(t, got.Errors, 1, c)
+				return
+			}
+			require.Empty(t, got.Errors, c)
+			require.Equal(t, map[string]any{"day": c.want}, got.Values)
+			require.Equal(t, c.want != c.value, len(got.Coerced) == 1, c)
+		})
+	}
+	got := only(t, `"type":"array","items":{"type":"string","format":"time"}`).Read(values(t, `{"p":["9:00","10:00"]}`))
+	require.Empty(t, got.Errors)
+	require.Equal(t, map[string]any{"p": []any{"09:00", "10:00"}}, got.Values)
+}
+
 func TestFaultsOfFormats(t *testing.T) {
 	for tool, want := range map[string][]string{
 		`{"name":"t","schema":[{"parameter":"p","type":"string","format":"datetime"}]}`:                                    {`/tools/0/schema/0/format: "datetime" is not one of "date", "time", "date-time", "duration"; did you mean "date-time"?`},
@@ -76,7 +114,7 @@ func TestSecondsOfDurations(t *testing.T) {
 }
 
 func FuzzFormats(f *testing.F) {
-	for _, value := range []string{"", "P", "PT1H30M", "P1Y2M", "2026-12-01T09:30:00+01:00", "24:00", "2026-02-30"} {
+	for _, value := range []string{"", "P", "PT1H30M", "P1Y2M", "2026-12-01T09:30:00+01:00", "24:00", "2026-12-01T9:30:00+24:00", "2026-02-30"} {
 		f.Add(value)
 	}
 	f.Fuzz(func(t *testing.T, value string) {

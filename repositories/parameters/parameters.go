@@ -325,6 +325,9 @@ func (p *compiledParameter) readLeniently(value any) (any, bool) {
 	read, changed := converted, false
 	if p.property != nil {
 		read, changed = coerceProperty(converted, p.property)
+		if whole, short := p.format.read(read); short {
+			read, changed = whole, true
+		}
 	} else {
 		read, changed = p.coerce(converted)
 	}

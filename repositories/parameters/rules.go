@@ -248,6 +248,9 @@ func (p *compiledParameter) formatFlaw(value any) string {
 // is returned unchanged, for check to report.
 func (p *compiledParameter) coerce(value any) (any, bool) {
 	value, changed := p.kind.read(value)
+	if whole, short := p.format.read(value); short {
+		value, changed = whole, true
+	}
 	list, isList := value.([]any)
 	values, isMap := value.(map[string]any)
 	switch {
