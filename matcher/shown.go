@@ -29,6 +29,9 @@ func Shown(params *parameters.Parameters) []parameters.Parameter {
 		shown := property.parameter(one.Name)
 		shown.Required = slices.Contains(object.Required, name)
 		shown.Aliases, shown.Unit, shown.Format = one.Aliases, one.Unit, one.Format
+		if one.Format != "" {
+			shown.Type = one.Type // the schema may have it behind a $ref
+		}
 		list = append(list, shown)
 	}
 	return list

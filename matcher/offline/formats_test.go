@@ -22,6 +22,10 @@ var formatted = map[string]string{
 		"parameters":[{"name":"time","type":"string","description":"when","format":"time"}]}`,
 	"both": `{"name":"book-visit","description":"Book a visit","examples":["I want a visit tomorrow at 4 pm"],
 		"parameters":{"type":"object","properties":{"at":{"type":"string","format":"date-time"}},"required":["at"]}}`,
+	"none": `{"name":"book-visit","description":"Book a visit","examples":["I want a visit on [Monday](day)"],
+		"parameters":{"type":"object","properties":{"day":{"anyOf":[{"type":"string","format":"date"},{"type":"null"}],"default":null}}}}`,
+	"ref": `{"name":"start-timer","description":"Start a timer","examples":["start a timer for [5 minutes](length)"],
+		"parameters":{"type":"object","properties":{"length":{"$ref":"#/$defs/L"}},"required":["length"],"$defs":{"L":{"type":"string","format":"duration"}}}}`,
 	"long": `{"name":"start-timer","description":"Start a timer, einen Timer, un minuteur","examples":["start a timer for [5 minutes](length)","starte einen Timer für [5 Minuten](length)","lance un minuteur de [5 minutes](length)"],
 		"schema":[{"parameter":"length","type":"string","format":"duration","required":true}]}`,
 }
@@ -52,6 +56,8 @@ time: je veux un rendez-vous à 16 h = 16:00
 both: I want a visit tomorrow at 4 pm = 2026-11-21T16:00:00+01:00
 both: I want a visit on Monday at 9:15 am = 2026-11-23T09:15:00+01:00
 both: I want a visit on July 1st at noon = 2027-07-01T12:00:00+02:00
+none: I want a visit on Monday = 2026-11-23
+ref: start a timer for 20 minutes = PT20M
 long: start a timer for 20 minutes = PT20M
 long: start a timer for an hour and a half = PT1H30M
 long: start a timer for half an hour = PT30M

@@ -1,6 +1,7 @@
 package parameters
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -65,6 +66,14 @@ func (f Format) Flaw(value string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
+}
+
+// validate is Flaw for a JSON Schema.
+func (f Format) validate(value any) error {
+	if text, ok := value.(string); ok && f.Flaw(text) != "" {
+		return errors.New(f.Flaw(text))
+	}
+	return nil
 }
 
 // read gives the hour of a model's time its two digits, and reports whether it did.

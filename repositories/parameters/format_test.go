@@ -1,6 +1,7 @@
 package parameters_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,6 +91,69 @@ func TestHoursOfAModelGetTwoDigits(t *testing.T) {
 	got := only(t, `"type":"array","items":{"type":"string","format":"time"}`).Read(values(t, `{"p":["9:00","10:00"]}`))
 	require.Empty(t, got.Errors)
 	require.Equal(t, map[string]any{"p": []any{"09:00", "10:00"}}, got.Values)
+}
+
+// TestFormatsHoldAtEveryDepthOfASchema has a date at several places, for programs and for models.
+func TestFormatsHoldAtEveryDepthOfASchema(t *testing.T) {
+	const flaw = `"garbage" is no date in the form of ISO 8601, as 2026-12-01`
+	for _, c := range []struct{ property, value, at string }{
+		{`{"anyOf":[{"type":"string","format":"date"},{"type":"null"}]}`, `VALUE`, ""},
+		{`{"$ref":"#/$defs/D"}`, `VALUE`, ""},
+		{`{"type":["string","null"],"format":"date"}`, `VALUE`, ""},
+		{`{"format":"date"}`, `VALUE`, ""},
+		{`{"allOf":[{"$ref":"#/$defs/D"},{"minLength":1}]}`, `VALUE`, ""},
+		{`{"type":"array","items":{"type":"string","format":"date"}}`, `["2026-12-02",VALUE]`, "a[1]: "},
+		{`{"type":"array","prefixItems":[{"$ref":"#/$defs/D"}]}`, `[VALUE]`, "a[0]: "},
+		{`{"type":"object","properties":{"when":{"type":"string","format":"date"}}}`, `{"when":VALUE}`, "a.when: "},
+		{`{"type":"object","additionalProperties":{"$ref":"#/$defs/D"}}`, `{"x":VALUE}`, "a.x: "},
+		{`{"type":"object","properties":{"o":{"oneOf":[{"type":"object","properties":{"d":{"$ref":"#/$defs/D"}}},{"type":"null"}]}}}`, `{"o":{"d":VALUE}}`, "a.o.d: "},
+	} {
+		p := compiled(t, `"parameters":{"type":"object","properties":{"a":`+c.property+`},"$defs":{"D":{"type":"string","format":"date"}}}`)
+		for value, want := range map[string][]string{`"2026-12-01"`: nil, `"garbage"`: {"a: " + c.at + flaw}} {
+			given := values(t, `{"a":`+strings.ReplaceAll(c.value, "VALUE", value)+`}`)
+			out, faults := p.Check(given)
+			require.Equal(t, want, details(faults), c.property)
+			got := p.Read(given)
+			require.Equal(t, want, details(got.Errors), c.property)
+			require.Equal(t, out, got.Values)
+		}
+	}
+}
+
+func TestHoursOfAModelGetTwoDigitsAtEveryDepth(t *testing.T) {
+	p := compiled(t, `"parameters":{"type":"object","properties":{"a":{"anyOf":[{"type":"string","format":"time"},{"type":"null"}]},"o":{"type":"object","properties":{"at":{"type":"array","items":{"type":"string","format":"date-time"}}}}}}`)
+	got := p.Read(values(t, `{"a":"9:00","o":{"at":"2026-12-01T9:00:00Z"}}`))
+	require.Empty(t, got.Errors)
+	require.JSONEq(t, `{"a":"09:00","o":{"at":["2026-12-01T09:00:00Z"]}}`, marshalled(t, got.Values))
+	require.ElementsMatch(t, []string{"a", "o"}, got.Coerced)
+}
+
+// Other formats are annotations since draft 2019-09, and rules before.
+func TestOtherFormatsOfASchemaFollowItsDraft(t *testing.T) {
+	const properties = `"type":"object","properties":{"a":{"type":"string","format":"email"},"o":{"dependencies":{"x":{"properties":{"u":{"format":"uri"}}}}}}`
+	for draft, refused := range map[string]bool{
+		``: false, `"$schema":"https://json-schema.org/draft/2019-09/schema",`: false, `"$schema":"http://json-schema.org/draft-07/schema#",`: true,
+	} {
+		_, faults := compiled(t, `"parameters":{`+draft+properties+`}`).Check(values(t, `{"a":"garbage","o":{"x":1,"u":"::"}}`))
+		require.Equal(t, refused, len(faults) == 2, "%s %v", draft, faults)
+		require.Equal(t, !refused, len(faults) == 0, "%s %v", draft, faults)
+	}
+	_, faults := compiled(t, `"parameters":{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"type":"string","format":"time"}}}`).Check(values(t, `{"a":"09:00"}`))
+	require.Empty(t, faults, "an offset is optional in every draft")
+}
+
+func TestFormatsBehindAReferenceAreShown(t *testing.T) {
+	for _, property := range []string{
+		`{"$ref":"#/$defs/D"}`, `{"$ref":"#/$defs/E"}`, `{"anyOf":[{"type":"string","format":"date"},{"type":"null"}]}`, `{"oneOf":[{"type":"null"},{"$ref":"#/$defs/D"}]}`,
+	} {
+		list := compiled(t, `"parameters":{"type":"object","properties":{"a":`+property+`,"l":{"type":"array","items":`+property+`}},"$defs":{"D":{"type":"string","format":"date"},"E":{"$ref":"#/$defs/D"}}}`).List()
+		require.Equal(t, parameters.Parameter{Name: "a", Type: "string", Format: parameters.Date}, list[0], property)
+		require.Equal(t, parameters.Date, list[1].Items.Format, property)
+	}
+	for _, property := range []string{`{"anyOf":[{"type":"string","format":"date"},{"type":"integer"}]}`, `{"$ref":"#/$defs/a"}`, `{"type":"integer","format":"date"}`} {
+		list := compiled(t, `"parameters":{"type":"object","properties":{"a":`+property+`},"$defs":{"a":{"$ref":"#/$defs/a"}}}`).List()
+		require.Empty(t, list[0].Format, property)
+	}
 }
 
 func TestFaultsOfFormats(t *testing.T) {

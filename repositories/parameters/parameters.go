@@ -325,9 +325,6 @@ func (p *compiledParameter) readLeniently(value any) (any, bool) {
 	read, changed := converted, false
 	if p.property != nil {
 		read, changed = coerceProperty(converted, p.property)
-		if whole, short := p.format.read(read); short {
-			read, changed = whole, true
-		}
 	} else {
 		read, changed = p.coerce(converted)
 	}
@@ -349,11 +346,7 @@ func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	if why := p.amountFlaw(value); why != "" {
 		return []violation{{detail: why}}, false
 	}
-	flaws = checkIntegers(value, p.property, "")
-	if flaw := p.formatFlaw(value); flaw != "" {
-		flaws = append(flaws, violation{detail: flaw})
-	}
-	return flaws, true
+	return checkIntegers(value, p.property, ""), true
 }
 
 // Said returns the named parameter's value for an author's words: coerced, with number words as numbers. Words of a

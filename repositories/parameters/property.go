@@ -28,7 +28,6 @@ type annotations struct {
 	Ask          any             `json:"ask"`
 	Aliases      json.RawMessage `json:"aliases"`
 	Unit         any             `json:"unit"`
-	Format       any             `json:"format"`
 	Items        json.RawMessage `json:"items"`
 }
 
@@ -50,8 +49,8 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	p.description, p.ignored, p.claims, p.grounded = plaintext.Text(notes.Description), notes.Ignore, notes.AuthServices, notes.Grounded
 	ask, _ := notes.Ask.(string)
 	p.ask = plaintext.Text(ask)
-	if format, _ := notes.Format.(string); p.kind == kindString && Format(format).Known() {
-		p.format = Format(format) // other formats of JSON Schema are annotations
+	if p.format = formatOf(property, maxDepth); p.format != "" {
+		p.kind = kindString
 	}
 	found.spoken(p, notes)
 	if notes.Default != nil {
@@ -59,7 +58,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		// model's value, the second counts as none.
 		converted, _ := p.translate(normal(notes.Default))
 		read, _ := coerceProperty(converted, p.property)
-		if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
+		if p.property.Validate(read) != nil {
 			p.refused = notes.Default
 		} else {
 			p.fallback = &fixed{read}
@@ -67,11 +66,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	}
 	if notes.Value != nil {
 		value, _ := p.translate(notes.Value)
-		flaws := p.schemaFlaws(value)
-		if flaw := p.formatFlaw(value); len(flaws) == 0 && flaw != "" {
-			flaws = []violation{{detail: flaw}}
-		}
-		for _, flaw := range flaws {
+		for _, flaw := range p.schemaFlaws(value) {
 			found.add("value", "%s", flaw.detail)
 		}
 		p.static = &fixed{value}
@@ -113,6 +108,25 @@ func (p *compiledParameter) schemaFlaws(value any) []violation {
 		flaws = append(flaws, violation{detail: one.Text(value), meant: one.Meant()})
 	}
 	return flaws
+}
+
+// formatOf returns the format of a string, also behind a $ref or beside null.
+func formatOf(s *jsonschema.Schema, depth int) Format {
+	switch {
+	case s == nil || depth == 0:
+		return ""
+	case s.Format != nil && kindOf(s) == kindString && Format(s.Format.Name).Known():
+		return Format(s.Format.Name)
+	case s.Ref != nil:
+		return formatOf(s.Ref, depth-1)
+	}
+	forms := slices.DeleteFunc(slices.Concat(s.AnyOf, s.OneOf), func(form *jsonschema.Schema) bool {
+		return form.Types != nil && len(schemaTypes(form)) == 0
+	})
+	if len(forms) != 1 {
+		return ""
+	}
+	return formatOf(forms[0], depth-1)
 }
 
 // kindOf returns the first type of a schema except null; empty for none.
@@ -158,6 +172,11 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 	value = c.choose(value, s.AnyOf)
 	value = c.choose(value, s.OneOf)
 	value = c.typed(value, s)
+	if s.Format != nil {
+		if whole, short := Format(s.Format.Name).read(value); short {
+			value, c.changed = whole, true
+		}
+	}
 	if text, ok := value.(string); ok && s.Enum != nil && !slices.Contains(s.Enum.Values, any(text)) {
 		if converted, ok := uniqueMatch(text, s.Enum.Values); ok {
 			value, c.changed = converted, true

@@ -160,6 +160,10 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(noLoader{})
 	compiler.UseRegexpEngine(with.engine)
+	compiler.AssertFormat()
+	for _, format := range formats {
+		compiler.RegisterFormat(&jsonschema.Format{Name: string(format), Validate: format.validate})
+	}
 	err := compiler.AddResource(schemaURL, document)
 	var compiled *jsonschema.Schema
 	if err == nil {
@@ -185,7 +189,19 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	case schemaCost(compiled) > maxSchemaCost:
 		faults.Add(at, "is too costly to check: its $ref, allOf, anyOf and oneOf multiply")
 	}
+	if len(faults) == 0 {
+		annotate(compiled)
+	}
 	return compiled, faults
+}
+
+// annotate makes other formats annotations, as JSON Schema has it since draft 2019-09.
+func annotate(root *jsonschema.Schema) {
+	for _, s := range every(root) {
+		if s.Format != nil && s.DraftVersion >= 2019 && !Format(s.Format.Name).Known() {
+			s.Format = nil
+		}
+	}
 }
 
 // maxSchemaCost bounds the schemas that apply to one value: a schema of a hundred lines with doubling $ref would
@@ -194,18 +210,25 @@ const maxSchemaCost = 5000
 
 // schemaCost returns the largest number of schemas that apply to one place of a value.
 func schemaCost(root *jsonschema.Schema) int {
-	known, seen := map[*jsonschema.Schema]int{}, map[*jsonschema.Schema]bool{root: true}
-	most := 0
-	for queue := []*jsonschema.Schema{root}; len(queue) > 0; queue = queue[1:] {
-		most = max(most, costHere(queue[0], known))
-		for _, child := range append(inPlace(queue[0]), inside(queue[0])...) {
+	known, most := map[*jsonschema.Schema]int{}, 0
+	for _, s := range every(root) {
+		most = max(most, costHere(s, known))
+	}
+	return most
+}
+
+// every lists a schema and all that it applies to a value or its parts.
+func every(root *jsonschema.Schema) []*jsonschema.Schema {
+	list, seen := []*jsonschema.Schema{root}, map[*jsonschema.Schema]bool{root: true}
+	for i := 0; i < len(list); i++ {
+		for _, child := range append(inPlace(list[i]), inside(list[i])...) {
 			if child != nil && !seen[child] {
 				seen[child] = true
-				queue = append(queue, child)
+				list = append(list, child)
 			}
 		}
 	}
-	return most
+	return list
 }
 
 // costHere counts a schema and all that apply to the same place through it. The validator stops at a cycle.
@@ -231,6 +254,11 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 		dynamic = s.DynamicRef.Ref
 	}
 	list := []*jsonschema.Schema{s.Ref, s.RecursiveRef, dynamic, s.Not, s.If, s.Then, s.Else}
+	for _, needed := range s.Dependencies {
+		if needed, is := needed.(*jsonschema.Schema); is {
+			list = append(list, needed)
+		}
+	}
 	return slices.AppendSeq(slices.Concat(list, s.AllOf, s.AnyOf, s.OneOf), maps.Values(s.DependentSchemas))
 }
 

@@ -108,7 +108,7 @@ func (v *Parameter) fromSchema(s *jsonschema.Schema, depth int) {
 	}
 	v.Min, v.Max = schema.Decimal(s.Minimum), schema.Decimal(s.Maximum)
 	if items := schema.Item(s, 0); items != nil && depth > 0 {
-		v.Items = &Parameter{Type: string(kindOf(items)), Description: items.Description}
+		v.Items = &Parameter{Type: string(kindOf(items)), Description: items.Description, Format: formatOf(items, depth)}
 		v.Items.fromSchema(items, depth-1)
 	}
 }
