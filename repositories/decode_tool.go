@@ -48,6 +48,9 @@ func (d *decoding) tools(tools []Tool) {
 
 func (d *decoding) parameters(t *Tool, at string) {
 	compiled, faults := t.compile(&d.patterns)
+	if compiled != nil {
+		faults.Join(compiled.Unfit())
+	}
 	listed, more := faults.Listed()
 	for _, one := range listed {
 		d.Add(at+one.Pointer, "%s", one)

@@ -1,6 +1,7 @@
 package parameters_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -174,6 +175,20 @@ func TestSecondsOfDurations(t *testing.T) {
 		got, ok := parameters.Seconds(duration)
 		require.Equal(t, want, got, duration)
 		require.Equal(t, want != "", ok, duration)
+	}
+}
+
+// Earlier versions took more times in the definitions of lists.
+func TestStoredTimesOfListsAreRead(t *testing.T) {
+	for _, fields := range []string{`"default":"9:00"`, `"value":"9:00"`, `"allowedValues":["9:00","9:30"]`, `"allowedValues":["9:00","10:00"],"aliases":{"9:00":["nine"]}`} {
+		list := `[{"parameter":"p","type":"string","format":"time",` + fields + `}]`
+		record := &repositories.Repository{Tools: []repositories.Tool{{Name: "t", Schema: json.RawMessage(list)}}}
+		require.NoError(t, record.Compile(), fields)
+		if values, _ := record.Tools[0].Params().Check(nil); len(values) > 0 {
+			require.Equal(t, map[string]any{"p": "09:00"}, values)
+		}
+		_, faults := decoded(t, `{"name":"t","schema":`+list+`}`)
+		require.Len(t, faults, 1, fields)
 	}
 }
 

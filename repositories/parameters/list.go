@@ -67,7 +67,7 @@ type definition struct {
 	AuthServices   []Claim             `json:"authServices"`
 }
 
-func (l List) compile(with *Budget) ([]*compiledParameter, fault.List) {
+func (l List) compile(with *Budget, unfit *fault.List) ([]*compiledParameter, fault.List) {
 	var faults fault.List
 	var list []json.RawMessage
 	if err := json.Unmarshal(l.Raw, &list); err != nil {
@@ -92,7 +92,7 @@ func (l List) compile(with *Budget) ([]*compiledParameter, fault.List) {
 		if d.Required != nil {
 			p.required = *d.Required
 		}
-		found := newFaultCollector(&faults, at)
+		found := newFaultCollector(&faults, unfit, at)
 		found.rules(d, p)
 		p.ofBody, p.inBody = l.Field == BodyList.Field, d.RequiredInBody
 		if p.inBody {
@@ -144,19 +144,29 @@ var (
 // faultCollector collects unsatisfiable rules, which are refused at registration.
 type faultCollector struct {
 	faults *fault.List
+	unfit  *fault.List // faults that stored definitions may have
 	at     string
 	before int // number of earlier faults
 }
 
-func newFaultCollector(faults *fault.List, at string) *faultCollector {
-	return &faultCollector{faults: faults, at: at, before: faults.Count()}
+func newFaultCollector(faults, unfit *fault.List, at string) *faultCollector {
+	return &faultCollector{faults: faults, unfit: unfit, at: at, before: faults.Count() + unfit.Count()}
 }
 
 func (f *faultCollector) add(field, format string, args ...any) {
 	f.faults.Add(f.at+fault.Point(field), format, args...)
 }
 
-func (f *faultCollector) fresh() bool { return f.faults.Count() == f.before }
+// flaw reports why a value of the definition is none. Earlier versions checked the formats of fewer values.
+func (f *faultCollector) flaw(field string, one violation, detail string) {
+	into := f.faults
+	if one.format {
+		into = f.unfit
+	}
+	into.Add(f.at+field, "%s", detail)
+}
+
+func (f *faultCollector) fresh() bool { return f.faults.Count()+f.unfit.Count() == f.before }
 
 // rules reports contradictory rules. It compiles the format, the aliases and the unit.
 func (f *faultCollector) rules(d *definition, p *compiledParameter) {
@@ -197,7 +207,7 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 		p.items = &compiledParameter{}
 		return
 	}
-	inner := newFaultCollector(f.faults, f.at+fault.Point("items"))
+	inner := newFaultCollector(f.faults, f.unfit, f.at+fault.Point("items"))
 	inner.rules(d.Items, p.items)
 	for _, field := range []struct {
 		name  string
@@ -262,12 +272,14 @@ func (f *faultCollector) entries(field string, entries []entry, p *compiledParam
 	f.add(field, "none of them is %s, which is the type of the parameter%s", schema.Article(string(p.kind)), hint)
 }
 
+const noneAllowed = "no allowed value passes the other rules: "
+
 // unreachable reports an allow-list whose literals all violate the other rules.
 func (f *faultCollector) unreachable(p *compiledParameter) {
 	if len(p.allowed) == 0 || p.kind == kindArray || p.kind.mapping() {
 		return
 	}
-	var reason string
+	var reason violation
 	for _, e := range p.allowed {
 		if e.pattern != nil {
 			return
@@ -277,10 +289,10 @@ func (f *faultCollector) unreachable(p *compiledParameter) {
 		if len(flaws) == 0 {
 			return
 		}
-		reason = flaws[0].detail
+		reason = flaws[0]
 	}
 	if f.fresh() {
-		f.add("allowedValues", "no allowed value passes the other rules: %s", reason)
+		f.flaw("/allowedValues", reason, noneAllowed+reason.detail)
 	}
 }
 
@@ -292,18 +304,15 @@ func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
 	case len(p.allowed) == 0:
 		f.add("aliases", "stands beside allowedValues, whose other words it gives, and there are none")
 	default:
-		f.aliases(p, d.Aliases, func(name string) (any, string) {
+		f.aliases(p, d.Aliases, func(name string) (any, []violation) {
 			value, _ := p.kind.read(name)
-			if flaws := p.check(value, ""); len(flaws) > 0 {
-				return nil, flaws[0].detail
-			}
-			return value, ""
+			return value, p.check(value, "")
 		})
 	}
 }
 
-// aliases compiles aliases of allowed values. read converts a name to a value, or tells why it is invalid.
-func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string, read func(name string) (any, string)) {
+// aliases compiles aliases of allowed values. read converts a name to a value, and tells why it is invalid.
+func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string, read func(name string) (any, []violation)) {
 	p.called = map[string]any{}
 	owners := map[string]string{}
 	own := p.literals()
@@ -316,9 +325,9 @@ func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		value, flaw := read(name)
-		if flaw != "" {
-			f.faults.Add(f.at+fault.Point("aliases", name), "%s", flaw)
+		value, flaws := read(name)
+		if len(flaws) > 0 {
+			f.flaw(fault.Point("aliases", name), flaws[0], flaws[0].detail)
 			continue
 		}
 		for i, words := range given[name] {
@@ -345,10 +354,12 @@ func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *f
 	}
 	given, _ = p.translate(given)
 	if f.fresh() {
-		for _, found := range p.faultsOf(p.check(given, "")) {
-			f.add(field, "%s", found.Detail)
+		flaws := p.check(given, "")
+		for i, found := range p.faultsOf(flaws) {
+			f.flaw(fault.Point(field), flaws[i], found.Detail)
 		}
 	}
+	given, _ = p.format.read(given) // a stored 9:00
 	return &fixed{given}
 }
 

@@ -27,7 +27,12 @@ type Parameters struct {
 	dialect       string    // the given $schema
 	derived       *sync.Map // cached data derived from the model's schema; nil if not compiled
 	authenticated bool      // ID tokens fill some of them
+	unfit         fault.List
 }
+
+// Unfit returns what is refused when a definition is written, beside the faults of Compile: earlier versions, and
+// the servers of tools, have such definitions. Pointers are relative to the tool.
+func (p *Parameters) Unfit() fault.List { return p.unfit }
 
 // ValueFault is one validation error of a value.
 type ValueFault struct {

@@ -3,7 +3,6 @@ package parameters
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -55,11 +54,12 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	found.spoken(p, notes)
 	if notes.Default != nil {
 		// Real definitions have "false" for false, or "any" beside an enum without it: the first is read like a
-		// model's value, the second counts as none.
+		// model's value, the second is refused, and in a stored definition counts as none.
 		converted, _ := p.translate(normal(notes.Default))
 		read, _ := coerceProperty(converted, p.property)
-		if p.property.Validate(read) != nil {
+		if flaws := p.schemaFlaws(read); len(flaws) > 0 {
 			p.refused = notes.Default
+			found.unfit.Add(found.at+"/default", "%s", flaws[0].detail)
 		} else {
 			p.fallback = &fixed{read}
 		}
@@ -67,7 +67,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	if notes.Value != nil {
 		value, _ := p.translate(notes.Value)
 		for _, flaw := range p.schemaFlaws(value) {
-			found.add("value", "%s", flaw.detail)
+			found.flaw("/value", flaw, flaw.detail)
 		}
 		p.static = &fixed{value}
 	}
@@ -79,12 +79,13 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 	var aliases map[string][]string
 	if notes.Aliases != nil && json.Unmarshal(notes.Aliases, &aliases) == nil && p.property.Enum != nil {
-		f.aliases(p, aliases, func(name string) (any, string) {
+		f.aliases(p, aliases, func(name string) (any, []violation) {
 			value, _ := coerceProperty(name, p.property)
-			if p.property.Validate(value) != nil {
-				return nil, fmt.Sprintf("%s is not an allowed value", fault.Show(name))
+			flaws := p.schemaFlaws(value)
+			for i := range flaws {
+				flaws[i].detail = fault.Show(name) + " is not an allowed value"
 			}
-			return value, ""
+			return value, flaws
 		})
 	}
 	if name, ok := notes.Unit.(string); ok && name != "" && p.kind.numeric() {
@@ -95,7 +96,7 @@ func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 		return
 	}
 	p.items = &compiledParameter{property: items, description: plaintext.Text(inner.Description), kind: kindOf(items)}
-	newFaultCollector(f.faults, f.at+fault.Point("items")).spoken(p.items, inner)
+	newFaultCollector(f.faults, f.unfit, f.at+fault.Point("items")).spoken(p.items, inner)
 }
 
 func (p *compiledParameter) schemaFlaws(value any) []violation {
@@ -105,7 +106,7 @@ func (p *compiledParameter) schemaFlaws(value any) []violation {
 	}
 	var flaws []violation
 	for _, one := range schema.Violations(err) {
-		flaws = append(flaws, violation{detail: one.Text(value), meant: one.Meant()})
+		flaws = append(flaws, violation{detail: one.Text(value), meant: one.Meant(), format: one.OfFormat()})
 	}
 	return flaws
 }
@@ -173,7 +174,7 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 	value = c.choose(value, s.OneOf)
 	value = c.typed(value, s)
 	if s.Format != nil {
-		if whole, short := Format(s.Format.Name).read(value); short {
+		if whole, short := Format(s.Format.Name).read(value); short && (s.Enum == nil || !slices.Contains(s.Enum.Values, value)) {
 			value, c.changed = whole, true
 		}
 	}

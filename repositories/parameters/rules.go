@@ -135,7 +135,7 @@ func (p *compiledParameter) check(value any, at string) []violation {
 		detail = why
 	}
 	if detail != "" {
-		return []violation{{at, detail, p.meant(value)}}
+		return []violation{{at: at, detail: detail, meant: p.meant(value), format: detail == p.formatFlaw(value)}}
 	}
 
 	var flaws []violation

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -68,13 +69,43 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 		}
 	}
 	for _, name := range names {
-		found := newFaultCollector(&faults, at+fault.Point("properties", name))
+		found := newFaultCollector(&faults, &p.unfit, at+fault.Point("properties", name))
 		p.list = append(p.list, compileProperty(name, properties[name], compiled.Properties[name], required[name], found))
 	}
+	contradictions(compiled, at, &p.unfit)
 	markInPath(p.list, needed)
 	p.model = schemaModel(document, p.list)
 	p.dialect, _ = document["$schema"].(string)
 	return p, faults
+}
+
+// contradictions reports bounds and enumerations that leave no value, anywhere in a schema.
+func contradictions(root *jsonschema.Schema, at string, unfit *fault.List) {
+	for _, s := range every(root) {
+		_, fragment, _ := strings.Cut(s.Location, "#")
+		place, _ := url.PathUnescape(fragment) // it was escaped by the compiler
+		if s.Minimum != nil && s.Maximum != nil && s.Minimum.Cmp(s.Maximum) > 0 {
+			unfit.Add(at+place+"/minimum", "%s is above the maximum of %s: no value is left", schema.Decimal(s.Minimum), schema.Decimal(s.Maximum))
+		}
+		if reason := noneOf(s); reason != "" {
+			unfit.Add(at+place+"/enum", "%s", noneAllowed+reason)
+		}
+	}
+}
+
+// noneOf returns why a schema refuses all values that it lists; empty if it takes one, or lists none.
+func noneOf(s *jsonschema.Schema) (reason string) {
+	if s.Enum == nil {
+		return ""
+	}
+	for _, value := range s.Enum.Values {
+		err := s.Validate(value)
+		if err == nil {
+			return ""
+		}
+		reason = schema.Violations(err)[0].Text(value)
+	}
+	return reason
 }
 
 // isOpen reports whether the schema allows unnamed properties, or has subschemas that may name some.
@@ -150,8 +181,8 @@ const schemaURL = "earshot:///parameters"
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
-func (noLoader) Load(url string) (any, error) {
-	return nil, fmt.Errorf("references to other documents are refused: %s", fault.Clip(url))
+func (noLoader) Load(location string) (any, error) {
+	return nil, fmt.Errorf("references to other documents are refused: %s", fault.Clip(location))
 }
 
 // compileSchema compiles a JSON Schema, draft 2020-12 unless it names another.

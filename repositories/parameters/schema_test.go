@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 )
 
@@ -165,18 +166,61 @@ func TestSchemaReadsEarlierDrafts(t *testing.T) {
 }
 
 func TestSchemaDefaultsAreUsedWhereTheSchemaTakesThem(t *testing.T) {
-	p := compiled(t, `"parameters":{"type":"object","properties":{
-	  "a":{"type":"boolean","default":"False"},"b":{"type":"integer","default":"0"},"c":{"type":"string","enum":["x"],"default":"any"}},
-	  "required":["a","c"]}`)
+	p := compiled(t, `"parameters":{"type":"object","properties":{"a":{"type":"boolean","default":"False"},"b":{"type":"integer","default":"0"}},"required":["a"]}`)
+	out, faults := p.Check(values(t, `{}`))
+	require.Empty(t, faults)
+	require.JSONEq(t, `{"a":false,"b":0}`, marshalled(t, out))
+}
+
+// A stored default that its own schema refuses is no value.
+func TestStoredSchemaDefaultsThatAreRefusedAreNone(t *testing.T) {
+	p := stored(t, `{"type":"object","properties":{"a":{"type":"boolean","default":"False"},"b":{"type":"integer","default":"0"},"c":{"type":"string","enum":["x"],"default":"any"}},"required":["a","c"]}`)
 	out, faults := p.Check(values(t, `{"c":"x"}`))
 	require.Empty(t, faults)
 	require.JSONEq(t, `{"a":false,"b":0,"c":"x"}`, marshalled(t, out))
 
 	got := p.Read(values(t, `{"c":"any"}`))
-	require.Equal(t, []string{"c"}, got.Missing, "a default that its own schema refuses is no value")
+	require.Equal(t, []string{"c"}, got.Missing)
 	require.Equal(t, []string{`c: is required`}, details(got.Errors))
 	_, faults = p.Check(values(t, `{"c":"any"}`))
 	require.Equal(t, []string{`c: "any" is not one of "x"`}, details(faults))
+}
+
+// stored returns the parameters of a tool that an earlier version stored, or a server offers.
+func stored(t *testing.T, schema string) *parameters.Parameters {
+	t.Helper()
+	record := &repositories.Repository{Tools: []repositories.Tool{{Name: "t", Parameters: json.RawMessage(schema)}}}
+	require.NoError(t, record.Compile(), schema)
+	return record.Tools[0].Params()
+}
+
+// TestSchemasThatTakeNoValueAreRefusedWhenWritten has what the lists refuse as well. Stored tools are read.
+func TestSchemasThatTakeNoValueAreRefusedWhenWritten(t *testing.T) {
+	for property, want := range map[string]string{
+		`{"type":"integer","default":"x"}`:                                                           `/default: "x" is not an integer`,
+		`{"type":"integer","default":99,"maximum":5}`:                                                `/default: 99 is above the maximum of 5`,
+		`{"enum":["p","q"],"default":"z"}`:                                                           `/default: "z" is not one of "p", "q"`,
+		`{"type":"string","format":"time","default":"9:00"}`:                                         ``,
+		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"object","properties":{"d":{"format":"date"}},"value":{"d":"soon"}}`:                `/value: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"number","minimum":5,"maximum":1.50}`:                                               `/minimum: 5 is above the maximum of 1.5: no value is left`,
+		`{"type":"array","items":{"type":"object","properties":{"a%/b":{"minimum":5,"maximum":1}}}}`: `/items/properties/a%~1b/minimum: 5 is above the maximum of 1: no value is left`,
+		`{"type":"integer","enum":["a","b"]}`:                                                        `/enum: no allowed value passes the other rules: "b" is not an integer`,
+		`{"type":"string","format":"time","enum":["9:00"],"aliases":{"9:00":["nine"]}}`:              `/aliases/9:00: "9:00" is not an allowed value`,
+		`{"type":"boolean","default":"true"}`:                                                        ``,
+		`{"type":"integer","minimum":5,"maximum":5,"default":5}`:                                     ``,
+		`{"anyOf":[{"type":"string","format":"date"},{"type":"null"}],"default":null}`:               ``,
+		`{"type":["string","null"],"enum":["a",null],"default":"a"}`:                                 ``,
+	} {
+		schema := `{"type":"object","properties":{"a":` + property + `}}`
+		_, faults := decoded(t, `{"name":"t","parameters":`+schema+`}`)
+		stored(t, schema)
+		if want == "" {
+			require.Empty(t, faults, property)
+			continue
+		}
+		require.Contains(t, faults, "/tools/0/parameters/properties/a"+want)
+	}
 }
 
 func TestSchemaFaultsAreSentencesAboutTheValue(t *testing.T) {

@@ -97,6 +97,7 @@ func equal(a, b any) bool {
 type violation struct {
 	at, detail string
 	meant      fault.Meant
+	format     bool // it is the format that the value violates
 }
 
 func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }

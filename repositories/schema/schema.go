@@ -58,6 +58,15 @@ func (l Violation) Meant() (meant fault.Meant) {
 	return meant
 }
 
+// OfFormat reports whether the value violates a format.
+func (l Violation) OfFormat() bool {
+	if l.Cause == nil {
+		return false
+	}
+	_, is := l.Cause.ErrorKind.(*finding.Format)
+	return is
+}
+
 // maxViolations bounds the findings that are sorted and described.
 const maxViolations = 10_000
 
