@@ -42,8 +42,10 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	if !limits.Allows(asked.model) {
-		return nil, answer.NewProblem(answer.ModelNotAllowed, fmt.Sprintf("model %s may not be asked by this app, but %s (settings.openai.limits.models)", answer.Quote(asked.model), strings.Join(limits.Models, ", ")))
+	for _, model := range asked.models {
+		if !limits.Allows(model) {
+			return nil, answer.NewProblem(answer.ModelNotAllowed, fmt.Sprintf("model %s may not be asked by this app, but %s (settings.openai.limits.models)", answer.Quote(model), strings.Join(limits.Models, ", ")))
+		}
 	}
 	if limits.MaxTokens == 0 {
 		return body, nil
@@ -55,39 +57,71 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 	if asked.tokens > 0 {
 		return body, nil
 	}
+	given := fmt.Append(nil, most/asked.choices)
+	if asked.unset.to > 0 { // beside it, the model might use the null
+		return edited(body, []edit{{asked.unset, given}}), nil
+	}
 	start := bytes.IndexByte(body, '{') + 1
-	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%d,", lengths[0], most/asked.choices)}}), nil
+	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%s,", lengths[0], given)}}), nil
 }
 
 type demand struct {
-	model           string
-	tokens, choices int64 // the largest of the lengths; 0 for none
+	models          []string // with those that some hosts fall back to
+	tokens, choices int64    // the largest of the lengths; 0 for none
+	unset           span     // the null of the default length
 }
 
-// readDemand reads the limited members. Each may occur once: of duplicates, the model might use the other.
-func readDemand(body []byte, lengths []string) (demand, error) {
-	limited := append([]string{"model", "n"}, lengths...)
-	found, twice := map[string][]byte{}, ""
+// bounded lists the members that a limit may concern.
+var bounded = []string{"model", "models", "n", "max_tokens", "max_completion_tokens", "max_output_tokens"}
+
+// limitedMembers returns the members of a body. Each limited one may occur once: of duplicates, the model might use
+// the other. It refuses other spellings of them, since some hosts ignore case.
+func limitedMembers(body []byte, limited []string) (map[string]span, error) {
+	found, refused := map[string]span{}, ""
 	err := members(body, 0, func(name []byte, value span) {
 		key := unquoted(name)
 		if _, has := found[key]; has && slices.Contains(limited, key) {
-			twice = key
+			refused = answer.Quote(key) + " is named twice"
 		}
-		found[key] = value.in(body)
+		if i := slices.IndexFunc(bounded, func(one string) bool { return strings.EqualFold(one, key) }); i >= 0 && bounded[i] != key {
+			refused = fmt.Sprintf("%s differs from %s, which this app limits, in case alone: write %[2]s", answer.Quote(key), bounded[i])
+		}
+		found[key] = value
 	})
 	if err != nil {
-		return demand{}, answer.NewProblem(answer.InvalidBody, errNoJSON.Error())
+		refused = errNoJSON.Error()
 	}
-	if twice != "" {
-		return demand{}, answer.NewProblem(answer.InvalidBody, answer.Quote(twice)+" is named twice")
+	if refused != "" {
+		return nil, answer.NewProblem(answer.InvalidBody, refused)
 	}
-	d := demand{model: unquoted(found["model"]), choices: 1}
-	for _, name := range limited[1:] {
+	return found, nil
+}
+
+func readDemand(body []byte, lengths []string) (demand, error) {
+	limited := append([]string{"model", "models", "n"}, lengths...)
+	found, err := limitedMembers(body, limited)
+	if err != nil {
+		return demand{}, err
+	}
+	d := demand{models: []string{unquoted(found["model"].in(body))}, choices: 1}
+	if at := found["models"]; at.to > 0 && string(at.in(body)) != "null" {
+		others, err := elements(body, at.from)
+		if err != nil { // it is one model, or nothing that a limit allows
+			others = []span{at}
+		}
+		for _, one := range others {
+			d.models = append(d.models, unquoted(one.in(body)))
+		}
+	}
+	if at := found[lengths[0]]; string(at.in(body)) == "null" {
+		d.unset = at
+	}
+	for _, name := range limited[2:] {
 		into := &d.tokens
 		if name == "n" {
 			into = &d.choices
 		}
-		value := string(found[name])
+		value := string(found[name].in(body))
 		if value == "" || value == "null" {
 			continue
 		}

@@ -553,6 +553,10 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 				{`"model":"small","max_tokens":101,`, "max_tokens_exceeded"}, {`"model":"small","max_completion_tokens":101,`, "max_tokens_exceeded"},
 				{`"model":"small","max\u005ftokens":999999,`, "max_tokens_exceeded"}, {`"model":"small","n":128,`, "max_tokens_exceeded"},
 				{`"model":"small","n":3,"max_tokens":34,`, "max_tokens_exceeded"}, {`"model":"small","n":9223372036854775807,"max_tokens":2,`, "max_tokens_exceeded"},
+				{`"Model":"gpt-5-pro","model":"small",`, "write model"}, {`"model":"small","MAX_TOKENS":5000,"max_tokens":5,`, "write max_tokens"},
+				{`"model":"small","max_output_toKens":5000,`, "write max_output_tokens"}, {`"model":"small","N":5,`, "write n"},
+				{`"model":"small","models":["small","gpt-5-pro"],`, "model_not_allowed"}, {`"model":"small","models":"gpt-5-pro",`, "model_not_allowed"},
+				{`"model":"small","models":[{"id":"small"}],`, "model_not_allowed"}, {`"model":"small","models":null,"models":["gpt-5-pro"],`, ""},
 				{`"model":"small","max_tokens":-1,`, ""}, {`"model":"small","max_tokens":1e9,`, ""}, {`"model":"small","n":"128",`, ""},
 			} {
 				got := ask(c.with)
@@ -563,11 +567,17 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 			for with, want := range map[string]string{
 				`"model":"gpt-4o-mini",`: `"max_tokens":100`, `"model":"small","n":3,`: `"max_tokens":33`,
 				`"model":"small","max_tokens":7,`: `"max_tokens":7`, `"model":"small","max_completion_tokens":null,`: `"max_tokens":100`,
+				`"model":"small","max_tokens":null,`: `"max_tokens":100`, `"model":"small","n":3,"max\u005ftokens":null,`: `"max\u005ftokens":33`,
+				`"model":"small","models":["small","gpt-4o"],`: `"models":["small","gpt-4o"]`, `"model":"small","models":null,"Max":1,`: `"Max":1`,
 			} {
 				count := model.count()
 				ask(with).Is(200, completion)
 				require.Contains(t, string(model.sent[count]), want)
+				require.NotContains(t, string(model.sent[count]), `"max_tokens":null`, "the last of two members would hold")
 			}
+			count := model.count()
+			w.Ask("POST", responsesPath, `{"model":"small","input":"hello","max_output_tokens":null}`).Is(200, completion)
+			require.Contains(t, string(model.sent[count]), `"model":"small","input":"hello","max_output_tokens":100`)
 		})
 	}
 }
