@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(a.names)+len(a.outstanding) == 0 {
+	if len(a.names)+len(a.outstanding)+len(a.earlierDone) == 0 {
 		return h.relay(c, f.path(), body, r)
 	}
 
@@ -110,7 +111,7 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	if at := r.fields["tools"]; at.to > 0 {
 		all, _ := elements(r.body, at.from) // the model refuses a broken list
 		for _, one := range all {
-			name := cmp.Or(unquoted(r.member(one, "name")), unquoted(r.member(memberOf(r.body, one, "function"), "name")))
+			name := toolName(one.in(r.body))
 			own[name], taken[name] = true, true
 		}
 	}
@@ -129,7 +130,11 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 			return nil, err
 		}
 	}
-	return a, a.addOutstanding(ctx, own)
+	err = a.addOutstanding(ctx, own)
+	excluded := func(name string) bool { return !r.permits(name) }
+	a.names = slices.DeleteFunc(a.names, excluded)
+	maps.DeleteFunc(a.tools, func(name string, _ offered) bool { return excluded(name) })
+	return a, err
 }
 
 // post posts the assistant's message, if any, and then the user's. A plain yes or no to a tool's question

@@ -244,6 +244,59 @@ func TestTheCallersToolsAreItsOwn(t *testing.T) {
 	require.Len(t, w.Triggers("s1"), 2)
 }
 
+// TestAChoiceOfToolsHoldsForOurs lets the model call book, whether it was offered or not.
+func TestAChoiceOfToolsHoldsForOurs(t *testing.T) {
+	chats := [2]string{sessionChatPath, `{"messages":[{"role":"user","content":"the fifth"}],"tools":[{"type":"function","function":{"name":"own"}}],"tool_choice":`}
+	inResponses := [2]string{responsesPath, `{"input":"the fifth","tools":[{"type":"function","name":"own"}],"tool_choice":`}
+	for _, test := range []struct {
+		form    [2]string
+		choice  string
+		permits bool
+	}{
+		{chats, `"none"`, false}, {chats, `"auto"`, true}, {chats, `"required"`, true}, {chats, `null`, true},
+		{chats, `{"type":"function","function":{"name":"own"}}`, false}, {chats, `{"type":"function","function":{"name":"book"}}`, true},
+		{chats, `{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"own"}}]}}`, false},
+		{chats, `{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"own"}},{"type":"function","function":{"name":"book"}}]}}`, true},
+		{inResponses, `"none"`, false}, {inResponses, `"required"`, true}, {inResponses, `{"type":"web_search"}`, false},
+		{inResponses, `{"type":"function","name":"own"}`, false}, {inResponses, `{"type":"function","name":"book"}`, true},
+		{inResponses, `{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"own"}]}`, false},
+		{inResponses, `{"type":"allowed_tools","mode":"required","tools":[{"type":"web_search"},{"type":"function","name":"book"}]}`, true},
+	} {
+		t.Run(test.form[0]+" "+test.choice, func(t *testing.T) {
+			rounds := []string{calling("null", [2]string{"book", `{"day":5}`}), booked}
+			if test.form == inResponses {
+				rounds = []string{response("r1", 10, calls("f1", "book", `{"day":5}`)), response("r2", 10, says("m2", "Booked."))}
+			}
+			w, model := acts(t, rounds...)
+			got := w.Ask("POST", test.form[0], test.form[1]+test.choice+"}")
+			require.Equal(t, 200, got.StatusCode, string(got.Body))
+			require.Contains(t, string(model.sent[0]), test.choice)
+			require.Equal(t, test.permits, strings.Contains(string(model.sent[0]), `"parameters"`))
+			require.Equal(t, test.permits && test.choice[0] != '{', strings.Contains(string(model.sent[0]), "refund"), "an object permits what it names")
+			if !test.permits {
+				require.Equal(t, rounds[0], string(got.Body))
+				require.Empty(t, w.Triggers("s1"))
+				return
+			}
+			require.Len(t, w.Triggers("s1"), 1)
+			require.NotContains(t, string(got.Body), "book\"")
+		})
+	}
+}
+
+// TestAModelThatMayCallNothingKnowsWhatWasDone: a client may forbid calls when it returns the results of its own.
+func TestAModelThatMayCallNothingKnowsWhatWasDone(t *testing.T) {
+	w, model := acts(t, calling("null", [2]string{"own", `{}`}, [2]string{"book", `{"day":5}`}), booked)
+	body := strings.Replace(saying("both"), `"model"`, `"tools":[{"type":"function","function":{"name":"own"}}],"model"`, 1)
+	w.Ask("POST", sessionChatPath, body).Is(200, "")
+	body = strings.Replace(body, `"}]}`, `"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"own","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_0","content":"4"}],"tool_choice":"none"}`, 1)
+	w.Ask("POST", sessionChatPath, body).Is(200, booked)
+	roles, sent := model.conversation(t, 1)
+	require.Equal(t, []string{"system", "user", "assistant", "tool", "assistant", "tool"}, roles)
+	require.Contains(t, sent, `\"day\":5`)
+	require.NotContains(t, sent, `"parameters"`)
+}
+
 func TestWhatIsWrongWithACallIsToldToTheModel(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"book", `{"day":"Friday"}`}, [2]string{"book", `{"day":`}, [2]string{"refund", `{"order":"7"}`}), booked)
 	w.Ask("POST", sessionChatPath, saying("Friday")).Is(200, "")

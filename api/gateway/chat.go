@@ -135,6 +135,25 @@ func (c *chat) goesOn() bool {
 // requests: many contain the time of day.
 func isRule(role string) bool { return role == "system" || role == "developer" }
 
+// toolName returns the name of a tool, or of a choice of one.
+func toolName(tool []byte) string {
+	return cmp.Or(unquoted(memberIn(tool, "name")), unquoted(memberIn(memberIn(tool, "function"), "name")))
+}
+
+// permits reports whether tool_choice lets the model call a tool. An object permits the tools that it names.
+func (c *chat) permits(name string) bool {
+	choice := c.fields["tool_choice"].in(c.text)
+	if !isObject(choice) {
+		return unquoted(choice) != "none"
+	}
+	allowed := memberIn(choice, "tools")
+	if nested := memberIn(choice, "allowed_tools"); isObject(nested) {
+		allowed = memberIn(nested, "tools")
+	}
+	list, _ := elements(allowed, 0) // a choice of one tool has none
+	return toolName(choice) == name || slices.ContainsFunc(list, func(at span) bool { return toolName(at.in(allowed)) == name })
+}
+
 // id names the user's last message. It is the same for every request of a session with the same messages up
 // to it and the same previous response. Without a user message it names all messages.
 func (c *chat) id(sessionID string) string {
@@ -192,7 +211,7 @@ func (c *chat) request(outstanding, done, since, tools [][]byte, retry bool) []b
 		}
 	}
 	// A required call was made in the first round.
-	if choice := c.fields["tool_choice"]; retry && choice.to > 0 && unquoted(choice.in(c.text)) != "none" {
+	if choice := c.fields["tool_choice"]; retry && choice.to > 0 {
 		edits = append(edits, edit{choice, []byte(`"auto"`)})
 	}
 	return edited(c.text, edits)
