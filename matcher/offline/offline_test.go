@@ -229,7 +229,7 @@ func TestAnAppSaysHowSureTheWordsMustBe(t *testing.T) {
 	tools := []string{matchertest.AppointmentTool, matchertest.LampTool, matchertest.TaxiTool, matchertest.WeatherTool}
 	fires := map[string]int{}
 	for _, thing := range []string{"cab", "lamp", "forecast", "rain", "appointment", "taxi"} {
-		for _, said := range []string{"%s", "the other %s over there", "%s for my brother and his children", "get my sister at the harbour some %s", "any %s in this town"} {
+		for _, said := range []string{"%s", "the other %s over there", "%s for my brother and his children", "get my sister at the harbour some %s", "any %s in this town", "show the %s of my sister and her children"} {
 			request := matchertest.Request(t, fmt.Sprintf(said, thing), tools...)
 			fired := map[string]int{}
 			for _, bar := range []string{"", repositories.BarCertain, repositories.BarLikely} {

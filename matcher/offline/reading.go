@@ -138,6 +138,8 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message breaks off"
 	case len(r.Words) == 1 && none && !p.Moods[text.Question] && isThing(r.Words[0]) && !r.sampled(single):
 		return "the message names a thing, and not what is to be done"
+	case mood == text.Fragment && !p.Moods[text.Question] && r.actless(p):
+		return "the message names what the nearest tool is about, and not what is to be done"
 	case !none && r.address() && !r.sampled(func(t text.Text) bool { return !strings.Contains(t.Said, " ") }):
 		return "the message names an address, and not what is to be done"
 	case none && len(r.Tool.Params().Read(map[string]any{}).Missing) > 0 && r.denies() && !r.sampled(func(t text.Text) bool { return text.AnyIs(t.Words, text.Negations) }):
@@ -156,6 +158,28 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// actless reports whether a text has no act: neither a verb or a noun for the tool's, nor another verb. A tool that gives
+// a thing, or has an example without a verb, is called by a thing: "a table for two".
+func (r reading) actless(p *retrieval.Document) bool {
+	var said []text.Word // outside the values
+	things, moves := false, false
+	for i, w := range r.Words {
+		if r.Taken[i] {
+			continue
+		}
+		said = append(said, w)
+		things = things || isThing(w) && p.Known[w.Stem]
+		moves = moves || isDirection(w) && p.Known[w.Stem] && !r.brings(i) || retrieval.Acts(w) && !p.Name[w.Stem]
+	}
+	first := r.Opening() // an unknown verb has an object: "alert my bank"
+	object := first >= 0 && p.Known[r.Words[first].Stem] && isThing(r.Words[first]) && isDefinite(r.At(first+1))
+	if moves || object || things && (p.Gives || p.Plain) || p.Orders(said) {
+		return false
+	}
+	acting, does := text.ActingOf(r.Words), slices.Concat(text.ActingIn(r.Tool.Name).Acts...)
+	return !acting.Plain && !slices.ContainsFunc(slices.Concat(acting.Acts...), func(act string) bool { return slices.Contains(does, act) })
 }
 
 // address reports whether the text is one e-mail address or link, and nothing else.

@@ -27,6 +27,10 @@ type Document struct {
 	Examples int
 	// Undoes is the stem of the undoing or dropping word in the tool's name; empty for most tools.
 	Undoes string
+	// acts holds the stems of the verbs that order what the tool does: of its name, its description and its examples.
+	acts map[string]bool
+	// Plain means that an example calls for it without a verb, or that none has an order: "a table for four".
+	Plain bool
 	// Gives means that the tool gets or makes a thing: it books, orders, subscribes.
 	Gives bool
 	// Drops means that its name and description mention removal, maybe among other acts: "add or remove items".
@@ -92,6 +96,7 @@ func newDocument(tool *repositories.Tool) *Document {
 	}
 	p.Gives = p.Undoes == "" && gives(named, described)
 	p.setMoods(tool, named, described)
+	p.setActs(tool, named)
 	return p
 }
 

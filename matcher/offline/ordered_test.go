@@ -1,0 +1,115 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"earshot/matcher/matchertest"
+)
+
+// orderedScopes are tools whose acts cannot be taken back, in five languages.
+var orderedScopes = map[string][]string{
+	"office": {
+		`{"name":"cancel_reservation","description":"Cancel a reservation","parameters":{"type":"object","properties":{"code":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4}$"}},"required":["code"]},"examples":["cancel my reservation [HX-4821](code)"]}`,
+		`{"name":"delete_user","description":"Delete a user account","schema":[{"parameter":"username","type":"string","required":true}],"examples":["delete the user [jdoe](username)"]}`,
+		`{"name":"restart_server","description":"Restart a server","parameters":{"type":"object","properties":{"server":{"type":"string","pattern":"^[a-z]+-[0-9]{2}$"}},"required":["server"]},"examples":["restart server [web-01](server)"]}`,
+		`{"name":"pay_bill","description":"Pay an open bill","schema":[{"parameter":"bill","type":"string","allowedValues":["phone","power"],"required":true}],"examples":["pay the [phone](bill) bill"]}`,
+		`{"name":"block_card","description":"Block a card","schema":[{"parameter":"card","type":"string","allowedValues":["credit","debit"],"required":true}],"examples":["block my [credit](card) card"]}`,
+		`{"name":"close_ticket","description":"Close a support ticket","parameters":{"type":"object","properties":{"ticket":{"type":"string","pattern":"^INC-[0-9]{5}$"}},"required":["ticket"]},"examples":["close ticket [INC-10023](ticket)"]}`,
+		`{"name":"send_money","description":"Send money to a person","schema":[{"parameter":"amount","type":"number","unit":"EUR","required":true},{"parameter":"to","type":"string","allowedValues":["Anna","Tom"],"required":true}],
+			"examples":["send [500 euros](amount) to [Anna](to)"]}`,
+	},
+	"buero": {
+		`{"name":"reservierung_stornieren","description":"Eine Reservierung stornieren","parameters":{"type":"object","properties":{"code":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4}$"}},"required":["code"]},"examples":["storniere meine Reservierung [HX-4821](code)"]}`,
+		`{"name":"weckruf","description":"Einen Weckruf einrichten","schema":[{"parameter":"zeit","type":"string","format":"time","required":true}],"examples":["weck mich um [7 Uhr](zeit)"]}`,
+		`{"name":"tisch_reservieren","description":"Einen Tisch reservieren","schema":[{"parameter":"personen","type":"integer","required":true}],"examples":["einen Tisch für [vier](personen)"]}`,
+		`{"name":"geld_senden","description":"Geld senden","schema":[{"parameter":"betrag","type":"number","unit":"EUR","required":true},{"parameter":"an","type":"string","allowedValues":["Anna","Tom"],"required":true}],
+			"examples":["schick [50 Euro](betrag) an [Anna](an)"]}`,
+	},
+	"bureau": {
+		`{"name":"annuler_reservation","description":"Annuler une réservation","parameters":{"type":"object","properties":{"code":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4}$"}},"required":["code"]},"examples":["annulez ma réservation [HX-4821](code)"]}`,
+		`{"name":"bloquer_carte","description":"Bloquer une carte bancaire","schema":[{"parameter":"carte","type":"string","allowedValues":["crédit","débit"],"required":true}],"examples":["bloquez ma carte de [crédit](carte)"]}`,
+		`{"name":"resilier_abonnement","description":"Résilier un abonnement","schema":[{"parameter":"offre","type":"string","allowedValues":["Premium","Basique"],"required":true}],"examples":["résiliez mon abonnement [Premium](offre)"]}`,
+		`{"name":"supprimer_compte","description":"Supprimer le compte d'un utilisateur","schema":[{"parameter":"nom","type":"string","required":true}],"examples":["supprimez le compte de [jdupont](nom)"]}`,
+	},
+	"oficina": {
+		`{"name":"cancelar_reserva","description":"Cancelar una reserva","parameters":{"type":"object","properties":{"codigo":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4}$"}},"required":["codigo"]},"examples":["cancela mi reserva [HX-4821](codigo)"]}`,
+		`{"name":"bloquear_tarjeta","description":"Bloquear una tarjeta","schema":[{"parameter":"tipo","type":"string","allowedValues":["crédito","débito"],"required":true}],"examples":["bloquea mi tarjeta de [crédito](tipo)"]}`,
+		`{"name":"poner_alarma","description":"Poner una alarma","schema":[{"parameter":"hora","type":"string","format":"time","required":true}],"examples":["pon una alarma a las [7 de la mañana](hora)"]}`,
+	},
+	"ufficio": {
+		`{"name":"annulla_prenotazione","description":"Annullare una prenotazione","parameters":{"type":"object","properties":{"codice":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4}$"}},"required":["codice"]},"examples":["annulla la prenotazione [HX-4821](codice)"]}`,
+		`{"name":"blocca_carta","description":"Bloccare una carta","schema":[{"parameter":"tipo","type":"string","allowedValues":["credito","debito"],"required":true}],"examples":["blocca la mia carta di [credito](tipo)"]}`,
+		`{"name":"temperatura","description":"Impostare la temperatura","schema":[{"parameter":"gradi","type":"integer","required":true}],"examples":["metti la temperatura a [22](gradi) gradi"]}`,
+	},
+}
+
+// unordered are sentences with the words of an order that order nothing.
+var unordered = map[string]map[string]string{
+	"it only names a thing": {
+		"office":  `HX-4821; reservation number HX-4821; Concerning HX-4821; the user jdoe; user jdoe; web-01; Server web-01 is fine.; Server web-01 is slow.; server web-01; ticket INC-10023; phone bill; the power bill; credit card; 500 euros to Anna; 500 euros for Tom`,
+		"buero":   `HX-4821; Reservierung HX-4821; Betrifft: Reservierung HX-4821; 50 Euro an Anna; Die Reservierung HX-4821`,
+		"bureau":  `HX-4821; ma réservation HX-4821; carte de crédit; abonnement Premium; le compte de jdupont`,
+		"oficina": `HX-4821; mi reserva HX-4821; tarjeta de crédito`,
+		"ufficio": `HX-4821; la prenotazione HX-4821; carta di credito; Fuori ci sono 22 gradi.`,
+	},
+}
+
+func TestWhatOrdersNothingFiresNothing(t *testing.T) {
+	t.Parallel()
+	for class, scopes := range unordered {
+		for scope, sentences := range scopes {
+			candidates := matchertest.InScope(t, matchertest.Scope, scope, orderedScopes[scope]...)
+			for said := range strings.SplitSeq(sentences, ";") {
+				said = strings.TrimSpace(said)
+				assert.NotContains(t, heldWith(t, candidates, said)[0], "{", "%s: %s: %s", class, scope, said)
+			}
+		}
+	}
+}
+
+// ordered are orders with words like those of sentences that order nothing.
+var ordered = map[string]map[string]string{
+	"office": {
+		"cancel_reservation": `Cancel HX-4821; Please cancel reservation HX-4821; HX-4821, cancel it please; Reservation HX-4821: cancel it; Call off reservation HX-4821; I want to cancel reservation HX-4821`,
+		"delete_user":        `Delete user jdoe; Please delete the user jdoe; Remove the user jdoe; I want to delete the user jdoe`,
+		"restart_server":     `Restart web-01; Server web-01 is slow, restart it; Restart server web-01 please`,
+		"pay_bill":           `Pay the phone bill; I want to pay the phone bill; phone bill: pay it`,
+		"block_card":         `Block my credit card; Can you block my credit card?; Blocking of my credit card, please`,
+		"send_money":         `Send 500 euros to Anna; I would like to send 50 euros to Tom`,
+		"close_ticket":       `Close ticket INC-10023; Ticket INC-10023: close it`,
+	},
+	"buero": {
+		"reservierung_stornieren": `Storniere HX-4821; Reservierung HX-4821 stornieren; Bitte die Reservierung HX-4821 stornieren; Stornierung der Reservierung HX-4821 bitte`,
+		"tisch_reservieren":       `einen Tisch für sechs; Ich möchte einen Tisch für sechs`, "geld_senden": `Schick 50 Euro an Tom; Kannst du 50 Euro an Tom schicken?`,
+	},
+	"bureau":  {"annuler_reservation": `Annulez HX-4821; Je veux annuler ma réservation HX-4821`, "bloquer_carte": `Bloquez ma carte de débit`, "resilier_abonnement": `Je voudrais résilier mon abonnement Premium`},
+	"oficina": {"cancelar_reserva": `Cancela HX-4821; Quiero cancelar la reserva HX-4821`, "bloquear_tarjeta": `Bloquea mi tarjeta de débito; Por favor, bloquee mi tarjeta de débito`},
+	"ufficio": {"annulla_prenotazione": `Annulla HX-4821; Vorrei annullare la prenotazione HX-4821`, "temperatura": `Metti la temperatura a 20 gradi; Temperatura a 20 gradi`},
+}
+
+func TestWhatIsOrderedFires(t *testing.T) {
+	t.Parallel()
+	for scope, tools := range ordered {
+		candidates := matchertest.InScope(t, matchertest.Scope, scope, orderedScopes[scope]...)
+		for tool, sentences := range tools {
+			for said := range strings.SplitSeq(sentences, ";") {
+				said = strings.TrimSpace(said)
+				assert.Contains(t, heldWith(t, candidates, said)[0], tool+" {", "%s: %s", scope, said)
+			}
+		}
+	}
+}
+
+func TestAfterAnOrderThatIsTakenBackAThingOrdersNothing(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "office", orderedScopes["office"]...)
+	for _, begun := range []string{"Cancel my reservation", "Delete the user"} {
+		for _, stop := range []string{"stop", "cancel", "never mind", "no"} {
+			outcomes := heldWith(t, candidates, begun, stop, "HX-4821")
+			assert.NotContains(t, outcomes[2], "{", "%s; %s", begun, stop)
+		}
+	}
+}
