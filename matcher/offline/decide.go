@@ -253,6 +253,9 @@ func (u *utterance) inWordsOf(nearest []retrieval.Near) []text.Word {
 	if u.keeps(p) || said.first.Is(text.ReversingWords) && (len(u.undoes) > 1 || u.namesAct(p.Undoes)) {
 		return nil // "undo the removal" removes nothing
 	}
+	if u.DeniesAct(func(i int) bool { return u.Words[i].Is(text.UndoingWords) || u.isAct(p, i) }) {
+		return nil // what is negated is that it is undone
+	}
 	about := func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }
 	if p.Undoes == "" || p.Known[said.first.Stem] && p.Known[said.second.Stem] || !slices.ContainsFunc(u.Words, about) {
 		return nil

@@ -21,6 +21,8 @@ var orderedScopes = map[string][]string{
 		`{"name":"send_money","description":"Send money to a person","schema":[{"parameter":"amount","type":"number","unit":"EUR","required":true},{"parameter":"to","type":"string","allowedValues":["Anna","Tom"],"required":true}],
 			"examples":["send [500 euros](amount) to [Anna](to)"]}`,
 	},
+	"stock": {`{"name":"return_item","description":"Start a return of an item","parameters":{"type":"object","properties":{"item":{"type":"string","enum":["shoes","shirt"]},
+		"order_id":{"type":"string","pattern":"^[0-9]{8}$"}},"required":["item"]},"examples":["I want to return the [shoes](item) from order [12345678](order_id)"]}`},
 	"buero": {
 		`{"name":"reservierung_stornieren","description":"Eine Reservierung stornieren","parameters":{"type":"object","properties":{"code":{"type":"string","pattern":"^[A-Z]{2}-[0-9]{4}$"}},"required":["code"]},"examples":["storniere meine Reservierung [HX-4821](code)"]}`,
 		`{"name":"weckruf","description":"Einen Weckruf einrichten","schema":[{"parameter":"zeit","type":"string","format":"time","required":true}],"examples":["weck mich um [7 Uhr](zeit)"]}`,
@@ -55,6 +57,13 @@ var unordered = map[string]map[string]string{
 		"oficina": `HX-4821; mi reserva HX-4821; tarjeta de crédito`,
 		"ufficio": `HX-4821; la prenotazione HX-4821; carta di credito; Fuori ci sono 22 gradi.`,
 	},
+	"its act is denied": {
+		"bureau": `N'annulez pas ma réservation HX-4821; N’annulez surtout pas ma réservation HX-4821; Ne pas annuler ma réservation HX-4821; Je ne veux pas annuler ma réservation HX-4821; Je ne veux plus annuler ma réservation HX-4821;
+			Vous ne devez pas annuler ma réservation HX-4821; On ne veut pas annuler la réservation HX-4821; N'annulez jamais ma réservation HX-4821; Ne supprimez pas le compte de jdupont; Ne supprimez jamais le compte de jdupont;
+			Ne résiliez pas mon abonnement Premium; Je ne veux pas résilier mon abonnement Premium; Ne bloquez pas ma carte de crédit; Ne bloquez plus ma carte de crédit`,
+		"office": `I don't want to block my credit card; I do not want to pay the phone bill; We don't want to send 500 euros to Anna`,
+		"stock":  `I don't want to return the shoes from order 12345678; I do not wish to return the shirt from order 12345678`,
+	},
 }
 
 func TestWhatOrdersNothingFiresNothing(t *testing.T) {
@@ -85,7 +94,8 @@ var ordered = map[string]map[string]string{
 		"reservierung_stornieren": `Storniere HX-4821; Reservierung HX-4821 stornieren; Bitte die Reservierung HX-4821 stornieren; Stornierung der Reservierung HX-4821 bitte`,
 		"tisch_reservieren":       `einen Tisch für sechs; Ich möchte einen Tisch für sechs`, "geld_senden": `Schick 50 Euro an Tom; Kannst du 50 Euro an Tom schicken?`,
 	},
-	"bureau":  {"annuler_reservation": `Annulez HX-4821; Je veux annuler ma réservation HX-4821`, "bloquer_carte": `Bloquez ma carte de débit`, "resilier_abonnement": `Je voudrais résilier mon abonnement Premium`},
+	"stock":   {"return_item": `I want to return the shirt; Return the shoes from order 12345678`},
+	"bureau":  {"annuler_reservation": `N'oubliez pas d'annuler ma réservation HX-4821; Je ne viens pas, annulez ma réservation HX-4821; Annulez HX-4821; Je veux annuler ma réservation HX-4821`, "bloquer_carte": `Bloquez ma carte de débit`, "resilier_abonnement": `Je voudrais résilier mon abonnement Premium`},
 	"oficina": {"cancelar_reserva": `Cancela HX-4821; Quiero cancelar la reserva HX-4821`, "bloquear_tarjeta": `Bloquea mi tarjeta de débito; Por favor, bloquee mi tarjeta de débito`},
 	"ufficio": {"annulla_prenotazione": `Annulla HX-4821; Vorrei annullare la prenotazione HX-4821`, "temperatura": `Metti la temperatura a 20 gradi; Temperatura a 20 gradi`},
 }

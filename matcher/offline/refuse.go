@@ -47,8 +47,8 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 // forbids reports whether the text denies the act of a tool that undoes, orders to leave any act undone, undoes any
 // act, or only imagines one.
 func (u *utterance) forbids(p *retrieval.Document) bool {
-	undoes := func(i int) bool { return u.undoesAt(p, i) }
-	if !p.Denies && u.DeniesAct(undoes) {
+	act := func(i int) bool { return u.undoesAt(p, i) || u.isAct(p, i) }
+	if !p.Denies && u.DeniesAct(act) {
 		return true
 	}
 	spoken := func(first, end int, ok bool) bool { // and the tool does not speak so
@@ -61,6 +61,12 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 		return slices.ContainsFunc(u.Words[at:min(len(u.Words), at+nameReach)], func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
 	}
 	return slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.ReversingWords) && !p.Known[w.Stem] })
+}
+
+// isAct reports whether the word at i is a verb that orders what the tool does.
+func (u *utterance) isAct(p *retrieval.Document, i int) bool {
+	w := u.Words[i]
+	return !p.Moods[text.Question] && p.Orders(u.Words[i:i+1]) && text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.Is(text.FailingVerbs) && !w.StemIs(text.GettingVerbs) && !u.Reminds(i)
 }
 
 // undoesAt reports whether the word at i is of the act of a tool that undoes: its own verb, or another for the same.

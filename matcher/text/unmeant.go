@@ -75,8 +75,8 @@ func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 	for j := i + 1; j < min(len(t.Words), i+1+reach); j++ {
 		w := t.Words[j]
 		switch {
-		case t.parted(j) && !subordinate(t, j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && w.Is(Persons) && t.At(j+1).Is(WishWords):
-			return false
+		case t.parted(j) && !subordinate(t, j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && (w.Is(Persons) || w.Is(JoiningPhrases)) && t.At(j+1).Is(WishWords):
+			return false // "no checks and need to order some"
 		case isAct(j):
 			return !able || j <= near
 		}
