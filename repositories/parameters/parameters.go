@@ -49,7 +49,7 @@ type Reading struct {
 	Missing []string // required parameters without a value; each is also in Errors
 	Errors  []ValueFault
 	Coerced []string // parameters whose value was converted without a change of meaning
-	Dropped []string // arguments without a parameter
+	Dropped []string // arguments without a parameter, and unknown members, as "stops[2].when"
 }
 
 // Infers reports whether there are parameters that a matcher must fill.
@@ -129,8 +129,8 @@ func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault)
 	return run.Values, run.Errors
 }
 
-// Read coerces a model's arguments without loss, and validates them like Check. Unknown names are dropped, unless
-// one parameter has the name with different case, hyphens or underscores.
+// Read coerces a model's arguments without loss, and validates them like Check. Unknown names are dropped, at any
+// depth, unless one parameter has the name with different case, hyphens or underscores.
 func (p *Parameters) Read(arguments map[string]any) Reading {
 	run := evaluation{parameters: p, lenient: true}
 	run.evaluate(arguments)
@@ -295,10 +295,11 @@ func (e *evaluation) miss(p *compiledParameter, detail string) {
 
 func (e *evaluation) use(p *compiledParameter, value any) {
 	if e.lenient {
-		read, changed := p.readLeniently(value)
+		read, changed, dropped := p.readLeniently(value)
 		if value = read; changed {
 			e.coerced(p.name)
 		}
+		e.Dropped = append(e.Dropped, dropped...)
 	} else {
 		value, _ = p.translate(value)
 	}
@@ -325,18 +326,19 @@ func (p *compiledParameter) absent(value any) bool {
 }
 
 // readLeniently converts a model's value by the rules of the list or of the schema.
-func (p *compiledParameter) readLeniently(value any) (any, bool) {
+func (p *compiledParameter) readLeniently(value any) (read any, changed bool, dropped []string) {
 	converted, also := p.translate(value)
-	read, changed := converted, false
 	if p.property != nil {
-		read, changed = coerceProperty(converted, p.property)
+		c := coercion{budget: maxCoerced, drops: true}
+		read = c.read(converted, p.property, p.name)
+		changed, dropped = c.changed, c.dropped
 	} else {
 		read, changed = p.coerce(converted)
 	}
 	if changed { // a list may be encoded as a text
 		read, _ = p.translate(read)
 	}
-	return read, changed || also
+	return read, changed || also, dropped
 }
 
 // flaws checks a value. A flawed value is still usable if a schema validates it later as part of the whole.
@@ -376,7 +378,7 @@ func (p *Parameters) Said(name, words string) (value any, why string, known bool
 
 // valueOf coerces words; the second result is the first violated rule of the parameter.
 func (p *compiledParameter) valueOf(words string) (any, string) {
-	value, _ := p.readLeniently(strings.TrimSpace(words))
+	value, _, _ := p.readLeniently(strings.TrimSpace(words))
 	flaws, _ := p.flaws(value)
 	if len(flaws) == 0 && p.property != nil {
 		flaws = p.schemaFlaws(value)

@@ -56,7 +56,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		// Real definitions have "false" for false, or "any" beside an enum without it: the first is read like a
 		// model's value, the second is refused, and in a stored definition counts as none.
 		converted, _ := p.translate(normal(notes.Default))
-		read, _ := coerceProperty(converted, p.property)
+		read := coerceProperty(converted, p.property)
 		if flaws := p.schemaFlaws(read); len(flaws) > 0 {
 			p.refused = notes.Default
 			found.unfit.Add(found.at+"/default", "%s", flaws[0].detail)
@@ -80,7 +80,7 @@ func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 	var aliases map[string][]string
 	if notes.Aliases != nil && json.Unmarshal(notes.Aliases, &aliases) == nil && p.property.Enum != nil {
 		f.aliases(p, aliases, func(name string) (any, []violation) {
-			value, _ := coerceProperty(name, p.property)
+			value := coerceProperty(name, p.property)
 			flaws := p.schemaFlaws(value)
 			for i := range flaws {
 				flaws[i].detail = fault.Show(name) + " is not an allowed value"
@@ -152,26 +152,29 @@ func schemaTypes(s *jsonschema.Schema) []string {
 // coercion converts a model's value to a JSON Schema's types without loss. The validation of the whole value
 // decides afterwards.
 type coercion struct {
-	budget  int // bounds the work on circular schemas
+	budget  int  // bounds the work on circular schemas
+	drops   bool // closed objects lose unknown members
 	changed bool
+	dropped []string // places of lost members
 }
 
-func coerceProperty(value any, schema *jsonschema.Schema) (any, bool) {
-	c := coercion{budget: 10_000}
-	read := c.read(value, schema)
-	return read, c.changed
+const maxCoerced = 10_000
+
+func coerceProperty(value any, schema *jsonschema.Schema) any {
+	c := coercion{budget: maxCoerced}
+	return c.read(value, schema, "")
 }
 
-func (c *coercion) read(value any, s *jsonschema.Schema) any {
+func (c *coercion) read(value any, s *jsonschema.Schema, at string) any {
 	if c.budget--; s == nil || c.budget < 0 {
 		return value
 	}
-	value = c.read(value, s.Ref)
+	value = c.read(value, s.Ref, at)
 	for _, part := range s.AllOf {
-		value = c.read(value, part)
+		value = c.read(value, part, at)
 	}
-	value = c.choose(value, s.AnyOf)
-	value = c.choose(value, s.OneOf)
+	value = c.choose(value, s.AnyOf, at)
+	value = c.choose(value, s.OneOf, at)
 	value = c.typed(value, s)
 	if s.Format != nil {
 		if whole, short := Format(s.Format.Name).read(value); short && (s.Enum == nil || !slices.Contains(s.Enum.Values, value)) {
@@ -187,15 +190,20 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 	switch value := value.(type) {
 	case []any:
 		for i := range value {
-			value[i] = c.read(value[i], schema.Item(s, i))
+			value[i] = c.read(value[i], schema.Item(s, i), index(at, i))
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
 			property, known := s.Properties[name]
+			if !known && c.drops && refuses(s, name) {
+				c.dropped = append(c.dropped, member(at, name))
+				delete(value, name)
+				continue
+			}
 			if !known {
 				property, _ = s.AdditionalProperties.(*jsonschema.Schema)
 			}
-			value[name] = c.read(value[name], property)
+			value[name] = c.read(value[name], property, member(at, name))
 			if value[name] == nil && known && !slices.Contains(s.Required, name) && property.Validate(nil) != nil {
 				c.changed = true
 				delete(value, name) // the schema does not allow null
@@ -205,21 +213,28 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 	return value
 }
 
-// choose converts the value to the first of several forms that it then satisfies.
-func (c *coercion) choose(value any, forms []*jsonschema.Schema) any {
+// choose converts the value to the first of several forms that it then satisfies, with the fewest lost members.
+func (c *coercion) choose(value any, forms []*jsonschema.Schema, at string) any {
 	if slices.ContainsFunc(forms, func(s *jsonschema.Schema) bool { return s.Validate(value) == nil }) {
 		return value
 	}
+	best, chosen, found := coercion{}, value, false
 	for _, form := range forms {
-		attempt := coercion{budget: c.budget}
-		read := attempt.read(normal(value), form)
+		attempt := coercion{budget: c.budget, drops: c.drops}
+		read := attempt.read(normal(value), form, at)
 		c.budget = attempt.budget
-		if attempt.changed && form.Validate(read) == nil {
-			c.changed = true
-			return read
+		lost := len(attempt.dropped)
+		if !attempt.changed && lost == 0 || found && lost >= len(best.dropped) || form.Validate(read) != nil {
+			continue
+		}
+		best, chosen, found = attempt, read, true
+		if lost == 0 {
+			break
 		}
 	}
-	return value
+	c.changed = c.changed || best.changed
+	c.dropped = append(c.dropped, best.dropped...)
+	return chosen
 }
 
 func (c *coercion) typed(value any, s *jsonschema.Schema) any {

@@ -120,15 +120,20 @@ func isOpen(s *jsonschema.Schema) bool {
 
 // takes reports whether a value with the name is passed to the schema.
 func (r *rootSchema) takes(name string) bool {
-	if !r.open || r.compiled.AdditionalProperties != false {
-		return r.open
+	return r.open && !refuses(r.compiled, name)
+}
+
+// refuses reports whether an object has no member with a name that is none of its properties.
+func refuses(s *jsonschema.Schema, name string) bool {
+	if s.AdditionalProperties != false {
+		return false
 	}
-	for pattern := range r.compiled.PatternProperties {
+	for pattern := range s.PatternProperties {
 		if pattern.MatchString(name) {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // maxChecks bounds the checks of values against a schema: a finding takes a kilobyte.

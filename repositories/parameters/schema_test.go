@@ -68,6 +68,33 @@ func TestSchemaReadsAModelLeniently(t *testing.T) {
 	require.JSONEq(t, `{"budget":12.50,"class":"Economy","stops":[{"city":"Pisa"}],"agency":"A7"}`, marshalled(t, got.Values))
 }
 
+// A program's unknown names are faults, at any depth.
+func TestUnknownNamesOfAModelAreDroppedAtAnyDepth(t *testing.T) {
+	const closed = `"type":"object","additionalProperties":false,"properties":`
+	for _, c := range []struct{ property, value, want, dropped string }{
+		{`{` + closed + `{"n":{"type":"integer"}}}`, `{"n":1,"zz":2}`, `{"n":1}`, `p.zz`},
+		{`{` + closed + `{"n":{"type":"integer"}}}`, `"{\"n\":\"1\",\"zz\":2}"`, `{"n":1}`, `p.zz`},
+		{`{` + closed + `{"n":{"type":"integer"}},"patternProperties":{"^x-":{}}}`, `{"x-a":1,"zz":2}`, `{"x-a":1}`, `p.zz`},
+		{`{"$ref":"#/$defs/O"}`, `{"zz":{"n":1}}`, `{}`, `p.zz`},
+		{`{"type":"array","items":{"$ref":"#/$defs/O"}}`, `[{"n":1},{"n":2,"a":3,"b":4}]`, `[{"n":1},{"n":2}]`, `p[1].a p[1].b`},
+		{`{"type":"object","properties":{"o":{"$ref":"#/$defs/O"}}}`, `{"o":{"n":1,"zz":2},"open":3}`, `{"o":{"n":1},"open":3}`, `p.o.zz`},
+		{`{"anyOf":[{"$ref":"#/$defs/O"},{"type":"null"}]}`, `{"n":1,"zz":2}`, `{"n":1}`, `p.zz`},
+		{`{"oneOf":[{"$ref":"#/$defs/O"},{` + closed + `{"n":{"type":"integer"},"m":{"type":"integer"}},"required":["m"]}]}`, `{"n":1,"m":2,"zz":3}`, `{"n":1,"m":2}`, `p.zz`},
+		{`{"anyOf":[{"$ref":"#/$defs/O"},{` + closed + `{"n":{"type":"integer"},"m":{"type":"integer"}}}]}`, `{"n":1,"m":"2"}`, `{"n":1,"m":2}`, ``},
+		{`{"type":"object","properties":{}}`, `{"zz":1}`, `{"zz":1}`, ``},
+	} {
+		p := compiled(t, `"parameters":{"type":"object","properties":{"p":`+c.property+`},"$defs":{"O":{`+closed+`{"n":{"type":"integer"}}}}}`)
+		given := values(t, `{"p":`+c.value+`}`)
+		got := p.Read(given)
+		require.Empty(t, got.Errors, c.property)
+		require.JSONEq(t, c.want, marshalled(t, got.Values["p"]), c.property)
+		require.Equal(t, strings.Fields(c.dropped), append([]string{}, got.Dropped...), c.property)
+		require.Equal(t, values(t, `{"p":`+c.value+`}`), given, "what was given stays as it is")
+		_, faults := p.Check(given)
+		require.Equal(t, c.dropped == "" && !strings.Contains(c.value, `"2"`), len(faults) == 0, "%s %v", c.property, faults)
+	}
+}
+
 func TestSchemaNullIsAValueWhereItIsRequiredAndMayBeNull(t *testing.T) {
 	p := compiled(t, `"parameters":{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","null"]},"c":{"type":"string"}},"required":["a","c"]}`)
 	out, faults := p.Check(values(t, `{"a":null,"b":null,"c":null}`))
