@@ -96,7 +96,7 @@ const maxUnread = 4 << 10
 
 var errBodiless = fault.List{{Detail: "the request takes no body; leave it out"}}
 
-// bodiless refuses a body on a route that takes none, except {}: a filter there would be ignored, and the request
+// bodiless refuses a body on a route that takes none, except null and {}: a filter there would be ignored, and the request
 // would change everything.
 func bodiless(taken []string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -123,11 +123,11 @@ func bodiless(taken []string) echo.MiddlewareFunc {
 
 // checkBodiless returns a fault for each field, with the query parameter that it may have meant.
 func checkBodiless(body []byte, taken []string) error {
-	if len(bytes.TrimSpace(body)) == 0 {
+	if text := string(bytes.TrimSpace(body)); text == "" || text == "null" {
 		return nil
 	}
 	var object map[string]json.RawMessage
-	if json.Unmarshal(body, &object) != nil || object == nil {
+	if json.Unmarshal(body, &object) != nil {
 		return errBodiless
 	}
 	var faults fault.List

@@ -131,7 +131,6 @@ func TestARouteWithoutABodyRefusesOne(t *testing.T) {
 		{"DELETE", all + "?state=failed", `{"name":"x","colour":1}`, map[string]string{"/name": query + "name=…", "/colour": plain}},
 		{"GET", all, `{"state":"failed"}`, map[string]string{"/state": query + "state=…"}},
 		{"POST", all + "/t1/retry", "not json", map[string]string{"": plain}},
-		{"POST", all + "/t1/cancel", "null", map[string]string{"": plain}},
 		{"POST", all + "/t1/cancel", strings.Repeat(" ", 1<<19) + `{"digest":"d"}`, map[string]string{"": plain}},
 		{"POST", draft + "/commit", `{"metadata":{"a":"b"}}`, map[string]string{"/metadata": plain}},
 		{"DELETE", draft, `[]`, map[string]string{"": plain}},
@@ -156,7 +155,7 @@ func TestARouteWithoutABodyRefusesOne(t *testing.T) {
 
 func TestNoFieldsAreNoBody(t *testing.T) {
 	s := start(t)
-	for i, body := range []string{"", " \n", "{}", "{ }\n"} {
+	for i, body := range []string{"", " \n", "{}", "{ }\n", "null"} {
 		s.Call("DELETE", "/v1/apps/clinic", body).Is(204, "")
 		require.Equal(t, i+1, s.store.count())
 	}
