@@ -105,6 +105,19 @@ func TestADirectTriggerFiresTheToolInScope(t *testing.T) {
 	require.Contains(t, faults, "/values/date")
 	require.Contains(t, faults, "/values/day")
 	s.Call("POST", path, `{"name":"absent","source":"ui"}`).Problem(404, "absent")
+	s.Call("PATCH", apitest.BookingPath, `{"tools":[
+		{"name":"list","schema":[{"parameter":"stops","type":"array","items":{"type":"map","valueType":"integer"}}]},
+		{"name":"tree","inputSchema":{"type":"object","minProperties":1,"properties":{"arr":{"type":"array","items":{"type":"integer"}},
+			"o":{"type":"object","additionalProperties":false,"required":["a/b"],"properties":{"n":{"minimum":1},"e":{"enum":["a"]},"a/b":{"type":"string"}}}}}}]}`).Is(200, "")
+	for values, want := range map[string]map[string]string{
+		`"list","values":{"stops":[{"a":1},{"a":1,"b.c":"x"}]}`: {"/values/stops/1/b.c": `"x" is not an integer`},
+		`"tree","values":{"arr":[1,"b"],"o":{"n":0,"e":"c","zz":1}}`: {
+			"/values/arr/1": `"b" is not an integer`, "/values/o/n": "0 is under the minimum of 1", "/values/o/e": `"c" is not one of "a"`,
+			"/values/o/zz": "is not a known field", "/values/o/a~1b": "is required"},
+		`"tree","values":{}`: {"/values": "together the values are not valid: minProperties: got 0, want 1"},
+	} {
+		require.Equal(t, want, s.Call("POST", path, `{"source":"ui","name":`+values+`}`).Problem(422), values)
+	}
 	s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","values":{"date":"x"},"source":"ui"}`).Problem(404)
 	s.Call("POST", "/v1/apps/absent/triggers", `{"name":"book","source":"ui"}`).Problem(404, "absent")
 

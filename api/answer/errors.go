@@ -78,7 +78,7 @@ func typedProblem(err error) *Problem {
 	case errors.As(err, &values):
 		var wrong fault.List
 		for _, one := range values.Faults {
-			wrong.Put(fault.Fault{Pointer: fault.Point("values", one.Parameter), Detail: one.Detail, Meant: one.Meant})
+			wrong.Put(one.Fault("values"))
 		}
 		return faulty(InvalidValues, "the values do not fit tool "+strconv.Quote(values.Name), wrong)
 	case errors.As(err, &rate):

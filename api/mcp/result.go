@@ -40,7 +40,7 @@ func (x *rpcCall) fault(err error) string {
 	case errors.As(err, &values):
 		lines := []string{"nothing was called, the values do not fit " + values.Name + ":"}
 		for _, fault := range values.Faults {
-			lines = append(lines, fault.Parameter+": "+fault.Detail)
+			lines = append(lines, strings.TrimPrefix(fault.Parameter+": "+fault.Detail, ": "))
 		}
 		return strings.Join(lines, "\n")
 	case errors.As(err, &unverified):

@@ -86,7 +86,7 @@ func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []V
 	if p.property != nil {
 		flaws = p.schemaFlaws(value)
 	} else {
-		flaws = p.check(value, "")
+		flaws = p.check(value, nil)
 	}
 	if len(flaws) > 0 {
 		return p, p.faultsOf(flaws)

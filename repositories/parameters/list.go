@@ -285,7 +285,7 @@ func (f *faultCollector) unreachable(p *compiledParameter) {
 			return
 		}
 		read, _ := p.kind.read(e.given)
-		flaws := p.check(read, "")
+		flaws := p.check(read, nil)
 		if len(flaws) == 0 {
 			return
 		}
@@ -306,7 +306,7 @@ func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
 	default:
 		f.aliases(p, d.Aliases, func(name string) (any, []violation) {
 			value, _ := p.kind.read(name)
-			return value, p.check(value, "")
+			return value, p.check(value, nil)
 		})
 	}
 }
@@ -354,7 +354,7 @@ func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *f
 	}
 	given, _ = p.translate(given)
 	if f.fresh() {
-		flaws := p.check(given, "")
+		flaws := p.check(given, nil)
 		for i, found := range p.faultsOf(flaws) {
 			f.flaw(fault.Point(field), flaws[i], found.Detail)
 		}

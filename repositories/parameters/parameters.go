@@ -40,6 +40,28 @@ type ValueFault struct {
 	// Detail describes the fault; for a part it begins with the path, as "stops[2].day: 5 is not a string".
 	Detail string      `json:"detail"`
 	Meant  fault.Meant `json:"-"` // for problems
+
+	part place  // of the value; empty for all of it
+	bare string // the detail without the path of the part
+}
+
+// faultAt returns the fault of a parameter, whose path in texts begins with shown.
+func faultAt(parameter, shown string, found violation) ValueFault {
+	made := ValueFault{Parameter: parameter, Detail: found.detail, Meant: found.meant}
+	if len(found.at) > 0 {
+		made.part, made.bare = found.at, found.detail
+		made.Detail = shown + found.at.String() + ": " + found.detail
+	}
+	return made
+}
+
+// Fault returns the fault of a body that has the values in a field. Its pointer leads to the faulty part.
+func (f ValueFault) Fault(field string) fault.Fault {
+	pointer := fault.Point(field)
+	if f.Parameter != "" {
+		pointer += fault.Point(f.Parameter) + fault.Point(f.part...)
+	}
+	return fault.Fault{Pointer: pointer, Detail: cmp.Or(f.bare, f.Detail), Meant: f.Meant}
 }
 
 // Reading is the result of reading a model's arguments.
@@ -330,8 +352,11 @@ func (p *compiledParameter) readLeniently(value any) (read any, changed bool, dr
 	converted, also := p.translate(value)
 	if p.property != nil {
 		c := coercion{budget: maxCoerced, drops: true}
-		read = c.read(converted, p.property, p.name)
-		changed, dropped = c.changed, c.dropped
+		read = c.read(converted, p.property, nil)
+		changed = c.changed
+		for _, lost := range c.dropped {
+			dropped = append(dropped, p.name+lost.String())
+		}
 	} else {
 		read, changed = p.coerce(converted)
 	}
@@ -344,16 +369,16 @@ func (p *compiledParameter) readLeniently(value any) (read any, changed bool, dr
 // flaws checks a value. A flawed value is still usable if a schema validates it later as part of the whole.
 func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	if p.property == nil {
-		flaws = p.check(value, "")
+		flaws = p.check(value, nil)
 		return flaws, len(flaws) == 0
 	}
-	if flaws = checkAnything(value, ""); len(flaws) > 0 {
+	if flaws = checkAnything(value, nil); len(flaws) > 0 {
 		return flaws, false
 	}
 	if why := p.amountFlaw(value); why != "" {
 		return []violation{{detail: why}}, false
 	}
-	return checkIntegers(value, p.property, ""), true
+	return checkIntegers(value, p.property, nil), true
 }
 
 // Said returns the named parameter's value for an author's words: coerced, with number words as numbers. Words of a
@@ -384,7 +409,7 @@ func (p *compiledParameter) valueOf(words string) (any, string) {
 		flaws = p.schemaFlaws(value)
 	}
 	if len(flaws) > 0 {
-		return nil, strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, ": ")
+		return nil, strings.TrimPrefix(flaws[0].at.String()+": "+flaws[0].detail, ": ")
 	}
 	return value, ""
 }

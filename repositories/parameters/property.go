@@ -155,17 +155,17 @@ type coercion struct {
 	budget  int  // bounds the work on circular schemas
 	drops   bool // closed objects lose unknown members
 	changed bool
-	dropped []string // places of lost members
+	dropped []place // of lost members
 }
 
 const maxCoerced = 10_000
 
 func coerceProperty(value any, schema *jsonschema.Schema) any {
 	c := coercion{budget: maxCoerced}
-	return c.read(value, schema, "")
+	return c.read(value, schema, nil)
 }
 
-func (c *coercion) read(value any, s *jsonschema.Schema, at string) any {
+func (c *coercion) read(value any, s *jsonschema.Schema, at place) any {
 	if c.budget--; s == nil || c.budget < 0 {
 		return value
 	}
@@ -190,20 +190,20 @@ func (c *coercion) read(value any, s *jsonschema.Schema, at string) any {
 	switch value := value.(type) {
 	case []any:
 		for i := range value {
-			value[i] = c.read(value[i], schema.Item(s, i), index(at, i))
+			value[i] = c.read(value[i], schema.Item(s, i), at.then(i))
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
 			property, known := s.Properties[name]
 			if !known && c.drops && refuses(s, name) {
-				c.dropped = append(c.dropped, member(at, name))
+				c.dropped = append(c.dropped, at.then(name))
 				delete(value, name)
 				continue
 			}
 			if !known {
 				property, _ = s.AdditionalProperties.(*jsonschema.Schema)
 			}
-			value[name] = c.read(value[name], property, member(at, name))
+			value[name] = c.read(value[name], property, at.then(name))
 			if value[name] == nil && known && !slices.Contains(s.Required, name) && property.Validate(nil) != nil {
 				c.changed = true
 				delete(value, name) // the schema does not allow null
@@ -214,7 +214,7 @@ func (c *coercion) read(value any, s *jsonschema.Schema, at string) any {
 }
 
 // choose converts the value to the first of several forms that it then satisfies, with the fewest lost members.
-func (c *coercion) choose(value any, forms []*jsonschema.Schema, at string) any {
+func (c *coercion) choose(value any, forms []*jsonschema.Schema, at place) any {
 	if slices.ContainsFunc(forms, func(s *jsonschema.Schema) bool { return s.Validate(value) == nil }) {
 		return value
 	}
@@ -293,7 +293,7 @@ func jsonType(value any, wanted []string) string {
 }
 
 // checkIntegers reports values that JSON Schema allows but programs may not send: 5.0 for an integer.
-func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
+func checkIntegers(value any, s *jsonschema.Schema, at place) []violation {
 	if s == nil {
 		return nil
 	}
@@ -310,11 +310,11 @@ func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
 		}
 	case []any:
 		for i := range value {
-			flaws = append(flaws, checkIntegers(value[i], schema.Item(s, i), index(at, i))...)
+			flaws = append(flaws, checkIntegers(value[i], schema.Item(s, i), at.then(i))...)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			flaws = append(flaws, checkIntegers(value[key], s.Properties[key], member(at, key))...)
+			flaws = append(flaws, checkIntegers(value[key], s.Properties[key], at.then(key))...)
 		}
 	}
 	return flaws

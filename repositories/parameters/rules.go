@@ -112,17 +112,14 @@ func markInPath(list []*compiledParameter, names []string) {
 func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
 	faults := make([]ValueFault, len(flaws))
 	for i, found := range flaws {
-		faults[i] = ValueFault{Parameter: p.name, Detail: found.detail, Meant: found.meant}
-		if found.at != "" {
-			faults[i].Detail = p.name + found.at + ": " + found.detail
-		}
+		faults[i] = faultAt(p.name, p.name, found)
 	}
 	return faults
 }
 
 // check validates a value strictly by the rules of a list, in the contract's order: type, allowed, excluded,
 // minimum, maximum. It reports the first violation for each member of a list or map.
-func (p *compiledParameter) check(value any, at string) []violation {
+func (p *compiledParameter) check(value any, at place) []violation {
 	if p.pasted {
 		if flaws := controlFlaws(value, at); len(flaws) > 0 {
 			return flaws
@@ -142,14 +139,14 @@ func (p *compiledParameter) check(value any, at string) []violation {
 	switch value := value.(type) {
 	case []any:
 		for i := range value {
-			flaws = append(flaws, p.items.check(value[i], index(at, i))...)
+			flaws = append(flaws, p.items.check(value[i], at.then(i))...)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			if p.values != nil {
-				flaws = append(flaws, p.values.check(value[key], member(at, key))...)
+				flaws = append(flaws, p.values.check(value[key], at.then(key))...)
 			} else {
-				flaws = append(flaws, checkAnything(value[key], member(at, key))...)
+				flaws = append(flaws, checkAnything(value[key], at.then(key))...)
 			}
 		}
 	}
@@ -264,7 +261,7 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 			return value, false
 		}
 		item, _ := p.items.coerce(value)
-		if len(p.items.check(item, "")) > 0 {
+		if len(p.items.check(item, nil)) > 0 {
 			return value, false
 		}
 		return []any{item}, true

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -37,13 +38,13 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	value, err := exactjson.Decode(raw)
 	document, isObject := value.(map[string]any)
 	values := schema.Weight(document, maxSchemaValues+1)
-	switch flaws := checkAnything(document, ""); {
+	switch flaws := checkAnything(document, nil); {
 	case err != nil:
 		faults.Add(at, "%s", err)
 	case !isObject:
 		faults.Add(at, "is neither a list nor a JSON Schema object")
 	case len(flaws) > 0:
-		faults.Add(at, "%s", strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, "."))
+		faults.Add(at, "%s", strings.TrimPrefix(flaws[0].at.String()+": "+flaws[0].detail, "."))
 	case values > maxSchemaValues || with.values.Add(int64(values)) > maxRepositoryValues:
 		faults.Add(at, "is too large: a JSON Schema may be made of %d values, all of a repository's together of %d", maxSchemaValues, maxRepositoryValues)
 	}
@@ -144,7 +145,7 @@ func (r *rootSchema) validate(values map[string]any) []ValueFault {
 		return []ValueFault{{Detail: fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", most)}}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if flaws := checkAnything(values[name], ""); len(flaws) > 0 {
+		if flaws := checkAnything(values[name], nil); len(flaws) > 0 {
 			return (&compiledParameter{name: name}).faultsOf(flaws)
 		}
 	}
@@ -154,29 +155,26 @@ func (r *rootSchema) validate(values map[string]any) []ValueFault {
 	}
 	var faults []ValueFault
 	for _, one := range schema.Violations(err) {
-		switch len(one.At) {
-		case 0:
+		if len(one.At) == 0 {
 			faults = append(faults, ValueFault{Detail: "together the values are not valid: " + one.Detail})
-		case 1:
-			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: one.Text(values), Meant: one.Meant()})
-		default:
-			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: path(values, one.At) + ": " + one.Text(values), Meant: one.Meant()})
+			continue
 		}
+		found := violation{at: placeOf(values, one.At)[1:], detail: one.Text(values), meant: one.Meant()}
+		faults = append(faults, faultAt(one.At[0], fault.Clip(one.At[0]), found))
 	}
 	return faults
 }
 
-// path formats a place as stops[2].day: the value distinguishes indices from names.
-func path(value any, at []string) string {
-	text := ""
+// placeOf reads a place: the value distinguishes indices from names.
+func placeOf(value any, at []string) place {
+	read := make(place, len(at))
 	for i, token := range at {
+		read[i] = token
 		if _, ok := schema.ValueAt(value, at[:i]).([]any); ok {
-			text += "[" + token + "]"
-		} else {
-			text += "." + fault.Clip(token)
+			read[i], _ = strconv.Atoi(token) // the place exists
 		}
 	}
-	return strings.TrimPrefix(text, ".")
+	return read
 }
 
 // schemaURL names the schema during compilation; its scheme cannot be loaded.

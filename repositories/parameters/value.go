@@ -93,19 +93,36 @@ func equal(a, b any) bool {
 	}
 }
 
-// violation is one validation error with its place inside the value, such as [2].day.
+// violation is one validation error with its place inside the value.
 type violation struct {
-	at, detail string
-	meant      fault.Meant
-	format     bool // it is the format that the value violates
+	at     place
+	detail string
+	meant  fault.Meant
+	format bool // it is the format that the value violates
 }
 
-func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
+// place lists the indices and names that lead to a part of a value.
+type place []any
 
-func member(at, key string) string { return at + "." + fault.Clip(key) }
+// then returns the place of a member.
+func (p place) then(token any) place { return append(slices.Clip(p), token) }
+
+// String formats the place as [2].day.
+func (p place) String() string {
+	text := ""
+	for _, token := range p {
+		switch token := token.(type) {
+		case int:
+			text += "[" + strconv.Itoa(token) + "]"
+		case string:
+			text += "." + fault.Clip(token)
+		}
+	}
+	return text
+}
 
 // checkAnything checks a value of unknown type for parts that no reader could handle.
-func checkAnything(value any, at string) []violation {
+func checkAnything(value any, at place) []violation {
 	var flaws []violation
 	switch value := value.(type) {
 	case json.Number:
@@ -114,11 +131,11 @@ func checkAnything(value any, at string) []violation {
 		}
 	case []any:
 		for i := range value {
-			flaws = append(flaws, checkAnything(value[i], index(at, i))...)
+			flaws = append(flaws, checkAnything(value[i], at.then(i))...)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
-			flaws = append(flaws, checkAnything(value[key], member(at, key))...)
+			flaws = append(flaws, checkAnything(value[key], at.then(key))...)
 		}
 	case nil, string, bool:
 	default:
@@ -137,7 +154,7 @@ func ControlCharacter(text string) (found rune, ok bool) {
 }
 
 // controlFlaws reports control characters in a value, in its members and in their names.
-func controlFlaws(value any, at string) []violation {
+func controlFlaws(value any, at place) []violation {
 	var flaws []violation
 	switch value := value.(type) {
 	case string:
@@ -146,12 +163,12 @@ func controlFlaws(value any, at string) []violation {
 		}
 	case []any:
 		for i := range value {
-			flaws = append(flaws, controlFlaws(value[i], index(at, i))...)
+			flaws = append(flaws, controlFlaws(value[i], at.then(i))...)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			flaws = append(flaws, controlFlaws(key, at)...)
-			flaws = append(flaws, controlFlaws(value[key], member(at, key))...)
+			flaws = append(flaws, controlFlaws(value[key], at.then(key))...)
 		}
 	}
 	return flaws
