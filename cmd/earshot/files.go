@@ -122,12 +122,16 @@ func migrateFile(name string, dryRun bool, env environment) error {
 		fmt.Fprintf(env.out, "%s is of the newest form\n", name)
 		return nil
 	}
-	backup := name + ".bak"
+	target, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	backup := target + ".bak"
 	if _, err := os.Lstat(backup); err == nil { // it may be the only copy of what somebody wrote
 		return fmt.Errorf("%s: %s is there already; move it away first", name, backup)
 	}
-	err = writeOver(name, m.After, func() error {
-		if err := os.Link(name, backup); err != nil {
+	err = writeOver(target, m.After, func() error {
+		if err := os.Link(target, backup); err != nil {
 			return fmt.Errorf("keep it as %s: %w", backup, err)
 		}
 		return nil
@@ -135,7 +139,7 @@ func migrateFile(name string, dryRun bool, env environment) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	fmt.Fprintf(env.out, "%s is migrated; what it was is in %s.bak\n", name, name)
+	fmt.Fprintf(env.out, "%s is migrated; what it was is in %s\n", name, backup)
 	return nil
 }
 
@@ -148,9 +152,13 @@ func printDifference(out io.Writer, name, before, after string) error {
 	return err
 }
 
-// writeOver atomically replaces a file by a new one of the same mode. before, unless nil, runs when the new
-// file is written and the old one still exists.
+// writeOver atomically replaces a file by a new one of the same mode; a link stays one. before, unless nil, runs when
+// the new file is written and the old one still exists.
 func writeOver(name, content string, before func() error) error {
+	name, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return err
+	}
 	info, err := os.Stat(name)
 	if err != nil {
 		return err

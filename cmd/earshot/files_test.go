@@ -37,6 +37,32 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	require.Len(t, left, 2)
 }
 
+func TestMigrateChangesTheFileOfALink(t *testing.T) {
+	inFolder(t)
+	require.NoError(t, os.Mkdir("real", 0o755))
+	write(t, "real/tools.yaml", olderFile)
+	require.NoError(t, os.Symlink("real/tools.yaml", "first.yaml"))
+	require.NoError(t, os.Symlink("first.yaml", "link.yaml"))
+	r := command(t, nil, "migrate", "link.yaml")
+	require.Equal(t, commandResult{0, "link.yaml is migrated; what it was is in real/tools.yaml.bak\n", ""}, r)
+	require.Equal(t, newerFile, fileContent(t, "real/tools.yaml"))
+	require.Equal(t, olderFile, fileContent(t, "real/tools.yaml.bak"))
+	for link, to := range map[string]string{"link.yaml": "first.yaml", "first.yaml": "real/tools.yaml"} {
+		read, err := os.Readlink(link)
+		require.NoError(t, err)
+		require.Equal(t, to, read)
+	}
+	require.NoFileExists(t, "link.yaml.bak")
+
+	write(t, "shop.yaml", "openapi: 3.1.0\ninfo: {title: Shop}\nservers: [{url: https://shop.example}]\npaths: {/pets: {get: {operationId: list, summary: List the pets}}}\n")
+	require.Equal(t, 0, command(t, nil, "import", "openapi", "shop.yaml", "--output", "real/shop.yaml").code)
+	require.NoError(t, os.Symlink("real/shop.yaml", "merged.yaml"))
+	r = command(t, nil, "import", "openapi", "shop.yaml", "--output", "merged.yaml", "--merge")
+	require.Equal(t, 0, r.code, r.err)
+	_, err := os.Readlink("merged.yaml")
+	require.NoError(t, err)
+}
+
 func TestMigrateDryRunShowsTheDifference(t *testing.T) {
 	inFolder(t)
 	write(t, "tools.yaml", olderFile)
