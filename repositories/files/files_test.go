@@ -316,6 +316,25 @@ func TestFaultsOfAllFilesComeAtOnceAndInOrder(t *testing.T) {
 	require.Contains(t, found[3], `c.json:2:5: malformed JSON: `)
 }
 
+func TestAFileThatIsNamedTwiceIsReadOnce(t *testing.T) {
+	folder(t, map[string]string{"a.yaml": "kind: tool\nname: x\n", "b.yaml": "kind: tool\nname: y\n"})
+	require.NoError(t, os.Symlink("a.yaml", "link.yaml"))
+	require.NoError(t, os.Link("b.yaml", "hard.yaml"))
+	absolute, err := filepath.Abs("b.yaml")
+	require.NoError(t, err)
+	for given, want := range map[string]string{
+		"a.yaml ./a.yaml ../clinic/a.yaml b.yaml": "a.yaml b.yaml", "link.yaml a.yaml": "link.yaml", ".": "a.yaml b.yaml",
+		"hard.yaml . ./": "hard.yaml a.yaml", absolute + " b.yaml": absolute, "- - prebuilt:sqlite prebuilt:sqlite": "- prebuilt:sqlite",
+	} {
+		found, err := files.Expand(strings.Fields(given))
+		require.NoError(t, err)
+		require.Equal(t, strings.Fields(want), found, given)
+	}
+	set, err := files.Read([]string{"a.yaml", ".", "link.yaml"}, files.Options{Lookup: variables()})
+	require.NoError(t, err)
+	require.Equal(t, []string{"a.yaml", "b.yaml"}, set.Files)
+}
+
 func TestFilesThatCannotBeReadAreFaults(t *testing.T) {
 	folder(t, map[string]string{"bytes.yaml": "a: \xff", "long.yaml": "# " + strings.Repeat("x", 1<<20), "private.yaml": "kind: tool\nname: \U000F0000\n"})
 	_, err := files.Read([]string{"bytes.yaml", "long.yaml", "private.yaml"}, files.Options{Lookup: variables()})

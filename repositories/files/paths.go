@@ -37,16 +37,13 @@ const (
 )
 
 // Expand lists the files of the paths. A folder stands for its *.yaml and *.yml, and the *.json of a SERMAS app
-// except its tasks and users, by name and not recursively. Stdin and Prebuilt paths stay.
+// except its tasks and users, by name and not recursively. Stdin and Prebuilt paths stay. Of the paths of one file,
+// links among them, the first counts.
 func Expand(paths []string) ([]string, error) {
 	var found []string
 	var faults Faults
 	for _, path := range paths {
-		var info fs.FileInfo
-		var err error
-		if path != Stdin && !strings.HasPrefix(path, Prebuilt) {
-			info, err = os.Stat(path)
-		}
+		info, err := statOf(path)
 		switch {
 		case err != nil:
 			faults.add(position{file: path}, "%s", reason(err))
@@ -56,7 +53,7 @@ func Expand(paths []string) ([]string, error) {
 				faults.add(position{file: path}, "%s", err)
 			}
 			found = append(found, files...)
-		case !slices.Contains(found, path):
+		default:
 			found = append(found, path)
 		}
 	}
@@ -64,7 +61,31 @@ func Expand(paths []string) ([]string, error) {
 		faults.add(position{file: paths[0]}, "%d files are too many; the most is %d", len(found), maxFiles)
 		found = nil
 	}
-	return found, faults.err()
+	return distinct(found), faults.err()
+}
+
+// statOf describes a path; nil for Stdin and what comes with Earshot.
+func statOf(path string) (fs.FileInfo, error) {
+	if path == Stdin || strings.HasPrefix(path, Prebuilt) {
+		return nil, nil
+	}
+	return os.Stat(path)
+}
+
+// distinct leaves out the paths of files that an earlier path names.
+func distinct(paths []string) (kept []string) {
+	var known []fs.FileInfo
+	for _, path := range paths {
+		info, _ := statOf(path) // reading the file reports the error
+		if slices.Contains(kept, path) || info != nil && slices.ContainsFunc(known, func(one fs.FileInfo) bool { return os.SameFile(one, info) }) {
+			continue
+		}
+		kept = append(kept, path)
+		if info != nil {
+			known = append(known, info)
+		}
+	}
+	return kept
 }
 
 func inFolder(folder string) ([]string, error) {
