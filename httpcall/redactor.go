@@ -32,6 +32,13 @@ type form struct {
 	base64 bool
 }
 
+// Redacting returns a function that masks a credential in texts.
+func Redacting(credential secret.Secret) func(text string) string {
+	r := &redactor{}
+	r.add(credential.Reveal())
+	return r.redact
+}
+
 // add masks a credential.
 func (r *redactor) add(credential string) {
 	if len(credential) < minRedacted {

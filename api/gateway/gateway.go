@@ -49,6 +49,8 @@ type Model struct {
 	BaseURL string
 	// Key is its API key, hidden from clients; empty for none.
 	Key secret.Secret
+	// Redact masks the key in a text.
+	Redact func(text string) string
 	// Headers lists further headers that pass both ways; a final * matches any rest. CheckHeaders validates
 	// them.
 	Headers []string

@@ -22,6 +22,7 @@ import (
 	"earshot/api"
 	"earshot/api/gateway"
 	"earshot/deploy/testbed/apitest"
+	"earshot/httpcall"
 	"earshot/matcher"
 	"earshot/matcher/llm"
 	"earshot/repositories/secret"
@@ -82,7 +83,7 @@ func (m *chatModel) count() int {
 
 // behind configures the model as a service's upstream.
 func (m *chatModel) behind(o *api.Options) {
-	o.Model = gateway.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: llm.NewHTTPClient(8).Transport}
+	o.Model = gateway.Model{BaseURL: m.url, Key: secret.New(modelKey), Redact: httpcall.Redacting(secret.New(modelKey)), Transport: llm.NewHTTPClient(8).Transport}
 }
 
 const (

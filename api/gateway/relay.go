@@ -44,13 +44,18 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 			With("X-Should-Retry", "false")
 	}
 	from := c.Request()
-	request, err := h.toModel(from.Context(), from.Method, path, body, passes(from.Header, toModel, h.Model.Headers))
+	header := passes(from.Header, toModel, h.Model.Headers)
+	if accepted := header.Get("Accept-Encoding"); accepted != "" {
+		header.Set("Accept-Encoding", readable(accepted))
+	}
+	request, err := h.toModel(from.Context(), from.Method, path, body, header)
 	if err != nil {
 		return nil, err
 	}
 	response, err := h.Model.Transport.RoundTrip(request)
 	switch {
 	case err == nil:
+		h.maskKey(response)
 		return response, nil
 	case from.Context().Err() != nil:
 		h.metrics.requests.WithLabelValues("left").Inc()

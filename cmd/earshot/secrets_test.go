@@ -209,6 +209,8 @@ func failures(t *testing.T, w *world, say func(method, path, body string, header
 	for range 3 {
 		require.Equal(t, http.StatusBadGateway, say("POST", "/v1/apps/issued/sessions/s2/messages", messageBody("m1", "hello")).Status)
 	}
+	w.llm.Queue(llmtest.Status(401, nil, `{"error":{"message":"Incorrect API key provided: `+planted["llm"]+`"}}`))
+	require.Equal(t, http.StatusUnauthorized, say("POST", "/v1/apps/issued/openai/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`).Status)
 	w.nats.Stop()
 	require.Equal(t, http.StatusOK, say("POST", "/v1/apps/issued/sessions/s1/messages", messageBody("", "call "+tool+" {}")).Status)
 	require.Equal(t, http.StatusServiceUnavailable, say("GET", "/readyz", "").Status)

@@ -240,7 +240,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: origins, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
 		Model: gateway.Model{
-			BaseURL: relay.BaseURL, Key: relay.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,
+			BaseURL: relay.BaseURL, Key: relay.Key, Redact: httpcall.Redacting(relay.Key), Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,
 		},
 		SERMAS: bool(s.config.SERMAS), Lineages: s.store, Manual: docs.Files,
 		Walls:      walls,
