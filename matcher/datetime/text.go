@@ -38,6 +38,7 @@ type Text struct {
 	dates, clocks []Reading
 	amounts       []quantity.Amount
 	numbers       [][]Reading // by word
+	moments       []int       // ends, by first words
 	language      *string
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 	"earshot/repositories"
@@ -33,6 +34,8 @@ type piece struct {
 	// marked are the example's words in the place, and surface is their text.
 	marked  []text.Word
 	surface string
+	named   bool // the place is of a name, which ends before "tomorrow"
+	said    bool // the place is of a sentence, which has a "tomorrow" of its own
 }
 
 // fill is a message's words in the place of a value.
@@ -47,7 +50,7 @@ type patternForm struct{}
 func patternsOf(tool *repositories.Tool) []pattern {
 	return tool.Params().Derived(patternForm{}, func() any {
 		var found []pattern
-		marked := tool.Marked()
+		marked, kinds := tool.Marked(), values.KindsOf(tool)
 		for _, plain := range tool.Spoken() {
 			example := annotations.Example{Text: plain}
 			if at := slices.IndexFunc(marked, func(e annotations.Example) bool { return e.Text == plain }); at >= 0 {
@@ -68,6 +71,10 @@ func patternsOf(tool *repositories.Tool) []pattern {
 					p.parts[last].marked = append(p.parts[last].marked, w)
 				default:
 					p.parts = append(p.parts, piece{mark: &left[0], marked: []text.Word{w}, surface: example.Words(left[0])})
+					if of := &p.parts[last+1]; slices.Contains(kinds.Free, of.mark.Parameter) {
+						of.named = slices.Contains(kinds.Named, of.mark.Parameter)
+						of.said = !of.named
+					}
 				}
 			}
 			if len(p.parts) > 0 {
@@ -81,10 +88,11 @@ func patternsOf(tool *repositories.Tool) []pattern {
 // longestFill is how many more words a value may have than the marked one.
 const longestFill = 2
 
-// fits matches parts to a text from a word on, with the shortest possible values.
-func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
+// fits matches parts to a text from a word on, with the shortest possible values. The text may tell more of when and how
+// at its end.
+func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 	if len(parts) == 0 {
-		return fills, at == len(t.Words)
+		return fills, at == len(t.Words) || goesOn(t, at, fills)
 	}
 	first := &parts[0]
 	if first.mark == nil {
@@ -102,6 +110,9 @@ func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 		if last.Is(text.Negations, text.QuestionWords) || end > at+1 && t.Pause(end-1) && !strings.ContainsAny(first.surface, ",;:.!?") { // it negates or asks for the adjacent words
 			break // and a pause ends it
 		}
+		if end > at+1 && first.named && (t.Trailing(end-1) > end-1 || !first.holds(t, end-1)) {
+			break
+		}
 		if !bounds(t.Words[at]) || !bounds(last) {
 			continue
 		}
@@ -112,11 +123,50 @@ func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 	return nil, false
 }
 
+// goesOn reports whether the text from word at on only tells when and how what its fills say is to be done.
+func goesOn(t *datetime.Text, at int, fills []fill) bool {
+	if t.Trailing(at) < len(t.Words) || text.FinalVerb(t.Text, len(t.Words)-1) {
+		return false
+	}
+	if len(fills) == 0 || fills[len(fills)-1].end < at {
+		return true
+	}
+	last := fills[len(fills)-1] // a sentence may have these words itself
+	for i := last.first + 1; i < last.end; i++ {
+		if !last.holds(t, i) {
+			return false
+		}
+	}
+	return !last.said
+}
+
+// holds reports whether a name may have the word at i: any but a common one, unless the marked name has it too, or a
+// capitalised word follows. Of an alternative it is not known which is meant.
+func (p piece) holds(t *datetime.Text, i int) bool {
+	w, next := t.Words[i], i
+	for t.At(next).Is(text.StopWords) {
+		next++
+	}
+	named := next < len(t.Words) && t.Capital(next) && !w.Is(text.RangeWords)
+	return next == i || t.Capital(i) || named || w.Is(text.NameParticles, text.OfWords) || slices.ContainsFunc(p.marked, func(of text.Word) bool { return of.Norm == w.Norm })
+}
+
+// withoutPoliteness removes politeness at both ends of a text, but not the half of a phrase: the "now" of "right now".
+func withoutPoliteness(t *datetime.Text) []text.Word {
+	words := withoutEnds(t.Words)
+	if n := len(words); n > 0 {
+		if first, end := t.Within(words[0].Start, words[n-1].End); text.AsideAt(t.Text, end-1) > end {
+			return t.Words[first:]
+		}
+	}
+	return words
+}
+
 // byExample finds the tool with the message as an example. Among several, the pattern with the most own words wins;
 // a tie decides nothing.
 func (p *interpreter) byExample() (intent, bool) {
-	said := p.words(p.request.Text)
-	said.Words = withoutEnds(said.Words)
+	said := datetime.NewText(p.request.Text, p.request.Now)
+	said.Words = withoutPoliteness(said)
 	back := text.TakenBack(p.request.Text) != ""
 	var best intent
 	most, tied := 0, false
@@ -140,12 +190,15 @@ func (p *interpreter) byExample() (intent, bool) {
 
 // filled returns the call of a message that fits a pattern. Free texts are masked in the rest, so that no number in
 // them becomes another value.
-func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t text.Text) (intent, bool) {
+func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t *datetime.Text) (intent, bool) {
 	kinds := values.KindsOf(candidate.Tool)
 	free := func(name string) bool { return slices.Contains(kinds.Free, name) }
 	masked, from := "", 0
 	given := map[string]any{}
 	for _, f := range fills {
+		if f.named {
+			f.end -= chosenAt(candidate.Tool, t.Text, f.first, f.end)
+		}
 		name, words := f.mark.Parameter, t.Words[f.first:f.end]
 		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm }) && !t.Signed(f.first)
 		switch {
@@ -179,7 +232,25 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 			read[name] = value
 		}
 	}
+	whole := p.read(t.Said, candidate)
+	if whole.Values = read; whole.later() != "" {
+		return intent{}, false
+	}
 	return intent{candidate, read, t.Said}, true
+}
+
+// chosenAt returns how many words at the end of a name are an allowed value of another parameter: "jdoe admin".
+func chosenAt(tool *repositories.Tool, t text.Text, first, end int) int {
+	for n := end - first - 1; n > 0; n-- {
+		said := text.Key(t.Surface(end-n, end))
+		for _, parameter := range tool.Params().List() {
+			allowed := slices.ContainsFunc(parameter.Allowed, func(value any) bool { of, ok := value.(string); return ok && text.Key(of) == said })
+			if allowed || slices.ContainsFunc(parameter.Aliases, func(one parameters.Alias) bool { return text.Key(one.Words) == said }) {
+				return n
+			}
+		}
+	}
+	return 0
 }
 
 // counts reports whether a parameter is a number without a unit, which the words in its place must name.

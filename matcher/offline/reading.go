@@ -2,6 +2,7 @@ package offline
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -280,10 +281,24 @@ func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 	if first := r.At(r.Opening()); mood == text.Fragment && !p.Moods[text.Question] && !orders(r.Text.Text) && !p.Known[first.Stem] && first.IsSubject() && r.yesterday() {
 		return "the message tells of the past"
 	}
+	return r.later()
+}
+
+// later returns why a text does not ask for the tool now and once.
+func (r reading) later() string {
+	if first, end := text.Repeats(r.Text.Text); first < end && !slices.Contains(r.Taken[first:end], true) && !r.quotes(first, end) && !r.sampled(recurs) {
+		return fmt.Sprintf("the message says %q, and the nearest tool acts once", r.Surface(first, end))
+	}
 	if r.putOff() && !r.timed() {
 		return "the message names a time, and the nearest tool has no place for it"
 	}
 	return ""
+}
+
+// recurs reports whether a text asks for an act more than once.
+func recurs(t text.Text) bool {
+	first, end := text.Repeats(t)
+	return first < end
 }
 
 // yesterday reports whether the text names a day before today by its word.
@@ -306,7 +321,8 @@ func (r reading) putOff() bool {
 	today := r.Now.Format("2006-01-02")
 	return slices.ContainsFunc(r.Moments(), func(m datetime.Reading) bool {
 		// Today is usually named explicitly: "on Monday" is another Monday, or does not mean now.
-		later := m.Exact > today || m.Exact == "" || m.Exact == today && !text.AnyIs(r.Words[m.First:m.End], text.NearDays)
+		clock := strings.Contains(strings.Join(m.Values, " "), ":")
+		later := clock || m.Exact > today || m.Exact == "" || m.Exact == today && !text.AnyIs(r.Words[m.First:m.End], text.NearDays)
 		return !m.Doubtful && later && !r.quotes(m.First, m.End)
 	})
 }

@@ -102,7 +102,7 @@ func TestOfflineReadsValues(t *testing.T) {
 		{"where, without capitals", "book a trip in lisbon please", city, `{"city":"lisbon"}`},
 		{"from and to", "book a trip to Paris from London", to + "," + from, `{"destination":"Paris","origin":"London"}`},
 		{"to and from, without capitals", "book a trip from paris to new york", to + "," + from, `{"destination":"new york","origin":"paris"}`},
-		{"which room", "Book a trip in the blue salon at noon", `{"parameter":"room","type":"string"}`, `{"room":"blue salon"}`},
+		{"which room", "Book a trip in the blue salon right now", `{"parameter":"room","type":"string"}`, `{"room":"blue salon"}`},
 		{"for a place, with a capital", "Book a trip for Rome", city, `{"city":"Rome"}`},
 		{"not for what is no name", "book a trip for dinner", city, `{}`},
 		{"accents stay as written", "Book a trip to Zürich", to, `{"destination":"Zürich"}`},

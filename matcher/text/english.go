@@ -377,4 +377,19 @@ var english = language{
 		mother mom mum father dad parents parent brother sister wife husband partner son daughter child kid uncle aunt cousin grandmother
 		grandfather grandma grandpa friend boss colleague assistant neighbour neighbor landlord`,
 	UnlessWords: `why or only just too sure if`,
+	// Words after a value that are no part of it.
+	laterPhrases: `
+		next year; next month; next quarter; some day; at some point; at the end of the month; at the end of the week; at the end of the year; end of the month;
+		at the weekend; in the future; in future; another time; some other time`,
+	asidePhrases: `
+		right now; right away; now; immediately; at once; asap; as soon as possible; straight away; instantly; quickly; urgently; please; pls; plz; thanks; thx; thank you; cheers; if possible;
+		for me; would you; will you; could you; can you; if you can; if you would; today please`,
+	BelongingWords: `of`,
+	NameParticles:  `bin ibn mc`,
+	OrWords:        `or`,
+	MeansCues:      `via; using; as a; as an; in cash; by card; by bank transfer`,
+	repeatingWords: `daily weekly monthly yearly annually hourly nightly fortnightly`,
+	periodWords:    `year quarter workday`,
+	timesWords:     `twice thrice`,
+	timesNouns:     `times`,
 }

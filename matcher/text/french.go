@@ -162,6 +162,7 @@ var french = language{
 	PeopleWords: `personne personnes convive convives adultes places`,
 	CodeNames:   `numero`,
 	PlaceNames:  `ville lieu`,
+	PersonNames: `beneficiaire destinataire personne contact invite medecin docteur`,
 	// Words that introduce values.
 	StartCues:       `du de`,
 	EndCues:         `au jusqu`,
@@ -225,4 +226,16 @@ var french = language{
 	GettingVerbs: `avoir prendre donner donnez apporter apportez obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
 	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
 	UnlessWords:  `pourquoi ou seulement si`,
+	// Words after a value that are no part of it.
+	laterPhrases: `
+		l an prochain; l annee prochaine; le mois prochain; mois prochain; annee prochaine; a la fin du mois; fin du mois; un de ces jours; plus tard; une autre fois; ce week end`,
+	asidePhrases: `
+		tout de suite; maintenant; immediatement; de suite; des que possible; le plus vite possible; au plus vite; sans attendre; s il vous plait; s il te plait; svp; stp; merci; merci beaucoup; vite; rapidement; d urgence; en urgence; si possible; pour moi`,
+	BelongingWords: `du des`,
+	NameParticles:  `de du des la le d l`,
+	OrWords:        `ou`,
+	MeansCues:      `via; en tant que; comme; en cadeau; par virement; par paypal; par carte; en liquide; en especes`,
+	repeatingWords: `mensuellement quotidiennement hebdomadairement annuellement regulierement`,
+	periodWords:    `an ans annee mois trimestre matin soir nuit lundi`,
+	timesNouns:     `fois`,
 }

@@ -178,6 +178,7 @@ var german = language{
 	PeopleWords: `person personen leute gast gaste erwachsene platze`,
 	CodeNames:   `nummer kennzeichen kennwort`,
 	PlaceNames:  `ort stadt`,
+	PersonNames: `empfanger empfaenger person kontakt gast arzt arztin teilnehmer`,
 	// Words that introduce values.
 	StartCues:       `von ab`,
 	EndCues:         `bis`,
@@ -255,4 +256,20 @@ var german = language{
 		mutter mama vater papa eltern bruder schwester frau mann partner partnerin sohn tochter kind onkel tante cousin cousine oma opa
 		grossmutter grossvater freund freundin chef chefin kollege kollegin nachbar nachbarin vermieter`,
 	UnlessWords: `warum oder nur ob`,
+	// Words after a value that are no part of it.
+	laterPhrases: `
+		nachstes jahr; nachsten monat; nachstes mal; im nachsten jahr; im nachsten monat; ende des monats; am ende des monats; zum monatsende; am monatsende; am wochenende; eines tages;
+		irgendwann mal; ein andermal; in zukunft`,
+	asidePhrases: `
+		sofort; jetzt; umgehend; schnell; schnellstmoglich; so schnell wie moglich; so bald wie moglich; baldmoglichst; bitte; danke; vielen dank; dringend; unverzuglich; jetzt gleich; gleich jetzt; fur mich; wenn moglich; bitte sofort`,
+	BelongingWords: `des`,
+	NameParticles:  `von van der den vom ter ten`,
+	OrWords:        `oder`,
+	MeansCues:      `via; per; als; mittels; in bar`,
+	modalVerbs: `
+		will willst wollen wollt mochte mochtest mochten kann kannst konnen konnt konntest konnte konnten konntet soll sollst sollen muss musst mussen wurde wurdest wurden darf durfen`,
+	repeatingWords: `taglich wochentlich monatlich jahrlich stundlich regelmassig vierteljahrlich`,
+	periodWords:    `jahr quartal werktag nacht abend morgen wochenende`,
+	timesWords:     `zweimal dreimal viermal funfmal mehrmals`,
+	timesNouns:     `mal male`,
 }

@@ -121,9 +121,10 @@ var italian = language{
 	PointWords:   `virgola`,
 	Scales:       `mila=3 mille=3`,
 	// Names of parameters.
-	DateNames:  `giorno`,
-	ClockNames: `ora`,
-	PlaceNames: `citta luogo`,
+	DateNames:   `giorno`,
+	ClockNames:  `ora`,
+	PlaceNames:  `citta luogo`,
+	PersonNames: `destinatario beneficiario persona contatto ospite medico dottore`,
 	// Words that introduce values.
 	StartCues:       `dal`,
 	EndCues:         `al`,
@@ -135,4 +136,16 @@ var italian = language{
 	DestinationCues: `fino`,
 	PersonCues:      `con`,
 	AuthorCues:      `di`,
+	// Words after a value that are no part of it.
+	laterPhrases: `
+		l anno prossimo; anno prossimo; il mese prossimo; mese prossimo; il prossimo mese; il prossimo anno; a fine mese; alla fine del mese; prima o poi; piu tardi; un altra volta; nel fine settimana`,
+	asidePhrases: `
+		subito; adesso; ora; immediatamente; al piu presto; il prima possibile; prima possibile; appena possibile; per favore; per piacere; per cortesia; grazie; grazie mille; urgentemente; in fretta; se possibile; se puoi`,
+	BelongingWords: `del dell`,
+	NameParticles:  `di da de del della dello degli dei dal dalla la lo`,
+	OrWords:        `o oppure`,
+	MeansCues:      `tramite; mediante; come regalo; come rimborso; in regalo; in contanti; con bonifico; con paypal`,
+	repeatingWords: `mensilmente quotidianamente settimanalmente annualmente regolarmente`,
+	periodWords:    `anno anni mese mesi trimestre sera mattina`,
+	timesNouns:     `volte volta`,
 }

@@ -79,6 +79,7 @@ const (
 	TimeUnits       // units of time
 	aheadWords      // before an amount of time from now on
 	laterWords      // future times without a date: "later"
+	laterPhrases    // the same of several words: "next year"
 	TroubleWords    // trouble with a thing: "lost", "broken"
 	FailingVerbs    // verbs that, denied, mean trouble: "does not work"
 	PastWords       // past forms of verbs
@@ -258,6 +259,19 @@ const (
 	RoomCues        // words before a room
 	PersonCues      // words before a person
 	AuthorCues      // words before an author
+
+	// Words after a value that are no part of it.
+
+	asidePhrases   // politeness and haste: "right now"
+	BelongingWords // before a day that is part of a name
+	OrWords        // between alternatives
+	MeansCues      // before a means or a purpose: "via PayPal", "as a present"
+	modalVerbs     // verbs whose own verb ends the clause
+	repeatingWords // adverbs of a repetition: "monthly"
+	NameParticles  // between the words of a name: "van", "de la"
+	periodWords    // what an EveryWord repeats, beside the units of time
+	timesWords     // several times, in one word: "twice"
+	timesNouns     // the same after a number: "three times"
 
 	lists // number of lists
 )

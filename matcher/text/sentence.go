@@ -308,10 +308,10 @@ func (t Text) Condition() int {
 	return -1
 }
 
-// Ahead reports whether a text defers something without a date: "later", "in ten minutes".
+// Ahead reports whether a text defers something without a date: "later", "next year", "in ten minutes".
 func (t Text) Ahead() bool {
 	for i, w := range t.Words {
-		if w.Is(laterWords) {
+		if w.Is(laterWords) || laterPhrases.PhraseAt(t.Words, i) > 0 {
 			return true
 		}
 		if n := len(t.Words); w.Is(aheadWords) && i+2 < n && AnyIs(t.Words[i+2:min(n, i+4)], TimeUnits) {

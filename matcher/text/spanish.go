@@ -126,9 +126,10 @@ var spanish = language{
 	PointWords:   `coma`,
 	Scales:       `mil=3`,
 	// Names of parameters.
-	DateNames:  `fecha`,
-	ClockNames: `hora`,
-	PlaceNames: `ciudad lugar`,
+	DateNames:   `fecha`,
+	ClockNames:  `hora`,
+	PlaceNames:  `ciudad lugar`,
+	PersonNames: `destinatario beneficiario persona contacto invitado medico doctor`,
 	// Words that introduce values.
 	StartCues:       `desde de`,
 	EndCues:         `hasta al`,
@@ -141,4 +142,16 @@ var spanish = language{
 	PlaceCues:       `en`,
 	PersonCues:      `con`,
 	AuthorCues:      `de`,
+	// Words after a value that are no part of it.
+	laterPhrases: `
+		el ano que viene; el mes que viene; el proximo ano; el proximo mes; a final de mes; a fin de mes; a finales de mes; algun dia; un dia de estos; mas tarde; luego; otro dia; otro momento`,
+	asidePhrases: `
+		ahora; ahora mismo; ya; ya mismo; inmediatamente; enseguida; en seguida; cuanto antes; lo antes posible; de inmediato; por favor; porfa; porfavor; gracias; muchas gracias; urgentemente; rapidamente; si es posible; si puede ser`,
+	BelongingWords: `del`,
+	NameParticles:  `de del la las los`,
+	OrWords:        `o u`,
+	MeansCues:      `via; mediante; a traves de; por medio de; como regalo; como pago; como adelanto; de regalo; en efectivo; por bizum; por paypal`,
+	repeatingWords: `mensualmente diariamente semanalmente anualmente regularmente`,
+	periodWords:    `ano anos mes meses trimestre noche tarde`,
+	timesNouns:     `veces vez`,
 }

@@ -212,18 +212,28 @@ func (t Text) Adjoins(i int) bool { return strings.TrimSpace(t.Gap(i)) == "" }
 func (t Text) Pause(at int) bool { return at <= 0 || at >= len(t.Words) || t.parted(at) }
 
 // Joined reports whether the point after a word ends no sentence: the words are parts of an address ("x.org"), or it
-// ends an ordinal ("24. Dezember", "am 3. um acht").
+// ends an ordinal ("24. Dezember", "am 3. um acht") or an initial ("J. Miller").
 func (t Text) Joined(i int) bool {
 	if i < 0 || i+1 >= len(t.Words) || !strings.HasPrefix(t.Gap(i), ".") {
 		return false
 	}
 	gap := t.Gap(i)
 	next, said := t.Words[i+1], t.Words[i].Norm
+	if strings.TrimSpace(gap) == "." && isInitial(t, i) {
+		return true
+	}
 	if gap == "." {
 		return !StartsWithDigit(next.Norm) && !t.Capital(i+1) || StartsWithDigit(said) && StartsWithDigit(next.Norm)
 	}
 	ordinal := len(said) <= 2 && strings.Trim(said, "0123456789") == "" && strings.TrimSpace(gap) == "."
 	return ordinal && (next.Is(Months) || i > 0 && t.Words[i-1].IsForeign(DayCues) && !t.Capital(i+1))
+}
+
+// isInitial reports whether the word is the initial of the name after it: "J. K. Rowling".
+func isInitial(t Text, i int) bool {
+	isLetter := func(w Word) bool { return utf8.RuneCountInString(w.Norm) == 1 && !StartsWithDigit(w.Norm) }
+	next := t.Words[i+1]
+	return isLetter(t.Words[i]) && t.Capital(i) && t.Capital(i+1) && (isLetter(next) || !next.Common())
 }
 
 func (t Text) parted(at int) bool {

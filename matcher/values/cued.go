@@ -41,7 +41,7 @@ func readKnown(filler *slotFiller) {
 		m := found[0] // and not part of a longer name
 		before := m.first > 1 && f.Capital(m.first-1) && f.Capital(m.first) && f.Adjoins(m.first-1)
 		after := m.end < len(f.Words) && f.Capital(m.end) && f.Adjoins(m.end-1)
-		if !before && !after {
+		if !before && !after && !isAlternative(f.Text.Text, m.first, m.end) {
 			f.fill(s, m.value, m.first, m.end)
 			f.listedAt[m.first] = true
 		}
@@ -90,7 +90,7 @@ func readCued(filler *slotFiller) {
 		for other, mentions := range found {
 			contested = contested || other != s && slices.ContainsFunc(mentions, func(one mention) bool { return one.first < m.end && m.first < one.end })
 		}
-		if !contested && f.free(m.first, m.end) {
+		if !contested && f.free(m.first, m.end) && (s.sentence() || !isAlternative(f.Text.Text, m.first, m.end)) {
 			f.fill(s, m.value, m.first, m.end)
 		}
 	}
@@ -132,8 +132,17 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 		most = len(f.Words)
 	}
 	for end := first + 1; end <= min(len(f.Words), first+most) && !f.taken[end-1]; end++ {
+		if f.Words[end-1].Is(text.NameParticles) {
+			most++ // "de la Cruz" is as long as "Cruz"
+		}
 		rights := here.rightOf(end)
 		right, knows := s.taught.knows(rights)
+		if past := f.trailing(s, end); !knows && past > end { // "to Anna tomorrow"
+			rights = []string{atEnd}
+			if right, knows = s.taught.knows(here.rightOf(past)); !knows {
+				right, knows = s.taught.knows(rights)
+			}
+		}
 		if !knows {
 			if noWord(rights[len(rights)-1]) || text.StopWords.Has(rights[0]) && f.lesson.foreign(s, rights[0]) {
 				return first // a grammar word introduces another parameter's value
@@ -161,7 +170,7 @@ func (f cueReader) telling(s *slot, first, end int) bool {
 	for i := first; i < end; i++ {
 		w := f.Words[i]
 		tied := f.tied(i) > i+1 || i > 0 && tight[f.Gap(i-1)] // a part of a longer word: "L-thyroxine"
-		grammar := w.Is(text.StopWords) && !tied && !w.Is(text.OfWords) && !s.taught.inside[w.Norm]
+		grammar := w.Is(text.StopWords) && !tied && !w.Is(text.OfWords) && !s.taught.inside[w.Norm] && particles(f.Text.Text, i) == i
 		if loose := grammar || isCalendar(w.Norm) && !f.Capital(i); loose && !noted && !(i > first && f.Capital(i)) {
 			return false
 		}

@@ -49,7 +49,7 @@ func readNamed(f *slotFiller) {
 			if !s.ends(w) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
 				continue
 			}
-			if first, end := f.after(i); first < end && f.free(first, end) {
+			if first, end := f.after(s, i); first < end && f.free(first, end) && !isAlternative(f.Text.Text, first, end) {
 				f.fill(s, f.Surface(first, end), first, end)
 				break
 			}
@@ -59,7 +59,7 @@ func readNamed(f *slotFiller) {
 
 // after finds the value after the name at i: a quotation; after a colon or "is", all up to the next punctuation;
 // else a name or a code. It is empty for none.
-func (f *slotFiller) after(i int) (first, end int) {
+func (f *slotFiller) after(s *slot, i int) (first, end int) {
 	if i+1 >= len(f.Words) {
 		return 0, 0
 	}
@@ -81,12 +81,12 @@ func (f *slotFiller) after(i int) (first, end int) {
 		labelled = labelled || f.Words[first].Norm != "of"
 		first++
 	}
-	switch end = f.properName(min(first, len(f.Words))); {
+	switch end = f.properName(s, min(first, len(f.Words))); {
 	case first >= len(f.Words):
 		return 0, 0
 	case labelled: // up to punctuation, a conjunction or a date
 		for end = first + 1; end < len(f.Words) && (f.Adjoins(end-1) || inName(f.Gap(end-1))); end++ {
-			if f.Words[end].Is(text.BoundaryWords) || isCalendar(f.Norm(end)) {
+			if f.Words[end].Is(text.BoundaryWords) || isCalendar(f.Norm(end)) || f.trailing(s, end) > end {
 				break
 			}
 		}
@@ -107,12 +107,44 @@ func (f *slotFiller) after(i int) (first, end int) {
 // inName reports whether the gap is possible inside a name: O'Hara, A&B, St. John's.
 func inName(gap string) bool { return tight[gap] || gap == "&" || gap == " & " || gap == "'" }
 
-// properName returns the end of the run of capitalised words, initials and numbers.
-func (f *slotFiller) properName(first int) int {
+// particles returns the place after the particles of a name that begin at i, if a capitalised word follows: the "von der"
+// of "Karl von der Lippe". It is i for none.
+func particles(t text.Text, i int) (end int) {
+	for end = i; t.At(end).Is(text.NameParticles) && t.Adjoins(end); end++ {
+	}
+	if end == len(t.Words) || !t.Capital(end) || t.Words[end].Is(text.StopWords) {
+		return i
+	}
+	return end
+}
+
+// isAlternative reports whether the words from first to before end are one of two names, of which nobody knows which is
+// meant: "to Anna or to Tom".
+func isAlternative(t text.Text, first, end int) bool {
+	for first > 0 && t.At(first-1).Is(text.StopWords) && !t.At(first-1).Is(text.OrWords) && t.Adjoins(first-1) {
+		first--
+	}
+	return t.At(end).Is(text.OrWords) && t.Adjoins(end-1) || t.At(first-1).Is(text.OrWords) && t.Adjoins(first-1)
+}
+
+// trailing returns the place after the words from i on that end a name before them, i for none. A sentence and a search
+// have words of time of their own.
+func (f *slotFiller) trailing(s *slot, i int) int {
+	if s.sentence() {
+		return i
+	}
+	return f.Trailing(i)
+}
+
+// properName returns the end of the run of capitalised words, initials and numbers, with the particles between a person's.
+func (f *slotFiller) properName(s *slot, first int) int {
 	end := first
 	for end < len(f.Words) {
+		if past := particles(f.Text.Text, end); end > first && f.Adjoins(end-1) && s.namedFor(text.PersonNames) {
+			end = past
+		}
 		w := f.Words[end]
-		if !f.Capital(end) || isCalendar(w.Norm) || w.Norm == "i" || end > first && w.Is(text.StopWords) {
+		if !f.Capital(end) || isCalendar(w.Norm) || w.Norm == "i" || end > first && (w.Is(text.StopWords) || f.Trailing(end) > end) {
 			break
 		}
 		end = f.tied(end)
@@ -206,9 +238,9 @@ func readPlaces(f *slotFiller) {
 			if rel.article && f.Words[first].Is(text.Articles) && first+1 < len(f.Words) {
 				first++
 			}
-			end := f.properName(first)
+			end := f.properName(s, first)
 			if end == first && !rel.proper && (rel.article || f.Lowercase()) { // up to three words without capitals
-				for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1)) {
+				for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1) && f.Trailing(end) == end) {
 					end++
 				}
 			}
@@ -216,7 +248,7 @@ func readPlaces(f *slotFiller) {
 				found = append(found, mention{f.Surface(first, end), first, end})
 			}
 		}
-		if len(found) == 1 {
+		if len(found) == 1 && !isAlternative(f.Text.Text, found[0].first, found[0].end) {
 			f.fill(s, found[0].value, found[0].first, found[0].end)
 		}
 	}

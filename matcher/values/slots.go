@@ -21,6 +21,8 @@ type Kinds struct {
 	All []string // names of all
 	// Free are those that take any words.
 	Free []string
+	// Named are those of them that take a name, and no sentence or search.
+	Named []string
 	// Chosen are those whose values are recognisable: numbers, and enumerated values.
 	Chosen []string
 	// Formatted are those whose format differs from users' words: dates, times, durations.
@@ -70,6 +72,9 @@ func askedBy(tool *repositories.Tool) *asked {
 			a.kinds.All = append(a.kinds.All, s.Name)
 			if s.free {
 				a.kinds.Free = append(a.kinds.Free, s.Name)
+				if !s.sentence() {
+					a.kinds.Named = append(a.kinds.Named, s.Name)
+				}
 			}
 			if s.Format != "" {
 				a.kinds.Formatted = append(a.kinds.Formatted, s.Name)
@@ -323,6 +328,11 @@ func (s *slot) counts() bool { return s.Numeric() || s.amount }
 func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
 
 func freeText(s *slot) bool { return s.free }
+
+// sentence reports whether the slot takes a whole sentence or a search.
+func (s *slot) sentence() bool {
+	return s.namedFor(text.NotedNames) || s.namedFor(text.ContentNames) && !s.stemmed("item")
+}
 
 // slotFiller is the state of reading one text's values. Each reader marks its words as taken, and later readers
 // skip them.
