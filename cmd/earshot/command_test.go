@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/version"
 
 	"github.com/spf13/cobra"
@@ -81,6 +83,8 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 	}{
 		{[]string{"sreve"}, `unknown command "sreve" for "earshot"; did you mean "serve"? (see: earshot --help)`},
 		{[]string{"aply", "-f", "x"}, `unknown command "aply" for "earshot"; did you mean "apply"?`},
+		{[]string{"help", "sreve"}, `unknown command "sreve" for "earshot"; did you mean "serve"? (see: earshot --help)`},
+		{[]string{"help", "triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
 		{[]string{"explain"}, `unknown command "explain" for "earshot"; earshot chat shows why with /why`},
 		{[]string{"start"}, "earshot dev runs all in one process"},
 		{[]string{"dev", "--port", "9000"}, "unknown flag: --port; use --addr, as in --addr 127.0.0.1:9000"},
@@ -95,6 +99,29 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		got := failing(t, nil, test.args...)
 		require.Contains(t, got.err, "earshot: ")
 		require.Contains(t, got.err, test.says)
+	}
+}
+
+func TestHelpOfACommand(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"help", "triggers"}, {"help", "triggers", "retry"}, {"help", "help"}} {
+		got := command(t, nil, args...)
+		require.Zero(t, got.code, "%v: %s", args, got.err)
+		require.Contains(t, got.out, "Usage:\n  "+strings.TrimSpace("earshot "+strings.Join(args[1:], " ")))
+	}
+}
+
+// full is a device without space.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestWhatCannotBePrintedIsAnError(t *testing.T) {
+	inFolder(t)
+	write(t, "tools.yaml", "kind: tool\nname: x\n")
+	for _, line := range []string{"validate tools.yaml", "migrate tools.yaml", "schema", "version", "help", "serve --help"} {
+		var said testbed.Lines
+		require.Equal(t, 1, run(t.Context(), strings.Fields(line), around(nil, full{}, &said, "")), line)
+		require.Equal(t, 1, strings.Count(said.String(), "no space left on device"), "%s: %s", line, said.String())
 	}
 }
 

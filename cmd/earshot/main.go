@@ -85,13 +85,16 @@ type exitWith int
 // Error returns the code.
 func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// run executes the command line and returns its exit code: 0, 1 after an error, or that of an exitWith.
+// run executes the command line and returns its exit code: 0, 1 after an error, or that of an exitWith. What could not
+// be printed is an error as well.
 func run(ctx context.Context, args []string, env environment) int {
+	out := terminal.NewOutput(env.out)
+	env.out = out
 	root := newRoot(env)
 	root.SetArgs(args)
 	root.SetOut(env.out)
 	root.SetErr(env.err)
-	err := root.ExecuteContext(ctx)
+	err := cmp.Or(root.ExecuteContext(ctx), out.Err())
 	if err == nil {
 		return 0
 	}
@@ -138,6 +141,7 @@ func newRoot(env environment) *cobra.Command {
 	imports.AddCommand(newImportOpenAPI(env))
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), imports,
 		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
+	helpOfKnown(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if cmd.HasSubCommands() {
 			if unknown := knownCommand(cmd, cmd.Flags().Args()); unknown != nil {
@@ -161,6 +165,19 @@ func newRoot(env environment) *cobra.Command {
 		all[0].Long = terminal.Wrap(all[0].Long, columns)
 	}
 	return root
+}
+
+// helpOfKnown makes help refuse unknown commands, for which cobra's shows that of the program.
+func helpOfKnown(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, _, _ := root.Find([]string{"help"})
+	help.Args = func(_ *cobra.Command, args []string) error {
+		of, rest, err := root.Find(args)
+		if err == nil && of.HasSubCommands() {
+			return knownCommand(of, rest)
+		}
+		return err
+	}
 }
 
 // printUsage prints cobra's usage with flags wrapped to the screen. A template would link text/template, which

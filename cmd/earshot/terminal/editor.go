@@ -24,7 +24,7 @@ type Editor struct {
 // the start of a line.
 func NewEditor(in io.Reader, out io.Writer, prompt string, words []string) *Editor {
 	typed, isFile := in.(*os.File)
-	shown, isScreen := out.(*os.File)
+	shown, isScreen := fileOf(out)
 	if !isFile || !isScreen || !isatty.IsTerminal(typed.Fd()) || !isatty.IsTerminal(shown.Fd()) {
 		return nil
 	}

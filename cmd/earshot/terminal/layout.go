@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,7 +21,7 @@ func Width(out io.Writer, lookup func(string) (string, bool)) int {
 			return columns
 		}
 	}
-	file, isFile := out.(*os.File)
+	file, isFile := fileOf(out)
 	if !isFile {
 		return 0
 	}

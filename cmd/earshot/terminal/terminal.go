@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"os"
 	"strings"
 	"unicode"
 
@@ -18,7 +17,7 @@ type Style struct{ on bool }
 
 // StyleOf returns the style for an output, from its kind and the environment.
 func StyleOf(out io.Writer, lookup func(string) (string, bool)) Style {
-	file, isFile := out.(*os.File)
+	file, isFile := fileOf(out)
 	off, _ := lookup("NO_COLOR")
 	term, _ := lookup("TERM")
 	return Style{isFile && isatty.IsTerminal(file.Fd()) && off == "" && term != "dumb"}
