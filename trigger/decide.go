@@ -597,6 +597,12 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err
 	}
+	if p.Message == "" && p.messageID != "" {
+		if doc.Called, err = exactjson.Text(&p.Answer.Matches[0]); err != nil {
+			return doc, err
+		}
+		doc.Caller = p.messageID
+	}
 	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, decision, p.store.SessionTTL().Milliseconds()
 	doc.Explanation = ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: p.store.Retention().Explain}
 	for _, e := range p.Effects {

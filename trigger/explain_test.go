@@ -3,12 +3,14 @@ package trigger_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -75,6 +77,34 @@ func TestACatchAllAndAnEmptyScopeAreExplained(t *testing.T) {
 		require.Equal(t, answer.Matches[0].TriggerID, found.Calls[0].TriggerID)
 		require.Equal(t, []string{"a", "collect-user-message"}, []string{found.Candidates[0].Name, found.Candidates[1].Name})
 		require.True(t, found.Candidates[1].Cut)
+	})
+}
+
+// TestAMessageThatIsNotMatchedSaysWhoDecides: what its chat's model calls is fired after the decision, if at all.
+func TestAMessageThatIsNotMatchedSaysWhoDecides(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		log := &testbed.Lines{}
+		w.Put("", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
+		w.Log = slog.New(slog.NewTextHandler(log, nil))
+		_, w.Engine = w.Replica()
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "a; b", Acted: true})
+		require.NoError(t, err)
+		const offered = "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself."
+		require.Equal(t, offered, w.why("m1").Why)
+		require.Contains(t, log.String(), "outcome=acted")
+		require.Empty(t, w.Matcher.Asked)
+		for _, name := range []string{"a", "b"} {
+			w.Fire(trigger.Direct{SessionID: "s1", Name: name, Source: query.SourceMessage, TriggerID: "t-" + name, MessageID: "m1", Text: "a; b"})
+		}
+		w.Fire(trigger.Direct{SessionID: "s1", Name: "a", Source: query.SourceMessage, TriggerID: "t-a", MessageID: "m1", Text: "a; b"})
+		w.Fire(trigger.Direct{SessionID: "s1", Name: "a", Source: query.SourceMessage, MessageID: "unknown"})
+		require.Equal(t, offered+" The model called r/a, r/b.", w.why("m1").Why)
+		entry, err := w.Keeper.Message(t.Context(), "clinic", "s1", "m1")
+		require.NoError(t, err)
+		require.Len(t, entry.Matches, 2)
+		require.Equal(t, []string{"t-a a delivered", "t-b b delivered"}, []string{
+			entry.Matches[0].TriggerID + " " + entry.Matches[0].Name + " " + entry.Matches[0].State, entry.Matches[1].TriggerID + " " + entry.Matches[1].Name + " " + entry.Matches[1].State,
+		})
 	})
 }
 

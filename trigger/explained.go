@@ -67,7 +67,11 @@ func (p *planner) explanation(t *turn) explain.Decision {
 		add(matcher.Call{Candidate: matcher.Candidate{Repository: p.firings[last].repository}, Name: match.Name, Arguments: match.Values},
 			explain.Verdict{Verdict: explain.Fired, Why: "Nothing else fired or was rejected, and this tool takes what is left.", TriggerID: match.TriggerID})
 	}
-	if d.Why = explain.Why(d, t.candidates); t.otherQuestion {
+	d.Why = explain.Why(d, t.candidates)
+	if t.message.Acted && len(t.consents) == 0 {
+		d.Why = "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself."
+	}
+	if t.otherQuestion {
 		d.Why += " A trigger waits for a yes, but its question was not the last thing that was put to the user: these words are about something else."
 	}
 	return d

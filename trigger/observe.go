@@ -78,6 +78,10 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	case len(p.Answer.Rejected) > 0:
 		outcome, kind = "rejected", usage.Rejected
 	}
+	logged := outcome
+	if t.message.Acted && outcome == "unmatched" {
+		logged = "acted" // the chat's model calls tools afterwards
+	}
 	d.Usage.Add(p.App, usage.Messages, 1)
 	d.Usage.Add(p.App, kind, 1)
 	d.Usage.Decided(p.App, max(took, d.Now().Sub(t.message.Time)))
@@ -86,7 +90,7 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	}
 	d.Metrics.Messages.WithLabelValues(outcome).Inc()
 	attributes := append(make([]slog.Attr, 0, 9),
-		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", outcome),
+		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", logged),
 		slog.String("stage", stage), slog.Any("tools", names), slog.Int64("ms", took.Milliseconds()), slog.String("trace", tracing.IDOf(t.message.TraceParent)))
 	if d.logTexts {
 		attributes = append(attributes, slog.String("text", t.message.Text))

@@ -23,6 +23,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/query"
 )
 
 // acts is a clinic in mode act, with booking for all sessions and a scripted model.
@@ -110,6 +111,30 @@ func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
 	require.Equal(t, []string{"system", "user", "assistant", "tool"}, roles)
 	require.Contains(t, second, `"tool_call_id":"call_0","content":"{\"result\":{\"ok\":true},\"status\":\"done\"}"`)
 	require.Empty(t, sinkTexts(w, "notmatching"))
+}
+
+func TestAMessageHasWhatTheModelCalledForIt(t *testing.T) {
+	w, _ := acts(t, calling("null", [2]string{"book", `{"day":5}`}, [2]string{"ring", `{}`}), calling("null", [2]string{"ring", `{}`}, [2]string{"refund", `{"order":"7"}`}), booked)
+	id := w.Ask("POST", sessionChatPath, saying("the fifth, and more")).Is(200, "").Header.Get("X-Earshot-Message-Id")
+	var message query.Entry
+	require.Eventually(t, func() bool { // effects are recorded after the answer
+		require.NoError(t, json.Unmarshal(w.Call("GET", apitest.MessagesPath+"/"+id, "").Is(200, "").Body, &message))
+		return message.Matches[0].State == query.StateDelivered
+	}, time.Minute, time.Millisecond)
+	require.Equal(t, []query.Entry{message}, settled(w, "s1", 1))
+	require.Equal(t, message.Matches, message.Triggers)
+	var called []string
+	for _, match := range message.Matches {
+		called = append(called, fmt.Sprint(match.Name, " ", match.Source, " ", match.Values))
+	}
+	require.Equal(t, []string{"book message map[day:5 desk:A]", "ring message map[]", "refund message map[order:7]"}, called)
+	require.Equal(t, query.StateConfirming, message.Matches[2].State)
+	require.NotEmpty(t, message.Matches[2].Question)
+	require.Contains(t, string(w.Call("GET", "/v1/apps/clinic/sessions?outcome=fired", "").Is(200, "").Body), `"s1"`)
+	var explained struct{ Why string }
+	require.NoError(t, json.Unmarshal(w.Call("GET", apitest.MessagesPath+"/"+id+"/explain", "").Is(200, "").Body, &explained))
+	require.Equal(t, "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself. "+
+		"The model called booking/book, booking/ring, booking/refund.", explained.Why)
 }
 
 // sinkTexts returns the subjects of events that contain a word.

@@ -115,7 +115,10 @@ func (h screenLog) Handle(_ context.Context, record slog.Record) error {
 			return true
 		})
 		e := terminal.Event{Kind: "message", App: of["app"], Session: of["session"], Code: terminal.Bold, Says: "no tool in scope"}
-		if of["stage"] != "none" {
+		switch {
+		case of["outcome"] == "acted":
+			e.Says = "the chat's model calls tools"
+		case of["stage"] != "none":
 			outcome := map[string]string{"matched": "match", "rejected": "values missing", "unmatched": "no match"}[of["outcome"]]
 			e.Says = outcome + " (" + of["stage"] + ")"
 		}

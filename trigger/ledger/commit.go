@@ -70,10 +70,10 @@ end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
 ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
-ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came
+ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came caller called
 local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
-local list, argument, fences = {}, a + 26 + 2 * parts, 0
+local list, argument, fences = {}, a + 28 + 2 * parts, 0
 for i = 1, tonumber($firingCount) do
   local f = {
     key = KEYS[k + 6 + i], id = ARGV[argument + 1], name = ARGV[argument + 2], record = ARGV[argument + 3],
@@ -125,6 +125,10 @@ if message == '' and list[1].new then
     {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = tonumber($size)})
   if over then return over end
   if session ~= '' then useSession(turns, @idle, @sessions, @recent, app, session, tonumber($ttl)) end
+  if $caller ~= '' and redis.call('HEXISTS', turns, turn.message .. $caller) == 1 then
+    local before = redis.call('HMGET', turns, turn.called .. $caller, 'came')
+    redis.call('HSET', turns, turn.called .. $caller, (before[1] or '') .. $called .. '\n', 'came', $came .. string.gsub(before[2] or '', $came, ''))
+  end
 end
 for i, f in ipairs(list) do
   local trigger = {'open', f.open}
@@ -168,7 +172,7 @@ if message ~= '' then
   if $explanation ~= '' then
     local goes, partsGo = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
-    for i = a + 27, a + 26 + 2 * parts, 2 do
+    for i = a + 29, a + 28 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
       explanations[#explanations + 1], explanations[#explanations + 2] = partsGo, app .. '//' .. ARGV[i]
     end
@@ -230,7 +234,9 @@ type Commitment struct {
 	Token      string
 	Unfinished string // JSON
 	Decision   string // opaque
-	Came       string // one of keyspace.CameTo; of a message
+	Came       string // one of keyspace.CameTo; of the message or the Caller
+	// Caller is the message whose chat fires a direct trigger, and Called the match (JSON) that is kept with it.
+	Caller, Called string
 	// Matched is the app version of the match, Version the next one, for when a repository of the app is
 	// removed.
 	Matched, Version string
@@ -421,11 +427,11 @@ func (c Commitment) size() int {
 func (c Commitment) arguments() ([]string, error) {
 	// The worker that takes an answer records it, at any time: a settlement must not write the same trigger.
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
-	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+	args := append(make([]string, 0, 28+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
 		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), eventLease,
 		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
-		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came)
+		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came, c.Caller, c.Called)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

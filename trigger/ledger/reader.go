@@ -238,9 +238,10 @@ func (l *Reader) Page(ctx context.Context, appID, sessionID string, p Pages) (fi
 	return first, ids, r.Status == Moved, nil
 }
 
-// StoredMessage is a message as the history shows it: JSON, the decision as committed, each empty for none. One
+// StoredMessage is a message as the history shows it: JSON, Called a line each, the decision as committed, each empty
+// for none. One
 // without a Message has left the history.
-type StoredMessage struct{ Message, Decision, Reply, Failure, Answer string }
+type StoredMessage struct{ Message, Decision, Reply, Failure, Called, Answer string }
 
 // turnFieldsOf returns the names of fields of a message, given the names of turnFields.
 func turnFieldsOf(id string, names ...string) []string {
@@ -258,7 +259,7 @@ func answerOf(answer, lease string) string {
 }
 
 func shownFields(id string) []string {
-	return turnFieldsOf(id, "message", "decision", "reply", "failure", "answer", "lease")
+	return turnFieldsOf(id, "message", "decision", "reply", "failure", "called", "answer", "lease")
 }
 
 // MessageSizes returns the sizes of messages in bytes, as the history shows them.
@@ -295,7 +296,7 @@ func (l *Reader) Messages(ctx context.Context, appID, sessionID string, ids []st
 	}
 	var list []StoredMessage
 	for row := range slices.Chunk(found, len(fields)/len(ids)) {
-		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Answer: answerOf(row[4], row[5])})
+		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Called: row[4], Answer: answerOf(row[5], row[6])})
 	}
 	return list, nil
 }
@@ -307,15 +308,15 @@ func (l *Reader) fields(ctx context.Context, key string, fields []string) ([]str
 
 // Explained is what explains a message: JSON, the decision as committed, and the explanation, which may be
 // empty. One without a Message is not in the history.
-type Explained struct{ Message, Decision, Answer, Failure, Explanation string }
+type Explained struct{ Message, Decision, Answer, Failure, Explanation, Called string }
 
 // Explained reads the explanation of a message.
 func (l *Reader) Explained(ctx context.Context, t Turn) (Explained, error) {
-	row, err := l.fields(ctx, t.keys().Turns(t.Session), turnFieldsOf(t.Message, "message", "decision", "answer", "failure", "explained", "lease"))
+	row, err := l.fields(ctx, t.keys().Turns(t.Session), turnFieldsOf(t.Message, "message", "decision", "answer", "failure", "explained", "lease", "called"))
 	if err != nil {
 		return Explained{}, err
 	}
-	return Explained{row[0], row[1], answerOf(row[2], row[5]), row[3], row[4]}, nil
+	return Explained{row[0], row[1], answerOf(row[2], row[5]), row[3], row[4], row[6]}, nil
 }
 
 // DraftExplained reads the explanation of a draft's match; empty if there is none.

@@ -32,6 +32,7 @@ var turnFields = map[string]string{
 	"verified":  "v:", // claims that tools need, until the decision
 	"retracted": "b:", // the triggers that it takes back, separated by spaces
 	"acted":     "g:", // 1 if a chat that fired tools was answered to its end
+	"called":    "i:", // the matches that its chat's model has fired, a line of JSON each
 }
 
 // TurnLua defines turn, a table of turnFields, and readers of fields that have two forms: leaseOf(lease, ends),

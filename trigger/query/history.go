@@ -282,6 +282,9 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 	if decided.Matches != nil {
 		entry.Matches, entry.Rejected, entry.Retracted = decided.Matches, decided.Rejected, decided.Retracted
 	}
+	for _, match := range readLines[Match](stored.Called) {
+		entry.Matches = append(entry.Matches, match.Published())
+	}
 	if stored.Reply != "" {
 		entry.Reply, entry.ReplyType = json.RawMessage(stored.Reply), ReplyType(json.RawMessage(stored.Reply))
 	}

@@ -280,7 +280,11 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 		return explain.Explanation{}, err
 	}
 	if stored.Explanation != "" {
-		return r.unpack(ctx, appID, messageID, stored.Explanation)
+		explained, err := r.unpack(ctx, appID, messageID, stored.Explanation)
+		for i, match := range readLines[Match](stored.Called) { // after the decision
+			explained.Why = strings.TrimSuffix(explained.Why, ".") + [2]string{". The model called ", ", "}[min(i, 1)] + match.RepositoryID + "/" + match.Name + "."
+		}
+		return explained, err
 	}
 	if stored.Message == "" {
 		if err := r.appExists(ctx, appID); err != nil {
