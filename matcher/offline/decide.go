@@ -35,8 +35,10 @@ type judgement struct {
 
 // decide judges whether the text calls for its nearest candidate; bar is the required probability.
 func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
+	heard := said
 	said.Words = scope.Spelled(said.Words)
 	u := utteranceOf(said)
+	u.heard = heard
 	near := u.unopposedGiving(scope.Nearest(u.Words, Compared))
 	if other := u.inWordsOf(near); other != nil {
 		u.Words = other
@@ -67,6 +69,7 @@ func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
 type utterance struct {
 	text.Text
 	mood           text.Mood
+	heard          text.Text // as it was typed: another spelling can be another form
 	undoes, alters []phrase
 	denied         []text.Word // words of clauses that deny something
 	declines       bool        // one of them denies that one wants, or can use, what one has
@@ -81,7 +84,7 @@ type phrase struct{ first, second text.Word }
 const pairReach = 6
 
 func utteranceOf(said text.Text) *utterance {
-	u := &utterance{Text: said, mood: said.Mood(), parts: sync.OnceValue(func() []text.Text { return several(partsOf(said.Said)) })}
+	u := &utterance{Text: said, heard: said, mood: said.Mood(), parts: sync.OnceValue(func() []text.Text { return several(partsOf(said.Said)) })}
 	for i, w := range u.Words {
 		switch {
 		case u.Reminds(i):

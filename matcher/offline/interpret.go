@@ -15,7 +15,11 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if one, ok := p.byExample(); ok {
 		return []intent{one}, ""
 	}
-	said := text.Corrected(p.request.Text)
+	meant := text.WithoutOmitted(p.request.Text)
+	if meant == "" && p.request.Text != "" {
+		return nil, "the message names what is not to be done, or not yet"
+	}
+	said := text.Corrected(meant)
 	if one, ok := p.answers(said); ok {
 		return []intent{one}, ""
 	}

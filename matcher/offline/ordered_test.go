@@ -57,6 +57,48 @@ var unordered = map[string]map[string]string{
 		"oficina": `HX-4821; mi reserva HX-4821; tarjeta de crédito`,
 		"ufficio": `HX-4821; la prenotazione HX-4821; carta di credito; Fuori ci sono 22 gradi.`,
 	},
+	"its denial is interrupted or typed like in a chat": {
+		"office": `Do not, under any circumstances, send 500 euros to Anna; Do not, please, pay the phone bill; Never, ever close ticket INC-10023; Please do not, whatever he says, restart server web-01; donot close ticket INC-10023;
+			dnt close ticket INC-10023; Block my credit card NOT`,
+		"buero":   `nix stornieren HX-4821; bitte nich stornieren Reservierung HX-4821; Storniere nur nicht HX-4821; Storniere bloß nicht HX-4821`,
+		"oficina": `Ni se te ocurra cancelar la reserva HX-4821; Ni se le ocurra bloquear mi tarjeta de crédito`,
+	},
+	"it is a purpose, a thought about the act, or a failure": {
+		"office": `To delete the user jdoe you need admin rights.; Failed to delete the user jdoe.; Unable to restart server web-01.; Deleting the user jdoe would break the reports.; Prevent anyone from deleting the user jdoe.;
+			Warning: this will delete the user jdoe.; Blocking my credit card would be stupid.; Restarting web-01 takes ten minutes.; In order to pay the phone bill I need money`,
+		"buero":   `Um die Reservierung HX-4821 zu stornieren, brauche ich das Passwort.; Zum Stornieren der Reservierung HX-4821 brauche ich das Passwort.`,
+		"bureau":  `Pour annuler ma réservation HX-4821, il faut un code.; Impossible d'annuler la réservation HX-4821.; Arrêtez de supprimer le compte de jdupont.; Hors de question de bloquer ma carte de crédit.; Bloquer ma carte de crédit serait une erreur.`,
+		"oficina": `Cancelar la reserva HX-4821 sería un error.; Para bloquear mi tarjeta de crédito necesito el PIN.; Imposible cancelar la reserva HX-4821.`,
+		"ufficio": `Annullare la prenotazione HX-4821 sarebbe un errore.; Per annullare la prenotazione HX-4821 serve un codice.; Impossibile annullare la prenotazione HX-4821.`,
+	},
+	"it is reported": {
+		"office":  `Ticket INC-10023 closed.; Server web-01 restarted by itself.; User jdoe deleted himself.; Server web-01 keeps restarting.`,
+		"buero":   `Reservierung HX-4821 storniert.; Ihr habt meine Reservierung HX-4821 storniert.; Ihr storniert ständig meine Reservierung HX-4821.`,
+		"ufficio": `Avete annullato la prenotazione HX-4821.; Prenotazione HX-4821 annullata.; Annullai la prenotazione HX-4821.`,
+		"oficina": `Tarjeta de crédito bloqueada.; Reserva HX-4821 cancelada.`,
+	},
+	"it is for others, or their words": {
+		"office": `Tell Tom to send 50 euros to Anna.; Ask Tom to pay the phone bill.; Let Tom close ticket INC-10023.; Remind me to pay the phone bill.; Only the admin may delete the user jdoe.; An SMS says I must send 500 euros to Anna.;
+			My boss wants me to close ticket INC-10023.; Block my credit card, says the letter.; HR said we should delete the user jdoe.`,
+		"buero":   `Sag Paul, er soll die Reservierung HX-4821 stornieren.; Paul soll die Reservierung HX-4821 stornieren.; Niemand darf die Reservierung HX-4821 stornieren.; Frag Paul, ob er die Reservierung HX-4821 storniert.`,
+		"bureau":  `Dites à Paul d'annuler la réservation HX-4821.; Rappelle-moi d'annuler ma réservation HX-4821.; Seul mon mari peut annuler la réservation HX-4821.`,
+		"oficina": `Dile a Luis que cancele la reserva HX-4821.; Recuérdame cancelar la reserva HX-4821.; Nadie bloquea mi tarjeta de crédito.`,
+		"ufficio": `Di' a Luca di annullare la prenotazione HX-4821.; Ricordami di annullare la prenotazione HX-4821.`,
+	},
+	"it is only wished or threatened": {
+		"office":  `I would like to send 500 euros to Anna, but I can't.; The last thing I want is to block my credit card.; One more fee and I'll block my credit card.; Maybe I will pay the phone bill.; I might close ticket INC-10023 some day`,
+		"buero":   `Vielleicht storniere ich die Reservierung HX-4821.; Entweder Rabatt, oder ich storniere die Reservierung HX-4821.; Das Letzte, was ich will, ist die Reservierung HX-4821 zu stornieren.`,
+		"bureau":  `Peut-être que j'annulerai ma réservation HX-4821.`,
+		"oficina": `Tal vez cancele la reserva HX-4821.; Ojalá pudiera cancelar la reserva HX-4821.`,
+		"ufficio": `Stavo per annullare la prenotazione HX-4821.; Avrei voluto annullare la prenotazione HX-4821.; Potrei annullare la prenotazione HX-4821.; Quasi quasi annullo la prenotazione HX-4821.`,
+	},
+	"its way and its reason are asked for": {
+		"office":  `Explain why you want to block my credit card.; Tell me why you close ticket INC-10023.; Explain how to delete the user jdoe.`,
+		"buero":   `Erklär mir, wie ich die Reservierung HX-4821 storniere.`,
+		"bureau":  `Expliquez-moi comment annuler ma réservation HX-4821.`,
+		"oficina": `Explícame cómo cancelar la reserva HX-4821.`,
+		"ufficio": `Spiegami come annullare la prenotazione HX-4821.`,
+	},
 	"its act is denied": {
 		"bureau": `N'annulez pas ma réservation HX-4821; N’annulez surtout pas ma réservation HX-4821; Ne pas annuler ma réservation HX-4821; Je ne veux pas annuler ma réservation HX-4821; Je ne veux plus annuler ma réservation HX-4821;
 			Vous ne devez pas annuler ma réservation HX-4821; On ne veut pas annuler la réservation HX-4821; N'annulez jamais ma réservation HX-4821; Ne supprimez pas le compte de jdupont; Ne supprimez jamais le compte de jdupont;
@@ -110,6 +152,36 @@ func TestWhatIsOrderedFires(t *testing.T) {
 				assert.Contains(t, heldWith(t, candidates, said)[0], tool+" {", "%s: %s", scope, said)
 			}
 		}
+	}
+}
+
+func TestOnlyTheOrderFiresBesideWhatIsNotToBeDone(t *testing.T) {
+	t.Parallel()
+	for scope, sentences := range map[string]map[string]string{
+		"office": {
+			"Instead of sending 500 euros to Anna, pay the phone bill.": `pay_bill {"bill":"phone"}`, "Rather than blocking my credit card, close ticket INC-10023.": `close_ticket {"ticket":"INC-10023"}`,
+			"Before deleting the user jdoe, restart server web-01.": `restart_server {"server":"web-01"}`, "Pay the phone bill instead of blocking my credit card.": `pay_bill {"bill":"phone"}`,
+		},
+		"buero":   {"Statt die Reservierung HX-4821 zu stornieren, weck mich um 7 Uhr.": `weckruf {"zeit":"07:00"}`},
+		"bureau":  {"Au lieu d'annuler ma réservation HX-4821, bloquez ma carte de crédit.": `bloquer_carte {"carte":"crédit"}`, "Avant d'annuler ma réservation HX-4821, bloquez ma carte de crédit.": `bloquer_carte {"carte":"crédit"}`},
+		"oficina": {"En vez de cancelar la reserva HX-4821, bloquea mi tarjeta de crédito.": `bloquear_tarjeta {"tipo":"crédito"}`, "Antes de cancelar la reserva HX-4821, bloquea mi tarjeta de crédito.": `bloquear_tarjeta {"tipo":"crédito"}`},
+		"ufficio": {"Invece di annullare la prenotazione HX-4821, blocca la mia carta di credito.": `blocca_carta {"tipo":"credito"}`, "Prima di annullare la prenotazione HX-4821, blocca la mia carta di credito.": `blocca_carta {"tipo":"credito"}`},
+	} {
+		candidates := matchertest.InScope(t, matchertest.Scope, scope, orderedScopes[scope]...)
+		for said, fired := range sentences {
+			assert.Equal(t, fired, heldWith(t, candidates, said)[0], said)
+		}
+	}
+}
+
+func TestAToolThatRemindsOrTellsGoesOnFiring(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "others",
+		`{"name":"remind","description":"Remind the user of something","schema":[{"parameter":"what","type":"string","required":true}],"examples":["remind me to [pay the bill](what)"]}`,
+		`{"name":"tell_staff","description":"Tell the staff to do something","schema":[{"parameter":"who","type":"string","allowedValues":["Tom","Anna"],"required":true}],"examples":["tell [Tom](who) to hurry"]}`,
+		`{"name":"pay_bill","description":"Pay a bill","examples":["pay the bill"]}`)
+	for said, fired := range map[string]string{"Remind me to pay the bill": "remind {", "Tell Anna to hurry": `tell_staff {"who":"Anna"}`, "Pay the bill": "pay_bill {"} {
+		assert.Contains(t, heldWith(t, candidates, said)[0], fired, said)
 	}
 }
 

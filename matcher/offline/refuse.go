@@ -17,7 +17,7 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 		w := u.Words[i]
 		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
 	}
-	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) {
+	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) || u.framed(p) {
 		return true
 	}
 	for i := range u.Words {
@@ -52,15 +52,35 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 		return true
 	}
 	spoken := func(first, end int, ok bool) bool { // and the tool does not speak so
-		return ok && slices.ContainsFunc(u.Words[first:end], func(w text.Word) bool { return !p.Known[w.Stem] })
+		return ok && slices.ContainsFunc(u.heard.Words[first:end], func(w text.Word) bool { return !p.Known[w.Stem] })
 	}
-	if spoken(u.Refrains()) || spoken(u.Feigns()) {
+	if spoken(u.heard.Refrains()) || spoken(u.heard.Feigns()) {
 		return true
 	}
 	if at := u.Excluded(); at >= 0 && !isNumber(u.Words[at]) {
 		return slices.ContainsFunc(u.Words[at:min(len(u.Words), at+nameReach)], func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
 	}
 	return slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.ReversingWords) && !p.Known[w.Stem] })
+}
+
+// framed reports whether each of the tool's acts in the text is another's, reported, a purpose or only thought of.
+func (u *utterance) framed(p *retrieval.Document) bool {
+	if p.Moods[text.Question] || (u.mood == text.Question || u.mood == text.Statement) && p.Called(u.Text, u.mood) {
+		return false // it informs, or its examples ask or tell so
+	}
+	knows := func(w text.Word) bool {
+		return p.Known[w.Stem] && (w.IsSubject() || w.Is(text.QuestionWords) && !w.Is(text.Auxiliaries))
+	}
+	acts := 0
+	for i, w := range u.heard.Words {
+		if !p.Orders(u.heard.Words[i:i+1]) && !w.Is(text.UndoingWords) {
+			continue
+		}
+		if acts++; !text.Framed(u.heard, i, knows) {
+			return false
+		}
+	}
+	return acts > 0
 }
 
 // isAct reports whether the word at i is a verb that orders what the tool does.

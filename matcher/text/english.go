@@ -24,7 +24,7 @@ var english = language{
 		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock mondays tuesdays wednesdays thursdays fridays
 		saturdays sundays weekdays weekends mornings afternoons evenings nights`,
 	contractions: `
-		dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
+		donot=do not; dnt=do not; 		dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
 		shouldnt=should not; isnt=is not; arent=are not; wasnt=was not; werent=were not; havent=have not; hasnt=has not;
 		hadnt=had not; neednt=need not; mustnt=must not; im=i am; ive=i have; id=i would; youre=you are; youve=you have;
 		youd=you would; youll=you will; theyre=they are; theyve=they have; weve=we have; thats=that is; whats=what is;
@@ -110,6 +110,7 @@ var english = language{
 	// Yes and no.
 	Denials:     `no not without except never`,
 	Negations:   `not no never without nor neither`,
+	neverWords:  `never`,
 	UnableWords: `can could able`,
 	WantingWords: `
 		want need wish like require care interested mean thanks thank longer now necessary more intend plan going bother
@@ -130,6 +131,16 @@ var english = language{
 		avoid; refrain from; abstain from; desist from; hold off; hold off on; hold back on; stop short of; there is no need to; no need to; under no circumstances; on no account;
 		in no case; in no event; by no means; at no time`,
 	feigningPhrases: `pretend; let us pretend; imagine; suppose; assume; simulate; act as if; act as though; act like; make believe; hypothetically`,
+	relayVerbs:      `tell ask let remind instruct explain either request`,
+	framePhrases: `
+		says; keeps; in order to; order to; for example; teach me; how to; must be; stopped; thinks; suggests; suggested; according to; wants; they want; you want me to; tell me why; tell me how; show me how; prevent; impossible to; unable to; failed to; fails to;
+		failing to; afford to; last thing; this will; that will; it will; nobody; no one; only the; only my; only an; only a; would have to; used to; i was going to; almost; like i would; as if i; or i; or we; and i will; or else i;
+		out of the question; always; ever; remember to; remember that; wait with; every morning; make sure nobody; remind`,
+	uncertainPhrases: `maybe; perhaps; possibly; i might; i could; we could; we might; i would have; i should have; wish i could; some day; someday; at some point`,
+	reportingVerbs:   `says said asked asks told tells thinks claims writes wrote`,
+	judgingWords:     `is was would could should takes means breaks`,
+	purposeWords:     `to`,
+	omittingPhrases:  `instead of; rather than; before; apart from; aside from; besides; without; prior to`,
 	excludingPhrases: `
 		anything but; anything except; anything other than; everything but; everything except; everything other than; all but; all except; any but; whatever but`,
 	haltingPhrases: `stop; stop it; stop that`,

@@ -78,13 +78,22 @@ var french = language{
 	beingWords:     `suis sommes`,
 	availableWords: `libre libres disponible disponibles temps`,
 	InsteadWords:   `sauf`,
+	neverWords:     `jamais`,
 	UnableWords:    `peux peut pouvons pourrai`,
 	KeepingWords:   `garde gardez garder conserve conservez conserver maintiens maintenez maintenir`,
 	ReversingWords: `defais defaire defaites`,
 	remindingVerbs: `oublie oubliez oublier hesite hesitez manque manquez`,
 	refrainingPhrases: `
 		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d`,
-	feigningPhrases:  `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez`,
+	feigningPhrases: `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez`,
+	relayVerbs:      `dis dites demande demandez rappelle rappelez explique expliquez laisse laissez fais faites`,
+	framePhrases: `
+		dit; disent; demande si; peut; peuvent; doit; doivent; devrait; seul; seule; personne; impossible de; impossible d; hors de question; pas question; derniere chose; toujours; ou je; ou j; j allais; j ai failli; soit`,
+	uncertainPhrases: `peut etre; je pourrais; eventuellement; un jour`,
+	reportingVerbs:   `dit disait demande demandait ecrit pretend`,
+	judgingWords:     `est serait etait sera prend`,
+	purposeWords:     `pour`,
+	omittingPhrases:  `au lieu de; au lieu d; avant de; avant d; plutot que de; plutot que d; plutot que; en plus de; sans`,
 	excludingPhrases: `tout sauf; n importe quoi sauf; tout mais pas`,
 	haltingPhrases:   `stop; arrete; arretez`,
 	retractingPhrases: `

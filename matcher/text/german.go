@@ -71,7 +71,7 @@ var german = language{
 	whetherWords:   `ob`,
 	// Yes and no.
 	Denials:   `ohne kein keine keinen`,
-	Negations: `nicht kein keine keinen keinem keiner nie niemals keinesfalls keineswegs nimmer`,
+	Negations: `nicht nich nix kein keine keinen keinem keiner nie niemals keinesfalls keineswegs nimmer`,
 	UndoingWords: `
 		stornieren storniere stornier absagen abbrechen abbestellen abmelden kundigen kundige widerrufen widerrufe loswerden streichen streich streiche loschen losche aufheben
 		zuruckgeben beenden entfernen entferne ruckgangig`,
@@ -82,6 +82,7 @@ var german = language{
 	availableWords: `frei zeit verfugbar`,
 	InsteadWords:   `statt anstatt`,
 	OffWords:       `aus ab`,
+	neverWords:     `nie niemals`,
 	UnableWords:    `kann konnen konnte`,
 	KeepingWords:   `behalte behalten behalt belass belassen`,
 	ReversingWords: `ruckgangig widerrufen widerrufe`,
@@ -89,7 +90,16 @@ var german = language{
 	refrainingPhrases: `
 		hor auf; hore auf; hort auf; horen sie auf; vermeide; vermeide es; vermeiden sie; vermeiden sie es; unterlass; unterlass es; unterlasse; unterlasse es; unterlassen sie; unterlassen sie es; verzichte
 		darauf; verzichten sie darauf; sieh davon ab; sehen sie davon ab; auf keinen fall; auf gar keinen fall; unter keinen umstanden; in keinem fall`,
-	feigningPhrases:  `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor`,
+	feigningPhrases: `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor`,
+	relayVerbs:      `sag sage sagen frag frage fragen erinner erinnere erinnern erklar erklare erklaren lass lasst`,
+	framePhrases: `
+		sagt; fragt; meint; soll; sollen; darf; durfen; man kann; man konnte; man sollte; niemand; keiner; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
+		erinner mich; erinnere mich; ich konnte; fast; beinahe`,
+	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann`,
+	reportingVerbs:   `sagt sagte fragt fragte meint meinte schreibt schrieb behauptet`,
+	judgingWords:     `ist ware war wurde bringt macht`,
+	purposeWords:     `um zum`,
+	omittingPhrases:  `statt; anstatt; ohne; anstelle`,
 	excludingPhrases: `alles ausser; alles bloss keine; alles nur keine; alles nur kein; alles nur nicht; alles bloss nicht; jede ausser; jeder ausser; alle ausser`,
 	haltingPhrases:   `stopp; stop`,
 	retractingPhrases: `

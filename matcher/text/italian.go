@@ -47,13 +47,22 @@ var italian = language{
 	KinWords: `
 		madre mamma padre papa genitori fratello sorella moglie marito compagna compagno figlio figlia zio zia cugino cugina nonna nonno
 		amico amica capo collega vicino vicina`,
+	neverWords:     `mai`,
 	UnableWords:    `posso possiamo`,
 	KeepingWords:   `mantieni mantenere mantenga conserva conservare`,
 	ReversingWords: `disfa disfare ripristina`,
 	remindingVerbs: `dimenticare dimenticarti dimenticate esitare scordare scordarti`,
 	refrainingPhrases: `
 		evita; eviti; evita di; eviti di; smetti di; smetta di; smettila di; astieniti dal; si astenga dal; in nessun caso; per nessun motivo; non serve; non c e bisogno di; inutile`,
-	feigningPhrases:  `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula`,
+	feigningPhrases: `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula`,
+	relayVerbs:      `di dica chiedi chieda ricordami ricorda ricordagli spiega spiegami spiegatemi lascia fai`,
+	framePhrases: `
+		dice; dicono; vuole che; vogliono che; solo il; solo la; solo mio; nessuno; ultima cosa; impossibile; sempre; magari; stavo per; stavamo per; avrei voluto; avrei dovuto; avrei; quasi quasi; fuori discussione; guai a`,
+	uncertainPhrases: `forse; potrei; potremmo; dovrei; magari; un giorno`,
+	reportingVerbs:   `dice disse chiede chiese scrive`,
+	judgingWords:     `sarebbe era fu sara`,
+	purposeWords:     `per`,
+	omittingPhrases:  `invece di; al posto di; prima di; oltre a; senza; piuttosto che; anziche`,
 	excludingPhrases: `tutto tranne; qualsiasi cosa tranne; tutto meno`,
 	haltingPhrases:   `ferma; fermati; stop; basta`,
 	retractingPhrases: `

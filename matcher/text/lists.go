@@ -95,6 +95,7 @@ const (
 
 	Denials           // right before an unwanted thing
 	Negations         // words that deny a sentence
+	neverWords        // negations that an order begins with
 	NegatingParticles // the first of two words that deny a verb: "ne … plus"
 	UnableWords       // words after which a negation is of an ability
 	WantingWords      // words after which a negation is of a wish
@@ -121,6 +122,13 @@ const (
 	remindingVerbs    // verbs that, denied, order what follows: "do not forget to"
 	refrainingPhrases // order to leave an act undone: "hold off on"
 	feigningPhrases   // only imagine an act: "pretend to"
+	relayVerbs        // first words of an order whose act is another's: "tell Tom to"
+	framePhrases      // before an act that is only told of, or another's: "says", "unable to"
+	uncertainPhrases  // before an act that is only thought of, except in a question
+	reportingVerbs    // verbs that make what is said another's words: "says"
+	judgingWords      // after an infinitive, verbs of a sentence about it: "annuler serait une erreur"
+	purposeWords      // before an infinitive that is no order: "to delete it you need"
+	omittingPhrases   // before an act that is not to be done, or not yet: "instead of"
 	excludingPhrases  // before the only thing that is not wanted: "anything but"
 	retractingPhrases // after a pause, take back what was said before: "no wait"
 	haltingPhrases    // those that are orders too: "stop"

@@ -197,6 +197,9 @@ func Corrected(said string) Correction {
 	r := corrector{Text: Of(said)}
 	may := false
 	for i, w := range r.Words {
+		if interrupts(r.Text, i, i+1) || interrupts(r.Text, i, i+2) || withdraws(r.Text, i) && AnyIs(r.Words[i:], firstPersons) {
+			return Correction{After: said} // "do not, please, pay" and "I want to, but I can't" correct nothing
+		}
 		may = may || w.Is(RatherWords) || denial(w) || repairPhrases.PhraseAt(r.Words, i) > 0 || insteadPhrases.PhraseAt(r.Words, i) > 0
 	}
 	if !may {

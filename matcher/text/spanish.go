@@ -49,13 +49,22 @@ var spanish = language{
 	KinWords: `
 		madre mama padre papa padres hermano hermana mujer marido esposa esposo pareja hijo hija tio tia primo prima abuela abuelo amigo amiga
 		jefe jefa vecino vecina companero companera casero`,
+	neverWords:     `nunca jamas`,
 	UnableWords:    `puedo podemos podre`,
 	KeepingWords:   `manten mantener mantenga mantengan conserva conservar conserve`,
 	ReversingWords: `deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	remindingVerbs: `olvides olvide olviden dudes dude`,
 	refrainingPhrases: `
 		evita; evite; eviten; evitar; deja de; deje de; para de; pare de; abstente de; absten de; bajo ningun concepto; bajo ninguna circunstancia; de ninguna manera; de ningun modo; en ningun caso`,
-	feigningPhrases:  `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si`,
+	feigningPhrases: `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si`,
+	relayVerbs:      `dile dila diles diga pidele pide recuerdame recuerda recuerdele explica explicame expliqueme deja preguntale haz`,
+	framePhrases: `
+		dice; dicen; quiere que; quieren que; solo el; solo la; solo mi; nadie; ultimo que; ultima cosa; imposible; siempre; ojala; estaba por; iba a; casi; ni hablar de; ni se te ocurra; ni se le ocurra; anda ya; hubiera; habria`,
+	uncertainPhrases: `tal vez; quiza; quizas; a lo mejor; podria; deberia; algun dia`,
+	reportingVerbs:   `dice dijo pregunta pregunto escribe afirma`,
+	judgingWords:     `es seria fue era`,
+	purposeWords:     `para`,
+	omittingPhrases:  `en vez de; en lugar de; antes de; aparte de; ademas de; sin`,
 	excludingPhrases: `todo menos; cualquier cosa menos; todo excepto; todo salvo; cualquiera menos`,
 	haltingPhrases:   `para; alto; detente`,
 	retractingPhrases: `

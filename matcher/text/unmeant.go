@@ -28,7 +28,7 @@ func (t Text) DeniesAct(isAct func(i int) bool) bool {
 // not forget to".
 func (t Text) Negates(i int) bool {
 	w := t.Words[i]
-	if w.Norm == "not" && t.At(i+1).Is(PolitePersons) || t.At(i-1).Is(UnlessWords) {
+	if w.Norm == "not" && t.At(i+1).Is(PolitePersons) || t.At(i-1).Is(UnlessWords) && !t.At(i-1).IsForeign(onlyWords) {
 		return false // "why don't you cancel it"
 	}
 	if w.Is(NegatingParticles) && LanguageOf(t.Said) == "fr" {
@@ -75,10 +75,30 @@ func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 	for j := i + 1; j < min(len(t.Words), i+1+reach); j++ {
 		w := t.Words[j]
 		switch {
+		case interrupts(t, i, j):
+			return deniesBeyond(t, j, isAct)
 		case t.parted(j) && !subordinate(t, j), j > i+1 && w.Is(PoliteWords) && !w.Is(PolitePersons), j > i+1 && (w.Is(Persons) || w.Is(JoiningPhrases)) && t.At(j+1).Is(WishWords):
 			return false // "no checks and need to order some"
 		case isAct(j):
 			return !able || j <= near
+		}
+	}
+	return false
+}
+
+// interrupts reports whether a comma before the word at j begins words between the negation of an order at i and its
+// verb: "do not, please, pay", "never, ever close".
+func interrupts(t Text, i, j int) bool {
+	w := t.Words[i]
+	forbids := w.Norm == "not" && t.At(i-1).Norm == "do" || w.Is(Negations) && w.Is(neverWords)
+	return forbids && j < len(t.Words) && (j == i+1 || j == i+2 && t.At(i+1).Is(StopWords)) && t.parted(j) && strings.TrimSpace(t.Gap(j-1)) == ","
+}
+
+// deniesBeyond reports whether the act that a negation before the word at j denies follows, after a comma or at once.
+func deniesBeyond(t Text, j int, isAct func(int) bool) bool {
+	for k := j; k < min(len(t.Words), j+reach); k++ {
+		if isAct(k) && (k <= j+1 || t.parted(k)) {
+			return true
 		}
 	}
 	return false

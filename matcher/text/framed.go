@@ -1,0 +1,141 @@
+package text
+
+import (
+	"slices"
+	"strings"
+)
+
+// Framed reports whether the act at i is no order to the reader, by the frame of its clause: it is another's, reported,
+// only thought of, or a purpose. knows tells which words the tool itself has: a frame of such words is none.
+func Framed(t Text, i int, knows func(Word) bool) bool {
+	first := i
+	for first > 0 && !t.parted(first) {
+		first--
+	}
+	for first < i && t.Words[first].Is(Fillers, PoliteWords) && !t.Words[first].Is(purposeWords) {
+		first++
+	}
+	foreign := func(at, length int) bool {
+		return length > 0 && !slices.ContainsFunc(t.Words[at:min(len(t.Words), at+length)], knows)
+	}
+	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || orders(t.Words[first:]) || possiblePhrases.PhraseAt(t.Words, first) > 0 || t.Words[first].Is(PoliteVerbs) && !t.Words[first].Is(relayVerbs)
+	for at := first; at < i; at++ {
+		if n := omittingPhrases.PhraseAt(t.Words, at); n > 0 && omits(t, at, at+n, i) && at+n <= i {
+			return true
+		}
+		next := at + framePhrases.PhraseAt(t.Words, at)
+		if foreign(at, next-at) && next <= i && !t.At(next).Is(WishWords) {
+			return true
+		}
+		if !asking && foreign(at, uncertainPhrases.PhraseAt(t.Words, at)) {
+			return true
+		}
+	}
+	opening := t.Words[first]
+	switch {
+	case opening.Is(relayVerbs) && (first+1 < i || first < i && opening.IsForeign(relayVerbs)) && !knows(opening) && (!t.At(first+1).Is(PolitePersons) || !opening.Is(PoliteVerbs)):
+		return true
+	case opening.Is(purposeWords) && purposes(t, first, i):
+		return true
+	case first > 0 && (opening.Is(whetherWords) || opening.Is(QuestionWords) && !opening.Is(Auxiliaries)) && AnyIs(t.Words[:first], KnowingWords, relayVerbs):
+		return true // "erklär mir, wie ich es lösche"
+	}
+	return tellsAt(t, first, i, asking, knows) || reportedAfter(t, i, knows)
+}
+
+// purposes reports whether the word of purpose at first is of the act at i: "to delete", "um … zu löschen".
+func purposes(t Text, first, i int) bool {
+	switch w := t.Words[first]; {
+	case w.Norm == "um":
+		return t.Norm(i-1) == "zu" || WithoutZu(t.Norm(i)) != t.Norm(i)
+	default:
+		return i == first+1
+	}
+}
+
+// gerundCues are words after which a gerund is no order.
+var gerundCues = []string{"from", "of", "by", "about", "without", "than", "before", "after", "for", "keep", "while"}
+
+// tellsAt reports whether the form of the verb at i tells, and orders nothing: "deleting it would be wrong", "ticket
+// closed", "cancelo". asking means that the text asks. A thing is wished to be so: "I want it closed".
+func tellsAt(t Text, first, i int, asking bool, knows func(Word) bool) bool {
+	w := t.Words[i]
+	if strings.HasSuffix(w.Norm, "ing") {
+		return i == first && !t.At(i+1).Is(OfWords) || slices.Contains(gerundCues, t.Norm(i-1))
+	}
+	it, es := maySpeak(t.Said, "it"), maySpeak(t.Said, "es")
+	switch {
+	case hasInfinitiveEnding(w.Norm) && i == first && AnyIs(t.Words[i+1:], judgingWords):
+		return true
+	case knows(w) && !PastForm(w) || AnyIs(t.Words[first:i], WishWords, GettingVerbs, AnnouncingWords):
+		return false
+	case (it || es) && strings.HasSuffix(w.Norm, "o"), it && strings.HasSuffix(w.Norm, "ai"): // "annullo"
+		return true
+	}
+	return i > first && !asking && !t.At(i-1).Is(firstPersons) && (PastForm(w) || participleAt(t, i))
+}
+
+// hasInfinitiveEnding reports whether a word has the ending of an infinitive, in any language but English.
+func hasInfinitiveEnding(w string) bool {
+	return len(w) > 4 && slices.ContainsFunc([]string{"er", "ir", "re", "ar", "en"}, func(end string) bool { return strings.HasSuffix(w, end) })
+}
+
+// participleAt reports whether the word at i has the form of a participle, in any language but English.
+func participleAt(t Text, i int) bool {
+	w := t.Words[i]
+	n := len(w.Norm)
+	romance := n > 5 && slices.Contains([]string{"ado", "ada", "ido", "ida", "ato", "ata", "uto", "uta", "ito", "ita"}, w.Norm[max(0, n-3):])
+	return germanParticiple(w.Norm) && strings.HasSuffix(w.Norm, "t") && maySpeak(t.Said, "de") ||
+		frenchParticiple(t, w) && maySpeak(t.Said, "fr") || romance && (maySpeak(t.Said, "es") || maySpeak(t.Said, "it"))
+}
+
+// reportedAfter reports whether a later clause makes the act another's words, or denies the wish for it: "…, says the
+// letter", "I would like to, but I can't".
+func reportedAfter(t Text, i int, knows func(Word) bool) bool {
+	for at := i + 1; at < len(t.Words); at++ {
+		if w := t.Words[at]; t.parted(at) && w.Is(reportingVerbs) && !knows(w) || withdraws(t, at) {
+			return true
+		}
+	}
+	return false
+}
+
+// withdraws reports whether the word at i begins a clause against a wish before it: "I would like to, but I can't".
+func withdraws(t Text, i int) bool {
+	const near = 4
+	after := t.Words[min(len(t.Words), i+1):min(len(t.Words), i+1+near)]
+	return t.Words[i].Is(contrastWords) && AnyIs(t.Words[:i], firstPersons, WishWords) && AnyIs(after, Negations, firstPersons)
+}
+
+// WithoutOmitted returns a text without a clause at its beginning that names what is not to be done, or not yet: "instead
+// of closing it, …". It is empty if nothing else follows.
+func WithoutOmitted(said string) string {
+	t := Of(said)
+	first, end, ok := t.begins(omittingPhrases)
+	if !ok {
+		return said
+	}
+	last := end
+	for last+1 < len(t.Words) && !t.parted(last+1) {
+		last++
+	}
+	if !omits(t, first, end, last) {
+		return said
+	}
+	if last+1 == len(t.Words) {
+		return ""
+	}
+	return said[t.Words[last+1].Start:]
+}
+
+// omits reports whether the phrase from first to before end is of an act, in a clause with the last word at last.
+func omits(t Text, first, end, last int) bool {
+	w := t.Words[end]
+	switch {
+	case german.has(omittingPhrases, t.Norm(first)):
+		return t.Norm(last-1) == "zu" || WithoutZu(t.Norm(last)) != t.Norm(last)
+	case english.has(omittingPhrases, t.Norm(first)) || LanguageOf(t.Said) == "en":
+		return strings.HasSuffix(w.Norm, "ing") || t.Norm(end-1) == "than" && w.Is(ActionVerbs)
+	}
+	return hasInfinitiveEnding(w.Norm) && !w.Is(StopWords, CalendarWords)
+}
