@@ -57,6 +57,20 @@ var unordered = map[string]map[string]string{
 		"oficina": `HX-4821; mi reserva HX-4821; tarjeta de crédito`,
 		"ufficio": `HX-4821; la prenotazione HX-4821; carta di credito; Fuori ci sono 22 gradi.`,
 	},
+	"it makes a condition": {
+		"office":  `Close ticket INC-10023 once Tom has confirmed.; Close ticket INC-10023 after Tom has confirmed.; Pay the phone bill when the salary is there.; Pay the phone bill as long as it's cheap.; Pay the phone bill assuming there is enough money.; Restart web-01 unless Tom objects`,
+		"buero":   `Storniere die Reservierung HX-4821, es sei denn, Paul kommt.; Storniere die Reservierung HX-4821, solange es geht.`,
+		"bureau":  `Annulez ma réservation HX-4821 à moins que Paul vienne.; Bloquez ma carte de crédit sauf si je la trouve.`,
+		"oficina": `Cancela la reserva HX-4821 salvo que venga Luis.; Cancela la reserva HX-4821 a menos que venga Luis.`,
+		"ufficio": `Annulla la prenotazione HX-4821 quando arriviamo a casa.; Annulla la prenotazione HX-4821 salvo che venga Luca.`,
+	},
+	"it excepts, or orders the opposite": {
+		"office":  `Delete all users except the user jdoe.; Restart every server but web-01.; Restart a server other than web-01.; Reopen ticket INC-10023.; Unblock my credit card; un-block my credit card; Restore the deleted user jdoe`,
+		"buero":   `Storniere alle Reservierungen außer HX-4821.; Alles stornieren außer Reservierung HX-4821.`,
+		"bureau":  `Annulez toutes les réservations sauf HX-4821.; Débloquez ma carte de crédit.`,
+		"oficina": `Cancela todas las reservas excepto la HX-4821.; Desbloquea mi tarjeta de crédito.`,
+		"ufficio": `Annulla tutte le prenotazioni tranne la HX-4821.; Sblocca la mia carta di credito.`,
+	},
 	"its denial is interrupted or typed like in a chat": {
 		"office": `Do not, under any circumstances, send 500 euros to Anna; Do not, please, pay the phone bill; Never, ever close ticket INC-10023; Please do not, whatever he says, restart server web-01; donot close ticket INC-10023;
 			dnt close ticket INC-10023; Block my credit card NOT`,

@@ -135,6 +135,8 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 	}
 	single := func(t text.Text) bool { return len(t.Words) == 1 && t.Words[0].Stem == r.Words[0].Stem }
 	switch {
+	case r.excepts():
+		return "the message excepts what would be a value"
 	case r.BreaksOff():
 		return "the message breaks off"
 	case len(r.Words) == 1 && none && !p.Moods[text.Question] && isThing(r.Words[0]) && !r.sampled(single):
@@ -159,6 +161,19 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// excepts reports whether a value is what the text excepts from all: "all users except jdoe", "every server but web-01".
+func (r reading) excepts() bool {
+	for i := range r.Words {
+		end := i + text.ExceptionAt(r.Text.Text, i)
+		for at := end; end > i && at < min(len(r.Words), end+nameReach); at++ {
+			if r.quotes(at, at+1) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // actless reports whether a text has no act: neither a verb or a noun for the tool's, nor another verb. A tool that gives

@@ -60,7 +60,7 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 	if at := u.Excluded(); at >= 0 && !isNumber(u.Words[at]) {
 		return slices.ContainsFunc(u.Words[at:min(len(u.Words), at+nameReach)], func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
 	}
-	return slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.ReversingWords) && !p.Known[w.Stem] })
+	return u.opposes(p) || slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.ReversingWords) && !p.Known[w.Stem] })
 }
 
 // framed reports whether each of the tool's acts in the text is another's, reported, a purpose or only thought of.
@@ -81,6 +81,28 @@ func (u *utterance) framed(p *retrieval.Document) bool {
 		}
 	}
 	return acts > 0
+}
+
+// opposes reports whether the text orders the opposite of the tool's act by a word that the tool does not have: "reopen",
+// "unblock", "débloquez".
+func (u *utterance) opposes(p *retrieval.Document) bool {
+	for i, w := range u.heard.Words {
+		if p.Known[w.Stem] {
+			continue
+		}
+		if rest, ok := text.WithoutReversal(w.Norm); ok && p.Orders(text.Split(rest)) {
+			return true
+		}
+		if w.Norm == "un" && i+1 < len(u.heard.Words) && u.heard.Gap(i) == "-" && p.Orders(u.heard.Words[i+1:i+2]) {
+			return true
+		}
+		for _, act := range slices.Concat(text.ActingOf(u.heard.Words[i : i+1]).Acts...) {
+			if (i == u.heard.Opening() || u.heard.Words[i-1].Is(text.PoliteWords)) && slices.ContainsFunc(text.OppositesOf(act), p.Does) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isAct reports whether the word at i is a verb that orders what the tool does.

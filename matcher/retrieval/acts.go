@@ -12,6 +12,7 @@ import (
 // infinitives last, after their objects.
 func (p *Document) setActs(tool *repositories.Tool, named []text.Word) {
 	p.acts = map[string]bool{}
+	p.does = slices.Concat(text.ActingIn(tool.Name).Acts...)
 	described := text.Of(tool.Description)
 	first, last := 0, len(named)-1
 	if verb := infinitiveLast(described); verb != "" {
@@ -91,6 +92,9 @@ func (p *Document) Orders(words []text.Word) bool {
 		return false
 	})
 }
+
+// Does reports whether an act is of the tool's name.
+func (p *Document) Does(act string) bool { return slices.Contains(p.does, act) }
 
 // sameVerb reports whether two words are forms of one verb by their beginning: "sperr" and "sperren", "cancela" and
 // "cancelar".

@@ -29,6 +29,8 @@ type Document struct {
 	Undoes string
 	// acts holds the stems of the verbs that order what the tool does: of its name, its description and its examples.
 	acts map[string]bool
+	// does are the acts of its name.
+	does []string
 	// Plain means that an example calls for it without a verb, or that none has an order: "a table for four".
 	Plain bool
 	// Gives means that the tool gets or makes a thing: it books, orders, subscribes.

@@ -31,6 +31,18 @@ func (t Text) Excludes(first, end int) bool {
 	return false
 }
 
+// ExceptionAt returns the number of words at a place that except what follows; 0 for none: "except", "other than", and
+// "but" after "every".
+func ExceptionAt(t Text, i int) int {
+	if n := exceptPhrases.PhraseAt(t.Words, i); n > 0 && !t.Words[i].Is(contrastWords) {
+		return n
+	}
+	if n := butWords.PhraseAt(t.Words, i); n > 0 && ofAll(t, i) {
+		return n
+	}
+	return 0
+}
+
 // Signed reports whether a sign before the figures at a place changes their number: -50, ~50, <50.
 func (t Text) Signed(i int) bool {
 	if i >= len(t.Words) || !StartsWithDigit(t.Norm(i)) {

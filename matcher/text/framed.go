@@ -18,7 +18,7 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	foreign := func(at, length int) bool {
 		return length > 0 && !slices.ContainsFunc(t.Words[at:min(len(t.Words), at+length)], knows)
 	}
-	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || orders(t.Words[first:]) || possiblePhrases.PhraseAt(t.Words, first) > 0 || t.Words[first].Is(PoliteVerbs) && !t.Words[first].Is(relayVerbs)
+	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || orders(t.Words[first:]) || possiblePhrases.PhraseAt(t.Words, first) > 0 || t.Words[first].Is(PoliteVerbs) && !t.Words[first].Is(relayVerbs, uncertainPhrases)
 	for at := first; at < i; at++ {
 		if n := omittingPhrases.PhraseAt(t.Words, at); n > 0 && omits(t, at, at+n, i) && at+n <= i {
 			return true

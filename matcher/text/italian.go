@@ -18,7 +18,7 @@ var italian = language{
 	WishWords:         `vorrei voglio bisogno favore`,
 	wishPairs:         `ho bisogno; mi serve; dobbiamo; ci serve; mi piacerebbe`,
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
-	conditionWords:    `se; quando; appena; non appena; nel caso; qualora; a meno che`,
+	conditionWords:    `se; quando; appena; non appena; nel caso; qualora; a meno che; purche; salvo che; finche; a patto che; a condizione che; a meno di`,
 	courtesyWords:     `possibile puoi puo potresti vuoi dispiace favore`,
 	perfectWords:      `ho hai ha abbiamo hanno`,
 	participles:       `fatto detto aperto chiuso messo preso scritto visto rotto rimosso spento acceso`,

@@ -202,6 +202,17 @@ var opposed = mutual(strings.Split("create delete, create cancel, start stop, on
 	"subscribe unsubscribe, grant revoke, approve reject, hire dismiss, pause resume, stop resume, upload download, import export, pay refund, "+
 	"charge refund, buy return, buy cancel, reserve cancel, delete restore, subscribe cancel, close reopen, link unlink", ", "))
 
+// WithoutReversal returns a verb without the prefix that makes it the opposite: bloquez for debloquez.
+func WithoutReversal(verb string) (string, bool) {
+	const least = 4
+	for _, prefix := range []string{"un", "des", "de", "dis", "ent", "s"} {
+		if rest, ok := strings.CutPrefix(verb, prefix); ok && len(rest) >= least {
+			return rest, true
+		}
+	}
+	return verb, false
+}
+
 // OppositesOf returns the acts that undo an act.
 func OppositesOf(act string) []string { return opposed[act] }
 

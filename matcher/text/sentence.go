@@ -297,7 +297,7 @@ func (t Text) Condition() int {
 			continue
 		}
 		after := words[next:]
-		if w.Is(timeConditions) && (!after[0].Is(Persons) || t.At(next+1).Is(PastWords) || after[0].Is(Articles) && i > 0 && !t.Pause(i)) {
+		if w.Is(timeConditions) && !awaits(t, i) && (!after[0].Is(Persons) || t.At(next+1).Is(PastWords) || after[0].Is(Articles) && i > 0 && !t.Pause(i)) {
 			continue // "when I was there"
 		}
 		if len(after) == 1 || AnyIs(after[:min(len(after), courteous)], courtesyWords) || AnyIs(words[max(0, i-asked):i], KnowingWords) {
@@ -306,6 +306,26 @@ func (t Text) Condition() int {
 		return i
 	}
 	return -1
+}
+
+// awaits reports whether the word of time at i, after an order, begins a clause with a verb: "once Priya has confirmed",
+// "when Ben arrives". "After lunch" has none.
+func awaits(t Text, i int) bool {
+	if i == 0 || asks(t.Words) || AnyIs(t.Words[:i], KnowingWords) {
+		return false
+	}
+	const subject = 4
+	for at := i + 2; at < min(len(t.Words), i+2+subject) && !t.parted(at); at++ {
+		w := t.Words[at]
+		third := len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "es")
+		if w.Is(PastWords) {
+			return false // "when I was there"
+		}
+		if w.Is(tellingVerbs, perfectWords) || third || len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "s") && at+1 == len(t.Words) && Singular(w.Norm) != w.Norm && (t.Words[i+1].Is(Articles) || t.Capital(i+1)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Ahead reports whether a text defers something without a date: "later", "next year", "in ten minutes".

@@ -17,7 +17,7 @@ var spanish = language{
 	WishWords:         `quiero quisiera necesito favor`,
 	wishPairs:         `tengo que; tenemos que; he de; hemos de; hay que; me gustaria; nos gustaria`,
 	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
-	conditionWords:    `si; cuando; en cuanto; siempre que; en caso de; en caso de que; a menos que; tan pronto como; una vez que`,
+	conditionWords:    `si; cuando; en cuanto; siempre que; en caso de; en caso de que; a menos que; tan pronto como; una vez que; salvo que; siempre y cuando; mientras; a no ser que`,
 	courtesyWords:     `posible puede puedes podria podrias favor quieres importa`,
 	Persons:           `yo tu usted nosotros ellos ellas`,
 	perfectWords:      `he has ha hemos han habia habian`,
