@@ -106,10 +106,10 @@ var unordered = map[string]map[string]string{
 		"oficina": `Tal vez cancele la reserva HX-4821.; Ojalá pudiera cancelar la reserva HX-4821.`,
 		"ufficio": `Stavo per annullare la prenotazione HX-4821.; Avrei voluto annullare la prenotazione HX-4821.; Potrei annullare la prenotazione HX-4821.; Quasi quasi annullo la prenotazione HX-4821.`,
 	},
-	"its way and its reason are asked for": {
-		"office":  `Explain why you want to block my credit card.; Tell me why you close ticket INC-10023.; Explain how to delete the user jdoe.`,
-		"buero":   `Erklär mir, wie ich die Reservierung HX-4821 storniere.`,
-		"bureau":  `Expliquez-moi comment annuler ma réservation HX-4821.`,
+	"its leave, its way or its reason is asked for": {
+		"office":  `Can I block my credit card in the app?; Can I pay the phone bill in cash?; May I close ticket INC-10023?; Could I restart server web-01 online?; Close ticket INC-10023? Never!; Would you ever block my credit card?; Explain why you want to block my credit card.; Tell me why you close ticket INC-10023.; Explain how to delete the user jdoe.`,
+		"buero":   `Kann ich die Reservierung HX-4821 kostenlos stornieren?; Darf ich die Reservierung HX-4821 stornieren?; Erklär mir, wie ich die Reservierung HX-4821 storniere.`,
+		"bureau":  `Bloquer ma carte de crédit ? Pas question.; Expliquez-moi comment annuler ma réservation HX-4821.`,
 		"oficina": `Explícame cómo cancelar la reserva HX-4821.`,
 		"ufficio": `Spiegami come annullare la prenotazione HX-4821.`,
 	},
@@ -152,8 +152,8 @@ var ordered = map[string]map[string]string{
 	},
 	"stock":   {"return_item": `I want to return the shirt; Return the shoes from order 12345678`},
 	"bureau":  {"annuler_reservation": `N'oubliez pas d'annuler ma réservation HX-4821; Je ne viens pas, annulez ma réservation HX-4821; Annulez HX-4821; Je veux annuler ma réservation HX-4821`, "bloquer_carte": `Bloquez ma carte de débit`, "resilier_abonnement": `Je voudrais résilier mon abonnement Premium`},
-	"oficina": {"cancelar_reserva": `Cancela HX-4821; Quiero cancelar la reserva HX-4821`, "bloquear_tarjeta": `Bloquea mi tarjeta de débito; Por favor, bloquee mi tarjeta de débito`},
-	"ufficio": {"annulla_prenotazione": `Annulla HX-4821; Vorrei annullare la prenotazione HX-4821`, "temperatura": `Metti la temperatura a 20 gradi; Temperatura a 20 gradi`},
+	"oficina": {"cancelar_reserva": `¿Podrías cancelar la reserva HX-4821?; ¿Puede cancelar la reserva HX-4821?; Cancela HX-4821; Quiero cancelar la reserva HX-4821`, "bloquear_tarjeta": `Bloquea mi tarjeta de débito; Por favor, bloquee mi tarjeta de débito`},
+	"ufficio": {"annulla_prenotazione": `Potresti annullare la prenotazione HX-4821?; Puoi annullare la prenotazione HX-4821?; Annulla HX-4821; Vorrei annullare la prenotazione HX-4821`, "temperatura": `Metti la temperatura a 20 gradi; Temperatura a 20 gradi`},
 }
 
 func TestWhatIsOrderedFires(t *testing.T) {

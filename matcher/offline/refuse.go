@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strings"
 
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
@@ -63,8 +64,23 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 	return u.opposes(p) || slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.ReversingWords) && !p.Known[w.Stem] })
 }
 
+// asksLeave reports whether the text asks whether the speaker may do what the tool does: "can I cancel it free of charge?".
+// "Can I have" and "can we move it" wish.
+func (u *utterance) asksLeave(p *retrieval.Document) bool {
+	first := u.heard.Opening()
+	if first < 0 || p.Gives || p.Moods[text.Question] || !strings.HasSuffix(strings.TrimSpace(u.Said), "?") || !text.AsksLeave(u.heard, first) {
+		return false
+	}
+	return slices.ContainsFunc(u.heard.Words, func(w text.Word) bool {
+		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && !w.StemIs(text.GettingVerbs) && !w.Is(text.AlteringWords)
+	})
+}
+
 // framed reports whether each of the tool's acts in the text is another's, reported, a purpose or only thought of.
 func (u *utterance) framed(p *retrieval.Document) bool {
+	if u.asksLeave(p) {
+		return true
+	}
 	if p.Moods[text.Question] || (u.mood == text.Question || u.mood == text.Statement) && p.Called(u.Text, u.mood) {
 		return false // it informs, or its examples ask or tell so
 	}

@@ -139,13 +139,14 @@ var english = language{
 	uncertainPhrases: `maybe; perhaps; possibly; i might; i could; we could; we might; i would have; i should have; wish i could; some day; someday; at some point`,
 	reportingVerbs:   `says said asked asks told tells thinks claims writes wrote`,
 	judgingWords:     `is was would could should takes means breaks`,
+	leaveVerbs:       `may might`,
 	purposeWords:     `to`,
 	omittingPhrases:  `instead of; rather than; before; apart from; aside from; besides; without; prior to`,
 	excludingPhrases: `
 		anything but; anything except; anything other than; everything but; everything except; everything other than; all but; all except; any but; whatever but`,
 	haltingPhrases: `stop; stop it; stop that`,
 	retractingPhrases: `
-		not; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
+		not; never; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
 		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i do not think so; no chance; out of the question; in your dreams; i do not want that; i changed my mind; i have changed my mind`,
 	citingPhrases:  `is what; was what; is how; that is what; that was what`,
 	DeedPhrases:    `check out; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,

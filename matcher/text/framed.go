@@ -18,7 +18,9 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	foreign := func(at, length int) bool {
 		return length > 0 && !slices.ContainsFunc(t.Words[at:min(len(t.Words), at+length)], knows)
 	}
-	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || orders(t.Words[first:]) || possiblePhrases.PhraseAt(t.Words, first) > 0 || t.Words[first].Is(PoliteVerbs) && !t.Words[first].Is(relayVerbs, uncertainPhrases)
+	opening := t.Words[first]
+	polite := orders(t.Words[first:]) || possiblePhrases.PhraseAt(t.Words, first) > 0 || opening.Is(PoliteVerbs) && !opening.Is(relayVerbs)
+	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || polite && !opening.Is(uncertainPhrases)
 	for at := first; at < i; at++ {
 		if n := omittingPhrases.PhraseAt(t.Words, at); n > 0 && omits(t, at, at+n, i) && at+n <= i {
 			return true
@@ -31,7 +33,6 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 			return true
 		}
 	}
-	opening := t.Words[first]
 	switch {
 	case opening.Is(relayVerbs) && (first+1 < i || first < i && opening.IsForeign(relayVerbs)) && !knows(opening) && (!t.At(first+1).Is(PolitePersons) || !opening.Is(PoliteVerbs)):
 		return true
@@ -105,6 +106,12 @@ func withdraws(t Text, i int) bool {
 	const near = 4
 	after := t.Words[min(len(t.Words), i+1):min(len(t.Words), i+1+near)]
 	return t.Words[i].Is(contrastWords) && AnyIs(t.Words[:i], firstPersons, WishWords) && AnyIs(after, Negations, firstPersons)
+}
+
+// AsksLeave reports whether the words from first on begin with "can I", "darf ich" or "puedo".
+func AsksLeave(t Text, first int) bool {
+	w, next := t.Words[first], t.At(first+1)
+	return w.Is(PoliteVerbs, UnableWords, leaveVerbs) && next.Is(firstPersons) && !w.Is(relayVerbs) || spanish.has(UnableWords, w.Norm) || italian.has(UnableWords, w.Norm)
 }
 
 // WithoutOmitted returns a text without a clause at its beginning that names what is not to be done, or not yet: "instead

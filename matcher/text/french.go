@@ -92,12 +92,13 @@ var french = language{
 	uncertainPhrases: `peut etre; je pourrais; eventuellement; un jour`,
 	reportingVerbs:   `dit disait demande demandait ecrit pretend`,
 	judgingWords:     `est serait etait sera prend`,
+	leaveVerbs:       `puis`,
 	purposeWords:     `pour`,
 	omittingPhrases:  `au lieu de; au lieu d; avant de; avant d; plutot que de; plutot que d; plutot que; en plus de; sans`,
 	excludingPhrases: `tout sauf; n importe quoi sauf; tout mais pas`,
 	haltingPhrases:   `stop; arrete; arretez`,
 	retractingPhrases: `
-		non; pas; hors de question; jamais de la vie; je ne crois pas; je ne pense pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;
+		non; pas; hors de question; pas question; jamais; jamais de la vie; je ne crois pas; je ne pense pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;
 		ah non; euh non; plutot pas; mais non; ou plutot non`,
 	citingPhrases:  `c est ce que; c etait ce que`,
 	onlyWords:      `seulement juste`,

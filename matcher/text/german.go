@@ -98,12 +98,13 @@ var german = language{
 	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann`,
 	reportingVerbs:   `sagt sagte fragt fragte meint meinte schreibt schrieb behauptet`,
 	judgingWords:     `ist ware war wurde bringt macht`,
+	leaveVerbs:       `darf durfte durfen kann konnte`,
 	purposeWords:     `um zum`,
 	omittingPhrases:  `statt; anstatt; ohne; anstelle`,
 	excludingPhrases: `alles ausser; alles bloss keine; alles nur keine; alles nur kein; alles nur nicht; alles bloss nicht; jede ausser; jeder ausser; alle ausser`,
 	haltingPhrases:   `stopp; stop`,
 	retractingPhrases: `
-		nicht; nein; doch nicht; lieber doch nicht; lieber nicht; besser nicht; ach nein; ach ne; nein danke; nein warte; nein halt; nein moment; warte; halt; moment; nein doch nicht; kommt nicht in frage; von wegen; ich glaube nicht; war nur spass; nur spass; war ein
+		nicht; nein; doch nicht; lieber doch nicht; lieber nicht; besser nicht; ach nein; ach ne; nein danke; nein warte; nein halt; nein moment; warte; halt; moment; nein doch nicht; kommt nicht in frage; von wegen; niemals; nie im leben; ich glaube nicht; war nur spass; nur spass; war ein
 		scherz; kleiner scherz; vergiss es; vergessen sie es; nee; nee danke; nein lieber nicht; egal; ach egal; ach vergiss es; ich habe es mir anders uberlegt`,
 	citingPhrases:  `ist was; war was; das ist was; das war was`,
 	onlyWords:      `nur bloss`,

@@ -127,6 +127,7 @@ const (
 	uncertainPhrases  // before an act that is only thought of, except in a question
 	reportingVerbs    // verbs that make what is said another's words: "says"
 	judgingWords      // after an infinitive, verbs of a sentence about it: "annuler serait une erreur"
+	leaveVerbs        // verbs that ask for leave, before the speaker: "darf ich"
 	purposeWords      // before an infinitive that is no order: "to delete it you need"
 	omittingPhrases   // before an act that is not to be done, or not yet: "instead of"
 	excludingPhrases  // before the only thing that is not wanted: "anything but"

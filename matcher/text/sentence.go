@@ -117,9 +117,13 @@ func wishes(words []Word) bool {
 	return false
 }
 
-// orders reports whether the words begin with "can you", "could I", "let me" or similar.
+// orders reports whether the words begin with "can you", "could I", "let me", "potresti annullare" or similar.
 func orders(words []Word) bool {
-	return len(words) > 1 && words[0].Is(PoliteVerbs) && words[1].Is(PolitePersons)
+	if len(words) < 2 || !words[0].Is(PoliteVerbs) {
+		return false
+	}
+	own := spanish.has(PoliteVerbs, words[0].Norm) || italian.has(PoliteVerbs, words[0].Norm) // they need no person
+	return words[1].Is(PolitePersons) || own && hasInfinitiveEnding(words[1].Norm) && !words[1].Is(StopWords)
 }
 
 // states reports whether a telling verb follows a noun at the beginning: "money can not buy it", "Monday is my
