@@ -91,6 +91,13 @@ func (h hourAndMinute) in(half string) string {
 // clock reads the time of day that begins at word i.
 func (t clockReader) clock(i int) Reading {
 	if exact, ok := text.NamedHours.Value(t.Norm(i)); ok && t.Norm(i-1) != "apres" {
+		if minutes, length := text.HalfHours.PhraseNumber(t.Words, i+1); length > 0 { // "mezzanotte e mezza"
+			hour := hourAndMinute{hour: atoi(exact[:2]), minute: minutes}
+			if minutes < 0 {
+				hour = hourAndMinute{hour: earlier(hour.hour), minute: minutes + 60}
+			}
+			return t.reading(i, i+1+length, hour.in(""))
+		}
 		return t.reading(i, i+1, exact)
 	}
 	said, end := t.hourAndMinute(i)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"earshot/matcher/text"
+	"earshot/repositories/quantity"
 )
 
 // Numbers returns the readings of the number that begins at word i, in figures or in words: none, one, or two if a
@@ -62,9 +63,12 @@ func (t *Text) numbersAt(i int) []Reading {
 	all := []Reading{t.signed(t.scaled(one))}
 	if figures {
 		if digits, end, sure := t.groups(i); end > i+1 {
+			sure = sure || decimalComma[t.Language()] && t.At(end).Is(text.Currencies)
 			all = append(all, t.signed(t.scaled(t.number(i, end, !sure, digits))))
 			if sure {
 				all = all[1:]
+			} else if t.At(end).Is(text.Currencies) {
+				all[0].Doubtful = true // "1 000 euros" is not 1
 			}
 		}
 	}
@@ -184,7 +188,9 @@ func (t *Text) inFigures(i int) Reading {
 		forms = strings.Split(figures, ",") // a list without spaces
 	}
 	found := t.number(i, i+1, letters != "" && !text.UnitSigns.Has(letters), forms...)
-	if zeros := shortScales[letters]; zeros > 0 {
+	if zeros := shortScales[letters]; zeros > 0 && len(found.Values) == 1 && t.At(i+1).Is(text.Currencies) { // "2k dollars"
+		return t.number(i, i+1, false, shifted(found.Values[0], zeros))
+	} else if zeros > 0 {
 		for _, value := range slices.Clone(found.Values) {
 			found.Values = append(found.Values, shifted(value, zeros))
 		}
@@ -204,8 +210,14 @@ func (t *Text) groups(i int) (digits string, end int, sure bool) {
 		digits += t.Norm(end)
 		end++
 	}
+	if last := t.Norm(end); end > i && lastGroup.MatchString(last) && groupGap.MatchString(t.Gap(end-1)) { // "1 250,50"
+		sure = sure && t.Gap(end-1) != " "
+		return digits + last[:3] + "." + last[4:], end + 1, sure
+	}
 	return digits, end, sure
 }
+
+var lastGroup = regexp.MustCompile(`^[0-9]{3},[0-9]{1,2}$`)
 
 var groupGap = regexp.MustCompile(`^[ '’\x{A0}\x{2009}\x{202F}]$`)
 
@@ -241,10 +253,34 @@ func (t *Text) inWords(i int) Reading {
 	if value, ok := text.Ordinals.Number(w.Norm); ok {
 		return count(i+1, value, true)
 	}
-	if value, ok := text.Numbers.Number(w.Norm); ok {
-		return count(i+1, value, w.Is(text.Homographs))
+	value, end := spelledAbroad(t, i)
+	if named, ok := text.Numbers.Number(w.Norm); ok && end <= i+1 {
+		value, end = named, i+1
 	}
-	return Reading{}
+	if end == i {
+		return Reading{}
+	}
+	return count(end, value, end == i+1 && w.Is(text.Homographs))
+}
+
+// spelledAbroad reads the number in the words of a language other than English that begins at i: "quatre-vingt-dix",
+// "mil quinientos". An article is none. end is i for none.
+func spelledAbroad(t *Text, i int) (value, end int) {
+	const longest = 120                                                                      // bytes of a number under a million
+	if t.At(i).Is(text.StopWords, text.Articles) || strings.HasSuffix(t.Norm(i-1), "halb") { // "anderthalb tausend"
+		return 0, i
+	}
+	from := t.Words[i].Start
+	cut := min(len(t.Said), from+longest)
+	for cut < len(t.Said) && !utf8.RuneStart(t.Said[cut]) {
+		cut++
+	}
+	value, length := quantity.Spelled(t.Said[from:cut])
+	_, end = t.Within(from, from+length)
+	if length == 0 {
+		return 0, i
+	}
+	return value, end
 }
 
 // lastOrdinal reads the ordinal that ends a number: "twenty-first".

@@ -26,7 +26,11 @@ var named = map[string]string{
 	"server": `{"name":"restart_server","description":"Restart a server","schema":[{"parameter":"server","type":"string","required":true}],"examples":["restart [web-01](server)"]}`,
 	"access": `{"name":"grant_access","description":"Grant a user access to a system","schema":[{"parameter":"username","type":"string","required":true},{"parameter":"system","type":"string","required":true,
 		"allowedValues":["Jira","GitHub"]},{"parameter":"level","type":"string","allowedValues":["read","admin"]}],"examples":["give [jdoe](username) access to [Jira](system)"]}`,
-	"note": `{"name":"add_note","description":"Write down a note","schema":[{"parameter":"note","type":"string","required":true}],"examples":["note that [it rains](note)"]}`,
+	"signs": `{"name":"pay","description":"Pay money to a person","schema":[{"parameter":"amount","type":"number","required":true},{"parameter":"person","type":"string","required":true},
+		{"parameter":"currency","type":"string","allowedValues":["EUR","USD"],"aliases":{"EUR":["euros","€"],"USD":["dollars","$"]}}],"examples":["pay [20](amount) euros to [Tom](person)"]}`,
+	"limit":  `{"name":"limit_aendern","description":"Das Tageslimit der Karte ändern","schema":[{"parameter":"limit","type":"number","required":true}],"examples":["setz mein Tageslimit auf [1000](limit) Euro"]}`,
+	"towels": `{"name":"towels","description":"Send towels to a room","schema":[{"parameter":"room","type":"integer","required":true},{"parameter":"quantity","type":"integer"}],"examples":["we need [2](quantity) towels in room [204](room)"]}`,
+	"note":   `{"name":"add_note","description":"Write down a note","schema":[{"parameter":"note","type":"string","required":true}],"examples":["note that [it rains](note)"]}`,
 }
 
 func saidTo(t *testing.T, tool, said string) string {

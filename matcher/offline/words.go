@@ -84,7 +84,8 @@ func partsOf(said string) []string {
 			continue // "an hour and a half", "eine Stunde und 20 Minuten"
 		}
 		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1])
-		joins := !ranged && text.JoiningPhrases.PhraseAt(words, i) > 0 && !t.Negates(i) // but not the "plus" of "ne … plus"
+		ranged = ranged || words[i].Is(text.SumWords) && (isNumber(words[i-1]) || words[i-1].Is(text.Currencies)) && i+1 < len(words) && isNumber(words[i+1]) // "50 euros plus 3"
+		joins := !ranged && text.JoiningPhrases.PhraseAt(words, i) > 0 && !t.Negates(i)                                                                       // but not the "plus" of "ne … plus"
 		if !t.Pause(i) && !joins || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
 			continue // but "and then" is one joint
 		}

@@ -212,7 +212,7 @@ var english = language{
 		adjust`,
 	MoreWords:  `higher lower warmer cooler colder hotter louder quieter brighter darker more less longer shorter faster slower up down`,
 	OneCues:    `for just only of exactly`,
-	Homographs: `once elf sept dos`,
+	Homographs: `once elf sept dos sei seize quince cent mil`,
 	Currencies: `usd eur chf gbp jpy dollars euros francs pounds yen bucks`,
 	UnitNames: `
 		mile kilometer km meter metre kg kilo kilogram gram pound ounce liter litre dollar buck euro cent percent degree
@@ -399,6 +399,8 @@ var english = language{
 	BelongingWords: `of`,
 	NameParticles:  `bin ibn mc`,
 	OrWords:        `or`,
+	CentNames:      `cent cents pence penny`,
+	SumWords:       `plus minus`,
 	MeansCues:      `via; using; as a; as an; in cash; by card; by bank transfer`,
 	repeatingWords: `daily weekly monthly yearly annually hourly nightly fortnightly`,
 	periodWords:    `year quarter workday`,

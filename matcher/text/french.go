@@ -164,7 +164,7 @@ var french = language{
 	DateWords:      `un une dans la le l les ce`,
 	Numbers:        `deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 dix=10 onze=11 douze=12`,
 	PointWords:     `virgule`,
-	Scales:         `mille=3`,
+	Scales:         `mille=3 million=6 millions=6 milliard=9 milliards=9`,
 	// Names of parameters.
 	DateNames:   `jour`,
 	ClockNames:  `heure`,
@@ -244,6 +244,9 @@ var french = language{
 	BelongingWords: `du des`,
 	NameParticles:  `de du des la le d l`,
 	OrWords:        `ou`,
+	CentNames:      `centime centimes`,
+	SumWords:       `plus moins`,
+	HalfHours:      `et demi=30; et demie=30; et quart=15; moins le quart=-15`,
 	MeansCues:      `via; en tant que; comme; en cadeau; par virement; par paypal; par carte; en liquide; en especes`,
 	repeatingWords: `mensuellement quotidiennement hebdomadairement annuellement regulierement`,
 	periodWords:    `an ans annee mois trimestre matin soir nuit lundi`,

@@ -145,7 +145,7 @@ var german = language{
 	InexactEndings: `oder so; oder weniger; oder mehr; hochstens; mindestens; maximal; minimal; ungefahr; in etwa; circa; zirka; plus minus`,
 	BoundNames:     `hochstens mindestens maximal minimal grenze obergrenze untergrenze hochstwert limit`,
 	StepCues:       `um`,
-	ChangeWords:    `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler erhohe erhohen senke senken mehr weniger rauf runter hoch`,
+	ChangeWords:    `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler erhohe erhohen erhoh senke senken senk mehr weniger rauf runter hoch verringere verringern reduziere reduzier reduzieren steigere steigern kurze kurzen`,
 	MoreWords:      `hoher tiefer niedriger warmer kalter lauter leiser heller dunkler mehr weniger langer kurzer schneller langsamer rauf runter`,
 	BetweenWords:   `zwischen`,
 	RangeWords:     `bis und oder`,
@@ -178,7 +178,7 @@ var german = language{
 	DateWords: `
 		in ein eine einen einem einer eines am letzten letzter letzte vergangenen kommenden nachsten nachster nachste diesen der dem den`,
 	Numbers:    `zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwolf=12`,
-	Scales:     `tausend=3`,
+	Scales:     `tausend=3 million=6 millionen=6 mio=6 milliarde=9 milliarden=9 mrd=9`,
 	PointWords: `komma`,
 	Currencies: `euro euros franken`,
 	UnitNames:  `grad prozent stunde stunden minute minuten sekunde sekunden kilo liter nacht nachte`,
@@ -276,6 +276,8 @@ var german = language{
 	BelongingWords: `des`,
 	NameParticles:  `von van der den vom ter ten`,
 	OrWords:        `oder`,
+	CentNames:      `rappen`,
+	SumWords:       `zuzuglich abzuglich`,
 	MeansCues:      `via; per; als; mittels; in bar`,
 	modalVerbs: `
 		will willst wollen wollt mochte mochtest mochten kann kannst konnen konnt konntest konnte konnten konntet soll sollst sollen muss musst mussen wurde wurdest wurden darf durfen`,

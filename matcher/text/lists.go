@@ -184,6 +184,8 @@ const (
 	ChangeWords    // words for such a change
 	MoreWords      // words after such an amount: "10 degrees warmer"
 	Currencies     // names of money after a number
+	CentNames      // hundredths of money after a number
+	SumWords       // between two amounts of one sum
 	UnitNames      // units after a number
 	UnitSigns      // signs of units, right after a number
 	Months         // months, by number

@@ -102,6 +102,8 @@ var spanish = language{
 		o menos; o mas; o asi; como maximo; como minimo; como mucho; al menos; por lo menos; a lo sumo; mas o menos; aproximadamente; maximo;
 		minimo`,
 	BoundNames:  `maximo minimo limite tope`,
+	StepCues:    `en`,
+	ChangeWords: `aumenta aumente aumentar sube suba subir reduce reduzca reducir baja baje bajar incrementa incrementar mas menos`,
 	RangeWords:  `al a y o hasta`,
 	ReturnWords: `vuelta regreso`,
 	OfWords:     `de del`,
@@ -133,7 +135,7 @@ var spanish = language{
 	DateWords:    `un una unos en dentro la el los pasado proximo este ultimo`,
 	Numbers:      `dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12`,
 	PointWords:   `coma`,
-	Scales:       `mil=3`,
+	Scales:       `mil=3 millon=6 millones=6`,
 	// Names of parameters.
 	DateNames:   `fecha`,
 	ClockNames:  `hora`,
@@ -159,6 +161,8 @@ var spanish = language{
 	BelongingWords: `del`,
 	NameParticles:  `de del la las los`,
 	OrWords:        `o u`,
+	CentNames:      `centimo centimos centavo centavos`,
+	SumWords:       `mas menos`,
 	MeansCues:      `via; mediante; a traves de; por medio de; como regalo; como pago; como adelanto; de regalo; en efectivo; por bizum; por paypal`,
 	repeatingWords: `mensualmente diariamente semanalmente anualmente regularmente`,
 	periodWords:    `ano anos mes meses trimestre noche tarde`,

@@ -52,6 +52,10 @@ func readAllowed(f *slotFiller) {
 			continue
 		}
 		found := f.mentions(s)
+		if value := signedChoice(f, s); len(found) == 0 && value != nil {
+			f.fill(s, value, 0, 0)
+			continue
+		}
 		if len(found) == 0 {
 			for _, one := range s.choices {
 				for first := 0; first+len(one.words) <= len(f.Words); first++ {
@@ -67,6 +71,23 @@ func readAllowed(f *slotFiller) {
 			f.listedAt[found[0].first] = true
 		}
 	}
+}
+
+// signedChoice returns the value whose alias is a sign that the text has: "$". It is nil if several parameters or values
+// have one.
+func signedChoice(f *slotFiller, s *slot) (value any) {
+	for _, other := range f.all {
+		for _, one := range other.choices {
+			if one.sign == "" || !strings.Contains(f.Said, one.sign) {
+				continue
+			}
+			if other != s || value != nil && value != one.value {
+				return nil
+			}
+			value = one.value
+		}
+	}
+	return value
 }
 
 func known(found []mention, value any) bool {

@@ -163,6 +163,8 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 		why = fmt.Sprintf("%q is no exact number", f.Surface(from, to))
 	} else if change := changed(); change != "" {
 		why = fmt.Sprintf("%q is a change, and no number to set", change)
+	} else if part := f.partOfSum(s, first, end); part != "" {
+		why = part
 	} else if said := f.unitAt(first, end); said != 0 && s.Unit == nil { // declared units are converted
 		var own []int // units in the slot's name and description
 		for _, w := range append(text.Split(s.Description), s.name...) {
@@ -178,6 +180,31 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 		f.why[s.Name] = why
 	}
 	return why != ""
+}
+
+// partOfSum returns why the number is only a part of what is meant, or counts something else: "50 euros plus 3 euros",
+// "twelve euros fifty", "fifty cents", "twice 50", "four people" for a quantity of towels. It is empty if it is all of it.
+func (f *slotFiller) partOfSum(s *slot, first, end int) string {
+	after := end
+	if f.At(after).Is(text.Currencies) && f.Adjoins(after-1) {
+		after++
+	}
+	amount := func(i int) bool { return len(f.Numbers(i)) > 0 || f.At(i).Is(text.Articles) }
+	if times, until := text.Repeats(f.Text.Text); times < until && (until == first || until == end) {
+		return fmt.Sprintf("%q is said more than once", f.Surface(first, end))
+	}
+	before := first - 1
+	switch next := f.At(after); {
+	case s.Unit == nil && f.At(end).Is(text.CentNames) && !slices.ContainsFunc(append(text.Split(s.Description), s.name...), func(w text.Word) bool { return w.Is(text.CentNames) }):
+		return fmt.Sprintf("%q is in another unit", f.Surface(first, end+1))
+	case next.Is(text.SumWords) && amount(after+1), next.Is(text.JoinWords, text.AdditionPhrases) && len(f.Numbers(after+1)) > 0 && f.At(f.Numbers(after + 1)[0].End).Is(text.CentNames), f.At(before).Is(text.SumWords) && (f.At(before-1).Is(text.Currencies) || len(f.Numbers(before-1)) > 0):
+		return fmt.Sprintf("%q is a part of a sum", f.Surface(first, after))
+	case after > end && f.Adjoins(after-1) && len(f.Numbers(after)) > 0, f.At(before).Is(text.Currencies) && f.Adjoins(before) && len(f.Numbers(before-1)) > 0:
+		return fmt.Sprintf("%q goes on with another number", f.Surface(first, after))
+	case !s.Required && f.At(end).Is(text.PeopleWords) && !s.describedFor(text.PeopleWords) && !s.isNamed(text.GroupNames):
+		return fmt.Sprintf("%q counts people", f.Surface(first, end+1))
+	}
+	return ""
 }
 
 // inexact finds the words around a number by which it is a bound, an estimate or a share; to is 0 for none. "120
@@ -210,6 +237,9 @@ func (f *slotFiller) inexact(first, end int) (from, to int) {
 func (f *slotFiller) unitAt(first, end int) int {
 	if sign := f.currencyBefore(f.Words[first].Start); sign != "" {
 		return unitOf[sign]
+	}
+	if before := f.At(first - 1); before.Is(text.Currencies) && f.Adjoins(first-1) && unitOf[f.Norm(end)] == 0 { // "EUR 50"
+		return unitOf[before.Norm]
 	}
 	if end < len(f.Words) && f.Adjoins(end-1) {
 		return unitOf[f.Norm(end)]
@@ -245,6 +275,9 @@ func (f *slotFiller) figures() []datetime.Reading {
 	for i := 0; i < len(f.Words); {
 		numbers := f.Numbers(i)
 		i++
+		if len(numbers) > 1 && numbers[0].Doubtful {
+			i = numbers[1].End // the 250 of "1 250 euros" is no number
+		}
 		if len(numbers) == 0 || numbers[0].Doubtful || numbers[0].Exact == "" || !f.free(numbers[0].First, numbers[0].End) {
 			continue
 		}
@@ -386,7 +419,7 @@ func (f *slotFiller) labels(n datetime.Reading) bool {
 		return false
 	}
 	before := f.Words[n.First-1]
-	return before.IsSubject() && !f.means(before) && !strings.HasSuffix(before.Norm, "ly")
+	return before.IsSubject() && !before.Is(text.Currencies) && !f.means(before) && !strings.HasSuffix(before.Norm, "ly")
 }
 
 // isFor reports whether a single number belongs to the slot although no word of its name is beside it. In

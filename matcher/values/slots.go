@@ -115,11 +115,12 @@ type slot struct {
 	free    bool            // takes any words: a string without a format
 }
 
-// choice is an allowed value with its words. written is empty for an alias.
+// choice is an allowed value with its words. written is empty for an alias, and words for a sign.
 type choice struct {
 	value   any
 	words   []text.Word
 	written string
+	sign    string // an alias without words, such as $
 }
 
 func newSlot(parameter parameters.Parameter, of *asked) *slot {
@@ -170,11 +171,15 @@ func newSlot(parameter parameters.Parameter, of *asked) *slot {
 func (s *slot) setChoices() {
 	for _, value := range s.Allowed {
 		if said, ok := value.(string); ok {
-			s.choices = append(s.choices, choice{value, text.Split(said), fmt.Sprint(value)})
+			s.choices = append(s.choices, choice{value: value, words: text.Split(said), written: fmt.Sprint(value)})
 		}
 	}
 	for _, alias := range s.Aliases {
-		s.choices = append(s.choices, choice{alias.Value, text.Split(alias.Words), ""})
+		one := choice{value: alias.Value, words: text.Split(alias.Words)}
+		if len(one.words) == 0 {
+			one.sign = strings.TrimSpace(alias.Words)
+		}
+		s.choices = append(s.choices, one)
 	}
 	s.longest = slices.Clone(s.choices)
 	slices.SortStableFunc(s.longest, func(a, b choice) int { return len(b.words) - len(a.words) })

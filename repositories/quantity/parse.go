@@ -378,22 +378,27 @@ func (p parser) spelled(i int) (value, end int) {
 	for end = i; end < len(p.tokens); end++ {
 		word := p.at(end)
 		scale := scales[word]
-		if next, ok := wholeNumber(word); ok && joins(current, next) {
+		if next, ok := wholeNumber(word); ok && current%100 == 4 && (word == "vingt" || word == "vingts") { // quatre-vingt
+			current += 76
+			continue
+		} else if ok && joins(current, next) {
 			current += next
-			if current == 24 && next == 20 { // quatre-vingt
-				current = 80
-			}
 			continue
 		}
 		switch {
+		case (word == "cent" || word == "cents") && end > i && current < 10 && frenchOnes[p.at(end-1)]:
+			current *= 100
 		case scale == 100 && current < 10:
 			current = max(1, current) * scale
 		case word == "cent" && end == i: // a hundred as the first word, money after a number
 			current = 100
 		case scale == 1000 && total == 0:
 			total, current = max(1, current)*scale, 0
-		case end > i && (ands[word] || word == "-"): // "twenty-one", "trente et un", "two hundred and five"
-			if next, ok := wholeNumber(p.at(end + 1)); !ok || current == 0 || !joins(current, next) && current%100 != 0 {
+		case end > i && ands[word] && current%10 == 0 && current%100 >= 20 && articles[p.at(end+1)] && strings.HasPrefix(p.at(end+1), "un"): // "vingt et un"
+			return total + current + 1, end + 2
+		case end > i && (ands[word] || word == "-"): // "twenty-one", "two hundred and five"
+			next, ok := wholeNumber(p.at(end + 1))
+			if eighty := current%100 == 4 && strings.HasPrefix(p.at(end+1), "vingt"); !ok || current == 0 || !eighty && !joins(current, next) && current%100 != 0 {
 				return total + current, end
 			}
 		default:
@@ -408,10 +413,10 @@ func joins(current, next int) bool {
 	switch {
 	case current == 0:
 		return true
+	case current%1000 == 0:
+		return next < 1000
 	case current%100 == 0:
 		return next < 100
-	case current == 4 && next == 20:
-		return true
 	case current%100 == 60 || current%100 == 80:
 		return next > 0 && next < 20
 	}

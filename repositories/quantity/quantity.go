@@ -204,3 +204,13 @@ func Number(text string) (json.Number, bool) {
 	}
 	return numbers[0], true
 }
+
+// Spelled reads the number in words that a text begins with, and returns its length in bytes; 0 for none.
+func Spelled(text string) (value, length int) {
+	p := newParser(text, "", "")
+	value, end := p.spelled(0)
+	if end == 0 {
+		return 0, 0
+	}
+	return value, p.tokens[end-1].to
+}

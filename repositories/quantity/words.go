@@ -26,6 +26,7 @@ var (
 	parts  = numbersOf(`
 		half=2 halbe=2 halben=2 halbes=2 halber=2 demi=2 demie=2 media=2 medio=2 mezza=2 mezzo=2 mezz=2
 		quarter=4 quarters=4 viertel=4 quart=4 quarts=4 cuarto=4 cuartos=4 quarto=4 quarti=4`)
+	frenchOnes  = setOf(`deux trois quatre cinq sept huit neuf`) // six cents may be money
 	germanOnes  = numbersOf(`ein=1 zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9`)
 	italianOnes = numbersOf(`uno=1 un=1 due=2 tre=3 quattro=4 cinque=5 sei=6 sette=7 otto=8 nove=9`)
 	ones        = numbersOf(`
@@ -39,6 +40,9 @@ var (
 		eighteen=18 achtzehn=18 diciotto=18 dieciocho=18 nineteen=19 neunzehn=19 diciannove=19 diecinueve=19
 		veintiuno=21 veintiun=21 veintiuna=21 veintidos=22 veintitres=23 veinticuatro=24 veinticinco=25 veintiseis=26
 		veintisiete=27 veintiocho=28 veintinueve=29`)
+	hundreds = numbersOf(`
+		doscientos=200 trescientos=300 cuatrocientos=400 quinientos=500 seiscientos=600 setecientos=700 novecientos=900 ochocientos=800
+		doscientas=200 trescientas=300 cuatrocientas=400 quinientas=500 seiscientas=600 setecientas=700 novecientas=900 ochocientas=800`)
 	tens = numbersOf(`
 		twenty=20 zwanzig=20 vingt=20 vingts=20 venti=20 veinte=20 thirty=30 dreissig=30 trente=30 trenta=30 treinta=30 forty=40
 		vierzig=40 quarante=40 quaranta=40 cuarenta=40 fifty=50 funfzig=50 fuenfzig=50 cinquante=50 cinquanta=50
@@ -67,6 +71,7 @@ func numbersOf(words string) map[string]int {
 // numberWords are single words for whole numbers under a hundred.
 var numberWords = sync.OnceValue(func() map[string]int {
 	all := maps.Clone(ones)
+	maps.Copy(all, hundreds)
 	for word, value := range tens {
 		all[word] = value
 		if strings.HasSuffix(word, "zig") || word == "dreissig" {
@@ -87,22 +92,39 @@ var numberWords = sync.OnceValue(func() map[string]int {
 	return all
 })
 
-// wholeNumber reads one word that is a number, including German compounds with hundreds.
+// wholeNumber reads one word that is a number, including German and Italian compounds up to 999,999.
 func wholeNumber(word string) (int, bool) {
 	if value, ok := numberWords()[word]; ok {
 		return value, true
 	}
-	before, after, ok := strings.Cut(word, "hundert")
-	if !ok || before+after == "" {
-		return 0, false
+	const longest = 60 // bytes of a compound under a million
+	for _, of := range compounds {
+		before, after, ok := strings.Cut(word, of.between)
+		if !ok || len(word) > longest || before+after == "" || of.between == "cent" && !strings.HasPrefix(after, "o") { // centotto, but not cents
+			continue
+		}
+		times, one := 1, before == "" || before == "ein"
+		if !one {
+			times, one = wholeNumber(before)
+		}
+		if !one || times >= of.most {
+			continue
+		}
+		if after == "" {
+			return times * of.size, true
+		}
+		if rest, ok := wholeNumber(strings.TrimPrefix(after, "und")); ok && rest < of.size {
+			return times*of.size + rest, true
+		}
 	}
-	times, one := germanOnes[before]
-	rest, two := numberWords()[strings.TrimPrefix(after, "und")]
-	if !one && before != "" || !two && after != "" {
-		return 0, false
-	}
-	return max(1, times)*100 + rest, true
+	return 0, false
 }
+
+// compounds are the multipliers inside a word, the larger first, and what is less than their own number.
+var compounds = []struct {
+	between    string
+	size, most int
+}{{"tausend", 1000, 1000}, {"mila", 1000, 1000}, {"mille", 1000, 2}, {"hundert", 100, 100}, {"cento", 100, 10}, {"cent", 100, 10}}
 
 // meaning is a word's unit: its factor to the dimension's base unit, and the zero of a temperature.
 type meaning struct {
