@@ -171,6 +171,7 @@ func newRoot(env environment) *cobra.Command {
 func helpOfKnown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
+	help.Example = "  earshot help triggers"
 	help.Args = func(_ *cobra.Command, args []string) error {
 		of, rest, err := root.Find(args)
 		if err == nil && of.HasSubCommands() {
