@@ -247,6 +247,26 @@ func TestTheShellCompletesStates(t *testing.T) {
 	require.Equal(t, 0, command(t, nil, "completion", "bash").code)
 }
 
+func TestAllFaultsOfSettingsComeAtOnce(t *testing.T) {
+	wrong := map[string]string{
+		"EARSHOT_SERMAS": "maybe", "EARSHOT_RETENTION": "x", "EARSHOT_EXPLAIN_SHARE": "some", "EARSHOT_NATS_INGRESS": "keys", "EARSHOT_RELAY_HEADERS": `"X`,
+		"EARSHOT_HISTORY": "-1", "EARSHOT_ADMIN_KEY_FILE": "nowhere", "NATS_URL": "nats://user:planted@ho st",
+	}
+	everywhere := []string{
+		`EARSHOT_SERMAS is "maybe", not on or off, and cannot be read`, `EARSHOT_RETENTION is "x", no duration`, `EARSHOT_EXPLAIN_SHARE is "some", no number`,
+		`EARSHOT_RELAY_HEADERS is "\"X", no list`, "EARSHOT_ADMIN_KEY_FILE: open nowhere", "EARSHOT_HISTORY) is -1", "NATS_URL (--nats-url)",
+	}
+	for command, also := range map[string][]string{"serve": {"REDIS_URL is not set", "EARSHOT_SECRET_KEY is not set"}, "dev": {}, "doctor": {}} {
+		got := failing(t, wrong, command)
+		for _, says := range append(also, everywhere...) {
+			require.Equal(t, 1, strings.Count(got.err, says), "%s: %s: %s", command, says, got.err)
+		}
+		for _, not := range []string{"planted", "EARSHOT_ADMIN_KEY is not set", "no key is asked for", "it must be a second or more", "NATS_URL is not set"} {
+			require.NotContains(t, got.err, not, command)
+		}
+	}
+}
+
 // complete holds the required variables of serve, with servers that do not exist.
 var complete = map[string]string{
 	"REDIS_URL": "redis://user:planted-redis@127.0.0.1:1", "NATS_URL": "nats://user:planted-nats@127.0.0.1:1",

@@ -79,6 +79,7 @@ type config struct {
 	SERMASTTL     time.Duration // of SERMAS clients' tokens
 	TLSCert       string
 	TLSKey        string
+	flags         *pflag.FlagSet // of register; nil without
 }
 
 const (
@@ -92,6 +93,7 @@ const (
 
 // register declares the flags. Defaults never come from the environment, so that --help prints no credential.
 func (c *config) register(flags *pflag.FlagSet) {
+	c.flags = flags
 	s := settings{flags}
 	s.group("Address", c.registerAddress)
 	s.group("Keys", func(s settings) {
@@ -238,7 +240,7 @@ func (c *config) check() error {
 		_, err = c.sealer()
 		faults = append(faults, err)
 	}
-	add(c.NATSIngress == ingressKeyed && c.AdminKey.Empty(), "--nats-ingress (EARSHOT_NATS_INGRESS) is keys, and no key is asked for here: give EARSHOT_ADMIN_KEY (--admin-key) as well")
+	add(c.NATSIngress == ingressKeyed && c.lacks(c.AdminKey, "admin-key"), "--nats-ingress (EARSHOT_NATS_INGRESS) is keys, and no key is asked for here: give EARSHOT_ADMIN_KEY (--admin-key) as well")
 	_, err = natsrpc.ParseReplies(c.NATSReplies)
 	refused("--nats-replies (EARSHOT_NATS_REPLIES)", err)
 	faults = append(faults, c.checkAddresses())
@@ -357,18 +359,23 @@ func secretKey(name string, text secret.Secret) ([]byte, error) {
 	return key, nil
 }
 
+// lacks reports whether nobody gave a credential. One that could not be read was given, and is at fault already.
+func (c *config) lacks(value secret.Secret, flag string) bool {
+	return value.Empty() && (c.flags == nil || c.flags.Lookup(flag).Annotations[unreadAnnotation] == nil)
+}
+
 func (c *config) required() error {
 	var faults []error
 	for _, need := range []struct {
-		value     secret.Secret
-		name, why string
+		value           secret.Secret
+		flag, name, why string
 	}{
-		{c.RedisURL, "REDIS_URL", "the Redis that holds all state"},
-		{c.NATSURL, "NATS_URL", "the NATS server that events go to"},
-		{c.AdminKey, "EARSHOT_ADMIN_KEY", "the key that operators call with"},
-		{c.SecretKey, "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials"},
+		{c.RedisURL, "redis-url", "REDIS_URL", "the Redis that holds all state"},
+		{c.NATSURL, "nats-url", "NATS_URL", "the NATS server that events go to"},
+		{c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "the key that operators call with"},
+		{c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "32 bytes in base64 that encrypt stored credentials"},
 	} {
-		if need.value.Empty() {
+		if c.lacks(need.value, need.flag) {
 			faults = append(faults, fmt.Errorf("%s is not set: %s", need.name, need.why))
 		}
 	}

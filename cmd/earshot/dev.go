@@ -44,15 +44,15 @@ func newDev(env environment) *cobra.Command {
 			"A page of another origin needs settings.allowedOrigins of the app.",
 		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			given := cmd.Flags().Changed
-			err := errors.Join(d.check(c, given), c.checkFiles(env.now()))
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			err := errors.Join(d.check(c, cmd.Flags().Changed), c.checkFiles(env.now()))
 			if slices.Contains(d.source.paths, files.Stdin) {
 				err = errors.Join(err, errors.New("-f is -: dev reads its files again when they change, and standard input comes once; name a file, or send it to a running one with: earshot apply -"))
 			}
-			if err != nil {
-				return err
-			}
+			return err
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := cmd.Flags().Changed
 			c.localPages = true
 			switch {
 			case d.json && !given("log-level"):
@@ -96,7 +96,7 @@ func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	}
 	if d.noKeys {
 		c.AdminKey = secret.Secret{}
-	} else if c.AdminKey.Empty() && !c.RedisURL.Empty() {
+	} else if c.lacks(c.AdminKey, "admin-key") && !c.RedisURL.Empty() {
 		return errors.New("REDIS_URL (--redis-url) names a Redis, and without a key everybody on this machine would be served all that it holds: " +
 			"give EARSHOT_ADMIN_KEY (--admin-key), or --no-keys where that is meant; without REDIS_URL dev has a store of its own")
 	}

@@ -55,15 +55,16 @@ func newDoctor(env environment) *cobra.Command {
 			"--strict-redis, a Redis that may lose something fails too.",
 		Example: "  REDIS_URL=redis://127.0.0.1:6379 NATS_URL=nats://127.0.0.1:4222 \\\n  earshot doctor",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
+		PreRunE: func(*cobra.Command, []string) error {
+			var missing error
 			c := &e.config
-			if c.RedisURL.Empty() && c.NATSURL.Empty() {
-				return errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
+			if c.lacks(c.RedisURL, "redis-url") && c.lacks(c.NATSURL, "nats-url") {
+				missing = errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
 			}
-			if err := errors.Join(c.check(), c.checkFiles(e.env.now())); err != nil {
-				return err
-			}
+			return errors.Join(missing, c.check(), c.checkFiles(e.env.now()))
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, c := cmd.Context(), &e.config
 			var checks []looked
 			if !c.RedisURL.Empty() {
 				redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})

@@ -31,6 +31,8 @@ const (
 	groupAnnotation = "group"
 	// fileAnnotation marks a credential: its variable NAME may be a file, NAME_FILE.
 	fileAnnotation = "may be in a file"
+	// unreadAnnotation marks a flag whose variable is at fault.
+	unreadAnnotation = "could not be read"
 )
 
 // settings declares flags with environment variables, which their usage names.
@@ -149,20 +151,34 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 				continue
 			}
 			if err == nil && flag.Value.Set(value) != nil {
-				shown := "" // only of kinds that are no credentials
-				if kind := flag.Value.Type(); slices.Contains([]string{"duration", "int", "bool", "size"}, kind) {
-					shown = fmt.Sprintf(" is %q, no %s, and", fault.Clip(value), kind)
-				}
-				err = fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, shown, flag.Name, flag.Usage)
+				err = unreadable(name, value, flag)
 			}
 			if err != nil {
 				faults = append(faults, err)
+				flags.SetAnnotation(flag.Name, unreadAnnotation, []string{"yes"}) //nolint:errcheck // the flag exists
 				return
 			}
 			flag.Changed = true
 		}
 	})
 	return errors.Join(faults...)
+}
+
+// unreadable returns the fault of a variable that its flag refuses, and gives the flag its default: a fault would
+// otherwise be told of what it keeps of the value.
+func unreadable(name, value string, flag *pflag.Flag) error {
+	if _, is := flag.Value.(pflag.SliceValue); !is { // one of these keeps nothing
+		_ = flag.Value.Set(flag.DefValue)
+	}
+	shown := ""
+	if len(flag.Annotations[fileAnnotation]) == 0 {
+		kind := "no " + cmp.Or(map[string]string{"float64": "number", "stringSlice": "list"}[flag.Value.Type()], flag.Value.Type())
+		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
+			kind = "not " + fault.OneOf(words)
+		}
+		shown = fmt.Sprintf(" is %q, %s, and", fault.Clip(value), kind)
+	}
+	return fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, shown, flag.Name, flag.Usage)
 }
 
 // maxCredentialFile bounds a credential file, in bytes: a longer one is the wrong file.

@@ -123,8 +123,11 @@ func newRoot(env environment) *cobra.Command {
 		SilenceErrors: true,
 		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { // runs before every command
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error { // runs before every command
 			err := fromEnvironment(cmd.Flags(), env.lookup)
+			if err != nil && cmd.PreRunE != nil { // it checks the settings
+				err = errors.Join(err, cmd.PreRunE(cmd, args))
+			}
 			if err == nil && env.catch != nil && cmd.Annotations["offline"] == "" {
 				env.catch()
 			}

@@ -33,10 +33,10 @@ func newServe(env environment) *cobra.Command {
 			"  REDIS_URL=redis://127.0.0.1:6379 NATS_URL=nats://127.0.0.1:4222 \\\n" +
 			"  EARSHOT_ADMIN_KEY=change-me EARSHOT_SECRET_KEY=$(cat secret.key) \\\n  earshot serve",
 		Args: cobra.NoArgs,
+		PreRunE: func(*cobra.Command, []string) error {
+			return errors.Join(c.required(), c.check(), c.checkFiles(env.now()))
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := errors.Join(c.required(), c.check(), c.checkFiles(env.now())); err != nil {
-				return err
-			}
 			log := c.logger(env.err)
 			if len(c.AdminKey.Reveal()) < weakKey { // works, but should be replaced
 				log.Warn("admin_key.weak", "warning", fmt.Sprintf("EARSHOT_ADMIN_KEY (--admin-key) has less than %d characters, and who guesses it may do everything; %s", weakKey, makeKey))
