@@ -78,3 +78,20 @@ func TestARefusalDropsTheOpenCall(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAsideIsNoValue(t *testing.T) {
+	t.Parallel()
+	for tool, all := range map[string][]string{
+		"now": {"one sec", "wtf", "lol", "damn", "see above", "fuck off", "good question...", "brb", "hm, one moment please"},
+		"de":  {"gleich", "na klar", "ach egal", "Moment", "keine Ahnung"},
+		"fr":  {"merde", "plus tard", "un instant", "bonne question"},
+		"es":  {"espera", "un momento", "da igual", "luego"},
+		"it":  {"boh", "un attimo", "aspetta", "più tardi", "no, lascia stare"},
+	} {
+		begun := map[string]string{"now": "pay 50 euros", "de": "Überweise 50 Euro", "fr": "Virez 50 euros", "es": "Transfiere 50 euros", "it": "Manda 50 euro"}[tool]
+		for _, said := range all {
+			assert.NotContains(t, last(t, named[tool], begun, said), "{", said)
+		}
+		assert.Contains(t, last(t, named[tool], begun, "Lisa Meyer"), "Lisa Meyer", tool)
+	}
+}

@@ -32,7 +32,7 @@ func (p *interpreter) recent() (said []matcher.Utterance) {
 
 // answers finds the unfinished call for which a text gives or corrects values, and has nothing else.
 func (p *interpreter) answers(said text.Correction) (intent, bool) {
-	if t := p.words(said.After); t.NoAnswer() || t.Unmeant() {
+	if t := p.words(said.After); t.NoAnswer() || t.Unmeant() || text.Idles(t) {
 		return intent{}, false
 	}
 	for _, begun := range p.request.Unfinished {
@@ -87,7 +87,7 @@ func (p *interpreter) halves(said string) (intent, bool) {
 // missing values, or it is short and can only be the single missing value.
 func (p *interpreter) continues(said text.Correction) (intent, bool) {
 	t := p.words(said.After)
-	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() || t.NoAnswer() || t.Unmeant() {
+	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() || t.NoAnswer() || t.Unmeant() || text.Idles(t) {
 		return intent{}, false
 	}
 	mood := t.Mood()

@@ -39,3 +39,21 @@ func ofSpeaker(t Text, i, first int) bool {
 	}
 	return false
 }
+
+// Idles reports whether a text is only said while one thinks, puts off or is angry, and so names no value: "one sec",
+// "ach egal", "plus tard".
+func Idles(t Text) bool {
+	idle := false
+	for i := 0; i < len(t.Words); {
+		length := max(idlePhrases.PhraseAt(t.Words, i), laterPhrases.PhraseAt(t.Words, i), asidePhrases.PhraseAt(t.Words, i))
+		if length > 0 {
+			idle, i = true, i+length
+			continue
+		}
+		if !t.Words[i].Is(Hesitations, Fillers, RefusingWords, PoliteWords) {
+			return false
+		}
+		i++
+	}
+	return idle
+}

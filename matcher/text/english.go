@@ -401,6 +401,8 @@ var english = language{
 	OrWords:        `or`,
 	CentNames:      `cent cents pence penny`,
 	SumWords:       `plus minus`,
+	idlePhrases: `
+		one sec; one second; one moment; a moment; just a moment; just a sec; a sec; sec; hang on; hold on; wait; brb; be right back; lol; rofl; haha; wtf; omg; damn; damn it; shit; fuck; fuck off; fuck you; crap; see above; good question; no idea; whatever; whenever; anyone; dunno; not sure; let me think; let me see; do not know; i do not know; who knows; guess; guess who; hm; later; nothing`,
 	MeansCues:      `via; using; as a; as an; in cash; by card; by bank transfer`,
 	repeatingWords: `daily weekly monthly yearly annually hourly nightly fortnightly`,
 	periodWords:    `year quarter workday`,

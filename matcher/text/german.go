@@ -278,7 +278,9 @@ var german = language{
 	OrWords:        `oder`,
 	CentNames:      `rappen`,
 	SumWords:       `zuzuglich abzuglich`,
-	MeansCues:      `via; per; als; mittels; in bar`,
+	idlePhrases: `
+		moment; einen moment; ein moment; moment mal; sekunde; eine sekunde; warte; warte mal; gleich; sofort; na klar; ach egal; egal; ist egal; ist mir egal; keine ahnung; weiss nicht; weiss ich nicht; gute frage; siehe oben; scheisse; mist; verdammt; spater; mal sehen; haha; naja; na ja; hmm; nichts`,
+	MeansCues: `via; per; als; mittels; in bar`,
 	modalVerbs: `
 		will willst wollen wollt mochte mochtest mochten kann kannst konnen konnt konntest konnte konnten konntet soll sollst sollen muss musst mussen wurde wurdest wurden darf durfen`,
 	repeatingWords: `taglich wochentlich monatlich jahrlich stundlich regelmassig vierteljahrlich`,

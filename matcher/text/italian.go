@@ -157,6 +157,8 @@ var italian = language{
 	OrWords:        `o oppure`,
 	CentNames:      `centesimo centesimi`,
 	SumWords:       `piu meno`,
+	idlePhrases: `
+		aspetta; aspetti; un attimo; un momento; un secondo; attimo; boh; mah; piu tardi; dopo; non so; non lo so; non saprei; buona domanda; bella domanda; cavolo; cazzo; merda; vedi sopra; fa lo stesso; lascia stare; e uguale; vediamo; niente`,
 	MeansCues:      `tramite; mediante; come regalo; come rimborso; in regalo; in contanti; con bonifico; con paypal`,
 	repeatingWords: `mensilmente quotidianamente settimanalmente annualmente regolarmente`,
 	periodWords:    `anno anni mese mesi trimestre sera mattina`,

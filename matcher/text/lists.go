@@ -278,6 +278,7 @@ const (
 	OrWords        // between alternatives
 	MeansCues      // before a means or a purpose: "via PayPal", "as a present"
 	modalVerbs     // verbs whose own verb ends the clause
+	idlePhrases    // said while one thinks, or in anger: "one sec"
 	repeatingWords // adverbs of a repetition: "monthly"
 	NameParticles  // between the words of a name: "van", "de la"
 	periodWords    // what an EveryWord repeats, beside the units of time
