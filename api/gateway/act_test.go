@@ -408,6 +408,33 @@ const (
 	done   = "data: [DONE]\n\n"
 )
 
+func TestArgumentsMayBeAnObject(t *testing.T) {
+	const ofChat, ofResponse = `"{\"day\":\"5\"}"`, `"{\"day\":5}"`
+	for name, test := range map[string]struct {
+		path, body string
+		rounds     []string
+	}{
+		"whole": {sessionChatPath, saying("the fifth"), []string{strings.Replace(calling("null", [2]string{"book", `{"day":"5"}`}), ofChat, `{"day":"5"}`, 1), booked}},
+		"null":  {sessionChatPath, saying("ring"), []string{strings.Replace(calling("null", [2]string{"ring", ``}), `"arguments":""`, `"arguments":null`, 1), booked}},
+		"streamed": {sessionChatPath, saying("the fifth"), []string{
+			chunk(speaks, "null") + chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"book","arguments":{"day":5}}}]}`, "null") + chunk("{}", `"tool_calls"`) + done, chunk(speaks, `"stop"`) + done,
+		}},
+		"a response":          {responsesPath, `{"input":"the fifth"}`, []string{strings.Replace(response("r1", 10, calls("f1", "book", `{"day":5}`)), ofResponse, `{"day":5}`, 1), response("r2", 1)}},
+		"a streamed response": {responsesPath, `{"input":"the fifth"}`, []string{strings.ReplaceAll(streamed("r1", 10, calls("f1", "book", `{"day":5}`)), ofResponse, `{"day":5}`), streamed("r2", 1)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, model := acts(t, test.rounds...)
+			w.Ask("POST", test.path, test.body).Is(200, "")
+			require.Equal(t, 2, model.count())
+			fired := w.Triggers("s1")
+			require.Len(t, fired, 1)
+			if fired[0].Name == "book" {
+				require.EqualValues(t, 5, fired[0].Values["day"])
+			}
+		})
+	}
+}
+
 func TestAStreamKeepsOurCallsBackAndNothingElse(t *testing.T) {
 	used := func(n int) string {
 		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"total_tokens":%d}}`, n, n) + "\n\n"

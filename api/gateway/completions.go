@@ -112,11 +112,17 @@ func (a *acting) callsOf(text []byte) (message span, ours []span, clientCalls []
 }
 
 func callAt(text []byte, at span) call {
-	function := memberOf(text, at, "function")
-	return call{
-		id:   unquoted(memberOf(text, at, "id").in(text)),
-		name: unquoted(memberOf(text, function, "name").in(text)), arguments: unquoted(memberOf(text, function, "arguments").in(text)),
+	function := memberIn(at.in(text), "function")
+	return call{unquoted(memberIn(at.in(text), "id")), unquoted(memberIn(function, "name")), argumentsIn(function)}
+}
+
+// argumentsIn returns the arguments of a call as text: some hosts write them as an object in place of a string.
+func argumentsIn(function []byte) string {
+	value := memberIn(function, "arguments")
+	if startsWith(value, 0, '"') || string(value) == "null" {
+		return unquoted(value)
 	}
+	return string(value)
 }
 
 // completionStream relays text and the client's calls as they arrive, and runs ours at the end. If the

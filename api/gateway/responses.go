@@ -177,7 +177,7 @@ func (a *acting) carryItems(items []item) {
 	items = without(items, func(one item) bool { return asks[one.kind] && !a.isOurs(one) })
 	for _, one := range items {
 		if a.isOurs(one) {
-			ours = append(ours, call{unquoted(memberIn(one.raw, "call_id")), one.name, unquoted(memberIn(one.raw, "arguments"))})
+			ours = append(ours, call{unquoted(memberIn(one.raw, "call_id")), one.name, argumentsIn(one.raw)})
 		}
 	}
 	a.since = slices.Concat(a.since, rawItems(items), outputs(a.carryOut(a.c.Request().Context(), ours)))
