@@ -34,7 +34,7 @@ const (
 // chatRequest is a request whose message is matched.
 type chatRequest struct {
 	form                form
-	app, session, trace string // the session of the path, the token or the header
+	app, session, trace string // the session of the path, else of the token or the header
 	header              http.Header
 	body                []byte
 	*chat               // nil until parsed, or if it cannot be parsed
@@ -59,7 +59,7 @@ func (h *Handler) newRequest(c echo.Context, f form, body []byte) (*chatRequest,
 		header: request.Header, body: body, visitor: !who.MaySay(matcher.ActorAgent), named: make(chan struct{}),
 	}
 	other := idOf(request.Header.Get(sessionHeader))
-	if who.FrontEnd() {
+	if who.FrontEnd() && r.session == "" { // a path is checked already
 		r.session = who.SessionID
 		r.read()
 		inBody := ""
