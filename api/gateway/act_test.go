@@ -435,6 +435,47 @@ func TestArgumentsMayBeAnObject(t *testing.T) {
 	}
 }
 
+// TestCallsOfAStreamAreToldApart: hosts differ in the index and the id of a part. The arguments of the last call come in
+// two parts.
+func TestCallsOfAStreamAreToldApart(t *testing.T) {
+	part := func(head, name, arguments string) string {
+		if name != "" {
+			name = `"name":"` + name + `",`
+		}
+		text, _ := json.Marshal(arguments)
+		return chunk(`{"tool_calls":[{`+head+`"function":{`+name+`"arguments":`+string(text)+`}}]}`, "null")
+	}
+	for name, heads := range map[string][4]string{
+		"an index and an id": {`"index":0,"id":"a",`, `"index":1,"id":"b",`, `"index":2,"id":"c",`, `"index":2,`},
+		"no index":           {`"id":"a",`, `"id":"b",`, `"id":"c",`, ``},
+		"an id each time":    {`"id":"a",`, `"id":"b",`, `"id":"c",`, `"id":"c",`},
+		"the same index":     {`"index":0,"id":"a",`, `"index":0,"id":"b",`, `"index":0,"id":"c",`, `"index":0,`},
+		"another id anyway":  {`"index":0,"id":"a",`, `"index":1,"id":"b",`, `"index":2,"id":"c",`, `"index":2,"id":"d",`},
+		"null":               {`"index":null,"id":"a",`, `"index":null,"id":"b",`, `"index":null,"id":"c",`, `"index":null,"id":null,`},
+		"neither":            {``, ``, ``, ``},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, model := acts(t, part(heads[0], "book", `{"day":5}`)+part(heads[2], "ring", `{"n`)+part(heads[3], "", `":1}`)+chunk("{}", `"tool_calls"`)+done, chunk(speaks, `"stop"`)+done)
+			got := w.Ask("POST", sessionChatPath, saying("both")).Is(200, "")
+			require.Len(t, w.Triggers("s1"), 2)
+			_, sent := model.conversation(t, 1)
+			require.Contains(t, sent, `\"n\":1`)
+			require.NotContains(t, string(got.Body), "tool_calls\":[{")
+
+			w, model = acts(t, part(heads[0], "book", `{"day":5}`)+part(heads[1], "own", `{}`)+part(heads[2], "other", `{"n`)+part(heads[3], "", `":1}`)+chunk("{}", `"tool_calls"`)+done)
+			got = w.Ask("POST", sessionChatPath, saying("all")).Is(200, "")
+			require.Len(t, w.Triggers("s1"), 1)
+			require.Equal(t, 1, model.count())
+			require.NotContains(t, string(got.Body), "book")
+			require.Equal(t, 3, strings.Count(string(got.Body), `"tool_calls":[{`))
+			if strings.Contains(heads[0], `"index":0`) {
+				require.Contains(t, string(got.Body), `"index":0,"id":"b"`)
+				require.Contains(t, string(got.Body), `"index":1,"id":"c"`)
+			}
+		})
+	}
+}
+
 func TestAStreamKeepsOurCallsBackAndNothingElse(t *testing.T) {
 	used := func(n int) string {
 		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"total_tokens":%d}}`, n, n) + "\n\n"

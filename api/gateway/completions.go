@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -129,16 +130,24 @@ func argumentsIn(function []byte) string {
 // client has calls of its own, the answer ends there and the client continues.
 type completionStream struct {
 	*acting
-	calls map[int]*call // ours, by index in the answer
-	order []int         // indexes of ours
-	moved map[int]int   // indexes of the client's calls in its stream
-	text  strings.Builder
-	usage []byte
-	retry bool // the model is asked again
+	ours   []*streamedCall
+	others int                      // number of the client's calls
+	begun  map[string]*streamedCall // the latest by index or, without an index, by id
+	last   *streamedCall
+	text   strings.Builder
+	usage  []byte
+	retry  bool // the model is asked again
+}
+
+// streamedCall is one of our calls, or one of the client's with its index in the client's stream.
+type streamedCall struct {
+	call
+	ours  bool
+	index int
 }
 
 func (*completions) stream(a *acting) stream {
-	return &completionStream{acting: a, calls: map[int]*call{}, moved: map[int]int{}}
+	return &completionStream{acting: a, begun: map[string]*streamedCall{}}
 }
 
 func (s *completionStream) silent() bool { return s.retry }
@@ -154,8 +163,8 @@ func (s *completionStream) end() (retry bool, err error) {
 func (s *completionStream) carry() {
 	var ours []call
 	var written [][]byte
-	for _, index := range s.order {
-		ours, written = append(ours, *s.calls[index]), append(written, writtenCall(*s.calls[index]))
+	for _, one := range s.ours {
+		ours, written = append(ours, one.call), append(written, writtenCall(one.call))
 	}
 	var content []byte
 	if s.text.Len() > 0 {
@@ -179,12 +188,12 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	if at.to > 0 && len(choices) > 0 {
 		edits, rest = s.takeDelta(event, memberOf(event, choices[0], "delta"))
 		if unquoted(memberOf(event, choices[0], "finish_reason").in(event)) != "" {
-			if s.retry = len(s.order) > 0 && len(s.moved) == 0; s.retry { // all calls are ours
+			if s.retry = len(s.ours) > 0 && s.others == 0; s.retry { // all calls are ours
 				return nil, nil
 			}
-			if rest = true; len(s.order) > 0 {
+			if rest = true; len(s.ours) > 0 {
 				s.carry()
-				s.order = nil
+				s.ours = nil
 			}
 		}
 	}
@@ -227,31 +236,42 @@ func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, re
 // takeCalls removes our calls from a list of call parts, and renumbers the others for the client.
 func (s *completionStream) takeCalls(event []byte, list span) (clientCalls [][]byte) {
 	parts, _ := elements(event, list.from) // a malformed list has none
-	for i, part := range parts {
-		index, place := memberOf(event, part, "index"), i
-		if n, err := json.Number(index.in(event)).Int64(); err == nil {
-			place = int(n)
-		}
-		found := callAt(event, part)
-		to, moved := s.moved[place]
-		if _, is := s.tools[found.name]; is && s.calls[place] == nil && !moved {
-			s.calls[place] = &call{}
-			s.order = append(s.order, place)
-		}
-		if ours := s.calls[place]; ours != nil {
-			ours.id, ours.name, ours.arguments = ours.id+found.id, ours.name+found.name, ours.arguments+found.arguments
+	for _, part := range parts {
+		index, of := memberOf(event, part, "index"), s.callOf(event, part)
+		if of.ours {
 			continue
-		}
-		if !moved {
-			to = len(s.moved)
-			s.moved[place] = to
 		}
 		raw := part.in(event)
 		if index.to > 0 {
-			text, _ := json.Marshal(to)
+			text, _ := json.Marshal(of.index)
 			raw = edited(raw, []edit{{span{index.from - part.from, index.to - part.from}, text}})
 		}
 		clientCalls = append(clientCalls, raw)
 	}
 	return clientCalls
+}
+
+// callOf adds a part to its call, and returns that. Some hosts give no index, or all calls the same: a name with another
+// id begins another call. One without both continues the last call, unless it has a name.
+func (s *completionStream) callOf(event []byte, part span) *streamedCall {
+	found, key := callAt(event, part), string(memberOf(event, part, "index").in(event))
+	if _, err := json.Number(key).Int64(); err != nil {
+		key = "id " + found.id
+	}
+	of := s.begun[key]
+	if key == "id " && found.name == "" {
+		of = s.last
+	}
+	if of == nil || found.name != "" && (key == "id " || found.id != "" && of.id != "" && found.id != of.id) {
+		_, ours := s.tools[found.name]
+		of = &streamedCall{call{name: found.name}, ours, s.others}
+		if ours {
+			s.ours = append(s.ours, of)
+		} else {
+			s.others++
+		}
+	}
+	s.begun[key], s.last = of, of
+	of.id, of.arguments = cmp.Or(of.id, found.id), of.arguments+found.arguments
+	return of
 }
