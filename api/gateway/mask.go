@@ -23,7 +23,7 @@ func (h *Handler) maskKey(response *http.Response) {
 	encoded := response.Header.Get("Content-Encoding") != ""
 	streams := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
 	switch {
-	case !streams && (encoded || response.StatusCode >= http.StatusBadRequest || 0 <= response.ContentLength && response.ContentLength < maxAnswer):
+	case response.StatusCode >= http.StatusBadRequest, !streams && (encoded || 0 <= response.ContentLength && response.ContentLength < maxAnswer):
 		h.maskWhole(response)
 	case !encoded:
 		response.Header.Del("Content-Length")

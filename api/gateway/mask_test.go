@@ -29,13 +29,14 @@ func TestTheModelsKeyIsMaskedInItsAnswers(t *testing.T) {
 		byteWise bool // it has no length, and each read gives one byte
 		body     string
 	}{
-		"an error":                   {status: 401, kind: "application/json", body: refused},
-		"a compressed error":         {status: 401, kind: "application/json", zipped: true, body: refused},
-		"an error of unknown length": {status: 500, kind: "text/html", byteWise: true, body: "<h1>no " + modelKey},
-		"an escaped key":             {status: 401, kind: "application/json", body: `{"error":{"message":"sk\u002dof-the-service"}}`},
-		"an answer":                  {status: 200, kind: "application/json", body: strings.Replace(completion, "Hello", modelKey, 1)},
-		"a stream":                   {status: 200, kind: "text/event-stream", byteWise: true, body: chunk(`{"content":"s sk-of-the `+modelKey+`"}`, "null") + "data: " + modelKey[:5]},
-		"an answer bit by bit":       {status: 200, kind: "application/json", byteWise: true, body: strings.Replace(completion, "Hello", "s"+modelKey, 1)},
+		"an error":                     {status: 401, kind: "application/json", body: refused},
+		"a compressed error":           {status: 401, kind: "application/json", zipped: true, body: refused},
+		"a compressed error, as event": {status: 401, kind: "text/event-stream", zipped: true, body: "data: " + refused + "\n\n"},
+		"an error of unknown length":   {status: 500, kind: "text/html", byteWise: true, body: "<h1>no " + modelKey},
+		"an escaped key":               {status: 401, kind: "application/json", body: `{"error":{"message":"sk\u002dof-the-service"}}`},
+		"an answer":                    {status: 200, kind: "application/json", body: strings.Replace(completion, "Hello", modelKey, 1)},
+		"a stream":                     {status: 200, kind: "text/event-stream", byteWise: true, body: chunk(`{"content":"s sk-of-the `+modelKey+`"}`, "null") + "data: " + modelKey[:5]},
+		"an answer bit by bit":         {status: 200, kind: "application/json", byteWise: true, body: strings.Replace(completion, "Hello", "s"+modelKey, 1)},
 	} {
 		for _, way := range [][3]string{{"watch", "POST", sessionChatPath}, {"act", "POST", sessionChatPath}, {"act", "GET", "/v1/apps/clinic/openai/v1/models"}} {
 			t.Run(name+", "+strings.Join(way[:], " "), func(t *testing.T) {
