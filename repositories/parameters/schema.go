@@ -84,12 +84,12 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 func contradictions(root *jsonschema.Schema, at string, unfit *fault.List) {
 	for _, s := range every(root) {
 		_, fragment, _ := strings.Cut(s.Location, "#")
-		place, _ := url.PathUnescape(fragment) // it was escaped by the compiler
+		pointer, _ := url.PathUnescape(fragment) // it was escaped by the compiler
 		if s.Minimum != nil && s.Maximum != nil && s.Minimum.Cmp(s.Maximum) > 0 {
-			unfit.Add(at+place+"/minimum", "%s is above the maximum of %s: no value is left", schema.Decimal(s.Minimum), schema.Decimal(s.Maximum))
+			unfit.Add(at+pointer+"/minimum", "%s is above the maximum of %s: no value is left", schema.Decimal(s.Minimum), schema.Decimal(s.Maximum))
 		}
 		if reason := noneOf(s); reason != "" {
-			unfit.Add(at+place+"/enum", "%s", noneAllowed+reason)
+			unfit.Add(at+pointer+"/enum", "%s", noneAllowed+reason)
 		}
 	}
 }
