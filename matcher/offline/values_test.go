@@ -1,6 +1,8 @@
 package offline_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +13,34 @@ import (
 func trip(parameters ...string) string {
 	return `{"name":"book_trip","description":"Book a trip","examples":["book a trip","book my trip please"],"schema":[` +
 		strings.Join(parameters, ",") + `]}`
+}
+
+// TestOfflineReadsPeriods says each on Friday, 20 November 2026.
+func TestOfflineReadsPeriods(t *testing.T) {
+	for _, c := range []struct{ text, first, last, want string }{
+		{"book a trip from 12 December to 15 December", "start", "end", "2026-12-12 2026-12-15"},
+		{"book a trip from Sunday to Saturday", "start", "end", "2026-11-22 2026-11-28"},
+		{"book a trip from 4 December to Tuesday", "start", "end", "2026-12-04 2026-12-08"},
+		{"book a trip arriving Tuesday, leaving Thursday", "arrival", "departure", "2026-11-24 2026-11-26"},
+		{"book a trip leaving Tuesday, returning Thursday", "departure", "return_date", "2026-11-24 2026-11-26"},
+		{"book a trip from 12 December to 15 December", "arrival", "departure", "2026-12-12 2026-12-15"},
+		{"reserve une chambre du 12 décembre au 15 décembre", "arrivee", "depart", "2026-12-12 2026-12-15"},
+		{"reserve une chambre du 12 décembre au 15 décembre", "debut", "fin", "2026-12-12 2026-12-15"},
+		{"buche ein Zimmer vom 12. Dezember bis 15. Dezember", "anreise", "abreise", "2026-12-12 2026-12-15"},
+		{"reserva una habitación del 12 de diciembre al 15 de diciembre", "llegada", "salida", "2026-12-12 2026-12-15"},
+		{"prenota una camera dal 12 dicembre al 15 dicembre", "arrivo", "partenza", "2026-12-12 2026-12-15"},
+	} {
+		tool := fmt.Sprintf(`{"name":"book_room","description":"Book a trip or a room","examples":["book a trip","reserve une chambre","buche ein Zimmer","reserva una habitación","prenota una camera"],
+			"schema":[{"parameter":"%s","type":"string","format":"date"},{"parameter":"%s","type":"string","format":"date"}]}`, c.first, c.last)
+		first, last, _ := strings.Cut(c.want, " ")
+		want := map[string]string{c.first: first}
+		if last != "" {
+			want[c.last] = last
+		}
+		text, err := json.Marshal(want)
+		require.NoError(t, err)
+		require.Equal(t, "book_room "+string(text), matched(t, c.text, tool))
+	}
 }
 
 func TestOfflineReadsValues(t *testing.T) {

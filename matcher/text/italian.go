@@ -132,10 +132,14 @@ var italian = language{
 	PointWords:   `virgola`,
 	Scales:       `mila=3 mille=3 milione=6 milioni=6 miliardo=9 miliardi=9`,
 	// Names of parameters.
-	DateNames:   `giorno`,
-	ClockNames:  `ora`,
-	PlaceNames:  `citta luogo`,
-	PersonNames: `destinatario beneficiario persona contatto ospite medico dottore`,
+	DateNames:      `giorno`,
+	ClockNames:     `ora`,
+	PlaceNames:     `citta luogo`,
+	PersonNames:    `destinatario beneficiario persona contatto ospite medico dottore`,
+	StartNames:     `inizio andata`,
+	EndNames:       `fine ritorno`,
+	ArrivalNames:   `arrivo`,
+	DepartureNames: `partenza`,
 	// Words that introduce values.
 	StartCues:       `dal`,
 	EndCues:         `al`,

@@ -229,6 +229,8 @@ const (
 	EdgeNames        // names of the ends of a period
 	StartNames       // names of its start
 	EndNames         // names of its end
+	ArrivalNames     // names of arrivals
+	DepartureNames   // names of departures, the start of a trip and the end of a stay
 	AmountNames      // names of strings that hold a number
 	RatingNames      // names of ratings of any type
 	GroupNames       // names of groups of people

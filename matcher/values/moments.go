@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
@@ -14,7 +15,7 @@ import (
 func readMoments(f *slotFiller) {
 	moments := momentReader{f}
 	moments.noteReadings()
-	dates := moments.settled(f.Dates(), f.slots(func(s *slot) bool { return s.date }))
+	dates := moments.following(moments.settled(f.Dates(), f.slots(func(s *slot) bool { return s.date })))
 	clocks := moments.settled(f.Clocks(), f.slots(func(s *slot) bool { return s.clock }))
 	if both := f.slots(func(s *slot) bool { return s.date && s.clock }); len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		whole := dates[0]
@@ -36,6 +37,24 @@ func readMoments(f *slotFiller) {
 	for _, m := range append(dates, clocks...) {
 		f.take(m.First, m.End) // the 8 of "March 8" is no number
 	}
+}
+
+// following moves a weekday that ends a period after its start: "from Friday to Tuesday".
+func (f momentReader) following(dates []datetime.Reading) []datetime.Reading {
+	dates = slices.Clone(dates)
+	for i := 1; i < len(dates); i++ {
+		start, end := dates[i-1], &dates[i]
+		if !text.AnyIs(f.Words[start.End:end.First], text.EndCues) || end.Exact >= start.Exact || !text.AnyIs(f.Words[end.First:end.End], text.Weekdays) || end.End-end.First > 2 {
+			continue
+		}
+		from, flaw := time.Parse(time.DateOnly, start.Exact)
+		to, err := time.Parse(time.DateOnly, end.Exact)
+		if flaw == nil && err == nil {
+			end.Exact = from.AddDate(0, 0, int(to.Weekday()-from.Weekday()+7)%7).Format(time.DateOnly)
+			end.Values = []string{end.Exact}
+		}
+	}
+	return dates
 }
 
 // share gives each slot the moment after its cue, and a single slot the single moment.
@@ -75,8 +94,14 @@ func (f *slotFiller) cued(slots []*slot, m datetime.Reading) *slot {
 	if len(slots) < 2 {
 		return nil
 	}
+	starts, ends := text.DepartureNames, text.ArrivalNames
+	if slices.ContainsFunc(slots, func(s *slot) bool { return s.namedFor(text.ArrivalNames) }) {
+		starts, ends = ends, starts // a stay begins with the arrival
+	}
 	sideOf := func(s *slot, w text.Word) bool {
-		return w.Is(text.StartCues) && s.namedFor(text.StartNames) || w.Is(text.EndCues) && s.namedFor(text.EndNames)
+		begins := w.Is(text.StartCues) && !w.Is(ends) // "leaving" ends a stay
+		return s.namedFor(starts) && (begins || w.Is(starts)) || begins && s.namedFor(text.StartNames) ||
+			s.namedFor(ends) && w.Is(text.EndCues, ends) || w.Is(text.EndCues) && s.namedFor(text.EndNames)
 	}
 	for _, speaks := range []func(*slot, text.Word) bool{(*slot).nameHas, sideOf} {
 		for i := m.First - 1; i >= max(0, m.First-4) && !isCalendar(f.Norm(i)); i-- {

@@ -92,10 +92,10 @@ func (f momentReader) bound(m datetime.Reading, slots []*slot) int {
 		if first == 0 || !f.Adjoins(first-1) {
 			continue
 		}
-		if length := text.BeforeCues.PhraseBefore(f.Words, first); length > 0 && !named(text.EndNames, text.EndCues) {
+		if length := text.BeforeCues.PhraseBefore(f.Words, first); length > 0 && !named(text.EndNames, text.EndCues, text.ArrivalNames, text.DepartureNames) {
 			return first - length
 		}
-		if length := text.AfterCues.PhraseBefore(f.Words, first); length > 0 && !named(text.StartNames, text.StartCues) {
+		if length := text.AfterCues.PhraseBefore(f.Words, first); length > 0 && !named(text.StartNames, text.StartCues, text.ArrivalNames, text.DepartureNames) {
 			return first - length
 		}
 	}
