@@ -52,6 +52,11 @@ func (r *Repository) Notes() fault.List {
 		for _, place := range tool.Params().Unfillable() {
 			notes.Add(at+place, "hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to")
 		}
+		listed, more := tool.Params().Odd().Listed()
+		for _, one := range listed {
+			notes.Add(at+one.Pointer, "%s", one)
+		}
+		notes.Skip(more)
 		var checkNames []openParameter
 		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &checkNames) == nil {
 			for j := range checkNames {

@@ -444,7 +444,7 @@ func TestAClientWithoutTasksWaitsForASlowCall(t *testing.T) {
 func TestATaskSaysWhenItIsTriedAgain(t *testing.T) {
 	s := slowly(t)
 	s.Sink.Answers(func(effect.Effect) effect.Outcome {
-		return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "it answered 503", After: time.Hour}
+		return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "it answered 503"}
 	})
 	a := agentAt(s, agentsOfSession, withTasks)
 	id, said := a.calls("report", `{}`)["taskId"], ""

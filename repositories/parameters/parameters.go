@@ -27,12 +27,16 @@ type Parameters struct {
 	dialect       string    // the given $schema
 	derived       *sync.Map // cached data derived from the model's schema; nil if not compiled
 	authenticated bool      // ID tokens fill some of them
-	unfit         fault.List
+	unfit, odd    fault.List
 }
 
 // Unfit returns what is refused when a definition is written, beside the faults of Compile: earlier versions, and
 // the servers of tools, have such definitions. Pointers are relative to the tool.
 func (p *Parameters) Unfit() fault.List { return p.unfit }
+
+// Odd returns defaults that a JSON Schema refuses itself, and rules that leave no value. Real definitions have both, so
+// that they are only noted. Pointers are relative to the tool.
+func (p *Parameters) Odd() fault.List { return p.odd }
 
 // ValueFault is one validation error of a value.
 type ValueFault struct {

@@ -54,12 +54,11 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	found.spoken(p, notes)
 	if notes.Default != nil {
 		// Real definitions have "false" for false, or "any" beside an enum without it: the first is read like a
-		// model's value, the second is refused, and in a stored definition counts as none.
+		// model's value, the second counts as none.
 		converted, _ := p.translate(normal(notes.Default))
 		read := coerceProperty(converted, p.property)
 		if flaws := p.schemaFlaws(read); len(flaws) > 0 {
-			p.refused = notes.Default
-			found.unfit.Add(found.at+"/default", "%s", flaws[0].detail)
+			p.refused, p.refusal = notes.Default, flaws[0].detail
 		} else {
 			p.fallback = &fixed{read}
 		}

@@ -73,6 +73,7 @@ type compiledParameter struct {
 	spoken
 	nullable bool // the property may be null
 	refused  any  // a default that the schema refuses
+	refusal  string
 }
 
 // Claim refers to a field of a verified ID token, as listed in authServices.

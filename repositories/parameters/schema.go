@@ -71,9 +71,13 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	}
 	for _, name := range names {
 		found := newFaultCollector(&faults, &p.unfit, at+fault.Point("properties", name))
-		p.list = append(p.list, compileProperty(name, properties[name], compiled.Properties[name], required[name], found))
+		one := compileProperty(name, properties[name], compiled.Properties[name], required[name], found)
+		if one.refusal != "" {
+			p.odd.Add(found.at+"/default", "counts as none: %s", one.refusal)
+		}
+		p.list = append(p.list, one)
 	}
-	contradictions(compiled, at, &p.unfit)
+	contradictions(compiled, at, &p.odd)
 	markInPath(p.list, needed)
 	p.model = schemaModel(document, p.list)
 	p.dialect, _ = document["$schema"].(string)
@@ -81,15 +85,15 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 }
 
 // contradictions reports bounds and enumerations that leave no value, anywhere in a schema.
-func contradictions(root *jsonschema.Schema, at string, unfit *fault.List) {
+func contradictions(root *jsonschema.Schema, at string, odd *fault.List) {
 	for _, s := range every(root) {
 		_, fragment, _ := strings.Cut(s.Location, "#")
 		pointer, _ := url.PathUnescape(fragment) // it was escaped by the compiler
 		if s.Minimum != nil && s.Maximum != nil && s.Minimum.Cmp(s.Maximum) > 0 {
-			unfit.Add(at+pointer+"/minimum", "%s is above the maximum of %s: no value is left", schema.Decimal(s.Minimum), schema.Decimal(s.Maximum))
+			odd.Add(at+pointer+"/minimum", "is %s, above the maximum of %s: no value is left", schema.Decimal(s.Minimum), schema.Decimal(s.Maximum))
 		}
 		if reason := noneOf(s); reason != "" {
-			unfit.Add(at+pointer+"/enum", "%s", noneAllowed+reason)
+			odd.Add(at+pointer+"/enum", "leaves no value: %s", reason)
 		}
 	}
 }

@@ -193,60 +193,57 @@ func TestSchemaReadsEarlierDrafts(t *testing.T) {
 }
 
 func TestSchemaDefaultsAreUsedWhereTheSchemaTakesThem(t *testing.T) {
-	p := compiled(t, `"parameters":{"type":"object","properties":{"a":{"type":"boolean","default":"False"},"b":{"type":"integer","default":"0"}},"required":["a"]}`)
-	out, faults := p.Check(values(t, `{}`))
-	require.Empty(t, faults)
-	require.JSONEq(t, `{"a":false,"b":0}`, marshalled(t, out))
-}
-
-// A stored default that its own schema refuses is no value.
-func TestStoredSchemaDefaultsThatAreRefusedAreNone(t *testing.T) {
-	p := stored(t, `{"type":"object","properties":{"a":{"type":"boolean","default":"False"},"b":{"type":"integer","default":"0"},"c":{"type":"string","enum":["x"],"default":"any"}},"required":["a","c"]}`)
+	p := compiled(t, `"parameters":{"type":"object","properties":{
+	  "a":{"type":"boolean","default":"False"},"b":{"type":"integer","default":"0"},"c":{"type":"string","enum":["x"],"default":"any"}},
+	  "required":["a","c"]}`)
 	out, faults := p.Check(values(t, `{"c":"x"}`))
 	require.Empty(t, faults)
 	require.JSONEq(t, `{"a":false,"b":0,"c":"x"}`, marshalled(t, out))
 
 	got := p.Read(values(t, `{"c":"any"}`))
-	require.Equal(t, []string{"c"}, got.Missing)
+	require.Equal(t, []string{"c"}, got.Missing, "a default that its own schema refuses is no value")
 	require.Equal(t, []string{`c: is required`}, details(got.Errors))
 	_, faults = p.Check(values(t, `{"c":"any"}`))
 	require.Equal(t, []string{`c: "any" is not one of "x"`}, details(faults))
 }
 
-// stored returns the parameters of a tool that an earlier version stored, or a server offers.
-func stored(t *testing.T, schema string) *parameters.Parameters {
-	t.Helper()
-	record := &repositories.Repository{Tools: []repositories.Tool{{Name: "t", Parameters: json.RawMessage(schema)}}}
-	require.NoError(t, record.Compile(), schema)
-	return record.Tools[0].Params()
-}
-
-// TestSchemasThatTakeNoValueAreRefusedWhenWritten has what the lists refuse as well. Stored tools are read.
-func TestSchemasThatTakeNoValueAreRefusedWhenWritten(t *testing.T) {
+// TestSchemasThatTakeNoValueAreNoted: real definitions have defaults beside their enum, and enums of another type.
+func TestSchemasThatTakeNoValueAreNoted(t *testing.T) {
 	for property, want := range map[string]string{
-		`{"type":"integer","default":"x"}`:                                                           `/default: "x" is not an integer`,
-		`{"type":"integer","default":99,"maximum":5}`:                                                `/default: 99 is above the maximum of 5`,
-		`{"enum":["p","q"],"default":"z"}`:                                                           `/default: "z" is not one of "p", "q"`,
+		`{"type":"integer","default":"x"}`:                                                           `/default counts as none: "x" is not an integer`,
+		`{"type":"integer","default":99,"maximum":5}`:                                                `/default counts as none: 99 is above the maximum of 5`,
+		`{"enum":["p","q"],"default":"z"}`:                                                           `/default counts as none: "z" is not one of "p", "q"`,
 		`{"type":"string","format":"time","default":"9:00"}`:                                         ``,
-		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
-		`{"type":"object","properties":{"d":{"format":"date"}},"value":{"d":"soon"}}`:                `/value: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
-		`{"type":"number","minimum":5,"maximum":1.50}`:                                               `/minimum: 5 is above the maximum of 1.5: no value is left`,
-		`{"type":"array","items":{"type":"object","properties":{"a%/b":{"minimum":5,"maximum":1}}}}`: `/items/properties/a%~1b/minimum: 5 is above the maximum of 1: no value is left`,
-		`{"type":"integer","enum":["a","b"]}`:                                                        `/enum: no allowed value passes the other rules: "b" is not an integer`,
-		`{"type":"string","format":"time","enum":["9:00"],"aliases":{"9:00":["nine"]}}`:              `/aliases/9:00: "9:00" is not an allowed value`,
+		`{"type":"object","properties":{"d":{"format":"date"}},"default":{"d":"soon"}}`:              `/default counts as none: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"number","minimum":5,"maximum":1.50}`:                                               `/minimum is 5, above the maximum of 1.5: no value is left`,
+		`{"type":"array","items":{"type":"object","properties":{"a%/b":{"minimum":5,"maximum":1}}}}`: `/items/properties/a%~1b/minimum is 5, above the maximum of 1: no value is left`,
+		`{"type":"integer","enum":["a","b"]}`:                                                        `/enum leaves no value: "b" is not an integer`,
 		`{"type":"boolean","default":"true"}`:                                                        ``,
 		`{"type":"integer","minimum":5,"maximum":5,"default":5}`:                                     ``,
 		`{"anyOf":[{"type":"string","format":"date"},{"type":"null"}],"default":null}`:               ``,
 		`{"type":["string","null"],"enum":["a",null],"default":"a"}`:                                 ``,
 	} {
-		schema := `{"type":"object","properties":{"a":` + property + `}}`
-		_, faults := decoded(t, `{"name":"t","parameters":`+schema+`}`)
-		stored(t, schema)
+		read, faults := decoded(t, `{"name":"t","parameters":{"type":"object","properties":{"a":`+property+`}}}`)
+		require.Empty(t, faults, property)
+		notes := (&repositories.Repository{Tools: []repositories.Tool{*read}}).NotesInWords()
 		if want == "" {
-			require.Empty(t, faults, property)
+			require.Empty(t, notes, property)
 			continue
 		}
+		require.Equal(t, []string{`tool "t": parameters/properties/a` + want}, notes)
+	}
+}
+
+func TestFixedValuesThatASchemaRefusesAreErrorsWhenWritten(t *testing.T) {
+	for property, want := range map[string]string{
+		`{"type":"object","properties":{"d":{"format":"date"}},"value":{"d":"soon"}}`:   `/value: "soon" is no date in the form of ISO 8601, as 2026-12-01`,
+		`{"type":"string","format":"time","enum":["9:00"],"aliases":{"9:00":["nine"]}}`: `/aliases/9:00: "9:00" is not an allowed value`,
+	} {
+		schema := `{"type":"object","properties":{"a":` + property + `}}`
+		_, faults := decoded(t, `{"name":"t","parameters":`+schema+`}`)
 		require.Contains(t, faults, "/tools/0/parameters/properties/a"+want)
+		record := &repositories.Repository{Tools: []repositories.Tool{{Name: "t", Parameters: json.RawMessage(schema)}}}
+		require.NoError(t, record.Compile(), "a stored tool, or a server's, is read")
 	}
 }
 
