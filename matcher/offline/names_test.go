@@ -83,6 +83,24 @@ func TestOneOfTwoNamesIsNone(t *testing.T) {
 	}
 }
 
+func TestAHesitationOrAnExcuseCorrects(t *testing.T) {
+	t.Parallel()
+	for _, one := range []struct{ tool, said, want string }{
+		{"now", "pay 50 euros to Anna, uh, to Tom", `pay {"amount":50,"person":"Tom"}`},
+		{"now", "pay 50 euros, uh, to Tom", `pay {"amount":50,"person":"Tom"}`},
+		{"fr", "Virez 80 euros à Lisa, euh, à Tom", `virement {"beneficiaire":"Tom","montant":80}`},
+		{"server", "restart web-01, uh, web-02", `restart_server {"server":"web-02"}`},
+	} {
+		assert.Equal(t, one.want, saidTo(t, one.tool, one.said), one.said)
+	}
+	for said, tool := range map[string]string{ // which are not understood well enough to act, but not done twice
+		"Überweise 80 Euro an Lisa, äh, an Tom": "de", "Transfiere 80 euros a Lucía, digo, a Luis": "es", "Transfiere 80 euros a Lucía, perdón, a Luis": "es",
+		"Manda 80 euro a Lucia, anzi a Luca": "it", "Manda 80 euro a Lucia, scusa, a Luca": "it",
+	} {
+		assert.NotContains(t, saidTo(t, tool, said), "{", said)
+	}
+}
+
 func TestAnActOfLaterOrOftenIsNotDoneNow(t *testing.T) {
 	t.Parallel()
 	for tool, all := range map[string][]string{

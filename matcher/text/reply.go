@@ -200,7 +200,7 @@ func Corrected(said string) Correction {
 		if interrupts(r.Text, i, i+1) || interrupts(r.Text, i, i+2) || withdraws(r.Text, i) && AnyIs(r.Words[i:], firstPersons) {
 			return Correction{After: said} // "do not, please, pay" and "I want to, but I can't" correct nothing
 		}
-		may = may || w.Is(RatherWords) || denial(w) || repairPhrases.PhraseAt(r.Words, i) > 0 || insteadPhrases.PhraseAt(r.Words, i) > 0
+		may = may || w.Is(RatherWords) || denial(w) || r.hesitates(i) || repairPhrases.PhraseAt(r.Words, i) > 0 || insteadPhrases.PhraseAt(r.Words, i) > 0
 	}
 	if !may {
 		return Correction{After: said}
@@ -319,6 +319,9 @@ func (r *corrector) withoutRather(first, end int) int {
 // statement, and "no" must precede a pause or a word other than a noun: "no taxi" is no correction.
 func (r *corrector) repairAt(i int, begins bool) int {
 	words := r.Words
+	if r.hesitates(i) {
+		return 1
+	}
 	length := repairPhrases.PhraseAt(words, i)
 	if length == 0 || r.labelled(i) || length == 1 && deniesNext(r.Text, i) {
 		return 0
@@ -344,6 +347,19 @@ func (r *corrector) repairAt(i int, begins bool) int {
 		next++
 	}
 	return next - i
+}
+
+// hesitates reports whether a sound between two pauses corrects what is before it, since what follows begins alike: "to
+// Anna, uh, to Tom", "HX-4821, uh, HX-4812".
+func (r *corrector) hesitates(i int) bool {
+	if i == 0 || i+1 >= len(r.Words) || !r.Words[i].Is(Hesitations) || !r.Pause(i) || !r.Pause(i+1) {
+		return false
+	}
+	isCode := func(w Word) bool {
+		return strings.ContainsAny(w.Norm, "0123456789") && strings.ContainsFunc(w.Norm, unicode.IsLetter)
+	}
+	next := r.Words[i+1]
+	return slices.ContainsFunc(r.Words[:i], func(w Word) bool { return w.Norm == next.Norm || isCode(w) && isCode(next) })
 }
 
 // plainlyDenies reports whether the word at i is before a verb that it denies, where other languages have a plain no:
