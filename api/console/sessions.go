@@ -27,6 +27,7 @@ type sessionList struct {
 	Next     string // query of the next page; empty on the last
 	Fault    *problem
 	Host     string
+	Read     time.Time // before the list was read: the page adds what came later
 }
 
 // sessionSearch is a search; empty fields match all.
@@ -65,8 +66,8 @@ func sessionsPage(v *pageRequest) error {
 		return v.redirect(link("apps", v.app(), "sessions", session))
 	}
 	shown := sessionList{Host: v.r.Host, Asked: sessionSearch{given.Get("text"), given.Get("user"), given.Get("outcome"), given.Get("within"), momentOf(given.Get("since")), momentOf(given.Get("until"))}}
-	now := v.now()
-	asked := shown.Asked.query(&now)
+	shown.Read = v.now()
+	asked := shown.Asked.query(&shown.Read)
 	asked.Set("order", "activity")
 	if after := given.Get("after"); after != "" {
 		asked.Set("after", after)

@@ -235,11 +235,11 @@ for (const feed of all("[data-feed]")) {
   }
 }
 
-// Sessions come to the list with what happens in them.
+// Sessions come to the list with what happens in them, and with what has happened since the page was made.
 for (const list of all("[data-sessions]")) {
   const source = new EventSource(list.dataset.sessions);
   const show = (kind, event) => {
-    if (!event.sessionId || kind === "tool.changed" || kind === "chat.message" || event.ok) return;
+    if (!event.sessionId || kind === "tool.changed" || kind === "chat.message" || event.ok || new Date(event.ts) < new Date(list.dataset.read)) return;
     let line = $(`[data-session="${CSS.escape(event.sessionId)}"]`, list);
     if (line && new Date(line.dataset.at) > new Date(event.ts)) return;
     const [looks, what, name] = kinds[kind](event);
