@@ -239,8 +239,7 @@ func (l *Reader) Page(ctx context.Context, appID, sessionID string, p Pages) (fi
 }
 
 // StoredMessage is a message as the history shows it: JSON, Called a line each, the decision as committed, each empty
-// for none. One
-// without a Message has left the history.
+// for none. One without a Message has left the history.
 type StoredMessage struct{ Message, Decision, Reply, Failure, Called, Answer string }
 
 // turnFieldsOf returns the names of fields of a message, given the names of turnFields.
