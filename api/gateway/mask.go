@@ -8,11 +8,15 @@ import (
 	"strings"
 )
 
+// shortestKey is the length of the shortest key that is masked: "ollama" and the like stand for none, and occur in
+// answers.
+const shortestKey = 12
+
 // maskKey masks the model's key in an answer: some hosts repeat it in an error. A whole answer is read first, since
 // masking changes its length and encoding; any other is masked as it arrives. A compressed stream stays as it is.
 func (h *Handler) maskKey(response *http.Response) {
 	key := h.Model.Key.Reveal()
-	if key == "" {
+	if len(key) < shortestKey {
 		return
 	}
 	for _, values := range response.Header {

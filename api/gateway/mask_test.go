@@ -13,6 +13,8 @@ import (
 
 	"earshot/api"
 	"earshot/deploy/testbed/apitest"
+	"earshot/httpcall"
+	"earshot/repositories/secret"
 )
 
 // scriptedHost answers in place of a model's host, with bodies whose reads are known.
@@ -70,4 +72,17 @@ func TestTheModelsKeyIsMaskedInItsAnswers(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestAPlaceholderForAKeyIsNotMasked has the key that local hosts take.
+func TestAPlaceholderForAKeyIsNotMasked(t *testing.T) {
+	body := strings.Replace(completion, "Hello", "Ask ollama", 1)
+	w := apitest.Live(t, apitest.Everything, newChatModel(t, nil).behind, func(o *api.Options) {
+		o.Model.Key, o.Model.Redact = secret.New("ollama"), httpcall.Redacting(secret.New("ollama"))
+		o.Model.Transport = scriptedHost(func(*http.Request) *http.Response {
+			return &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body))}
+		})
+	})
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	require.Equal(t, body, string(w.Ask("POST", sessionChatPath, saying("hi")).Body))
 }
