@@ -23,12 +23,12 @@ type Credential struct {
 	Set     func(secret.Secret)
 	// to is its destination, which may depend on the app's sources; nil for a credential that is never sent.
 	to    func(app *App) destination
-	Shown bool   // the value of a header that is not confidential
-	call  string // of a Kept one: the call that it is for
+	Shown bool          // the value of a header that is not confidential
+	call  func() string // of a Kept one: the call that it is for
 }
 
 // Kept reports that no client sends the credential: it stays while its destination and its call are unchanged.
-func (c Credential) Kept() bool { return c.call != "" }
+func (c Credential) Kept() bool { return c.call != nil }
 
 func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) Credential {
 	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
@@ -83,7 +83,7 @@ func (t *Tool) credentials(pointer string) []Credential {
 		}
 		return calls.with(destination{"moduleId": request.ModuleID})
 	})
-	anywhere.call = t.call()
+	anywhere.call = t.call
 	list = append(list, anywhere)
 	return append(list, request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
 }
@@ -145,7 +145,7 @@ func (c Credential) towards(app *App) string {
 // KeepMasked replaces every mask with the stored credential of the same name. A mask without one, or with one for
 // another destination, is a fault. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
-	kept, calls := map[string]secret.Secret{}, map[string]string{}
+	kept, calls := map[string]secret.Secret{}, map[string]func() string{}
 	for _, c := range stored {
 		kept[c.Name], calls[c.Name] = c.Get(), c.call
 	}
@@ -154,7 +154,7 @@ func KeepMasked(app *App, given, stored []Credential) error {
 		credential, current := c.Get(), kept[c.Name]
 		switch {
 		case c.Kept() && credential.Empty():
-			if current.Towards() == c.towards(app) && calls[c.Name] == c.call {
+			if !current.Empty() && current.Towards() == c.towards(app) && calls[c.Name]() == c.call() {
 				c.Set(current)
 			}
 		case !credential.IsMasked():

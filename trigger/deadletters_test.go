@@ -78,14 +78,20 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 	})
 }
 
+// pausing is a world with a tool whose endpoint asks for a pause.
+func pausing(t *testing.T, server *redistest.Server, pause time.Duration) *world {
+	w := idleWorld(t, server, 0)
+	w.Register(session(""), "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
+	w.Calls.Answer(func(effect.Effect) effect.Outcome {
+		return effect.Outcome{Verdict: effect.Retry, Status: 503, Error: "503 Service Unavailable", After: pause}
+	})
+	return w
+}
+
 func TestNextAttemptAtACallIsNotMadeBeforeRetryAfter(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
-		w := idleWorld(t, server, 0)
-		w.Register(session(""), "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
-		w.Calls.Answer(func(effect.Effect) effect.Outcome {
-			return effect.Outcome{Verdict: effect.Retry, Status: 429, Error: "429 Too Many Requests", After: 20 * time.Second}
-		})
+		w := pausing(t, server, 20*time.Second)
 		record := w.Trigger(w.Fire(trigger.Direct{Name: "a", Source: "ui"}).TriggerID)
 		require.GreaterOrEqual(t, record.Next.Due.Sub(record.Attempts[1].Time), 20*time.Second-time.Millisecond, "Redis counts milliseconds")
 	})
@@ -94,11 +100,7 @@ func TestNextAttemptAtACallIsNotMadeBeforeRetryAfter(t *testing.T) {
 func TestNextAttemptAtACallIsMadeAtOnceOnRequestAndOneAtATime(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
-		w := idleWorld(t, server, 0)
-		w.Register(session(""), "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
-		w.Calls.Answer(func(effect.Effect) effect.Outcome {
-			return effect.Outcome{Verdict: effect.Retry, Status: 503, Error: "503 Service Unavailable", After: time.Hour}
-		})
+		w := pausing(t, server, time.Hour)
 		id := w.Fire(trigger.Direct{Name: "a", Source: "ui"}).TriggerID
 		before := w.Trigger(id)
 		require.Equal(t, "pending", before.State)

@@ -62,11 +62,12 @@ func (r *rpcRequest) asks() bool { return r.Method != "" && len(r.ID) > 0 }
 // letter by letter.
 func membersOf(body []byte) (members map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(body, &members)
+	flaw := exactjson.TextFlaw(body)
 	switch broken := (*json.SyntaxError)(nil); {
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, unreadable(codeParse, "the body is empty: a JSON-RPC message is to be in it")
-	case exactjson.TextFlaw(body) != "":
-		return nil, unreadable(codeParse, "the body "+exactjson.TextFlaw(body))
+	case flaw != "":
+		return nil, unreadable(codeParse, "the body "+flaw)
 	case errors.As(err, &broken):
 		return nil, unreadable(codeParse, "the body is not one JSON value: "+broken.Error())
 	case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):

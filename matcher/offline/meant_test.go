@@ -198,17 +198,23 @@ var meant = map[string]map[string]string{
 	},
 }
 
-func TestWhatIsMeantGoesOnFiring(t *testing.T) {
-	t.Parallel()
-	for scope, tools := range meant {
-		candidates := matchertest.InScope(t, matchertest.Scope, scope, meantScopes[scope]...)
-		for tool, sentences := range tools {
-			for said := range strings.SplitSeq(sentences, ";") {
+// allFire says the sentences of each tool in its scope, which fire it.
+func allFire(t *testing.T, scopes map[string][]string, sentences map[string]map[string]string) {
+	t.Helper()
+	for scope, tools := range sentences {
+		candidates := matchertest.InScope(t, matchertest.Scope, scope, scopes[scope]...)
+		for tool, all := range tools {
+			for said := range strings.SplitSeq(all, ";") {
 				said = strings.TrimSpace(said)
 				assert.Contains(t, heldWith(t, candidates, said)[0], tool+" {", "%s: %s", scope, said)
 			}
 		}
 	}
+}
+
+func TestWhatIsMeantGoesOnFiring(t *testing.T) {
+	t.Parallel()
+	allFire(t, meantScopes, meant)
 }
 
 func TestNextWordsDoNotCompleteWhatWasRefused(t *testing.T) {

@@ -158,15 +158,7 @@ var ordered = map[string]map[string]string{
 
 func TestWhatIsOrderedFires(t *testing.T) {
 	t.Parallel()
-	for scope, tools := range ordered {
-		candidates := matchertest.InScope(t, matchertest.Scope, scope, orderedScopes[scope]...)
-		for tool, sentences := range tools {
-			for said := range strings.SplitSeq(sentences, ";") {
-				said = strings.TrimSpace(said)
-				assert.Contains(t, heldWith(t, candidates, said)[0], tool+" {", "%s: %s", scope, said)
-			}
-		}
-	}
+	allFire(t, orderedScopes, ordered)
 }
 
 func TestOnlyTheOrderFiresBesideWhatIsNotToBeDone(t *testing.T) {

@@ -194,8 +194,8 @@ func (r reading) actless(p *retrieval.Document) bool {
 	if moves || object || things && (p.Gives || p.Plain) || p.Orders(said) {
 		return false
 	}
-	acting, does := text.ActingOf(r.Words), slices.Concat(text.ActingIn(r.Tool.Name).Acts...)
-	return !acting.Plain && !slices.ContainsFunc(slices.Concat(acting.Acts...), func(act string) bool { return slices.Contains(does, act) })
+	acting := text.ActingOf(r.Words)
+	return !acting.Plain && !slices.ContainsFunc(slices.Concat(acting.Acts...), p.Does)
 }
 
 // address reports whether the text is one e-mail address or link, and nothing else.

@@ -24,7 +24,7 @@ var english = language{
 		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock mondays tuesdays wednesdays thursdays fridays
 		saturdays sundays weekdays weekends mornings afternoons evenings nights`,
 	contractions: `
-		donot=do not; dnt=do not; 		dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
+		donot=do not; dnt=do not; dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
 		shouldnt=should not; isnt=is not; arent=are not; wasnt=was not; werent=were not; havent=have not; hasnt=has not;
 		hadnt=had not; neednt=need not; mustnt=must not; im=i am; ive=i have; id=i would; youre=you are; youve=you have;
 		youd=you would; youll=you will; theyre=they are; theyve=they have; weve=we have; thats=that is; whats=what is;

@@ -281,8 +281,12 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 	}
 	if stored.Explanation != "" {
 		explained, err := r.unpack(ctx, appID, messageID, stored.Explanation)
-		for i, match := range readLines[Match](stored.Called) { // after the decision
-			explained.Why = strings.TrimSuffix(explained.Why, ".") + [2]string{". The model called ", ", "}[min(i, 1)] + match.RepositoryID + "/" + match.Name + "."
+		var called []string // after the decision
+		for _, match := range readLines[Match](stored.Called) {
+			called = append(called, match.RepositoryID+"/"+match.Name)
+		}
+		if len(called) > 0 {
+			explained.Why += " The model called " + strings.Join(called, ", ") + "."
 		}
 		return explained, err
 	}
