@@ -1,7 +1,6 @@
 package sqlquery
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -9,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -363,18 +363,6 @@ func arrayText(list []any, oid uint32) string {
 
 var arrayEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// arrays maps the built-in array types to the types of their elements.
-var arrays = map[uint32]uint32{
-	pgtype.BoolArrayOID: pgtype.BoolOID, pgtype.Int2ArrayOID: pgtype.Int2OID, pgtype.Int4ArrayOID: pgtype.Int4OID,
-	pgtype.Int8ArrayOID: pgtype.Int8OID, pgtype.Float4ArrayOID: pgtype.Float4OID, pgtype.Float8ArrayOID: pgtype.Float8OID,
-	pgtype.NumericArrayOID: pgtype.NumericOID, pgtype.TextArrayOID: pgtype.TextOID, pgtype.VarcharArrayOID: pgtype.VarcharOID,
-	pgtype.BPCharArrayOID: pgtype.BPCharOID, pgtype.NameArrayOID: pgtype.NameOID, pgtype.UUIDArrayOID: pgtype.UUIDOID,
-	pgtype.ByteaArrayOID: pgtype.ByteaOID, pgtype.JSONArrayOID: pgtype.JSONOID, pgtype.JSONBArrayOID: pgtype.JSONBOID,
-	pgtype.TimestampArrayOID: pgtype.TimestampOID, pgtype.TimestamptzArrayOID: pgtype.TimestamptzOID, pgtype.DateArrayOID: pgtype.DateOID,
-	pgtype.TimeArrayOID: pgtype.TimeOID, pgtype.IntervalArrayOID: pgtype.IntervalOID, pgtype.InetArrayOID: pgtype.InetOID,
-	pgtype.CIDRArrayOID: pgtype.CIDROID, pgtype.OIDArrayOID: pgtype.OIDOID,
-}
-
 // postgresValue returns a value of the server as JSON. A type without a JSON form, or of an extension, becomes
 // PostgreSQL's text.
 func postgresValue(raw []byte, oid uint32) json.RawMessage {
@@ -382,11 +370,8 @@ func postgresValue(raw []byte, oid uint32) json.RawMessage {
 		return null
 	}
 	given := string(raw)
-	if element, is := arrays[oid]; is {
-		if list, ok := readArray(given, element); ok {
-			return list
-		}
-		return text(given)
+	if list, ok := readArray(raw, oid); ok {
+		return list
 	}
 	switch oid {
 	case pgtype.BoolOID:
@@ -417,87 +402,34 @@ var timeLayouts = []string{
 	"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999",
 }
 
-// readArray returns the text of an array as a JSON array of its elements, nested alike. It reports false for an
-// unknown form.
-func readArray(given string, element uint32) (json.RawMessage, bool) {
-	if at := strings.IndexByte(given, '='); strings.HasPrefix(given, "[") && at > 0 {
-		given = given[at+1:] // [2:3]={…}: JSON has no lower bounds
-	}
-	r := &arrayReader{rest: given, element: element}
-	if !r.list(0) || r.rest != "" {
+// readArray returns the text of an array of a built-in type as a JSON array of its elements, nested alike. It reports
+// false for another type and for an unknown form.
+func readArray(raw []byte, oid uint32) (json.RawMessage, bool) {
+	types := pgtype.NewMap()
+	known, is := types.TypeForOID(oid)
+	if !is {
 		return nil, false
 	}
-	return r.text.Bytes(), true
-}
-
-type arrayReader struct {
-	rest    string
-	element uint32
-	text    bytes.Buffer
-}
-
-// maxDimensions is PostgreSQL's own limit (MAXDIM).
-const maxDimensions = 6
-
-func (r *arrayReader) list(depth int) bool {
-	if depth >= maxDimensions || !r.take('{') {
-		return false
+	codec, is := known.Codec.(*pgtype.ArrayCodec)
+	var array pgtype.Array[*string]
+	if !is || types.Scan(oid, pgtype.TextFormatCode, raw, &array) != nil {
+		return nil, false
 	}
-	r.text.WriteByte('[')
-	for first := true; !r.take('}'); first = false {
-		if !first {
-			if !r.take(',') {
-				return false
-			}
-			r.text.WriteByte(',')
-		}
-		if !r.member(depth) {
-			return false
+	list := make([]any, len(array.Elements))
+	for i, element := range array.Elements {
+		if element != nil {
+			list[i] = postgresValue([]byte(*element), codec.ElementType.OID)
 		}
 	}
-	r.text.WriteByte(']')
-	return true
-}
-
-func (r *arrayReader) take(sign byte) bool {
-	if r.rest == "" || r.rest[0] != sign {
-		return false
-	}
-	r.rest = r.rest[1:]
-	return true
-}
-
-// member reads an inner list, or an element with or without quotes.
-func (r *arrayReader) member(depth int) bool {
-	if strings.HasPrefix(r.rest, "{") {
-		return r.list(depth + 1)
-	}
-	if !r.take('"') {
-		end := strings.IndexAny(r.rest, ",}")
-		if end <= 0 {
-			return false
+	for _, dimension := range slices.Backward(array.Dims[min(1, len(array.Dims)):]) { // from the innermost lists outwards
+		if dimension.Length < 1 {
+			return nil, false
 		}
-		word := []byte(r.rest[:end])
-		if string(word) == "NULL" {
-			word = nil
+		var nested []any
+		for inner := range slices.Chunk(list, int(dimension.Length)) {
+			nested = append(nested, inner)
 		}
-		r.text.Write(postgresValue(word, r.element))
-		r.rest = r.rest[end:]
-		return true
+		list = nested
 	}
-	var b strings.Builder
-	for i := 0; i < len(r.rest); i++ {
-		switch c := r.rest[i]; {
-		case c == '\\' && i+1 < len(r.rest):
-			i++
-			b.WriteByte(r.rest[i])
-		case c == '"':
-			r.rest = r.rest[i+1:]
-			r.text.Write(postgresValue([]byte(b.String()), r.element))
-			return true
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return false
+	return exactjson.EncodeOrNull(list), true
 }
