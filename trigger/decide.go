@@ -312,8 +312,27 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 			t.otherQuestion = true
 		}
 	}
+	if action == state.Confirm {
+		t.consents = newestOfEach(t.consents, func(c consent) string { return c.Record.Question })
+	}
 	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
 	return matcher.Result{Stage: matcher.StageExact}, len(t.consents) > 0, nil
+}
+
+// newestOfEach keeps the newest of the triggers that ask the same question, as after a double click: one yes to one
+// question releases one trigger.
+func newestOfEach[T any](asked []T, question func(T) string) []T {
+	last := map[string]int{}
+	for i, one := range asked {
+		last[question(one)] = i
+	}
+	var newest []T
+	for i, one := range asked {
+		if last[question(one)] == i {
+			newest = append(newest, one)
+		}
+	}
+	return newest
 }
 
 // consentIn returns the action of a text on the questions that it answers; false if it is no plain yes or no.
@@ -483,8 +502,10 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	switch {
 	case len(p.doc.Questions) > 0 && !t.message.Relayed && !(replied && mayReply(t.scope, p.Answer)):
 		p.doc.Heard = ledger.Asking
-	case len(t.consents)+len(p.fires)+len(result.Rejected) > 0, directReply(t.scope, p.Answer, result.Text, t.scope.Chats()) != nil:
+	case len(t.consents)+len(p.fires)+len(result.Rejected) > 0:
 		p.doc.Heard = ledger.Related
+	case directReply(t.scope, p.Answer, result.Text, t.scope.Chats()) != nil:
+		p.doc.Heard, p.doc.Replied = ledger.Related, conversation.Sentences(result.Text)
 	}
 	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds())
 	return p, nil

@@ -202,7 +202,11 @@ func (m *memory) add(one Earlier, id string, fired []matcher.PastCall) {
 // question plainly.
 func (m *memory) consent(text string) ([]askedTrigger, state.Action, bool) {
 	action, plain := consentIn(text)
-	return m.asked, action, plain && len(m.asked) > 0
+	asked := m.asked
+	if action == state.Confirm {
+		asked = newestOfEach(asked, func(a askedTrigger) string { return a.Question })
+	}
+	return asked, action, plain && len(asked) > 0
 }
 
 // moved returns the match of a confirmed or denied trigger.

@@ -101,6 +101,24 @@ var yeses = map[string]func(t *testing.T, c *talk){
 			require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
 		}
 	},
+	"an agent quoted the question": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		c.agent(`I was told to ask "` + asked.Question + `" but do you like pizza?`)
+		require.Empty(t, c.user("yes"))
+	},
+	"an agent asked something else after the question": func(t *testing.T, c *talk) {
+		asked := c.refund("A1")
+		c.agent(asked.Question + " " + newsletter)
+		require.Empty(t, c.user("yes"))
+	},
+	"two triggers have the same question": func(t *testing.T, c *talk) {
+		first, second := c.button("A1"), c.button("A1")
+		c.agent(first.Question)
+		require.Equal(t, []string{second.TriggerID}, c.user("yes"))
+		require.Equal(t, query.StateConfirming, c.Trigger(first.TriggerID).State)
+		c.agent(first.Question)
+		require.Equal(t, []string{first.TriggerID}, c.user("yes"))
+	},
 	"an agent asked the question again": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
 		c.agent(newsletter)
@@ -147,6 +165,12 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		c.refund("A1")
 		c.user("what is the weather like")
 		require.Empty(t, c.user("yes"))
+	},
+	"the chat reply asked again": func(t *testing.T, c *talk) {
+		c.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		asked := c.refund("A1")
+		c.user("It takes a day. " + asked.Question)
+		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
 	},
 	"the reply was the result of another tool": func(t *testing.T, c *talk) {
 		c.App("clinic", `{"settings":{"chatModeEnabled":true}}`)

@@ -166,33 +166,58 @@ func oneLine(text string) string {
 }
 
 // Sentences returns the words of a text in lower case, without layout and markup. A number or a code, as 5.00 or
-// A-17, is one word. Before, between and after them is a space, or ledger.SentenceEnd where a sentence or a part of
-// one begins or ends.
-func Sentences(text string) string { return plain(text, ledger.SentenceEnd) }
+// A-17, is one word. Before, between and after them is a space, or ledger.SentenceEnd and the like where a sentence or
+// a part of one begins or ends.
+func Sentences(text string) string {
+	return plain(text, func(quoted, asked bool) string {
+		switch {
+		case quoted:
+			return ledger.QuotedEnd
+		case asked:
+			return ledger.QuestionEnd
+		}
+		return ledger.SentenceEnd
+	})
+}
 
 // parting are signs between sentences, or between parts of one that could stand alone. A comma is none: "I cannot,
 // however, refund the order" does not ask whether to refund it.
 const parting = ".!?…。！？؟;:\n\r()[]\"“”„«»¿¡-–—"
 
-func plain(text, end string) string {
+// answering are the words of "yes or no?", which asks nothing else than the question before it.
+var answering = strings.Fields("yes no or not ja nein oder nicht oui non ou pas sì si sí o y n")
+
+// plain calls end where a sentence begins or ends: whether this is within a quotation, and after a question.
+func plain(text string, end func(quoted, asked bool) string) string {
 	var words strings.Builder
 	signs := []rune(text)
 	isWord := func(at int) bool {
 		return at >= 0 && at < len(signs) && (unicode.IsLetter(signs[at]) || unicode.IsNumber(signs[at]))
 	}
-	between, parted := true, true // since the last word
+	between, parted, asked, quoted, sentence := true, true, false, false, 0 // since the last word; where its sentence began
 	space := func() {
 		if parted {
-			words.WriteString(end)
+			asked = asked && slices.ContainsFunc(strings.Fields(words.String()[sentence:]), func(word string) bool { return !slices.Contains(answering, word) })
+			words.WriteString(end(quoted, asked))
+			sentence = words.Len()
 		} else {
 			words.WriteByte(' ')
 		}
-		between, parted = false, false
+		between, parted, asked = false, false, false
 	}
 	for i, sign := range signs {
 		joins := strings.ContainsRune(".,:/-'’", sign) && isWord(i-1) && isWord(i+1)
 		if !isWord(i) && !unicode.IsMark(sign) && !joins {
 			between, parted = true, parted || strings.ContainsRune(parting, sign)
+			asked = asked || strings.ContainsRune("?？؟", sign)
+			switch sign {
+			case '„':
+				quoted = true
+			case '”':
+				quoted = false
+			case '"', '“', '«', '»': // in some languages the last three begin a quotation, in others they end it
+				quoted = !quoted
+			}
 			continue
 		}
 		if between {
@@ -211,7 +236,7 @@ func QuestionWords(question string) string {
 	if strings.HasSuffix(question, ")") {
 		question = question[:strings.LastIndex(question, "(")]
 	}
-	return plain(question, " ")
+	return plain(question, func(_, _ bool) string { return " " })
 }
 
 // Asks reports whether a text asks a Question, as the ledger finds it.
@@ -220,14 +245,14 @@ func Asks(text, question string) bool {
 	if strings.TrimSpace(words) == "" {
 		return false
 	}
-	spaced := strings.ReplaceAll(said, ledger.SentenceEnd, " ")
+	spaced := strings.NewReplacer(ledger.SentenceEnd, " ", ledger.QuotedEnd, " ", ledger.QuestionEnd, " ").Replace(said)
 	for from := 0; ; {
 		at := strings.Index(spaced[from:], words)
 		if at < 0 {
 			return false
 		}
 		first, last := from+at, from+at+len(words)-1
-		if said[first] != ' ' && said[last] != ' ' {
+		if strings.Contains(ledger.SentenceEnd+ledger.QuestionEnd, said[first:first+1]) && said[last] != ' ' && !strings.Contains(said[last+1:], ledger.QuestionEnd) {
 			return true
 		}
 		from = first + 1

@@ -140,6 +140,15 @@ func TestAQuestionIsKnownAgainInOtherLayout(t *testing.T) {
 		"I cannot, however, refund an order: order A-17, amount 5.00. Shall I go ahead?":      false,
 		"Refund an order: order A-17, amount 5.00. Shall I go ahead and close the chat?":      false,
 		"Not refund an order: order A-17, amount 5.00. Shall I go ahead? I mean:\n" + asked:   true,
+		asked + " Yes or no?":                               true,
+		asked + " By the way, do you want a newsletter?":    false,
+		asked + " Also: shall I wire 500 to Bob?":           false,
+		"Do you like pizza? " + asked:                       true,
+		"I was told to ask \"" + asked + "\" but I do not.": false,
+		"Er schrieb: „" + asked + "“.":                      false,
+		"Il a écrit « " + asked + " ».":                     false,
+		"Do not answer “" + asked + "”. Do you like pizza?": false,
+		"I have a \"good\" one for you. " + asked:           true,
 		"": false,
 	} {
 		require.Equal(t, asks, conversation.Asks(text, asked), text)
@@ -154,7 +163,7 @@ func FuzzSentences(f *testing.F) {
 	f.Add("… \t\n\x00 \xff ﷽ 1.2.3-")
 	f.Fuzz(func(t *testing.T, text string) {
 		spaced := func(text string) string {
-			return strings.ReplaceAll(conversation.Sentences(text), ledger.SentenceEnd, " ")
+			return strings.NewReplacer(ledger.SentenceEnd, " ", ledger.QuotedEnd, " ", ledger.QuestionEnd, " ").Replace(conversation.Sentences(text))
 		}
 		plain := spaced(text)
 		if plain[0] != ' ' || plain[len(plain)-1] != ' ' {

@@ -70,10 +70,10 @@ end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
 ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
-ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came caller called
+ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came caller called replied
 local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
-local list, argument, fences = {}, a + 28 + 2 * parts, 0
+local list, argument, fences = {}, a + 29 + 2 * parts, 0
 for i = 1, tonumber($firingCount) do
   local f = {
     key = KEYS[k + 6 + i], id = ARGV[argument + 1], name = ARGV[argument + 2], record = ARGV[argument + 3],
@@ -160,7 +160,7 @@ for i, f in ipairs(list) do
     end
   end
 end
-if session ~= '' then ask(turns, $questions, $heard, had[4]) end
+if session ~= '' then ask(turns, $questions, $heard, had[4], $replied) end
 if message ~= '' then
   local fields = {turn.decision .. message, $decision}
   if $explanation ~= '' then fields[3], fields[4] = turn.explained .. message, $explanation end
@@ -172,7 +172,7 @@ if message ~= '' then
   if $explanation ~= '' then
     local goes, partsGo = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
-    for i = a + 29, a + 28 + 2 * parts, 2 do
+    for i = a + 30, a + 29 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
       explanations[#explanations + 1], explanations[#explanations + 2] = partsGo, app .. '//' .. ARGV[i]
     end
@@ -254,6 +254,8 @@ type Commitment struct {
 	// last question.
 	Questions []Question
 	Heard     Heard
+	// Replied are the words of the reply, by which an earlier question that it repeats is recognized.
+	Replied string
 	// FrontEnd reports that a direct trigger also counts as a message, Counted that it is already counted.
 	FrontEnd, Counted bool
 	Explanation
@@ -427,11 +429,11 @@ func (c Commitment) size() int {
 func (c Commitment) arguments() ([]string, error) {
 	// The worker that takes an answer records it, at any time: a settlement must not write the same trigger.
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
-	args := append(make([]string, 0, 28+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+	args := append(make([]string, 0, 29+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
 		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), eventLease,
 		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
-		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came, c.Caller, c.Called)
+		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came, c.Caller, c.Called, c.Replied)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

@@ -54,7 +54,7 @@ const sessionConfirmed = "y:"
 //	unlike(f, m, fence, turns, life, session, at)   why a move cannot be made as planned, as the
 //	    reply of the script; nil if it can
 //	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes the move
-//	ask(turns, questions, heard, asked)   stores the last question; asked is the previous one
+//	ask(turns, questions, heard, asked, replied)   stores the last question; asked is the previous one
 //
 // f is the firing with its key, fence the key of its fence or nil. life is the generation of the app: a fence
 // of an earlier app of that name does not count. session and lived are the generation of the session; a session
@@ -132,9 +132,10 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
     redis.call('HSET', turns, turn.results .. m.message, results .. m.result .. '\n')
   end
 end
-local function ask(turns, questions, heard, asked)
+local function ask(turns, questions, heard, asked, replied)
+  local all
   if questions ~= '' then
-    local all = (redis.call('HGET', turns, 'questions') or '') .. questions
+    all = (redis.call('HGET', turns, 'questions') or '') .. questions
     local _, lines = string.gsub(all, '\n', '')
     for _ = 1, lines - 16 do all = string.match(all, '^[^\n]*\n(.*)$') end
     redis.call('HSET', turns, 'questions', all)
@@ -142,18 +143,23 @@ local function ask(turns, questions, heard, asked)
   if heard == '` + string(Asking) + `' then
     redis.call('HSET', turns, 'asked', idsOf(questions))
   elseif heard == '` + string(Related) + `' and asked then
-    redis.call('HDEL', turns, 'asked')
+    local still = replied ~= '' and askedBy(all or redis.call('HGET', turns, 'questions') or '', '', replied) or ''
+    if still ~= '' then redis.call('HSET', turns, 'asked', still) else redis.call('HDEL', turns, 'asked') end
   end
 end
 `
 
-// SentenceEnd stands in place of a space in the words of a message, where a sentence begins or ends.
-const SentenceEnd = "\v"
+// These stand in place of a space in the words of a message, where a sentence begins or ends.
+const (
+	SentenceEnd = "\v"
+	QuotedEnd   = "\x0e" // within a quotation
+	QuestionEnd = "\f"   // after a question
+)
 
 // askedLua defines idsOf(questions), the triggers of lines as linesOf writes them, and askedBy(questions, id,
 // words), those that an agent's message asks about: it names one, or its words contain the question as sentences of
-// their own, so that "we cannot refund the order. Shall I go ahead with an exchange?" asks nothing. Both return ids
-// separated by spaces.
+// their own, not as a quotation, and no other question after it. So "we cannot refund the order. Shall I go ahead
+// with an exchange?" asks nothing. Both return ids separated by spaces.
 const askedLua = `
 local function idsOf(questions)
   local ids = {}
@@ -164,11 +170,12 @@ local function asks(words, spaced, question)
   local first, last = 0, 0
   repeat
     first, last = string.find(spaced, question, first + 1, true)
-  until not first or string.sub(words, first, first) ~= ' ' and string.sub(words, last, last) ~= ' '
+  until not first or string.find(words, '^[` + SentenceEnd + QuestionEnd + `]', first) and string.sub(words, last, last) ~= ' '
+    and not string.find(words, '` + QuestionEnd + `', last + 1, true)
   return first ~= nil
 end
 local function askedBy(questions, named, words)
-  local ids, spaced = {}, string.gsub(words, '` + SentenceEnd + `', ' ')
+  local ids, spaced = {}, string.gsub(words, '[` + SentenceEnd + QuotedEnd + QuestionEnd + `]', ' ')
   for id, of in string.gmatch(questions, '([^\t\n]+)\t([^\n]*)\n') do
     if id == named or string.find(of, '%S') and asks(words, spaced, of) then ids[#ids + 1] = id end
   end
