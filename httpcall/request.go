@@ -177,7 +177,11 @@ func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 		header.Set("Traceparent", delivery.TraceParent)
 	}
 	var signatures []string
-	for key := range strings.FieldsSeq(cmp.Or(call.signing, call.app.SigningSecret).Reveal()) {
+	signing := cmp.Or(call.signing, call.app.SigningSecret)
+	if signing.IsSealed() {
+		return nil, effect.Transient(effect.ReasonAuth, "the secret that signs was encrypted with a secret key that this replica does not have: give it again")
+	}
+	for key := range strings.FieldsSeq(signing.Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(key)
 		if err != nil {
 			return nil, effect.Permanent(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")

@@ -183,6 +183,34 @@ func (t *Tool) CheckDestination(app *App) error {
 	return nil
 }
 
+// CheckReadable returns an error if a credential of the tool's calls is still sealed: with a secret key that this
+// process does not have.
+func (t *Tool) CheckReadable(app *App) error {
+	module := ""
+	if t.Request != nil {
+		module = t.Request.ModuleID
+	}
+	sealed := func(c Credential, owner string) error {
+		if !c.Get().IsSealed() {
+			return nil
+		}
+		return fmt.Errorf("the credential in %s of the %s was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD", c.pointer, owner)
+	}
+	for _, c := range t.credentials("") {
+		if err := sealed(c, "tool"); err != nil {
+			return err
+		}
+	}
+	for _, c := range app.Credentials() {
+		if c.Name == "signingSecret" || c.Name == "modules/"+module || strings.HasPrefix(c.Name, "sources/"+t.Source+"/") {
+			if err := sealed(c, "app"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // destination is where and as which user a credential is sent. It is stored with the credential, so that a change
 // of a definition cannot redirect another author's credential.
 type destination map[string]string

@@ -20,6 +20,7 @@ type Secret struct {
 	// handle an address.
 	text    unique.Handle[string]
 	towards unique.Handle[string]
+	sealed  bool
 }
 
 var none unique.Handle[string]
@@ -42,6 +43,13 @@ func value(of unique.Handle[string]) string {
 // New wraps the plain text of a credential.
 func New(text string) Secret { return Secret{text: handle(text)} }
 
+// Sealed returns a stored credential that no secret key opens: text is encrypted. It is stored again as it is, and
+// must not be sent.
+func Sealed(text, towards string) Secret { return Secret{handle(text), handle(towards), true} }
+
+// IsSealed reports whether the text is still encrypted; see Sealed.
+func (s Secret) IsSealed() bool { return s.sealed }
+
 // Reveal returns the plain text. Call it only to use the credential: for the request that it authenticates, or the
 // cipher that stores it.
 func (s Secret) Reveal() string { return value(s.text) }
@@ -50,7 +58,7 @@ func (s Secret) Reveal() string { return value(s.text) }
 func (s Secret) Towards() string { return value(s.towards) }
 
 // For returns the credential bound to a destination and user.
-func (s Secret) For(towards string) Secret { return Secret{s.text, handle(towards)} }
+func (s Secret) For(towards string) Secret { return Secret{s.text, handle(towards), s.sealed} }
 
 // Empty reports whether there is no credential.
 func (s Secret) Empty() bool { return s.text == none }

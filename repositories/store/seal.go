@@ -160,7 +160,9 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []repositories
 		if secret.Empty() {
 			continue
 		}
-		stored.Sealed[c.Name] = s.seal(appID, c.Name, secret)
+		if stored.Sealed[c.Name] = secret.Reveal(); !secret.IsSealed() {
+			stored.Sealed[c.Name] = s.seal(appID, c.Name, secret)
+		}
 		if secret.Towards() != "" {
 			stored.Towards[c.Name] = secret.Towards()
 		}
@@ -169,7 +171,8 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []repositories
 	return string(text), err
 }
 
-// openInto decodes a sealed definition. It calls credentials once record is decoded.
+// openInto decodes a sealed definition. It calls credentials once record is decoded. A credential that does not open
+// stays sealed, so that the rest of the definition can be used, and replaced.
 func (s *Sealer) openInto(appID, text string, record any, credentials func() []repositories.Credential) error {
 	var stored sealedRecord
 	if err := json.Unmarshal([]byte(text), &stored); err != nil {
@@ -183,11 +186,11 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 		if !ok {
 			continue
 		}
-		secret, err := s.open(appID, c.Name, stored.Towards[c.Name], sealed)
+		opened, err := s.open(appID, c.Name, stored.Towards[c.Name], sealed)
 		if err != nil {
-			return err
+			opened = secret.Sealed(sealed, stored.Towards[c.Name])
 		}
-		c.Set(secret)
+		c.Set(opened)
 	}
 	return nil
 }

@@ -159,24 +159,27 @@ func (k *secretKeys) tryCredential(ctx context.Context) error {
 // tryApp reports whether the app holds a credential, and fails if it does not open.
 func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err error) {
 	app, err := k.appReads.App(ctx, appID)
-	if err == nil && anySet(app.Credentials()) {
-		return true, nil
-	}
+	var held []repositories.Credential
 	if err == nil {
+		held = app.Credentials()
+	}
+	if err == nil && !anySet(held) {
 		var own []*repositories.Repository
 		own, _, err = k.repositories.Repositories(ctx, repositories.Scope{AppID: appID}, "", someRepos)
 		for _, repository := range own {
-			found = found || anySet(repository.Credentials())
+			held = append(held, repository.Credentials()...)
 		}
 	}
-	switch {
-	case errors.Is(err, errSealed):
-		return false, fmt.Errorf("%w: %w", ErrSecretKey, err)
-	case errors.Is(err, keyspace.ErrUnavailable):
+	if errors.Is(err, keyspace.ErrUnavailable) {
 		return false, err
-	default: // deleted meanwhile, or written by another version: tells nothing of the key
-		return found, nil
 	}
+	// Another error tells nothing of the key: it was deleted meanwhile, or written by another version.
+	for _, c := range held {
+		if c.Get().IsSealed() {
+			return false, fmt.Errorf("%w: that of app %s, %s", ErrSecretKey, appID, c.Name)
+		}
+	}
+	return anySet(held), nil
 }
 
 func anySet(credentials []repositories.Credential) bool {

@@ -252,9 +252,9 @@ func TestCredentialsAreSealedAtRest(t *testing.T) {
 		kept, err := rotated.Repository(t.Context(), session, "r")
 		require.NoError(t, err)
 		require.Equal(t, "bearer-secret", kept.Tools[0].Request.Bearer.ClientSecret.Reveal(), "the old key opens what it sealed")
-		_, err = storeOn(t, server, 'x').Repository(t.Context(), session, "r")
-		require.ErrorContains(t, err, "bearer.clientSecret")
-		require.NotContains(t, err.Error(), "bearer-secret")
+		sealed, err := storeOn(t, server, 'x').Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.NotContains(t, sealed.Tools[0].Request.Bearer.ClientSecret.Reveal(), "bearer-secret")
 	})
 }
 
@@ -282,6 +282,41 @@ func TestServerThatAsksForAnotherPasswordIsUnavailable(t *testing.T) {
 		_, err := store.App(t.Context(), "clinic")
 		return !errors.Is(err, keyspace.ErrUnavailable)
 	}, time.Minute, 10*time.Millisecond)
+}
+
+// TestADefinitionWhoseCredentialsDoNotOpenCanBeReplaced reads and writes with another secret key.
+func TestADefinitionWhoseCredentialsDoNotOpenCanBeReplaced(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
+		_, err := put(t, definitions, session, "r", withCredentials)
+		require.NoError(t, err)
+		other := storeOn(t, server, 'x')
+		app, err := other.App(t.Context(), "clinic")
+		require.NoError(t, err)
+		require.True(t, app.Modules[0].Secret.IsSealed())
+		found, err := other.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.ErrorContains(t, found.Tools[0].CheckReadable(app), "/request/bearer/clientSecret of the tool")
+
+		// What is sent back with its mask stays as it is, and opens again with the key.
+		masked := strings.NewReplacer("bearer-secret", secret.Masked, "header-secret", secret.Masked).Replace(withCredentials)
+		_, err = put(t, other, session, "r", strings.Replace(masked, `"name":"book"`, `"name":"book","description":"d"`, 1))
+		require.NoError(t, err)
+		found, err = definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.Equal(t, "d", found.Tools[0].Description)
+		require.Equal(t, "bearer-secret", found.Tools[0].Request.Bearer.ClientSecret.Reveal())
+
+		_, err = put(t, other, session, "r", withCredentials)
+		require.NoError(t, err)
+		putApp(t, other, "clinic", `{"modules":[{"moduleId":"calendar","secret":"new-secret","tokenUrl":"https://login.example/token"}]}`)
+		app, err = other.App(t.Context(), "clinic")
+		require.NoError(t, err)
+		found, err = other.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.NoError(t, found.Tools[0].CheckReadable(app))
+		require.Equal(t, "new-secret", app.Modules[0].Secret.Reveal())
+		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r"), "nor is a key needed to delete it")
+	})
 }
 
 func TestAllKeysOfAnAppShareAHashSlot(t *testing.T) {

@@ -117,20 +117,28 @@ type Apps interface {
 }
 
 // AppOf returns the app of a call, from the effect or from apps. A deleted app is a permanent failure. If apps
-// does not answer, the call is deferred and the error is logged as event.
+// does not answer, the call is deferred and the error is logged as event. A call whose credentials this process cannot
+// decrypt is tried again, since another replica may have the key.
 func AppOf(ctx context.Context, apps Apps, delivery Effect, log *slog.Logger, event string) (*repositories.App, error) {
-	if delivery.Call.App != nil {
-		return delivery.Call.App, nil
+	app, err := delivery.Call.App, error(nil)
+	if app == nil {
+		ctx, cancel := context.WithTimeout(ctx, delivery.Call.Request.AttemptTimeout())
+		defer cancel()
+		app, err = apps.App(ctx, delivery.AppID)
 	}
-	ctx, cancel := context.WithTimeout(ctx, delivery.Call.Request.AttemptTimeout())
-	defer cancel()
-	app, err := apps.App(ctx, delivery.AppID)
 	switch {
 	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
 		return nil, Permanent(ReasonRequest, "app %q is gone, and with it its sources and the keys that its calls are signed with", delivery.AppID)
 	case err != nil:
 		log.WarnContext(ctx, event, "app", delivery.AppID, "error", err.Error())
 		return nil, Deferral(0, "app %s cannot be looked up now", delivery.AppID)
+	}
+	tool := delivery.Call.Tool
+	if tool == nil {
+		tool = &repositories.Tool{URL: delivery.Call.URL, Request: delivery.Call.Request}
+	}
+	if err := tool.CheckReadable(app); err != nil {
+		return nil, Transient(ReasonAuth, "%s", err)
 	}
 	return app, nil
 }

@@ -121,6 +121,9 @@ func (r *Refresher) look(ctx context.Context, due store.Refresh) (next time.Dura
 	if len(listed) == 0 {
 		return 0, nil
 	}
+	if err := (&repositories.Tool{Source: due.Source}).CheckReadable(app); err != nil {
+		return next, err
+	}
 	tools, notes, err := r.Offer(ctx, app, due.Source)
 	if err != nil {
 		return next, err
