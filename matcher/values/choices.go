@@ -11,12 +11,6 @@ import (
 	"earshot/repositories"
 )
 
-// mention is a value in the text, in the words from first to before end.
-type mention struct {
-	value      any
-	first, end int
-}
-
 // Mention is a value in a text, in the words from First to before End.
 type Mention struct {
 	Value      any
@@ -33,9 +27,7 @@ func Choices(said *datetime.Text, tool *repositories.Tool) map[string][]Mention 
 			continue
 		}
 		if all := f.mentions(s); len(all) > 1 {
-			for _, m := range all {
-				found[s.Name] = append(found[s.Name], Mention{m.value, m.first, m.end})
-			}
+			found[s.Name] = all
 		}
 	}
 	return found
@@ -61,14 +53,14 @@ func readAllowed(f *slotFiller) {
 				for first := 0; first+len(one.words) <= len(f.Words); first++ {
 					end := first + len(one.words)
 					if f.free(first, end) && f.nearly(first, one.words) && f.meant(s, one, first, end) && !known(found, one.value) {
-						found = append(found, mention{one.value, first, end})
+						found = append(found, Mention{one.value, first, end})
 					}
 				}
 			}
 		}
 		if len(found) == 1 {
-			f.fill(s, found[0].value, found[0].first, found[0].end)
-			f.listedAt[found[0].first] = true
+			f.fill(s, found[0].Value, found[0].First, found[0].End)
+			f.listedAt[found[0].First] = true
 		}
 	}
 }
@@ -90,15 +82,15 @@ func signedChoice(f *slotFiller, s *slot) (value any) {
 	return value
 }
 
-func known(found []mention, value any) bool {
-	return slices.ContainsFunc(found, func(m mention) bool { return m.value == value })
+func known(found []Mention, value any) bool {
+	return slices.ContainsFunc(found, func(m Mention) bool { return m.Value == value })
 }
 
 // mentions finds the distinct allowed values in the text, longer ones first.
-func (f *slotFiller) mentions(s *slot) (found []mention) {
+func (f *slotFiller) mentions(s *slot) (found []Mention) {
 	used := make([]bool, len(f.Words))
 	for _, one := range s.longest {
-		if m, ok := f.find(s, one, used); ok && !known(found, m.value) {
+		if m, ok := f.find(s, one, used); ok && !known(found, m.Value) {
 			found = append(found, m)
 		}
 	}
@@ -108,7 +100,7 @@ func (f *slotFiller) mentions(s *slot) (found []mention) {
 func sameNumber(a, b text.Word) bool { return text.Singular(a.Norm) == text.Singular(b.Norm) }
 
 // find looks for the words of a value outside the used words, and marks them used.
-func (f *slotFiller) find(s *slot, one choice, used []bool) (mention, bool) {
+func (f *slotFiller) find(s *slot, one choice, used []bool) (Mention, bool) {
 	n := len(one.words)
 	for first := 0; n > 0 && first+n <= len(f.Words); first++ {
 		end := first + n
@@ -116,10 +108,10 @@ func (f *slotFiller) find(s *slot, one choice, used []bool) (mention, bool) {
 			for i := first; i < end; i++ {
 				used[i] = true
 			}
-			return mention{one.value, first, end}, true
+			return Mention{one.value, first, end}, true
 		}
 	}
-	return mention{}, false
+	return Mention{}, false
 }
 
 // meant reports whether the words from first to before end mean the value: they are not denied or excepted, they do

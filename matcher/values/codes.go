@@ -19,17 +19,17 @@ func readCodes(f *slotFiller) {
 	if s == nil {
 		return
 	}
-	found := slices.DeleteFunc(codeReader{f}.codes(s), func(m mention) bool { return len(s.shapes) > 0 && !s.shapes[shapeOf(m.value.(string))] })
+	found := slices.DeleteFunc(codeReader{f}.codes(s), func(m Mention) bool { return len(s.shapes) > 0 && !s.shapes[shapeOf(m.Value.(string))] })
 	if len(found) == 1 {
-		f.fill(s, found[0].value, found[0].first, found[0].end)
+		f.fill(s, found[0].Value, found[0].First, found[0].End)
 	}
 }
 
 type codeReader struct{ *slotFiller }
 
 // codes finds candidates for the slot's code.
-func (f codeReader) codes(s *slot) []mention {
-	var found []mention
+func (f codeReader) codes(s *slot) []Mention {
+	var found []Mention
 	moments := f.Moments()
 	for i := 0; i < len(f.Words); {
 		code, end := f.codeAt(s, i)
@@ -41,7 +41,7 @@ func (f codeReader) codes(s *slot) []mention {
 			i++
 			continue
 		}
-		found = append(found, mention{code, i, end})
+		found = append(found, Mention{code, i, end})
 		i = end
 	}
 	return found

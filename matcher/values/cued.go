@@ -16,7 +16,7 @@ func readKnown(filler *slotFiller) {
 	for _, s := range f.taughtSlots() {
 		longest := slices.Clone(s.taught.values)
 		slices.SortStableFunc(longest, func(a, b []text.Word) int { return len(b) - len(a) })
-		var found []mention
+		var found []Mention
 		used := make([]bool, len(f.Words))
 		for _, words := range longest {
 			ordinary := len(words) == 1 && (!words[0].IsSubject() || f.lesson.said[words[0].Stem])
@@ -30,8 +30,8 @@ func readKnown(filler *slotFiller) {
 			if ordinary || shared {
 				continue
 			}
-			if m, ok := f.find(s, choice{words: words}, used); ok && !f.ofAnother(s, m.first) {
-				m.value = f.Surface(m.first, m.end)
+			if m, ok := f.find(s, choice{words: words}, used); ok && !f.ofAnother(s, m.First) {
+				m.Value = f.Surface(m.First, m.End)
 				found = append(found, m)
 			}
 		}
@@ -39,11 +39,11 @@ func readKnown(filler *slotFiller) {
 			continue
 		}
 		m := found[0] // and not part of a longer name
-		before := m.first > 1 && f.Capital(m.first-1) && f.Capital(m.first) && f.Adjoins(m.first-1)
-		after := m.end < len(f.Words) && f.Capital(m.end) && f.Adjoins(m.end-1)
-		if !before && !after && !isAlternative(f.Text.Text, m.first, m.end) {
-			f.fill(s, m.value, m.first, m.end)
-			f.listedAt[m.first] = true
+		before := m.First > 1 && f.Capital(m.First-1) && f.Capital(m.First) && f.Adjoins(m.First-1)
+		after := m.End < len(f.Words) && f.Capital(m.End) && f.Adjoins(m.End-1)
+		if !before && !after && !isAlternative(f.Text.Text, m.First, m.End) {
+			f.fill(s, m.Value, m.First, m.End)
+			f.listedAt[m.First] = true
 		}
 	}
 }
@@ -78,7 +78,7 @@ func (l *lesson) foreign(s *slot, word string) bool {
 // and no other slot may match the words.
 func readCued(filler *slotFiller) {
 	f := cueReader{filler}
-	slots, found := f.taughtSlots(), map[*slot][]mention{}
+	slots, found := f.taughtSlots(), map[*slot][]Mention{}
 	for _, s := range slots {
 		found[s] = f.between(s)
 	}
@@ -88,17 +88,17 @@ func readCued(filler *slotFiller) {
 		}
 		m, contested := found[s][0], false
 		for other, mentions := range found {
-			contested = contested || other != s && slices.ContainsFunc(mentions, func(one mention) bool { return one.first < m.end && m.first < one.end })
+			contested = contested || other != s && slices.ContainsFunc(mentions, func(one Mention) bool { return one.First < m.End && m.First < one.End })
 		}
-		if !contested && f.free(m.first, m.end) && (s.sentence() || !isAlternative(f.Text.Text, m.first, m.end)) {
-			f.fill(s, m.value, m.first, m.end)
+		if !contested && f.free(m.First, m.End) && (s.sentence() || !isAlternative(f.Text.Text, m.First, m.End)) {
+			f.fill(s, m.Value, m.First, m.End)
 		}
 	}
 }
 
 // between finds candidates for the slot's value by the words on both sides. Of two with common words the one nearer
 // to its cue counts, except for notes, which contain cues: "remind me to drive to Rome".
-func (f cueReader) between(s *slot) (found []mention) {
+func (f cueReader) between(s *slot) (found []Mention) {
 	here := f.sentence()
 	for first, w := range f.Words {
 		if first > 0 && tight[f.Gap(first-1)] {
@@ -113,9 +113,9 @@ func (f cueReader) between(s *slot) (found []mention) {
 		if end == first || s.taught.left[w.Norm] || s.taught.left[f.Norm(end-1)] {
 			continue // its words continue with a cue, or are one
 		}
-		m := mention{f.Surface(first, end), first, end}
+		m := Mention{f.Surface(first, end), first, end}
 		switch last := len(found) - 1; {
-		case last < 0 || found[last].end <= first:
+		case last < 0 || found[last].End <= first:
 			found = append(found, m)
 		case !s.namedFor(text.NotedNames):
 			found[last] = m

@@ -64,8 +64,8 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 		return 0, 0
 	}
 	for _, q := range f.quotations() {
-		if q.first == i+1 || q.first == i+2 && f.Words[i+1].Is(text.Copulas) {
-			return q.first, q.end
+		if q.First == i+1 || q.First == i+2 && f.Words[i+1].Is(text.Copulas) {
+			return q.First, q.End
 		}
 	}
 	if f.Words[i+1].Is(text.PlaceholderWords) && i+2 < len(f.Words) && f.Adjoins(i) {
@@ -174,11 +174,11 @@ func (f *slotFiller) alone(name, i int) bool {
 var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|‘([^’]+)’|(?:^|\s)'([^']+)'(?:\W|$)`)
 
 // quotations finds the quoted texts that are not taken.
-func (f *slotFiller) quotations() []mention {
+func (f *slotFiller) quotations() []Mention {
 	if !strings.ContainsAny(f.Said, `"“„«‘'`) {
 		return nil
 	}
-	var found []mention
+	var found []Mention
 	for _, at := range quotes.FindAllStringSubmatchIndex(f.Said, -1) {
 		for group := 2; group < len(at); group += 2 {
 			if at[group] < 0 {
@@ -186,7 +186,7 @@ func (f *slotFiller) quotations() []mention {
 			}
 			first, end := f.Within(at[group], at[group+1])
 			if end > first && f.free(first, end) {
-				found = append(found, mention{f.Said[at[group]:at[group+1]], first, end})
+				found = append(found, Mention{f.Said[at[group]:at[group+1]], first, end})
 			}
 		}
 	}
@@ -228,7 +228,7 @@ func readPlaces(f *slotFiller) {
 		if s == nil {
 			continue
 		}
-		var found []mention
+		var found []Mention
 		for i, w := range f.Words[:max(0, len(f.Words)-1)] {
 			french, german := w.Norm != "a" || strings.EqualFold(f.Surface(i, i+1), "à"), w.Norm != "an" || text.LanguageOf(f.Said) == "de"
 			if !w.Is(rel.cues) || !f.Adjoins(i) || !french || !german { // of "a" only the French à, of "an" only the German
@@ -245,11 +245,11 @@ func readPlaces(f *slotFiller) {
 				}
 			}
 			if end > first && f.free(first, end) {
-				found = append(found, mention{f.Surface(first, end), first, end})
+				found = append(found, Mention{f.Surface(first, end), first, end})
 			}
 		}
-		if len(found) == 1 && !isAlternative(f.Text.Text, found[0].first, found[0].end) {
-			f.fill(s, found[0].value, found[0].first, found[0].end)
+		if len(found) == 1 && !isAlternative(f.Text.Text, found[0].First, found[0].End) {
+			f.fill(s, found[0].Value, found[0].First, found[0].End)
 		}
 	}
 }
@@ -258,7 +258,7 @@ func readPlaces(f *slotFiller) {
 func readQuoted(f *slotFiller) {
 	if s := f.lone(freeText); s != nil {
 		if found := f.quotations(); len(found) == 1 {
-			f.fill(s, found[0].value, found[0].first, found[0].end)
+			f.fill(s, found[0].Value, found[0].First, found[0].End)
 		}
 	}
 }
@@ -270,19 +270,19 @@ func readLists(f *slotFiller) {
 		return // ambiguous
 	}
 	s, item := lists[0], lists[0].item
-	var found []mention
+	var found []Mention
 	switch {
 	case len(item.Allowed) > 0 && !item.Numeric():
 		found = f.mentions(item)
 	case item.Numeric() && len(f.slots((*slot).counts)) == 0:
 		for _, n := range f.figures() {
-			found = append(found, mention{json.Number(n.Exact), n.First, n.End})
+			found = append(found, Mention{json.Number(n.Exact), n.First, n.End})
 		}
 	case s.pattern != nil:
 		for _, at := range s.pattern.FindAllStringIndex(f.Said, -1) {
 			value := strings.TrimRight(f.Said[at[0]:at[1]], ".,;:!?)")
 			if first, end := f.Within(at[0], at[0]+len(value)); f.free(first, end) && !f.Excludes(first, end) {
-				found = append(found, mention{value, first, end})
+				found = append(found, Mention{value, first, end})
 			}
 		}
 	case isText(item) && len(f.slots(freeText)) == 0:
@@ -290,8 +290,8 @@ func readLists(f *slotFiller) {
 	}
 	var values []any
 	for _, m := range found {
-		values = append(values, m.value)
-		f.take(m.first, m.end)
+		values = append(values, m.Value)
+		f.take(m.First, m.End)
 	}
 	if len(values) > 0 {
 		f.fill(s, values, 0, 0)
