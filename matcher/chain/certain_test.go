@@ -14,9 +14,7 @@ import (
 )
 
 // booking decides that a message with a day books it.
-type booking struct{}
-
-func (booking) Certain(request matcher.Request) (matcher.Result, bool) {
+func booking(request matcher.Request) (matcher.Result, bool) {
 	book, ok := request.Named("book")
 	if !ok || request.Text != "get me in on monday" {
 		return matcher.Result{}, false
@@ -41,7 +39,7 @@ func TestModelIsAskedWhenTheSettingsSaySo(t *testing.T) {
 		server := llmtest.New(t)
 		server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
 		asking := New(llm.Options{BaseURL: server.URL(), Key: secret.New(matchertest.Key), Model: "m"})
-		asking.certain[repositories.LLMUnsure] = append(asking.certain[repositories.LLMUnsure], booking{})
+		asking.certain[repositories.LLMUnsure] = append(asking.certain[repositories.LLMUnsure], booking)
 
 		request := matchertest.Request(t, c.text, help, matchertest.BookTool)
 		request.App.Settings.LLM.When = c.when

@@ -18,30 +18,27 @@ import (
 
 // Chain is the complete Matcher.
 type Chain struct {
-	certain   map[string][]certain // by settings.llm.when, in order
+	certain   map[string][]decider // by settings.llm.when, in order
 	rest      matcher.Matcher
 	retriever *retrieval.Retriever
 	describes string
 }
 
-// certain decides a message by its words.
-type certain interface {
-	// Certain returns the decision, and whether it is certain. A decision that nothing is called for has no
-	// matches.
-	Certain(request matcher.Request) (matcher.Result, bool)
-}
+// decider decides a message by its words, and reports whether the decision is certain. One that nothing is called for
+// has no matches.
+type decider func(matcher.Request) (matcher.Result, bool)
 
 // deciders lists the deciders before the model or the offline matcher. The exact text of a button always decides;
 // other words do if the app's settings allow it.
-func deciders(words ...certain) map[string][]certain {
-	return map[string][]certain{repositories.LLMAlways: {exact{}}, repositories.LLMUnsure: append([]certain{exact{}}, words...)}
+func deciders(words ...decider) map[string][]decider {
+	return map[string][]decider{repositories.LLMAlways: {Exact}, repositories.LLMUnsure: append([]decider{Exact}, words...)}
 }
 
 // New returns the matcher for the options; the zero value needs no LLM.
 func New(options llm.Options) *Chain {
 	retriever := retrieval.NewFused(options.Meaning)
 	if options.Configured() {
-		return &Chain{certain: deciders(offline.New()), rest: llm.New(options), retriever: retriever, describes: options.Describe()}
+		return &Chain{certain: deciders(offline.New().Certain), rest: llm.New(options), retriever: retriever, describes: options.Describe()}
 	}
 	return &Chain{
 		certain: deciders(), rest: offline.New(), retriever: retriever,
@@ -72,8 +69,8 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 			trace.Note(fmt.Sprintf("settings.llm.tools is %q and no model is configured: the rule-based matcher decides.", settings.Tools))
 		}
 	}
-	for _, one := range c.certain[when] {
-		result, sure := one.Certain(request)
+	for _, decide := range c.certain[when] {
+		result, sure := decide(request)
 		if !sure {
 			continue
 		}

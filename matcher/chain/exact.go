@@ -31,12 +31,6 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 	return matcher.Result{Stage: matcher.StageExact, Matches: []matcher.Match{{Candidate: found[0], Values: reading.Values}}}, true
 }
 
-// exact is a decider by Exact.
-type exact struct{}
-
-// Certain implements certain.
-func (exact) Certain(request matcher.Request) (matcher.Result, bool) { return Exact(request) }
-
 // spelled lists the candidates with a text equal to the message. It looks up shared tools, and iterates over the
 // others.
 func spelled(request matcher.Request, key string) []matcher.Candidate {
