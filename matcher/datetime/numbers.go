@@ -1,7 +1,6 @@
 package datetime
 
 import (
-	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"earshot/matcher/text"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/quantity"
 )
 
@@ -94,19 +94,17 @@ func (t *Text) digits(i int) string {
 func (t *Text) number(first, end int, doubtful bool, forms ...string) Reading {
 	var values []string
 	for _, form := range forms {
-		if decimal, ok := Decimal(form); ok {
-			values = append(values, decimal)
+		if value, ok := decimal(form); ok {
+			values = append(values, value)
 		}
 	}
 	found := t.reading(first, end, values...)
 	found.Exact, found.Doubtful = "", doubtful
-	if len(forms) == 1 && len(values) == 1 && jsonNumber.MatchString(forms[0]) {
+	if len(forms) == 1 && len(values) == 1 && exactjson.NumberPattern.MatchString(forms[0]) {
 		found.Exact = forms[0]
 	}
 	return found
 }
-
-var jsonNumber = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$`)
 
 // signed includes a preceding minus, as a sign or as a word. No word may touch the sign: 3-5 is a range.
 func (t *Text) signed(found Reading) Reading {
@@ -330,40 +328,18 @@ func numberOf(list text.List, word string) int {
 	return number
 }
 
-// Decimal returns a number in canonical form, without plus sign, exponent and insignificant zeros: two numbers are
-// equal if and only if these texts are.
-func Decimal(text string) (string, bool) {
-	if !decimalText.MatchString(text) {
-		return "", false
+// decimal returns a number without unneeded zeros: two numbers are equal if and only if these texts are.
+func decimal(form string) (string, bool) {
+	bare := strings.TrimLeft(form, "0")
+	if bare != form && (bare == "" || bare[0] == '.') {
+		bare = "0" + bare
 	}
-	if strings.ContainsAny(text, "eE") {
-		number, ok := new(big.Rat).SetString(text)
-		if !ok {
-			return "", false
-		}
-		decimals, _ := number.FloatPrec()
-		text = number.FloatString(decimals)
-	}
-	digits, minus := strings.CutPrefix(text, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
-	if whole == "" {
-		whole = "0"
-	}
-	if fraction != "" {
-		whole += "." + fraction
-	}
-	if minus && whole != "0" {
-		whole = "-" + whole
-	}
-	return whole, true
+	number, ok := exactjson.ParseDecimal(bare)
+	return number.String(), ok
 }
 
-// The exponent is bounded: 1e999999999 would fill the memory with zeros.
-var decimalText = regexp.MustCompile(`^-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?$`)
-
-func shifted(decimal string, zeros int) string {
-	whole, fraction, _ := strings.Cut(decimal, ".")
+func shifted(value string, zeros int) string {
+	whole, fraction, _ := strings.Cut(value, ".")
 	fraction += strings.Repeat("0", max(0, zeros-len(fraction)))
 	if len(fraction) == zeros {
 		return whole + fraction

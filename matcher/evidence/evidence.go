@@ -14,8 +14,8 @@ import (
 	"slices"
 
 	"earshot/matcher"
-	"earshot/matcher/datetime"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
@@ -173,9 +173,9 @@ func judged(unit quantity.Unit, number json.Number, text string) (instead json.N
 
 // hasNumber reports whether numbers contain a number, in any notation.
 func hasNumber(numbers []json.Number, wanted json.Number) bool {
-	plain, ok := datetime.Decimal(wanted.String())
+	plain, ok := exactjson.ParseDecimal(wanted.String())
 	return ok && slices.ContainsFunc(numbers, func(one json.Number) bool {
-		decimal, is := datetime.Decimal(one.String())
+		decimal, is := exactjson.ParseDecimal(one.String())
 		return is && decimal == plain
 	})
 }

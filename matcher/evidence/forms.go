@@ -10,6 +10,7 @@ import (
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
 )
@@ -64,8 +65,8 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 			f.text(at.Format(layout))
 		}
 	default:
-		if decimal, ok := datetime.Decimal(written(value)); ok {
-			f.meant = []string{decimal}
+		if decimal, ok := exactjson.ParseDecimal(written(value)); ok {
+			f.meant = []string{decimal.String()}
 		}
 	}
 	for _, alias := range of.Aliases {
