@@ -3,7 +3,6 @@ package values
 import (
 	"encoding/json"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 	"unicode"
@@ -27,11 +26,10 @@ func readDurations(f *slotFiller) {
 	timed := &slot{Parameter: s.Parameter, about: s.about}
 	timed.Unit = &seconds
 	if said := f.amounts(timed); len(said) == 1 {
-		exact, ok := new(big.Rat).SetString(seconds.Numbers(said[0])[0].String())
-		if !ok || !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {
+		left, err := seconds.Numbers(said[0])[0].Int64() // in ISO 8601: days, hours, minutes and seconds
+		if err != nil || left <= 0 {
 			return
 		}
-		left := exact.Num().Int64() // in ISO 8601: days, hours, minutes and seconds
 		var date, clock strings.Builder
 		for _, unit := range []struct {
 			name string
@@ -104,20 +102,26 @@ func (f *slotFiller) ask(s *slot, words string, readings []string) (why string) 
 
 // outside reports whether the number misses the slot's bounds, and records how.
 func (f *slotFiller) outside(s *slot, number json.Number) bool {
-	value, err := number.Float64()
-	if err != nil {
-		return false
-	}
-	why := ""
-	if low, err := s.Min.Float64(); err == nil && value < low {
-		why = fmt.Sprintf("%s is below the minimum of %s", number, s.Min)
-	} else if high, err := s.Max.Float64(); err == nil && value > high {
-		why = fmt.Sprintf("%s is above the maximum of %s", number, s.Max)
-	}
+	why := s.misses(number)
 	if why != "" {
 		f.why[s.Name], f.unusable[s.Name] = why, why
 	}
 	return why != ""
+}
+
+// misses returns how the number misses the slot's bounds; empty if it does not.
+func (s *slot) misses(number json.Number) string {
+	value, err := number.Float64()
+	if err != nil {
+		return ""
+	}
+	if low, err := s.Min.Float64(); err == nil && value < low {
+		return fmt.Sprintf("%s is below the minimum of %s", number, s.Min)
+	}
+	if high, err := s.Max.Float64(); err == nil && value > high {
+		return fmt.Sprintf("%s is above the maximum of %s", number, s.Max)
+	}
+	return ""
 }
 
 // amounts returns the amounts with a unit that converts to the slot's.
@@ -465,25 +469,12 @@ func (f *slotFiller) number(s *slot, n datetime.Reading) {
 
 func (s *slot) takes(number json.Number) bool {
 	value, err := number.Float64()
-	if err != nil || s.Type == "integer" && strings.Contains(string(number), ".") {
-		return false
-	}
-	if low, err := s.Min.Float64(); err == nil && value < low {
-		return false
-	}
-	if high, err := s.Max.Float64(); err == nil && value > high {
+	if err != nil || s.Type == "integer" && strings.Contains(string(number), ".") || s.misses(number) != "" {
 		return false
 	}
 	return len(s.Allowed) == 0 || slices.ContainsFunc(s.Allowed, func(allowed any) bool {
-		switch allowed := allowed.(type) {
-		case json.Number:
-			other, err := allowed.Float64()
-			return err == nil && other == value
-		case float64:
-			return allowed == value
-		case int:
-			return float64(allowed) == value
-		}
-		return false
+		one, _ := allowed.(json.Number)
+		other, err := one.Float64()
+		return err == nil && other == value
 	})
 }
