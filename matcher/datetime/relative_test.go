@@ -103,3 +103,31 @@ func TestHoursHaveTheHalfOfTheDayThatIsNamed(t *testing.T) {
 		"stasera alle 8":                   "8 20:00 =20:00",
 	})
 }
+
+func TestTimesAsGermanAndFrenchSayThem(t *testing.T) {
+	reads(t, (*datetime.Text).Clocks, map[string]string{
+		"um zehn Uhr":                    "zehn Uhr 10:00|22:00 =10:00",
+		"um zehn Uhr dreißig":            "zehn Uhr dreißig 10:30|22:30 =10:30",
+		"um neunzehn Uhr":                "neunzehn Uhr 19:00 =19:00",
+		"um 8 Uhr 15":                    "8 Uhr 15 08:15|20:15 =08:15",
+		"um halb sieben":                 "halb sieben 06:30|18:30",
+		"um Viertel vor acht":            "Viertel vor acht 07:45|19:45",
+		"um Viertel nach acht abends":    "Viertel nach acht abends 20:15 =20:15",
+		"um zehn nach acht morgens":      "zehn nach acht morgens 08:10 =08:10",
+		"um dreiviertel acht":            "dreiviertel acht 07:45|19:45",
+		"um neun":                        "neun 09:00|21:00",
+		"à dix heures":                   "dix heures 10:00|22:00 =10:00",
+		"à six heures et demie":          "six heures et demie 06:30|18:30 =06:30",
+		"à sept heures et quart":         "sept heures et quart 07:15|19:15 =07:15",
+		"à huit heures moins le quart":   "huit heures moins le quart 07:45|19:45 =07:45",
+		"à huit heures moins dix":        "huit heures moins dix 07:50|19:50 =07:50",
+		"à une heure":                    "une heure 01:00|13:00 =01:00",
+		"à trois heures de l'après-midi": "trois heures de l'après-midi 15:00 =15:00",
+		"à huit heures du soir":          "huit heures du soir 20:00 =20:00",
+		"à midi":                         "midi 12:00 =12:00",
+		"um Mitternacht":                 "Mitternacht 00:00 =00:00",
+		"a six pack":                     "",
+		"in zehn Minuten":                "",
+		"zehn Tische":                    "",
+	})
+}
