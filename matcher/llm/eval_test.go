@@ -9,7 +9,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,22 +31,9 @@ var evalToday = time.Date(2019, 3, 1, 12, 0, 0, 0, time.UTC)
 // evalMatch matches the last message of a case with its tools. The fake LLM answers every request with the calls.
 func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.Result, *llmtest.Server) {
 	t.Helper()
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "eval"}, "eval", c.Body(t))
-	require.NoError(t, err)
-	request := matcher.Request{App: &repositories.App{}, Now: evalToday}
-	for i := range repository.Tools {
-		request.Candidates = append(request.Candidates, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
-	}
-	matchertest.Sort(request.Candidates)
-	for _, message := range c.Messages {
-		request.History = append(request.History, matcher.Utterance{Actor: message.Actor, Text: message.Text})
-	}
-	last := len(request.History) - 1
-	request.Text, request.History = request.History[last].Text, request.History[:last]
-
 	reply, server := evaldata.Reply(t, calls...), llmtest.New(t)
 	server.Handle(func(llmtest.Request) llmtest.Reply { return reply })
-	result, err := newLLM(server).Match(t.Context(), request)
+	result, err := newLLM(server).Match(t.Context(), c.Request(t))
 	require.NoError(t, err)
 	return result, server
 }
@@ -173,7 +159,6 @@ func TestConversationAmongManyToolsKeepsWhatItsRequestsBeginWith(t *testing.T) {
 func poolOfAll(t *testing.T) *matcher.Shared {
 	definitions := map[string][]byte{}
 	add := func(definition map[string]any) {
-		delete(definition, "domain")
 		text, err := json.Marshal(definition)
 		require.NoError(t, err)
 		definitions[definition["name"].(string)] = text
@@ -181,10 +166,8 @@ func poolOfAll(t *testing.T) *matcher.Shared {
 	for _, one := range matchertest.Lines[evaldata.Function](t, filepath.Join(matchertest.Data(t), "bfcl", "pool.jsonl")) {
 		add(one.Definition())
 	}
-	var clinc []map[string]any
-	text, err := os.ReadFile(filepath.Join(matchertest.Data(t), "clinc", "tools.json"))
+	clinc, _, _, err := evaldata.ReadCLINC(matchertest.Data(t))
 	require.NoError(t, err)
-	require.NoError(t, json.Unmarshal(text, &clinc))
 	for _, one := range clinc {
 		add(one)
 	}
