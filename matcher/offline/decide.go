@@ -93,13 +93,7 @@ func utteranceOf(said text.Text) *utterance {
 		case w.Is(text.AlteringWords):
 			u.alters = append(u.alters, phrase{w, w})
 		case w.Is(text.Negations) && !w.Is(text.Articles) && !u.idle(i):
-			first, end := i, i+1 // the clause around it, up to the next pauses
-			for first > 0 && !u.Pause(first) {
-				first--
-			}
-			for end < len(u.Words) && !u.Pause(end) {
-				end++
-			}
+			first, end := text.Clause(u.Text, i)
 			denied := u.Words[first:end]
 			u.denied = append(u.denied, denied...)
 			u.declines = u.declines || slices.ContainsFunc(denied, isDefinite) && text.AnyIs(denied, text.AttendingVerbs, text.WantingWords)

@@ -164,7 +164,7 @@ func (u *utterance) turnsOff(p *retrieval.Document) bool {
 		return false
 	}
 	for i, w := range u.Words {
-		ends := i+1 == len(u.Words) || u.Pause(i+1) || u.At(i+1).Is(text.PoliteWords)
+		ends := u.Pause(i+1) || u.At(i+1).Is(text.PoliteWords)
 		if ends && i > 0 && w.Is(text.OffWords) && !p.Known[w.Stem] {
 			return true
 		}

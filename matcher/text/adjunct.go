@@ -40,6 +40,13 @@ func capitalised(t Text, i int) bool {
 	return strings.ContainsFunc(word[size:], unicode.IsLower) // but not ASAP
 }
 
+// Clause returns the words from first to before end of the clause with the word at i.
+func Clause(t Text, i int) (first, end int) {
+	for first = i; first > 0 && !t.parted(first); first-- {
+	}
+	return first, clauseEnd(t, i)
+}
+
 // clauseEnd returns the place after the last word of the clause with the word at i.
 func clauseEnd(t Text, i int) int {
 	for i++; i < len(t.Words) && !t.parted(i); i++ {
@@ -75,7 +82,7 @@ func repeatAt(t Text, i int) (end int) {
 		if of := t.At(end); of.Is(CalendarWords, TimeUnits, Weekdays, DayParts, DayUnits, periodWords) {
 			return end + 1
 		}
-	case w.Is(repeatingWords) && i > 0 && (i+1 == len(t.Words) || t.parted(i+1) || t.At(i+1).Is(PoliteWords)), w.Is(timesWords):
+	case w.Is(repeatingWords) && i > 0 && (t.Pause(i+1) || t.At(i+1).Is(PoliteWords)), w.Is(timesWords):
 		return i + 1
 	case t.At(i+1).Is(timesNouns) && (w.Is(NumberWords, Numbers) || StartsWithDigit(w.Norm)):
 		return i + 2

@@ -9,7 +9,7 @@ import (
 // Excludes reports whether a text denies or excepts the words from first to before end: "not to Anna", "everyone but
 // Anna", "Anna nicht". Only grammar may be between. In "no, Anna" they are meant.
 func (t Text) Excludes(first, end int) bool {
-	if next := t.At(end); next.Is(Negations, Denials) && !t.parted(end) && (end+1 == len(t.Words) || t.parted(end+1)) {
+	if next := t.At(end); next.Is(Negations, Denials) && !t.parted(end) && t.Pause(end+1) {
 		return true
 	}
 	for i := first - 1; i >= 0 && i >= first-1-maxBetween; i-- {

@@ -8,10 +8,7 @@ import (
 // Framed reports whether the act at i is no order to the reader, by the frame of its clause: it is another's, reported,
 // only thought of, or a purpose. knows tells which words the tool itself has: a frame of such words is none.
 func Framed(t Text, i int, knows func(Word) bool) bool {
-	first := i
-	for first > 0 && !t.parted(first) {
-		first--
-	}
+	first, _ := Clause(t, i)
 	for first < i && t.Words[first].Is(Fillers, PoliteWords) && !t.Words[first].Is(purposeWords) {
 		first++
 	}
@@ -122,17 +119,14 @@ func WithoutOmitted(said string) string {
 	if !ok {
 		return said
 	}
-	last := end
-	for last+1 < len(t.Words) && !t.parted(last+1) {
-		last++
-	}
-	if !omits(t, first, end, last) {
+	next := clauseEnd(t, end)
+	if !omits(t, first, end, next-1) {
 		return said
 	}
-	if last+1 == len(t.Words) {
+	if next == len(t.Words) {
 		return ""
 	}
-	return said[t.Words[last+1].Start:]
+	return said[t.Words[next].Start:]
 }
 
 // omits reports whether the phrase from first to before end is of an act, in a clause with the last word at last.

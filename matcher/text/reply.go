@@ -147,7 +147,7 @@ func (t Text) DeniesWords(some []Word) bool {
 	for first := 0; len(some) > 0 && first+len(some) <= len(t.Words); first++ {
 		end := first + len(some)
 		if slices.EqualFunc(t.Words[first:end], some, same) { // a negation may also follow
-			after := t.At(end).Is(Negations) && !t.parted(end) && (end+1 == len(t.Words) || t.parted(end+1))
+			after := t.At(end).Is(Negations) && !t.parted(end) && t.Pause(end+1)
 			denied = after || t.deniedBefore(first)
 		}
 	}
@@ -277,8 +277,7 @@ func (r *corrector) cutApart() (list []statement) {
 		}
 		left, repairs := r.repairAt(i, i == first), true // number of words to remove
 		if instead := insteadPhrases.PhraseAt(words, i); instead > 0 && i > 0 {
-			for left = instead; i+left < len(words) && !r.Pause(i+left); left++ {
-			}
+			left = clauseEnd(r.Text, i+instead-1) - i
 			r.marked, repairs = true, false
 		} else if left == 0 && words[i].Is(contrastWords) {
 			denied := r.denies(statement{first: first, end: i}) || i == first && len(list) > 0 && r.denies(list[len(list)-1])

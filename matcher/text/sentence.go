@@ -219,25 +219,21 @@ func (t Text) tellsOfDone(first int) bool {
 // perfectAt reports whether the word at i is the auxiliary of a perfect, in any language but English.
 func (t Text) perfectAt(i int) bool {
 	const near, far = 3, 10
-	w, after := t.Words[i], t.Words[i+1:]
-	for end := i + 1; end < len(t.Words); end++ {
-		if end > i+1 && t.parted(end) {
-			after = t.Words[i+1 : end]
-			break
-		}
+	if i+1 == len(t.Words) {
+		return false
 	}
+	w, after := t.Words[i], t.Words[i+1:clauseEnd(t, i+1)]
 	romance := func(of Word) bool {
 		n := len(of.Norm)
 		return of.Is(participles) || n > 4 && !of.Is(StopWords) && slices.Contains([]string{"ado", "ido", "ato", "uto", "ito", "ata", "uta", "ita"}, of.Norm[n-3:])
 	}
 	switch {
 	case german.has(perfectWords, w.Norm):
-		last := len(after) - 1
-		return last >= 0 && last < far && germanParticiple(after[last].Norm)
+		return len(after) <= far && germanParticiple(after[len(after)-1].Norm)
 	case spanish.has(perfectWords, w.Norm) || italian.has(perfectWords, w.Norm):
 		return slices.ContainsFunc(after[:min(len(after), near)], romance)
 	case french.has(perfectWords, w.Norm):
-		return w.Norm == "a" && i > 0 && len(after) > 0 && frenchParticiple(t, after[0])
+		return w.Norm == "a" && i > 0 && frenchParticiple(t, after[0])
 	}
 	return false
 }

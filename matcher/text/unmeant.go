@@ -110,11 +110,7 @@ func subordinate(t Text, j int) bool {
 	if strings.TrimSpace(t.Gap(j-1)) != "," {
 		return false
 	}
-	end := j
-	for end < len(t.Words) && (end == j || !t.parted(end)) {
-		end++
-	}
-	infinitive := slices.ContainsFunc(t.Words[j:end], func(w Word) bool { return w.Norm == "zu" || WithoutZu(w.Norm) != w.Norm })
+	infinitive := slices.ContainsFunc(t.Words[j:clauseEnd(t, j)], func(w Word) bool { return w.Norm == "zu" || WithoutZu(w.Norm) != w.Norm })
 	return german.has(ThatWords, t.Words[j].Norm) || infinitive
 }
 
@@ -131,14 +127,13 @@ func WithoutZu(verb string) string {
 // deniesBack reports whether the negation at i is of an act before it: "Storniere den Termin nicht", "annule pas", and
 // in every language at the end of a sentence: "cancel it not".
 func (t Text) deniesBack(i int, isAct func(int) bool) bool {
-	ends := i+1 == len(t.Words) || t.parted(i+1)
 	for j := i - 1; j >= 0 && !t.parted(j+1); j-- {
 		w := t.Words[j]
 		switch {
 		case w.Is(Persons) && !w.Is(Articles, DefiniteArticles) && w.Norm != "vous" && !w.Is(Determiners):
 			return false
 		case isAct(j):
-			return ends || german.has(Negations, t.Words[i].Norm) || french.has(Negations, t.Words[i].Norm) && j == i-1
+			return t.Pause(i+1) || german.has(Negations, t.Words[i].Norm) || french.has(Negations, t.Words[i].Norm) && j == i-1
 		}
 	}
 	return false
