@@ -43,6 +43,9 @@ func (r Request) Named(name string) (Candidate, bool) {
 }
 
 // Place returns the place among the candidates of the tool with a name.
-func (r Request) Place(name string) (int, bool) {
-	return slices.BinarySearchFunc(r.Candidates, name, func(c Candidate, name string) int { return strings.Compare(c.Tool.Name, name) })
+func (r Request) Place(name string) (int, bool) { return PlaceOf(name, r.Candidates) }
+
+// PlaceOf returns the place of the tool with a name among tools that are sorted by name.
+func PlaceOf(name string, tools []Candidate) (int, bool) {
+	return slices.BinarySearchFunc(tools, name, func(c Candidate, name string) int { return strings.Compare(c.Tool.Name, name) })
 }

@@ -46,17 +46,8 @@ func (n *toolNames) addAlias(name string) string {
 	return alias
 }
 
-// candidate returns the candidate with exactly this name.
-func (n *toolNames) candidate(name string) (matcher.Candidate, bool) {
-	at, ok := slices.BinarySearchFunc(n.all, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
-	if !ok {
-		return matcher.Candidate{}, false
-	}
-	return n.all[at], true
-}
-
 func (n *toolNames) has(name string) bool {
-	_, ok := n.candidate(name)
+	_, ok := matcher.PlaceOf(name, n.all)
 	return ok
 }
 
@@ -64,8 +55,8 @@ func (n *toolNames) has(name string) bool {
 // provider's prefix (functions.book, default_api:book), then without case, then without the difference between
 // hyphens and underscores. An ambiguous name finds none.
 func (n *toolNames) find(named string) (matcher.Candidate, bool) {
-	if candidate, known := n.candidate(cmp.Or(n.names[named], named)); known {
-		return candidate, true
+	if at, known := matcher.PlaceOf(cmp.Or(n.names[named], named), n.all); known {
+		return n.all[at], true
 	}
 	named = strings.TrimSpace(named)
 	bare := withoutPrefix(named)

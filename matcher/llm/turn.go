@@ -184,7 +184,7 @@ func (t *llmTurn) appendCalls(messages []chatMessage, fired []matcher.PastCall) 
 
 // shownArguments returns the values of a fired tool that models see, as JSON.
 func (t *llmTurn) shownArguments(fired matcher.PastCall, alias string) string {
-	candidate, known := t.names.candidate(fired.Name)
+	candidate, known := t.request.Named(fired.Name)
 	if !known {
 		return "{}"
 	}

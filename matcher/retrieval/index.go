@@ -3,7 +3,6 @@
 package retrieval
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -322,11 +321,6 @@ func (l *index) covers(words []text.Word, by float32, scores []float32) {
 			scores[tool] += share
 		}
 	}
-}
-
-// find returns the tool with a name.
-func (l *index) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(l.candidates, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
 }
 
 func (l *index) document(tool int) *Document {

@@ -144,7 +144,7 @@ func (s Scope) place(p part, tool int) (int, bool) {
 // named returns the tool with a name in the scope, and its place among the candidates.
 func (s Scope) named(name string) (at ref, place int, in bool) {
 	for i, p := range slices.Backward(s.parts) {
-		tool, found := p.find(name)
+		tool, found := matcher.PlaceOf(name, p.candidates)
 		if !found {
 			continue
 		}
