@@ -129,23 +129,3 @@ func TestOfflineOnSGD(t *testing.T) {
 		require.LessOrEqual(t, float64(of[kind].Fired), mostUnavailable*float64(of[kind].Cases), kind+": these fire nothing")
 	}
 }
-
-func BenchmarkOfflineWith150Tools(b *testing.B) {
-	tools := make([]string, 0, 150)
-	for i := range 150 {
-		noun := string(rune('a'+i%26)) + "ork" + string(rune('a'+i/26)) + "el"
-		tools = append(tools, `{"name":"order_`+noun+`","description":"Order a `+noun+` for the office","examples":["I need a `+noun+
-			`","please order a `+noun+` today","get me the `+noun+`","we are out of `+noun+`s","could you send for a `+noun+`"]}`)
-	}
-	candidates, o := matchertest.InScope(b, matchertest.Scope, "bench", tools...), offline.New()
-	request := matcher.Request{Text: "hello, could you please order me a corkbel for tomorrow", Candidates: candidates, Now: matchertest.Friday}
-	result, err := o.Match(b.Context(), request)
-	require.NoError(b, err)
-	require.Len(b, result.Matches, 1)
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := o.Match(b.Context(), request); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
