@@ -5,11 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
-	"earshot/matcher"
-	"earshot/matcher/matchertest"
-	"earshot/matcher/offline"
 )
 
 // measured are tools with values that must be exact.
@@ -113,20 +108,12 @@ table: book table 7 for 4 people = book-table {"people":4}`), "\n") {
 
 func TestTheReasonSaysWhichNumberIsNone(t *testing.T) {
 	t.Parallel()
-	for said, want := range map[string]string{
-		"transfer up to 500 euros to Anna":    `is required: "up to 500" is no exact number`,
-		"transfer 20 dollars to Anna":         `is required: "20 dollars" is in another unit`,
-		"überweise höchstens 50 Euro an Anna": `is required: "höchstens 50" is no exact number`,
+	for _, one := range []struct{ tool, said, want string }{
+		{"pay", "transfer up to 500 euros to Anna", `{"to":"Anna"} ! amount is required: "up to 500" is no exact number`},
+		{"pay", "transfer 20 dollars to Anna", `{"to":"Anna"} ! amount is required: "20 dollars" is in another unit`},
+		{"pay", "überweise höchstens 50 Euro an Anna", `{"to":"Anna"} ! amount is required: "höchstens 50" is no exact number`},
+		{"heat", "lower the heating by 3 degrees", `{} ! degrees is required: "by 3" is a change, and no number to set`},
 	} {
-		request := matcher.Request{Text: said, Candidates: matchertest.InScope(t, matchertest.Scope, "r", measured["pay"]), Now: matchertest.Friday}
-		result, err := offline.New().Match(t.Context(), request)
-		require.NoError(t, err)
-		require.Len(t, result.Rejected, 1, said)
-		require.Equal(t, want, result.Rejected[0].Errors[0].Detail)
+		assert.Equal(t, one.want, outcome(t, "", one.said, measured[one.tool]), one.said)
 	}
-	request := matcher.Request{Text: "lower the heating by 3 degrees", Candidates: matchertest.InScope(t, matchertest.Scope, "r", measured["heat"]), Now: matchertest.Friday}
-	result, err := offline.New().Match(t.Context(), request)
-	require.NoError(t, err)
-	require.Len(t, result.Rejected, 1)
-	require.Equal(t, `is required: "by 3" is a change, and no number to set`, result.Rejected[0].Errors[0].Detail)
 }

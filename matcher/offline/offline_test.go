@@ -1,7 +1,6 @@
 package offline_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,12 +23,7 @@ func matched(t testing.TB, text string, tools ...string) string {
 	result, err := offline.New().Match(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, matcher.StageOffline, result.Stage)
-	var lines []string
-	for _, match := range result.Matches {
-		values, err := json.Marshal(match.Values)
-		require.NoError(t, err)
-		lines = append(lines, match.Tool.Name+" "+string(values))
-	}
+	lines := matchertest.Fired(result)
 	for _, rejected := range result.Rejected {
 		lines = append(lines, fmt.Sprintf("%s misses %v", rejected.Tool.Name, rejected.Missing))
 	}
