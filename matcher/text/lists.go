@@ -478,16 +478,12 @@ func (t language) has(list List, word string) bool {
 // LanguageOf returns the code of the language of most grammar words in a text; a word of two languages counts half
 // for each. It is empty without such a word. In a tie the first of the languages wins.
 func LanguageOf(text string) string {
-	scores, best := scoresOf(text), 0
-	for i, score := range scores {
-		if score > scores[best] {
-			best = i
-		}
-	}
-	if scores[best] == 0 {
+	scores := scoresOf(text)
+	best := slices.Max(scores)
+	if best == 0 {
 		return ""
 	}
-	return languages[best][languageCode]
+	return languages[slices.Index(scores, best)][languageCode]
 }
 
 // maySpeak reports whether no language has more of a text's grammar words than the one with a code.
