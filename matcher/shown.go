@@ -56,6 +56,15 @@ func Description(of *repositories.Tool) string {
 	return description
 }
 
+// Samples lists the texts that represent a tool: its name, its description and at most most of its examples.
+func Samples(tool *repositories.Tool, most int) []string {
+	samples := []string{text.Identifier(tool.Name)}
+	if tool.Description != "" {
+		samples = append(samples, tool.Description)
+	}
+	return append(samples, tool.Spoken()[:min(len(tool.Spoken()), most)]...)
+}
+
 // schema is the part of a model's JSON Schema that is read here.
 type schema struct {
 	Type        any                        `json:"type"`

@@ -52,15 +52,6 @@ type example struct {
 // texts.
 const maxCompared = 100
 
-// samplesOf lists the texts that represent a tool: its name, its description and its examples.
-func samplesOf(tool *repositories.Tool) []string {
-	samples := []string{text.Identifier(tool.Name)}
-	if tool.Description != "" {
-		samples = append(samples, tool.Description)
-	}
-	return append(samples, tool.Spoken()[:min(len(tool.Spoken()), maxCompared)]...)
-}
-
 // parameterTexts lists the texts of the tool's parameters.
 func parameterTexts(tool *repositories.Tool) []string {
 	var texts []string
@@ -84,7 +75,7 @@ func newDocument(tool *repositories.Tool) *Document {
 	if len(p.Name) == 0 {
 		p.Name = text.Subjects(tool.Description)
 	}
-	for _, said := range slices.Concat(samplesOf(tool), parameterTexts(tool)) {
+	for _, said := range slices.Concat(matcher.Samples(tool, maxCompared), parameterTexts(tool)) {
 		p.learn(said)
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {

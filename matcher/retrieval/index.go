@@ -85,7 +85,7 @@ func compile(candidates []matcher.Candidate, base *index) *index {
 				}
 			}
 		}
-		for _, sample := range samplesOf(candidate.Tool) {
+		for _, sample := range matcher.Samples(candidate.Tool, maxCompared) {
 			words := text.Split(sample)
 			bags = append(bags, featuresOf(words))
 			b.owners = append(b.owners, int32(tool))

@@ -362,13 +362,7 @@ func (s *Space) Learn(repository *repositories.Repository) {
 
 // textOf returns the text for a tool's vector.
 func textOf(tool *repositories.Tool) string {
-	parts := []string{text.Identifier(tool.Name)}
-	if tool.Description != "" {
-		parts = append(parts, tool.Description)
-	}
-	spoken := tool.Spoken()
-	parts = append(parts, spoken[:min(len(spoken), shownExamples)]...)
-	return text.Clip(plaintext.Text(strings.Join(parts, "\n")), maxText)
+	return text.Clip(plaintext.Text(strings.Join(matcher.Samples(tool, shownExamples), "\n")), maxText)
 }
 
 // digest identifies the model's vector of a text.
