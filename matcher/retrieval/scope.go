@@ -25,26 +25,21 @@ const (
 	wholeUpTo = 16
 )
 
-// Cache keeps compiled indexes: of an app's tools, and of its sessions' tools, while the app's tools are shared.
-type Cache struct{ whole sessions }
-
-// app is the compiled data of an app's shared tools.
-type app struct {
-	tools *index
-	added sessions
-}
-
-// sessions keeps indexes by the revisions of their repositories, which each write changes, and the last offers of
+// Cache keeps compiled indexes by the revisions of their repositories, which each write changes, and the last offers of
 // conversations.
-type sessions struct {
+type Cache struct {
 	compiled *lru.Cache[uint64, *index]
 	offered  *lru.Cache[uint64, []ref]
 }
 
-// NewCache returns an empty cache.
-func NewCache() *Cache { return &Cache{newSessions()} }
+// app is the compiled data of an app's tools while they are shared.
+type app struct {
+	tools *index
+	added *Cache // of its sessions' tools
+}
 
-func newSessions() sessions {
+// NewCache returns an empty cache.
+func NewCache() *Cache {
 	compiled, err := lru.New[uint64, *index](maxIndexes)
 	if err != nil {
 		panic(err) // only a size below one is refused
@@ -53,16 +48,16 @@ func newSessions() sessions {
 	if err != nil {
 		panic(err)
 	}
-	return sessions{compiled, offered}
+	return &Cache{compiled, offered}
 }
 
-func newApp(tools []matcher.Candidate) app { return app{compile(tools, nil), newSessions()} }
+func newApp(tools []matcher.Candidate) app { return app{compile(tools, nil), NewCache()} }
 
 // Of returns the request's tools, ready for comparisons. It does not visit the shared ones.
 func (c *Cache) Of(request matcher.Request) Scope {
 	if request.Shared == nil || len(request.Own) > 0 && len(request.Shared.Tools) <= wholeUpTo {
-		scope := c.whole.scope(request, request.Candidates)
-		scope.parts = []part{{c.whole.index(scope, request.Candidates, nil), wholeScope}}
+		scope := c.scope(request, request.Candidates)
+		scope.parts = []part{{c.index(scope, request.Candidates, nil), wholeScope}}
 		return scope
 	}
 	kept := matcher.Kept(request.Shared, newApp)
@@ -78,7 +73,7 @@ var seed = maphash.MakeSeed()
 
 // scope returns a scope without its parts, identified by the revision and name of each candidate. Repositories
 // without a revision were not stored: they are compiled each time and not cached.
-func (s sessions) scope(request matcher.Request, candidates []matcher.Candidate) Scope {
+func (c *Cache) scope(request matcher.Request, candidates []matcher.Candidate) Scope {
 	var key maphash.Hash
 	key.SetSeed(seed)
 	for _, candidate := range candidates {
@@ -88,19 +83,19 @@ func (s sessions) scope(request matcher.Request, candidates []matcher.Candidate)
 		maphash.WriteComparable(&key, candidate.Repository.Revision)
 		maphash.WriteComparable(&key, candidate.Tool.Name)
 	}
-	return Scope{request: request, identity: key.Sum64(), offered: s.offered}
+	return Scope{request: request, identity: key.Sum64(), offered: c.offered}
 }
 
 // index returns the index of the scope's candidates beside the base, with a cache.
-func (s sessions) index(scope Scope, candidates []matcher.Candidate, base *index) *index {
+func (c *Cache) index(scope Scope, candidates []matcher.Candidate, base *index) *index {
 	if scope.offered == nil {
 		return compile(candidates, base)
 	}
-	if known, ok := s.compiled.Get(scope.identity); ok {
+	if known, ok := c.compiled.Get(scope.identity); ok {
 		return known
 	}
 	made := compile(candidates, base)
-	s.compiled.Add(scope.identity, made)
+	c.compiled.Add(scope.identity, made)
 	return made
 }
 
