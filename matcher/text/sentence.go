@@ -232,10 +232,8 @@ func (t Text) perfectAt(i int) bool {
 		return len(after) <= far && germanParticiple(after[len(after)-1].Norm)
 	case spanish.has(perfectWords, w.Norm) || italian.has(perfectWords, w.Norm):
 		return slices.ContainsFunc(after[:min(len(after), near)], romance)
-	case french.has(perfectWords, w.Norm):
-		return w.Norm == "a" && i > 0 && frenchParticiple(t, after[0])
 	}
-	return false
+	return w.Norm == "a" && i > 0 && frenchParticiple(t, after[0])
 }
 
 // frenchParticiple reports whether a word of a text has the accent of a French participle: "viré", "annulé".
