@@ -113,11 +113,7 @@ func onlyAnswer(u matcher.Unfinished, said string) string {
 	brings := func(w text.Word) bool { // introduces a value: "for Peter"
 		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
 	}
-	words := t.Words
-	for len(words) > 0 && brings(words[0]) {
-		words = words[1:]
-	}
-	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords) })
+	words := withoutEnds(t.Words, brings, isPolite)
 	if len(words) == 0 || len(words) > maxAnswerWords {
 		return ""
 	}
@@ -200,11 +196,8 @@ func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name stri
 	if len(free) != 1 || last.values[free[0]] == nil || t.Mood() != text.Fragment {
 		return "", ""
 	}
-	words := t.Words
-	for len(words) > 0 && (words[0].Is(text.StopWords) && !words[0].Is(text.Articles) || words[0].Is(text.Hesitations)) {
-		words = words[1:]
-	}
-	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
+	leads := func(w text.Word) bool { return w.Is(text.StopWords) && !w.Is(text.Articles) || w.Is(text.Hesitations) }
+	words := withoutEnds(t.Words, leads, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
 	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) {
 		return "", ""
 	}
@@ -319,7 +312,7 @@ func isAddition(said string) bool {
 	if text.AdditionPhrases.PhraseAt(words, 0) > 0 || text.SamePhrases.PhraseAt(words, 0) > 0 {
 		return true
 	}
-	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords) })
+	words = withoutEnd(words, isPolite)
 	return text.AdditionPhrases.PhraseBefore(words, len(words)) > 0
 }
 

@@ -57,7 +57,7 @@ func patternsOf(tool *repositories.Tool) []pattern {
 				example = marked[at]
 			}
 			left, p := example.Marks, pattern{}
-			for _, w := range withoutEnds(text.Split(example.Text)) {
+			for _, w := range withoutEnds(text.Split(example.Text), isPolite, isPolite) {
 				for len(left) > 0 && w.Start >= left[0].To {
 					left = left[1:]
 				}
@@ -153,7 +153,7 @@ func (p piece) holds(t *datetime.Text, i int) bool {
 
 // withoutPoliteness removes politeness at both ends of a text, but not the half of a phrase: the "now" of "right now".
 func withoutPoliteness(t *datetime.Text) []text.Word {
-	words := withoutEnds(t.Words)
+	words := withoutEnds(t.Words, isPolite, isPolite)
 	if n := len(words); n > 0 {
 		if first, end := t.Within(words[0].Start, words[n-1].End); text.AsideAt(t.Text, end-1) > end {
 			return t.Words[first:]

@@ -164,13 +164,14 @@ type sampleForm struct{}
 // maxSampled bounds how many of a tool's examples are read.
 const maxSampled = 20
 
-// withoutEnds removes politeness at both ends.
-func withoutEnds(words []text.Word) []text.Word {
-	polite := func(w text.Word) bool { return w.Is(text.PoliteWords) }
-	for len(words) > 0 && polite(words[0]) {
+func isPolite(w text.Word) bool { return w.Is(text.PoliteWords) }
+
+// withoutEnds removes the words at the beginning for which leads is true, and those at the end for which trails is.
+func withoutEnds(words []text.Word, leads, trails func(text.Word) bool) []text.Word {
+	for len(words) > 0 && leads(words[0]) {
 		words = words[1:]
 	}
-	return withoutEnd(words, polite)
+	return withoutEnd(words, trails)
 }
 
 // withoutEnd removes the words at the end for which matches is true.
