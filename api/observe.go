@@ -174,14 +174,7 @@ func routeName(c echo.Context) string {
 // counted counts requests by route, method and status, all from closed sets, so that no caller can add time
 // series.
 func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
-	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "earshot_http_requests_total",
-		Help: "Requests that were answered.",
-	}, []string{"route", "method", "status"})
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(requests), &there) { // by another handler with the same registry
-		requests = there.ExistingCollector.(*prometheus.CounterVec)
-	}
+	requests := server.Counter(registry, "earshot_http_requests_total", "Requests that were answered.", []string{"route", "method", "status"})
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			err := next(c)

@@ -12,6 +12,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/api/server"
 	"earshot/api/signin"
 )
 
@@ -56,8 +57,14 @@ const (
 // Control is the admission control of a replica. Each kind of request has its own limit, so that a flood of
 // messages cannot block the revocation of its key.
 type Control struct {
-	turns, requests, relays, grants, rehearsals *queue
-	refused                                     *prometheus.CounterVec
+	gates   map[Kind]gate // of all kinds but Stream
+	refused *prometheus.CounterVec
+}
+
+// gate is the queue of a kind of requests, with its name in metrics.
+type gate struct {
+	label string
+	*queue
 }
 
 // Bounds are the limits of a replica. Zero means the default.
@@ -69,51 +76,32 @@ type Bounds struct {
 
 // NewControl returns the admission control of a replica.
 func NewControl(b Bounds, registry *prometheus.Registry) *Control {
-	waiting := cmp.Or(b.Waiting, defaultWaiting)
-	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "earshot_http_refused_total",
-		Help: "Requests that were refused because too many were in progress, by kind: turn, request, relay, grant or rehearsal.",
-	}, []string{"kind"})
-	for _, kind := range []string{"turn", "request", "relay", "grant", "rehearsal"} {
-		refused.WithLabelValues(kind) // Prometheus misses the increase of a series that starts at 1
-	}
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(refused), &there) {
-		refused = there.ExistingCollector.(*prometheus.CounterVec)
+	open := func(label string, most int) gate {
+		return gate{label, newQueue(most, cmp.Or(b.Waiting, defaultWaiting), waitTime)}
 	}
 	return &Control{
-		turns:    newQueue(cmp.Or(b.Turns, defaultTurns), waiting, waitTime),
-		requests: newQueue(cmp.Or(b.Requests, defaultRequests), waiting, waitTime),
-		relays:   newQueue(mostRelays, waiting, waitTime),
-		grants:   newQueue(mostGrants, waiting, waitTime),
-
-		rehearsals: newQueue(mostRehearsals, waiting, waitTime),
-		refused:    refused,
+		gates: map[Kind]gate{
+			Turn: open("turn", cmp.Or(b.Turns, defaultTurns)), Request: open("request", cmp.Or(b.Requests, defaultRequests)),
+			Relay: open("relay", mostRelays), Grant: open("grant", mostGrants), Rehearsal: open("rehearsal", mostRehearsals),
+		},
+		refused: server.Counter(registry, "earshot_http_refused_total",
+			"Requests that were refused because too many were in progress, by kind: turn, request, relay, grant or rehearsal.",
+			[]string{"kind"}, "turn", "request", "relay", "grant", "rehearsal"),
 	}
 }
 
 // Admitted makes a request wait for a slot, fairly among apps. It refuses the request unread if too many wait.
 func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
-	gate, label, of := g.turns, "turn", "app"
-	switch kind {
-	case Request:
-		gate, label = g.requests, "request"
-	case Relay:
-		gate, label = g.relays, "relay"
-	case Rehearsal:
-		gate, label = g.rehearsals, "rehearsal"
-	case Grant:
-		gate, label, of = g.grants, "grant", "address"
-	}
+	at := g.gates[kind]
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			whose, session := c.Param("appId"), auth.PrincipalOf(c).SessionID
+			of, whose, session := "app", c.Param("appId"), auth.PrincipalOf(c).SessionID
 			if kind == Grant {
-				whose = signin.ClientOf(c.Request())
+				of, whose = "address", signin.ClientOf(c.Request())
 			}
-			leave, err := gate.enter(c.Request().Context(), whose, session)
+			leave, err := at.enter(c.Request().Context(), whose, session)
 			if errors.Is(err, errBusy) {
-				g.refused.WithLabelValues(label).Inc()
+				g.refused.WithLabelValues(at.label).Inc()
 				return answer.NewProblem(answer.Overloaded, "too many requests of this "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
 			}
 			if err != nil {

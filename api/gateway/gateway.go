@@ -9,7 +9,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -21,6 +20,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"earshot/api/answer"
+	"earshot/api/server"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
@@ -127,32 +127,19 @@ type metrics struct{ requests, messages *prometheus.CounterVec }
 
 // New returns the handler of a model's endpoint.
 func New(options Options) *Handler {
+	outcome := []string{"outcome"}
 	return &Handler{
 		Options: options, url: strings.TrimRight(options.Model.BaseURL, "/"),
 		metrics: metrics{
-			requests: counter(options.Metrics, "earshot_openai_requests_total",
+			requests: server.Counter(options.Metrics, "earshot_openai_requests_total",
 				"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client.",
-				"answered", "unreachable", "broken", "left"),
-			messages: counter(options.Metrics, "earshot_openai_messages_total",
+				outcome, "answered", "unreachable", "broken", "left"),
+			messages: server.Counter(options.Metrics, "earshot_openai_messages_total",
 				"Messages of relayed chats, by outcome: kept, limited by a rate, failed, or dropped for lack of room.",
-				"kept", "limited", "failed", "dropped"),
+				outcome, "kept", "limited", "failed", "dropped"),
 		},
 		posting: make(chan struct{}, mostPosting), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},
 	}
-}
-
-// counter returns the registry's counter, shared among handlers. It creates all outcomes at zero:
-// Prometheus misses the increase of a series that starts at 1.
-func counter(registry prometheus.Registerer, name, help string, outcomes ...string) *prometheus.CounterVec {
-	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"})
-	for _, outcome := range outcomes {
-		made.WithLabelValues(outcome)
-	}
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(made), &there) {
-		return there.ExistingCollector.(*prometheus.CounterVec)
-	}
-	return made
 }
 
 // Models relays the list of models, or the model that the path names.

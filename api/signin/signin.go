@@ -15,7 +15,6 @@ package signin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"math"
@@ -30,6 +29,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"earshot/api/answer"
+	"earshot/api/server"
 	"earshot/repositories/secret"
 )
 
@@ -94,27 +94,16 @@ const (
 // New returns a Guard. Several Guards on one registry share the metrics. A nil now means time.Now.
 func New(now func() time.Time, registry prometheus.Registerer) *Guard {
 	counts, _ := lru.New[counted, *count](mostCounts) // fails only for a size of 0
+	label, doors := []string{"door"}, []string{DoorConsole, DoorKey, DoorSERMAS}
 	g := &Guard{
 		now: now, counts: counts, seed: maphash.MakeSeed(),
-		failures: counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas (for a token of SERMAS)."),
-		refused:  counter(registry, "earshot_signin_refused_total", "Sign-ins that were refused without a check, because their address had failed too often, by door."),
+		failures: server.Counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas (for a token of SERMAS).", label, doors...),
+		refused:  server.Counter(registry, "earshot_signin_refused_total", "Sign-ins that were refused without a check, because their address had failed too often, by door.", label, doors...),
 	}
 	if g.now == nil {
 		g.now = time.Now
 	}
 	return g
-}
-
-func counter(registry prometheus.Registerer, name, help string) *prometheus.CounterVec {
-	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"door"})
-	for _, door := range []string{DoorConsole, DoorKey, DoorSERMAS} {
-		made.WithLabelValues(door) // Prometheus misses the increase of a series that starts at 1
-	}
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(made), &there) {
-		return there.ExistingCollector.(*prometheus.CounterVec)
-	}
-	return made
 }
 
 // doorKey and clientKey are the context keys of the door and the client.
