@@ -101,11 +101,9 @@ func mayBeDone(err error) bool {
 
 func entryOf(c echo.Context, action audit.Action) audit.Entry {
 	who := auth.PrincipalOf(c)
-	e := audit.Entry{Action: action, By: audit.BySession, Via: audit.ViaOf(c.Request().Context()), Request: c.Response().Header().Get(server.RequestIDHeader)}
-	if !who.FrontEnd() {
-		e.By, e.KeyName = who.Name(), who.KeyName
+	return audit.Entry{
+		Action: action, By: who.Author(), KeyName: who.KeyName, Via: audit.ViaOf(c.Request().Context()), Request: c.Response().Header().Get(server.RequestIDHeader),
 	}
-	return e
 }
 
 // unaudited implements Audit without storing anything.

@@ -40,8 +40,8 @@ var (
 
 func (h triggers) routes() []route {
 	const (
-		app     = "/v1/apps/:appId/triggers"
-		session = "/v1/apps/:appId/sessions/:sessionId/triggers"
+		app     = ofApp + "/triggers"
+		session = ofSession + "/triggers"
 		one     = app + "/:triggerId"
 	)
 	noBody := func(echo.Context) ([]byte, error) { return nil, nil }
@@ -214,11 +214,7 @@ func (h triggers) move(
 				return err
 			}
 		}
-		by := "session"
-		if who := auth.PrincipalOf(c); !who.FrontEnd() {
-			by = who.Name()
-		}
-		record, err := do(h.engine, c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given.Digest, by)
+		record, err := do(h.engine, c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given.Digest, auth.PrincipalOf(c).Author())
 		status := http.StatusAccepted
 		if record.Repeated { // the client lost the first answer
 			status = http.StatusOK

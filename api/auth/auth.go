@@ -22,6 +22,7 @@ import (
 	"earshot/api/signin"
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -129,7 +130,7 @@ var (
 // Principal returns the owner of a credential, which may be empty. Unauthorized converts its error.
 func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Principal, error) {
 	switch text := sent.Reveal(); {
-	case a.isAdmin(sent):
+	case SameSecret(a.Admin, sent):
 		return Principal{Admin: true}, nil
 	case strings.HasPrefix(text, store.AppKeyPrefix):
 		appID, key, err := a.Keys.CheckKey(ctx, sent)
@@ -150,7 +151,7 @@ func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Princ
 // SignIn is Principal for the client at an address. A client that guesses gets a 429.
 func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Secret) (Principal, error) {
 	who, err := a.Principal(ctx, sent)
-	if sent.Empty() || err == nil && !a.isAdmin(sent) || err != nil && !isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken) {
+	if sent.Empty() || err == nil && !SameSecret(a.Admin, sent) || err != nil && !isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken) {
 		return who, err
 	}
 	// Keys and tokens are random or signed; people choose the admin key.
@@ -167,10 +168,11 @@ func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Se
 	return who, nil
 }
 
-// isAdmin compares hashes in constant time, so that timing reveals neither the length nor a prefix of the key.
-func (a Authenticator) isAdmin(sent secret.Secret) bool {
-	want, got := sha256.Sum256([]byte(a.Admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Admin.Empty()
+// SameSecret compares hashes in constant time, so that timing reveals neither the length nor a prefix of a secret. An
+// empty one is the same as none.
+func SameSecret(a, b secret.Secret) bool {
+	of, other := sha256.Sum256([]byte(a.Reveal())), sha256.Sum256([]byte(b.Reveal()))
+	return subtle.ConstantTimeCompare(of[:], other[:]) == 1 && !a.Empty()
 }
 
 // byToken reads a session token. It ends with its key or module, and with its app and session, whose ids may be
@@ -332,6 +334,14 @@ func (p Principal) Name() string {
 		return serviceName + p.bearer.service
 	}
 	return p.KeyID
+}
+
+// Author names the principal in what it changes. A session's token names nobody: it stands for its session.
+func (p Principal) Author() string {
+	if p.FrontEnd() {
+		return audit.BySession
+	}
+	return p.Name()
 }
 
 // principalKey is the context key of the principal.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/labstack/echo/v4"
-
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
@@ -87,9 +85,9 @@ func (x *rpcCall) cancelTask() (any, error) {
 		return done, nil
 	}
 	err = x.server.Moved(x.ctx(), x.c, audit.Cancel, id, func() (query.Record, error) {
-		record, err := x.server.Engine.Cancel(x.ctx(), x.AppID, id, by(x.c))
+		record, err := x.server.Engine.Cancel(x.ctx(), x.AppID, id, auth.PrincipalOf(x.c).Author())
 		if errors.Is(err, query.ErrEnded) { // its event is published, and the trigger waits for an answer
-			record, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + by(x.c)})
+			record, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + auth.PrincipalOf(x.c).Author()})
 		}
 		return record, err
 	})
@@ -270,21 +268,13 @@ func (x *rpcCall) confirm(match query.Match, responses map[string]response) erro
 	}
 	err := x.within(match.TriggerID, func(ctx context.Context) error {
 		return x.server.Moved(ctx, x.c, action, match.TriggerID, func() (query.Record, error) {
-			return do(ctx, x.AppID, match.TriggerID, match.Digest, by(x.c))
+			return do(ctx, x.AppID, match.TriggerID, match.Digest, auth.PrincipalOf(x.c).Author())
 		})
 	})
 	if errors.Is(err, query.ErrEnded) || errors.Is(err, errSlow) {
 		return nil // another client was first, or the call continues
 	}
 	return err
-}
-
-// by returns the author of a change, for the record.
-func by(c echo.Context) string {
-	if who := auth.PrincipalOf(c); !who.FrontEnd() {
-		return who.Name()
-	}
-	return "session"
 }
 
 // giveValues adds values to a waiting call, and fires it when it is complete.

@@ -3,8 +3,6 @@ package sermas
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"errors"
 	"net/http"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/fault"
@@ -57,7 +56,7 @@ func (h *handler) grantFor(c echo.Context, sent fields) error {
 			func(m repositories.Module) string { return app.ID + "-" + m.ID },
 		} {
 			for _, module := range app.Modules {
-				if named(module) == clientID && sameSecret(module.Secret, secret.New(given)) {
+				if named(module) == clientID && auth.SameSecret(module.Secret, secret.New(given)) {
 					return module, true
 				}
 			}
@@ -109,12 +108,6 @@ var (
 	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, its app, its module or the secret of that is another by now, or the secret has fewer than 16 characters; ask for a token with clientId and clientSecret")
 )
 
-// sameSecret compares hashes in constant time.
-func sameSecret(a, b secret.Secret) bool {
-	want, got := sha256.Sum256([]byte(a.Reveal())), sha256.Sum256([]byte(b.Reveal()))
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Empty()
-}
-
 func (h *handler) renew(c echo.Context) error {
 	sent, err := readFields(c)
 	if err != nil {
@@ -137,7 +130,7 @@ func (h *handler) renew(c echo.Context) error {
 	life, credential := token.Life, secret.New(given) // the app and the module must be unchanged
 	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
 		found, ok := app.Module(token.ModuleID)
-		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (credential.Empty() || sameSecret(found.Secret, credential))
+		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (credential.Empty() || auth.SameSecret(found.Secret, credential))
 	})
 	if errors.Is(err, errClient) || err == nil && token.Life != life {
 		err = errRenewal
