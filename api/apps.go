@@ -24,7 +24,6 @@ type apps struct {
 }
 
 func (h apps) routes() []route {
-	const one = "/v1/apps/:appId"
 	list := handleByID(func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
 		return h.store.Apps(ctx, page.After, page.Limit)
 	})
@@ -33,10 +32,10 @@ func (h apps) routes() []route {
 	})
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handle: list, query: pageQuery},
-		{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
-		{method: http.MethodPatch, path: one, handle: withBody(h.patch), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
-		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
-		{method: http.MethodDelete, path: one, handle: remove, tagged: true, act: audit.DeleteApp},
+		{method: http.MethodPut, path: ofApp, handle: withBody(h.put), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
+		{method: http.MethodPatch, path: ofApp, handle: withBody(h.patch), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
+		{method: http.MethodGet, path: ofApp, handle: h.get, tagged: true},
+		{method: http.MethodDelete, path: ofApp, handle: remove, tagged: true, act: audit.DeleteApp},
 	}
 }
 

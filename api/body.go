@@ -59,11 +59,7 @@ func readOptional(c echo.Context) ([]byte, error) {
 			return nil, unsupported("Content-Type " + answer.Quote(given) + " is not read; send application/json")
 		}
 	}
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return nil, answer.Unread(err)
-	}
-	return body, nil
+	return answer.ReadBody(c.Request().Body)
 }
 
 // drained reads the unused body of a request before the answer: net/http would read it afterwards, too late

@@ -43,7 +43,7 @@ const (
 )
 
 func (h *sources) routes() []route {
-	return []route{{method: http.MethodGet, path: "/v1/apps/:appId/sources", handle: h.list, query: pageQuery}}
+	return []route{{method: http.MethodGet, path: ofApp + "/sources", handle: h.list, query: pageQuery}}
 }
 
 // sourceState is a source in the list. Sources without a host, such as files, are not checked.

@@ -32,7 +32,7 @@ type hooks struct {
 }
 
 func (h hooks) routes() []route {
-	const all, one = "/v1/apps/:appId/webhooks", "/v1/apps/:appId/webhooks/:webhookName"
+	const all, one = ofApp + "/webhooks", ofApp + "/webhooks/:webhookName"
 	list := func(c echo.Context) error {
 		items, err := h.webhooks.List(c.Request().Context(), c.Param("appId"))
 		if err != nil {

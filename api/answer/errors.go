@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"os"
@@ -215,6 +216,15 @@ func Unread(err error) error {
 	default:
 		return NewProblem(InvalidBody, "the body broke off before its end")
 	}
+}
+
+// ReadBody reads a body to its end. Its error is that of Unread.
+func ReadBody(body io.Reader) ([]byte, error) {
+	read, err := io.ReadAll(body)
+	if err != nil {
+		return nil, Unread(err)
+	}
+	return read, nil
 }
 
 // WriteError answers with the problem of err unless an answer has begun.

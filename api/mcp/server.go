@@ -182,9 +182,9 @@ func (s *Server) Serve(c echo.Context) error {
 	if mode := c.QueryParam("tools"); mode != "" && mode != searchMode {
 		return answer.NewProblem(answer.InvalidQuery, "tools="+answer.Quote(mode)+" is not known; tools="+searchMode+" is")
 	}
-	body, err := io.ReadAll(c.Request().Body)
+	body, err := answer.ReadBody(c.Request().Body)
 	if err != nil {
-		return answer.Unread(err)
+		return err
 	}
 
 	request, fault := readRequest(c.Request().Header, body)

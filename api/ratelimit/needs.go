@@ -96,9 +96,9 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 			body := w.Memory.Hold(request, PayerOf(c), n.Body)
 			defer body.Free()
 			if n.Open && n.Body > 0 {
-				sent, err := io.ReadAll(body)
+				sent, err := answer.ReadBody(body)
 				if err != nil {
-					return answer.Unread(err)
+					return err
 				}
 				request.Body = io.NopCloser(bytes.NewReader(sent))
 			}

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -81,18 +80,9 @@ func failed(got *answer.Recorder) bool { return got.Status >= http.StatusBadRequ
 // fields are the members of a JSON object, as sent.
 type fields map[string]json.RawMessage
 
-// readBody reads a body, which protected has bounded.
-func readBody(c echo.Context) ([]byte, error) {
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return nil, answer.Unread(err)
-	}
-	return body, nil
-}
-
 // readFields reads a JSON object. Null fields count as missing.
 func readFields(c echo.Context) (fields, error) {
-	body, err := readBody(c)
+	body, err := answer.ReadBody(c.Request().Body)
 	if err != nil {
 		return nil, err
 	}

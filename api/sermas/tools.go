@@ -182,7 +182,7 @@ func (h *handler) addTools(c echo.Context) error {
 
 // removeTools deletes a repository wherever it is. Like in SERMAS, a missing one is no fault.
 func (h *handler) removeTools(c echo.Context) error {
-	if _, err := readBody(c); err != nil {
+	if _, err := answer.ReadBody(c.Request().Body); err != nil {
 		return err
 	}
 	w := &writing{id: c.Param("repositoryId")}
@@ -198,7 +198,7 @@ func (h *handler) removeTools(c echo.Context) error {
 
 // setAppTools writes the tools of the repository with its app's id, and keeps its options.
 func (h *handler) setAppTools(c echo.Context) error {
-	body, err := readBody(c)
+	body, err := answer.ReadBody(c.Request().Body)
 	if err != nil {
 		return err
 	}
