@@ -70,7 +70,8 @@ func TestAnInternalErrorIsFoundInTheLogByItsRequest(t *testing.T) {
 	entry := s.entries()[0]
 	require.Equal(t, "ERROR", entry["level"])
 	require.Equal(t, "the cause", entry["error"])
-	got.Problem(500, "request "+entry["request"].(string))
+	got.Problem(500, "internal error; the log says more under request "+entry["request"].(string))
+	require.NotContains(t, string(got.Body), "the cause")
 }
 
 func TestProbesAreLoggedForDebuggingOnly(t *testing.T) {
