@@ -123,8 +123,10 @@ var record = query.Record{
 	AppID: "clinic", SessionID: "s1", Schema: json.RawMessage("[]"), State: query.StateDelivered,
 }
 
-// credentials returns credentials of all kinds, in a world with the apps clinic and other.
+// credentials returns credentials of all kinds, in a world with the app clinic. It makes the app other, of which some
+// are.
 func credentials(w apitest.World) map[string]string {
+	w.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
 	key := func(app string, life time.Duration, scopes ...store.Permission) (id, text string) {
 		made, secret, err := w.Store.CreateKey(w.T.Context(), app, store.NewKey{Scopes: scopes, Lifetime: life})
 		require.NoError(w.T, err)
@@ -194,10 +196,7 @@ var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{se
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed", "DELETE /v1/apps/{appId}/users/{user}": "?erase=true"}
 
 func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	for _, app := range []string{"clinic", "other"} {
-		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
-	}
+	w := atClinic(t)
 	sent := credentials(w)
 	// The routes run on doubles, so that permitted requests have no effect; the keys are real.
 	over := start(t, func(o *api.Options) {
@@ -243,10 +242,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 }
 
 func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events = apitest.QuietEvents{} })
-	for _, app := range []string{"clinic", "other"} {
-		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
-	}
+	w := atClinic(t, func(o *api.Options) { o.Events = apitest.QuietEvents{} })
 	w.Call("PUT", apitest.BookingPath, strings.ReplaceAll(apitest.BookingBody, `"auth":"module","moduleId":"calendar",`, `"auth":"none",`)).Is(201, "")
 	sent := credentials(w)
 	spans := regexp.MustCompile(`[0-9a-f]{16,}`)
@@ -276,9 +272,7 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 }
 
 func TestAFrontEndFiresAsUIAndAsNothingElse(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
-	w.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
+	w := atClinic(t)
 	sent := credentials(w)
 	for _, source := range []string{"task", "agent"} {
 		w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["token"]).Problem(403)
@@ -288,10 +282,7 @@ func TestAFrontEndFiresAsUIAndAsNothingElse(t *testing.T) {
 }
 
 func TestAKeyOfTheAppIsToldWhichScopeItLacks(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	for _, app := range []string{"clinic", "other"} {
-		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
-	}
+	w := atClinic(t)
 	sent := credentials(w)
 	got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Authorization: Bearer "+sent["tools"])
 	got.Problem(403, "this key lacks the scope messages; it has tools")
@@ -306,9 +297,7 @@ func TestAKeyOfTheAppIsToldWhichScopeItLacks(t *testing.T) {
 }
 
 func TestIDsAreComparedAsTheyAreMeant(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
-	w.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
+	w := atClinic(t)
 	sent := credentials(w)
 	for path, status := range map[string]int{
 		"/v1/apps/cl%69nic/sessions/s1/messages": 200, "/v1/apps/clinic/sessions/s%31/messages": 200, "/v1/apps/clinic/sessions/s1%2F..%2Fs2/messages": 400,
@@ -371,12 +360,8 @@ func TestWithAnEmptyKeyNothingNeedsOne(t *testing.T) {
 }
 
 func TestACallerIsToldWhoItIs(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
-	object := func(got apitest.Answer) (read map[string]any) {
-		require.NoError(t, json.Unmarshal(got.Body, &read))
-		return read
-	}
+	w := atClinic(t)
+	object := bodyOf[map[string]any]
 	require.Equal(t, `{"admin":true}`+"\n", string(w.Call("GET", "/v1/whoami", "").Is(200, "").Body))
 	key := object(w.Call("POST", "/v1/apps/clinic/keys", `{"name":"k","scopes":["messages"]}`).Is(201, ""))
 	as := "Authorization: Bearer " + key["key"].(string)

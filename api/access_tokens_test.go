@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -98,8 +97,7 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 
 // A new module may be newer than a replica's cached app.
 func TestAccessTokenOfANewModuleIsGoodAtOnce(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := atClinic(t)
 	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
 	for _, key := range []string{"first-secret-of-the-avatar", "another-secret-of-the-avatar"} {
@@ -118,8 +116,7 @@ func TestAppSaysWhichSecretsAreTooShortToSignInWith(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything)
 	const modules = `[{"moduleId":"a","secret":"x1"},{"moduleId":"b","secret":"0123456789abcdef"},{"moduleId":"c","secret":"aaaaaaaaaaaaaaaaaaaaaaaa"}]`
 	notes := func(got apitest.Answer) (list []string) {
-		var read struct{ Notes []string }
-		require.NoError(t, json.Unmarshal(got.Body, &read))
+		read := bodyOf[struct{ Notes []string }](got)
 		require.NotContains(t, string(got.Body), "x1")
 		return read.Notes
 	}

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"encoding/json"
 	"testing"
 	"time"
 
@@ -18,9 +17,7 @@ const auditPath = "/v1/apps/clinic/audit"
 
 // entries lists the entries of a query, without times and ids.
 func entries(w apitest.World, search string) (items []audit.Entry) {
-	var page struct{ Items []audit.Entry }
-	require.NoError(w.T, json.Unmarshal(w.Call("GET", auditPath+search, "").Is(200, "").Body, &page))
-	for _, item := range page.Items {
+	for _, item := range bodyOf[pageOf[audit.Entry]](w.Call("GET", auditPath+search, "").Is(200, "")).Items {
 		require.NotEmpty(w.T, item.ID)
 		require.NotEmpty(w.T, item.Time)
 		if item.Via != audit.ViaMessage {
@@ -34,8 +31,7 @@ func entries(w apitest.World, search string) (items []audit.Entry) {
 }
 
 func TestWhoDidWhatIsListed(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic", `{"name":"n"}`, "If-Match: \"x\"").Problem(412)
 	w.Call("PUT", "/v1/apps/clinic?dryRun=true", `{"name":"n"}`).Is(200, "")
 	key := w.Call("POST", keysPath, `{"name":"ops","scopes":["app","tools","messages","triggers"]}`).Made()
@@ -46,10 +42,8 @@ func TestWhoDidWhatIsListed(t *testing.T) {
 	w.Call("DELETE", "/v1/apps/clinic/repositories/shop/tools/lamp", "", as).Is(204, "")
 
 	token := apitest.Bearer(w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", as).Made().Token)
-	fire := func(id string) (match query.Match) {
-		got := w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`","name":"refund","values":{"date":"secret word"}}`).Is(201, "")
-		require.NoError(t, json.Unmarshal(got.Body, &match))
-		return match
+	fire := func(id string) query.Match {
+		return bodyOf[query.Match](w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`","name":"refund","values":{"date":"secret word"}}`).Is(201, ""))
 	}
 	yes := `{"digest":"` + fire("t1").Digest + `"}`
 	w.Call("POST", "/v1/apps/clinic/triggers/t1/confirm", `{"digest":"other"}`, token).Problem(409)
@@ -96,8 +90,7 @@ func (forgetful) Erase(context.Context, string, string) error            { retur
 func (forgetful) EraseUser(context.Context, string, string) (int, error) { return 1, nil }
 
 func TestErasuresAreListedWithoutTheUser(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Memory = forgetful{} })
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t, func(o *api.Options) { o.Memory = forgetful{} })
 	w.Call("PUT", "/v1/apps/clinic/sessions/s1", `{"user":"ada"}`).Is(201, "")
 	w.Call("DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "").Is(204, "")
 	w.Call("DELETE", "/v1/apps/clinic/users/ada?erase=true", "").Is(200, "")

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,21 +52,6 @@ func TestGetAppReadsTheAppOfThePath(t *testing.T) {
 	s.store.apps = []*repositories.App{clinic()}
 	s.Call("GET", "/v1/apps/clinic", "").Is(200, "")
 	require.Equal(t, asked{"App", []any{"clinic"}}, s.store.last())
-}
-
-func TestDeleteAppAnswersNothing(t *testing.T) {
-	s := start(t)
-	got := s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
-	require.Empty(t, got.Body)
-	require.Equal(t, asked{"DeleteApp", []any{"clinic"}}, s.store.last())
-}
-
-func TestAMissingAppIs404(t *testing.T) {
-	s := start(t)
-	s.store.err = fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound)
-	for _, method := range []string{"GET", "DELETE"} {
-		s.Call(method, "/v1/apps/clinic", "").Problem(404, `app "clinic": not found`)
-	}
 }
 
 func TestListsArePagedAndNeverNull(t *testing.T) {

@@ -28,12 +28,6 @@ type problem struct {
 	}
 }
 
-func problemIn(t *testing.T, got apitest.Answer) (p problem) {
-	t.Helper()
-	require.NoError(t, json.Unmarshal(got.Body, &p), string(got.Body))
-	return p
-}
-
 func TestTheTableOfCodesIsWhole(t *testing.T) {
 	seen := map[answer.Code]bool{}
 	for _, one := range answer.Codes {
@@ -107,14 +101,14 @@ func TestTheWallsAndTheRouterHaveCodes(t *testing.T) {
 		{"DELETE", "/v1/apps/clinic/triggers", "", "", answer.InvalidQuery},
 		{"GET", "/docs/none", "", "", answer.UnknownPath},
 	} {
-		got := problemIn(t, s.Ask(c.method, c.path, c.body, c.header+": "))
+		got := bodyOf[problem](s.Ask(c.method, c.path, c.body, c.header+": "))
 		require.Equal(t, string(c.code), got.Code, "%s %s: %s", c.method, c.path, got.Detail)
 	}
 }
 
 func TestFaultsOfABodySayWhatWasMeant(t *testing.T) {
 	s := start(t)
-	got := problemIn(t, s.Call("POST", apitest.MessagesPath, `{"actor":"usr","txt":"x","final":3}`))
+	got := bodyOf[problem](s.Call("POST", apitest.MessagesPath, `{"actor":"usr","txt":"x","final":3}`))
 	require.Equal(t, "invalid_body", got.Code)
 	require.Len(t, got.Errors, 4)
 	byPlace := map[string]int{}
@@ -128,14 +122,14 @@ func TestFaultsOfABodySayWhatWasMeant(t *testing.T) {
 	require.Equal(t, "wrong_type", final.Code)
 	require.Equal(t, "missing", text.Code)
 
-	tool := problemIn(t, s.Call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"a","description":"b","schema":[{"parameter":"p","type":"strng"}],"type":"postgres-sq"}]}`))
+	tool := bodyOf[problem](s.Call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"a","description":"b","schema":[{"parameter":"p","type":"strng"}],"type":"postgres-sq"}]}`))
 	require.Equal(t, "invalid_body", tool.Code)
 	suggested := map[string]string{}
 	for _, one := range tool.Errors {
 		suggested[one.Pointer] = one.Code + " " + one.Suggestion
 	}
 	require.Equal(t, map[string]string{"/tools/0/schema/0/type": "not_allowed string", "/tools/0/type": "not_allowed postgres-sql"}, suggested)
-	require.Equal(t, "malformed_json", problemIn(t, s.Call("PUT", "/v1/apps/clinic", `{`)).Errors[0].Code)
+	require.Equal(t, "malformed_json", bodyOf[problem](s.Call("PUT", "/v1/apps/clinic", `{`)).Errors[0].Code)
 }
 
 func TestEveryAnswerNamesItsRequest(t *testing.T) {
@@ -164,17 +158,17 @@ func TestIdempotencyKeyStandsForTheIdOfTheBody(t *testing.T) {
 	require.Equal(t, "d1", posted())
 	got := s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"user","text":"x"}`, "Idempotency-Key: m2")
 	got.Problem(400, "Idempotency-Key", `"m2"`, `"m1"`)
-	require.Equal(t, "idempotency_key_differs", problemIn(t, got).Code)
+	require.Equal(t, "idempotency_key_differs", bodyOf[problem](got).Code)
 	got = s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"x"}`, "Idempotency-Key: a b")
 	got.Problem(400, "Idempotency-Key", "messageId")
-	require.Equal(t, "invalid_idempotency_key", problemIn(t, got).Code)
+	require.Equal(t, "invalid_idempotency_key", bodyOf[problem](got).Code)
 
 	s.engine.answer = json.RawMessage(`{"triggerId":"t","repositoryId":"r","name":"book","source":"ui","values":{},"state":"delivered","event":{"subject":"x","state":"published"},"returnDirect":false,"skipResponse":false}`)
 	for _, path := range []string{"/v1/apps/clinic/triggers", "/v1/apps/clinic/sessions/s1/triggers"} {
 		s.Call("POST", path, `{"name":"book","source":"ui"}`, "Idempotency-Key: t-1").Is(201, "")
 		require.Equal(t, "t-1", s.engine.last().Args[0].(trigger.Direct).TriggerID)
 		got = s.Call("POST", path, `{"name":"book","source":"ui","triggerId":"t2"}`, "Idempotency-Key: t-1")
-		require.Equal(t, "idempotency_key_differs", problemIn(t, got.Is(400, "")).Code)
+		require.Equal(t, "idempotency_key_differs", bodyOf[problem](got.Is(400, "")).Code)
 		got = s.Call("POST", path, `{"name":"book","source":"ui"}`, "Idempotency-Key: t.1")
 		got.Problem(400, "Idempotency-Key", "triggerId")
 	}
@@ -182,8 +176,7 @@ func TestIdempotencyKeyStandsForTheIdOfTheBody(t *testing.T) {
 
 // TestFaultsOfBodiesSayWhatIsMeant has bodies whose faults no decoder of definitions finds.
 func TestFaultsOfBodiesSayWhatIsMeant(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"options":{"template":true},"tools":[{"name":"ring"}]}`).Is(201, "")
 	for _, one := range []struct{ method, path, body, want string }{
 		{"PUT", "/v1/apps/clinic/sessions/s1", `{"repositories":["dsek"]}`,
@@ -192,8 +185,7 @@ func TestFaultsOfBodiesSayWhatIsMeant(t *testing.T) {
 		{"PUT", "/v1/apps/clinic/repositories/door", `{"tools":[{"name":"a","url":"https://example.org/","request":{"moduleId":"calendar"}}]}`,
 			`[{"pointer":"/tools/0/request/moduleId","detail":"the app has no module \"calendar\"; it has none: add one to the modules of the app","code":"not_allowed"}]`},
 	} {
-		var got struct{ Errors json.RawMessage }
-		require.NoError(t, json.Unmarshal(w.Call(one.method, one.path, one.body).Body, &got))
+		got := bodyOf[struct{ Errors json.RawMessage }](w.Call(one.method, one.path, one.body))
 		require.JSONEq(t, one.want, string(got.Errors), one.path)
 	}
 }

@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -32,8 +31,7 @@ var conditional = map[string][2]string{
 func TestAStaleWriteIsRefusedAndOneThatIsNotIsMade(t *testing.T) {
 	t.Parallel()
 	for path, body := range conditional {
-		w := apitest.Live(t, apitest.Everything)
-		w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+		w := atClinic(t)
 		w.Call("PUT", path, body[0])
 		read := etag(w, path)
 		for _, written := range []apitest.Answer{
@@ -87,8 +85,7 @@ func TestAConditionOnWhatIsNotThere(t *testing.T) {
 
 func TestWhatIsKnownIsNotSentAgain(t *testing.T) {
 	t.Parallel()
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).Is(201, "")
 	for _, path := range []string{"/v1/apps/clinic", "/v1/apps/clinic/repositories/info"} {
 		is := etag(w, path)
@@ -104,8 +101,7 @@ func TestWhatIsKnownIsNotSentAgain(t *testing.T) {
 func TestAToolIsDeletedAndTheOthersStay(t *testing.T) {
 	t.Parallel()
 	for owner := range owners {
-		w := apitest.Live(t, apitest.Everything)
-		w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+		w := atClinic(t)
 		path := owner + "/repositories/info"
 		w.Call("PUT", path, `{"tools":[{"name":"a"},{"name":"_b"}]}`).Is(201, "")
 		before := etag(w, path)
@@ -158,14 +154,7 @@ func TestAnAppIsPatched(t *testing.T) {
 
 func TestNotesSayWhichOfTwoToolsWithOneNameHolds(t *testing.T) {
 	t.Parallel()
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
-	noted := func(got apitest.Answer) []string {
-		var found struct{ Notes []string }
-		require.Less(t, got.StatusCode, 300, string(got.Body))
-		require.NoError(t, json.Unmarshal(got.Body, &found))
-		return found.Notes
-	}
+	w := atClinic(t)
 	const twice, second = `{"tools":[{"name":"book"},{"name":"hours"}]}`, `{"tools":[{"name":"book"}]}`
 	const other = "/v1/apps/clinic/sessions/s2"
 	for owner := range owners {

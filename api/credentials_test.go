@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -20,9 +19,7 @@ import (
 const keysPath = "/v1/apps/clinic/keys"
 
 func keys(w apitest.World, credential string) (list []apitest.Made) {
-	var page struct{ Items []apitest.Made }
-	require.NoError(w.T, json.Unmarshal(w.Call("GET", keysPath, "", apitest.Bearer(credential)).Is(200, "").Body, &page))
-	return page.Items
+	return bodyOf[pageOf[apitest.Made]](w.Call("GET", keysPath, "", apitest.Bearer(credential)).Is(200, "")).Items
 }
 
 // secondReplica runs another API with its own store on the same Redis.
@@ -35,8 +32,7 @@ func secondReplica(w apitest.World) *apitest.Service {
 }
 
 func TestAKeyIsMadeUsedListedAndRevoked(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	owner := w.Call("POST", keysPath, `{"name":"ops","scopes":["app","tools","messages"]}`).Made()
 	key := w.Call("POST", keysPath, `{"name":"back-end","scopes":["tools","messages"],"expiresIn":"720h"}`, apitest.Bearer(owner.Key)).Made()
 	require.Regexp(t, `^ek_clinic\.[A-Z2-7]{26}\.[A-Za-z0-9_-]{43}$`, key.Key)
@@ -67,8 +63,7 @@ func TestAKeyIsMadeUsedListedAndRevoked(t *testing.T) {
 }
 
 func TestARevokedKeyIsRefusedByAllReplicasAtOnce(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	other := secondReplica(w)
 	for range 3 {
 		key := w.Call("POST", keysPath, `{"scopes":["messages"]}`).Made()
@@ -82,8 +77,7 @@ func TestARevokedKeyIsRefusedByAllReplicasAtOnce(t *testing.T) {
 }
 
 func TestAKeyWithFaultsIsNotMade(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	for body, pointer := range map[string]string{
 		`{}`: "/scopes", `{"scopes":[]}`: "/scopes", `{"scopes":["all"]}`: "/scopes/0", `{"scopes":["app"],"expiresIn":"soon"}`: "/expiresIn",
 		`{"scopes":["app"],"expiresIn":"-1h"}`: "/expiresIn", `{"scopes":["app"],"expiresIn":"1000000h"}`: "/expiresIn", `{"scope":["app"],"scopes":["app"]}`: "/scope",
@@ -97,8 +91,7 @@ func TestAKeyWithFaultsIsNotMade(t *testing.T) {
 }
 
 func TestASessionTokenIsGoodForItsTime(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	const path = "/v1/apps/clinic/sessions/s1/token"
 	for body, life := range map[string]time.Duration{"": time.Hour, `{}`: time.Hour, `{"expiresIn":"24h"}`: 24 * time.Hour, `{"expiresIn":"30m"}`: 30 * time.Minute} {
 		token := w.Call("POST", path, body).Made()
@@ -118,8 +111,7 @@ func TestASessionTokenIsGoodForItsTime(t *testing.T) {
 
 func TestWhatExpiresIsRefusedFromThenOn(t *testing.T) {
 	now := time.Now()
-	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Now = func() time.Time { return now } })
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t, func(o *api.Options) { o.Now = func() time.Time { return now } })
 	token := w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made()
 	now = token.Expires.Add(-time.Nanosecond)
 	w.Call("GET", apitest.MessagesPath, "", apitest.Bearer(token.Token)).Is(200, "")
@@ -130,8 +122,7 @@ func TestWhatExpiresIsRefusedFromThenOn(t *testing.T) {
 }
 
 func TestAKeyCanChangeItsAppButNotMakeOne(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	key := w.Call("POST", keysPath, `{"scopes":["app"]}`).Made()
 	w.Call("PUT", "/v1/apps/clinic", `{"name":"mine"}`, apitest.Bearer(key.Key)).Is(200, "")
 	w.Call("PUT", "/v1/apps/fresh", `{}`, apitest.Bearer(key.Key)).Problem(403)
@@ -141,8 +132,7 @@ func TestAKeyCanChangeItsAppButNotMakeOne(t *testing.T) {
 }
 
 func TestWithoutRedisAKeyIs503AndAWrongOneAsWell(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	key := w.Call("POST", keysPath, `{"scopes":["app"]}`).Made()
 	w.Redis.Stop()
 	w.Call("GET", "/v1/apps/clinic", "", apitest.Bearer(key.Key)).Problem(503)
@@ -197,8 +187,7 @@ func TestMessagesOverTheLimitAre429(t *testing.T) {
 }
 
 func TestAKeyMakesOneThatOnlyReadsWhatItChanges(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	parent := w.Call("POST", keysPath, `{"scopes":["app","messages"]}`).Made()
 	w.Call("POST", keysPath, `{"scopes":["messages:read","triggers:read"]}`, apitest.Bearer(parent.Key)).Problem(422, "it has app, messages")
 	reader := w.Call("POST", keysPath, `{"scopes":["app:read","messages:read"]}`, apitest.Bearer(parent.Key)).Made()
@@ -207,8 +196,7 @@ func TestAKeyMakesOneThatOnlyReadsWhatItChanges(t *testing.T) {
 }
 
 func TestAKeyMadeByAKeyEndsWithItAndDoesNoMore(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	other := secondReplica(w)
 	parent := w.Call("POST", keysPath, `{"scopes":["app","messages"],"expiresIn":"10m"}`).Made()
 	sibling := w.Call("POST", keysPath, `{"scopes":["app"]}`).Made()
@@ -300,8 +288,7 @@ func TestAStreamEndsWithItsSession(t *testing.T) {
 }
 
 func TestAFrontEndPostsAsItsUserAlone(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	token := w.Call("POST", tokenPath, "").Made().Token
 	const said = `{"actor":"agent","text":"Your appointment is cancelled."}`
 	w.Call("POST", apitest.MessagesPath, said, apitest.Bearer(token)).Problem(403)

@@ -2,8 +2,6 @@ package api_test
 
 import (
 	"encoding/json"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -89,17 +87,7 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 		return llmtest.Hang()
 	})
 	first := make(chan int)
-	go func() {
-		request, _ := http.NewRequestWithContext(t.Context(), "POST", s.URL+apitest.MessagesPath, strings.NewReader(interimOf("a table")))
-		request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-		response, err := http.DefaultTransport.RoundTrip(request)
-		if err != nil {
-			first <- 0
-			return
-		}
-		_ = response.Body.Close()
-		first <- response.StatusCode
-	}()
+	go func() { first <- s.Post(apitest.MessagesPath, interimOf("a table"), apitest.AdminKey).StatusCode }()
 	<-asked
 	model.Queue(llmtest.Call("book", `{"date":"2026-12-01"}`))
 	const whole = "a table on 2026-12-01"

@@ -265,8 +265,7 @@ func TestWithoutAStreamToReadItIs503(t *testing.T) {
 	s.Call("GET", sessionEvents, "").Problem(503)
 	s.store.err = repositories.ErrNotFound
 	s.Call("GET", sessionEvents, "").Problem(404)
-	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events = apitest.QuietEvents{} })
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t, func(o *api.Options) { o.Events = apitest.QuietEvents{} })
 	require.Equal(t, 200, w.Call("HEAD", sessionEvents, "").StatusCode)
 }
 
@@ -294,7 +293,6 @@ const heldTools = `{"tools":[{"name":"refund","confirm":"always","answer":{"with
 func TestAStreamSaysWhatWaitsForAYes(t *testing.T) {
 	s := apitest.OnStage(t)
 	s.Call("PUT", "/v1/apps/clinic/repositories/held", heldTools).Is(201, "")
-	s.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
 	mine := open(s, sessionEvents, credentials(s.World)["token"])
 	fire := func(name, triggerID string) {
 		s.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"`+name+`","source":"ui","triggerId":"`+triggerID+`"}`).Is(201, "")

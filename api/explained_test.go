@@ -33,9 +33,7 @@ type explainedAnswer struct {
 
 func explained(a apitest.Answer) explainedAnswer {
 	a.T.Helper()
-	var got explainedAnswer
-	require.NoError(a.T, json.Unmarshal(a.Is(200, "").Body, &got))
-	return got
+	return bodyOf[explainedAnswer](a.Is(200, ""))
 }
 
 // asking is a service with a scripted model.
@@ -90,8 +88,7 @@ func TestAMessageIsExplainedAtOnceAndLater(t *testing.T) {
 	later := s.Call("GET", apitest.MessagesPath+"/m1/explain", "").Is(200, "")
 	again := explained(s.Call("POST", apitest.MessagesPath+"?explain=true", said("m1", "a table on 2026-12-01")))
 	require.Equal(t, why, again.Explain)
-	var kept explain.Explanation
-	require.NoError(t, json.Unmarshal(later.Body, &kept))
+	kept := bodyOf[explain.Explanation](later)
 	require.Equal(t, *why, kept)
 	require.Contains(t, string(s.Call("GET", apitest.MessagesPath+"/m1", "").Is(200, "").Body), `"state":"decided"`)
 }
@@ -319,8 +316,7 @@ func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
 	model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
-	var made struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Is(201, "").Body, &made))
+	made := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Made()
 	token := "Authorization: Bearer " + made.Token
 	s.Call("POST", apitest.MessagesPath, said("m1", "hello"), token).Is(200, "")
 	s.Call("GET", apitest.MessagesPath+"/m1", "", token).Is(200, "")
@@ -335,8 +331,7 @@ func TestDryRunsCountAsMessagesOfTheirApp(t *testing.T) {
 	model.Handle(func(llmtest.Request) llmtest.Reply { asked++; return llmtest.Text("none") })
 	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":9,"sessionMessagesPerMinute":3}}}`).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
-	var made struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Is(201, "").Body, &made))
+	made := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Made()
 	token := "Authorization: Bearer " + made.Token
 	try := func(headers ...string) apitest.Answer {
 		return s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("m2", "hello"), headers...)

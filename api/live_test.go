@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"sync"
 	"testing"
 	"time"
@@ -25,13 +24,11 @@ func TestAToolIsRegisteredMatchedFiredAndRead(t *testing.T) {
 	first := s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
 	again := s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
 	require.Equal(t, string(first.Body), string(again.Body))
-	var posted query.Answer
-	require.NoError(t, json.Unmarshal(first.Body, &posted))
+	posted := bodyOf[query.Answer](first)
 	require.Len(t, posted.Matches, 1)
 	require.Equal(t, "delivered", posted.Matches[0].Call.State)
 
-	var history struct{ Items []query.Entry }
-	require.NoError(t, json.Unmarshal(s.Call("GET", apitest.MessagesPath, "").Is(200, "").Body, &history))
+	history := bodyOf[pageOf[query.Entry]](s.Call("GET", apitest.MessagesPath, "").Is(200, ""))
 	require.Equal(t, "hello", history.Items[0].Text)
 	require.Equal(t, posted.Matches, history.Items[0].Matches)
 	require.Equal(t, posted.Matches, history.Items[0].Triggers, "by its earlier name")

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -18,19 +17,14 @@ func pages(w apitest.World, path, field string) (all []string, count int) {
 	w.T.Helper()
 	for after := ""; ; count++ {
 		got := w.Call(http.MethodGet, path+"?limit=200&after="+url.QueryEscape(after), "").Is(200, "")
-		var page struct {
-			Items []map[string]any
-			Next  string
-		}
-		require.NoError(w.T, json.Unmarshal(got.Body, &page))
-		require.True(w.T, len(got.Body) <= 1<<20 || len(page.Items) == 1, "%s: %d bytes", path, len(got.Body))
-		for _, item := range page.Items {
+		read := bodyOf[pageOf[map[string]any]](got)
+		require.True(w.T, len(got.Body) <= 1<<20 || len(read.Items) == 1, "%s: %d bytes", path, len(got.Body))
+		for _, item := range read.Items {
 			all = append(all, fmt.Sprint(item[field]))
 		}
-		if page.Next == "" {
+		if after = read.Next; after == "" {
 			return all, count + 1
 		}
-		after = page.Next
 	}
 }
 
@@ -71,8 +65,7 @@ func TestAPageIsLimitedInBytes(t *testing.T) {
 }
 
 func TestAnItemThatIsLongerThanAPageIsAPage(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	for _, id := range []string{"a", "b"} { // with additions, each is more than 1 MiB
 		w.Call("PUT", "/v1/apps/clinic/repositories/"+id, `{"tools":[{"name":"a","description":"`+strings.Repeat("x", 1<<20-60)+`"}]}`).Is(201, "")
 	}

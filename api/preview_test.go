@@ -27,8 +27,7 @@ func TestAPutSaysWithDryRunWhatItWouldDo(t *testing.T) {
 }
 
 func TestADryRunOfARepositoryShowsItsToolsAsAModelSeesThem(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := atClinic(t)
 	const path = "/v1/apps/clinic/repositories/desk"
 	body := `{"tools":[{"name":"book","description":"Books a table","url":"https://h.example/:day","examples":["a table for [two](people)","one","three","four"],
 		"schema":[{"parameter":"day","type":"string","description":"wished day","required":true,"ask":"Which day?"},

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 	"earshot/trigger/trial"
 )
 
@@ -48,9 +48,8 @@ func desk(t *testing.T, server *redistest.Server, change ...func(*api.Options)) 
 	return w
 }
 
-func rehearsed(t *testing.T, w apitest.World, body string) (found trial.Outcome) {
-	require.NoError(t, json.Unmarshal(w.Call("POST", "/v1/apps/clinic/rehearsals", body).Is(200, "").Body, &found))
-	return found
+func rehearsed(w apitest.World, body string) trial.Outcome {
+	return bodyOf[trial.Outcome](w.Call("POST", "/v1/apps/clinic/rehearsals", body).Is(200, ""))
 }
 
 func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
@@ -62,7 +61,7 @@ func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
 		repository := w.Call("GET", "/v1/apps/clinic/repositories/desk", "").Is(200, "").Body
 		history := w.Call("GET", "/v1/apps/clinic/sessions/s1/messages", "").Is(200, "").Body
 
-		found := rehearsed(t, w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}},"tests":true}`)
+		found := rehearsed(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}},"tests":true}`)
 		require.Equal(t, trial.Counts{Tried: 4, Same: 3, Fires: 1}, found.Messages)
 		require.Len(t, found.Differs, 1)
 		one := found.Differs[0]
@@ -82,10 +81,10 @@ func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
 		require.Equal(t, string(history), string(w.Call("GET", "/v1/apps/clinic/sessions/s1/messages", "").Body))
 		require.Len(t, w.Triggers("s0"), 1, "nothing more has fired")
 
-		found = rehearsed(t, w, `{"tests":["nothing"],"messages":2}`)
+		found = rehearsed(w, `{"tests":["nothing"],"messages":2}`)
 		require.Equal(t, trial.Counts{Tried: 2, Same: 2}, found.Messages, "without a change")
 		require.True(t, found.Tests[0].After.OK)
-		found = rehearsed(t, w, `{"repositories":{"desk":{"definition":{"tools":[]}},"other":{"definition":`+deskTools("")+`}},"messages":1}`)
+		found = rehearsed(w, `{"repositories":{"desk":{"definition":{"tools":[]}},"other":{"definition":`+deskTools("")+`}},"messages":1}`)
 		require.Equal(t, trial.Counts{Tried: 1, OtherTool: 1}, found.Messages, "the last message, by the tool of another repository")
 	})
 }
@@ -96,7 +95,7 @@ func TestARehearsalKnowsTheConversationBeforeAMessage(t *testing.T) {
 	w.Call("POST", "/v1/apps/clinic/sessions/s3/messages", `{"messageId":"a1","actor":"user","text":"I want an appointment"}`).Is(200, "")
 	answer := w.Call("POST", "/v1/apps/clinic/sessions/s3/messages", `{"messageId":"a2","actor":"user","text":"Tuesday"}`).Is(200, "").Body
 	require.Contains(t, string(answer), `"values":{"day":"Tuesday"}`)
-	found := rehearsed(t, w, `{"repositories":{"desk":{"definition":{"tools":[]}}},"messages":1}`)
+	found := rehearsed(w, `{"repositories":{"desk":{"definition":{"tools":[]}}},"messages":1}`)
 	require.Equal(t, trial.Counts{Tried: 1, NoLonger: 1}, found.Messages)
 	require.Equal(t, map[string]any{"day": "Tuesday"}, found.Differs[0].Before.Fired[0].Values, "the value completes the call before")
 }
@@ -126,7 +125,7 @@ func TestAThousandMessagesAreRehearsedInSeconds(t *testing.T) {
 		w.Call("POST", fmt.Sprintf("/v1/apps/clinic/sessions/t%d/messages", i%50), fmt.Sprintf(`{"actor":"user","text":"can you squeeze me in on Friday, number %d"}`, i)).Is(200, "")
 	}
 	began := time.Now()
-	found := rehearsed(t, w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}}}`)
+	found := rehearsed(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}}}`)
 	t.Logf("%s for 2,000 matchings", time.Since(began))
 	require.Equal(t, 1000, found.Messages.Tried)
 	require.Less(t, found.Before.Milliseconds+found.After.Milliseconds, int64(20_000))
@@ -140,7 +139,7 @@ func TestAModelIsAskedForFewMessagesAndItsTokensAreCounted(t *testing.T) {
 	for i := range 60 {
 		w.Call("POST", "/v1/apps/clinic/sessions/s5/messages", fmt.Sprintf(`{"actor":"user","text":"is there room on Friday, %d"}`, i)).Is(200, "")
 	}
-	found := rehearsed(t, w, `{"model":"default"}`)
+	found := rehearsed(w, `{"model":"default"}`)
 	require.Equal(t, 50, found.Messages.Tried)
 	require.EqualValues(t, 50, found.Before.ModelRequests)
 	require.Equal(t, 50, server.Count())
@@ -155,14 +154,10 @@ func TestTestsAreKeptListedAndDeleted(t *testing.T) {
 		w.Call("PUT", at+"/b", body).Is(200, "")
 		w.Call("PUT", at+"/a%2Fslash", body).Is(201, "")
 		require.Contains(t, string(w.Call("GET", at+"/a%2Fslash", "").Is(200, "").Body), `"name":"a/slash"`)
-		var page struct {
-			Items []struct{ Name string }
-			Next  string
-		}
-		require.NoError(t, json.Unmarshal(w.Call("GET", at+"?limit=1", "").Is(200, "").Body, &page))
-		require.Equal(t, "a/slash", page.Items[0].Name)
-		require.NoError(t, json.Unmarshal(w.Call("GET", at+"?after="+page.Next, "").Is(200, "").Body, &page))
-		require.Equal(t, "b", page.Items[0].Name)
+		first := bodyOf[pageOf[store.Test]](w.Call("GET", at+"?limit=1", "").Is(200, ""))
+		require.Equal(t, "a/slash", first.Items[0].Name)
+		second := bodyOf[pageOf[store.Test]](w.Call("GET", at+"?after="+first.Next, "").Is(200, ""))
+		require.Equal(t, "b", second.Items[0].Name)
 		w.Call("PUT", at+"/c", `{"chat":[{"user":"hello","expect":{"toool":"x"}}],"app":"other"}`).Is(400, "")
 		w.Call("PUT", at+"/c", `{"chat":[{"user":"hello"}],"app":"other"}`).Problem(400, "1 error")
 		w.Call("PUT", at+"/%20c", body).Is(400, "")
@@ -180,17 +175,12 @@ func TestTestsAreKeptListedAndDeleted(t *testing.T) {
 	})
 }
 
-func versionsOf(t *testing.T, w apitest.World, id string) (all []string) {
-	var page struct {
-		Items []struct {
-			Version       int
-			Operation, By string
-			Via           string
-			Restored      int
-		}
+func versionsOf(w apitest.World, id string) (all []string) {
+	type version struct {
+		Version, Restored  int
+		Operation, By, Via string
 	}
-	require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/repositories/"+id+"/versions?limit=200", "").Is(200, "").Body, &page))
-	for _, one := range page.Items {
+	for _, one := range bodyOf[pageOf[version]](w.Call("GET", "/v1/apps/clinic/repositories/"+id+"/versions?limit=200", "").Is(200, "")).Items {
 		all = append(all, fmt.Sprint(one.Version, " ", one.Operation, " ", one.By, " ", one.Via, " ", one.Restored))
 	}
 	return all
@@ -207,7 +197,7 @@ func TestEachWriteOfARepositoryIsAVersionThatCanBeRestored(t *testing.T) {
 		w.Call("DELETE", at, "").Is(204, "")
 		by := []string{"1 created admin rest 0", "2 updated " + key.KeyID + " rest 0", "3 updated admin rest 0", "4 updated admin rest 0", "5 deleted admin rest 0"}
 		slices.Reverse(by)
-		require.Equal(t, by, versionsOf(t, w, "desk"))
+		require.Equal(t, by, versionsOf(w, "desk"))
 		second := string(w.Call("GET", at+"/versions/2", "").Is(200, "").Body)
 		require.Contains(t, second, `"definition":{`)
 		require.NotContains(t, second, "hunter2")
@@ -222,7 +212,7 @@ func TestEachWriteOfARepositoryIsAVersionThatCanBeRestored(t *testing.T) {
 		require.Equal(t, "hunter2", stored.Tools[0].Request.Headers["Authorization"].Reveal(), "credentials come back")
 		w.Call("POST", at+"/versions/1/restore", "", `If-Match: "another"`).Is(412, "")
 		w.Call("POST", at+"/versions/1/restore", "", `If-Match: "`+stored.Revision+`"`).Is(200, "")
-		require.Equal(t, []string{"7 restored admin rest 1", "6 restored admin rest 2"}, versionsOf(t, w, "desk")[:2])
+		require.Equal(t, []string{"7 restored admin rest 1", "6 restored admin rest 2"}, versionsOf(w, "desk")[:2])
 		require.Contains(t, string(w.Call("GET", "/v1/apps/clinic/audit?action=repository.change&limit=1", "").Body), `"repositoryId":"desk"`)
 
 		w.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"x"}]}`).Is(201, "")
@@ -230,7 +220,7 @@ func TestEachWriteOfARepositoryIsAVersionThatCanBeRestored(t *testing.T) {
 		for i := range 60 {
 			w.Call("PUT", at, fmt.Sprintf(`{"tools":[{"name":"t%d"}]}`, i)).Is(200, "")
 		}
-		all := versionsOf(t, w, "desk")
+		all := versionsOf(w, "desk")
 		require.Len(t, all, 50)
 		require.Equal(t, "67 updated admin rest 0", all[0])
 		w.Call("GET", at+"/versions/7", "").Is(404, "")

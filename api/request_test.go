@@ -197,16 +197,6 @@ func TestABodyOverOneMiBIs413(t *testing.T) {
 	require.Zero(t, s.engine.count())
 }
 
-func TestABodyOverOneMiBIs413WhenItsLengthIsNotSaid(t *testing.T) {
-	s := start(t)
-	request, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+apitest.MessagesPath, io.MultiReader(strings.NewReader(strings.Repeat(" ", mib+1))))
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-	require.EqualValues(t, 0, request.ContentLength)
-	s.Send(request).Problem(413, "1048576 bytes")
-	require.Zero(t, s.engine.count())
-}
-
 func TestABodyOfOneMiBIsRead(t *testing.T) {
 	s := start(t)
 	s.engine.answer = json.RawMessage(apitest.NoMatch)

@@ -30,17 +30,13 @@ func says(s apitest.World, id, fields string, headers ...string) apitest.Answer 
 func sessionsBy(s apitest.World, app string, size int, asked url.Values) (ids []string) {
 	s.T.Helper()
 	for after := ""; ; {
-		var page struct {
-			Items []repositories.Session
-			Next  string
-		}
 		path := fmt.Sprintf("/v1/apps/%s/sessions?limit=%d&after=%s&%s", app, size, after, asked.Encode())
-		require.NoError(s.T, json.Unmarshal(s.Call("GET", path, "").Is(200, "").Body, &page))
-		require.LessOrEqual(s.T, len(page.Items), size)
-		for _, one := range page.Items {
+		read := bodyOf[pageOf[repositories.Session]](s.Call("GET", path, "").Is(200, ""))
+		require.LessOrEqual(s.T, len(read.Items), size)
+		for _, one := range read.Items {
 			ids = append(ids, one.ID)
 		}
-		if after = page.Next; after == "" {
+		if after = read.Next; after == "" {
 			return ids
 		}
 	}
@@ -55,7 +51,7 @@ func TestASessionKeepsItsUser(t *testing.T) {
 	}
 	refused := func(a apitest.Answer) {
 		t.Helper()
-		require.Equal(t, otherUser, problemIn(t, a.Is(409, "")).Code)
+		require.Equal(t, otherUser, bodyOf[problem](a.Is(409, "")).Code)
 	}
 	put := func(id, body string) apitest.Answer {
 		return s.Call("PUT", "/v1/apps/clinic/sessions/"+id, body)
@@ -107,8 +103,7 @@ func TestASessionKeepsItsUser(t *testing.T) {
 }
 
 func TestAUserIsNamedByTheBackEndAlone(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := atClinic(t)
 	s.Call("PUT", sessionPath, `{"user":"ada"}`).Is(201, "")
 	token := apitest.Bearer(s.Call("POST", sessionPath+"/token", "").Made().Token)
 	for _, name := range []string{"bob", "ada"} {
@@ -125,8 +120,7 @@ func TestAUserIsNamedByTheBackEndAlone(t *testing.T) {
 }
 
 func TestANameThatIsNoUsersIsRefused(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := atClinic(t)
 	for _, name := range []string{"", " ada", "ada ", "a\u0000b", "a\nb", "a\u0001", "..", ".", strings.Repeat("ü", 129), "a\u200b"} {
 		text, err := json.Marshal(name)
 		require.NoError(t, err)

@@ -49,14 +49,7 @@ func TestASessionIsPutReadAndListed(t *testing.T) {
 
 	s.Call("POST", "/v1/apps/clinic/sessions/s2/messages", apitest.HelloBody).Is(200, "")
 	require.False(t, session(s.Call("GET", "/v1/apps/clinic/sessions/s2", "").Is(200, "")).LastMessage.IsZero(), "what is used need not be put")
-	var list struct {
-		Items []repositories.Session
-		Next  string
-	}
-	require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sessions?limit=1", "").Is(200, "").Body, &list))
-	require.Equal(t, "s1", list.Items[0].ID)
-	require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sessions?limit=1&after="+list.Next, "").Is(200, "").Body, &list))
-	require.Equal(t, "s2", list.Items[0].ID)
+	require.Equal(t, []string{"s1", "s2"}, sessionsBy(s, "clinic", 1, nil))
 	s.Call("DELETE", sessionPath, "").Is(204, "")
 	s.Call("GET", sessionPath, "").Problem(404)
 	require.NotContains(t, string(s.Call("GET", "/v1/apps/clinic/sessions", "").Is(200, "").Body), `"s1"`)
@@ -138,8 +131,7 @@ func TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents(t *testing.T) {
 	require.Equal(t, []string{"fr", "de", "it"}, languages)
 	require.Equal(t, []string{"Europe/Paris", "Asia/Tokyo", "America/New_York"}, zones)
 
-	var answered query.Answer
-	require.NoError(t, json.Unmarshal(posted.Body, &answered))
+	answered := bodyOf[query.Answer](posted)
 	const laid = `"metadata":{"n":1.50,"page":"/book","visitor":"v1"}`
 	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/triggers/"+answered.Matches[0].TriggerID, "").Is(200, "").Body), laid)
 	require.Contains(t, string(s.Call("GET", apitest.MessagesPath+"/m2", "").Is(200, "").Body), `"metadata":{"n":1.50,"page":"/book"}`)
@@ -167,8 +159,7 @@ func TestACallThatLacksValuesIsOpenUntilItFires(t *testing.T) {
 	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string","required":true,"ask":"Which day?"},{"parameter":"desk","type":"string"}]}]}`).Is(201, "")
 	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
-	var token struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.Call("POST", sessionPath+"/token", "").Is(201, "").Body, &token))
+	token := s.Call("POST", sessionPath+"/token", "").Made()
 	got := session(s.Call("GET", sessionPath, "", "Authorization: Bearer "+token.Token).Is(200, ""))
 	require.Equal(t, []scope.OpenCall{{State: "asking", RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Question: "Which day?", Ask: "Which day?"}}, got.Open)
 	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"on monday"}`).Is(200, "")
@@ -176,16 +167,14 @@ func TestACallThatLacksValuesIsOpenUntilItFires(t *testing.T) {
 }
 
 func TestWhatWaitsInASessionIsOpenWhoeverSetItOff(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := atClinic(t)
 	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"options":{"triggerOnce":true},"tools":[
 		{"name":"ask","description":"d","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).Is(201, "")
 	s.Call("PUT", "/v1/apps/clinic/repositories/money", `{"tools":[{"name":"pay","description":"d","confirm":"always"},
 		{"name":"send","description":"d","settle":"60s"},{"name":"done","description":"d"}]}`).Is(201, "")
 	fired := map[string]map[string]any{}
 	for _, name := range []string{"pay", "send", "ask", "done"} {
-		var match map[string]any
-		require.NoError(t, json.Unmarshal(s.Call("POST", sessionPath+"/triggers", `{"name":"`+name+`","source":"ui"}`).Is(201, "").Body, &match))
+		match := bodyOf[map[string]any](s.Call("POST", sessionPath+"/triggers", `{"name":"`+name+`","source":"ui"}`).Is(201, ""))
 		require.NotEmpty(t, match["state"], name)
 		fired[name] = match
 	}
@@ -207,10 +196,10 @@ func TestWhatWaitsInASessionIsOpenWhoeverSetItOff(t *testing.T) {
 		return "/v1/apps/clinic/triggers/" + fired[name]["triggerId"].(string) + what
 	}
 	digest := `{"digest":"` + open["pay"].Digest + `"}`
-	require.Equal(t, "digest_differs", problemIn(t, s.Call("POST", at("pay", "/confirm"), `{"digest":"other"}`, token).Is(409, "")).Code)
+	require.Equal(t, "digest_differs", bodyOf[problem](s.Call("POST", at("pay", "/confirm"), `{"digest":"other"}`, token).Is(409, "")).Code)
 	s.Call("POST", at("pay", "/confirm"), digest, token).Is(202, "")
 	s.Call("POST", at("pay", "/confirm"), digest, token).Is(200, "")
-	ended := problemIn(t, s.Call("POST", at("pay", "/deny"), "", token).Is(409, ""))
+	ended := bodyOf[problem](s.Call("POST", at("pay", "/deny"), "", token).Is(409, ""))
 	require.Equal(t, []string{"trigger_ended", "delivered"}, []string{ended.Code, ended.State})
 	s.Call("POST", at("send", "/cancel"), "", token).Is(202, "")
 	s.Call("POST", at("send", "/cancel"), "", token).Is(200, "")

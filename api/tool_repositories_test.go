@@ -7,9 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
-	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 )
 
@@ -94,13 +92,6 @@ func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
 		`{"appId":"clinic","repositoryId":"info","options":{"triggerOnce":false,"exclusive":false},"tools":[]}`)
 }
 
-func TestWhatTheAppLacksIsAFaultOfTheBody(t *testing.T) {
-	s := start(t)
-	s.store.err = fault.List{{Pointer: "/tools/0/request/moduleId", Detail: "the app has no module calendar"}}
-	faults := s.Call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).Problem(400, "1 error")
-	require.Equal(t, map[string]string{"/tools/0/request/moduleId": "the app has no module calendar"}, faults)
-}
-
 func TestFaultsOfABodyAndOfItsReferencesAreOneAnswer(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
@@ -131,8 +122,7 @@ func TestCloseSession(t *testing.T) {
 
 func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
 	t.Parallel()
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	const path, tool = "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"desk","url":"https://x.example/","request":{%s"headers":{"X-Desk":"A"}}}]}`
 	noted := w.Call("PUT", path, fmt.Sprintf(tool, "")).Is(201, "").Body
 	require.Contains(t, string(noted), `"notes":["tool \"desk\": request has headers and no auth`)

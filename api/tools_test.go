@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -17,9 +16,7 @@ import (
 // items returns the items of a list.
 func items(a apitest.Answer) (items []map[string]any) {
 	a.T.Helper()
-	var list struct{ Items []map[string]any }
-	require.NoError(a.T, json.Unmarshal(a.Is(200, "").Body, &list))
-	return list.Items
+	return bodyOf[pageOf[map[string]any]](a.Is(200, "")).Items
 }
 
 func TestToolsAreFoundByWhatATextIsAbout(t *testing.T) {

@@ -12,8 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/apitest"
-	"earshot/repositories"
-	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/query"
@@ -73,25 +71,6 @@ func TestATriggerBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 		require.Len(t, faults, len(want), body)
 	}
 	require.Zero(t, s.engine.count())
-}
-
-func TestValuesThatDoNotFitAre422WithTheirPlaces(t *testing.T) {
-	s := start(t)
-	s.engine.err = &trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}, {Parameter: "a/b", Detail: "is not known"}}}
-	faults := s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).Problem(422, `"book"`)
-	require.Equal(t, map[string]string{"/values/date": "is required", "/values/a~1b": "is not known"}, faults)
-}
-
-func TestFireMapsTheErrorsOfTheEngine(t *testing.T) {
-	for err, status := range map[error]int{
-		trigger.ErrNotInScope: 404, &repositories.Unverified{Tool: "book", Services: []string{"corp"}}: 401, trigger.ErrConflict: 409, repositories.ErrNotFound: 404,
-	} {
-		s := start(t)
-		s.engine.err = err
-		got := s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"task"}`)
-		got.Problem(status, err.Error())
-		require.Equal(t, status == 401, got.Header.Get("WWW-Authenticate") != "")
-	}
 }
 
 func TestTriggersAreSearched(t *testing.T) {
@@ -177,10 +156,7 @@ func TestATriggerIsAnswered(t *testing.T) {
 }
 
 func TestAFrontEndAnswersTheTriggersOfItsSessionAlone(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	for _, app := range []string{"clinic", "other"} {
-		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
-	}
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"turn-page","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).Is(201, "")
 	sent := credentials(w)
 	w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"turn-page","source":"ui","triggerId":"t1"}`).Is(201, "")
@@ -238,17 +214,12 @@ func TestATriggerIsConfirmedDeniedAndCancelled(t *testing.T) {
 }
 
 func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	for _, app := range []string{"clinic", "other"} {
-		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
-	}
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[
 		{"name":"refund","confirm":"always","url":"https://shop.example/refund","schema":[{"parameter":"order","type":"string","required":true}]},{"name":"lamp","settle":"1m"}]}`).Is(201, "")
 	sent := credentials(w)
-	fire := func(id, body string) (match query.Match) {
-		got := w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`",`+body+`}`).Is(201, "")
-		require.NoError(t, json.Unmarshal(got.Body, &match))
-		return match
+	fire := func(id, body string) query.Match {
+		return bodyOf[query.Match](w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`",`+body+`}`).Is(201, ""))
 	}
 	ask := func(way, body, who string) apitest.Answer {
 		return w.Call("POST", "/v1/apps/clinic/triggers/"+way, body, "Authorization: Bearer "+sent[who])
@@ -328,8 +299,7 @@ func TestUseOfToolsIsListedByName(t *testing.T) {
 }
 
 func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring"}]}`).Is(201, "")
 	long := strings.Repeat("x", 128)
 	for _, chosen := range []string{"order-17", long} {
@@ -338,8 +308,7 @@ func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
 			of := "/v1/apps/clinic/sessions/" + session
 			token := "Authorization: Bearer " + w.Call("POST", of+"/token", "").Made().Token
 			fire := func(id string) string {
-				var match query.Match
-				require.NoError(t, json.Unmarshal(w.Call("POST", of+"/triggers", `{"name":"ring","source":"ui","triggerId":"`+id+`"}`, token).Is(201, "").Body, &match))
+				match := bodyOf[query.Match](w.Call("POST", of+"/triggers", `{"name":"ring","source":"ui","triggerId":"`+id+`"}`, token).Is(201, ""))
 				return match.TriggerID
 			}
 			id := fire(chosen)

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -20,11 +19,10 @@ const (
 	asksIfIrreversible = `{"name":"Clinic","settings":{"offline":{"confirm":"irreversible"}}}`
 )
 
-// noted returns the notes of an answer.
+// noted returns the notes of a write.
 func noted(a apitest.Answer) []string {
-	var got struct{ Notes []string }
-	require.NoError(a.T, json.Unmarshal(a.Body, &got))
-	return got.Notes
+	require.Less(a.T, a.StatusCode, 300, string(a.Body))
+	return bodyOf[struct{ Notes []string }](a).Notes
 }
 
 func TestAConfirmIsAdvisedForWhatNobodyTakesBack(t *testing.T) {

@@ -23,8 +23,7 @@ const nothingUsed = `{"items":[],"total":{` + nothing + `}}`
 // used returns the app's usage of today once it satisfies enough.
 func used(w apitest.World, enough func(usage.Used) bool) (day usage.Used) {
 	require.Eventually(w.T, func() bool {
-		var page struct{ Items []usage.Used }
-		require.NoError(w.T, json.Unmarshal(w.Call("GET", usagePath, "").Is(200, "").Body, &page))
+		page := bodyOf[pageOf[usage.Used]](w.Call("GET", usagePath, "").Is(200, ""))
 		if len(page.Items) == 0 {
 			return false
 		}
@@ -35,8 +34,7 @@ func used(w apitest.World, enough func(usage.Used) bool) (day usage.Used) {
 }
 
 func TestUseOfAnAppIsCountedOnce(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("GET", usagePath, "").Is(200, nothingUsed)
 	w.Call("POST", apitest.MessagesPath, `{"messageId":"m0","actor":"user","text":"hello"}`).Is(200, "")
 	before := used(w, func(d usage.Used) bool { return d.Messages == 1 })
@@ -63,8 +61,7 @@ func TestUseOfAnAppIsCountedOnce(t *testing.T) {
 }
 
 func TestDaysOfUseAreAskedFor(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("GET", usagePath+"?from=2026-11-01&to=2026-11-01", "").Is(200, nothingUsed)
 	w.Call("GET", usagePath+"?from=2025-11-01&to=2026-12-05", "").Is(200, nothingUsed)
 	w.Call("GET", usagePath+"?from=2025-10-31&to=2026-12-05", "").Problem(400, "are 401 days; ask for 400 at most")
@@ -74,8 +71,7 @@ func TestDaysOfUseAreAskedFor(t *testing.T) {
 }
 
 func TestUseIsToldByMinutesAndByHosts(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"https://example.org/book","schema":[{"parameter":"date","type":"string"}]}]}`).Is(201, "")
 	came, at := []effect.Outcome{
 		{Verdict: effect.Done, Status: 200, Host: "a.example"}, {Verdict: effect.Dead, Status: 400, Reason: effect.ReasonRequest, Error: "no", Host: "b.example:8080"},
@@ -101,8 +97,7 @@ func TestUseIsToldByMinutesAndByHosts(t *testing.T) {
 		require.Less(t, time.Since(page.Items[0].Begins), 48*time.Hour)
 	}
 	for _, since := range []string{"", "?since=" + time.Now().Add(-20*time.Hour).UTC().Format(time.RFC3339)} {
-		var hosts struct{ Items []usage.Host }
-		require.NoError(t, json.Unmarshal(w.Call("GET", usagePath+"/hosts"+since, "").Is(200, "").Body, &hosts))
+		hosts := bodyOf[pageOf[usage.Host]](w.Call("GET", usagePath+"/hosts"+since, "").Is(200, ""))
 		require.Len(t, hosts.Items, 2)
 		require.Equal(t, "a.example", hosts.Items[0].Name)
 		require.Equal(t, []int64{2, 1}, []int64{hosts.Items[0].Calls, hosts.Items[0].Failures})
@@ -115,8 +110,7 @@ func TestUseIsToldByMinutesAndByHosts(t *testing.T) {
 }
 
 func TestWhatAnAppHasToDoIsCounted(t *testing.T) {
-	w := apitest.Live(t, apitest.Everything)
-	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w := atClinic(t)
 	w.Call("GET", "/v1/apps/clinic/backlog", "").Is(200, `{"pending":{"count":0},"failed":{"count":0},"confirming":0,"settling":0,"firstAttempts":0,"laterAttempts":0,"looked":0}`)
 	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"https://example.org/book"},{"name":"pay","confirm":"always","description":"d"},
 		{"name":"send","settle":"60s","description":"d"},{"name":"lost","url":"https://example.org/lost"}]}`).Is(201, "")
@@ -129,8 +123,7 @@ func TestWhatAnAppHasToDoIsCounted(t *testing.T) {
 	for _, tool := range []string{"lost", "book", "book", "pay", "send"} {
 		w.Call("POST", "/v1/apps/clinic/triggers", `{"name":"`+tool+`","source":"ui"}`).Is(201, "")
 	}
-	var found query.Backlog
-	require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/backlog", "").Is(200, "").Body, &found))
+	found := bodyOf[query.Backlog](w.Call("GET", "/v1/apps/clinic/backlog", "").Is(200, ""))
 	require.Equal(t, []int64{4, 1}, []int64{found.Pending.Count, found.Failed.Count})
 	require.True(t, found.Failed.Oldest.Before(*found.Pending.Oldest))
 	require.Equal(t, []int{1, 1, 0, 2, 4}, []int{found.Confirming, found.Settling, found.FirstTries, found.Retries, found.Looked})

@@ -14,8 +14,7 @@ import (
 
 func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
 	double := &webhooksDouble{}
-	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Webhooks = double })
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := atClinic(t, func(o *api.Options) { o.Webhooks = double })
 	const of = "/v1/apps/clinic/webhooks"
 	s.Call("GET", of, "").Is(200, `{"items":[{"name":"desk","url":"https://desk.example/earshot","types":[],"state":"enabled","delivered":0,"waiting":0,"failed":0,"gone":0}]}`)
 	require.JSONEq(t, `{"items":[{"eventId":"e1","type":"tool.trigger","ts":"0001-01-01T00:00:00Z","state":"failed","attempts":3,"firstAt":"0001-01-01T00:00:00Z"}],"next":"`+cursorIn("/v1/apps/:appId/webhooks/:webhookName/deliveries\nclinic\ndesk", "7")+`"}`,
