@@ -225,7 +225,7 @@ func (c *chat) say(ctx context.Context, content string) error {
 }
 
 func (c *chat) showHistory(ctx context.Context) error {
-	items, err := c.client.All(ctx, client.Path("apps", c.appID, "sessions", c.sessionID, "messages"))
+	items, err := client.All[json.RawMessage](ctx, c.client, client.Path("apps", c.appID, "sessions", c.sessionID, "messages"))
 	if err != nil {
 		return err
 	}

@@ -176,15 +176,11 @@ func (c *chat) toolsInScope(ctx context.Context) ([]string, error) {
 	for _, at := range []string{
 		client.Path("apps", c.appID, "sessions", c.sessionID, "repositories"), client.Path("apps", c.appID, "repositories"),
 	} {
-		items, err := c.client.All(ctx, at)
+		list, err := client.All[repositories.Repository](ctx, c.client, at)
 		if err != nil {
 			return nil, err
 		}
-		for _, item := range items {
-			var repository repositories.Repository
-			if err := client.Decode(item, &repository); err != nil {
-				return nil, err
-			}
+		for _, repository := range list {
 			for _, tool := range repository.Tools {
 				names = append(names, repository.ID+"/"+tool.Name)
 			}

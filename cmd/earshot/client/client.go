@@ -155,13 +155,13 @@ func (c *Client) Get(ctx context.Context, path string, into any) error {
 }
 
 // All reads every page of a list.
-func (c *Client) All(ctx context.Context, path string) ([]json.RawMessage, error) {
-	var items []json.RawMessage
+func All[T any](ctx context.Context, c *Client, path string) ([]T, error) {
+	var items []T
 	after := ""
 	for {
 		var page struct {
-			Items []json.RawMessage `json:"items"`
-			Next  string            `json:"next"`
+			Items []T    `json:"items"`
+			Next  string `json:"next"`
 		}
 		if err := c.Get(ctx, path+"?limit=200"+after, &page); err != nil {
 			return nil, err
@@ -208,19 +208,16 @@ func (c *Client) App(ctx context.Context, given string) (string, error) {
 	if who.AppID != "" {
 		return who.AppID, nil
 	}
-	items, err := c.All(ctx, Path("apps"))
+	type app struct {
+		ID string `json:"appId"`
+	}
+	apps, err := All[app](ctx, c, Path("apps"))
 	if err != nil {
 		return "", err
 	}
 	var ids []string
-	for _, item := range items {
-		var app struct {
-			ID string `json:"appId"`
-		}
-		if err := Decode(item, &app); err != nil {
-			return "", err
-		}
-		ids = append(ids, app.ID)
+	for _, one := range apps {
+		ids = append(ids, one.ID)
 	}
 	switch len(ids) {
 	case 0:

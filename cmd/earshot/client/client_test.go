@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -26,7 +27,7 @@ func TestEveryPageOfAListIsRead(t *testing.T) {
 		next := map[string]string{"": "a b", "a b": "c"}[r.URL.Query().Get("after")]
 		fmt.Fprintf(w, `{"items":[{"from":%q,"limit":%s}],"next":%q}`, r.URL.Query().Get("after"), r.URL.Query().Get("limit"), next)
 	})
-	items, err := c.All(t.Context(), client.Path("apps", "a/b"))
+	items, err := client.All[json.RawMessage](t.Context(), c, client.Path("apps", "a/b"))
 	require.NoError(t, err)
 	require.Equal(t, `[{"from":"","limit":200} {"from":"a b","limit":200} {"from":"c","limit":200}]`, fmt.Sprintf("%s", items))
 }

@@ -132,19 +132,14 @@ func (s *Service) Repositories(ctx context.Context) ([]*repositories.Repository,
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.Client.All(ctx, client.Path("apps", appID, "repositories"))
+	list, err := client.All[*repositories.Repository](ctx, s.Client, client.Path("apps", appID, "repositories"))
 	if err != nil {
 		return nil, err
 	}
-	list := make([]*repositories.Repository, len(items))
-	for i, item := range items {
-		list[i] = &repositories.Repository{}
-		if err := client.Decode(item, list[i]); err != nil {
-			return nil, err
-		}
-		list[i].AppID = appID
-		if err := list[i].Compile(); err != nil {
-			return nil, fmt.Errorf("repository %s: %w", list[i].ID, err)
+	for _, repository := range list {
+		repository.AppID = appID
+		if err := repository.Compile(); err != nil {
+			return nil, fmt.Errorf("repository %s: %w", repository.ID, err)
 		}
 	}
 	return list, nil

@@ -62,7 +62,7 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	stored := map[string]json.RawMessage{}
 	var order []string
 	if app.operation != opCreate {
-		items, err := p.Service.All(ctx, client.Path("apps", p.Set.AppID, "repositories"))
+		items, err := client.All[json.RawMessage](ctx, p.Service, client.Path("apps", p.Set.AppID, "repositories"))
 		if err != nil {
 			return nil, err
 		}
