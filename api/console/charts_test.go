@@ -6,8 +6,6 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
-
-	"earshot/repositories/secret"
 )
 
 // figure is a chart with its table for pages without scripts.
@@ -24,8 +22,7 @@ func (b *tab) charted() {
 }
 
 func TestChartIsReadByKeysAndLeadsToWhatItCounts(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	b := s.open(t)
 	b.visit("/console/apps/clinic/settings")
 	b.charted()
@@ -52,8 +49,7 @@ func TestChartIsReadByKeysAndLeadsToWhatItCounts(t *testing.T) {
 }
 
 func TestChartFollowsTheWidthAndTheTheme(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	b := s.open(t)
 	b.prefers("light")
 	b.visit("/console/apps/clinic/settings")

@@ -76,6 +76,14 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 // start runs a service with keys.
 func start(t testing.TB) *service { return startWith(t, secret.New(adminKey)) }
 
+// keyless runs a service without keys, with the clinic.
+func keyless(t testing.TB) *service {
+	t.Helper()
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	return s
+}
+
 func startWith(t testing.TB, admin secret.Secret) *service {
 	t.Helper()
 	s := &service{t: t, endpoint: &endpoint{status: http.StatusOK, body: `{"ok":true}`}}

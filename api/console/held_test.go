@@ -4,8 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"earshot/repositories/secret"
 )
 
 const shopBody = `{"tools":[
@@ -14,8 +12,7 @@ const shopBody = `{"tools":[
 	{"name":"order","description":"Order the usual","dedupe":{"within":"10m"},"examples":["order the usual"]}]}`
 
 func TestSomebodyConfirmsARefundWithAClick(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.rest("PUT", "/v1/apps/clinic/repositories/shop", shopBody, nil)
 	s.says("s1", "m1", "refund my order")
 	s.says("s1", "m2", "turn the lamp on")

@@ -5,14 +5,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"earshot/repositories/secret"
 )
 
 // silent is a service in which a sentence fired nothing, with a similar one and its test.
 func silent(t *testing.T) *service {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.says("s1", "m1", "could you squeeze me in at desk B")
 	s.says("s2", "m2", "could you squeeze me in at desk C please")
 	s.says("s3", "m3", "What a lovely day it is")

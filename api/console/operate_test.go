@@ -16,8 +16,7 @@ import (
 )
 
 func TestSomebodySeesWhatWasSentAndRetriesNow(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.endpoint.answers(503, `{"error":"closed for <b>lunch</b>"}`)
 	s.says("s1", "m1", "I want an appointment at desk B, please")
 	id := s.fired("book-appointment")
@@ -60,8 +59,7 @@ func TestAWebhookIsSentAgainWhatItHasLost(t *testing.T) {
 }
 
 func TestSessionsAreFoundInTheConsole(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.rest("PUT", "/v1/apps/clinic/sessions/s2", `{"user":"ada"}`, nil)
 	s.says("s1", "m1", "I want an appointment at desk B, please")
 	s.says("s2", "m1", "What a lovely day it is")
@@ -104,8 +102,7 @@ func (k *task) done(what string, most int) {
 }
 
 func TestAtThreeInTheMorningSomebodySeesWhatFailsAndWhyAndRetriesAllOfIt(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.endpoint.answers(404, `{"error":"the calendar has moved"}`)
 	for i := range 5 {
 		s.says("s1", fmt.Sprint("m", i), "I want an appointment at desk B, please")
@@ -128,8 +125,7 @@ func TestAtThreeInTheMorningSomebodySeesWhatFailsAndWhyAndRetriesAllOfIt(t *test
 }
 
 func TestTheFrontDeskFindsWhatAPatientWasBookedAndCancelsIt(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk2", `{"tools":[
 		{"name":"transport","description":"Order a taxi home","settle":"60s","examples":["order a taxi home"]},
 		{"name":"surgery","description":"Schedule a surgery","confirm":"always","examples":["schedule my surgery"]}]}`, nil)

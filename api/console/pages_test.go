@@ -91,8 +91,7 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 
 // Pages of 200 tools or triggers stay small; their speed is logged, not asserted.
 func TestPagesOfManyThingsAreSmallAndQuick(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	tools := make([]string, 200)
 	for i := range tools {
 		tools[i] = fmt.Sprintf(`{"name":"tool-%d","description":"Does number %d of the things that a patient may ask for","url":"https://h.example/%d/:day",
@@ -128,8 +127,7 @@ func TestPagesOfManyThingsAreSmallAndQuick(t *testing.T) {
 }
 
 func TestKeysGoThroughListsAndAct(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	b := s.open(t)
 	b.visit("/console/apps/clinic/tools")
 	at := func(text string) {
@@ -197,8 +195,7 @@ func TestMarkupOfUsersIsShownAndNotRun(t *testing.T) {
 }
 
 func TestSomebodyTriesATool(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	b := s.open(t)
 	b.visit("/console")
 	b.click(".cards a")
@@ -232,8 +229,7 @@ func TestThemeIsChosenAndKept(t *testing.T) {
 }
 
 func TestSomebodyFindsADeadLetterAndRetriesIt(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.endpoint.answers(404, `{"error":"no such desk"}`)
 	s.says("s1", "m1", "I want an appointment at desk B, please")
 	s.says("s2", "m2", "I want an appointment at desk C, please")
@@ -262,8 +258,7 @@ func TestSomebodyFindsADeadLetterAndRetriesIt(t *testing.T) {
 }
 
 func TestEvidenceIsMarkedInTheWordsOfTheChat(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.says("s1", "m1", "Being Bold, I want an appointment at desk B for 2 people")
 	b := s.open(t)
 	b.visit("/console/apps/clinic")
@@ -276,8 +271,7 @@ func TestEvidenceIsMarkedInTheWordsOfTheChat(t *testing.T) {
 }
 
 func TestSomebodyReadsWhyAMessageWasRejectedAndRunsItAgain(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	s.says("s1", "m1", "What a lovely day it is")
 	s.says("s1", "m2", "book me an appointment")
 	b := s.open(t)

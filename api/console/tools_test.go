@@ -67,8 +67,7 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 }
 
 func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	b := s.open(t)
 	b.visit("/console/apps/clinic/tools/desk?view=json")
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"other"}]}`, nil)
@@ -85,8 +84,7 @@ func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
 }
 
 func TestEditorCompletesByTheSchemaAndMarksFaults(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	b := s.open(t)
 	b.visit("/console/apps/clinic/tools/desk?view=json")
 	const editor = `document.querySelector(".code-editor")?.shadowRoot`
@@ -123,8 +121,7 @@ func TestEditorCompletesByTheSchemaAndMarksFaults(t *testing.T) {
 }
 
 func TestSomebodyChangesAToolInItsForm(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	const path = "/v1/apps/clinic/repositories/desk"
 	s.rest("PATCH", path, `{"tools":[{"name":"opening-hours","description":"Tell when the clinic is open","url":"https://h.example/","request":{"auth":"basic","basic":{"username":"u","password":"secret"}},
 		"examples":["When are you open?"]}]}`, nil)
@@ -172,8 +169,7 @@ func TestSomebodyChangesAToolInItsForm(t *testing.T) {
 }
 
 func TestFormOfAToolWorksWithoutAScript(t *testing.T) {
-	s := startWith(t, secret.Secret{})
-	s.clinic()
+	s := keyless(t)
 	p := s.person()
 	const path = "/console/apps/clinic/tools/desk"
 	page := p.send("GET", path, nil).body

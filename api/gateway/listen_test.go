@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -99,17 +98,29 @@ func listening(t *testing.T, match apitest.Scripted, model *chatModel) apitest.W
 	return w
 }
 
+// relaying is a clinic that listens, and its model.
+func relaying(t *testing.T) (apitest.World, *chatModel) {
+	model := newChatModel(t, nil)
+	return listening(t, apitest.Everything, model), model
+}
+
+// sends sends a request whose answer may break off, or is read as it comes.
+func sends(w apitest.World, path, body string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(w.T.Context(), "POST", w.URL+path, strings.NewReader(body))
+	require.NoError(w.T, err)
+	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
+	return http.DefaultTransport.RoundTrip(request)
+}
+
 // firedTexts waits until a session has n triggers, and returns their texts, newest first.
 func firedTexts(w apitest.World, session string, n int) (texts []string) {
 	w.T.Helper()
 	require.Eventually(w.T, func() bool {
-		var list struct{ Items []query.Record }
-		require.NoError(w.T, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").Is(200, "").Body, &list))
 		texts = nil
-		for _, one := range list.Items {
+		for _, one := range w.Triggers(session) {
 			texts = append(texts, one.Text)
 		}
-		return len(list.Items) == n
+		return len(texts) == n
 	}, time.Minute, 5*time.Millisecond)
 	return texts
 }
@@ -230,10 +241,7 @@ func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
 				<-over
 				return apitest.Everything(request)
 			}, model)
-			request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday")))
-			require.NoError(t, err)
-			request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-			response, err := http.DefaultTransport.RoundTrip(request)
+			response, err := sends(w, sessionChatPath, saying("Friday"))
 			require.NoError(t, err)
 			defer response.Body.Close()
 			lines := bufio.NewScanner(response.Body)
@@ -254,8 +262,7 @@ func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
 }
 
 func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	ids := map[string]bool{}
 	post := func(path, body string, headers ...string) string {
 		got := w.Ask("POST", path, body, headers...).Is(200, completion)
@@ -288,24 +295,14 @@ func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
 // TestChatsAtTheSameTimeFireOnce regenerates an answer many times concurrently.
 func TestChatsAtTheSameTimeFireOnce(t *testing.T) {
 	w := listening(t, apitest.Everything, newChatModel(t, nil))
-	ids, faults := make([]string, 24), make([]error, 24)
+	ids := make([]string, 24)
 	var asking sync.WaitGroup
 	for i := range ids {
 		asking.Go(func() {
-			request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday", "Monday")))
-			if err == nil {
-				request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-				var response *http.Response
-				if response, err = http.DefaultTransport.RoundTrip(request); err == nil {
-					ids[i] = response.Header.Get("X-Earshot-Message-Id")
-					_ = response.Body.Close()
-				}
-			}
-			faults[i] = err
+			ids[i] = w.Post(sessionChatPath, saying("Friday", "Monday"), apitest.AdminKey).Header.Get("X-Earshot-Message-Id")
 		})
 	}
 	asking.Wait()
-	require.NoError(t, errors.Join(faults...))
 	for _, id := range ids {
 		require.Equal(t, ids[0], id)
 	}
@@ -346,8 +343,7 @@ func TestTheSessionOfAChatIsTheFirstThatIsNamed(t *testing.T) {
 }
 
 func TestWhatHasNoWordsIsRelayedAndNotMatched(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	for _, body := range []string{
 		``, `no JSON`, `{"messages":"x"}`, `{"messages":[{"role":"system","content":"x"}]}`, `{"messages":[{"role":"user","content":"  "}]}`,
 		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}]}`, `{"messages":[{"role":"user"}`, `[]`, `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 65537) + `"}]}`,
@@ -370,10 +366,7 @@ func TestAChatThatBreaksOffBreaksOff(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	w := listening(t, apitest.Everything, model)
-	request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday")))
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-	response, err := http.DefaultTransport.RoundTrip(request)
+	response, err := sends(w, sessionChatPath, saying("Friday"))
 	require.NoError(t, err)
 	defer response.Body.Close()
 	read, err := io.ReadAll(response.Body)
@@ -397,10 +390,7 @@ func TestAClientThatHangsUpIsHeardAllTheSame(t *testing.T) {
 		<-left
 		return apitest.Everything(request)
 	}, model)
-	request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday")))
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-	response, err := http.DefaultTransport.RoundTrip(request)
+	response, err := sends(w, sessionChatPath, saying("Friday"))
 	require.NoError(t, err)
 	<-begun
 	require.NoError(t, response.Body.Close())
@@ -445,8 +435,7 @@ func TestErrorsOfAChatAreInTheFormOfOpenAI(t *testing.T) {
 }
 
 func TestALongChatIsTaken(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	picture := `{"role":"user","content":[{"type":"text","text":"Friday"},{"type":"image_url","image_url":{"url":"` + strings.Repeat("A", 4<<20) + `"}}]}`
 	w.Ask("POST", sessionChatPath, `{"messages":[`+picture+`]}`).Is(200, completion)
 	require.Len(t, model.sent[0], len(picture)+len(`{"messages":[]}`))
@@ -454,8 +443,7 @@ func TestALongChatIsTaken(t *testing.T) {
 }
 
 func TestATokenReachesNoOtherSession(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	sent := credentialsOf(w, "clinic")
 	as := "Authorization: Bearer " + sent["token"]
 	said := func(with string) string { return strings.Replace(saying("Friday"), `"model"`, with+`"model"`, 1) }
@@ -505,8 +493,7 @@ func visitorSpeaks(t *testing.T, mode string) {
 }
 
 func TestWhatIsAskedOfTheModelIsBounded(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":5,"sessionMessagesPerMinute":3}}}`).Is(200, "")
 	sent := credentialsOf(w, "clinic")
 	token, key := "Authorization: Bearer "+sent["token"], "Authorization: Bearer "+sent["messages"]
@@ -526,8 +513,7 @@ func TestWhatIsAskedOfTheModelIsBounded(t *testing.T) {
 }
 
 func TestRequestsOfAnAppToTheModelAreBounded(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":null,"openai":{"limits":{"requestsPerMinute":12}}}}`).Is(200, "")
 	for range 12 {
 		w.Ask("POST", chatPath, saying("Friday")).Is(200, completion)
@@ -541,8 +527,7 @@ func TestRequestsOfAnAppToTheModelAreBounded(t *testing.T) {
 func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 	for _, mode := range []string{"watch", "act"} {
 		t.Run(mode, func(t *testing.T) {
-			model := newChatModel(t, nil)
-			w := listening(t, apitest.Everything, model)
+			w, model := relaying(t)
 			w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`","limits":{"models":["gpt-4o*","small"],"maxTokens":100}}}}`).Is(200, "")
 			ask := func(with string) apitest.Answer {
 				return w.Ask("POST", sessionChatPath, `{`+with+`"messages":[{"role":"user","content":"hello"}]}`)

@@ -322,6 +322,17 @@ func TestAnErrorInALaterRoundIsTheLastEvent(t *testing.T) {
 	require.True(t, strings.HasSuffix(got, "event: error\n"+`data: {"type":"error","sequence_number":6,"code":"rate_limit_exceeded","message":"slow down","param":null,"error":{"message":"slow down","type":"rate","param":null,"code":"rate_limit_exceeded"}}`+"\n\n"), got)
 }
 
+// breaksOff checks that the answer to a request for a response does not come to its end.
+func breaksOff(w apitest.World, body string) {
+	w.T.Helper()
+	got, err := sends(w, responsesPath, body)
+	if err == nil {
+		_, err = io.ReadAll(got.Body)
+		_ = got.Body.Close()
+	}
+	require.Error(w.T, err)
+}
+
 // TestAStreamWithoutAnEndBreaksOff: the client must not take it as complete.
 func TestAStreamWithoutAnEndBreaksOff(t *testing.T) {
 	for name, answer := range map[string]string{
@@ -330,15 +341,7 @@ func TestAStreamWithoutAnEndBreaksOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, _ := acts(t, answer)
-			request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+responsesPath, strings.NewReader(`{"input":"the fifth"}`))
-			require.NoError(t, err)
-			request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-			response, err := http.DefaultTransport.RoundTrip(request)
-			if err == nil {
-				_, err = io.ReadAll(response.Body)
-				_ = response.Body.Close()
-			}
-			require.Error(t, err)
+			breaksOff(w, `{"input":"the fifth"}`)
 			require.Empty(t, w.Triggers("s1"))
 		})
 	}
@@ -361,8 +364,7 @@ func TestAResponseThatNobodyWaitsForIsRelayed(t *testing.T) {
 func TestModelsAndLengthsOfResponsesAreBounded(t *testing.T) {
 	for _, mode := range []string{"watch", "act"} {
 		t.Run(mode, func(t *testing.T) {
-			model := newChatModel(t, nil)
-			w := listening(t, apitest.Everything, model)
+			w, model := relaying(t)
 			w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`","limits":{"requestsPerMinute":12,"models":["small"],"maxTokens":100}}}}`).Is(200, "")
 			ask := func(with string) apitest.Answer {
 				return w.Ask("POST", responsesPath, `{`+with+`"input":"hello"}`)
@@ -384,8 +386,7 @@ func TestModelsAndLengthsOfResponsesAreBounded(t *testing.T) {
 }
 
 func TestATokensResponsesAreOfItsSession(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	as := "Authorization: Bearer " + credentialsOf(w, "clinic")["token"]
 	openAIError(w.Call("POST", strings.Replace(responsesPath, "s1", "s2", 1), `{"input":"Friday"}`, as), 403, "permission_error", "forbidden")
 	openAIError(w.Call("POST", "/v1/apps/clinic/openai/v1/responses", `{"input":"Friday","metadata":{"session_id":"s2"}}`, as), 403, "permission_error", "forbidden")
@@ -396,8 +397,7 @@ func TestATokensResponsesAreOfItsSession(t *testing.T) {
 }
 
 func TestOneModelIsLookedUp(t *testing.T) {
-	model := newChatModel(t, nil)
-	w := listening(t, apitest.Everything, model)
+	w, model := relaying(t)
 	for asked, want := range map[string]string{"gpt-4o": "gpt-4o", "meta%2Fllama": "meta%2Fllama", "ft:gpt-4o:org::id": "ft:gpt-4o:org::id", "a%3Fb": "a%3Fb"} {
 		w.Ask("GET", "/v1/apps/clinic/openai/v1/models/"+asked, "").Is(200, completion)
 		require.Equal(t, "/v1/models/"+want, model.asked[model.count()-1].URL.EscapedPath())
@@ -468,13 +468,5 @@ func TestCallsThatAreKeptBackAreBounded(t *testing.T) {
 		list = append(list, [2]string{"response.function_call_arguments.delta", `"output_index":0,"delta":"` + strings.Repeat("a", 1<<20) + `"`})
 	}
 	w, _ := acts(t, events(append(list, [2]string{"response.completed", `"response":` + response("r1", 1, calls("f1", "look", ""))})...))
-	request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+responsesPath, strings.NewReader(`{"input":"the fifth"}`))
-	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
-	answer, err := http.DefaultTransport.RoundTrip(request)
-	if err == nil {
-		_, err = io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-	}
-	require.Error(t, err)
+	breaksOff(w, `{"input":"the fifth"}`)
 }
