@@ -296,13 +296,23 @@ func (a *searchQuery) metadata() map[string]string {
 
 // time reads an optional time.
 func (a *searchQuery) time(name string) time.Time {
+	return a.written(name, time.RFC3339, "is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
+}
+
+// day reads an optional day in UTC; zero if missing.
+func (a *searchQuery) day(name string) time.Time {
+	return a.written(name, time.DateOnly, "is no day, as 2026-11-30")
+}
+
+// written reads an optional time in a layout; zero if missing.
+func (a *searchQuery) written(name, layout, fault string) time.Time {
 	given := a.c.QueryParam(name)
 	if given == "" {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339, given)
+	at, err := time.Parse(layout, given)
 	if err != nil {
-		a.fault(name + " " + answer.Quote(given) + " is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
+		a.fault(name + " " + answer.Quote(given) + " " + fault)
 	}
 	return at
 }

@@ -114,19 +114,6 @@ func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to
 	return from, to
 }
 
-// day reads an optional day in UTC; zero if missing.
-func (a *searchQuery) day(name string) time.Time {
-	given := a.c.QueryParam(name)
-	if given == "" {
-		return time.Time{}
-	}
-	day, err := time.Parse(time.DateOnly, given)
-	if err != nil {
-		a.fault(name + " " + answer.Quote(given) + " is no day, as 2026-11-30")
-	}
-	return day
-}
-
 // unused implements Usage without any counts.
 type unused struct{}
 

@@ -194,6 +194,21 @@ type list[T any] struct {
 	Next  string `json:"next"`
 }
 
+// every reads all pages of a list.
+func every[T any](v *pageRequest, path string) (items []T, err error) {
+	for next := ""; ; {
+		var page list[T]
+		if err := v.get(path+"?limit=200"+next, &page); err != nil {
+			return nil, err
+		}
+		items = append(items, page.Items...)
+		if page.Next == "" {
+			return items, nil
+		}
+		next = "&after=" + url.QueryEscape(page.Next)
+	}
+}
+
 // v1 returns a REST path with these parts, each escaped.
 func v1(parts ...string) string {
 	path := "/v1"

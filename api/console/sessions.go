@@ -125,7 +125,7 @@ func sessionPage(v *pageRequest) error {
 // last of the user. It shows the last messages, or those around the chosen one.
 func (v *pageRequest) conversation(session, message string) (*conversation, error) {
 	shown := &conversation{Session: session}
-	entries, err := v.history(session)
+	entries, err := every[query.Entry](v, v1("apps", v.app(), "sessions", session, "messages"))
 	if err != nil {
 		return nil, err
 	}
@@ -182,23 +182,6 @@ func (v *pageRequest) explanation(session string, of query.Entry) (*explain.Expl
 		return nil, found.Detail, nil
 	}
 	return nil, "", err
-}
-
-// history reads all kept messages of the session, oldest first.
-func (v *pageRequest) history(session string) ([]query.Entry, error) {
-	var entries []query.Entry
-	path := v1("apps", v.app(), "sessions", session, "messages") + "?limit=200"
-	for next := ""; ; {
-		var page list[query.Entry]
-		if err := v.get(path+next, &page); err != nil {
-			return nil, err
-		}
-		entries = append(entries, page.Items...)
-		if page.Next == "" {
-			return entries, nil
-		}
-		next = "&after=" + url.QueryEscape(page.Next)
-	}
 }
 
 // evidence maps message ids to the words that are evidence.

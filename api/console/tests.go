@@ -146,7 +146,7 @@ func runTests(v *pageRequest) error {
 // keepAsTest turns a message and the conversation before it into a test that expects the same outcome.
 func keepAsTest(v *pageRequest) error {
 	session, message := v.session(), v.r.PathValue("message")
-	entries, err := v.history(session)
+	entries, err := every[query.Entry](v, v1("apps", v.app(), "sessions", session, "messages"))
 	if err != nil {
 		return err
 	}

@@ -74,15 +74,12 @@ func toolsPage(v *pageRequest) error {
 	}
 	shown := toolsBody{Session: asked.Get("session"), Search: strings.TrimSpace(asked.Get("q")), Host: v.r.Host}
 	used := map[string]*query.ToolUse{} // in the last 24 hours, by tool name
-	for after, more := "", true; more; {
-		var found list[query.ToolUse]
-		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+url.QueryEscape(after), &found); err != nil {
-			return err
-		}
-		for i := range found.Items {
-			used[found.Items[i].Name] = &found.Items[i]
-		}
-		after, more = found.Next, found.Next != ""
+	uses, err := every[query.ToolUse](v, v1("apps", v.app(), "tools", "usage"))
+	if err != nil {
+		return err
+	}
+	for i := range uses {
+		used[uses[i].Name] = &uses[i]
 	}
 	sessions := []string{""}
 	if shown.Session != "" {
