@@ -11,6 +11,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -164,9 +165,9 @@ func Doors() (all []ratelimit.Needs) {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.WriteTime = cmp.Or(o.WriteTime, server.DefaultWriteTime)
+	o.Kept = cmp.Or(o.Kept, store.DefaultRetention)
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}
@@ -182,17 +183,11 @@ func (o Options) withDefaults() Options {
 	if o.SignIns == nil {
 		o.SignIns = signin.New(nil, o.Metrics)
 	}
-	if o.WriteTime == 0 {
-		o.WriteTime = server.DefaultWriteTime
-	}
 	if o.Audit == nil {
 		o.Audit = unaudited{}
 	}
 	if o.Usage == nil {
 		o.Usage = unused{}
-	}
-	if o.Kept == 0 {
-		o.Kept = store.DefaultRetention
 	}
 	return o
 }

@@ -40,7 +40,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Options configures New. All fields but Now are required.
+// Options configures New. All fields are required.
 type Options struct {
 	// REST is the handler of the API.
 	REST http.Handler
@@ -48,7 +48,7 @@ type Options struct {
 	Walls *ratelimit.Walls
 	// Sealer seals the keys of people who sign in.
 	Sealer Sealer
-	// Now is the clock of sign-ins. Missing: time.Now.
+	// Now is the clock of sign-ins.
 	Now func() time.Time
 }
 
@@ -84,9 +84,6 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // sent by pages of other hosts. It is safe for concurrent use.
 func New(options Options) http.Handler {
 	c := &console{rest: options.REST, walls: options.Walls, sealer: options.Sealer, now: options.Now, views: parseViews()}
-	if c.now == nil {
-		c.now = time.Now
-	}
 	mux := http.NewServeMux()
 	for pattern, page := range c.pages() {
 		mux.HandleFunc(pattern, c.served(page))

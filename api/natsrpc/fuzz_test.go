@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/nats-io/nats.go"
@@ -118,7 +119,7 @@ func FuzzRequest(f *testing.F) {
 		if err != nil || !serverTakes(reply) || !serverTakes(subject) {
 			t.Skip("nobody could send it")
 		}
-		service := New(Options{REST: engine, AdminKey: secret.New(planted), Replies: replies, Logger: slog.New(slog.DiscardHandler)})
+		service := New(Options{REST: engine, AdminKey: secret.New(planted), Replies: replies, AtOnce: 1, Logger: slog.New(slog.DiscardHandler), Now: time.Now})
 		message := &nats.Msg{Subject: subject, Reply: reply, Data: body, Header: nats.Header{name: {value}}}
 		engine.headers, engine.places = nil, nil
 		for _, e := range service.endpoints {

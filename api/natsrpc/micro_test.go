@@ -60,15 +60,21 @@ func (w *world) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
 	}
 }
 
+// options are those of a replica whose connection has this URL.
+func (w *world) options(url string) natsrpc.Options {
+	return natsrpc.Options{
+		AtOnce: 2048, Replies: natsrpc.Replies{natsrpc.DefaultReplies}, ShutdownGrace: 20 * time.Second, Now: time.Now,
+		REST: w, AdminKey: secret.New("the-admin-key"), Program: "v0.9", Logger: slog.New(slog.NewJSONHandler(&w.log, nil)),
+		Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) {
+			return emitter.Dial(url, "requests", emitter.Login{}, trouble)
+		},
+	}
+}
+
 // run starts a replica and waits until it listens. end stops it and waits.
 func (w *world) run(change ...func(*natsrpc.Options)) (end func()) {
 	w.t.Helper()
-	o := natsrpc.Options{
-		REST: w, AdminKey: secret.New("the-admin-key"), Program: "v0.9", Logger: slog.New(slog.NewJSONHandler(&w.log, nil)),
-		Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) {
-			return emitter.Dial(w.nats.URL(), "requests", emitter.Login{}, trouble)
-		},
-	}
+	o := w.options(w.nats.URL())
 	for _, one := range change {
 		one(&o)
 	}
@@ -460,9 +466,7 @@ func TestWhatNATSDeniesIsSaid(t *testing.T) {
 			})
 			ctx, end := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
-			service := natsrpc.New(natsrpc.Options{REST: w, Logger: slog.New(slog.NewJSONHandler(&w.log, nil)), Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) {
-				return emitter.Dial(strings.Replace(w.nats.URL(), "://", "://earshot:e@", 1), "requests", emitter.Login{}, trouble)
-			}})
+			service := natsrpc.New(w.options(strings.Replace(w.nats.URL(), "://", "://earshot:e@", 1)))
 			go func() { ended <- service.Run(ctx) }()
 			w.until(denied.log, func() bool {
 				_, _ = w.conn.Request("earshot.v1.trigger.clinic", []byte(`{}`), 10*time.Millisecond)

@@ -38,16 +38,10 @@ const (
 	version = "1.0.0"
 )
 
-const (
-	// defaultAtOnce bounds requests that run or wait within REST.
-	defaultAtOnce = 2048
-	// defaultBytes bounds their bodies: unlike HTTP bodies, they are in memory before admission.
-	defaultBytes = 64 << 20
-	// defaultGrace is how long requests may run after ctx ends.
-	defaultGrace = 20 * time.Second
-)
+// defaultBytes bounds bodies of requests: unlike HTTP bodies, they are in memory before admission.
+const defaultBytes = 64 << 20
 
-// Options configures New. REST and Connect are required; zero values mean the defaults.
+// Options configures New. All fields but AdminKey, Metrics and Bytes are required.
 type Options struct {
 	// REST is the handler of the API.
 	REST http.Handler
@@ -60,18 +54,18 @@ type Options struct {
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
 	// Program is the program's version, for the service's metadata.
 	Program string
-	// Replies are the allowed reply prefixes: _INBOX.
+	// Replies are the allowed reply prefixes.
 	Replies Replies
 	// Metrics gets the counter of refused requests. Missing: it is not exported.
 	Metrics prometheus.Registerer
-	// AtOnce bounds running and waiting requests: 2,048. Further ones are answered 503.
+	// AtOnce bounds running and waiting requests. Further ones are answered 503.
 	AtOnce int
-	// Bytes bounds their bodies in total, fairly between apps: 64 MiB.
+	// Bytes bounds their bodies in total, fairly between apps. Missing: 64 MiB.
 	Bytes int
-	// ShutdownGrace is how long requests may run after the end was requested: 20 s.
+	// ShutdownGrace is how long requests may run after the end was requested.
 	ShutdownGrace time.Duration
-	Logger        *slog.Logger // slog.Default()
-	// Now measures the time of requests: time.Now.
+	Logger        *slog.Logger
+	// Now measures the time of requests.
 	Now func() time.Time
 }
 
@@ -105,16 +99,6 @@ type Service struct {
 
 // New returns a service that is not connected.
 func New(o Options) *Service {
-	o.AtOnce, o.Bytes, o.ShutdownGrace = cmp.Or(o.AtOnce, defaultAtOnce), cmp.Or(o.Bytes, defaultBytes), cmp.Or(o.ShutdownGrace, defaultGrace)
-	if o.Replies == nil {
-		o.Replies = Replies{DefaultReplies}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	refused := prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "earshot_ingress_refused_total", Help: "Requests over NATS that were refused because their reply subject is not allowed.",
 	})
@@ -123,7 +107,7 @@ func New(o Options) *Service {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Service{
-		options: o, id: rand.Text(), endpoints: endpoints(), slots: make(chan struct{}, o.AtOnce), memory: ratelimit.NewMemory(int64(o.Bytes)),
+		options: o, id: rand.Text(), endpoints: endpoints(), slots: make(chan struct{}, o.AtOnce), memory: ratelimit.NewMemory(int64(cmp.Or(o.Bytes, defaultBytes))),
 		denied: denials{log: o.Logger}, refused: refused, baseCtx: ctx, cancel: cancel,
 	}
 }
