@@ -97,11 +97,10 @@ func addressOf(source repositories.Source) (host, port string) {
 	if err != nil {
 		return "", ""
 	}
-	port = base.Port()
-	if port == "" {
-		port = map[string]string{"http": "80"}[base.Scheme]
+	if base.Scheme == "http" {
+		return base.Hostname(), cmp.Or(base.Port(), "80")
 	}
-	return base.Hostname(), cmp.Or(port, "443")
+	return base.Hostname(), cmp.Or(base.Port(), "443")
 }
 
 // look connects to a host, unless a fresh result is cached.

@@ -3,6 +3,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -175,11 +176,5 @@ func (a *queue) tidy(t *tenant, f *flow) {
 
 // without returns a copy of a list without a member.
 func without[T comparable](all []T, member T) []T {
-	rest := make([]T, 0, len(all))
-	for _, one := range all {
-		if one != member {
-			rest = append(rest, one)
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return one == member })
 }

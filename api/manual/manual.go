@@ -4,6 +4,7 @@ package manual
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -268,11 +269,7 @@ func forModels(contents []group, documents map[string]*document) (short, long []
 	var list, all bytes.Buffer
 	list.WriteString("# Earshot\n\n> Earshot hears in a chat what a user wants, and calls the registered tool: an event on NATS, an authenticated HTTP call.\n\nAll pages in one text: /llms-full.txt. The API as OpenAPI: /openapi.json. The events as AsyncAPI: /asyncapi.json.\n")
 	for _, part := range contents {
-		title := part.Title
-		if title == "" {
-			title = "Documents"
-		}
-		fmt.Fprintf(&list, "\n## %s\n\n", title)
+		fmt.Fprintf(&list, "\n## %s\n\n", cmp.Or(part.Title, "Documents"))
 		for _, one := range part.Entries {
 			if d := documents[nameOf(one.Path)]; d != nil && d.name != contentsFile {
 				fmt.Fprintf(&list, "- [%s](%s/%s): %s\n", d.title, root, d.name, d.summary)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -32,12 +33,7 @@ func ParseProxies(text string) (Proxies, error) {
 }
 
 func (p Proxies) have(address netip.Addr) bool {
-	for _, prefix := range p {
-		if prefix.Contains(address.Unmap()) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p, func(prefix netip.Prefix) bool { return prefix.Contains(address.Unmap()) })
 }
 
 // Handler sets RemoteAddr to the client's address. For a request from a trusted proxy, it is the last address

@@ -2,6 +2,7 @@
 package server
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"sync"
@@ -104,11 +105,7 @@ func (l Listener) Accept() (net.Conn, error) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(sendBuffer) // a bound on memory; without it the deadline still applies
 	}
-	within := l.Within
-	if within == 0 {
-		within = DefaultWriteTime
-	}
-	return &pacedConn{conn, &pace{within: within, set: conn.SetWriteDeadline}}, nil
+	return &pacedConn{conn, &pace{within: cmp.Or(l.Within, DefaultWriteTime), set: conn.SetWriteDeadline}}, nil
 }
 
 // pacedConn is a connection with a moving write deadline. It hides other methods, such as io.ReaderFrom, which

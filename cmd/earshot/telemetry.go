@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -51,12 +52,7 @@ func (v otelVariables) asks(signal string, endpoints ...string) bool {
 	if exporter := v.get(signal + "_EXPORTER"); exporter != "" {
 		return exporter != "none"
 	}
-	for _, name := range endpoints {
-		if v.get("EXPORTER_OTLP_"+name) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(endpoints, func(name string) bool { return v.get("EXPORTER_OTLP_"+name) != "" })
 }
 
 // exporter returns a signal's OTLP protocol or other exporter.
