@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"sync"
@@ -294,19 +293,8 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 			out.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	service := exec.Command(program, "serve")
-	output := &testbed.Lines{}
-	service.Stdout, service.Stderr = output, output
-	service.Env = append(os.Environ(), "EARSHOT_PANIC="+strings.Join(panicking, ","), "EARSHOT_NATS_INGRESS=on", "EARSHOT_SERMAS=on", "EARSHOT_SESSION_TTL=1s", "EARSHOT_RETENTION=1s")
-	for name, value := range w.env {
-		service.Env = append(service.Env, name+"="+value)
-	}
-	require.NoError(t, service.Start())
-	ended := make(chan error, 1)
-	go func() { ended <- service.Wait() }()
-	r := &replica{t: t, url: output.Await(t, startedAt), log: output}
+	r, process, ended := w.crashing(program, "EARSHOT_PANIC="+strings.Join(panicking, ","), "EARSHOT_NATS_INGRESS=on", "EARSHOT_SERMAS=on", "EARSHOT_SESSION_TTL=1s", "EARSHOT_RETENTION=1s")
 	w.replicas = []*replica{r}
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == 200 })
 
 	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"},{"name":"ring","url":"`+sink.URL+`"},{"name":"mail","settle":"1s"},{"name":"ask","answer":{"within":"1h"}}]}`)
@@ -337,7 +325,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 		return obey(request)
 	})
 	w.call(202, "POST", messagesPath("s2"), messageBody("m2", "call book {}"), "Prefer", "respond-async")
-	w.until("it was tried", func() bool { return strings.Contains(output.String(), `"turn.failed"`) })
+	w.until("it was tried", func() bool { return strings.Contains(r.log.String(), `"turn.failed"`) })
 	away.Store(false)
 	conn, err := nats.Connect(w.nats.URL())
 	require.NoError(t, err)
@@ -374,7 +362,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 		t.Fatalf("the process ended: %v", err)
 	default:
 	}
-	require.NoError(t, service.Process.Signal(os.Interrupt))
+	require.NoError(t, process.Signal(os.Interrupt))
 	<-ended
 }
 

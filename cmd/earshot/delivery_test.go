@@ -145,6 +145,22 @@ func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
 	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
 }
 
+// crashing starts a replica as a process of the program built for crash tests, and waits until it is ready.
+func (w *world) crashing(built string, variables ...string) (r *replica, process *os.Process, ended <-chan error) {
+	w.t.Helper()
+	service, output, waited := exec.Command(built, "serve"), &testbed.Lines{}, make(chan error, 1)
+	service.Stdout, service.Stderr = output, output
+	service.Env = append(os.Environ(), variables...)
+	for name, value := range w.env {
+		service.Env = append(service.Env, name+"="+value)
+	}
+	require.NoError(w.t, service.Start())
+	go func() { waited <- service.Wait() }()
+	r = &replica{t: w.t, url: output.Await(w.t, startedAt), log: output}
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == 200 })
+	return r, service.Process, waited
+}
+
 // TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the calling replica: while it waits for the answer, and
 // after the answer before it is recorded.
 func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
@@ -159,18 +175,7 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 				{"name":"pay","url":"`+sink.URL+`","request":{"idempotent":false,"timeout":"1s"}}]}`)
 			w.rest()
 			w.replicas[0].stop() // so that the other replica makes the call
-			dying := exec.Command(program, "serve")
-			output := &testbed.Lines{}
-			dying.Stdout, dying.Stderr = output, output
-			dying.Env = append(os.Environ(), "EARSHOT_CRASH="+point)
-			for name, value := range w.env {
-				dying.Env = append(dying.Env, name+"="+value)
-			}
-			require.NoError(t, dying.Start())
-			ended := make(chan error, 1)
-			go func() { ended <- dying.Wait() }()
-			first := &replica{t: t, url: output.Await(t, startedAt), log: output}
-			w.until("it is ready", func() bool { return w.ask(first, "GET", "/readyz", "").Status == 200 })
+			first, _, ended := w.crashing(program, "EARSHOT_CRASH="+point)
 			require.Error(t, w.ask(first, "POST", messagesPath("s1"), messageBody("m1", "call pay {}")).Err)
 			require.ErrorContains(t, <-ended, "killed")
 
