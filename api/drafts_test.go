@@ -78,7 +78,6 @@ func TestACommitAnswersAsAMessageDoes(t *testing.T) {
 // first.
 func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	browser := apitest.Bearer(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token)
 	asked := make(chan struct{})

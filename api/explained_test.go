@@ -36,10 +36,12 @@ func explained(a apitest.Answer) explainedAnswer {
 	return bodyOf[explainedAnswer](a.Is(200, ""))
 }
 
-// asking is a service with a scripted model.
+// asking is a service with a scripted model, and the app clinic.
 func asking(t *testing.T, server *redistest.Server, change ...func(*api.Options)) (apitest.World, *llmtest.Server) {
 	model := llmtest.New(t)
-	return apitest.LiveOn(t, server, chain.New(llm.Options{BaseURL: model.URL(), Key: secret.New("planted-llm-key")}), change...), model
+	w := apitest.LiveOn(t, server, chain.New(llm.Options{BaseURL: model.URL(), Key: secret.New("planted-llm-key")}), change...)
+	w.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	return w, model
 }
 
 func said(id, text string) string {
@@ -49,7 +51,6 @@ func said(id, text string) string {
 
 func TestAMessageIsExplainedAtOnceAndLater(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"another"},{"name":"hours","description":"opening hours"}]}`).Is(201, "")
 	model.Queue(
@@ -95,7 +96,6 @@ func TestAMessageIsExplainedAtOnceAndLater(t *testing.T) {
 
 func TestWhatIsNotExplainedSaysWhy(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("GET", apitest.MessagesPath+"/m1/explain", "").Problem(404, `message "m1"`, "history")
 	s.Call("GET", apitest.MessagesPath+"/m1", "").Problem(404, `message "m1"`)
 	s.Call("GET", "/v1/apps/other/sessions/s1/messages/m1/explain", "").Problem(404, `app "other"`)
@@ -138,7 +138,7 @@ func (c claimsOf) VerifyAccess(context.Context, repositories.AuthService, string
 
 func TestNothingHiddenIsExplained(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Identities = claimsOf{"mail": "planted@claim.example", "sub": "x"} })
-	s.Call("PUT", "/v1/apps/clinic", hiddenApp).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", hiddenApp).Is(200, "")
 	s.Call("PUT", apitest.BookingPath, hiddenTools).Is(201, "")
 	call := llmtest.Call("book", `{"date":"planted-static","desk":"made-up","room":"B","who":"planted@claim.example","number":987654321,"quote":"planted \"quoted\" one"}`)
 	model.Queue(call, call, llmtest.Text("the planted-llm-key and planted-module are secret"))
@@ -192,7 +192,6 @@ func both(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
 func TestADryRunLeavesNoTrace(t *testing.T) {
 	both(t, func(t *testing.T, server *redistest.Server) {
 		s, model := asking(t, server)
-		s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 		s.Call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"https://example.org","emitter":"calendar.request","schema":[{"parameter":"date","type":"string","required":true}]}]}`).Is(201, "")
 		model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Call("book", `{"date":"2026-12-01"}`) })
 		require.Eventually(t, func() bool { return len(s.Sink.All()) == 1 }, time.Minute, time.Millisecond) // tool.changed
@@ -243,7 +242,6 @@ func quiet(w apitest.World) {
 
 func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	model.Queue(
 		llmtest.Text("none"), llmtest.Call("book", `{}`), llmtest.Call("book", `{}`),
@@ -277,7 +275,6 @@ func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 // TestADryRunMayBeToldWhatCameBefore gives dry runs a conversation that the session does not have.
 func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
 		{"name":"book","schema":[{"parameter":"date","type":"string","required":true}]},{"name":"pay","confirm":"once"}]}`).Is(201, "")
 	s.Call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"greet"}]}`).Is(201, "")
@@ -314,7 +311,6 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
 	model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	made := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Made()
 	token := "Authorization: Bearer " + made.Token
@@ -329,7 +325,7 @@ func TestDryRunsCountAsMessagesOfTheirApp(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
 	asked := 0
 	model.Handle(func(llmtest.Request) llmtest.Reply { asked++; return llmtest.Text("none") })
-	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":9,"sessionMessagesPerMinute":3}}}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":9,"sessionMessagesPerMinute":3}}}`).Is(200, "")
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
 	made := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Made()
 	token := "Authorization: Bearer " + made.Token

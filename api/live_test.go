@@ -63,8 +63,7 @@ func TestRepositoriesLiveInTheirScope(t *testing.T) {
 }
 
 func TestExamplesWithMarksAreReadAsGivenAndRefusedWithTheirPlace(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s := atClinic(t)
 	tools := func(example string) string {
 		return `{"tools":[{"name":"a","examples":["a table","` + example + `"],"schema":[{"parameter":"people","type":"integer","maxValue":9}]}]}`
 	}
@@ -127,8 +126,7 @@ func TestADirectTriggerFiresTheToolInScope(t *testing.T) {
 }
 
 func TestACursorThatNoListGaveIsRefused(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s := atClinic(t)
 	for _, cursor := range []string{"*", "YWJzZW50"} {
 		s.Call("GET", apitest.MessagesPath+"?after="+cursor, "").Problem(400, "after is not a cursor")
 		s.Call("GET", "/v1/apps/clinic/triggers?after="+cursor, "").Problem(400, "after is not a cursor")

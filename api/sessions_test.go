@@ -56,8 +56,7 @@ func TestASessionIsPutReadAndListed(t *testing.T) {
 }
 
 func TestASessionThatCannotBePutIsRefusedWithAllItsFaults(t *testing.T) {
-	s := apitest.Live(t, apitest.Everything)
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s := atClinic(t)
 	s.Call("PUT", "/v1/apps/clinic/repositories/plain", hoursBody).Is(201, "")
 	faults := s.Call("PUT", sessionPath, fmt.Sprintf(
 		`{"sessionId":"other","language":"german please","timeZone":"Berlin","metadata":{"a":%q},"expiresIn":"2 hours","laguage":"de"}`,

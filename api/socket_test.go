@@ -112,7 +112,6 @@ func saying(id, text string, final bool) string {
 // that is slow at first.
 func TestASocketTakesWhatAFrontEndHears(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events = noEvents{} })
-	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book","settle":"30s","cancelOnNext":true,"schema":[{"parameter":"date","type":"string"}]}]}`).Is(201, "")
 	page, _ := dial(s.Service, "none", "?access_token="+s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token, "Authorization: none")
 	asked := make(chan struct{})
@@ -264,7 +263,7 @@ func TestTheRequestsOfASocketAreThoseOverNATS(t *testing.T) {
 
 func TestTheLimitsHoldForEachFrame(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events, o.Streams = noEvents{}, 1 })
-	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(200, "")
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
 	page, _ := dial(s.Service, apitest.AdminKey, "")
 	_, status := dial(s.Service, apitest.AdminKey, "")
@@ -322,7 +321,7 @@ func TestASocketEndsWithItsToken(t *testing.T) {
 func TestAReplicaThatStopsAnswersWhatItHas(t *testing.T) {
 	closing := make(chan struct{})
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events, o.Closing = noEvents{}, closing })
-	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(200, "")
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
 	page, _ := dial(s.Service, apitest.AdminKey, "")
 	asked, release := make(chan struct{}), make(chan llmtest.Reply)
