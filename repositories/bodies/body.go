@@ -82,7 +82,7 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	}
 	for _, one := range b.faults {
 		b.places[one.Pointer] = true
-		b.tree = without(b.tree, splitPointer(one.Pointer))
+		b.tree = without(b.tree, fault.Tokens(one.Pointer))
 	}
 	return b, nil
 }
@@ -224,7 +224,7 @@ func (b *Body) Err() error {
 		}
 	}
 	slices.SortStableFunc(listed, func(x, y fault.Fault) int {
-		return cmp.Or(schema.ComparePlaces(splitPointer(x.Pointer), splitPointer(y.Pointer)), cmp.Compare(x.Detail, y.Detail))
+		return cmp.Or(schema.ComparePlaces(fault.Tokens(x.Pointer), fault.Tokens(y.Pointer)), cmp.Compare(x.Detail, y.Detail))
 	})
 	b.faults = slices.CompactFunc(listed, func(x, y fault.Fault) bool { return x.Pointer == y.Pointer && x.Detail == y.Detail })
 	b.faults.Skip(more)
@@ -251,16 +251,3 @@ func without(tree any, place []string) any {
 	}
 	return tree
 }
-
-func splitPointer(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	parts := strings.Split(pointer[1:], "/")
-	for i := range parts {
-		parts[i] = pointerUnescaper.Replace(parts[i])
-	}
-	return parts
-}
-
-var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")

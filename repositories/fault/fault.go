@@ -156,7 +156,22 @@ func Point(tokens ...any) string {
 	return b.String()
 }
 
-var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
+// Tokens splits a JSON Pointer (RFC 6901) into its unescaped tokens; none for the whole document.
+func Tokens(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i := range tokens {
+		tokens[i] = pointerUnescaper.Replace(tokens[i])
+	}
+	return tokens
+}
+
+var (
+	pointerEscaper   = strings.NewReplacer("~", "~0", "/", "~1")
+	pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
+)
 
 // Clip truncates a value for an error.
 func Clip(text string) string { return ClipTo(text, 80) }

@@ -43,7 +43,7 @@ func (d *Definition) Locate(found fault.List) Faults {
 	var faults Faults
 	for _, one := range found {
 		at, here := d.tree.at, d.tree
-		tokens := tokensOf(one.Pointer)
+		tokens := fault.Tokens(one.Pointer)
 		for _, token := range tokens {
 			if i, ok := here.index(token); ok {
 				here = here.items[i]
@@ -87,7 +87,7 @@ func (d *Definition) Locate(found fault.List) Faults {
 // at returns the value at a JSON pointer; nil for none.
 func (d *Definition) at(pointer string) *node {
 	here := d.tree
-	for _, token := range tokensOf(pointer) {
+	for _, token := range fault.Tokens(pointer) {
 		if here = here.step(token); here == nil {
 			break
 		}

@@ -144,18 +144,6 @@ func (n *node) index(token string) (int, bool) {
 	return i, err == nil && n != nil && i >= 0 && i < len(n.items)
 }
 
-// tokensOf splits a JSON pointer (RFC 6901).
-func tokensOf(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i := range tokens {
-		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[i])
-	}
-	return tokens
-}
-
 func (n *node) without(names ...string) *node {
 	next := *n
 	next.fields = slices.DeleteFunc(slices.Clone(n.fields), func(f field) bool { return slices.Contains(names, f.name) })

@@ -78,7 +78,7 @@ func (im *openapi) target(reference *node) *node {
 		return nil
 	}
 	at := im.root
-	for _, token := range tokensOf(decoded) {
+	for _, token := range fault.Tokens(decoded) {
 		if at = at.step(token); at == nil {
 			im.faults.add(reference.at, "refers to %s, and there is no %s", to, fault.Show(token))
 			break

@@ -207,7 +207,7 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 	if len(s.hints) > 0 {
 		description = strings.TrimSpace(description) + " (" + strings.Join(s.hints, ", ") + ")"
 	}
-	im.set(made, "description", cmp.Or(clipped(withoutPlaceholders(description), maxDescribed), "-"))
+	im.set(made, "description", cmp.Or(fault.ClipTo(strings.TrimSpace(withoutPlaceholders(description)), maxDescribed), "-"))
 
 	if kind == "array" {
 		inner := im.schemaOf(s.items)
@@ -261,7 +261,7 @@ func (im *openapi) members(s schema, depth int) string {
 		}
 		listed = append(listed, one)
 	}
-	return clipped(strings.Join(listed, "; "), maxDescribed/2)
+	return fault.ClipTo(strings.TrimSpace(strings.Join(listed, "; ")), maxDescribed/2)
 }
 
 func fits(value *node, kind string) bool {
@@ -313,12 +313,4 @@ func withoutVariables(value *node) *node {
 		made.items = append(made.items, withoutVariables(item))
 	}
 	return made
-}
-
-func clipped(value string, most int) string {
-	value = strings.TrimSpace(value)
-	if len(value) <= most {
-		return value
-	}
-	return strings.ToValidUTF8(value[:most], "") + "…"
 }

@@ -297,7 +297,7 @@ func (o *operation) write(name, path string, from *node, loose bool) *node {
 	if summary != "" && long != "" && !strings.HasPrefix(long, summary) {
 		long = strings.TrimRight(summary, ". \n") + ". " + long
 	}
-	described := clipped(withoutPlaceholders(cmp.Or(long, summary, o.method+" "+o.path)), maxDescribed)
+	described := fault.ClipTo(strings.TrimSpace(withoutPlaceholders(cmp.Or(long, summary, o.method+" "+o.path))), maxDescribed)
 	tool := textsOf(o.at, "kind", kindTool, "name", name, "description", described, "type", repositories.ToolHTTP)
 	tool.add("source", o.at, o.source)
 	o.set(tool, "method", o.method)

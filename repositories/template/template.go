@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"earshot/repositories/fault"
 )
 
 // Template is a text with places for values. It is safe for concurrent use.
@@ -141,10 +143,7 @@ func (c *checker) add(name string) {
 }
 
 func unsupported(node parse.Node) error {
-	text := strings.TrimSpace(node.String())
-	if len(text) > 60 {
-		text = strings.ToValidUTF8(text[:60], "") + "…"
-	}
+	text := fault.ClipTo(strings.TrimSpace(node.String()), 60)
 	if !strings.HasPrefix(text, "{{") {
 		text = "{{" + text + "}}"
 	}
