@@ -290,6 +290,12 @@ func pageOf(ids []string, limit int) ([]string, string) {
 	return ids[:limit], ids[limit-1]
 }
 
+// pageAfter sorts ids and returns the page that begins after one of them, and the cursor of the next page.
+func pageAfter(ids []string, after string, limit int) ([]string, string) {
+	slices.Sort(ids)
+	return pageOf(slices.DeleteFunc(ids, func(id string) bool { return id <= after }), limit)
+}
+
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts of explanations,

@@ -247,8 +247,7 @@ func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int
 	if exists.Val() == 0 {
 		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
-	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Val())), func(id string) bool { return id <= after })
-	ids, next := pageOf(ids, limit)
+	ids, next := pageAfter(slices.Collect(maps.Keys(all.Val())), after, limit)
 	list, room := make([]AppKey, len(ids)), &repositories.Room{}
 	for i, id := range ids {
 		stored, err := readKey(all.Val()[id])

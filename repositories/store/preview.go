@@ -41,15 +41,10 @@ func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) 
 
 // PreviewRepository returns the effect that ChangeRepository would have, as PreviewApp does.
 func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
-	app, current, err := w.repositories.forChange(ctx, asked)
+	app, current, next, err := w.repositories.forChange(ctx, asked)
 	if err != nil {
 		return "", err
 	}
-	next, err := asked.To(current)
-	if err != nil {
-		return "", err
-	}
-	keepTools(next, current)
 	if err := w.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
 		return "", err
 	}

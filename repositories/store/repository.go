@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -142,15 +141,11 @@ func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositor
 // stored values.
 func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = retry(ctx, func() error {
-		app, current, err := r.forChange(ctx, asked)
+		app, current, changed, err := r.forChange(ctx, asked)
 		if err != nil {
 			return err
 		}
-		if next, err = asked.To(current); err != nil {
-			return err
-		}
-		keepTools(next, current)
-		if next.Generation == "" {
+		if next = changed; next.Generation == "" {
 			next.Generation = r.newID()
 		}
 		created = current.Revision == ""
@@ -163,21 +158,26 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 	return next, created, err
 }
 
-// forChange returns the app and the present repository after checking the change's condition. A missing repository
-// is returned empty, without a revision.
-func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
-	app, err := r.appReads.App(ctx, asked.Scope.AppID)
-	if err != nil {
-		return nil, nil, err
+// forChange returns the app, and the repository before and after a change, after checking the change's condition. A
+// missing repository is returned empty, without a revision.
+func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (app *repositories.App, current, next *repositories.Repository, err error) {
+	if app, err = r.appReads.App(ctx, asked.Scope.AppID); err != nil {
+		return nil, nil, nil, err
 	}
-	current, err := r.Repository(ctx, asked.Scope, asked.ID)
+	current, err = r.Repository(ctx, asked.Scope, asked.ID)
 	if errors.Is(err, repositories.ErrNotFound) {
 		current, err = &repositories.Repository{AppID: asked.Scope.AppID, SessionID: asked.Scope.SessionID, ID: asked.ID}, nil
 	}
-	if err != nil {
-		return nil, nil, err
+	if err == nil {
+		err = asked.On.check(current.Revision)
 	}
-	return app, current, asked.On.check(current.Revision)
+	if err == nil {
+		next, err = asked.To(current)
+	}
+	if err == nil {
+		keepTools(next, current)
+	}
+	return app, current, next, err
 }
 
 // settle fills in the masked credentials from the stored repository, and checks the repository against its app. It
@@ -218,15 +218,10 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 
 // NextRepository returns what ChangeRepository would write, ready for matching, or its error.
 func (r *repositoryRecords) NextRepository(ctx context.Context, asked RepositoryChange) (*repositories.Repository, error) {
-	app, current, err := r.forChange(ctx, asked)
+	app, current, next, err := r.forChange(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
-	next, err := asked.To(current)
-	if err != nil {
-		return nil, err
-	}
-	keepTools(next, current)
 	if err := settle(next, app, current); err != nil {
 		return nil, err
 	}
@@ -261,9 +256,7 @@ func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories
 	if exists.Val() == 0 {
 		return nil, "", &repositories.NotFoundError{Kind: "app", ID: scope.AppID}
 	}
-	ids := slices.Sorted(slices.Values(all.Val()))
-	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]
-	ids, next := pageOf(ids, limit)
+	ids, next := pageAfter(all.Val(), after, limit)
 	items, err := r.page(ctx, scope, ids)
 	if n := len(items); n > 0 && items[n-1].ID != ids[len(ids)-1] {
 		next = items[n-1].ID

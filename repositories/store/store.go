@@ -79,15 +79,14 @@ func New(db *keyspace.DB, options Options) *Store {
 		c.newID = rand.Text
 	}
 	reads := &appReads{
-		core: c, origins: newFresh[[]string](cached, keyFresh, time.Now), chats: newFresh[repositories.OpenAI](cached, keyFresh, time.Now),
-		grants: newFresh[*repositories.App](cached, keyFresh, time.Now),
+		core: c, origins: newFresh[[]string](), chats: newFresh[repositories.OpenAI](), grants: newFresh[*repositories.App](),
 	}
 	records := &repositoryRecords{core: c, appReads: reads}
-	sessions := &sessionRecords{core: c, appReads: reads, repositories: records, lives: newFresh[Generation](cached, keyFresh, time.Now)}
+	sessions := &sessionRecords{core: c, appReads: reads, repositories: records, lives: newFresh[Generation]()}
 	return &Store{
 		core: c, appReads: reads, repositoryRecords: records, sessionRecords: sessions,
 		appWrites:  &appWrites{core: c, appReads: reads, repositories: records, sessions: sessions},
-		accessKeys: &accessKeys{core: c, access: newFresh[*storedKey](cached, keyFresh, time.Now)},
+		accessKeys: &accessKeys{core: c, access: newFresh[*storedKey]()},
 		secretKeys: &secretKeys{core: c, appReads: reads, repositories: records}, testRecords: &testRecords{core: c, appReads: reads},
 	}
 }
@@ -145,11 +144,9 @@ func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 	return &alone.Tools[0], nil
 }
 
-// fresh is a cache with a short TTL, so that data of every request is read from Redis only a few times a second. A
-// value's age counts from before its read: after a change and a wait of span, no replica uses the old state.
+// fresh is a cache with a short TTL, keyFresh, so that data of every request is read from Redis only a few times a
+// second. A value's age counts from before its read: after a change and a wait of keyFresh, no replica uses the old state.
 type fresh[V any] struct {
-	span   time.Duration
-	now    func() time.Time
 	values *lru.Cache[string, timed[V]]
 	reads  singleflight.Group
 }
@@ -159,15 +156,15 @@ type timed[V any] struct {
 	began time.Time
 }
 
-func newFresh[V any](size int, span time.Duration, now func() time.Time) *fresh[V] {
-	values, _ := lru.New[string, timed[V]](size) // fails only for size 0
-	return &fresh[V]{span: span, now: now, values: values}
+func newFresh[V any]() *fresh[V] {
+	values, _ := lru.New[string, timed[V]](cached) // fails only for size 0
+	return &fresh[V]{values: values}
 }
 
 const freshTries = 3
 
 func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
-	if entry, hit := f.values.Get(key); hit && f.now().Sub(entry.began) < f.span {
+	if entry, hit := f.values.Get(key); hit && time.Since(entry.began) < keyFresh {
 		return entry.value, nil
 	}
 	var none V
@@ -176,17 +173,17 @@ func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
 		if err != nil {
 			return none, err
 		}
-		if f.now().Sub(entry.began) < f.span {
+		if time.Since(entry.began) < keyFresh {
 			return entry.value, nil
 		}
 	}
-	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, f.span)
+	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, keyFresh)
 }
 
 // read shares one read among concurrent callers. Errors are not cached: a new thing is found at once.
 func (f *fresh[V]) read(key string, read func() (V, error)) (timed[V], error) {
 	entry, err, _ := f.reads.Do(key, func() (any, error) {
-		began := f.now()
+		began := time.Now()
 		value, err := read()
 		if err == nil {
 			f.values.Add(key, timed[V]{value, began})

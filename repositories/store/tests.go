@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
-	"sort"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -92,8 +90,7 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 	if err != nil {
 		return nil, "", keyspace.Unavailable(err)
 	}
-	slices.Sort(names)
-	names, next = pageOf(names[sort.Search(len(names), func(i int) bool { return names[i] > after }):], limit)
+	names, next = pageAfter(names, after, limit)
 	items = []*Test{}
 	if len(names) == 0 {
 		return items, next, nil
