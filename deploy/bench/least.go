@@ -82,17 +82,6 @@ func (p *promise) handler() http.Handler {
 	return e
 }
 
-type promiseBody struct {
-	Actor string `json:"actor"`
-	Text  string `json:"text"`
-}
-
-// promiseDecision is stored as it is answered.
-type promiseDecision struct {
-	MessageID string       `json:"messageId"`
-	Matches   []floorMatch `json:"matches"`
-}
-
 // accepting stores a message that is owed from then on, and reads what its match needs.
 //
 //	KEYS message, history of the session, owed, tools
@@ -122,14 +111,14 @@ return ''
 
 func (p *promise) message(c echo.Context) error {
 	var body struct {
-		promiseBody
+		floorBody
 		MessageID string `json:"messageId"`
 	}
 	if err := c.Bind(&body); err != nil {
 		return err
 	}
 	ctx, m := c.Request().Context(), promised{c.Param("app"), c.Param("session"), cmp.Or(body.MessageID, rand.Text())}
-	stored, err := json.Marshal(body.promiseBody)
+	stored, err := json.Marshal(body.floorBody)
 	if err != nil {
 		return err
 	}
@@ -138,10 +127,10 @@ func (p *promise) message(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var d promiseDecision
+	var d floorAnswer
 	switch {
 	case found[0] == int64(1):
-		d, err = p.decide(ctx, m, found[1], body.promiseBody, found[2:])
+		d, err = p.decide(ctx, m, found[1], body.floorBody, found[2:])
 	case found[1] != string(stored):
 		return echo.NewHTTPError(http.StatusConflict, "the message "+m.id+" said something else")
 	default:
@@ -159,10 +148,10 @@ func (p *promise) message(c echo.Context) error {
 func (p *promise) leased() int64 { return time.Now().Add(p.lease).UnixMilli() }
 
 // decide matches a message after the bodies that were said before, and returns the decision that holds.
-func (p *promise) decide(ctx context.Context, m promised, tools any, body promiseBody, before []any) (d promiseDecision, err error) {
+func (p *promise) decide(ctx context.Context, m promised, tools any, body floorBody, before []any) (d floorAnswer, err error) {
 	var said []string
 	for _, one := range before {
-		var earlier promiseBody
+		var earlier floorBody
 		if text, is := one.(string); is && json.Unmarshal([]byte(text), &earlier) == nil { // others have expired
 			said = append(said, earlier.Text)
 		}
@@ -172,7 +161,7 @@ func (p *promise) decide(ctx context.Context, m promised, tools any, body promis
 	if err != nil {
 		return d, err
 	}
-	d = promiseDecision{m.id, matchesOf(m.app, m.session+"-"+m.id, calls)}
+	d = floorAnswer{m.id, matchesOf(m.app, m.session+"-"+m.id, calls)}
 	decision, err := json.Marshal(d)
 	if err != nil {
 		return d, err
@@ -192,14 +181,14 @@ func (p *promise) decide(ctx context.Context, m promised, tools any, body promis
 	}
 	earlier, err := deciding.Run(ctx, p.redis, keys, args...).Text()
 	if err == nil && earlier != "" {
-		d = promiseDecision{}
+		d = floorAnswer{}
 		err = json.Unmarshal([]byte(earlier), &d)
 	}
 	return d, err
 }
 
 // decided waits for the decision that another request makes, or the recovery.
-func (p *promise) decided(ctx context.Context, m promised) (d promiseDecision, err error) {
+func (p *promise) decided(ctx context.Context, m promised) (d floorAnswer, err error) {
 	for {
 		decision, err := p.redis.Get(ctx, m.key("decision")).Bytes()
 		switch {
@@ -215,7 +204,7 @@ func (p *promise) decided(ctx context.Context, m promised) (d promiseDecision, e
 }
 
 // fulfil publishes what a decision owes. JetStream drops what it has already.
-func (p *promise) fulfil(ctx context.Context, m promised, d promiseDecision) error {
+func (p *promise) fulfil(ctx context.Context, m promised, d floorAnswer) error {
 	if err := p.publish(ctx, m.app, m.session, d.Matches); err != nil {
 		return err
 	}
@@ -263,7 +252,7 @@ func (p *promise) goOn(ctx context.Context, m promised) error {
 	if err != nil {
 		return err
 	}
-	var body promiseBody
+	var body floorBody
 	if text, _ := found[0].(string); json.Unmarshal([]byte(text), &body) != nil {
 		return nil
 	}
@@ -362,6 +351,17 @@ func (f *floor) putTools(c echo.Context) error {
 
 func floorTools(app string) string { return "floor:{" + app + "}:tools" }
 
+type floorBody struct {
+	Actor string `json:"actor"`
+	Text  string `json:"text"`
+}
+
+// floorAnswer is the answer to a message, which the promise stores as its decision.
+type floorAnswer struct {
+	MessageID string       `json:"messageId"`
+	Matches   []floorMatch `json:"matches"`
+}
+
 // floorCall is the body of a direct trigger, and what the model calls.
 type floorCall struct {
 	Name   string          `json:"name"`
@@ -369,10 +369,7 @@ type floorCall struct {
 }
 
 func (f *floor) message(c echo.Context) error {
-	var body struct {
-		Actor string `json:"actor"`
-		Text  string `json:"text"`
-	}
+	var body floorBody
 	if err := c.Bind(&body); err != nil {
 		return err
 	}
@@ -388,10 +385,7 @@ func (f *floor) message(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, struct {
-		MessageID string       `json:"messageId"`
-		Matches   []floorMatch `json:"matches"`
-	}{id, matches})
+	return c.JSON(http.StatusOK, floorAnswer{id, matches})
 }
 
 func (f *floor) trigger(c echo.Context) error {
