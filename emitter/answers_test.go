@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
@@ -100,9 +99,7 @@ func runIntake(t *testing.T, i *emitter.Intake, into *ledger) (stop func()) {
 // answer publishes an answer, which the stream must store.
 func answer(t *testing.T, s *natstest.Server, subject, body string) time.Time {
 	t.Helper()
-	js, err := jetstream.New(s.Connect())
-	require.NoError(t, err)
-	_, err = js.Publish(t.Context(), subject, []byte(body))
+	_, err := natstest.JetStream(t, s.URL()).Publish(t.Context(), subject, []byte(body))
 	require.NoError(t, err)
 	stored := s.Stored(emitter.StreamIn, subject)
 	return stored[len(stored)-1].Time
@@ -111,8 +108,7 @@ func answer(t *testing.T, s *natstest.Server, subject, body string) time.Time {
 // heard waits until all replicas together have acknowledged everything.
 func heard(t *testing.T, s *natstest.Server) {
 	t.Helper()
-	js, err := jetstream.New(s.Connect())
-	require.NoError(t, err)
+	js := natstest.JetStream(t, s.URL())
 	until(t, func() bool {
 		consumer, err := js.Consumer(t.Context(), emitter.StreamIn, "earshot")
 		if err != nil {

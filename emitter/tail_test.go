@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/natstest"
@@ -224,8 +223,7 @@ func TestThousandsOfFollowersHaveOneConsumer(t *testing.T) {
 	for i := range streams {
 		streams[i] = follow(t, reader, fmt.Sprintf("s%d", i%1000), at)
 	}
-	js, err := jetstream.New(s.Connect())
-	require.NoError(t, err)
+	js := natstest.JetStream(t, s.URL())
 	stream, err := js.Stream(t.Context(), emitter.Stream)
 	require.NoError(t, err)
 	require.Equal(t, 1, stream.CachedInfo().State.Consumers)
@@ -242,8 +240,7 @@ func TestThousandsOfFollowersHaveOneConsumer(t *testing.T) {
 func TestNothingIsReadWhileNobodyFollows(t *testing.T) {
 	s := natstest.Run(t)
 	e, reader := tail(t, s)
-	js, err := jetstream.New(s.Connect())
-	require.NoError(t, err)
+	js := natstest.JetStream(t, s.URL())
 	consumers := func() int {
 		stream, err := js.Stream(t.Context(), emitter.Stream)
 		if err != nil {

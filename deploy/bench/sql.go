@@ -58,9 +58,7 @@ func (b *bench) sqlCalls(ctx context.Context) {
 	b.must(workload{app: sqlApp}.register(ctx, newClient(earshot, 1)))
 	apply := exec.CommandContext(ctx, b.program, "apply", "-f", config, "--app", sqlApp, "--server", earshot.URL)
 	apply.Env = append(os.Environ(), "EARSHOT_KEY="+testbed.AdminKey)
-	if said, err := apply.CombinedOutput(); err != nil {
-		b.t.Fatalf("apply %s: %v\n%s", config, err, said)
-	}
+	testbed.Done(b.t, apply)
 	var toolbox *server
 	if b.toolbox == "" {
 		b.note("Toolbox is not compared: give its program with -toolbox PATH (npm install @toolbox-sdk/server has one, in node_modules/@toolbox-sdk/server-*/bin).")

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
@@ -52,11 +51,7 @@ func newWorld(t testbed.TB, folder string, o options) *world {
 	w.store = redistest.Run(t, redisOptions...)
 	w.redis = w.store.Connect(redis.UniversalOptions{ReadTimeout: time.Minute}).(*redis.Client)
 	w.nats = natstest.RunProcess(t, folder, o.sync)
-	conn, err := nats.Connect(w.nats.URL)
-	w.must(err)
-	t.Cleanup(conn.Close)
-	w.streams, err = jetstream.New(conn)
-	w.must(err)
+	w.streams = natstest.JetStream(t, w.nats.URL)
 	w.model = w.play("LLM double", role{Name: roleLLM, Think: o.think})
 	return w
 }

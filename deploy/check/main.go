@@ -26,6 +26,7 @@ import (
 	"sync"
 	"time"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/sqltest"
 )
 
@@ -153,14 +154,12 @@ func servers(install bool) error {
 			missing = append(missing, name)
 		}
 	}
-	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {
-		missing = append(missing, "python3-httpx", "mypy")
-	}
-	if exec.Command("/usr/bin/python3", "-c", "import setuptools, wheel").Run() != nil && exec.Command("python3", "-c", "import setuptools, wheel").Run() != nil {
-		missing = append(missing, "python3-setuptools", "python3-wheel")
-	}
-	if exec.Command("/usr/bin/python3", "-c", "import websockets").Run() != nil && exec.Command("python3", "-c", "import websockets").Run() != nil {
-		missing = append(missing, "python3-websockets")
+	for modules, names := range map[string][]string{ // of Python, by what imports them
+		"httpx, mypy": {"python3-httpx", "mypy"}, "setuptools, wheel": {"python3-setuptools", "python3-wheel"}, "websockets": {"python3-websockets"},
+	} {
+		if testbed.Python("import "+modules) == "" {
+			missing = append(missing, names...)
+		}
 	}
 	slices.Sort(missing)
 	switch {

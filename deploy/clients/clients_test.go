@@ -120,13 +120,11 @@ func beside(t *testing.T, s *service, folder string) {
 // python returns an interpreter that has httpx and mypy: the system's has what apt-get installs.
 func python(t *testing.T) string {
 	t.Helper()
-	for _, program := range []string{"python3", "/usr/bin/python3"} {
-		if exec.Command(program, "-c", "import httpx, mypy").Run() == nil {
-			return program
-		}
+	program := testbed.Python("import httpx, mypy")
+	if program == "" {
+		testbed.Missing(t, "no python3 with httpx and mypy: apt-get install python3-httpx mypy, or pip install httpx mypy")
 	}
-	testbed.Missing(t, "no python3 with httpx and mypy: apt-get install python3-httpx mypy, or pip install httpx mypy")
-	return ""
+	return program
 }
 
 func TestTypesOfThePythonClientAreUpToDate(t *testing.T) {

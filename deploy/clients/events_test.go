@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 )
 
 const asyncAPI = "earshot:///asyncapi.json"
@@ -122,12 +122,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 
 func (s *service) stream() jetstream.Consumer {
 	s.t.Helper()
-	connection, err := nats.Connect(s.NATS)
-	require.NoError(s.t, err)
-	s.t.Cleanup(connection.Close)
-	stream, err := jetstream.New(connection)
-	require.NoError(s.t, err)
-	consumer, err := stream.OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{})
+	consumer, err := natstest.JetStream(s.t, s.NATS).OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{})
 	require.NoError(s.t, err)
 	return consumer
 }

@@ -203,9 +203,7 @@ func TestTheClientsArePackedAsTheyArePublished(t *testing.T) {
 	require.NoError(t, os.MkdirAll(program, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(program, "main.go"), []byte("package main\n\nimport earshot \"example.org/you/earshot-go\"\n\nfunc main() { print(earshot.UserAgent) }\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(program, "go.mod"), []byte("module program\n\ngo 1.24\n\nrequire example.org/you/earshot-go v0.0.0\n\nreplace example.org/you/earshot-go => "+filepath.Join(made, "go")+"\n"), 0o600))
-	printed, err := prepared(program, "go", "run", ".").CombinedOutput()
-	require.NoError(t, err, string(printed))
-	require.Equal(t, "earshot-go/7.8.9", string(printed))
+	require.Equal(t, "earshot-go/7.8.9", testbed.Done(t, prepared(program, "go", "run", ".")))
 
 	for _, arguments := range [][]string{{"-version", "devel"}, {"-version", "1.2.3", "-modpath", "earshot"}} {
 		cmd := exec.Command("go", append([]string{"run", "./deploy/release", "-clients", made}, arguments...)...)

@@ -74,8 +74,7 @@ func (s *shop) earshot(args ...string) {
 	cmd := exec.Command(testbed.Program(s.t), args...)
 	cmd.Dir = s.folder
 	cmd.Env = append(cmd.Environ(), "EARSHOT_URL="+s.replicas[0].URL, "EARSHOT_KEY="+testbed.AdminKey)
-	out, err := cmd.CombinedOutput()
-	require.NoError(s.t, err, "%s", out)
+	testbed.Done(s.t, cmd)
 }
 
 func (s *shop) agent(says string) *testbed.Process {

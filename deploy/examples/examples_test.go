@@ -160,12 +160,7 @@ var conversation = []string{"turn on the light in the kitchen", "ring the bell",
 // TestAProcessorOfPipecatsFormHearsAndSpeaks runs it with the names of Pipecat in testdata: Pipecat itself is not to be had
 // where these tests run.
 func TestAProcessorOfPipecatsFormHearsAndSpeaks(t *testing.T) {
-	program := ""
-	for _, one := range []string{"/usr/bin/python3", "python3"} {
-		if exec.Command(one, "-c", "import websockets").Run() == nil {
-			program = one
-		}
-	}
+	program := testbed.Python("import websockets")
 	if program == "" {
 		testbed.Missing(t, "no python3 with websockets: apt-get install python3-websockets, or pip install websockets")
 	}

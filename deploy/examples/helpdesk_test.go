@@ -24,8 +24,7 @@ func newHelpdesk(t *testing.T) helpdesk {
 	s, _ := bare(t, nil)
 	program := filepath.Join(t.TempDir(), "helpdesk")
 	for _, args := range [][]string{{"vet", "-C", "helpdesk", "."}, {"build", "-C", "helpdesk", "-o", program, "."}} {
-		out, err := exec.Command("go", args...).CombinedOutput()
-		require.NoError(t, err, "%v: %s", args, out)
+		testbed.Done(t, exec.Command("go", args...))
 	}
 	return helpdesk{s, program}
 }

@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 )
 
 func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
@@ -55,11 +54,7 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	require.NotContains(t, hub.String(), "door")
 	require.Equal(t, "the door is unlocked", result(say("yes")))
 
-	conn, err := nats.Connect(s.NATS)
-	require.NoError(t, err)
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	require.NoError(t, err)
+	js := natstest.JetStream(t, s.NATS)
 	stream, err := js.Stream(t.Context(), "EARSHOT")
 	require.NoError(t, err)
 	again, err := stream.GetLastMsgForSubject(t.Context(), "tool.trigger.home.ada.unlock-door")

@@ -13,7 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
@@ -120,11 +119,7 @@ func newSystem(t testbed.TB, dir string, p phase, o options, plan *schedule) *sy
 		s.client = store
 	}
 	s.nats = natstest.RunProcess(t, dir, true)
-	conn, err := nats.Connect(s.nats.URL, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
-	s.must(err)
-	t.Cleanup(conn.Close)
-	s.js, err = jetstream.New(conn)
-	s.must(err)
+	s.js = natstest.JetStream(t, s.nats.URL)
 	for slot := range replicas {
 		s.replicas = append(s.replicas, newReplica(s, slot))
 	}

@@ -172,9 +172,7 @@ func promtool(t testing.TB, arguments ...string) {
 	if err != nil {
 		testbed.Missing(t, "rules are read by promtool, which is not here: apt-get install prometheus")
 	}
-	if said, err := exec.Command(program, arguments...).CombinedOutput(); err != nil {
-		t.Fatalf("promtool %s: %v\n%s", strings.Join(arguments, " "), err, said)
-	}
+	testbed.Done(t, exec.Command(program, arguments...))
 }
 
 //go:embed dashboard.json

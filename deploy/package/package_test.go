@@ -26,9 +26,7 @@ func read(t *testing.T, path string) string {
 
 func run(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
-	out, err := exec.Command(name, arguments...).CombinedOutput()
-	require.NoError(t, err, "%s %s: %s", name, strings.Join(arguments, " "), out)
-	return string(out)
+	return testbed.Done(t, exec.Command(name, arguments...))
 }
 
 // needs skips a test without a program that only Linux has, or fails it if servers are required.

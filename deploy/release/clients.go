@@ -80,10 +80,8 @@ func packages(ctx context.Context, to, version, modpath string) error {
 
 // wheel has setuptools make the wheel by its hook (PEP 517), without an index: pip would look for one.
 func wheel(ctx context.Context, folder, to string) error {
-	for _, program := range []string{"python3", "/usr/bin/python3"} {
-		if said(ctx, folder, program, "-c", "import setuptools, wheel") == nil {
-			return said(ctx, folder, program, "-c", "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])", to)
-		}
+	if program := testbed.Python("import setuptools, wheel"); program != "" {
+		return said(ctx, folder, program, "-c", "import sys; from setuptools import build_meta; build_meta.build_wheel(sys.argv[1])", to)
 	}
 	return errors.New("no python3 has setuptools and wheel: apt-get install python3-setuptools python3-wheel, or pip install setuptools wheel")
 }

@@ -12,11 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 )
 
 const root = "../.."
@@ -112,12 +112,7 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 	service.Call("POST", "/v1/apps/clinic/triggers", `{"name":"ring","source":"task"}`)
 	require.Equal(t, "earshot/"+is.Version, <-calls)
 
-	connection, err := nats.Connect(service.NATS)
-	require.NoError(t, err)
-	t.Cleanup(connection.Close)
-	stream, err := jetstream.New(connection)
-	require.NoError(t, err)
-	consumer, err := stream.OrderedConsumer(t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"tool.trigger.>"}})
+	consumer, err := natstest.JetStream(t, service.NATS).OrderedConsumer(t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"tool.trigger.>"}})
 	require.NoError(t, err)
 	event, err := consumer.Next(jetstream.FetchMaxWait(testbed.Patience))
 	require.NoError(t, err)

@@ -41,10 +41,15 @@ func Built(t TB, program string, flags ...string) string {
 // Build builds packages into a file or a folder.
 func Build(t TB, to, packages string, flags ...string) {
 	t.Helper()
-	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", to}, append(flags, packages)...)...)
-	if said, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build %s: %v\n%s", packages, err, said)
-	}
+	Done(t, exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", to}, append(flags, packages)...)...))
+}
+
+// Done runs a command, and returns all that it writes. One that fails ends the test.
+func Done(t TB, command *exec.Cmd) string {
+	t.Helper()
+	said, err := command.CombinedOutput()
+	Must(t, command.String()+"\n"+string(said), err)
+	return string(said)
 }
 
 // Program returns the path of earshot with build tags, from EARSHOT_PROGRAM, or EARSHOT_PROGRAM_CRASHTEST, if set; else it is Built.
@@ -87,11 +92,7 @@ func ProgramOf(t TB, folder, commit string) string {
 	run := func(in, program string, arguments ...string) string {
 		command := exec.CommandContext(t.Context(), program, arguments...)
 		command.Dir = in
-		said, err := command.CombinedOutput()
-		if err != nil {
-			t.Fatalf("earshot of %s: %s %s: %v\n%s", commit, program, strings.Join(arguments, " "), err, said)
-		}
-		return strings.TrimSpace(string(said))
+		return strings.TrimSpace(Done(t, command))
 	}
 	root := filepath.Dir(run("", "go", "env", "GOMOD"))
 	if exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run() != nil {

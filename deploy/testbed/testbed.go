@@ -53,6 +53,24 @@ func Need(t TB, programs ...string) {
 	}
 }
 
+// Python is an interpreter that can run a statement; empty for none. The system's has what apt-get installs.
+func Python(statement string) string {
+	for _, program := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(program, "-c", statement).Run() == nil {
+			return program
+		}
+	}
+	return ""
+}
+
+// Must ends a test that cannot do something.
+func Must(t TB, what string, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
 // Until calls holds again and again until it returns nil. It fails when ctx ends or the limit is over.
 func Until(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/certfiles"
 )
 
@@ -65,7 +66,7 @@ func (a *Authority) IssueUntil(name string, end time.Time) tls.Certificate {
 func (a *Authority) Write(folder string, pair tls.Certificate) certfiles.Files {
 	a.t.Helper()
 	key, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	a.must("encode a key", err)
+	testbed.Must(a.t, "encode a key", err)
 	files := certfiles.Files{
 		CA: filepath.Join(folder, "ca.pem"), Cert: filepath.Join(folder, "cert.pem"), Key: filepath.Join(folder, "key.pem"),
 	}
@@ -77,18 +78,18 @@ func (a *Authority) Write(folder string, pair tls.Certificate) certfiles.Files {
 
 func (a *Authority) write(path, kind string, content []byte) {
 	a.t.Helper()
-	a.must("write "+path, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
+	testbed.Must(a.t, "write "+path, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content}), 0o600))
 }
 
 func (a *Authority) newKey() *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	a.must("make a key", err)
+	testbed.Must(a.t, "make a key", err)
 	return key
 }
 
 func (a *Authority) template(name string, end time.Time) *x509.Certificate {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	a.must("make a number", err)
+	testbed.Must(a.t, "make a number", err)
 	return &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name}, BasicConstraintsValid: true,
 		NotBefore: a.now.Add(-48 * time.Hour), NotAfter: end,
@@ -98,15 +99,8 @@ func (a *Authority) template(name string, end time.Time) *x509.Certificate {
 func (a *Authority) sign(template, by *x509.Certificate, key *ecdsa.PrivateKey) *x509.Certificate {
 	a.t.Helper()
 	raw, err := x509.CreateCertificate(rand.Reader, template, by, key.Public(), a.key)
-	a.must("sign a certificate", err)
+	testbed.Must(a.t, "sign a certificate", err)
 	cert, err := x509.ParseCertificate(raw)
-	a.must("read a certificate", err)
+	testbed.Must(a.t, "read a certificate", err)
 	return cert
-}
-
-func (a *Authority) must(what string, err error) {
-	a.t.Helper()
-	if err != nil {
-		a.t.Fatalf("%s: %v", what, err)
-	}
 }

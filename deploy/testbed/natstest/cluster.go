@@ -60,7 +60,7 @@ func (c *Cluster) Start() {
 	for _, s := range c.Servers {
 		s.await()
 	}
-	c.must("form a NATS cluster", testbed.Until(context.Background(), startLimit, c.settled))
+	testbed.Must(c.t, "form a NATS cluster", testbed.Until(context.Background(), startLimit, c.settled))
 }
 
 // Stop stops all servers.

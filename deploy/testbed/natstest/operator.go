@@ -8,6 +8,8 @@ import (
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nkeys"
+
+	"earshot/deploy/testbed"
 )
 
 // Operator makes the JWTs of a server in operator mode: an account with JetStream, and its users.
@@ -56,12 +58,12 @@ func (o *Operator) UserUntil(path string, end time.Time) (id string) {
 		claims.Expires = end.Unix()
 	}
 	token, err := claims.Encode(o.account)
-	o.must("sign a user", err)
+	testbed.Must(o.t, "sign a user", err)
 	seed, err := pair.Seed()
-	o.must("read a seed", err)
+	testbed.Must(o.t, "read a seed", err)
 	text, err := jwt.FormatUserConfig(token, seed)
-	o.must("write credentials", err)
-	o.must("write credentials", os.WriteFile(path, text, 0o600))
+	testbed.Must(o.t, "write credentials", err)
+	testbed.Must(o.t, "write credentials", os.WriteFile(path, text, 0o600))
 	return id
 }
 
@@ -75,21 +77,14 @@ func (o *Operator) Revoke(id string) {
 func (o *Operator) store(claims *jwt.AccountClaims) {
 	o.t.Helper()
 	token, err := claims.Encode(o.key)
-	o.must("sign an account", err)
-	o.must("keep an account", o.resolver.Store(claims.Subject, token))
+	testbed.Must(o.t, "sign an account", err)
+	testbed.Must(o.t, "keep an account", o.resolver.Store(claims.Subject, token))
 }
 
 func (o *Operator) pair(pair nkeys.KeyPair, err error) (nkeys.KeyPair, string) {
 	o.t.Helper()
-	o.must("make a key", err)
+	testbed.Must(o.t, "make a key", err)
 	id, err := pair.PublicKey()
-	o.must("make a key", err)
+	testbed.Must(o.t, "make a key", err)
 	return pair, id
-}
-
-func (o *Operator) must(what string, err error) {
-	o.t.Helper()
-	if err != nil {
-		o.t.Fatalf("%s: %v", what, err)
-	}
 }

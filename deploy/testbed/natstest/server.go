@@ -76,7 +76,7 @@ func (s *Server) launch() {
 		s.t.Fatalf("the NATS server at %s runs already", s.URL())
 	}
 	running, err := server.NewServer(s.options.Clone())
-	s.must("make a NATS server", err)
+	testbed.Must(s.t, "make a NATS server", err)
 	running.Start()
 	s.running = running
 }
@@ -125,13 +125,9 @@ func RunProcess(t testbed.TB, folder string, sync bool) *Process {
 		interval = "always"
 	}
 	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: %s, max_file_store: 1TB }\n", address, p.Folder, interval)
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testbed.Must(t, "configure NATS", os.WriteFile(file, []byte(config), 0o600))
 	t.Cleanup(p.Kill)
-	if err := p.Up(); err != nil {
-		t.Fatal(err)
-	}
+	testbed.Must(t, "run NATS", p.Up())
 	return p
 }
 
@@ -170,7 +166,7 @@ func (s Streams) Connect() *nats.Conn {
 func (s Streams) connect() *nats.Conn {
 	s.t.Helper()
 	conn, err := nats.Connect(s.url(), s.user, nats.Name(s.t.Name()), nats.MaxReconnects(-1))
-	s.must("connect to the test's NATS server at "+s.url(), err)
+	testbed.Must(s.t, "connect to the test's NATS server at "+s.url(), err)
 	return conn
 }
 
@@ -179,17 +175,21 @@ func (s Streams) do(what string, request func(context.Context, jetstream.JetStre
 	conn := s.connect()
 	defer conn.Close()
 	js, err := jetstream.New(conn)
-	s.must(what, err)
+	testbed.Must(s.t, what, err)
 	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
 	defer cancel()
-	s.must(what, request(ctx, js))
+	testbed.Must(s.t, what, request(ctx, js))
 }
 
-func (s Streams) must(what string, err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatalf("%s: %v", what, err)
-	}
+// JetStream is that of a server without users, over a connection until the end of the test, which survives restarts.
+func JetStream(t testbed.TB, url string) jetstream.JetStream {
+	t.Helper()
+	conn, err := nats.Connect(url, nats.MaxReconnects(-1), nats.ReconnectWait(100*time.Millisecond))
+	testbed.Must(t, "connect to NATS at "+url, err)
+	t.Cleanup(conn.Close)
+	js, err := jetstream.New(conn)
+	testbed.Must(t, "use JetStream at "+url, err)
+	return js
 }
 
 // Stored returns the messages of a stream on the subjects that filter matches, oldest first; none if there is no stream.

@@ -51,12 +51,12 @@ func RunPostgres(t testbed.TB) *Server {
 	}
 	s := newServer(t, syscall.SIGINT, repositories.Source{Type: repositories.SourcePostgres, Database: "postgres"})
 	data, file := filepath.Join(s.process.Dir, "data"), filepath.Join(s.process.Dir, "password")
-	s.must(os.WriteFile(file, []byte(Password), 0o600), "write the password")
+	testbed.Must(s.t, "write the password", os.WriteFile(file, []byte(Password), 0o600))
 	s.giveAway(file)
 	s.prepare("", filepath.Join(bin, "initdb"), "-D", data, "-U", user, "--pwfile", file, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync")
 	var err error
 	s.db, err = sql.Open("pgx", fmt.Sprintf("postgres://%s:%s@127.0.0.1:%s/%s?sslmode=disable&default_query_exec_mode=simple_protocol", user, Password, s.source.Port, s.source.Database))
-	s.must(err, "make a client")
+	testbed.Must(s.t, "make a client", err)
 	s.run(filepath.Join(bin, "postgres"), "-D", data, "-p", s.source.Port, "-k", "",
 		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=30", "-c", "timezone=Asia/Tokyo", "-c", "datestyle=SQL")
 	return s
@@ -71,10 +71,10 @@ func RunMySQL(t testbed.TB) *Server {
 	}
 	s := newServer(t, syscall.SIGTERM, repositories.Source{Type: repositories.SourceMySQL, Database: "clinic"})
 	data := filepath.Join(s.process.Dir, "data")
-	s.must(os.Mkdir(data, 0o700), "make a folder")
+	testbed.Must(s.t, "make a folder", os.Mkdir(data, 0o700))
 	s.giveAway(data)
 	tables, err := os.ReadFile(script)
-	s.must(err, "read the system tables")
+	testbed.Must(s.t, "read the system tables", err)
 	files := []string{ // small ones that are not synced
 		"--no-defaults", "--datadir=" + data, "--log-warnings=0", "--innodb-flush-method=nosync", "--innodb-log-file-size=4M",
 		"--innodb-buffer-pool-size=16M", "--innodb-data-file-path=ibdata1:4M:autoextend", "--innodb-temp-data-file-path=ibtmp1:2M:autoextend",
@@ -87,7 +87,7 @@ func RunMySQL(t testbed.TB) *Server {
 	config.Net, config.Addr = "tcp", net.JoinHostPort("127.0.0.1", s.source.Port)
 	config.User, config.Passwd, config.DBName, config.MultiStatements = user, Password, s.source.Database, true
 	connector, err := mysql.NewConnector(config)
-	s.must(err, "make a client")
+	testbed.Must(s.t, "make a client", err)
 	s.db = sql.OpenDB(connector)
 	s.run(program, append(files, "--port="+s.source.Port, "--bind-address=127.0.0.1", "--socket="+filepath.Join(s.process.Dir, "s"),
 		"--pid-file="+filepath.Join(s.process.Dir, "pid"), "--skip-name-resolve", "--innodb-fast-shutdown=2", "--performance-schema=off",
@@ -100,7 +100,7 @@ func newServer(t testbed.TB, end os.Signal, source repositories.Source) *Server 
 	t.Helper()
 	s := &Server{t: t, end: end, source: source}
 	dir, err := os.MkdirTemp("", "sqltest")
-	s.must(err, "make a folder")
+	testbed.Must(s.t, "make a folder", err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s.giveAway(dir)
 	s.source.Host, s.source.Port, s.source.User, s.source.Password = "127.0.0.1", strconv.Itoa(testbed.Ports(t, 1)[0]), user, secret.New(Password)
@@ -112,7 +112,7 @@ func newServer(t testbed.TB, end os.Signal, source repositories.Source) *Server 
 func (s *Server) giveAway(path string) {
 	s.t.Helper()
 	if uid, gid, other := testbed.Account(); other {
-		s.must(os.Chown(path, uid, gid), "give a file away")
+		testbed.Must(s.t, "give a file away", os.Chown(path, uid, gid))
 	}
 }
 
@@ -120,9 +120,7 @@ func (s *Server) prepare(input, program string, args ...string) {
 	s.t.Helper()
 	command := exec.Command(program, args...)
 	command.Stdin, command.Dir, command.SysProcAttr = strings.NewReader(input), s.process.Dir, testbed.Attributes(true)
-	if said, err := command.CombinedOutput(); err != nil {
-		s.t.Fatalf("%s: %v: %s", program, err, said)
-	}
+	testbed.Done(s.t, command)
 }
 
 func (s *Server) run(program string, args ...string) {
@@ -137,27 +135,27 @@ func (s *Server) run(program string, args ...string) {
 // Start starts a server that was stopped, and returns when it answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	s.must(s.process.Start(), "run a database")
-	s.must(s.process.Until(context.Background(), s.db.PingContext), "run a database")
+	testbed.Must(s.t, "run a database", s.process.Start())
+	testbed.Must(s.t, "run a database", s.process.Until(context.Background(), s.db.PingContext))
 }
 
 // Stop ends the server without waiting for its clients. Stopping one that does not run does nothing.
 func (s *Server) Stop() {
 	s.t.Helper()
-	s.must(s.process.Stop(s.end), "end a database")
+	testbed.Must(s.t, "end a database", s.process.Stop(s.end))
 }
 
 // Exec runs statements, with semicolons between them.
 func (s *Server) Exec(statements string) {
 	s.t.Helper()
 	_, err := s.db.ExecContext(context.Background(), statements) // a test's own context has ended when it cleans up
-	s.must(err, statements)
+	testbed.Must(s.t, statements, err)
 }
 
 // Count returns what a query returns that has one number.
 func (s *Server) Count(query string) (n int) {
 	s.t.Helper()
-	s.must(s.db.QueryRowContext(context.Background(), query).Scan(&n), query)
+	testbed.Must(s.t, query, s.db.QueryRowContext(context.Background(), query).Scan(&n))
 	return n
 }
 
@@ -165,9 +163,9 @@ func (s *Server) Count(query string) (n int) {
 func (s *Server) Hold(key int) (release func()) {
 	s.t.Helper()
 	conn, err := s.db.Conn(context.Background())
-	s.must(err, "connect")
+	testbed.Must(s.t, "connect", err)
 	_, err = conn.ExecContext(context.Background(), "select pg_advisory_lock($1)", key)
-	s.must(err, "take an advisory lock")
+	testbed.Must(s.t, "take an advisory lock", err)
 	return func() { _ = conn.Close() } // which gives the lock back
 }
 
@@ -182,13 +180,6 @@ func (s *Server) Source(name string) repositories.Source {
 	source := s.source
 	source.Name = name
 	return source
-}
-
-func (s *Server) must(err error, what string) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatalf("%s: %v", strings.TrimSpace(what), err)
-	}
 }
 
 const (
