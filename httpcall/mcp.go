@@ -170,18 +170,28 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 	return outcome
 }
 
+// asking prepares requests to the server of an mcp source that call no tool.
+func (c *Caller) asking(app *repositories.App, name string) (call *preparedCall, source repositories.Source, server mcpServer, err error) {
+	call = &preparedCall{app: app, redactor: &redactor{}}
+	if source, err = call.toServer(name, nil); err == nil {
+		err = c.authorize(call)
+	}
+	if err == nil {
+		server, err = call.server()
+	}
+	return call, source, server, err
+}
+
+// unasked returns the error of such a request that failed.
+func (c *Caller) unasked(ctx context.Context, call *preparedCall, failed *exchange) error {
+	outcome, _ := c.remoteFailure(ctx, call, failed, &trace{})
+	return errors.New(call.redactor.redact(outcome.Error))
+}
+
 // Offered asks the server of an mcp source for its tools, and notes what was left out and why. Its error suits
 // the app's owner.
 func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string) (tools []repositories.Tool, notes []string, err error) {
-	call := &preparedCall{app: app, redactor: &redactor{}}
-	source, err := call.toServer(name, nil)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.authorize(call); err != nil {
-		return nil, nil, err
-	}
-	server, err := call.server()
+	call, source, server, err := c.asking(app, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -189,8 +199,7 @@ func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string
 	defer cancel()
 	listed, more, failed := c.mcp.list(ctx, server)
 	if failed != nil {
-		outcome, _ := c.remoteFailure(ctx, call, failed, &trace{})
-		return nil, nil, errors.New(call.redactor.redact(outcome.Error))
+		return nil, nil, c.unasked(ctx, call, failed)
 	}
 	tools, notes = source.Offered(listed, app.Settings.Limits.MostTools())
 	if more {

@@ -21,15 +21,7 @@ const maxNotifications = 1 << 20
 // each notification, until ctx or the stream ends. offered is false if the server does not announce changes
 // (tools.listChanged), or has no stream for them. Its error suits the app's owner.
 func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string, changed func()) (offered bool, err error) {
-	call := &preparedCall{app: app, redactor: &redactor{}}
-	source, err := call.toServer(name, nil)
-	if err != nil {
-		return false, err
-	}
-	if err := c.authorize(call); err != nil {
-		return false, err
-	}
-	server, err := call.server()
+	call, source, server, err := c.asking(app, name)
 	if err != nil {
 		return false, err
 	}
@@ -37,8 +29,7 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 	defer cancel()
 	asked, failed := c.mcp.connect(begin, server)
 	if failed != nil {
-		outcome, _ := c.remoteFailure(begin, call, failed, &trace{})
-		return false, errors.New(call.redactor.redact(outcome.Error))
+		return false, c.unasked(begin, call, failed)
 	}
 	greeting := asked.InitializeResult()
 	go asked.Close()

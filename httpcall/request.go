@@ -100,16 +100,11 @@ func (p *preparedCall) method() string {
 // authorize finds the credentials of a call, and masks them in its outcome.
 func (c *Caller) authorize(call *preparedCall) error {
 	found, err := credentialsOf(call.app, call.request, call.target)
-	type login struct{ username, password string }
-	var logins []login
 	if basic := call.request.Basic; basic != nil {
-		logins = append(logins, login{basic.Username, basic.Password.Reveal()})
+		call.redactor.addLogin(basic.Username, basic.Password.Reveal())
 	}
 	if password, has := call.target.User.Password(); has {
-		logins = append(logins, login{call.target.User.Username(), password})
-	}
-	for _, one := range logins {
-		call.redactor.addLogin(one.username, one.password)
+		call.redactor.addLogin(call.target.User.Username(), password)
 	}
 	for _, value := range call.request.Headers.Credentials() {
 		call.redactor.add(value.Reveal())
