@@ -28,7 +28,7 @@ var formats = map[string]func(string) error{
 	"call-url":       checkCallURL,
 	"secret":         checkSecret,
 	"signing-secret": checkSigningSecret,
-	"event-type":     checkEventType,
+	"event-type":     among(eventTypes, "a type of event"),
 	"scope":          unless(scopePattern.MatchString, "%q is not a scope: printable ASCII without spaces, quotes and backslashes"),
 	"model":          checkModel,
 	"origin": unless(func(text string) bool {
@@ -139,11 +139,14 @@ var eventTypes = []string{
 	"chat.message", "chat.failed",
 }
 
-func checkEventType(text string) error {
-	if slices.Contains(eventTypes, text) {
-		return nil
+// among returns a check that proposes one of the known texts; what is the kind of text.
+func among(known []string, what string) func(string) error {
+	return func(text string) error {
+		if slices.Contains(known, text) {
+			return nil
+		}
+		return fault.New("", "%q is not %s: %s%s", fault.Clip(text), what, fault.OneOf(known), fault.DidYouMean(text, known))
 	}
-	return fault.New("", "%q is not a type of event: %s%s", fault.Clip(text), fault.OneOf(eventTypes), fault.DidYouMean(text, eventTypes))
 }
 
 // scopePattern is scope-token of RFC 6749, section 3.3.
@@ -156,10 +159,7 @@ func checkModel(text string) error {
 	if !found || model == "" {
 		return fmt.Errorf("%q is not provider/model, as in openai/gpt-4o-mini", fault.Clip(text))
 	}
-	if !slices.Contains(providers, provider) {
-		return fault.New("", "%q is not a known provider: %s%s", fault.Clip(provider), fault.OneOf(providers), fault.DidYouMean(provider, providers))
-	}
-	return nil
+	return among(providers, "a known provider")(provider)
 }
 
 // ownHeaders are set by the connection (RFC 9110, section 7.6.1), the URL or the body, never by a tool.
@@ -194,7 +194,7 @@ func checkMethod(text string) error {
 	if slices.Contains(methods, strings.ToUpper(text)) {
 		return nil
 	}
-	return fault.New("", "%q is not a method of a call: %s%s", fault.Clip(text), fault.OneOf(methods), fault.DidYouMean(text, methods))
+	return among(methods, "a method of a call")(text)
 }
 
 // unsupportedTypes begin the unsupported types of Toolbox. None is a misspelling of a supported one.

@@ -2,13 +2,13 @@ package repositories
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 )
 
@@ -185,24 +185,15 @@ type Room struct {
 
 // Takes reports whether an item fits, and reserves its bytes. The first item always fits.
 func (r *Room) Takes(item any) bool {
-	var size counter
-	encoder := json.NewEncoder(&size)
-	encoder.SetEscapeHTML(false)
-	if encoder.Encode(item) != nil {
+	size := len(",")
+	if exactjson.Use(item, func(text []byte) { size += len(text) }) != nil {
 		return true // the caller that encodes it reports the error
 	}
-	if r.any && r.used+int(size) > maxPage-pageFrame {
+	if r.any && r.used+size > maxPage-pageFrame {
 		return false
 	}
-	r.used, r.any = r.used+int(size), true
+	r.used, r.any = r.used+size, true
 	return true
-}
-
-type counter int
-
-func (c *counter) Write(text []byte) (int, error) {
-	*c += counter(len(text))
-	return len(text), nil
 }
 
 // Fitting returns how many items of these sizes make up a page, at least one.

@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -38,15 +39,7 @@ type Session struct {
 }
 
 // LastUse returns the last known use: LastActive if it was read, else the last message, else the beginning.
-func (s *Session) LastUse() time.Time {
-	if !s.LastActive.IsZero() {
-		return s.LastActive
-	}
-	if s.LastMessage.IsZero() {
-		return s.Created
-	}
-	return s.LastMessage
-}
+func (s *Session) LastUse() time.Time { return cmp.Or(s.LastActive, s.LastMessage, s.Created) }
 
 // UserError means that a session belongs to another user than the named one.
 type UserError struct{ SessionID, User string }

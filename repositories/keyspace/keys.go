@@ -60,6 +60,14 @@ func (k Keys) named(parts ...string) string {
 	return b.String()[begins:]
 }
 
+// scoped names a key of a session, or of the app itself without one.
+func scoped(k Keys, kind, sessionID string) string {
+	if sessionID == "" {
+		return k.named(kind, k.app)
+	}
+	return k.named(kind, k.app, ":", sessionID)
+}
+
 // PartitionOf returns the partition of an app, from 0.
 func PartitionOf(appID string) int {
 	hash := uint32(2166136261) // FNV-1a of 32 bits
@@ -92,12 +100,7 @@ const Format = "earshot:format"
 func (k Keys) App() string { return k.named("app:", k.app) }
 
 // Repos is a hash of a scope: repositoryId to the stored repository (see store/seal.go).
-func (k Keys) Repos(sessionID string) string {
-	if sessionID == "" {
-		return k.named("repos:", k.app)
-	}
-	return k.named("repos:", k.app, ":", sessionID)
-}
+func (k Keys) Repos(sessionID string) string { return scoped(k, "repos:", sessionID) }
 
 // Sourced is a hash of an app: the repositories of it and its sessions with tools from a source, as
 // sessionId/repositoryId (/repositoryId of the app's own), to the source, the repository's revision and a digest of
@@ -182,12 +185,7 @@ func (k Keys) Trigger(id string) string { return k.named("trigger:", k.app, ":",
 func (k Keys) Fence(name string) string { return k.named("fence:", k.app, ":", name) }
 
 // Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
-func (k Keys) Triggers(sessionID string) string {
-	if sessionID == "" {
-		return k.named("triggers:", k.app)
-	}
-	return k.named("triggers:", k.app, ":", sessionID)
-}
+func (k Keys) Triggers(sessionID string) string { return scoped(k, "triggers:", sessionID) }
 
 // States of triggers with their own lists.
 const (
@@ -279,12 +277,7 @@ func AllUsage(k Keys, now time.Time) []string {
 }
 
 // Rates is a hash of a session or an app: counts of posts in the minute. It expires.
-func (k Keys) Rates(sessionID string) string {
-	if sessionID == "" {
-		return k.named("rates:", k.app)
-	}
-	return k.named("rates:", k.app, ":", sessionID)
-}
+func (k Keys) Rates(sessionID string) string { return scoped(k, "rates:", sessionID) }
 
 // Apps is a sorted set of the partition: its appIds in lexical order.
 func (k Keys) Apps() string { return k.named("apps") }
