@@ -82,18 +82,7 @@ func replica(t *testing.T, url string) (*emitter.Intake, *emitter.Emitter, *test
 // runIntake runs an intake until it is stopped, at the latest at the end of the test.
 func runIntake(t *testing.T, i *emitter.Intake, into *ledger) (stop func()) {
 	t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		i.Run(ctx, into.take)
-	}()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		<-done
-	})
-	t.Cleanup(stop)
-	return stop
+	return testbed.Background(t, func(ctx context.Context) { i.Run(ctx, into.take) })
 }
 
 // answer publishes an answer, which the stream must store.

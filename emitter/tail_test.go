@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
 	"earshot/trigger/effect"
@@ -22,13 +23,7 @@ import (
 func tail(t *testing.T, s *natstest.Server) (*emitter.Emitter, *emitter.Tail) {
 	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
 	reader := e.Tail(50 * time.Millisecond)
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { reader.Run(ctx) })
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-	})
+	testbed.Background(t, reader.Run)
 	return e, reader
 }
 
@@ -284,12 +279,9 @@ func TestFollowersAreLetGoWhenTheReadingEnds(t *testing.T) {
 	s := natstest.Run(t)
 	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
 	reader := e.Tail(0)
-	ctx, stop := context.WithCancel(t.Context())
-	var running sync.WaitGroup
-	running.Go(func() { reader.Run(ctx) })
+	stop := testbed.Background(t, reader.Run)
 	events := []<-chan effect.Published{follow(t, reader, "s1", now(t, reader)), follow(t, reader, "", 0)}
 	stop()
-	running.Wait()
 	require.False(t, slices.ContainsFunc(events, func(one <-chan effect.Published) bool { _, open := <-one; return open }))
 }
 

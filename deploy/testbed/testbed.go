@@ -71,6 +71,19 @@ func Must(t TB, what string, err error) {
 	}
 }
 
+// Background runs something until the test ends, or stop is called, which waits for its end.
+func Background(t TB, run func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { run(ctx) })
+	stop = func() {
+		cancel()
+		running.Wait()
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
 // Until calls holds again and again until it returns nil. It fails when ctx ends or the limit is over.
 func Until(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))

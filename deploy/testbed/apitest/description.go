@@ -12,6 +12,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/fault"
 )
 
 // Description is an OpenAPI or AsyncAPI document with a validator of its schemas.
@@ -155,8 +157,8 @@ func (d Description) At(pointer string) map[string]any { return d.raw(d.place(po
 
 func (d Description) raw(pointer string) map[string]any {
 	found := d.Document
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		found, _ = found[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)].(map[string]any)
+	for _, token := range fault.Tokens(pointer) {
+		found, _ = found[token].(map[string]any)
 	}
 	return found
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
@@ -72,15 +73,11 @@ func LiveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 		})
 		require.NoError(t, err)
 		w.Store.OnChange(engine.Wake)
-		running, end := context.WithCancel(t.Context())
-		var run sync.WaitGroup
-		run.Go(func() { engine.Run(running) })
 		t.Cleanup(func() {
-			end()
-			run.Wait()
 			require.NoError(t, engine.Stop(context.Background()))
 			require.NoError(t, client.Close())
 		})
+		testbed.Background(t, engine.Run)
 		o.Store, o.Engine, o.Keys, o.Origins = w.Store, engine, w.Store, w.Store
 		o.Rehearser = &trial.Rehearser{Engine: engine, Words: match, Models: match, History: 40, Now: time.Now}
 		o.Asked = pendingcalls.New(db, time.Now)
@@ -120,13 +117,7 @@ func OnStage(t *testing.T, change ...func(*api.Options)) Stage {
 	require.NoError(t, err)
 	t.Cleanup(out.Close)
 	tail := out.Tail(0)
-	ctx, stop := context.WithCancel(context.Background())
-	var running sync.WaitGroup
-	running.Go(func() { tail.Run(ctx) })
-	t.Cleanup(func() {
-		stop()
-		running.Wait()
-	})
+	testbed.Background(t, tail.Run)
 	closing := make(chan struct{})
 	w := Live(t, Everything, append([]func(*api.Options){func(o *api.Options) { o.Events, o.Closing = tail, closing }}, change...)...)
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")

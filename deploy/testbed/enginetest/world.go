@@ -132,18 +132,7 @@ func (w *World) Unhurried() {
 }
 
 // Run lets a replica look at the ledger until the test ends.
-func (w *World) Run(engine *trigger.Engine) {
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		engine.Run(ctx)
-	}()
-	w.T.Cleanup(func() {
-		stop()
-		<-done
-	})
-}
+func (w *World) Run(engine *trigger.Engine) { testbed.Background(w.T, engine.Run) }
 
 // Session is the scope of a session of the clinic, or of the app if id is empty.
 func Session(id string) repositories.Scope {
