@@ -130,6 +130,9 @@ func (im *openapi) mergeFields(title string, current, next *node, with map[strin
 			merged.fields = append(merged.fields, f)
 		case from != nil:
 			merged.fields = append(merged.fields, *from)
+		case f.name == "confirm" && f.value.text != "never": // calls must not lose their question to a forgotten flag
+			im.notes.add(f.at, "confirm of %s is kept, though neither the document nor --confirm-writes sets it now: if nobody is to be asked, remove it there", title)
+			merged.fields = append(merged.fields, f)
 		}
 	}
 	for _, f := range next.fields {

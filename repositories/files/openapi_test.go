@@ -467,6 +467,28 @@ func TestWritesAskFirstWhereThatIsWanted(t *testing.T) {
 	require.Nil(t, toolsOf(t, set)["add"]["confirm"])
 }
 
+func TestImportingAgainTakesNoConfirmationAway(t *testing.T) {
+	document := `{"openapi": "3.1.0", "info": {"title": "Pets"}, "servers": [{"url": "https://pets.example"}], "paths": {"/pets": {
+		"get": {"operationId": "list", "x-earshot-confirm": "never"}, "post": {"operationId": "add"}}}}`
+	first, _ := imported(t, document, files.OpenAPIOptions{ConfirmWrites: true})
+	document = strings.Replace(document, `, "x-earshot-confirm": "never"`, "", 1)
+	again := func(text string, writes bool) (*files.OpenAPI, []any) {
+		made, set := imported(t, document, files.OpenAPIOptions{ConfirmWrites: writes, Into: &files.Imported{Path: "pets.yaml", Text: text}})
+		tools := toolsOf(t, set)
+		return made, []any{tools["list"]["confirm"], tools["add"]["confirm"]}
+	}
+	without, confirm := again(first.Text, false)
+	require.Equal(t, []any{nil, "always"}, confirm)
+	require.Contains(t, fmt.Sprint(without.Notes), "confirm of tool add is kept, though neither the document nor --confirm-writes sets it now")
+	for _, writes := range []bool{false, true} {
+		made, confirm := again(without.Text, writes)
+		require.Equal(t, "always", confirm[1])
+		require.Empty(t, made.Notes)
+	}
+	_, confirm = again(strings.Replace(without.Text, "confirm: always\n", "", 1), false)
+	require.Nil(t, confirm[1], "the user has removed it")
+}
+
 // TestImportingAgainKeepsWhatWasEdited edits a file, changes its document, and imports the document into the file.
 func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
 	document := func(paths string) string {
