@@ -198,13 +198,20 @@ func (im *openapi) operations() {
 					im.operation(path.name, one, item)
 				}
 			case "head", "options", "trace", "query":
+				im.count++
 				im.notes.add(one.at, "%s %s is left out: a tool is one of GET, POST, PUT, PATCH and DELETE", strings.ToUpper(one.name), fault.Clip(path.name))
 			case "servers":
 				im.notes.add(one.at, "the servers of this path are left out: all tools are at the source's baseUrl")
 			}
 		}
 	}
-	if len(im.tools) == 0 && len(im.faults) == 0 {
+	switch {
+	case len(im.tools) > 0 || len(im.faults) > 0:
+	case im.count == 0 && len(im.options.Paths) > 0:
+		im.faults.add(paths.at, "has no operation whose path begins with %s: --path names the beginning of a path, as %s", fault.Show(strings.Join(im.options.Paths, ", ")), fault.Show(paths.fields[0].name))
+	case im.count == 0:
+		im.faults.add(paths.at, "has no operation, of which a tool could be made")
+	default:
 		im.faults.add(paths.at, "has no operation that can be a tool:\n%s", im.notes.Error())
 	}
 }

@@ -107,7 +107,7 @@ func (im *openapi) mergeInto(made []*node) (merged []*node) {
 		switch title := titleOf(one); {
 		case kept[title]:
 		case before[title] != nil:
-			im.notes.add(one.at, "%s was taken out of the file, and is left out", title)
+			im.notes.add(position{file: im.options.Into.Path}, "%s was taken out of the file, and is left out", title)
 		default:
 			fresh = append(fresh, one)
 		}
@@ -124,7 +124,7 @@ func (im *openapi) mergeFields(title string, current, next *node, with map[strin
 		from := next.field(f.name)
 		switch {
 		case with[f.name] != sumOf(f.value):
-			if from != nil && with[f.name] != sumOf(from.value) && !from.value.equal(f.value) {
+			if from != nil && f.name != "tools" && with[f.name] != sumOf(from.value) && !from.value.equal(f.value) { // listTools merges tools
 				im.notes.add(f.at, "%s of %s was edited and has changed in the document as well: the edit is kept, and the document has %s", f.name, title, fault.Clip(string(from.value.json())))
 			}
 			merged.fields = append(merged.fields, f)

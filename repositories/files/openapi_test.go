@@ -532,3 +532,27 @@ func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
 	_, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(document(paths)), Into: &files.Imported{Path: "pets.yaml", Text: "kind: tool\nname: list\ndescription: x\n"}})
 	require.ErrorContains(t, err, "does not say what it was imported with")
 }
+
+func TestNotesOfAnImportAreTrue(t *testing.T) {
+	document := func(more string) string {
+		return `{"openapi": "3.1.0", "info": {"title": "Pets"}, "servers": [{"url": "https://pets.example"}], "paths": {
+			"/pets": {"get": {"operationId": "list"}, "head": {}, "delete": {"operationId": "drop"}}` + more + `}}`
+	}
+	first, _ := imported(t, document(""), files.OpenAPIOptions{})
+	require.Equal(t, []int{2, 3}, []int{first.Tools, first.Operations}, "HEAD is an operation that is left out")
+
+	edits := strings.Replace(first.Text, "  - drop\n", "", 1)
+	at := strings.Index(edits, "kind: tool\nname: drop")
+	require.Positive(t, at, edits)
+	edits = edits[:at] + edits[at+strings.Index(edits[at:], "---\n")+len("---\n"):]
+	into := &files.Imported{Path: "pets.yaml", Text: edits}
+	made, set := imported(t, document(`, "/new": {"get": {"operationId": "new"}}`), files.OpenAPIOptions{Into: into})
+	require.ElementsMatch(t, []string{"list", "new"}, slices.Collect(maps.Keys(toolsOf(t, set))))
+	require.Contains(t, fmt.Sprint(made.Notes), "pets.yaml: tool drop was taken out of the file, and is left out", "it has no line there")
+	require.NotContains(t, fmt.Sprint(made.Notes), "tools of repository", "new tools are added to the edited list")
+
+	_, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(document("")), Paths: []string{"/nope"}})
+	require.ErrorContains(t, err, `has no operation whose path begins with "/nope": --path names the beginning of a path, as "/pets"`)
+	_, err = files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(`{"openapi": "3.1.0", "paths": {"/pets": {}}}`), BaseURL: "https://pets.example"})
+	require.ErrorContains(t, err, "has no operation, of which a tool could be made")
+}
