@@ -197,8 +197,11 @@ func newCertificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPoo
 
 func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	cert, key, trust := newCertificate(t)
-	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key)
+	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--log-format", "json", "--log-level", "info", "--tls-cert", cert, "--tls-key", key)
 	url := r.log.Await(t, `Earshot listens on (https://\S+)`)
+	_, err := http.Get(url + "/healthz") //nolint:bodyclose // the certificate is not trusted: there is no answer
+	require.ErrorContains(t, err, "certificate")
+	r.log.Await(t, `(?m)^\{.*"level":"INFO","msg":"http: TLS handshake error from `)
 
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}}
 	request, err := http.NewRequest(http.MethodPut, url+"/v1/apps/clinic", strings.NewReader("{}"))

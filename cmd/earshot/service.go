@@ -87,6 +87,7 @@ type service struct {
 // newService wires a replica and opens its listener, so that a taken port fails at start.
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
+	slog.SetDefault(log) // also for libraries that print by package log, such as net/http's client
 	for _, step := range []func() error{
 		func() error { return s.openStore(embeddedRedis) }, s.openDeliverers, s.openEngine,
 		func() error {
@@ -266,6 +267,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	})
 	proxies, _ := server.ParseProxies(s.config.Proxies) // checked by check
 	s.http = server.New(s.config.Addr, server.Identified(proxies.Handler(s.parting.Handler(console.New(console.Options{REST: all, Walls: walls, Sealer: s.sealer, Now: s.env.now})))))
+	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelInfo) // such as failed handshakes, which any client can cause
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }
