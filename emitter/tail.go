@@ -12,6 +12,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"earshot/repositories/outages"
 	"earshot/repositories/panics"
 	"earshot/trigger/effect"
 )
@@ -27,6 +28,7 @@ const DefaultWatch = 5 * time.Second
 type Tail struct {
 	emitter      *Emitter
 	log          *slog.Logger
+	troubles     *outages.Log
 	every        time.Duration
 	catchUpSlots chan struct{} // one slot per subscriber that catches up
 	wake         chan struct{} // signals a new subscriber; capacity 1
@@ -50,7 +52,7 @@ func (e *Emitter) Tail(every time.Duration) *Tail {
 		every = DefaultWatch
 	}
 	return &Tail{
-		emitter: e, log: e.options.Logger, every: every, catchUpSlots: make(chan struct{}, maxCatchUps),
+		emitter: e, log: e.options.Logger, troubles: outages.New(e.options.Logger), every: every, catchUpSlots: make(chan struct{}, maxCatchUps),
 		wake: make(chan struct{}, 1), subscribers: map[audience]map[*subscriber]bool{}, ready: make(chan struct{}),
 	}
 }
@@ -83,10 +85,13 @@ func (t *Tail) Run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		t.log.Warn("tail.interrupted", "error", err.Error())
+		t.troubles.Trouble(ctx, "tail", "", "tail.interrupted", "error", err.Error())
 		if t.emitter.options.Now().Sub(began) > t.every {
 			pauses.Reset()
 		}
+		t.mu.Lock()
+		t.recent = false // as in watch: without readers nothing is tried again
+		t.mu.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-time.After(pauses.NextBackOff()):
@@ -106,7 +111,10 @@ func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.su
 // last subscriber has left. If the stream ends before the last event, it is a new stream: all subscribers start
 // again.
 func (t *Tail) read(ctx context.Context) error {
-	if err := t.emitter.Ready(ctx); err != nil || !t.wanted() {
+	if !t.wanted() {
+		return nil
+	}
+	if err := t.emitter.Ready(ctx); err != nil {
 		return err
 	}
 	last, err := t.emitter.end(ctx)
@@ -137,6 +145,7 @@ func (t *Tail) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	t.troubles.Over(ctx, "tail", "tail.resumed")
 	t.mu.Lock()
 	close(t.ready)
 	t.mu.Unlock()

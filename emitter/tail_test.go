@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"strings"
@@ -22,9 +23,14 @@ import (
 // tail runs a tail of the server's stream until the test ends.
 func tail(t *testing.T, s *natstest.Server) (*emitter.Emitter, *emitter.Tail) {
 	e := connect(t, s.URL(), emitter.Options{Timeout: 5 * time.Second})
+	return e, running(t, e)
+}
+
+// running runs a tail until the test ends.
+func running(t *testing.T, e *emitter.Emitter) *emitter.Tail {
 	reader := e.Tail(50 * time.Millisecond)
 	testbed.Background(t, reader.Run)
-	return e, reader
+	return reader
 }
 
 // of makes an event of a session.
@@ -330,4 +336,24 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 	for _, events := range all[:3] { // following again misses nothing
 		next(t, events, 43)
 	}
+}
+
+func TestAnOutageOfTheReaderIsTwoLines(t *testing.T) {
+	s := natstest.Run(t)
+	var log testbed.Lines
+	e := connect(t, s.URL(), emitter.Options{Timeout: time.Second, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	reader := running(t, e)
+	now(t, reader)
+	s.Stop()
+	until(t, func() bool {
+		_, err := reader.Now(t.Context())
+		return err != nil && strings.Count(log.String(), "msg=tail.interrupted") >= 3
+	})
+	require.Equal(t, 1, strings.Count(log.String(), "level=WARN msg=tail.interrupted"), "%s", log.String())
+	s.Start()
+	until(t, func() bool {
+		_, err := reader.Now(t.Context())
+		return err == nil
+	})
+	log.Await(t, "level=INFO msg=tail.resumed held=(\\d+)")
 }
