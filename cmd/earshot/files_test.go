@@ -173,6 +173,9 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 	write(t, "a.yaml", "kind: tool\nname: x\n---\nkind: prompt\nname: p\n")
 	require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no errors\n", "note: a.yaml:5:7: prompt \"p\" is left out: Earshot has tools, and no prompts\n"},
 		command(t, nil, "validate", "-f", "a.yaml"))
+	for _, name := range []string{"validate", "apply"} {
+		require.Equal(t, commandResult{1, "", "earshot: --app \"a b\" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit\n"}, command(t, nil, name, "-f", "a.yaml", "--app", "a b"))
+	}
 }
 
 const bookFile = `kind: tool

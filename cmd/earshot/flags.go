@@ -18,6 +18,7 @@ import (
 	"earshot/cmd/earshot/client"
 	"earshot/emitter"
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
@@ -328,6 +329,11 @@ func (s *sourceFlags) given(args []string) error {
 }
 
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
+	if s.appID != "" {
+		if err := repositories.CheckID("--app", s.appID); err != nil {
+			return &files.Set{}, err
+		}
+	}
 	options := files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip, Tests: s.tests}
 	if s.advised {
 		options.Advise = matcher.Unconfirmed
