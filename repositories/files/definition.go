@@ -59,7 +59,9 @@ func (d *Definition) Locate(found fault.List) Faults {
 				at = here.at
 			}
 		}
-		if here.unset {
+		given := d.at(one.Pointer)
+		lacks := given != nil && strings.HasPrefix(one.Detail, "is missing") && slices.ContainsFunc(given.fields, func(f field) bool { return f.value.unset })
+		if here.unset || lacks { // the variable is reported
 			continue
 		}
 

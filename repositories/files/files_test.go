@@ -164,6 +164,20 @@ func TestAllMissingVariablesAreNamedAtOnceWithTheirPlace(t *testing.T) {
 	require.Equal(t, `b.json:2:30: environment variable "FOUR" is not set; ${FOUR:default} gives it a default`, found[len(found)-1])
 }
 
+func TestAMissingVariableIsItsValuesOnlyFault(t *testing.T) {
+	folder(t, map[string]string{
+		"a.yaml": "kind: tool\nname: x\nurl: https://a/\nrequest:\n  auth: basic\n  basic: {username: \"${ONE}\", password: \"${TWO}\"}\n",
+		"b.yaml": "kind: tool\nname: y\nurl: https://a/\nrequest: {auth: basic, timeout: \"${THREE}\"}\n",
+	})
+	set, err := files.Read([]string{"a.yaml", "b.yaml"}, files.Options{Lookup: variables()})
+	found := faults(t, set.All(err))
+	require.Len(t, found, 4, "%v", found)
+	require.Contains(t, found[0], `"ONE" is not set`)
+	require.Contains(t, found[1], `"TWO" is not set`)
+	require.Contains(t, strings.Join(found[2:], " "), `"THREE" is not set`)
+	require.Contains(t, strings.Join(found[2:], " "), "request/basic: is missing", "no variable would mend that")
+}
+
 func TestKeysAndCommentsAreNotFilledIn(t *testing.T) {
 	set := mustRead(t, "kind: tool # ${NONE}\nname: x\n# ${NONE}\nparameters:\n  type: object\n  properties:\n    ${A}: {type: string}\n", "A=b")
 	require.Contains(t, bodies(set)["default"], `{"${A}":{"type":"string"}}`)
