@@ -536,7 +536,8 @@ func TestWaitingTriggersAreConfirmedDeniedAndCancelled(t *testing.T) {
 	require.Equal(t, "earshot: "+id+" is not confirmed: nobody can be asked here; --yes says it\n", r.err)
 	require.Regexp(t, `^confirming default/refund {}, until \d\d:\d\d:\d\d\n  .+\? \(yes / no\)\n$`, r.out)
 	require.Contains(t, w.ok("triggers", "confirm", id, "--yes"), id+" is confirmed, and delivered\n")
-	require.Contains(t, w.run("triggers", "confirm", id, "--yes").err, id+" waits for no yes: it is delivered")
+	require.Equal(t, id+" was confirmed before, and is delivered\n", w.ok("triggers", "confirm", id, "--yes"), "the same again changes nothing")
+	require.Contains(t, w.run("triggers", "deny", id).err, id+" is not denied: ")
 
 	w.ok("chat", "refund my order", "--session", "s1")
 	id = w.only("confirming")

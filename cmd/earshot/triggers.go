@@ -295,7 +295,11 @@ func (l *triggerList) newConfirm() *cobra.Command {
 				return fmt.Errorf("%s is not confirmed: %w", id, err)
 			}
 			if record.State != query.StateConfirming {
-				return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
+				if _, err := l.decide(ctx, id, "confirm", fmt.Appendf(nil, `{"digest":%q}`, record.Digest)); err != nil {
+					return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
+				}
+				fmt.Fprintf(l.env.out, "%s was confirmed before, and is %s\n", id, record.State)
+				return nil
 			}
 			until := ""
 			if record.ExpiresAt != nil {
@@ -329,7 +333,8 @@ func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 		for _, id := range ids {
 			record, err := l.decide(cmd.Context(), id, cmd.Name(), nil)
 			if err != nil {
-				return fmt.Errorf("%s is not cancelled: %w", id, err)
+				done := map[string]string{"deny": "denied", "cancel": "cancelled"}[cmd.Name()]
+				return fmt.Errorf("%s is not %s: %w", id, done, err)
 			}
 			fmt.Fprintf(l.env.out, "%s is %s\n", id, record.State)
 		}
