@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -64,11 +65,11 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		{fmt.Errorf("messageId %q %w", "m1", trigger.ErrReused), 409, "about:blank", ""},
 		{trigger.ErrClosed, 409, "about:blank", ""},
 		{fmt.Errorf("%w: x", query.ErrCursor), 400, "about:blank", ""},
-		{fault.List{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},
-		{&trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs#faults", ""},
-		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "/docs#undecided", ""},
-		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Minute}, 503, "/docs#undecided", "60"},
-		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Millisecond}, 503, "/docs#undecided", "1"},
+		{fault.List{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs/reference/api#faults", ""},
+		{&trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs/reference/api#faults", ""},
+		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "/docs/reference/api#undecided", ""},
+		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Minute}, 503, "/docs/reference/api#undecided", "60"},
+		{&matcher.Unavailable{Reason: "it answered 429", RetryAfter: time.Millisecond}, 503, "/docs/reference/api#undecided", "1"},
 		{fmt.Errorf("%w: "+hidden, keyspace.ErrUnavailable), 503, "about:blank", "1"},
 		{fmt.Errorf(hidden+": %w", context.DeadlineExceeded), 503, "about:blank", "1"},
 		{context.Canceled, 503, "about:blank", "1"},
@@ -86,5 +87,8 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 			require.NotContains(t, string(got.Body), hidden)
 		}
 		s.Ask("POST", apitest.MessagesPath, apitest.HelloBody, "Prefer: respond-async").Problem(c.status)
+		if path, anchor, leads := strings.Cut(c.problem, "#"); leads {
+			require.Contains(t, string(s.Ask("GET", path, "").Body), `id="`+anchor+`"`)
+		}
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"earshot/repositories/fault"
 )
 
-// The problem types (RFC 9457, section 3.1.1) are anchors on the page /docs, or about:blank.
+// The problem types (RFC 9457, section 3.1.1) are anchors in the reference of routes, or about:blank.
 const (
 	typeBlank     = "about:blank"
-	typeFaults    = "/docs#faults"
-	typeUndecided = "/docs#undecided"
+	typeFaults    = "/docs/reference/api#faults"
+	typeUndecided = "/docs/reference/api#undecided"
 )
 
 const problemJSON = "application/problem+json"
