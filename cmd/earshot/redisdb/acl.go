@@ -86,7 +86,7 @@ func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, er
 	}
 	if len(missing) > 0 {
 		found.Grade, found.Value = finding.Unusable, "its user may not "+strings.Join(missing, ", ")
-		found.Advice = fmt.Sprintf("its user may not %s; give it what deploy/package/redis-acl.conf has: ACL SETUSER … %s", strings.Join(missing, ", "), strings.Join(missing, " "))
+		found.Advice = "give its user what deploy/package/redis-acl.conf has: ACL SETUSER … " + strings.Join(missing, " ")
 	}
 	return found, nil
 }

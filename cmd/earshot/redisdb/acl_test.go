@@ -125,6 +125,7 @@ func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 			found := ask("-" + one.name)
 			require.Equal(t, finding.Unusable, found.Grade, one.name)
 			require.Equal(t, "its user may not +"+one.name, found.Value)
+			require.Equal(t, "give its user what deploy/package/redis-acl.conf has: ACL SETUSER … +"+one.name, found.Advice, "it stands behind the value")
 		}
 	}
 	require.Equal(t, "its user may not ~earshot:*", ask("resetkeys", "~earshot:{p0*").Value)
