@@ -74,6 +74,10 @@ func TestChatWithoutToolsOrAppsSaysSo(t *testing.T) {
 	w.request("PUT", "/v1/apps/two", `{}`)
 	require.Equal(t, "earshot: the service has several apps; say which with --app: one, two\n", w.run("chat", "hello").err)
 	require.Contains(t, w.run("chat", "--app", "three", "hello").err, "404")
+	for i := range 9 {
+		w.request("PUT", fmt.Sprintf("/v1/apps/a%d", i), `{}`)
+	}
+	require.Contains(t, w.run("chat", "hello").err, "--app: a0, a1, a2, a3, a4, a5, a6, a7, a8, one, …\n", "there are more")
 	require.Contains(t, w.run("chat", "--app", "one", "--session", "a b", "hello").err, `--session "a b" is not an id`)
 	require.Equal(t, 1, typing(t, w.env, "/what\n", "chat", "--app", "one").code)
 }

@@ -225,5 +225,8 @@ func (c *Client) App(ctx context.Context, given string) (string, error) {
 	case 1:
 		return ids[0], nil
 	}
-	return "", fmt.Errorf("the service has several apps; say which with --app: %s", strings.Join(ids[:min(len(ids), 10)], ", "))
+	if len(ids) > 10 {
+		ids = append(ids[:10], "…")
+	}
+	return "", fmt.Errorf("the service has several apps; say which with --app: %s", strings.Join(ids, ", "))
 }
