@@ -120,9 +120,9 @@ func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	if h.events == nil {
 		return 0, readsNoEvents()
 	}
-	from, last := lastEventHeader, c.Request().Header.Get(lastEventHeader)
+	from, wrong, last := lastEventHeader, answer.InvalidHeader, c.Request().Header.Get(lastEventHeader)
 	if last == "" {
-		from, last = lastEventQuery, c.QueryParam(lastEventQuery)
+		from, wrong, last = lastEventQuery, answer.InvalidQuery, c.QueryParam(lastEventQuery)
 	}
 	if last == "" {
 		after, err := h.events.Now(ctx)
@@ -133,7 +133,7 @@ func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	}
 	after, err := strconv.ParseUint(last, 10, 64)
 	if err != nil {
-		return 0, answer.NewProblem(answer.InvalidQuery, from+" "+answer.Quote(last)+" is none of this stream's: send the id of its last event, unchanged")
+		return 0, answer.NewProblem(wrong, from+" "+answer.Quote(last)+" is none of this stream's: send the id of its last event, unchanged")
 	}
 	return after, nil
 }

@@ -124,7 +124,9 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 	require.Equal(t, told{"3", "tool.result", `{"n":3}`}, again.next())
 	require.Equal(t, "4", again.next().id)
 	require.Equal(t, "2", open(s, sessionEvents, apitest.AdminKey, "Last-Event-ID: 1").next().id)
-	s.Call("GET", sessionEvents, "", "Last-Event-ID: x").Problem(400, "Last-Event-ID")
+	wrong := s.Call("GET", sessionEvents, "", "Last-Event-ID: x")
+	wrong.Problem(400, "Last-Event-ID")
+	require.Contains(t, string(wrong.Body), `"code":"invalid_header"`)
 
 	for _, path := range []string{sessionEvents, appEvents} { // clients that cannot set a header use the query
 		require.Equal(t, "3", open(s, path+"?lastEventId=2", apitest.AdminKey).next().id)

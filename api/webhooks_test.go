@@ -28,7 +28,7 @@ func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
 	require.Len(t, items, 2, "it is written down who had it done")
 	require.Equal(t, audit.Subject{WebhookName: "desk"}, items[0].Subject)
 	require.Equal(t, []string{"clinic desk <nil>", "clinic desk 2026-12-01 08:30:00 +0000 UTC"}, double.resent)
-	s.Call("POST", of+"/desk/resend", `{"since":"yesterday","from":1}`).Problem(400)
+	require.Equal(t, `"yesterday" is no time as 2026-12-01T09:00:00Z`, s.Call("POST", of+"/desk/resend", `{"since":"yesterday","from":1}`).Problem(400)["/since"])
 	s.Call("POST", of+"/away/resend", "").Problem(503, "events")
 
 	none := apitest.Live(t, apitest.Everything)
