@@ -101,6 +101,9 @@ func (w *Worker) Run(ctx context.Context) {
 			if len(partitions) == keyspace.Partitions && polls%surveyed == 0 {
 				err = errors.Join(err, w.survey(ctx))
 			}
+			if ctx.Err() != nil {
+				return
+			}
 			if err != nil {
 				w.Outages.Trouble(ctx, "ledger", "", "ledger.unreadable", "error", err.Error())
 				Sleep(ctx, w.Jitter(4*w.Poll))

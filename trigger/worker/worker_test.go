@@ -11,8 +11,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
+	"earshot/repositories/keyspace"
 	"earshot/trigger/worker"
 )
 
@@ -72,6 +76,44 @@ func BenchmarkGo(b *testing.B) {
 		<-done
 	}
 	require.NoError(b, w.Stop(b.Context()))
+}
+
+// ending ends a context at the first command, which fails for it.
+type ending struct {
+	redis.Hook
+	end func()
+}
+
+func (e ending) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (e ending) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+	return func(_ context.Context, command redis.Cmder) error {
+		e.end()
+		command.SetErr(context.Canceled)
+		return context.Canceled
+	}
+}
+
+func (e ending) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(_ context.Context, commands []redis.Cmder) error {
+		e.end()
+		for _, one := range commands {
+			one.SetErr(context.Canceled)
+		}
+		return context.Canceled
+	}
+}
+
+func TestTheEndOfAReplicaIsNoTroubleOfTheLedger(t *testing.T) {
+	var log testbed.Lines
+	client := redistest.Run(t).Client()
+	w, err := worker.New(worker.Options{DB: &keyspace.DB{UniversalClient: client}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	require.NoError(t, err)
+	ctx, end := context.WithCancel(t.Context())
+	client.AddHook(ending{end: end})
+	w.Run(ctx)
+	require.NoError(t, w.Stop(t.Context()))
+	require.NotContains(t, log.String(), "ledger.unreadable")
 }
 
 //go:noinline
