@@ -137,7 +137,7 @@ func newRoot(env environment) *cobra.Command {
 	imports := &cobra.Command{
 		Use:     "import",
 		Short:   "Make files from descriptions of other systems",
-		Example: "  earshot import",
+		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

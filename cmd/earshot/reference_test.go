@@ -44,7 +44,7 @@ func cell(text string) string {
 
 func TestReferenceOfCommandsIsUpToDate(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("# Commands\n\nAll commands of `earshot`, with their flags. " + generated)
+	text.WriteString("# Commands\n\nAll commands of `earshot`, with their flags, beside `earshot completion SHELL`, which prints a completion script for a shell. " + generated)
 	serves := newServe(environment{out: &strings.Builder{}}).Flags()
 	var write func(cmd *cobra.Command)
 	write = func(cmd *cobra.Command) {
