@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -295,6 +296,11 @@ func (c *config) checkFiles(now time.Time) error {
 	}
 	if !c.NATSURL.Empty() {
 		faults = append(faults, c.NATSLogin.Check(c.NATSURL.Reveal(), now))
+	}
+	if c.SQLiteDir != "" {
+		if about, err := os.Stat(c.SQLiteDir); err != nil || !about.IsDir() {
+			faults = append(faults, fmt.Errorf("--sqlite-dir (EARSHOT_SQLITE_DIR) is %q, and there is no such folder that can be read", c.SQLiteDir))
+		}
 	}
 	return errors.Join(faults...)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
+	"earshot/cmd/earshot/client"
 	"earshot/repositories/tracing"
 	"earshot/repositories/version"
 )
@@ -63,6 +65,22 @@ func (v otelVariables) exporter(signal string) string {
 	return cmp.Or(v.get("EXPORTER_OTLP_"+signal+"_PROTOCOL"), v.get("EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 }
 
+// checkEndpoint checks a signal's endpoint: the SDK takes anything, and then sends nothing.
+func (v otelVariables) checkEndpoint(signal string) error {
+	for _, name := range []string{signal + "_ENDPOINT", "ENDPOINT"} {
+		given := v.get("EXPORTER_OTLP_" + name)
+		if given == "" {
+			continue
+		}
+		parsed, err := url.Parse(given)
+		if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+			return fmt.Errorf("OTEL_EXPORTER_OTLP_%s is %q; it must be a URL with http or https, as in http://collector:4318", name, client.Redacted(given))
+		}
+		return nil
+	}
+	return nil
+}
+
 func (v otelVariables) fault(signal string, err error) error {
 	return fmt.Errorf("OTEL_%s_EXPORTER is %q and OTEL_EXPORTER_OTLP_PROTOCOL is %q: %w; exporters are otlp, console and none, protocols http/protobuf and grpc",
 		signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
@@ -91,6 +109,9 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 		err := errUnknownExporter
 		switch of.exporter("TRACES") {
 		case "http/protobuf":
+			if err := of.checkEndpoint("TRACES"); err != nil {
+				return t, err
+			}
 			exporter, err = otlptracehttp.New(ctx)
 		case "grpc":
 			exporter, err = otlptracegrpc.New(ctx)
@@ -107,6 +128,9 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 		err := errUnknownExporter
 		switch of.exporter("METRICS") {
 		case "http/protobuf":
+			if err := of.checkEndpoint("METRICS"); err != nil {
+				return telemetry{}, errors.Join(err, t.close(ctx))
+			}
 			exporter, err = otlpmetrichttp.New(ctx)
 		case "grpc":
 			exporter, err = otlpmetricgrpc.New(ctx)

@@ -192,7 +192,7 @@ func TestACollectorThatIsAwayHoldsNothingUp(t *testing.T) {
 }
 
 func TestAVariableOfOpenTelemetryThatCannotBeFollowedIsNamed(t *testing.T) {
-	for name, value := range map[string]string{"OTEL_TRACES_EXPORTER": "pigeon", "OTEL_METRICS_EXPORTER": "pigeon"} {
+	for name, value := range map[string]string{"OTEL_TRACES_EXPORTER": "pigeon", "OTEL_METRICS_EXPORTER": "pigeon", "OTEL_EXPORTER_OTLP_ENDPOINT": "pigeon", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "pigeon:4318"} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			t.Setenv(name, value)

@@ -410,13 +410,16 @@ func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {
 	env := map[string]string{
 		"EARSHOT_TLS_CERT": folder + "/cert.pem", "EARSHOT_TLS_KEY": folder + "/key.pem", "OPENAI_BASE_URL": "http://user:pass word@host/v1", "EARSHOT_ADMIN_KEY": "two words",
 		"ANTHROPIC_BASE_URL": "api.anthropic.com", "GEMINI_BASE_URL": "ftp://host", "COHERE_BASE_URL": "http://",
+		"EARSHOT_SQLITE_DIR": folder + "/none",
 	}
+	require.Contains(t, command(t, map[string]string{"EARSHOT_SQLITE_DIR": folder + "/none", "REDIS_URL": "redis://127.0.0.1:1"}, "doctor").err, `--sqlite-dir (EARSHOT_SQLITE_DIR) is "`+folder+`/none"`)
 	for _, name := range []string{"serve", "dev"} {
 		said := command(t, env, name).err
 		for _, want := range []string{
 			`OPENAI_BASE_URL (--openai-base-url) is "http://xxxxx@host/v1"; it must be a URL with http or https, as in https://`,
 			`ANTHROPIC_BASE_URL (--anthropic-base-url) is "api.anthropic.com"`, `GEMINI_BASE_URL (--gemini-base-url) is "ftp://host"`, `COHERE_BASE_URL (--cohere-base-url) is "http://"`,
 			`EARSHOT_TLS_CERT (--tls-cert) is "` + folder + `/cert.pem"`, "EARSHOT_ADMIN_KEY (--admin-key) has a space",
+			`--sqlite-dir (EARSHOT_SQLITE_DIR) is "` + folder + `/none", and there is no such folder`,
 		} {
 			require.Contains(t, said, want)
 		}
