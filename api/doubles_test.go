@@ -426,9 +426,9 @@ func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by stri
 	return 3, e.err
 }
 
-func (e *engineDouble) MarkActed(context.Context, ledger.Turn) error { return e.err }
+func (e *engineDouble) MarkActed(context.Context, ledger.Turn, int) error { return e.err }
 
-func (e *engineDouble) Acted(context.Context, ledger.Turn) (bool, error) { return false, e.err }
+func (e *engineDouble) Acted(context.Context, ledger.Turn) (int, error) { return 0, e.err }
 
 func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
 	e.took("CountFailed", query)

@@ -27,18 +27,18 @@ type chatEvents struct {
 	traceParent string
 }
 
-// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. It does nothing if
-// the message is not in the history.
+// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. The length counts the
+// messages of the request from this one on. It does nothing if the message is not in the history.
 //
 // Errors: keyspace.ErrUnavailable.
-func (t *Turns) MarkActed(ctx context.Context, of ledger.Turn) error {
-	return ledger.MarkActed(ctx, t.Ledger, of)
+func (t *Turns) MarkActed(ctx context.Context, of ledger.Turn, length int) error {
+	return ledger.MarkActed(ctx, t.Ledger, of, length)
 }
 
-// Acted reports whether MarkActed was called for a message.
+// Acted returns the largest length given to MarkActed for a message; 0 for none.
 //
 // Errors: keyspace.ErrUnavailable.
-func (t *Turns) Acted(ctx context.Context, of ledger.Turn) (bool, error) {
+func (t *Turns) Acted(ctx context.Context, of ledger.Turn) (length int, err error) {
 	return ledger.Acted(ctx, t.Ledger, of)
 }
 

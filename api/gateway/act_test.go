@@ -357,6 +357,48 @@ func TestARequestThatWasAnsweredFiresNothingMore(t *testing.T) {
 	require.Equal(t, 2, strings.Count(told, "this message was answered before, and nothing more is done for it"))
 }
 
+// TestARequestThatEndsInAResultFiresOnce has a client continue with the results of its own tool, and regenerate each
+// answer.
+func TestARequestThatEndsInAResultFiresOnce(t *testing.T) {
+	ofChat := func(n int) string {
+		return fmt.Sprintf(`,{"role":"assistant","content":null,"tool_calls":[{"id":"own%d","type":"function","function":{"name":"own","arguments":"{}"}}]},{"role":"tool","tool_call_id":"own%[1]d","content":"4"}`, n)
+	}
+	ofResponse := func(n int) string {
+		return "," + calls(fmt.Sprint("own", n), "own", "{}") + fmt.Sprintf(`,{"type":"function_call_output","call_id":"call_own%d","output":"4"}`, n)
+	}
+	for name, test := range map[string]struct {
+		path, field string
+		results     func(n int) string
+		first       [][2]string
+		books       func(day int) string
+		ends        string
+	}{
+		"chat":                {sessionChatPath, "messages", ofChat, [][2]string{{"book", `{"day":1}`}, {"own", `{}`}}, func(day int) string { return calling("null", [2]string{"book", fmt.Sprintf(`{"day":%d}`, day)}) }, booked},
+		"chat, own first":     {sessionChatPath, "messages", ofChat, [][2]string{{"own", `{}`}}, func(day int) string { return calling("null", [2]string{"book", fmt.Sprintf(`{"day":%d}`, day)}) }, booked},
+		"response, own first": {responsesPath, "input", ofResponse, [][2]string{{"own", `{}`}}, func(day int) string { return response("r1", 1, calls("f", "book", fmt.Sprintf(`{"day":%d}`, day))) }, response("r2", 1, says("m", "Booked."))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first, fired := calling("null", test.first...), len(test.first)-1
+			if test.field == "input" {
+				first = response("r0", 1, calls("own0", "own", "{}"))
+			}
+			w, _ := acts(t, first, test.books(2), test.ends, test.books(3), test.ends, test.books(4), test.ends, test.books(5), test.ends, test.books(6), test.ends)
+			ask := func(results string, more int) {
+				t.Helper()
+				w.Ask("POST", test.path, `{"`+test.field+`":[{"role":"user","content":"own and book"}`+results+`]}`).Is(200, "")
+				fired += more
+				require.Len(t, w.Triggers("s1"), fired)
+			}
+			ask("", 0)
+			ask(test.results(0), 1)
+			ask(test.results(0), 0)
+			ask(test.results(0)+test.results(1), 1)
+			ask(test.results(0)+test.results(1), 0)
+			ask("", 0)
+		})
+	}
+}
+
 func TestARequestThatBrokeOffGoesOnWhenItIsMadeAgain(t *testing.T) {
 	rounds := []string{
 		calling("null", [2]string{"book", `{"day":5}`}), "broken off",

@@ -62,13 +62,11 @@ func (t *turn) readEarlier(ctx context.Context) error {
 	if t.fired != nil {
 		return nil
 	}
-	if !t.r.goesOn() {
-		acted, err := t.h.Engine.Acted(ctx, t.stored())
-		if err != nil {
-			return err
-		}
-		t.acted = acted
+	answered, err := t.h.Engine.Acted(ctx, t.stored())
+	if err != nil {
+		return err
 	}
+	t.acted = answered > 0 && t.r.length() <= answered
 	list, _, err := t.h.Engine.Triggers(ctx, query.Triggers{
 		AppID: t.r.app, SessionID: t.r.session, MessageID: t.r.messageID, Source: query.SourceMessage, Oldest: true, Page: query.Page{Limit: 100},
 	})
@@ -83,12 +81,12 @@ func (t *turn) readEarlier(ctx context.Context) error {
 }
 
 // end records that the turn is answered to its end, if it has fired a tool: the same request fires nothing more then.
-// A request that broke off goes on when it is made again.
+// A request that broke off goes on when it is made again, and so does a longer one with results of the caller's tools.
 func (t *turn) end(ctx context.Context) {
 	if len(t.fired) == 0 || t.acted {
 		return
 	}
-	if err := t.h.Engine.MarkActed(context.WithoutCancel(ctx), t.stored()); err != nil {
+	if err := t.h.Engine.MarkActed(context.WithoutCancel(ctx), t.stored(), t.r.length()); err != nil {
 		t.h.Logger.Warn("listen.unmarked", "app", t.r.app, "session", t.r.session, "message", t.r.messageID, "error", err.Error())
 	}
 }

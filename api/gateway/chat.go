@@ -127,8 +127,19 @@ func (c *chat) lastText() string {
 }
 
 // goesOn reports whether messages follow the user's last one, such as results of the caller's own tools.
-func (c *chat) goesOn() bool {
-	return c.last >= 0 && slices.ContainsFunc(c.roles[c.last+1:], func(role string) bool { return !isRule(role) })
+func (c *chat) goesOn() bool { return c.length() > 1 }
+
+// length counts the messages from the user's last one on, without instructions; 0 without a user message.
+func (c *chat) length() (n int) {
+	if c.last < 0 {
+		return 0
+	}
+	for _, role := range c.roles[c.last:] {
+		if !isRule(role) {
+			n++
+		}
+	}
+	return n
 }
 
 // isRule reports whether a message is an instruction of the application. Instructions do not distinguish

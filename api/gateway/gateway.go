@@ -75,10 +75,10 @@ type Engine interface {
 	// Offered lists the tools in scope to offer a model for a text, and the user's time zone; empty if
 	// unknown.
 	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
-	// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. Acted reports
-	// whether it was.
-	MarkActed(ctx context.Context, of ledger.Turn) error
-	Acted(ctx context.Context, of ledger.Turn) (bool, error)
+	// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. The length counts
+	// the messages of the request from this one on. Acted returns the largest length; 0 for none.
+	MarkActed(ctx context.Context, of ledger.Turn, length int) error
+	Acted(ctx context.Context, of ledger.Turn) (length int, err error)
 	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Background runs a function outside of any request. Its context ends with the engine, and shutdown

@@ -2,10 +2,13 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 )
@@ -31,7 +34,7 @@ var turnFields = map[string]string{
 	"explained": "e:", // explanation of the decision, packed
 	"verified":  "v:", // claims that tools need, until the decision
 	"retracted": "b:", // the triggers that it takes back, separated by spaces
-	"acted":     "g:", // 1 if a chat that fired tools was answered to its end
+	"acted":     "g:", // how many messages of a chat that fired tools are answered to the end, from this one on
 	"called":    "i:", // the matches that its chat's model has fired, a line of JSON each
 }
 
@@ -108,25 +111,29 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 	return raw == "ok", err
 }
 
-// markActed marks a message of the history.
+// markActed marks a message of the history with the largest length.
 var markActed = keyspace.NewScript(TurnLua, `
 KEYS turns
-ARGV id
-if redis.call('HEXISTS', @turns, turn.message .. $id) == 1 then redis.call('HSET', @turns, turn.acted .. $id, '1') end
+ARGV id length
+local had = redis.call('HMGET', @turns, turn.message .. $id, turn.acted .. $id)
+if had[1] and tonumber(had[2] or 0) < tonumber($length) then redis.call('HSET', @turns, turn.acted .. $id, $length) end
 return 'ok'
 `)
 
-// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. It does nothing if
-// the message is not in the history.
-func MarkActed(ctx context.Context, l *Ledger, t Turn) error {
-	_, err := markActed.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message)
+// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. The length counts the
+// messages of the request from this one on. It does nothing if the message is not in the history.
+func MarkActed(ctx context.Context, l *Ledger, t Turn, length int) error {
+	_, err := markActed.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length)
 	return err
 }
 
-// Acted reports whether MarkActed was called for a message.
-func Acted(ctx context.Context, l *Ledger, t Turn) (bool, error) {
-	is, err := l.db.HExists(ctx, t.keys().Turns(t.Session), turnFields["acted"]+t.Message).Result()
-	return is, keyspace.Unavailable(err)
+// Acted returns the largest length given to MarkActed for a message; 0 for none.
+func Acted(ctx context.Context, l *Ledger, t Turn) (length int, err error) {
+	length, err = l.db.HGet(ctx, t.keys().Turns(t.Session), turnFields["acted"]+t.Message).Int()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	return length, keyspace.Unavailable(err)
 }
 
 // undecided releases a turn that could not be decided.
