@@ -525,6 +525,28 @@ func TestAStreamKeepsOurCallsBackAndNothingElse(t *testing.T) {
 	require.Contains(t, sent, `{\"day\":5}`)
 }
 
+// TestACallOfAnAnswerThatWasCutIsNotCarriedOut: the client gets the answer without it.
+func TestACallOfAnAnswerThatWasCutIsNotCarriedOut(t *testing.T) {
+	for _, test := range []struct{ finish, refusal string }{{"length", "null"}, {"content_filter", "null"}, {"MAX_TOKENS", "null"}, {"tool_calls", `"No."`}} {
+		t.Run(test.finish, func(t *testing.T) {
+			w, model := acts(t, strings.NewReplacer(`"finish_reason":"tool_calls"`, `"finish_reason":"`+test.finish+`"`, `"content"`, `"refusal":`+test.refusal+`,"content"`).
+				Replace(calling(`"Well"`, [2]string{"book", `{"day":5}`}, [2]string{"own", `{}`})))
+			got := string(w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "").Body)
+			require.NotContains(t, got, `"book"`)
+			require.Contains(t, got, `"content":"Well"`)
+			require.Contains(t, got, `"own"`)
+			require.Contains(t, got, `"`+test.finish+`"`)
+
+			called := chunk(`{"refusal":`+test.refusal+`,"content":"Well"}`, "null")
+			w2, streaming := acts(t, called+chunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null")+chunk(`{}`, `"`+test.finish+`"`)+done)
+			got = string(w2.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "").Body)
+			require.Equal(t, called+chunk(`{}`, `"`+test.finish+`"`)+done, got)
+			require.Empty(t, append(w.Triggers("s1"), w2.Triggers("s1")...))
+			require.Equal(t, 2, model.count()+streaming.count())
+		})
+	}
+}
+
 func TestAStreamPassesTheCallersCallsOn(t *testing.T) {
 	w, model := acts(t, chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null")+
 		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`, "null")+

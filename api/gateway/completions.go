@@ -67,9 +67,10 @@ func (*completions) fault(problem []byte) []byte {
 
 // whole prepends the texts of earlier rounds to the last answer.
 func (f *completions) whole(a *acting, text []byte) (edits []edit, retry bool) {
-	message, ours, clientCalls := a.callsOf(text)
+	choice, message, ours, clientCalls := a.callsOf(text)
 	usage, content := memberOf(text, span{0, len(text)}, "usage"), memberOf(text, message, "content")
-	if len(ours) > 0 {
+	cut := isWithheld(memberOf(text, choice, "finish_reason").in(text)) || unquoted(memberOf(text, message, "refusal").in(text)) != ""
+	if len(ours) > 0 && !cut {
 		var calls []call
 		var written [][]byte
 		for _, at := range ours {
@@ -80,6 +81,8 @@ func (f *completions) whole(a *acting, text []byte) (edits []edit, retry bool) {
 			a.spent, f.texts = append(a.spent, usage.in(text)), append(f.texts, unquoted(content.in(text)))
 			return nil, true
 		}
+	}
+	if len(ours) > 0 {
 		edits = append(edits, edit{memberOf(text, message, "tool_calls"), array(clientCalls)})
 	}
 	if strings.Join(f.texts, "") != "" && content.to > 0 {
@@ -89,17 +92,28 @@ func (f *completions) whole(a *acting, text []byte) (edits []edit, retry bool) {
 	return append(edits, a.sum(text, usage)...), false
 }
 
-// callsOf returns the calls in an answer's first choice and the span of its message: calls that run here,
-// and the client's calls as written.
-func (a *acting) callsOf(text []byte) (message span, ours []span, clientCalls [][]byte) {
+// withheld lists the finish reasons of answers that were cut or held back, as hosts name them. Their calls do not run.
+var withheld = []string{
+	"length", "max_tokens", "model_length", "model_context_window_exceeded", "error_limit", "error", "malformed_function_call",
+	"content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content", "spii", "error_toxic",
+}
+
+func isWithheld(finish []byte) bool {
+	return slices.Contains(withheld, strings.ToLower(unquoted(finish)))
+}
+
+// callsOf returns the calls in an answer's first choice and the spans of this and its message: calls that run
+// here, and the client's calls as written.
+func (a *acting) callsOf(text []byte) (choice, message span, ours []span, clientCalls [][]byte) {
 	choices, err := elements(text, memberOf(text, span{0, len(text)}, "choices").from)
 	if err != nil || len(choices) == 0 {
-		return message, nil, nil
+		return choice, message, nil, nil
 	}
-	message = memberOf(text, choices[0], "message")
+	choice = choices[0]
+	message = memberOf(text, choice, "message")
 	at := memberOf(text, message, "tool_calls")
 	if message.to == 0 || at.to == 0 {
-		return message, nil, nil
+		return choice, message, nil, nil
 	}
 	list, _ := elements(text, at.from) // null has none
 	for _, at := range list {
@@ -109,7 +123,7 @@ func (a *acting) callsOf(text []byte) (message span, ours []span, clientCalls []
 			clientCalls = append(clientCalls, at.in(text))
 		}
 	}
-	return message, ours, clientCalls
+	return choice, message, ours, clientCalls
 }
 
 func callAt(text []byte, at span) call {
@@ -136,6 +150,7 @@ type completionStream struct {
 	last   *streamedCall
 	text   strings.Builder
 	usage  []byte
+	cut    bool // the model refuses
 	retry  bool // the model is asked again
 }
 
@@ -187,7 +202,10 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	choices, _ := elements(event, at.from) // none in a usage event
 	if at.to > 0 && len(choices) > 0 {
 		edits, rest = s.takeDelta(event, memberOf(event, choices[0], "delta"))
-		if unquoted(memberOf(event, choices[0], "finish_reason").in(event)) != "" {
+		if finish := memberOf(event, choices[0], "finish_reason").in(event); unquoted(finish) != "" {
+			if s.cut || isWithheld(finish) {
+				s.ours = nil
+			}
 			if s.retry = len(s.ours) > 0 && s.others == 0; s.retry { // all calls are ours
 				return nil, nil
 			}
@@ -217,6 +235,7 @@ func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, re
 	var clientCalls [][]byte
 	calls := span{}
 	_ = members(event, delta.from, func(name []byte, value span) {
+		s.cut = s.cut || string(name) == `"refusal"` && unquoted(value.in(event)) != ""
 		switch key := unquoted(name); {
 		case key == "tool_calls" && startsWith(event, value.from, '['):
 			calls = value
