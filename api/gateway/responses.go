@@ -157,24 +157,20 @@ func (a *acting) isOurs(one item) bool {
 	return is && one.kind == functionCall
 }
 
-// kept returns the items of a round for the client, and whether to ask the model again. If a round calls
-// our tools and the client's, the client gets neither: it could not answer ours in the response from which
-// it continues. The model then repeats the client's calls.
-func (a *acting) kept(items []item, complete bool) (kept []item, retry bool) {
-	switch {
-	case !slices.ContainsFunc(items, a.isOurs):
-		return items, false
-	case !complete: // a truncated call does not run
-		return without(items, a.isOurs), false
-	default:
-		return without(items, func(one item) bool { return asks[one.kind] }), true
+// kept returns the items of a round for the client, whether our calls among the others run, and whether to ask
+// the model again. If the client has calls of its own, it continues: addOutstanding then answers ours.
+func (a *acting) kept(items []item, complete bool) (kept []item, runs, retry bool) {
+	if !slices.ContainsFunc(items, a.isOurs) {
+		return items, false, false
 	}
+	kept = without(items, a.isOurs)
+	// A truncated call does not run.
+	return kept, complete, complete && !slices.ContainsFunc(kept, func(one item) bool { return asks[one.kind] })
 }
 
-// carryItems runs our calls of a round, and adds the items and results to the next round's input.
+// carryItems runs our calls of a round, and adds the items and results to the next round's input, if any.
 func (a *acting) carryItems(items []item) {
 	var ours []call
-	items = without(items, func(one item) bool { return asks[one.kind] && !a.isOurs(one) })
 	for _, one := range items {
 		if a.isOurs(one) {
 			ours = append(ours, call{unquoted(memberIn(one.raw, "call_id")), one.name, argumentsIn(one.raw)})
@@ -196,9 +192,11 @@ const completed = "completed"
 func (f *responses) whole(a *acting, text []byte) (edits []edit, retry bool) {
 	top := span{0, len(text)}
 	items := itemsAt(text, memberOf(text, top, "output"))
-	kept, retry := a.kept(items, cmp.Or(unquoted(memberIn(text, "status")), completed) == completed)
-	if retry {
+	kept, runs, retry := a.kept(items, cmp.Or(unquoted(memberIn(text, "status")), completed) == completed)
+	if runs {
 		a.carryItems(items)
+	}
+	if retry {
 		a.spent, f.given = append(a.spent, memberIn(text, "usage")), append(f.given, rawItems(kept)...)
 		return nil, true
 	}
@@ -377,7 +375,7 @@ func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
 			items = append(items, s.items[place])
 		}
 	}
-	kept, retry := s.kept(items, complete)
+	kept, runs, retry := s.kept(items, complete)
 	dropped := map[int]bool{}
 	for _, one := range items {
 		dropped[one.place] = true
@@ -389,6 +387,9 @@ func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
 	}
 	out = s.release(dropped)
 	if !retry {
+		if runs {
+			s.carryItems(items)
+		}
 		edits := append(s.form.output(e.text, response, items, kept), s.shown(e.text, response)...)
 		if at := memberOf(e.text, response, "id"); s.form.id != nil && at.to > 0 && !bytes.Equal(at.in(e.text), s.form.id) {
 			edits = append(edits, edit{at, s.form.id}) // with a new id, a client would see another response

@@ -240,32 +240,34 @@ func TestACallThatIsCutOffIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// TestOwnCallsBesideOursAreMadeAgain: the client continues from a response whose calls it can all answer.
-func TestOwnCallsBesideOursAreMadeAgain(t *testing.T) {
-	both := []string{thinks("t1"), calls("f1", "look", `{}`), calls("f2", "book", `{"day":5}`)}
-	for name, rounds := range map[string][]string{
-		"whole":    {response("r1", 10, both...), response("r2", 10, thinks("t2"), calls("f3", "look", `{}`)), response("r3", 10, says("m", "Done."))},
-		"streamed": {streamed("r1", 10, both...), streamed("r2", 10, thinks("t2"), calls("f3", "look", `{}`)), streamed("r3", 10, says("m", "Done."))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w, model := acts(t, rounds...)
-			user := `{"role":"user","content":"look and book"}`
-			got := string(w.Ask("POST", responsesPath, `{"input":[`+user+`]}`).Is(200, "").Body)
-			require.Contains(t, got, calls("f3", "look", `{}`))
-			require.Contains(t, got, thinks("t2"))
-			require.NotContains(t, got, `"f1"`)
-			require.NotContains(t, got, `"t1"`)
-			require.Len(t, w.Triggers("s1"), 1)
-			kinds, sent := model.input(t, 1)
-			require.Equal(t, []string{"user", "reasoning", "function_call", "function_call_output"}, kinds)
-			require.NotContains(t, sent, "look\",\"arguments")
+// TestOwnCallsBesideOursArePassedOn: the client continues from the response, or with the whole conversation, unaware of
+// our call.
+func TestOwnCallsBesideOursArePassedOn(t *testing.T) {
+	look, book, said := calls("f1", "look", `{}`), calls("f2", "book", `{"day":5}`), says("m", "Done.")
+	for name, both := range map[string][]string{"the client's first": {thinks("t1"), look, book}, "ours first": {thinks("t1"), book, look}} {
+		whole := response("r1", 10, thinks("t1"), look)
+		inEvents := events(append(append(append(began("r1"), arrives(0, thinks("t1"))...), arrives(1, look)...), [2]string{"response.completed", `"response":` + whole})...)
+		for stream, rounds := range map[string][2]string{whole: {response("r1", 10, both...), response("r2", 10, said)}, inEvents: {streamed("r1", 10, both...), streamed("r2", 10, said)}} {
+			t.Run(name+" "+stream[:5], func(t *testing.T) {
+				w, model := acts(t, rounds[0], rounds[1])
+				model.stored = map[string]string{"r1": response("r1", 10, both...)}
+				user, result := `{"role":"user","content":"look and book"}`, `{"type":"function_call_output","call_id":"call_f1","output":"seen"}`
+				got := w.Ask("POST", responsesPath, `{"input":[`+user+`]}`).Is(200, "")
+				require.Equal(t, stream, string(got.Body))
+				require.Len(t, w.Triggers("s1"), 1)
+				require.Equal(t, 1, model.count())
 
-			w.Ask("POST", responsesPath, `{"input":[`+user+`,`+thinks("t2")+`,`+calls("f3", "look", `{}`)+`,{"type":"function_call_output","call_id":"call_f3","output":"seen"}]}`).Is(200, "")
-			kinds, sent = model.input(t, 2)
-			require.Equal(t, []string{"user", "function_call", "function_call_output", "reasoning", "function_call", "function_call_output"}, kinds)
-			require.Contains(t, sent, `"{\"day\":5}","call_id":"act-`)
-			require.Len(t, w.Triggers("s1"), 1)
-		})
+				w.Ask("POST", responsesPath, `{"previous_response_id":"r1","input":[`+result+`]}`).Is(200, "")
+				kinds, sent := model.input(t, 1)
+				require.Equal(t, []string{"function_call_output", "function_call_output"}, kinds)
+				require.Contains(t, sent, `"call_id":"call_f2","output":"{\"result\":{\"ok\":true},\"status\":\"done\"}"`)
+				w.Ask("POST", responsesPath, `{"input":[`+user+`,`+thinks("t1")+`,`+look+`,`+result+`]}`).Is(200, "")
+				kinds, sent = model.input(t, 2)
+				require.Equal(t, []string{"user", "function_call", "function_call_output", "reasoning", "function_call", "function_call_output"}, kinds)
+				require.Contains(t, sent, `"{\"day\":5}","call_id":"act-`)
+				require.Len(t, w.Triggers("s1"), 1)
+			})
+		}
 	}
 }
 
