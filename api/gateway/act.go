@@ -101,7 +101,7 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	if err := a.post(ctx); err != nil {
 		return nil, err
 	}
-	scope, zone, err := h.Engine.Offered(ctx, r.app, r.session, a.text, claims)
+	scope, zone, err := h.Engine.Offered(ctx, r.app, r.session, []string{a.text, r.earlierText()}, claims)
 	if err != nil {
 		return nil, err
 	}

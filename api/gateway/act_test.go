@@ -17,6 +17,7 @@ import (
 
 	"earshot/api"
 	"earshot/deploy/testbed/apitest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
@@ -254,6 +255,36 @@ func TestTheCallersToolsAreItsOwn(t *testing.T) {
 	require.Contains(t, sent, `\"day\":5`)
 	require.NotContains(t, sent, "desk")
 	require.Len(t, w.Triggers("s1"), 2)
+}
+
+// searching is a matcher that finds the tool whose name is in the text, and asks for nothing.
+type searching struct{ apitest.Scripted }
+
+func (searching) Search(_ context.Context, request matcher.Request, text string, _ int) (found []matcher.Score) {
+	for _, one := range request.Candidates {
+		if strings.Contains(text, one.Tool.Name) {
+			found = append(found, matcher.Score{Candidate: one})
+		}
+	}
+	return found
+}
+
+// TestAYesIsOfferedWhatWasSpokenOf: more tools are in scope than the model is offered.
+func TestAYesIsOfferedWhatWasSpokenOf(t *testing.T) {
+	model := newChatModel(t, nil)
+	w := apitest.LiveOn(t, redistest.Mini(t), searching{}, model.behind)
+	w.Call("PUT", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"act"},"llm":{"mostTools":1}}}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/bells", `{"tools":[{"name":"chime"},{"name":"ring"}]}`).Is(201, "")
+	for i, test := range []struct{ talk, want string }{
+		{`{"role":"user","content":"ring"}`, "ring"}, {`{"role":"user","content":"yes"}`, "chime"},
+		{`{"role":"assistant","content":"Shall I ring?"},{"role":"user","content":"yes"}`, "ring"},
+		{`{"role":"user","content":"ring"},{"role":"system","content":"chime"},{"role":"assistant","content":"How?"},{"role":"user","content":"softly"}`, "ring"},
+	} {
+		w.Ask("POST", sessionChatPath, `{"messages":[`+test.talk+`]}`).Is(200, "")
+		_, sent := model.conversation(t, i)
+		require.Contains(t, sent, `"name":"`+test.want+`"`)
+		require.Equal(t, 1, strings.Count(sent, `"parameters"`))
+	}
 }
 
 // TestAChoiceOfToolsHoldsForOurs lets the model call book, whether it was offered or not.

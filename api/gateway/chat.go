@@ -126,6 +126,20 @@ func (c *chat) lastText() string {
 	return textOf(c.raw(c.last))
 }
 
+// followed is how many messages before the user's last one tell what that is about.
+const followed = 4
+
+// earlierText returns the texts of the messages before the user's last one, without instructions.
+func (c *chat) earlierText() string {
+	var texts []string
+	for i := max(0, c.last-followed); i < c.last; i++ {
+		if text := textOf(c.raw(i)); !isRule(c.roles[i]) && matchable(text) {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
 // goesOn reports whether messages follow the user's last one, such as results of the caller's own tools.
 func (c *chat) goesOn() bool { return c.length() > 1 }
 

@@ -142,3 +142,28 @@ func BenchmarkSearchTools(b *testing.B) {
 		}
 	}
 }
+
+// TestAModelIsOfferedTheToolsNearestToTheConversation has more tools in scope than a model is offered.
+func TestAModelIsOfferedTheToolsNearestToTheConversation(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Matcher.Searcher = retrieval.New()
+		w.App("clinic", `{"settings":{"llm":{"mostTools":2}}}`)
+		w.Put("", "hall", `{"tools":[{"name":"any","description":"Polish shoes"},{"name":"book-table","description":"Reserve a table"},
+			{"name":"call-taxi","description":"Order a taxi"},{"name":"light","description":"Switch the lamp on"}]}`)
+		for _, test := range []struct{ texts, want []string }{
+			{[]string{"taxi", "switch the lamp on"}, []string{"call-taxi", "light"}},
+			{[]string{"taxi", "taxi"}, []string{"call-taxi", "any"}},
+			{[]string{"yes please", "switch the lamp"}, []string{"light", "any"}},
+			{[]string{"ok", ""}, []string{"any", "book-table"}},
+			{nil, []string{"any", "book-table"}},
+		} {
+			offered, _, err := w.Engine.Offered(t.Context(), "clinic", "s1", test.texts, nil)
+			require.NoError(t, err)
+			names := []string{}
+			for _, one := range offered {
+				names = append(names, one.Tool.Name)
+			}
+			require.Equal(t, test.want, names, test.texts)
+		}
+	})
+}

@@ -217,9 +217,10 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 const offeredByDefault = 64
 
 // Offered lists the tools in scope that a user with these claims may call, for each name the one that fires,
-// without the catch-all. If there are more than settings.llm.mostTools, it lists those that have something in
-// common with the text. The zone is that of the session's user; empty if unknown.
-func (r *Reader) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
+// without the catch-all. If there are more than settings.llm.mostTools, it lists the nearest to the first text, then
+// to the next ones, then any: a word such as yes is near to none. The zone is that of the session's user; empty if
+// unknown.
+func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
 	s, err := r.Read(ctx, appID, sessionID)
 	if err != nil {
 		return nil, "", err
@@ -231,8 +232,19 @@ func (r *Reader) Offered(ctx context.Context, appID, sessionID, text string, cla
 		return in.All[:min(len(in.All), most)], s.ZoneName(), nil
 	}
 	request := matcher.Request{App: s.App, Candidates: in.All, Shared: s.Shared, Own: in.Own}
-	for _, one := range searcher.Search(ctx, request, text, most) {
-		found = append(found, one.Candidate)
+	taken := map[string]bool{}
+	add := func(one matcher.Candidate) {
+		if name := one.Tool.Name; len(found) < most && !taken[name] {
+			taken[name], found = true, append(found, one)
+		}
+	}
+	for _, text := range texts {
+		for _, one := range searcher.Search(ctx, request, text, most) {
+			add(one.Candidate)
+		}
+	}
+	for _, one := range in.All {
+		add(one)
 	}
 	return found, s.ZoneName(), nil
 }
