@@ -277,7 +277,7 @@ func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (st
 	return message.ID, e.err
 }
 
-func (e *engineDouble) Offered(context.Context, string, string, []string, parameters.Claims) ([]matcher.Candidate, string, error) {
+func (e *engineDouble) Offered(context.Context, string, string, []string, int, parameters.Claims) ([]matcher.Candidate, string, error) {
 	return nil, "", e.err
 }
 

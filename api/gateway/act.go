@@ -27,6 +27,8 @@ const (
 	// mostRounds bounds how often the model is asked for one answer. The last round offers only the
 	// caller's tools; if the model calls another one all the same, the answer is an error.
 	mostRounds = 8
+	// mostOffered is how many tools models take in a request, the caller's and ours.
+	mostOffered = 128
 	// maxAnswer is the longest unstreamed answer, and the longest event of a stream, in bytes.
 	maxAnswer = 16 << 20
 )
@@ -101,20 +103,18 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	if err := a.post(ctx); err != nil {
 		return nil, err
 	}
-	scope, zone, err := h.Engine.Offered(ctx, r.app, r.session, []string{a.text, r.earlierText()}, claims)
+	own, taken := map[string]bool{}, map[string]bool{}    // names
+	theirs, _ := elements(r.body, r.fields["tools"].from) // the model refuses a broken list
+	for _, one := range theirs {
+		name := toolName(one.in(r.body))
+		own[name], taken[name] = true, true
+	}
+	scope, zone, err := h.Engine.Offered(ctx, r.app, r.session, []string{a.text, r.earlierText()}, mostOffered-len(theirs), claims)
 	if err != nil {
 		return nil, err
 	}
 	a.now = a.now.In(locale.Zone(zone, a.now.Location()))
 
-	own, taken := map[string]bool{}, map[string]bool{} // names
-	if at := r.fields["tools"]; at.to > 0 {
-		all, _ := elements(r.body, at.from) // the model refuses a broken list
-		for _, one := range all {
-			name := toolName(one.in(r.body))
-			own[name], taken[name] = true, true
-		}
-	}
 	for _, one := range scope {
 		name := one.Tool.Name
 		for taken[name] {

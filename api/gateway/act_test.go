@@ -287,6 +287,22 @@ func TestAYesIsOfferedWhatWasSpokenOf(t *testing.T) {
 	}
 }
 
+// TestOursFillUpTheCallersTools: models take 128 tools.
+func TestOursFillUpTheCallersTools(t *testing.T) {
+	w, model := acts(t, booked)
+	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"llm":{"mostTools":128}}}`).Is(200, "")
+	for i, test := range []struct{ theirs, ours int }{{0, 3}, {125, 3}, {126, 2}, {128, 0}, {130, 0}} {
+		own := make([]string, test.theirs)
+		for n := range own {
+			own[n] = fmt.Sprintf(`{"type":"function","function":{"name":"own%d"}}`, n)
+		}
+		w.Ask("POST", sessionChatPath, strings.Replace(saying("hello"), `"model"`, `"tools":[`+strings.Join(own, ",")+`],"model"`, 1)).Is(200, booked)
+		_, sent := model.conversation(t, i)
+		require.Equal(t, test.theirs, strings.Count(sent, `"own`))
+		require.Equal(t, test.ours, strings.Count(sent, `"parameters"`))
+	}
+}
+
 // TestAChoiceOfToolsHoldsForOurs lets the model call book, whether it was offered or not.
 func TestAChoiceOfToolsHoldsForOurs(t *testing.T) {
 	chats := [2]string{sessionChatPath, `{"messages":[{"role":"user","content":"the fifth"}],"tools":[{"type":"function","function":{"name":"own"}}],"tool_choice":`}

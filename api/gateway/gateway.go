@@ -72,9 +72,9 @@ type Engine interface {
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
 	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
-	// Offered lists the tools in scope to offer a model, of too many those nearest to the texts, the first before the
-	// next. The zone is the user's; empty if unknown.
-	Offered(ctx context.Context, appID, sessionID string, texts []string, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
+	// Offered lists the tools in scope to offer a model: of more than most those nearest to the texts, the first before
+	// the next. The zone is the user's; empty if unknown.
+	Offered(ctx context.Context, appID, sessionID string, texts []string, most int, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
 	// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. The length counts
 	// the messages of the request from this one on. Acted returns the largest length; 0 for none.
 	MarkActed(ctx context.Context, of ledger.Turn, length int) error

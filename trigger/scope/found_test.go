@@ -150,14 +150,17 @@ func TestAModelIsOfferedTheToolsNearestToTheConversation(t *testing.T) {
 		w.App("clinic", `{"settings":{"llm":{"mostTools":2}}}`)
 		w.Put("", "hall", `{"tools":[{"name":"any","description":"Polish shoes"},{"name":"book-table","description":"Reserve a table"},
 			{"name":"call-taxi","description":"Order a taxi"},{"name":"light","description":"Switch the lamp on"}]}`)
-		for _, test := range []struct{ texts, want []string }{
-			{[]string{"taxi", "switch the lamp on"}, []string{"call-taxi", "light"}},
-			{[]string{"taxi", "taxi"}, []string{"call-taxi", "any"}},
-			{[]string{"yes please", "switch the lamp"}, []string{"light", "any"}},
-			{[]string{"ok", ""}, []string{"any", "book-table"}},
-			{nil, []string{"any", "book-table"}},
+		for _, test := range []struct {
+			texts, want []string
+			most        int
+		}{
+			{[]string{"taxi", "switch the lamp on"}, []string{"call-taxi", "light"}, 128},
+			{[]string{"taxi", "taxi"}, []string{"call-taxi", "any"}, 2},
+			{[]string{"yes please", "switch the lamp"}, []string{"light", "any"}, 128},
+			{[]string{"ok", ""}, []string{"any", "book-table"}, 128},
+			{nil, []string{"any", "book-table"}, 128}, {[]string{"taxi"}, []string{"call-taxi"}, 1}, {[]string{"taxi"}, []string{}, 0}, {nil, []string{}, -2},
 		} {
-			offered, _, err := w.Engine.Offered(t.Context(), "clinic", "s1", test.texts, nil)
+			offered, _, err := w.Engine.Offered(t.Context(), "clinic", "s1", test.texts, test.most, nil)
 			require.NoError(t, err)
 			names := []string{}
 			for _, one := range offered {

@@ -217,19 +217,20 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 const offeredByDefault = 64
 
 // Offered lists the tools in scope that a user with these claims may call, for each name the one that fires,
-// without the catch-all. If there are more than settings.llm.mostTools, it lists the nearest to the first text, then
+// without the catch-all. If there are more than most, or than settings.llm.mostTools, it lists the nearest to the first text, then
 // to the next ones, then any: a word such as yes is near to none. The zone is that of the session's user; empty if
 // unknown.
-func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
+func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []string, most int, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
 	s, err := r.Read(ctx, appID, sessionID)
 	if err != nil {
 		return nil, "", err
 	}
 	s.Claims = repositories.NeededClaims(claims, s.Ranked())
-	in, most := s.Candidates(), cmp.Or(s.App.Settings.LLM.MostTools, offeredByDefault)
+	in := s.Candidates()
+	most = min(most, cmp.Or(s.App.Settings.LLM.MostTools, offeredByDefault))
 	searcher, searches := r.Matcher.(matcher.Searcher)
-	if len(in.All) <= most || !searches {
-		return in.All[:min(len(in.All), most)], s.ZoneName(), nil
+	if most <= 0 || len(in.All) <= most || !searches {
+		return in.All[:max(0, min(len(in.All), most))], s.ZoneName(), nil
 	}
 	request := matcher.Request{App: s.App, Candidates: in.All, Shared: s.Shared, Own: in.Own}
 	taken := map[string]bool{}
