@@ -195,15 +195,21 @@ func (a *acting) head(response *http.Response) {
 		return
 	}
 	a.h.copyHeader(a.c, response)
+	a.named()
+	a.c.Response().WriteHeader(response.StatusCode)
+}
+
+// named tells the client which message is stored.
+func (a *acting) named() {
 	if matchable(a.text) {
 		a.c.Response().Header().Set(messageHeader, a.r.messageID)
 	}
-	a.c.Response().WriteHeader(response.StatusCode)
 }
 
 // broken ends an answer with an error, or a started stream with an event.
 func (a *acting) broken(err error) error {
 	if !a.c.Response().Committed {
+		a.named()
 		return err
 	}
 	problem, _ := json.Marshal(answer.OpenAIError(err))
@@ -222,7 +228,7 @@ func (a *acting) write(text []byte) error {
 func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil || len(text) > maxAnswer {
-		return false, unreachable(errors.Join(err, errLong))
+		return false, a.broken(unreachable(errors.Join(err, errLong)))
 	}
 	edits, retry := a.r.form.whole(a, text)
 	if retry {

@@ -387,7 +387,9 @@ func TestTheModelIsAskedSoOftenAndNoMore(t *testing.T) {
 			require.Contains(t, string(got.Body), "the model was asked 8 times and still calls tools")
 			_, last := model.conversation(t, 7)
 			require.NotContains(t, last, `"tools"`)
-			require.Len(t, w.Triggers("s1"), 1, "the same call of one turn is one")
+			fired := w.Triggers("s1")
+			require.Len(t, fired, 1, "the same call of one turn is one")
+			require.Equal(t, fired[0].MessageID, got.Header.Get("X-Earshot-Message-Id"))
 		})
 	}
 }
@@ -461,8 +463,10 @@ func TestARequestThatBrokeOffGoesOnWhenItIsMadeAgain(t *testing.T) {
 		_, _ = io.WriteString(out, answer)
 	}
 	w, _ := actsOn(t, time.Now, model)
-	w.Ask("POST", sessionChatPath, saying("the fifth, and ring")).Is(502, "")
-	require.Len(t, w.Triggers("s1"), 1)
+	broken := w.Ask("POST", sessionChatPath, saying("the fifth, and ring")).Is(502, "")
+	fired := w.Triggers("s1")
+	require.Len(t, fired, 1)
+	require.Equal(t, fired[0].MessageID, broken.Header.Get("X-Earshot-Message-Id"))
 	w.Ask("POST", sessionChatPath, saying("the fifth, and ring")).Is(200, "")
 	require.Len(t, w.Triggers("s1"), 2, "what it had not called for yet is done")
 }
