@@ -598,6 +598,34 @@ func TestACallOfAnAnswerThatWasCutIsNotCarriedOut(t *testing.T) {
 	}
 }
 
+// TestOnlyTheFirstChoiceCounts: some hosts send two, although the client asked for one.
+func TestOnlyTheFirstChoiceCounts(t *testing.T) {
+	second := func(text string) string { return strings.Replace(text, `"index":0,`, `"index":1,`, 1) }
+	other := `{"index":1,"message":{"role":"assistant","tool_calls":[{"id":"b","function":{"name":"book","arguments":"{\"day\":6}"}}]}}`
+	otherChunks := second(chunk(`{"tool_calls":[{"index":0,"id":"b","function":{"name":"book","arguments":"{\"day\":6}"}}]}`, "null")) + second(chunk(`{}`, `"tool_calls"`))
+	says, called := chunk(`{"content":"Well."}`, "null"), chunk(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"ring","arguments":"{}"}}]}`, "null")
+	for name, test := range map[string]struct {
+		rounds []string
+		want   string
+		fired  int
+	}{
+		"whole":              {[]string{strings.Replace(booked, `[{"index":0`, `[`+other+`,{"index":0`, 1)}, `"book"`, 0},
+		"whole, with a call": {[]string{strings.Replace(calling("null", [2]string{"ring", "{}"}), `[{"index":0`, `[`+other+`,{"index":0`, 1), booked}, "Booked.", 1},
+		"streamed":           {[]string{says + otherChunks + chunk("{}", `"stop"`) + done}, says + otherChunks + chunk("{}", `"stop"`) + done, 0},
+		"streamed, with a call": {
+			[]string{called + otherChunks + chunk("{}", `"tool_calls"`) + done, says + chunk("{}", `"stop"`) + done}, otherChunks + says + chunk("{}", `"stop"`) + done, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, model := acts(t, test.rounds...)
+			got := w.Ask("POST", sessionChatPath, saying("ring")).Is(200, "")
+			require.Contains(t, string(got.Body), test.want)
+			require.Len(t, w.Triggers("s1"), test.fired)
+			require.Equal(t, len(test.rounds), model.count())
+		})
+	}
+}
+
 func TestAStreamPassesTheCallersCallsOn(t *testing.T) {
 	w, model := acts(t, chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null")+
 		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`, "null")+

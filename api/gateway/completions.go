@@ -102,14 +102,24 @@ func isWithheld(finish []byte) bool {
 	return slices.Contains(withheld, strings.ToLower(unquoted(finish)))
 }
 
+// firstChoice returns the choice of index 0, or without indexes the first; empty for none. The client asked for no
+// others, which some hosts send: they are passed on.
+func firstChoice(text []byte, choices []span) span {
+	for _, one := range choices {
+		if index := string(memberOf(text, one, "index").in(text)); index == "" || index == "null" || index == "0" {
+			return one
+		}
+	}
+	return span{}
+}
+
 // callsOf returns the calls in an answer's first choice and the spans of this and its message: calls that run
 // here, and the client's calls as written.
 func (a *acting) callsOf(text []byte) (choice, message span, ours []span, clientCalls [][]byte) {
-	choices, err := elements(text, memberOf(text, span{0, len(text)}, "choices").from)
-	if err != nil || len(choices) == 0 {
+	choices, _ := elements(text, memberOf(text, span{0, len(text)}, "choices").from) // an invalid list has none
+	if choice = firstChoice(text, choices); choice.to == 0 {
 		return choice, message, nil, nil
 	}
-	choice = choices[0]
 	message = memberOf(text, choice, "message")
 	at := memberOf(text, message, "tool_calls")
 	if message.to == 0 || at.to == 0 {
@@ -200,9 +210,10 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	rest := true
 	at := memberOf(event, data, "choices")
 	choices, _ := elements(event, at.from) // none in a usage event
-	if at.to > 0 && len(choices) > 0 {
-		edits, rest = s.takeDelta(event, memberOf(event, choices[0], "delta"))
-		if finish := memberOf(event, choices[0], "finish_reason").in(event); unquoted(finish) != "" {
+	if choice := firstChoice(event, choices); at.to > 0 && choice.to > 0 {
+		edits, rest = s.takeDelta(event, memberOf(event, choice, "delta"))
+		rest = rest || len(choices) > 1
+		if finish := memberOf(event, choice, "finish_reason").in(event); unquoted(finish) != "" {
 			if s.cut || isWithheld(finish) {
 				s.ours = nil
 			}
