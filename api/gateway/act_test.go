@@ -303,6 +303,18 @@ func TestOursFillUpTheCallersTools(t *testing.T) {
 	}
 }
 
+// TestACustomToolOfTheCallerKeepsItsName: ours gets another one.
+func TestACustomToolOfTheCallerKeepsItsName(t *testing.T) {
+	own := strings.Replace(calling("null", [2]string{"ring", ""}), `"type":"function","function":{"name":"ring","arguments":""}`, `"type":"custom","custom":{"name":"ring","input":"x"}`, 1)
+	w, model := acts(t, calling("null", [2]string{"earshot_ring", `{}`}), own)
+	body := strings.Replace(saying("ring"), `"model"`, `"tools":[{"type":"custom","custom":{"name":"ring"}}],"model"`, 1)
+	got := string(w.Ask("POST", sessionChatPath, body).Is(200, "").Body)
+	require.Contains(t, got, `"custom":{"name":"ring","input":"x"}`)
+	_, sent := model.conversation(t, 0)
+	require.Equal(t, 1, strings.Count(sent, `"name":"ring"`))
+	require.Len(t, w.Triggers("s1"), 1)
+}
+
 // TestAChoiceOfToolsHoldsForOurs lets the model call book, whether it was offered or not.
 func TestAChoiceOfToolsHoldsForOurs(t *testing.T) {
 	chats := [2]string{sessionChatPath, `{"messages":[{"role":"user","content":"the fifth"}],"tools":[{"type":"function","function":{"name":"own"}}],"tool_choice":`}

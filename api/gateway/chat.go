@@ -162,7 +162,7 @@ func isRule(role string) bool { return role == "system" || role == "developer" }
 
 // toolName returns the name of a tool, or of a choice of one.
 func toolName(tool []byte) string {
-	return cmp.Or(unquoted(memberIn(tool, "name")), unquoted(memberIn(memberIn(tool, "function"), "name")))
+	return cmp.Or(unquoted(memberIn(tool, "name")), unquoted(memberIn(memberIn(tool, "function"), "name")), unquoted(memberIn(memberIn(tool, "custom"), "name")))
 }
 
 // permits reports whether tool_choice lets the model call a tool. An object permits the tools that it names.
