@@ -2,92 +2,126 @@ package llm
 
 import (
 	"cmp"
-	"iter"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// Forms in which models without tool calling write calls into their text. RE2 has no back references: an opening
+// Forms in which models without tool calling write calls as their text. RE2 has no back references: an opening
 // mark ends at the next closing one, or at the end of a text cut by a stop sequence.
 var (
 	// Hermes, Qwen and many others.
-	taggedCall = regexp.MustCompile(`(?s)<\|?(?:tool_calls?|function_calls?)\|?>(.*?)(?:<\|?/(?:tool_calls?|function_calls?)\|?>|$)`)
-	// Mistral: a list of calls, or name[ARGS]{…}, to the end of the text.
-	mistralCall  = regexp.MustCompile(`(?s)\[TOOL_CALLS\](.*)$`)
-	mistralNamed = regexp.MustCompile(`^\s*([A-Za-z0-9_.:/-]+)\s*\[ARGS\]`)
+	taggedCall = regexp.MustCompile(`(?s)^<\|?(?:tool_calls?|function_calls?)\|?>(.*?)(?:<\|?/(?:tool_calls?|function_calls?)\|?>|$)`)
+	// Mistral: a list of calls, or name[ARGS]{…}.
+	mistralMark  = regexp.MustCompile(`^\[TOOL_CALLS\]\s*`)
+	mistralNamed = regexp.MustCompile(`^\[TOOL_CALLS\]\s*([A-Za-z0-9_.:/-]+)\s*\[ARGS\]\s*`)
 	// Llama with JSON between the marks, Qwen's coders with marks around each value.
-	functionCallMark = regexp.MustCompile(`(?s)<function=([^>\s]+)>(.*?)(?:</function>|$)`)
+	functionCallMark = regexp.MustCompile(`(?s)^<function=([^>\s]+)>(.*?)(?:</function>|$)`)
 	functionValue    = regexp.MustCompile(`(?s)<parameter=([^>]+)>\s*(.*?)\s*</parameter>`)
 
-	fencedCall = regexp.MustCompile("(?s)```[A-Za-z_]*\\s*([\\[{].*?[\\]}])\\s*```")
-	looksNamed = regexp.MustCompile(`"name"\s*:\s*"([^"]{1,128})"`)
+	fencedCall = regexp.MustCompile("(?s)^```[A-Za-z_]*\\s*([\\[{].*?[\\]}])\\s*```")
+	cutCall    = regexp.MustCompile(`^\s*\{\s*"name"\s*:\s*"([^"]{1,128})"\s*,\s*"(?:arguments|parameters|args)"\s*:`)
 )
 
-// maxInText bounds the text that is searched for calls, in bytes.
+// maxInText bounds the text that is read as calls, in bytes.
 const maxInText = 64 << 10
 
-// readInText finds the calls in a model's text, and returns the text without them. Marked calls count whatever tool
-// they name. Bare or fenced JSON counts only if known accepts its name, because it may be content that the user
+// between are the characters that may stand between calls.
+const between = " \t\r\n;,"
+
+// readInText reads a model's text as calls. If anything else is in it, the text is returned whole, with no calls:
+// models also quote calls, for example those of a page or of the user, and refuse them. Marked calls count whatever
+// tool they name. Bare or fenced JSON counts only if known accepts its name, because it may be content that the user
 // asked for.
 func readInText(text string, known func(name string) bool) (calls []toolCall, rest string) {
+	text = strings.TrimSpace(text)
 	if len(text) > maxInText {
 		return nil, text
 	}
-	knownCalls := func(text string) ([]toolCall, bool) {
-		found, are := callsOf(text)
-		for _, call := range found {
-			are = are && known(call.name)
+	unknown := func(call toolCall) bool { return !known(call.name) }
+	calls = onlyCalls(strings.TrimSuffix(text, "</s>"), func(text string) ([]toolCall, int) {
+		found, size, marked := firstCalls(text)
+		if !marked && slices.ContainsFunc(found, unknown) {
+			return nil, 0
 		}
-		return found, are
-	}
-	// take reads the calls at every match of form, in order, and removes the matches that read accepts.
-	take := func(form *regexp.Regexp, read func(parts []string) ([]toolCall, bool)) {
-		text = form.ReplaceAllStringFunc(text, func(place string) string {
-			found, accepted := read(form.FindStringSubmatch(place))
-			if !accepted {
-				return place
-			}
-			calls = append(calls, found...)
-			return ""
-		})
-	}
-	take(functionCallMark, func(parts []string) ([]toolCall, bool) {
-		return []toolCall{{name: parts[1], arguments: functionArguments(parts[2])}}, true
+		return found, size
 	})
-	take(taggedCall, func(parts []string) ([]toolCall, bool) { return markedCalls(parts[1]), true })
-	take(mistralCall, func(parts []string) ([]toolCall, bool) { return mistralCalls(parts[1]), true })
-	take(fencedCall, func(parts []string) ([]toolCall, bool) { return knownCalls(parts[1]) })
-	if len(calls) > 0 {
-		return calls, strings.TrimSpace(text)
+	if len(calls) == 0 {
+		return nil, text
 	}
-
-	var kept strings.Builder // the text without calls
-	for before, value := range valuesIn(text) {
-		kept.WriteString(before)
-		if bare, are := knownCalls(value); are {
-			calls = append(calls, bare...)
-		} else {
-			kept.WriteString(value)
-		}
-	}
-	if len(calls) > 0 {
-		text = strings.Trim(kept.String(), " \t\r\n;,")
-	}
-	return calls, strings.TrimSpace(text)
+	return calls, ""
 }
 
-// markedCalls reads the text between marks: one call, a list, or several in a row. If only the name is readable,
-// the call is kept with its raw text, so that it is sent back to the model.
-func markedCalls(text string) (calls []toolCall) {
-	for _, value := range valuesIn(text) {
-		if read, are := callsOf(value); are {
-			calls = append(calls, read...)
+// onlyCalls reads a text that consists of calls, or returns none. first reads those that a text begins with, and
+// returns their length.
+func onlyCalls(text string, first func(text string) ([]toolCall, int)) (calls []toolCall) {
+	for text = strings.Trim(text, between); text != ""; text = strings.TrimLeft(text, between) {
+		found, size := first(text)
+		if len(found) == 0 {
+			return nil
 		}
-	}
-	if name := looksNamed.FindStringSubmatch(text); len(calls) == 0 && name != nil {
-		return []toolCall{{name: name[1], arguments: text}}
+		calls, text = append(calls, found...), text[size:]
 	}
 	return calls
+}
+
+// firstCalls reads the calls that a text begins with, in any form.
+func firstCalls(text string) (calls []toolCall, size int, marked bool) {
+	if calls, size = markedFunction(text); size > 0 {
+		return calls, size, true
+	}
+	if tagged := taggedCall.FindStringSubmatch(text); tagged != nil {
+		return markedCalls(tagged[1]), len(tagged[0]), true
+	}
+	if named := mistralNamed.FindStringSubmatch(text); named != nil {
+		arguments := text[len(named[0]):]
+		if !strings.HasPrefix(arguments, "{") {
+			return nil, 0, true
+		}
+		arguments = arguments[:cmp.Or(extent(arguments), len(arguments))]
+		return []toolCall{{name: named[1], arguments: arguments}}, len(named[0]) + len(arguments), true
+	}
+	if fenced := fencedCall.FindStringSubmatch(text); fenced != nil {
+		return onlyCalls(fenced[1], bareCalls), len(fenced[0]), false
+	}
+	mark := len(mistralMark.FindString(text))
+	calls, size = bareCalls(text[mark:])
+	return calls, mark + size, mark > 0
+}
+
+// bareCalls reads the object or list that a text begins with.
+func bareCalls(text string) ([]toolCall, int) {
+	size := extent(text)
+	calls, _ := callsOf(text[:size])
+	return calls, size
+}
+
+// markedCalls reads the text between marks. If a single call was cut, it is kept with its raw text, so that it is
+// sent back to the model.
+func markedCalls(text string) []toolCall {
+	if name := cutCall.FindStringSubmatch(text); name != nil && extent(strings.TrimSpace(text)) == 0 {
+		return []toolCall{{name: name[1], arguments: text}}
+	}
+	return onlyCalls(text, func(text string) ([]toolCall, int) {
+		if calls, size := markedFunction(text); size > 0 {
+			return calls, size
+		}
+		return bareCalls(text)
+	})
+}
+
+// markedFunction reads the call between a function's marks that a text begins with. An object in it may be cut.
+func markedFunction(text string) ([]toolCall, int) {
+	parts := functionCallMark.FindStringSubmatch(text)
+	if parts == nil {
+		return nil, 0
+	}
+	given := strings.TrimSpace(functionValue.ReplaceAllString(parts[2], ""))
+	if size := extent(given); given != "" && (given[0] != '{' || size > 0 && size < len(given)) {
+		return nil, 0
+	}
+	return []toolCall{{name: parts[1], arguments: functionArguments(parts[2])}}, len(parts[0])
 }
 
 // functionArguments returns the text between a function's marks as JSON. Values with their own marks are text, or
@@ -105,18 +139,6 @@ func functionArguments(text string) string {
 		}
 	}
 	return encodeJSON(given)
-}
-
-func mistralCalls(text string) []toolCall {
-	named := mistralNamed.FindStringSubmatch(text)
-	if named == nil {
-		return markedCalls(text)
-	}
-	arguments := text[len(named[0]):]
-	for _, value := range valuesIn(arguments) {
-		return []toolCall{{name: named[1], arguments: cmp.Or(value, arguments)}}
-	}
-	return nil
 }
 
 var (
@@ -137,36 +159,12 @@ func withoutThoughts(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// maxOpenings bounds the attempts to read a JSON value in a text, against texts full of brackets.
-const maxOpenings = 32
-
-// valuesIn iterates over the complete objects and lists in a text, each with the text before it, and finally over
-// the remaining text with no value.
-func valuesIn(text string) iter.Seq2[string, string] {
-	return func(yield func(before, value string) bool) {
-		for from, tried := 0, 0; tried < maxOpenings; tried++ {
-			at := strings.IndexAny(text[from:], "{[")
-			if at < 0 {
-				break
-			}
-			from += at
-			size := extent(text[from:])
-			if size == 0 {
-				from++
-				continue
-			}
-			if !yield(text[:from], text[from:from+size]) {
-				return
-			}
-			text, from, tried = text[from+size:], 0, -1
-		}
-		yield(text, "")
-	}
-}
-
-// extent returns the length of the object or list that the text begins with, or zero if it does not end. Brackets
-// within strings do not count.
+// extent returns the length of the object or list that the text begins with, or zero if it begins with none or does
+// not end. Brackets within strings do not count.
 func extent(text string) int {
+	if text == "" || text[0] != '{' && text[0] != '[' {
+		return 0
+	}
 	depth, inString, escaped := 0, false, false
 	for i := range len(text) {
 		c := text[i]
@@ -196,8 +194,9 @@ func callsOf(text string) ([]toolCall, bool) {
 	return callsIn(value)
 }
 
-// callsIn reads a value as calls: an object with a name and arguments, such an object under "function", several of
-// them under "tool_calls", or a list of any. An object without arguments is no call: many objects have a name.
+// callsIn reads a value as calls: an object with nothing but a name and arguments, such an object under "function",
+// several of them under "tool_calls", or a list of any. The id and the type of a call may stand beside. An object
+// with other members is no call: a line of a log and the definition of a tool have a name and parameters, too.
 func callsIn(value any) (calls []toolCall, are bool) {
 	switch value := value.(type) {
 	case []any:
@@ -210,16 +209,17 @@ func callsIn(value any) (calls []toolCall, are bool) {
 		}
 		return calls, len(calls) > 0
 	case map[string]any:
-		for _, wrapper := range []string{"tool_calls", "function", "function_call", "tool_call"} {
-			if inner, wrapped := value[wrapper]; wrapped {
-				if _, named := inner.(string); !named {
-					return callsIn(inner)
-				}
-			}
+		members := maps.Clone(value)
+		delete(members, "id")
+		if members["type"] == "function" {
+			delete(members, "type")
 		}
-		name, named := firstOf(value, "name", "function", "tool").(string)
-		given := firstOf(value, "arguments", "parameters", "args")
-		if !named || name == "" || given == nil {
+		if len(members) == 1 {
+			return callsIn(firstOf(members, "tool_calls", "function", "function_call", "tool_call"))
+		}
+		name, named := firstOf(members, "name", "function", "tool").(string)
+		given := firstOf(members, "arguments", "parameters", "args")
+		if len(members) != 2 || !named || name == "" || given == nil || isSchema(given) {
 			return nil, false
 		}
 		arguments, ok := given.(string)
@@ -229,6 +229,13 @@ func callsIn(value any) (calls []toolCall, are bool) {
 		return []toolCall{{name: name, arguments: arguments}}, true
 	}
 	return nil, false
+}
+
+// isSchema reports whether the value is a JSON Schema of parameters, as a definition has it.
+func isSchema(given any) bool {
+	object, _ := given.(map[string]any)
+	_, lists := object["properties"].(map[string]any)
+	return object["type"] == "object" && lists
 }
 
 // firstOf returns the first of the named members that the object has.

@@ -10,7 +10,7 @@ import (
 
 func knownInTests(name string) bool { return name == "book" || name == "light" }
 
-func TestCallsInTextAreReadAndTakenOut(t *testing.T) {
+func TestTextOfCallsAloneIsRead(t *testing.T) {
 	book := toolCall{name: "book", arguments: `{"day":"mon"}`}
 	light := toolCall{name: "light", arguments: `{}`}
 	for rule, c := range map[string]struct {
@@ -18,8 +18,8 @@ func TestCallsInTextAreReadAndTakenOut(t *testing.T) {
 		calls      []toolCall
 	}{
 		"Hermes":                     {"<tool_call>\n{\"name\": \"book\", \"arguments\": {\"day\": \"mon\"}}\n</tool_call>", "", []toolCall{book}},
-		"Hermes, twice, with text":   {"Ok. <tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>\n<tool_call>{\"name\":\"light\",\"arguments\":{}}</tool_call> Done.", "Ok. \n Done.", []toolCall{book, light}},
-		"the end mark is missing":    {`Ok <tool_call>{"name":"book","arguments":{"day":"mon"}}`, "Ok", []toolCall{book}},
+		"Hermes, twice":              {"<tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>\n<tool_call>{\"name\":\"light\",\"arguments\":{}}</tool_call>", "", []toolCall{book, light}},
+		"the end mark is missing":    {`<tool_call>{"name":"book","arguments":{"day":"mon"}}`, "", []toolCall{book}},
 		"a list between marks":       {`<tool_calls>[{"name":"book","arguments":{"day":"mon"}},{"name":"light","parameters":{}}]</tool_calls>`, "", []toolCall{book, light}},
 		"several between marks":      {"<function_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n{\"name\":\"light\",\"arguments\":{}}</function_call>", "", []toolCall{book, light}},
 		"marks with bars":            {`<|tool_call|>{"name":"book","arguments":{"day":"mon"}}<|/tool_call|>`, "", []toolCall{book}},
@@ -37,16 +37,16 @@ func TestCallsInTextAreReadAndTakenOut(t *testing.T) {
 		"bare, with parameters":       {` {"name": "book", "parameters": {"day": "mon"}} `, "", []toolCall{book}},
 		"bare, as a list":             {`[{"name":"book","arguments":{"day":"mon"}},{"name":"light","arguments":{}}]`, "", []toolCall{book, light}},
 		"bare, one after the other":   {`{"name":"book","parameters":{"day":"mon"}}; {"name":"light","parameters":{}}`, "", []toolCall{book, light}},
-		"bare, after words":           {`I will do that: {"name":"light","arguments":{}}`, "I will do that:", []toolCall{light}},
 		"bare, in OpenAI's form":      {`{"tool_calls":[{"id":"1","type":"function","function":{"name":"book","arguments":"{\"day\":\"mon\"}"}}]}`, "", []toolCall{book}},
 		"bare, with function a name":  {`{"type":"function","function":"light","args":{}}`, "", []toolCall{light}},
-		"fenced":                      {"Sure:\n```json\n{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n```\nDone.", "Sure:\n\nDone.", []toolCall{book}},
+		"fenced":                      {"```json\n{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n```", "", []toolCall{book}},
 		"fenced, of another language": {"```tool_call\n[{\"name\":\"light\",\"arguments\":{}}]\n```", "", []toolCall{light}},
-		"unknown between marks":       {`Hm <tool_call>{"name":"other","arguments":{}}</tool_call>`, "Hm", []toolCall{{name: "other", arguments: "{}"}}},
+		"unknown between marks":       {`<tool_call>{"name":"other","arguments":{}}</tool_call>`, "", []toolCall{{name: "other", arguments: "{}"}}},
 		"broken between marks":        {`<tool_call>{"name": "book", "arguments": {"day": "mo</tool_call>`, "", []toolCall{{name: "book", arguments: `{"name": "book", "arguments": {"day": "mo`}}},
-		"nothing between marks":       {`Hi <tool_call></tool_call>`, "Hi", nil},
 		"brackets within texts":       {`<tool_call>{"name":"book","arguments":{"day":"} ] \" {"}}</tool_call>`, "", []toolCall{{name: "book", arguments: `{"day":"} ] \" {"}`}}},
-		"more than are tried":         {strings.Repeat(`{"name":"light","arguments":{}}`, maxOpenings+1), "", slices.Repeat([]toolCall{light}, maxOpenings+1)},
+		"fenced, one after the other": {"```\n{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n{\"name\":\"light\",\"arguments\":{}}\n```", "", []toolCall{book, light}},
+		"Mistral, twice":              {`[TOOL_CALLS]book[ARGS]{"day":"mon"}[TOOL_CALLS]light[ARGS]{}`, "", []toolCall{book, light}},
+		"many":                        {strings.Repeat(`{"name":"light","arguments":{}}`, 40), "", slices.Repeat([]toolCall{light}, 40)},
 		"big integers":                {`{"name":"book","arguments":{"n":9007199254740993}}`, "", []toolCall{{name: "book", arguments: `{"n":9007199254740993}`}}},
 	} {
 		t.Run(rule, func(t *testing.T) {
@@ -70,7 +70,30 @@ func TestTextThatIsNoCallStaysText(t *testing.T) {
 		"an object that does not end":      `{"name":"book","arguments":{"day":"mon"}`,
 		"emoticons":                        "hi :-{ how are you :]",
 		"code":                             "```go\nfunc f() { return }\n```",
-		"more than is searched":            strings.Repeat("x", maxInText) + `{"name":"book","arguments":{}}`,
+		"a refusal":                        `I will not call {"name":"book","arguments":{"day":"mon"}} because that is forbidden.`,
+		"a call after words":               `Sure! {"name":"light","arguments":{}}`,
+		"words after a call":               `{"name":"light","arguments":{}} is what I would call.`,
+		"a marked call after words":        `Ok. <tool_call>{"name":"book","arguments":{"day":"mon"}}</tool_call>`,
+		"a marked call, cut, after words":  `Ok <tool_call>{"name":"book","arguments":{"day":"mon"}}`,
+		"words after a marked call":        `<tool_call>{"name":"book","arguments":{"day":"mon"}}</tool_call> is the syntax.`,
+		"words between marks":              `<tool_call>Not {"name":"book","arguments":{"day":"mon"}}</tool_call>`,
+		"words after a call between marks": `<tool_call>{"name":"book","arguments":{}} or not</tool_call>`,
+		"words between a function's marks": `<function=light>is what I would call</function>`,
+		"a function's marks in words":      `Write <function=light>{}</function>`,
+		"words after Mistral's call":       `[TOOL_CALLS]light[ARGS]{} is the syntax`,
+		"a quoted mark":                    `> <tool_call>{"name":"book","arguments":{"day":"mon"}}</tool_call>`,
+		"a list after words":               `Your requests: [{"name":"book","arguments":{"day":"mon"}}]`,
+		"a fenced call after words":        "Sure:\n```json\n{\"name\":\"light\",\"arguments\":{}}\n```\nDone.",
+		"words within a fence":             "```\n{\"name\":\"light\",\"arguments\":{}} or {}\n```",
+		"a line of a log":                  `{"ts":1,"name":"book","arguments":{"day":"mon"}}`,
+		"a line of a log between marks":    `<tool_call>{"ts":1,"name":"book","arguments":{"day":"mon"}}</tool_call>`,
+		"a definition":                     `{"name":"book","description":"Book","parameters":{"day":"mon"}}`,
+		"a definition without words":       `{"name":"book","parameters":{"type":"object","properties":{"day":{"type":"string"}}}}`,
+		"a definition in OpenAI's form":    `{"type":"function","function":{"name":"book","description":"Book","parameters":{}}}`,
+		"a definition that is cut":         `<tool_call>{"name":"book","description":"Book","parameters":{"day"`,
+		"an answer around calls":           `{"content":"no","tool_calls":[{"name":"light","arguments":{}}]}`,
+		"nothing between marks":            `Hi <tool_call></tool_call>`,
+		"more than is read":                strings.Repeat("x", maxInText) + `{"name":"book","arguments":{}}`,
 	} {
 		t.Run(rule, func(t *testing.T) {
 			calls, rest := readInText(text, knownInTests)
@@ -88,7 +111,7 @@ func TestReadingCallsInTextIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzReadInText searches for a panic, a call without a name, and invented text.
+// FuzzReadInText searches for a panic, a call without a name, and a text that changes.
 func FuzzReadInText(f *testing.F) {
 	for _, seed := range []string{
 		`<tool_call>{"name":"book","arguments":{}}</tool_call>`, `[TOOL_CALLS]book[ARGS]{}`, `<function=book><parameter=a>1</parameter></function>`,
@@ -97,13 +120,14 @@ func FuzzReadInText(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		calls, rest := readInText(withoutThoughts(text), knownInTests)
-		require.LessOrEqual(t, len(rest), len(text))
+		said := withoutThoughts(text)
+		calls, rest := readInText(said, knownInTests)
 		for _, call := range calls {
 			require.NotEmpty(t, call.name)
 		}
-		if len(calls) == 0 && !strings.ContainsAny(text, "<[") {
-			require.Equal(t, strings.TrimSpace(text), rest)
+		if len(calls) > 0 {
+			said = ""
 		}
+		require.Equal(t, said, rest)
 	})
 }

@@ -170,13 +170,24 @@ func TestMatchTakesTheReplyFromTheSameRequest(t *testing.T) {
 }
 
 func TestMatchReadsCallsThatAreWrittenIntoTheText(t *testing.T) {
-	for given, rest := range map[string]string{
-		"Sure.\n<tool_call>\n{\"name\": \"book\", \"arguments\": {\"day\": \"mon\"}}\n</tool_call>": "Sure.",
-		`{"name":"functions.Book","parameters":{"day":"mon"}}`:                                      "",
+	for _, given := range []string{
+		"<think>Sure.</think>\n<tool_call>\n{\"name\": \"book\", \"arguments\": {\"day\": \"mon\"}}\n</tool_call>",
+		`{"name":"functions.Book","parameters":{"day":"mon"}}`,
 	} {
 		result, _ := matchOne(t, talk(t, book), llmtest.Text(given))
 		require.Equal(t, []string{onMonday}, matchertest.Fired(result))
-		require.Equal(t, rest, result.Text)
+		require.Empty(t, result.Text)
+	}
+}
+
+func TestCallsThatAModelOnlyQuotesFireNothing(t *testing.T) {
+	for _, given := range []string{
+		`I will not call {"name":"book","arguments":{"day":"mon"}} because that is forbidden.`,
+		`The syntax is <tool_call>{"name":"book","arguments":{"day":"mon"}}</tool_call>, as the manual says.`,
+		`{"name":"book","description":"Books a day","parameters":{"day":"mon"}}`,
+	} {
+		result, _ := matchOne(t, talk(t, book), llmtest.Text(given))
+		require.Equal(t, matcher.Result{Stage: matcher.StageLLM, Text: given}, result)
 	}
 }
 
