@@ -226,7 +226,7 @@ func (t *Tool) Escaped(values map[string]any) map[string]any {
 		return slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !l.Escapes() })
 	})
 	for _, list := range escaping.([]parameters.List) {
-		values = list.Escaped(values)
+		values = list.Escaped(values, t.SourceType() == SourceMySQL)
 	}
 	return values
 }

@@ -398,9 +398,10 @@ func (l List) Escapes() bool {
 	return json.Unmarshal(l.Raw, &members) == nil && slices.ContainsFunc(members, func(q quoting) bool { return q.any() })
 }
 
-// Escaped returns the values for a statement or a request, between the delimiters of the list's escapes. It works
-// on uncompiled parameters.
-func (l List) Escaped(values map[string]any) map[string]any {
+// Escaped returns the values for a statement or a request, between the delimiters of the list's escapes. With
+// backslashes, those between quotes are doubled: MySQL would take one before a quote as its escape. It works on
+// uncompiled parameters.
+func (l List) Escaped(values map[string]any, backslashes bool) map[string]any {
 	var members []quoting
 	if json.Unmarshal(l.Raw, &members) != nil {
 		return values // a JSON Schema, which has no escapes, or not a list
@@ -415,17 +416,20 @@ func (l List) Escaped(values map[string]any) map[string]any {
 		if !changed {
 			values, changed = maps.Clone(values), true
 		}
-		values[name] = members[i].escaped(value)
+		values[name] = members[i].escaped(value, backslashes)
 	}
 	return values
 }
 
 func (q *quoting) any() bool { return q.Escape != "" || q.Items != nil && q.Items.any() }
 
-func (q *quoting) escaped(value any) any {
+func (q *quoting) escaped(value any, backslashes bool) any {
 	switch value := value.(type) {
 	case string:
 		if ends, asked := delimiters[q.Escape]; asked {
+			if backslashes && strings.HasSuffix(q.Escape, "-quotes") {
+				value = strings.ReplaceAll(value, `\`, `\\`)
+			}
 			return ends[0] + strings.ReplaceAll(value, ends[1], ends[1]+ends[1]) + ends[1]
 		}
 	case []any:
@@ -434,7 +438,7 @@ func (q *quoting) escaped(value any) any {
 		}
 		list := make([]any, len(value))
 		for i := range value {
-			list[i] = q.Items.escaped(value[i])
+			list[i] = q.Items.escaped(value[i], backslashes)
 		}
 		return list
 	}

@@ -169,8 +169,17 @@ func TestEscapeDoublesTheClosingDelimiter(t *testing.T) {
 		require.Empty(t, wrong)
 		require.Equal(t, said, out["p"], "what is kept is what was said")
 		require.Equal(t, said, p.Read(map[string]any{"p": said}).Values["p"])
-		require.Equal(t, map[string]any{"p": want, "q": said}, list.Escaped(map[string]any{"p": said, "q": said}), escape)
+		require.Equal(t, map[string]any{"p": want, "q": said}, list.Escaped(map[string]any{"p": said, "q": said}, false), escape)
 		require.Equal(t, said, out["p"], "it is left as it is")
+	}
+}
+
+func TestEscapeDoublesBackslashesBetweenQuotes(t *testing.T) {
+	for escape, want := range map[string]string{
+		"single-quotes": `'a\\''b'`, "double-quotes": `"a\\'b"`, "backticks": "`a\\'b`", "square-brackets": `[a\'b]`,
+	} {
+		list := escaping(`"escape":"` + escape + `"`)
+		require.Equal(t, want, list.Escaped(map[string]any{"p": `a\'b`}, true)["p"], escape)
 	}
 }
 
@@ -182,9 +191,9 @@ func escaping(fields string) parameters.List {
 func TestEscapeReachesItems(t *testing.T) {
 	list := parameters.SERMAS.Of(json.RawMessage(`[{"parameter":"p","type":"array","items":{"type":"array","items":{"type":"string","escape":"double-quotes"}}},{"parameter":"n","type":"integer"}]`))
 	said := values(t, `{"p":[["a","b\"c"]],"n":5}`)
-	require.Equal(t, map[string]any{"p": []any{[]any{`"a"`, `"b""c"`}}, "n": json.Number("5")}, list.Escaped(said))
+	require.Equal(t, map[string]any{"p": []any{[]any{`"a"`, `"b""c"`}}, "n": json.Number("5")}, list.Escaped(said, false))
 	require.Equal(t, values(t, `{"p":[["a","b\"c"]],"n":5}`), said)
-	require.Equal(t, `"id"`, escaping(`"\u0065scape":"double-quotes"`).Escaped(map[string]any{"p": "id"})["p"], "however its name is written")
+	require.Equal(t, `"id"`, escaping(`"\u0065scape":"double-quotes"`).Escaped(map[string]any{"p": "id"}, false)["p"], "however its name is written")
 }
 
 // reading is a model's value of "p" with its expected reading.

@@ -68,10 +68,25 @@ func mysqlBinds(t *testing.T, server *sqltest.Server) {
 		ran{"select {{.c}} from flights where id = 1", column, `{"c":"air` + "`" + `line"}`, "Unknown column '***'"},
 		ran{"select {{.c}} from flights where id = 1", column, `{"c":"airline"}`, `[{"airline":"CY"}]`},
 	)
+	mysqlEscapes(t, r)
 	outcome := r.run(statement("select 1 {{.more}}")+`,"templateParameters":[{"name":"more","type":"string","description":"d"}]`, `{"more":"; drop table flights"}`)
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.NotContains(t, outcome.Error, "drop", "what is pasted stays out of errors")
 	require.Equal(t, 2, server.Count("select count(*) from flights"))
+}
+
+// mysqlEscapes pastes backslashes, which MySQL takes as escapes between quotes.
+func mysqlEscapes(t *testing.T, r *rig) {
+	for _, escape := range []string{"single-quotes", "double-quotes"} {
+		pasted := `,"templateParameters":[{"name":"c","type":"string","description":"d","escape":"` + escape + `"},{"name":"l","type":"array","description":"d","required":false,
+			"items":{"type":"string","name":"i","description":"d","escape":"` + escape + `"}}]`
+		for _, said := range []string{`\' or 1=1 -- `, `\" or 1=1 -- `, `\\' or 1=1 -- `, `C:\new`, `\`} {
+			r.table(
+				ran{"select {{.c}} as v", pasted, `{"c":` + mustJSON(said) + `}`, `[{"v":` + mustJSON(said) + `}]`},
+				ran{"select id from flights where airline in ({{.c}}, {{array .l}})", pasted, `{"c":` + mustJSON(said) + `,"l":["\\"," or 1=1 -- "]}`, `[]`},
+			)
+		}
+	}
 }
 
 func mysqlCuts(t *testing.T, server *sqltest.Server) {
