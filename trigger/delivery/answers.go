@@ -21,7 +21,7 @@ import (
 // Answer stores the answer to a trigger, unless one was given before, which is no error and stays valid. It
 // returns the record with the valid answer.
 //
-// Errors: query.ErrNotFound, query.ErrEnded if its time is over, query.ErrNotAsked, keyspace.ErrUnavailable.
+// Errors: query.ErrNotFound, query.ErrEnded if its time is over or it was cancelled, query.ErrNotAsked, keyspace.ErrUnavailable.
 func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer effect.Answer) (query.Record, error) {
 	// An answer published earlier may not have arrived yet, and still counts as the first.
 	published := d.deliver(ctx, d.Answers, effect.Effect{
@@ -54,8 +54,14 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 	}
 	for look := 0; ; look++ { // another replica may be about to record the outcome
 		record, err := d.Records.Trigger(ctx, appID, triggerID)
-		if err != nil || record.Call == nil || record.Call.State != query.StatePending || look > 8 {
+		if err != nil || record.Call == nil {
 			return record, err
+		}
+		if record.Call.Reason == effect.ReasonCancelled && !answer.Cancelled {
+			return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: ": its requester has cancelled it"}
+		}
+		if record.Call.State != query.StatePending || look > 8 {
+			return record, nil
 		}
 		if !worker.Sleep(ctx, worker.Pause(look)) {
 			return query.Record{}, ctx.Err()
