@@ -113,6 +113,17 @@ func offered(t *testing.T, list string) []repositories.OfferedTool {
 	return tools
 }
 
+func TestTheExactNameOfAServersToolWins(t *testing.T) {
+	source := &repositories.Source{Name: "crm", Type: "mcp"}
+	tools, notes := source.Offered(offered(t, `[{"name":"delete user"},{"name":"delete_user"},{"name":"add user"}]`), 0)
+	var names [][2]string
+	for _, tool := range tools {
+		names = append(names, [2]string{tool.Name, tool.RemoteName})
+	}
+	require.Equal(t, [][2]string{{"add_user", "add user"}, {"delete_user", ""}}, names)
+	require.Equal(t, []string{`the tool "delete user" of source "crm" is left out: its name is that of "delete_user" as well`}, notes)
+}
+
 func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	source := &repositories.Source{Name: "crm", Type: "mcp", Allow: []string{"*find*", "add", "collect*", "x*"}}
 	tools, notes := source.Offered(offered(t, `[

@@ -45,7 +45,12 @@ func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []st
 	tools = []Tool{}
 	size, budget, taken := 0, &parameters.Budget{}, map[string]string{} // local name to server's name
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b OfferedTool) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortStableFunc(list, func(a, b OfferedTool) int {
+		if changed := invalidInName.MatchString(a.Name); changed != invalidInName.MatchString(b.Name) { // an exact name wins
+			return map[bool]int{false: -1, true: 1}[changed]
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
 	for _, one := range list {
 		if !s.Allows(one.Name) {
 			continue
@@ -74,6 +79,7 @@ func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []st
 		taken[tool.Name] = one.Name
 		tools = append(tools, tool)
 	}
+	slices.SortStableFunc(tools, func(a, b Tool) int { return cmp.Compare(taken[a.Name], taken[b.Name]) })
 	return tools, clipped(notes, maxOfferNotes, fmt.Sprintf("and %%d more tools of source %q are left out", s.Name))
 }
 
