@@ -1,6 +1,7 @@
 package httpcall
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -13,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -283,6 +285,27 @@ func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err err
 // errUnusable means a 2xx answer of a token endpoint without a usable token.
 var errUnusable = errors.New("the answer holds no usable access_token")
 
+// fraction matches the fraction of an expires_in, which RFC 6749 allows as a number and oauth2 does not read.
+var fraction = regexp.MustCompile(`("expires_in"\s*:\s*"?\d+)\.\d+`)
+
+// wholeSeconds is a transport to token endpoints that leaves out fractions of expires_in.
+type wholeSeconds struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (w wholeSeconds) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := w.RoundTripper.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxTokenAnswer))
+	if err != nil {
+		return response, nil // its body fails again where it is read
+	}
+	_ = response.Body.Close() // it was read
+	response.Body = io.NopCloser(bytes.NewReader(fraction.ReplaceAll(body, []byte("$1"))))
+	return response, nil
+}
+
 // request requests a token. It sends the client's credentials in the form, and after invalid_client or 401 by
 // basic authentication (RFC 6749 2.3.1).
 func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fields url.Values, style oauth2.AuthStyle) (accessToken, error) {
@@ -290,7 +313,9 @@ func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fie
 		ClientID: g.clientID, ClientSecret: g.secret.Reveal(), TokenURL: endpoint,
 		Scopes: g.scopes, EndpointParams: fields, AuthStyle: cmp.Or(style, oauth2.AuthStyleInParams),
 	}
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, t.client)
+	client := *t.client
+	client.Transport = wholeSeconds{client.Transport}
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, &client)
 	given, err := config.Token(ctx)
 	var refused *oauth2.RetrieveError
 	if config.AuthStyle == oauth2.AuthStyleInParams && !g.secret.Empty() && errors.As(err, &refused) &&
@@ -315,6 +340,8 @@ func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fie
 }
 
 const (
+	// maxTokenAnswer bounds the answer of a token endpoint, in bytes.
+	maxTokenAnswer = 1 << 20
 	// defaultLifetime is used for a token without expires_in; a 401 reveals an earlier expiry.
 	defaultLifetime = 5 * time.Minute
 	// maxRenewalMargin is longer than a call takes. A short-lived token is renewed after four fifths of its
@@ -350,7 +377,7 @@ func tokenFailure(err error, g *grant, now time.Time) error {
 		text += " (" + answered.ErrorCode + ")"
 	}
 	if verdict, _ := verdictOf(status); verdict != effect.Retry {
-		return effect.Permanent(effect.ReasonAuth, "%s%s", text, explainStatus(status))
+		return effect.Permanent(effect.ReasonAuth, "%s%s", text, explainStatus(status, "tokenUrl"))
 	}
 	outcome := effect.OutcomeOf(effect.Transient(effect.ReasonAuth, "%s", text))
 	outcome.After = neterr.RetryAfter(answered.Response.Header, now, repositories.MostRetryFor)

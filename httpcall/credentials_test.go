@@ -146,7 +146,7 @@ func TestTokenThatCannotBeHadMeansNoCall(t *testing.T) {
 		"forbidden":              {says(403, "no"), effect.Dead, "403"},
 		"not there":              {says(404, "no"), effect.Dead, "404"},
 		"refused with 200":       {oauthError(200, "invalid_scope"), effect.Dead, "(invalid_scope)"},
-		"redirect":               {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, effect.Dead, "redirects are not followed"},
+		"redirect":               {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, effect.Dead, "redirects are not followed, so the tokenUrl must be the final one"},
 		"busy":                   {says(429, ""), effect.Retry, "429"},
 		"down":                   {says(503, "<html>"), effect.Retry, "503"},
 		"a page":                 {says(200, "<html>"), effect.Retry, "no usable access_token"},

@@ -85,6 +85,7 @@ func TestTokenIsRenewedHalfAMinuteOrAFifthOfItsLifeEarly(t *testing.T) {
 	for answer, test := range map[string]struct{ renew, end time.Duration }{
 		`{"access_token":"a","expires_in":3600}`: {time.Hour - 30*time.Second, time.Hour},
 		`{"access_token":"a","expires_in":20}`:   {16 * time.Second, 20 * time.Second},
+		`{"access_token":"a","expires_in":20.9}`: {16 * time.Second, 20 * time.Second},
 		`{"access_token":"a","expires_in":-60}`:  {0, 0},
 		`{"access_token":"a"}`:                   {5*time.Minute - 30*time.Second, 5 * time.Minute},
 	} {

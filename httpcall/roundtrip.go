@@ -99,7 +99,7 @@ func (c *Caller) answered(call *preparedCall, status int, header http.Header, ca
 		outcome.After = neterr.RetryAfter(header, c.options.Now(), repositories.MostRetryFor)
 	}
 	if outcome.Verdict != effect.Done {
-		outcome.Error = fmt.Sprintf("%s answered %d %s%s", call.label(), status, http.StatusText(status), explainStatus(status))
+		outcome.Error = fmt.Sprintf("%s answered %d %s%s", call.label(), status, http.StatusText(status), explainStatus(status, "tool's url"))
 	}
 	if status >= 500 {
 		return outcome, down
@@ -196,11 +196,11 @@ func verdictOf(status int) (effect.Verdict, effect.Reason) {
 	}
 }
 
-// explainStatus explains a status that ended a call.
-func explainStatus(status int) string {
+// explainStatus explains a status that ended a call. field names what was called.
+func explainStatus(status int, field string) string {
 	switch {
 	case status >= 300 && status <= 399:
-		return "; redirects are not followed, so the tool's url must be the final one"
+		return "; redirects are not followed, so the " + field + " must be the final one"
 	case status == http.StatusUnauthorized:
 		return "; the tool's credentials are refused"
 	case status == http.StatusGone:
