@@ -138,17 +138,17 @@ func (d *Deliveries) assess(a *attempt) {
 		until := a.at.Add(a.Call.Request.GiveUpAfter() - a.claim.Age).Truncate(time.Millisecond)
 		a.until = &until
 	}
-	if a.outcome.Deferred {
-		a.pause = d.Jitter(max(a.outcome.After, time.Second))
-		return
-	}
 	ladder := callPauses
 	if isEvent {
 		ladder = eventPauses
 	}
-	a.pause = max(d.Jitter(ladder[min(a.claim.Fails, len(ladder)-1)]), a.outcome.After)
+	if a.outcome.Deferred {
+		a.pause = d.Jitter(max(a.outcome.After, time.Second))
+	} else {
+		a.pause = max(d.Jitter(ladder[min(a.claim.Fails, len(ladder)-1)]), a.outcome.After)
+	}
 
-	// The limit counts from the time when the effect was queued. Events are retried without limit, except those
+	// The limit counts from the time when the effect was queued, also for a call that is held up. Events are retried without limit, except those
 	// that the broker denies, which would block their session until an operator acts. An answer is awaited
 	// until it is known whether there is one.
 	limit := repositories.DefaultRetryFor
@@ -161,6 +161,9 @@ func (d *Deliveries) assess(a *attempt) {
 	left := limit - a.claim.Age - a.took
 	if left <= 0 {
 		a.outcome.Verdict, a.pause, a.until = effect.Dead, 0, nil
+		if a.outcome.Deferred {
+			a.outcome.Error += "; no attempt was possible until retryFor was over"
+		}
 	} else if a.pause+callPauses[0] > left { // the last one begins at the end of the time, none shortly before
 		a.pause = left.Truncate(time.Millisecond) + time.Millisecond // the ledger counts milliseconds
 	}
@@ -223,7 +226,7 @@ func (a attempt) encode() (r ledger.Outcome, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Attempt, err = a.lines(); err != nil || o.Deferred {
+	if r.Attempt, err = a.lines(); err != nil || o.Deferred && !a.ends() {
 		return r, err
 	}
 	r.Counts = 1

@@ -172,6 +172,23 @@ func TestWhatSentNothingIsNoAttempt(t *testing.T) {
 	})
 }
 
+func TestCallThatIsHeldUpEndsWithItsTime(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example","request":{"retryFor":"60ms"}}]}`)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
+			return effect.OutcomeOf(effect.Deferral(time.Hour, "host x.example is closed off"))
+		})
+		answer := w.Say("", "slow")
+		require.Equal(t, "pending", answer.Matches[0].Call.State)
+		w.Rest()
+		record := w.Trigger(answer.Matches[0].TriggerID)
+		require.Equal(t, "failed", record.Call.State)
+		require.Zero(t, record.Call.Attempts)
+		require.Equal(t, "host x.example is closed off; no attempt was possible until retryFor was over", record.Call.Error)
+		require.Len(t, w.Events.Payloads("tool.result.clinic.s1.slow"), 1)
+	})
+}
+
 // attemptsAt returns the attempts at one effect of a trigger.
 func attemptsAt(record query.Record, part string) (made []query.Attempt) {
 	for _, one := range record.Attempts {

@@ -44,7 +44,7 @@ type Outcome struct {
 	// After is the pause that the other side requested before a Retry; zero for none.
 	After time.Duration
 	// Deferred marks a Retry without an attempt: the other side is known to be unavailable. It uses up no
-	// budget, and no record counts it.
+	// attempt, and no record counts it. The time for attempts runs on.
 	Deferred bool
 	// Forbidden marks a Retry of an event that the broker denies. It may permit it later, but the retries are
 	// bounded: the event is dead when a call would be.
