@@ -166,6 +166,12 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 		}
 	}
 	outcome := effect.Outcome{Verdict: effect.Done, Status: status}
+	var text string
+	if len(value) > effect.MaxResult && json.Unmarshal(value, &text) == nil { // cut as a text, without its quotes
+		text, outcome.Truncated = shortened(call.redactor.redact(text))
+		outcome.Result = exactjson.EncodeOrNull(text)
+		return outcome
+	}
 	outcome.Result, outcome.Truncated = readResult(bytes.NewReader(value), call.redactor)
 	return outcome
 }

@@ -226,12 +226,9 @@ func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut boo
 	cut = err != nil || len(read) > effect.MaxResult
 	text := string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError))))
 	if cut {
-		text = mask.redactCut(text)
+		text = fault.Cut(mask.redactCut(text), effect.MaxResult)
 	} else {
-		text = mask.redact(text)
-	}
-	if len(text) > effect.MaxResult {
-		text, cut = fault.Cut(text, effect.MaxResult), true
+		text, cut = shortened(mask.redact(text))
 	}
 	trimmed := bytes.TrimSpace([]byte(strings.TrimPrefix(text, byteOrderMark)))
 	if len(trimmed) == 0 {
@@ -253,4 +250,9 @@ func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut boo
 		}
 	}
 	return exactjson.EncodeOrNull(text), cut
+}
+
+// shortened cuts a text to the longest result, and reports whether it did.
+func shortened(text string) (short string, cut bool) {
+	return fault.Cut(text, effect.MaxResult), len(text) > effect.MaxResult
 }

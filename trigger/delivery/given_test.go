@@ -92,6 +92,7 @@ func TestAnAnswerMayBeTheReplyItself(t *testing.T) {
 		require.NoError(t, err)
 		answer := <-said
 		require.True(t, answer.Matches[0].Call.Truncated, "it is cut as a call's is")
+		require.Equal(t, `"`+strings.Repeat("x", effect.MaxResult)+`"`, string(answer.Reply), "without a second quote")
 		require.Equal(t, string(answer.Matches[0].Call.Result), string(answer.Reply))
 	})
 }

@@ -50,7 +50,9 @@ func (a Answer) Bounded() Answer {
 		a.Result = compact.Bytes()
 	}
 	if len(a.Result) > MaxResult {
-		a.Result, a.Truncated = exactjson.EncodeOrNull(fault.Cut(string(a.Result), MaxResult)), true
+		text := string(a.Result)
+		_ = json.Unmarshal(a.Result, &text) // a text is cut without its quotes, anything else as it is written
+		a.Result, a.Truncated = exactjson.EncodeOrNull(fault.Cut(text, MaxResult)), len(text) > MaxResult
 	}
 	return a
 }
