@@ -15,7 +15,7 @@ import (
 // Numbers returns the readings of the number that begins at word i, in figures or in words: none, one, or two if a
 // space may separate its groups, as in "2 300". They must not be modified.
 func (t *Text) Numbers(i int) []Reading {
-	if i >= len(t.Words) {
+	if i < 0 || i >= len(t.Words) {
 		return nil
 	}
 	if t.numbers == nil {

@@ -195,11 +195,12 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 			{"parameter":"class","type":"string","allowedValues":["first","second","B"]},
 			{"parameter":"stops","type":"array","items":{"name":"stop","type":"string","description":"a stop"}}]}`,
 		`{"name":"cancel-trip","description":"Cancel a trip","examples":["call it off","I cannot come"]}`,
+		`{"name":"pay","description":"Pay an amount to somebody","examples":["pay [50](amount) euros to [Anna](payee)"],"schema":[{"parameter":"amount","type":"number","required":true},{"parameter":"payee","type":"string"}]}`,
 	}
 	for _, text := range []string{
 		"", "\xff\xfe", "book a trip from Paris to \"New York\" on March 8th at 5 pm", "trip: '", "«", "1,000.50 -3 3-5 12/31/2026 31.12.2026",
 		"twenty five hundred and one thousand and", "half past", "in 99999999999999999999 days", "予約", "don't l'été ’ '", "next next friday next",
-		"day after", "the 31st of", "in the", strings.Repeat("and ", 600), "a@b.c http:// +1 (2", "e\u0301\u0301 ﷺ ½ ②",
+		"day after", "the 31st of", "in the", strings.Repeat("and ", 600), "a@b.c http:// +1 (2", "EUR 50", "USD 20 to Anna", "plus 50", "trip euros 50 to Rome please", "e\u0301\u0301 ﷺ ½ ②",
 	} {
 		f.Add(text)
 	}
