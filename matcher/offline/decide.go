@@ -56,7 +56,11 @@ func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
 		return !(near.Score < nearest[0].Score && u.unspoken(p)) && !u.unasked(p)
 	})
 	if len(nearest) > 0 {
-		if act := u.against(nearest[0].Document()); act != "" {
+		switch act := u.against(nearest[0].Document()); act {
+		case "":
+		case denial:
+			return judgement{nearest: nearest, why: "the message does not want what the nearest tool gives"}
+		default:
 			return judgement{nearest: nearest, why: fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", act)}
 		}
 	}
@@ -137,6 +141,9 @@ func (u *utterance) denies(p *retrieval.Document) bool {
 	return named || len(u.denied) > 0 && !slices.ContainsFunc(u.denied, isThing)
 }
 
+// denial stands for words that deny a thing.
+const denial = "not"
+
 // against returns the words by which the message rejects or alters the thing that the tool gives; empty for a tool
 // that gives nothing.
 func (u *utterance) against(p *retrieval.Document) string {
@@ -153,7 +160,7 @@ func (u *utterance) against(p *retrieval.Document) string {
 		}
 	}
 	if u.denies(p) {
-		return "not"
+		return denial
 	}
 	return u.otherAct(p)
 }
@@ -426,6 +433,10 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
+	case u.Doubts():
+		j.why = "the message is not sure that it wants what the nearest tool does"
+	case u.leavesOpen(nearest):
+		j.why = "the message leaves open which of two tools it means"
 	case u.cites(p):
 		j.why = "the message quotes the words that call for the nearest tool"
 	case u.mood != text.Wish && u.mood != text.Question && slices.ContainsFunc(u.Words, parts):
@@ -451,6 +462,27 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
 	}
 	return j
+}
+
+// alternativeReach is the maximum number of words between "or" and the things between which it leaves the choice.
+const alternativeReach = 3
+
+// leavesOpen reports whether the text names what another tool is for as an alternative to the nearest tool's: "a taxi
+// or a coffee".
+func (u *utterance) leavesOpen(near []retrieval.Near) bool {
+	p := near[0].Document()
+	return slices.ContainsFunc(near[1:], func(other retrieval.Near) bool {
+		q := other.Document()
+		own := func(w text.Word) bool { return p.Name[w.Stem] && !q.Known[w.Stem] }
+		others := func(w text.Word) bool { return q.Name[w.Stem] && !p.Known[w.Stem] }
+		for i, w := range u.Words {
+			before, after := u.Words[max(0, i-alternativeReach):i], u.Words[min(i+1, len(u.Words)):min(i+1+alternativeReach, len(u.Words))]
+			if w.Is(text.OrWords) && (slices.ContainsFunc(before, own) && slices.ContainsFunc(after, others) || slices.ContainsFunc(before, others) && slices.ContainsFunc(after, own)) {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // negates reports whether the negation at i is of a wish or of the tool's act, or an order: "do not want", "no

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"earshot/matcher"
 	"earshot/matcher/datetime"
@@ -94,6 +95,15 @@ func (p *interpreter) byValues(judged judgement, said text.Text) judgement {
 	return utteranceOf(said).judge(barOf(p.request), p.scope, left)
 }
 
+// named is the reason against the nearest tool, with its name.
+func (p *interpreter) named(judged judgement) string {
+	if len(judged.nearest) == 0 {
+		return judged.why
+	}
+	const nearest = "the nearest tool"
+	return strings.Replace(judged.why, nearest, nearest+" ("+p.request.Candidates[judged.nearest[0].Place].Tool.Name+")", 1)
+}
+
 // one finds the call of a text with a single intent, or several with different values of one parameter. Without any
 // it returns the reason, as the end of "Nothing fired: …".
 func (p *interpreter) one(said string) ([]intent, string) {
@@ -104,7 +114,7 @@ func (p *interpreter) one(said string) ([]intent, string) {
 		p.trace.Scores, p.traced = p.scope.Scores(judged.nearest), true
 	}
 	if judged.why != "" {
-		return nil, judged.why
+		return nil, p.named(judged)
 	}
 	nearest := judged.nearest[0].Place
 	var rivals []*repositories.Tool

@@ -135,6 +135,21 @@ func TestOfflineKeepsSilentBetweenToolsThatAreEquallyMeant(t *testing.T) {
 	two := `{"name":"book_room_south","description":"Book the meeting room in the south wing"}`
 	require.Empty(t, matched(t, "book the meeting room", one, two))
 	require.Equal(t, "book_room_south {}", matched(t, "book the meeting room in the south wing", one, two))
+
+	coffee := `{"name":"order-coffee","description":"Order a coffee","examples":["bring me a coffee"]}`
+	for _, said := range []string{"I need a taxi or a coffee", "bring me a coffee or a taxi"} {
+		require.Empty(t, matched(t, said, matchertest.TaxiTool, coffee), said)
+	}
+	require.Equal(t, "call_taxi {}", matched(t, "I need a taxi or something", matchertest.TaxiTool, coffee))
+}
+
+func TestOfflineKeepsSilentAtADoubt(t *testing.T) {
+	pizza := `{"name":"order-pizza","description":"Order pizzas","examples":["I want [two](count) [large](size) pizzas"],
+	  "schema":[{"parameter":"count","type":"integer","required":true},{"parameter":"size","type":"string","allowedValues":["small","large"]}]}`
+	for _, said := range []string{"maybe I want two large pizzas", "Perhaps I want two large pizzas."} {
+		require.Empty(t, matched(t, said, pizza), said)
+	}
+	require.Equal(t, `order-pizza {"count":2,"size":"large"}`, matched(t, "I want two large pizzas", pizza))
 }
 
 func TestOfflineRejectsASureToolWithoutItsValues(t *testing.T) {

@@ -41,6 +41,15 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	return tellsAt(t, first, i, asking, knows) || reportedAfter(t, i, knows)
 }
 
+// Doubts reports whether a text begins with a word of doubt, and asks nothing: "maybe I want a pizza".
+func (t Text) Doubts() bool {
+	first := t.Opening()
+	if first < 0 || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs, Persons) {
+		return false
+	}
+	return uncertainPhrases.PhraseAt(t.Words, first) > 0
+}
+
 // purposes reports whether the word of purpose at first is of the act at i: "to delete", "um … zu löschen".
 func purposes(t Text, first, i int) bool {
 	switch w := t.Words[first]; {
