@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -15,6 +16,10 @@ import (
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"earshot/httpcall/guard"
 	"earshot/repositories"
@@ -68,7 +73,7 @@ func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outc
 	defer response.Body.Close()
 	// Only the status decides: a body that does not end in time is truncated.
 	outcome, health := c.answered(call, response.StatusCode, response.Header, true)
-	outcome.Result, outcome.Truncated = readResult(response.Body, call.redactor)
+	outcome.Result, outcome.Truncated = readResult(inUTF8(response), call.redactor)
 	outcome.Reached = true
 	return outcome, health
 }
@@ -218,6 +223,17 @@ const byteOrderMark = "\ufeff"
 
 // jsonString matches the string literals in valid JSON.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// inUTF8 returns the body in UTF-8, from the charset that its type declares. A byte order mark overrides that. A
+// body of an unknown charset stays as it is.
+func inUTF8(response *http.Response) io.Reader {
+	_, declared, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	from, err := htmlindex.Get(declared["charset"])
+	if err != nil || from == unicode.UTF8 {
+		return response.Body
+	}
+	return transform.NewReader(response.Body, unicode.BOMOverride(from.NewDecoder()))
+}
 
 // readResult reads an answer: JSON as it is, whatever its type, other text as a JSON string; nil for none. If
 // it is too long or broke off, it is a string of its beginning, and cut.

@@ -258,6 +258,26 @@ func TestResultIsJSONOrAStringOfTheText(t *testing.T) {
 	require.JSONEq(t, `{"detail":"closed on Sundays"}`, string(outcome.Result), "a refusal keeps its body")
 }
 
+func TestResultIsReadInItsCharset(t *testing.T) {
+	for kind, test := range map[string]struct{ body, want string }{
+		"text/plain; charset=iso-8859-1":         {"Caf\xe9", `"Café"`},
+		"application/json; charset=Windows-1252": {"{\"a\":\"Caf\xe9 \x80\"}", `{"a":"Café €"}`},
+		"text/plain; charset=utf-16":             {"\xff\xfeC\x00\xe9\x00", `"Cé"`},
+		"text/plain; charset=\"utf-16\"":         {"\xfe\xff\x00C\x00\xe9", `"Cé"`},
+		"application/json; charset=utf-16le":     {"[\x00\"\x00\xe9\x00\"\x00]\x00", `["é"]`},
+		"text/plain; charset=utf-8":              {"Café\xff", `"Café\ufffd"`},
+		"text/plain; charset=x-none":             {"Café\xff", `"Café\ufffd"`},
+		"text/plain; charset":                    {"Café", `"Café"`},
+	} {
+		e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			says(200, test.body)(w, r)
+		})
+		outcome := newRig(t).call(e.URL, nil, nil)
+		require.JSONEq(t, test.want, string(outcome.Result), kind)
+	}
+}
+
 func TestResultIsCutAt64KiBOnACharacter(t *testing.T) {
 	const most = 64 << 10
 	for name, test := range map[string]struct {
