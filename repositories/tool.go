@@ -213,10 +213,39 @@ func (t *Tool) BoundNames() []string {
 	}).([]string)
 }
 
-// boundForm and escapingForm are the keys for what is derived from a tool's lists: the names of its bound
-// parameters, and the lists with escapes.
+// DateTimes returns the names of the parameters of format date-time. It works on uncompiled tools.
+func (t *Tool) DateTimes() []string {
+	return t.Params().Derived(dateTimeForm{}, func() any {
+		type formatted struct {
+			Parameter, Name string
+			Format          parameters.Format
+		}
+		var names []string
+		for _, list := range t.lists() {
+			var members []formatted
+			var object struct{ Properties map[string]formatted }
+			_ = json.Unmarshal(list.Raw, &members) // one of the two
+			_ = json.Unmarshal(list.Raw, &object)
+			for _, one := range members {
+				if one.Format == parameters.DateTime {
+					names = append(names, cmp.Or(one.Name, one.Parameter))
+				}
+			}
+			for name, one := range object.Properties {
+				if one.Format == parameters.DateTime {
+					names = append(names, name)
+				}
+			}
+		}
+		return names
+	}).([]string)
+}
+
+// The keys for what is derived from a tool's lists: the names of its bound parameters, those of format date-time,
+// and the lists with escapes.
 type (
 	boundForm    struct{}
+	dateTimeForm struct{}
 	escapingForm struct{}
 )
 

@@ -23,6 +23,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/neterr"
+	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
@@ -188,7 +189,7 @@ func (c *mysqlCall) execute(ctx context.Context) (*result, error) {
 		rows, err = c.QueryContext(ctx, c.statement.text, nil)
 	} else {
 		defer func() { _ = prepared.Close() }() // the server does not answer a close
-		rows, err = prepared.(driver.StmtQueryContext).QueryContext(ctx, mysqlArguments(c.statement.values))
+		rows, err = prepared.(driver.StmtQueryContext).QueryContext(ctx, mysqlArguments(c.statement, c.zone))
 	}
 	if err != nil {
 		return nil, c.judge(ctx, err)
@@ -392,13 +393,21 @@ func (w *mysqlWire) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
+var hasOffset = regexp.MustCompile(`(?:Z|[+-]\d\d:\d\d)$`)
+
 // mysqlArguments returns the values in the types that the driver sends: integers as such, other numbers as
-// digits, since a float would lose some.
-func mysqlArguments(values []any) []driver.NamedValue {
-	arguments := make([]driver.NamedValue, len(values))
-	for i, value := range values {
+// digits, since a float would lose some. A date-time with an offset becomes one of the session's zone, as MySQL 8
+// would read it: other servers ignore the offset. Without a known zone it stays as it is.
+func mysqlArguments(s statement, zone *time.Location) []driver.NamedValue {
+	arguments := make([]driver.NamedValue, len(s.values))
+	for i, value := range s.values {
 		arguments[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
 		switch value := value.(type) {
+		case string:
+			at, known := parameters.DateTime.At(value, time.UTC)
+			if known && zone != nil && hasOffset.MatchString(value) && slices.Contains(s.dateTimes, s.names[i]) {
+				arguments[i].Value = at.In(zone).Format("2006-01-02 15:04:05.999999")
+			}
 		case json.Number:
 			arguments[i].Value = value.String()
 			if whole, err := strconv.ParseInt(value.String(), 10, 64); err == nil {

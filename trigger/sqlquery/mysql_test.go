@@ -69,6 +69,7 @@ func mysqlBinds(t *testing.T, server *sqltest.Server) {
 		ran{"select {{.c}} from flights where id = 1", column, `{"c":"airline"}`, `[{"airline":"CY"}]`},
 	)
 	mysqlEscapes(t, r)
+	mysqlDateTimes(t, server)
 	outcome := r.run(statement("select 1 {{.more}}")+`,"templateParameters":[{"name":"more","type":"string","description":"d"}]`, `{"more":"; drop table flights"}`)
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.NotContains(t, outcome.Error, "drop", "what is pasted stays out of errors")
@@ -86,6 +87,28 @@ func mysqlEscapes(t *testing.T, r *rig) {
 				ran{"select id from flights where airline in ({{.c}}, {{array .l}})", pasted, `{"c":` + mustJSON(said) + `,"l":["\\"," or 1=1 -- "]}`, `[]`},
 			)
 		}
+	}
+}
+
+// mysqlDateTimes binds instants, whose offset most servers would ignore.
+func mysqlDateTimes(t *testing.T, server *sqltest.Server) {
+	for zone, want := range map[string]string{"+00:00": "2026-12-01T08:00:00", "-05:00": "2026-12-01T03:00:00"} {
+		source := server.Source("db")
+		source.QueryParams = repositories.Headers{"time_zone": secret.New(zone)}
+		r := newRig(t, source)
+		for _, given := range []string{
+			`"parameters":[{"name":"at","type":"string","description":"d","format":"date-time"}]`,
+			`"schema":[{"parameter":"at","type":"string","required":true,"format":"date-time"}]`,
+			`"parameters":{"type":"object","properties":{"at":{"type":"string","format":"date-time"}}}`,
+		} {
+			const sql = "select cast(? as datetime) as v"
+			r.table(
+				ran{sql, "," + given, `{"at":"2026-12-01T10:00:00+02:00"}`, `[{"v":"` + want + `Z"}]`},
+				ran{sql, "," + given, `{"at":"2026-12-01T08:00:00Z"}`, `[{"v":"` + want + `Z"}]`},
+				ran{sql, "," + given, `{"at":"2026-12-01T10:00:00"}`, `[{"v":"2026-12-01T10:00:00Z"}]`},
+			)
+		}
+		r.table(ran{"select ? as v", `,"parameters":[{"name":"at","type":"string","description":"d"}]`, `{"at":"2026-12-01T10:00:00+02:00"}`, `[{"v":"2026-12-01T10:00:00+02:00"}]`})
 	}
 }
 

@@ -19,6 +19,8 @@ type statement struct {
 	// names and values are bound, in the order of the tool's parameters; a missing value is nil.
 	names  []string
 	values []any
+	// dateTimes are the names of parameters of format date-time.
+	dateTimes []string
 	// pasted are the values within the text itself.
 	pasted []any
 	// readOnly is why it must not change anything; empty if it may.
@@ -38,7 +40,7 @@ func prepare(app *repositories.App, tool *repositories.Tool, values map[string]a
 	case tool.ListsTables():
 		s = listing(tool, values)
 	default:
-		s.text, s.names = tool.Statement, tool.BoundNames()
+		s.text, s.names, s.dateTimes = tool.Statement, tool.BoundNames(), tool.DateTimes()
 		for _, name := range s.names {
 			s.values = append(s.values, values[name])
 		}
