@@ -433,7 +433,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
-	case u.Doubts():
+	case text.Doubts(u.Text):
 		j.why = "the message is not sure that it wants what the nearest tool does"
 	case u.leavesOpen(nearest):
 		j.why = "the message leaves open which of two tools it means"

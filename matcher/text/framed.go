@@ -42,7 +42,7 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 }
 
 // Doubts reports whether a text begins with a word of doubt, and asks nothing: "maybe I want a pizza".
-func (t Text) Doubts() bool {
+func Doubts(t Text) bool {
 	first := t.Opening()
 	if first < 0 || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs, Persons) {
 		return false
