@@ -111,11 +111,12 @@ func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.su
 // last subscriber has left. If the stream ends before the last event, it is a new stream: all subscribers start
 // again.
 func (t *Tail) read(ctx context.Context) error {
-	if !t.wanted() {
-		return nil
-	}
 	if err := t.emitter.Ready(ctx); err != nil {
 		return err
+	}
+	if !t.wanted() {
+		t.troubles.Over(ctx, "tail", "tail.resumed")
+		return nil
 	}
 	last, err := t.emitter.end(ctx)
 	if err != nil {
