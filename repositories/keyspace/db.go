@@ -222,6 +222,9 @@ var unavailableCodes = []string{
 	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",
 }
 
+// deniedInScript is in the reply to a script with a command that its user may not run. It has no code of its own.
+const deniedInScript = "The user executing the script can't run"
+
 // Unavailable wraps an error of go-redis with ErrUnavailable if the server or the network failed, and with
 // ErrMemory if the server is full. It keeps redis.Nil and the errors of a faulty command. A server's own reason is
 // in a Refusal.
@@ -234,6 +237,9 @@ func Unavailable(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	text := reply.Error()
+	if strings.Contains(text, deniedInScript) {
+		text = "NOPERM " + text
+	}
 	at := slices.IndexFunc(unavailableCodes, func(word string) bool { return strings.HasPrefix(text, word) })
 	if at < 0 {
 		return err

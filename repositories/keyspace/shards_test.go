@@ -105,6 +105,18 @@ func TestWhatRedisSaysOfWhyItTakesNothingIsPassedOn(t *testing.T) {
 	}
 }
 
+func TestAScriptWithACommandThatItsUserMayNotRunIsARefusal(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	db := &keyspace.DB{UniversalClient: server.Client()}
+	require.NoError(t, server.Client().Do(t.Context(), "ACL", "SETUSER", "default", "-zadd").Err())
+	_, err := keyspace.NewScript(`return redis.call('ZADD', KEYS[1], 1, 'a')`).Run(t.Context(), db, []string{"k"})
+	require.ErrorIs(t, err, keyspace.ErrUnavailable)
+	var refused *keyspace.Refusal
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, "answers NOPERM", refused.Public())
+}
+
 func TestFullRedisIsARefusalToo(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
