@@ -342,13 +342,18 @@ func (e *evaluation) coerced(name string) {
 	}
 }
 
-// absent reports whether a model's value is null, or the text "null" if that is not allowed.
+// absent reports whether a model's value is null, or a text that models write for it: "null" if that is not allowed,
+// and the empty one for a number, a truth value, a date or a time.
 func (p *compiledParameter) absent(value any) bool {
 	if p.refused != nil && equal(value, p.refused) {
 		return true
 	}
-	text, _ := value.(string)
-	return strings.TrimSpace(text) == "null" && !slices.Contains(p.literals(), any("null"))
+	text, is := value.(string)
+	text = strings.TrimSpace(text)
+	if is && text == "" {
+		return p.kind.numeric() || p.kind == kindBoolean || p.format != ""
+	}
+	return text == "null" && !slices.Contains(p.literals(), any("null"))
 }
 
 // readLeniently converts a model's value by the rules of the list or of the schema.
