@@ -3,6 +3,7 @@ package api_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,7 @@ func TestWebhooksOfAnAppAreChecked(t *testing.T) {
 	app, err := s.Store.App(t.Context(), "clinic")
 	require.NoError(t, err)
 	require.Equal(t, secret, app.Settings.Webhooks[0].Secret.Reveal(), "*** keeps it")
+	s.Call("PUT", "/v1/apps/clinic", strings.Replace(shown, "a.example", "a.example/other", 1)).Is(200, "")
+	wrong = s.Call("PUT", "/v1/apps/clinic", strings.Replace(shown, "a.example", "b.example", 1)).Problem(400)
+	require.Contains(t, wrong["/settings/webhooks/0/secret"], "signs for another host")
 }

@@ -25,6 +25,8 @@ type Credential struct {
 	to    func(app *App) destination
 	Shown bool          // the value of a header that is not confidential
 	call  func() string // of a Kept one: the call that it is for
+	// host is where what it signs is sent, of a webhook's secret. It is not stored with the secret.
+	host func() string
 }
 
 // Kept reports that no client sends the credential: it stays while its destination and its call are unchanged.
@@ -39,7 +41,9 @@ func (a *App) Credentials() []Credential {
 	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Settings.Webhooks {
 		w := &a.Settings.Webhooks[i]
-		list = append(list, fieldCredential("webhooks/"+w.Name, webhookPoint(i, "secret"), &w.Secret, nil))
+		signs := fieldCredential("webhooks/"+w.Name, webhookPoint(i, "secret"), &w.Secret, nil)
+		signs.host = func() string { return fmt.Sprint(endpoint(w.URL)) }
+		list = append(list, signs)
 	}
 	for i := range a.Modules {
 		m := &a.Modules[i]
@@ -145,16 +149,16 @@ func (c Credential) towards(app *App) string {
 // KeepMasked replaces every mask with the stored credential of the same name. A mask without one, or with one for
 // another destination, is a fault. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
-	kept, calls := map[string]secret.Secret{}, map[string]func() string{}
+	kept, before := map[string]secret.Secret{}, map[string]Credential{}
 	for _, c := range stored {
-		kept[c.Name], calls[c.Name] = c.Get(), c.call
+		kept[c.Name], before[c.Name] = c.Get(), c
 	}
 	var faults fault.List
 	for _, c := range given {
 		credential, current := c.Get(), kept[c.Name]
 		switch {
 		case c.Kept() && credential.Empty():
-			if !current.Empty() && current.Towards() == c.towards(app) && calls[c.Name]() == c.call() {
+			if !current.Empty() && current.Towards() == c.towards(app) && before[c.Name].call() == c.call() {
 				c.Set(current)
 			}
 		case !credential.IsMasked():
@@ -163,6 +167,8 @@ func KeepMasked(app *App, given, stored []Credential) error {
 			}
 		case current.Empty():
 			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", secret.Masked)
+		case c.host != nil && c.host() != before[c.Name].host():
+			faults.Add(c.pointer, "%q stands for a stored secret, which signs for another host: give it again, since the url changed", secret.Masked)
 		case current.Towards() != c.towards(app):
 			faults.Add(c.pointer, "%q stands for a stored credential, which does not go elsewhere: give it again, since %s changed", secret.Masked, c.to(app).changed(current.Towards()))
 		default:
