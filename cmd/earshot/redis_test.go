@@ -231,6 +231,25 @@ func TestTheSecretKeyIsChangedReplicaByReplica(t *testing.T) {
 	require.Zero(t, w.serve().stop())
 }
 
+// TestALostSecretKeyIsReplaced goes the way of the runbook.
+func TestALostSecretKeyIsReplaced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
+	w.serve()
+	w.put("/v1/apps/clinic", withSecret)
+	w.put("/v1/apps/clinic/repositories/r", `{"tools":[{"name":"alarm"},{"name":"t","url":"http://127.0.0.1:1","request":{"auth":"module","moduleId":"calendar"}}]}`)
+	require.Zero(t, w.replicas[0].stop())
+
+	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
+	require.Contains(t, w.refused(), "were encrypted with another secret key")
+	require.Contains(t, w.ok("reseal", "--lost"), "hold credentials that are lost")
+	r := w.serve()
+	require.Contains(t, w.ask(r, "GET", "/v1/apps/clinic", "").Body, `"secret":"***"`)
+	require.Equal(t, http.StatusCreated, w.ask(r, "POST", "/v1/apps/clinic/triggers", `{"name":"alarm","values":{},"source":"ui"}`).Status)
+	require.Equal(t, http.StatusOK, w.ask(r, "PUT", "/v1/apps/clinic", withSecret).Status)
+}
+
 func TestRedisThatBecomesAnothersIsNotReady(t *testing.T) {
 	t.Parallel()
 	w, other := serving(t, 1), newWorld(t)

@@ -17,6 +17,7 @@ type resealing struct {
 	env    environment
 	config config
 	dryRun bool
+	lost   bool
 }
 
 func newReseal(env environment) *cobra.Command {
@@ -39,6 +40,8 @@ func newReseal(env environment) *cobra.Command {
 	set := settings{cmd.Flags()}
 	set.redis(&r.config)
 	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key has encrypted, and write nothing")
+	set.BoolVar(&r.lost, "lost", false, "the key that Redis belongs to is lost: let it belong to EARSHOT_SECRET_KEY, and give the credentials again")
+	cmd.MarkFlagsMutuallyExclusive("dry-run", "lost")
 	return cmd
 }
 
@@ -75,6 +78,8 @@ func (r *resealing) run(ctx context.Context) error {
 		return errors.New("it was stopped: run it again to do the rest")
 	case err != nil:
 		return fmt.Errorf("it was not finished: %w; run it again to do the rest", err)
+	case found.Sum(sealing.ByNone) > 0 && r.lost:
+		fmt.Fprintf(r.env.out, "%s hold credentials that are lost: start the replicas, and give these again\n", found.Words(sealing.ByNone))
 	case found.Sum(sealing.ByNone) > 0:
 		return fmt.Errorf("%s hold credentials that no key here decrypts: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Words(sealing.ByNone))
 	case found.Sum(sealing.ByOld) > 0 && !r.dryRun:
@@ -96,6 +101,11 @@ func (r *resealing) walk(ctx context.Context, db *keyspace.DB, sealer *store.Sea
 		return ctx.Err()
 	}}
 	definitions := store.New(db, store.Options{Sealer: sealer})
+	if r.lost {
+		if err := definitions.ReplaceLostKey(ctx); err != nil {
+			return found, 0, err
+		}
+	}
 	if !r.dryRun {
 		if err := definitions.Adopted(ctx); err != nil {
 			return found, 0, fmt.Errorf("%w: start the replicas with it, and with the one before it as EARSHOT_SECRET_KEY_OLD (--secret-key-old)", err)

@@ -82,6 +82,19 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 	})
 }
 
+// ReplaceLostKey marks Redis as belonging to the current key, whichever it belonged to. Credentials of the lost key stay
+// sealed until they are given again.
+func (k *secretKeys) ReplaceLostKey(ctx context.Context) error {
+	return retry(ctx, func() error {
+		stored, err := k.marks(ctx)
+		if err != nil || k.sealer.seals(stored.current) && k.sealer.opens(stored.current) {
+			return err
+		}
+		mark := k.sealer.seal(markApp, markField, secret.New(markText))
+		return conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current, mark, ""))
+	})
+}
+
 // CheckSecretKey checks a running process. It returns an error that wraps ErrSecretKey if Redis belongs to neither
 // the secret key nor an old one. During a rotation, a replica that only has the predecessor still passes.
 func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
