@@ -33,6 +33,14 @@ func TestAnExampleIsLaw(t *testing.T) {
 	}
 }
 
+// TestAnExampleHasTheValueThatStandsInIt has an hour that another message would have to explain.
+func TestAnExampleHasTheValueThatStandsInIt(t *testing.T) {
+	const visit = `{"name":"visit","description":"Visit the practice","examples":["Can I come in on [Friday](day) at [10:00](time)?"],
+	  "schema":[{"parameter":"day","type":"string","format":"date","required":true},{"parameter":"time","type":"string","format":"time","required":true}]}`
+	require.Equal(t, `visit {"day":"2026-11-20","time":"10:00"}`, matched(t, "Can I come in on Friday at 10:00?", visit))
+	require.Equal(t, "visit misses [time]", matched(t, "Can I come in on Friday at 11:00?", visit))
+}
+
 // TestAnExampleOfAnyWishIsLawAloneWordForWord has an example whose own words name nothing.
 func TestAnExampleOfAnyWishIsLawAloneWordForWord(t *testing.T) {
 	const any = `{"name":"order-thing","description":"Order a thing","examples":["I need [paper](thing)"],"schema":[{"parameter":"thing","type":"string","required":true}]}`

@@ -97,11 +97,10 @@ func (p *interpreter) byValues(judged judgement, said text.Text) judgement {
 
 // named is the reason against the nearest tool, with its name.
 func (p *interpreter) named(judged judgement) string {
-	if len(judged.nearest) == 0 {
+	if !strings.Contains(judged.why, "nearest tool") {
 		return judged.why
 	}
-	const nearest = "the nearest tool"
-	return strings.Replace(judged.why, nearest, nearest+" ("+p.request.Candidates[judged.nearest[0].Place].Tool.Name+")", 1)
+	return judged.why + " (nearest: " + p.request.Candidates[judged.nearest[0].Place].Tool.Name + ")"
 }
 
 // one finds the call of a text with a single intent, or several with different values of one parameter. Without any

@@ -266,6 +266,6 @@ func TestTheExplanationNamesTheDenial(t *testing.T) {
 		_, err := chain.New(llm.Options{}).Match(ctx, matcher.Request{Candidates: candidates, Text: said, Now: matchertest.Friday})
 		require.NoError(t, err)
 		require.Contains(t, trace.Silence, "does not want", said)
-		require.Contains(t, trace.Silence, "the nearest tool (", said)
+		require.Contains(t, trace.Silence, "(nearest: cancel-appointment)", said)
 	}
 }
