@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"earshot/matcher"
 	"earshot/trigger/conversation"
@@ -68,6 +69,17 @@ func (p *planner) explanation(t *turn) explain.Decision {
 			explain.Verdict{Verdict: explain.Fired, Why: "Nothing else fired or was rejected, and this tool takes what is left.", TriggerID: match.TriggerID})
 	}
 	d.Why = explain.Why(d, t.candidates)
+	for i, match := range p.fires {
+		switch p.Answer.Matches[i].State {
+		case query.StateConfirming:
+			d.Why += " " + match.Tool.Name + " asks first: it waits for a yes."
+		case query.StateDuplicate:
+			d.Why += " " + match.Tool.Name + " is a duplicate: nothing is done again."
+		}
+	}
+	if len(t.takesBack) > 0 {
+		d.Why += " The message takes back what waited: " + strings.Join(t.takesBack, ", ") + "."
+	}
 	if t.message.Acted && len(t.consents) == 0 {
 		d.Why = "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself."
 	}

@@ -126,7 +126,10 @@ func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, actio
 		}
 	}
 	why := " before: it is " + record.State
-	if record.State == query.StatePending {
+	switch {
+	case record.State == query.StatePending && record.DueAt != nil:
+		why = ": it is confirmed, and waits for its time; cancel takes it back"
+	case record.State == query.StatePending:
 		why = " or has begun: it is pending, and an effect of it is under way"
 	}
 	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: why}

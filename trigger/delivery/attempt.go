@@ -148,9 +148,9 @@ func (d *Deliveries) assess(a *attempt) {
 		a.pause = max(d.Jitter(ladder[min(a.claim.Fails, len(ladder)-1)]), a.outcome.After)
 	}
 
-	// The limit counts from the time when the effect was queued, also for a call that is held up. Events are retried without limit, except those
-	// that the broker denies, which would block their session until an operator acts. An answer is awaited
-	// until it is known whether there is one.
+	// The limit counts from the time when the effect was queued, also for a call that is held up. Events are retried
+	// without limit, except those that the broker denies, which would block their session until an operator acts. An
+	// answer is awaited until it is known whether there is one.
 	limit := repositories.DefaultRetryFor
 	switch {
 	case a.Kind == effect.KindCall:
