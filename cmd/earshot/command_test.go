@@ -211,7 +211,7 @@ func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
 			typed, _, _ = strings.Cut(typed, " > ") // shell redirection
 			named, rest, err := newRoot(environment{}).Find(words(typed))
 			require.NoError(t, err, line)
-			require.Equal(t, cmd.CommandPath(), strings.TrimSpace(cond(cmd.HasParent(), named.CommandPath(), cmd.CommandPath())), line)
+			require.Contains(t, named.CommandPath(), cmd.CommandPath(), line) // or one below it
 			require.NoError(t, named.ParseFlags(rest), line)
 			require.NoError(t, named.ValidateArgs(named.Flags().Args()), line)
 		}
