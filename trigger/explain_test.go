@@ -47,9 +47,9 @@ func TestEveryVerdictSaysWhy(t *testing.T) {
 			text, why string
 			verdicts  map[string]string
 		}{
-			{"refund", "Fired asking/refund. refund asks first: it waits for a yes.", map[string]string{"refund": "fired: The model called it"}},
+			{"refund", "Fired asking/refund (waits for a yes).", map[string]string{"refund": "fired: The model called it"}},
 			{"pay", "Fired asking/pay.", map[string]string{"pay": "fired: "}},
-			{"pay", "Fired asking/pay. pay is a duplicate: nothing is done again.", map[string]string{"pay": "fired: "}},
+			{"pay", "Fired asking/pay (a duplicate: nothing is done again).", map[string]string{"pay": "fired: "}},
 			{"a; lacks", "Fired plain/a; rejected plain/lacks for its values.", map[string]string{"a": "fired: The model called it", "lacks": "rejected: Its values are not valid: day is required."}},
 			{"a; d", "Fired only/d.", map[string]string{"a": "dropped: Repository only is exclusive", "d": "fired: "}},
 			{"b; c", "Fired one/b.", map[string]string{"b": "fired: ", "c": "dropped: Repository one fires once, and its tool b came first."}},

@@ -69,14 +69,6 @@ func (p *planner) explanation(t *turn) explain.Decision {
 			explain.Verdict{Verdict: explain.Fired, Why: "Nothing else fired or was rejected, and this tool takes what is left.", TriggerID: match.TriggerID})
 	}
 	d.Why = explain.Why(d, t.candidates)
-	for i, match := range p.fires {
-		switch p.Answer.Matches[i].State {
-		case query.StateConfirming:
-			d.Why += " " + match.Tool.Name + " asks first: it waits for a yes."
-		case query.StateDuplicate:
-			d.Why += " " + match.Tool.Name + " is a duplicate: nothing is done again."
-		}
-	}
 	if len(t.takesBack) > 0 {
 		d.Why += " The message takes back what waited: " + strings.Join(t.takesBack, ", ") + "."
 	}
@@ -102,7 +94,7 @@ func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 	of := map[int]explain.Verdict{}
 	maps.Copy(of, t.lost)
 	for i, match := range p.fires {
-		fired, why := p.Answer.Matches[i], explain.WhyFired(p.stage)
+		fired, why, only := p.Answer.Matches[i], explain.WhyFired(p.stage), ""
 		switch fired.State {
 		case query.StateConfirming:
 			asks := matcher.AsksFirst(p.app, p.stage, match.Tool) // the reason need not be the tool's
@@ -110,12 +102,14 @@ func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 				asks = ": " + asks
 			}
 			why += " It asks first, and has no effect until it is confirmed" + asks + "."
+			only = "waits for a yes"
 		case query.StateDuplicate:
 			why += fmt.Sprintf(" Trigger %s had equal values before, and stands for it.", fired.Of)
+			only = "a duplicate: nothing is done again"
 		case query.StatePending:
 			why += " Its effects wait, and it can be taken back until they are due."
 		}
-		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: why, TriggerID: fired.TriggerID}
+		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: why, Only: only, TriggerID: fired.TriggerID}
 	}
 	for _, match := range p.result.Matches {
 		if of[match.Call].Verdict != explain.Fired {

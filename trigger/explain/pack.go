@@ -41,7 +41,10 @@ type Decision struct {
 }
 
 // Verdict is the outcome of a call.
-type Verdict struct{ Verdict, Why, TriggerID string }
+type Verdict struct {
+	Verdict, Why, TriggerID string
+	Only                    string // of a fired call that has no effect, or none yet: what it is instead
+}
 
 type kept struct {
 	Time     int64             `json:"at"` // ms

@@ -16,8 +16,11 @@ func Why(d Decision, candidates int) string {
 		if call.Repository != nil {
 			named = call.Repository.ID + "/" + named
 		}
-		switch d.Verdicts[i+1].Verdict {
+		switch verdict := d.Verdicts[i+1]; verdict.Verdict {
 		case Fired:
+			if verdict.Only != "" {
+				named += " (" + verdict.Only + ")"
+			}
 			fired = append(fired, named)
 		case Rejected:
 			rejected = append(rejected, named)
