@@ -114,7 +114,8 @@ type Options struct {
 	// Now is the clock for logs and expiry. Missing: time.Now.
 	Now func() time.Time
 
-	rest http.Handler // the router of New, which serves the requests of sockets
+	rest    http.Handler           // the router of New, which serves the requests of sockets
+	streams *admission.StreamLimit // of Streams, for all protocols together
 }
 
 // New returns the handler of all routes. It is safe for concurrent use.
@@ -168,6 +169,7 @@ func (o Options) withDefaults() Options {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.WriteTime = cmp.Or(o.WriteTime, server.DefaultWriteTime)
 	o.Kept = cmp.Or(o.Kept, store.DefaultRetention)
+	o.streams = admission.NewStreamLimit(o.Streams)
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
 	}

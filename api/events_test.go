@@ -220,6 +220,8 @@ func TestStreamsAreCounted(t *testing.T) {
 	got := s.Call("GET", appEvents, "")
 	got.Problem(429, "an app may have 2")
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
+	const listens = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
+	s.Call("POST", "/v1/apps/clinic/mcp", listens, "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: subscriptions/listen").Problem(429, "an app may have 2")
 	require.NoError(t, first.Body.Close())
 	require.Eventually(t, func() bool { return open(s, appEvents, apitest.AdminKey).StatusCode == 200 }, time.Minute, 10*time.Millisecond)
 }

@@ -37,7 +37,7 @@ type ingress struct {
 
 func (o ingress) routes() (all []route) {
 	agents := mcp.New(mcp.Options{
-		Engine: o.Engine, Asked: o.Asked, Events: o.Events, Enter: admission.NewStreamLimit(o.Streams).Enter, StillGood: o.by.StillGood, Closing: o.Closing,
+		Engine: o.Engine, Asked: o.Asked, Events: o.Events, Enter: o.streams.Enter, StillGood: o.by.StillGood, Closing: o.Closing,
 		Users: func(c echo.Context) (mcp.User, error) {
 			who, err := o.users.of(c)
 			return mcp.User{Claims: who.claims, Explained: who.explained}, err
@@ -82,7 +82,7 @@ func (o ingress) routes() (all []route) {
 			return o.by.SignIn(ctx, signin.ClientIn(ctx), token)
 		},
 		Engine: o.Engine, Events: o.Events, StillGood: o.by.StillGood,
-		Lineages: o.Lineages, Enter: admission.NewStreamLimit(o.Streams).Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
+		Lineages: o.Lineages, Enter: o.streams.Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
 	})
 	handle := broker.Serve
 	if !o.SERMAS {

@@ -36,7 +36,7 @@ func (x *rpcCall) subscribe() error {
 	case len(wanted.TaskIDs) > mostTasks:
 		return x.fail(invalid(answer.InvalidBody, "taskIds are more than 1000"))
 	case x.server.Events == nil:
-		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events")
+		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 	}
 	leave, err := x.server.Enter(x.Scope)
 	if err != nil {
