@@ -14,9 +14,12 @@ import (
 	"earshot/trigger/effect"
 )
 
-// dueNow makes a pending call due.
+// dueNow makes a pending call due, and ends the wait for an answer.
 func (w *world) dueNow(id string) {
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
+	if client.HExists(context.Background(), keys.Effect(id), "wait").Val() {
+		client.HSet(context.Background(), keys.Effect(id), "wait", 0)
+	}
 	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
 	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
 	w.Keeper.Wake("clinic")
@@ -27,7 +30,7 @@ func (w *world) dueNow(id string) {
 func TestNothingOfADeletedAppIsCalled(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "desk", `{"tools":[{"name":"ring","url":"https://example.org/ring","request":{"auth":"basic","basic":{"username":"u","password":"p"}}},
-			{"name":"ask","answer":{"within":"1s"},"request":{"timeout":"1ms"}}]}`)
+			{"name":"ask","answer":{"within":"10m"},"request":{"timeout":"1ms"}}]}`)
 		var tries atomic.Int64
 		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			tries.Add(1)
