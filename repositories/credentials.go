@@ -51,16 +51,19 @@ func (a *App) Credentials() []Credential {
 		list = append(list, fieldCredential("modules/"+m.ID, fault.Point("modules", i, "secret"), &m.Secret, to))
 	}
 	for i := range a.Sources {
-		s, pointer := &a.Sources[i], fault.Point("sources", i)
-		name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
-		list = append(list, fieldCredential(name+"/password", pointer+"/password", &s.Password, to))
-		list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
-		if s.Auth != nil {
-			list = append(list, credentialsOf(s.Auth.Basic, s.Auth.Bearer, name+"/auth/", pointer+"/auth", to)...)
-		}
-		list = append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
+		list = append(list, a.Sources[i].credentials(fault.Point("sources", i))...)
 	}
 	return list
+}
+
+func (s *Source) credentials(pointer string) []Credential {
+	name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
+	list := []Credential{fieldCredential(name+"/password", pointer+"/password", &s.Password, to)}
+	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
+	if s.Auth != nil {
+		list = append(list, credentialsOf(s.Auth.Basic, s.Auth.Bearer, name+"/auth/", pointer+"/auth", to)...)
+	}
+	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 }
 
 // Credentials returns all places where the repository's tools can hold a credential.
@@ -192,29 +195,29 @@ func (t *Tool) CheckDestination(app *App) error {
 // CheckReadable returns an error if a credential of the tool's calls is still sealed: with a secret key that this
 // process does not have.
 func (t *Tool) CheckReadable(app *App) error {
-	module := ""
-	if t.Request != nil {
-		module = t.Request.ModuleID
-	}
-	sealed := func(c Credential, owner string) error {
-		if !c.Get().IsSealed() {
-			return nil
+	var sealed string
+	see := func(secret secret.Secret, at string) {
+		if sealed == "" && secret.IsSealed() {
+			sealed = at
 		}
-		return fmt.Errorf("the credential in %s of the %s was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD", c.pointer, owner)
 	}
+	see(app.SigningSecret, "signingSecret of the app")
 	for _, c := range t.credentials("") {
-		if err := sealed(c, "tool"); err != nil {
-			return err
+		see(c.Get(), c.pointer+" of the tool")
+	}
+	if t.Request != nil {
+		module, _ := app.Module(t.Request.ModuleID)
+		see(module.Secret, "module "+module.ID)
+	}
+	if i := slices.IndexFunc(app.Sources, func(s Source) bool { return s.Name == t.Source }); i >= 0 {
+		for _, c := range app.Sources[i].credentials("source " + t.Source) {
+			see(c.Get(), c.pointer)
 		}
 	}
-	for _, c := range app.Credentials() {
-		if c.Name == "signingSecret" || c.Name == "modules/"+module || strings.HasPrefix(c.Name, "sources/"+t.Source+"/") {
-			if err := sealed(c, "app"); err != nil {
-				return err
-			}
-		}
+	if sealed == "" {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("the credential in %s was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD", sealed)
 }
 
 // destination is where and as which user a credential is sent. It is stored with the credential, so that a change
