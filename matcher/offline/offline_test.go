@@ -196,7 +196,7 @@ func TestOfflineSeesANewRevisionAtOnce(t *testing.T) {
 		return found
 	}
 	require.Equal(t, []string{"Call a taxi"}, names(matchertest.TaxiTool))
-	require.Empty(t, names(`{"name":"call_taxi","description":"Water the plants","examples":["water the plants"]}`)[:0])
+	require.Empty(t, names(`{"name":"water_plants","description":"Water the plants","examples":["water the plants"]}`))
 	require.Equal(t, []string{"Call a taxi now"}, names(`{"name":"call_taxi","description":"Call a taxi now"}`))
 }
 
