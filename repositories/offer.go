@@ -45,11 +45,14 @@ func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []st
 	tools = []Tool{}
 	size, budget, taken := 0, &parameters.Budget{}, map[string]string{} // local name to server's name
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b OfferedTool) int {
-		if changed := invalidInName.MatchString(a.Name); changed != invalidInName.MatchString(b.Name) { // an exact name wins
-			return map[bool]int{false: -1, true: 1}[changed]
+	inexact := func(one OfferedTool) int {
+		if invalidInName.MatchString(one.Name) {
+			return 1
 		}
-		return cmp.Compare(a.Name, b.Name)
+		return 0
+	}
+	slices.SortStableFunc(list, func(a, b OfferedTool) int { // an exact name wins
+		return cmp.Or(cmp.Compare(inexact(a), inexact(b)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, one := range list {
 		if !s.Allows(one.Name) {

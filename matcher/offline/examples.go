@@ -201,12 +201,14 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		}
 		name, words := f.mark.Parameter, t.Words[f.first:f.end]
 		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm }) && !t.Signed(f.first)
+		formatted := slices.Contains(kinds.Formatted, name)
 		switch {
-		case slices.Contains(kinds.Formatted, name): // parsed by format, unless what stands there is the value itself: "10:00"
+		case formatted && same: // the example's own words may be the value itself: "10:00"
 			_, faults := candidate.Tool.Params().Check(map[string]any{name: f.mark.Value})
-			if same && !slices.ContainsFunc(faults, func(of parameters.ValueFault) bool { return of.Parameter == name }) {
+			if !slices.ContainsFunc(faults, func(of parameters.ValueFault) bool { return of.Parameter == name }) {
 				given[name] = f.mark.Value
 			}
+		case formatted: // parsed by format
 		case same: // the message has the example's own words
 			given[name] = f.mark.Value
 		case !of.speaks:

@@ -51,6 +51,12 @@ func (k *secretKeys) marks(ctx context.Context) (marks, error) {
 	return marks{fields["current"], fields["before"]}, keyspace.Unavailable(err)
 }
 
+// replaceMark makes a mark of the current key the newest in place of present, with a predecessor.
+func (k *secretKeys) replaceMark(ctx context.Context, present, before string) error {
+	mark := k.sealer.seal(markApp, markField, secret.New(markText))
+	return conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, present, mark, before))
+}
+
 // AdoptSecretKey runs when a process starts. It returns an error that wraps ErrSecretKey if Redis belongs to
 // another secret key. Otherwise it marks Redis as belonging to the current key; from then on a process with only
 // the old key cannot start. A Redis without a mark is judged by a stored credential. lasting is false for a key
@@ -73,8 +79,7 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 		if !lasting {
 			return nil
 		}
-		mark := k.sealer.seal(markApp, markField, secret.New(markText))
-		err = conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current, mark, stored.current))
+		err = k.replaceMark(ctx, stored.current, stored.current)
 		if errors.Is(err, keyspace.ErrMemory) {
 			return nil // another start sets the mark
 		}
@@ -90,8 +95,7 @@ func (k *secretKeys) ReplaceLostKey(ctx context.Context) error {
 		if err != nil || k.sealer.seals(stored.current) && k.sealer.opens(stored.current) {
 			return err
 		}
-		mark := k.sealer.seal(markApp, markField, secret.New(markText))
-		return conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current, mark, ""))
+		return k.replaceMark(ctx, stored.current, "")
 	})
 }
 

@@ -217,9 +217,9 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 const offeredByDefault = 64
 
 // Offered lists the tools in scope that a user with these claims may call, for each name the one that fires,
-// without the catch-all. If there are more than most, or than settings.llm.mostTools, it lists the nearest to the first text, then
-// to the next ones, then any: a word such as yes is near to none. The zone is that of the session's user; empty if
-// unknown.
+// without the catch-all. If there are more than most, or than settings.llm.mostTools, it lists the nearest to the first
+// text, then to the next ones, then any: a word such as yes is near to none. The zone is that of the session's user;
+// empty if unknown.
 func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []string, most int, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
 	s, err := r.Read(ctx, appID, sessionID)
 	if err != nil {
@@ -240,6 +240,9 @@ func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []s
 		}
 	}
 	for _, text := range texts {
+		if len(found) == most {
+			break
+		}
 		for _, one := range searcher.Search(ctx, request, text, most) {
 			add(one.Candidate)
 		}

@@ -404,8 +404,10 @@ func mysqlArguments(s statement, zone *time.Location) []driver.NamedValue {
 		arguments[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
 		switch value := value.(type) {
 		case string:
-			at, known := parameters.DateTime.At(value, time.UTC)
-			if known && zone != nil && hasOffset.MatchString(value) && slices.Contains(s.dateTimes, s.names[i]) {
+			if zone == nil || !slices.Contains(s.dateTimes, s.names[i]) || !hasOffset.MatchString(value) {
+				continue
+			}
+			if at, known := parameters.DateTime.At(value, time.UTC); known {
 				arguments[i].Value = at.In(zone).Format("2006-01-02 15:04:05.999999")
 			}
 		case json.Number:

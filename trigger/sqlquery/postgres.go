@@ -402,17 +402,19 @@ var timeLayouts = []string{
 	"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999",
 }
 
+// builtIn has the types of PostgreSQL. It only looks types up, which many goroutines may do.
+var builtIn = pgtype.NewMap()
+
 // readArray returns the text of an array of a built-in type as a JSON array of its elements, nested alike. It reports
 // false for another type and for an unknown form.
 func readArray(raw []byte, oid uint32) (json.RawMessage, bool) {
-	types := pgtype.NewMap()
-	known, is := types.TypeForOID(oid)
+	known, is := builtIn.TypeForOID(oid)
 	if !is {
 		return nil, false
 	}
 	codec, is := known.Codec.(*pgtype.ArrayCodec)
 	var array pgtype.Array[*string]
-	if !is || types.Scan(oid, pgtype.TextFormatCode, raw, &array) != nil {
+	if !is || pgtype.NewMap().Scan(oid, pgtype.TextFormatCode, raw, &array) != nil { // a map that scans is for one goroutine
 		return nil, false
 	}
 	list := make([]any, len(array.Elements))
