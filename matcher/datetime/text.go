@@ -132,14 +132,41 @@ func (t *Text) until(i, length int) int {
 	return end
 }
 
+// dayAndTime is the layout of a date with a time of day, as Exact has them.
+const dayAndTime = time.DateOnly + " 15:04"
+
 // Format writes a date (2006-01-02), a time (15:04), or both with a space between in a layout of package time, in a
-// time zone. It returns an empty string if exact lacks a part of the layout.
+// time zone. It returns an empty string if exact lacks a part of the layout, and for RFC 3339 if it is no single
+// instant.
 func Format(exact, layout string, in *time.Location) string {
-	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
+	if layout == time.RFC3339 {
+		if at := Instants(exact, in); len(at) == 1 {
+			return at[0].Format(layout)
+		}
+		return ""
+	}
+	for _, known := range []string{dayAndTime, time.DateOnly, "15:04"} {
 		lacks := func(part string) bool { return strings.Contains(layout, part) && !strings.Contains(known, part) }
-		if at, err := time.ParseInLocation(known, exact, in); err == nil && !lacks("2006") && !lacks("15:04") {
+		if at, err := time.Parse(known, exact); err == nil && !lacks("2006") && !lacks("15:04") {
 			return at.Format(layout)
 		}
 	}
 	return ""
+}
+
+// Instants returns the instants at which clocks of a time zone show a date with a time of day: none in the hour that
+// they skip in spring, and two in the one that they repeat in autumn.
+func Instants(exact string, in *time.Location) (instants []time.Time) {
+	shown, err := time.Parse(dayAndTime, exact)
+	if err != nil {
+		return nil
+	}
+	for _, near := range []time.Time{shown.AddDate(0, 0, -1), shown.AddDate(0, 0, 1)} { // one on either side of a change
+		_, offset := near.In(in).Zone()
+		at := shown.Add(-time.Duration(offset) * time.Second).In(in)
+		if at.Format(dayAndTime) == exact && !slices.ContainsFunc(instants, at.Equal) {
+			instants = append(instants, at)
+		}
+	}
+	return instants
 }

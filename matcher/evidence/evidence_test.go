@@ -134,6 +134,16 @@ func TestATimeWithAnOffsetWasSaidByTheUsersClock(t *testing.T) {
 	}
 }
 
+// In Havana, the clocks skip the midnight at which the day would begin.
+func TestADayWithoutItsMidnightWasSaid(t *testing.T) {
+	havana, err := time.LoadLocation("America/Havana")
+	require.NoError(t, err)
+	tool := evidenceTool(t, `{"parameter":"day","type":"string","format":"date"}`)
+	request := matcher.Request{Text: "on March 8th", Now: time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC).In(havana)}
+	require.NotNil(t, evidence.Find(request, map[string]any{"day": "2026-03-08"}, tool)["day"])
+	require.Nil(t, evidence.Find(request, map[string]any{"day": "2026-03-07"}, tool)["day"])
+}
+
 func TestAFaultQuotesNoMoreThanALine(t *testing.T) {
 	tool := evidenceTool(t, `{"parameter":"city","type":"string","grounded":true}`)
 	reading := parameters.Reading{Values: map[string]any{"city": strings.Repeat("ü", 1<<16)}}

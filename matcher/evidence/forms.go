@@ -52,7 +52,11 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 		f.truth = &value
 	case string:
 		layout := spokenLayouts[of.Format]
-		switch at, is := of.Format.At(value, now.Location()); {
+		zone := now.Location()
+		if of.Format != parameters.DateTime {
+			zone = time.UTC // a day whose midnight the clocks skip would be the one before
+		}
+		switch at, is := of.Format.At(value, zone); {
 		case of.Format == parameters.Duration: // an amount of time
 			if length, is := parameters.Seconds(value); is {
 				f.unit, f.meant = &seconds, []string{length}

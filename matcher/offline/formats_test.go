@@ -79,21 +79,51 @@ long: start a timer for 20 to 30 minutes = missing: is required
 long: start a timer for two months = missing: is required`), "\n") {
 		tool, rest, _ := strings.Cut(line, ": ")
 		said, want, _ := strings.Cut(rest, " = ")
-		got := "missing"
-		berlin, err := time.LoadLocation("Europe/Berlin")
-		require.NoError(t, err)
-		request := matcher.Request{Text: said, Candidates: matchertest.InScope(t, matchertest.Scope, "r", formatted[tool]), Now: matchertest.Friday.In(berlin)}
-		result, err := offline.New().Match(t.Context(), request)
-		require.NoError(t, err)
-		for _, match := range result.Matches {
-			for _, value := range match.Values {
-				got = value.(string)
-			}
-		}
-		for _, rejected := range result.Rejected {
-			got += ": " + rejected.Errors[0].Detail
-		}
+		got := readIn(t, "Europe/Berlin", matchertest.Friday, tool, said)
 		assert.Equal(t, want, got, "%s: %s", tool, said)
+	}
+}
+
+// readIn returns the only value that a message of a time zone gives a tool, or why it is missing.
+func readIn(t *testing.T, zone string, now time.Time, tool, said string) (value string) {
+	t.Helper()
+	in, err := time.LoadLocation(zone)
+	require.NoError(t, err)
+	request := matcher.Request{Text: said, Candidates: matchertest.InScope(t, matchertest.Scope, "r", formatted[tool]), Now: now.In(in)}
+	result, err := offline.New().Match(t.Context(), request)
+	require.NoError(t, err)
+	value = "missing"
+	for _, match := range result.Matches {
+		for _, one := range match.Values {
+			value = one.(string)
+		}
+	}
+	for _, rejected := range result.Rejected {
+		value += ": " + rejected.Errors[0].Detail
+	}
+	return value
+}
+
+// TestADayOnWhichTheClocksChangeIsTheDayThatWasSaid covers days whose midnight is skipped, hours that are skipped, and
+// hours that are there twice, on both sides of UTC.
+func TestADayOnWhichTheClocksChangeIsTheDayThatWasSaid(t *testing.T) {
+	t.Parallel()
+	for _, said := range []struct{ zone, now, tool, text, value string }{
+		{"America/Havana", "2026-03-02T15:00:00Z", "day", "I want a visit on March 8th", "2026-03-08"},
+		{"America/Havana", "2026-03-07T15:00:00Z", "day", "I want a visit tomorrow", "2026-03-08"},
+		{"America/Santiago", "2026-09-05T15:00:00Z", "day", "I want a visit on Sunday", "2026-09-06"},
+		{"Africa/Cairo", "2026-04-23T09:00:00Z", "day", "I want a visit tomorrow", "2026-04-24"},
+		{"America/Havana", "2026-03-07T15:00:00Z", "both", "I want a visit tomorrow at 00:15", `missing: is required: "tomorrow at 00:15" does not exist in America/Havana: the clocks skip 2026-03-08 00:15`},
+		{"America/New_York", "2026-03-07T15:00:00Z", "both", "I want a visit tomorrow at 2:30 am", `missing: is required: "tomorrow at 2:30 am" does not exist in America/New_York: the clocks skip 2026-03-08 02:30`},
+		{"America/New_York", "2026-03-07T15:00:00Z", "both", "I want a visit tomorrow at 3:30 am", "2026-03-08T03:30:00-04:00"},
+		{"Europe/Berlin", "2026-10-24T10:00:00Z", "both", "I want a visit tomorrow at 2:30 am", `missing: is required: "tomorrow at 2:30 am" may be 2026-10-25T02:30:00+02:00 or 2026-10-25T02:30:00+01:00`},
+		{"America/New_York", "2026-10-31T15:00:00Z", "both", "I want a visit tomorrow at 1:30 am", `missing: is required: "tomorrow at 1:30 am" may be 2026-11-01T01:30:00-04:00 or 2026-11-01T01:30:00-05:00`},
+		{"Australia/Lord_Howe", "2026-04-04T03:00:00Z", "both", "I want a visit tomorrow at 1:45 am", `missing: is required: "tomorrow at 1:45 am" may be 2026-04-05T01:45:00+11:00 or 2026-04-05T01:45:00+10:30`},
+		{"Europe/Berlin", "2026-10-24T10:00:00Z", "both", "I want a visit tomorrow at 4 am", "2026-10-25T04:00:00+01:00"},
+	} {
+		now, err := time.Parse(time.RFC3339, said.now)
+		require.NoError(t, err)
+		assert.Equal(t, said.value, readIn(t, said.zone, now, said.tool, said.text), "%s: %s", said.zone, said.text)
 	}
 }
 

@@ -113,6 +113,21 @@ func (f *slotFiller) cued(slots []*slot, m datetime.Reading) *slot {
 	return nil
 }
 
+// changed records why a time at which the clocks change is no value: it does not exist, or is there twice.
+func (f momentReader) changed(s *slot, m datetime.Reading) {
+	words, why := f.Surface(m.First, m.End), ""
+	if instants := datetime.Instants(m.Exact, f.Now.Location()); len(instants) == 0 {
+		why = fmt.Sprintf("%q does not exist in %s: the clocks skip %s", words, f.Now.Location(), m.Exact)
+	} else {
+		var readings []string
+		for _, at := range instants {
+			readings = append(readings, at.Format(time.RFC3339))
+		}
+		why = f.ask(s, words, readings)
+	}
+	f.none(s, why, true)
+}
+
 // possessive matches the ending of a day that something belongs to: "Thursday's appointment".
 var possessive = regexp.MustCompile(`['’]s$`)
 
@@ -128,6 +143,9 @@ func (f *slotFiller) moment(s *slot, m datetime.Reading) {
 	value := possessive.ReplaceAllString(f.Surface(first, m.End), "")
 	if wanted := s.layout(); wanted != "" {
 		value = datetime.Format(m.Exact, wanted, f.Now.Location())
+		if wanted == time.RFC3339 && value == "" && strings.Contains(m.Exact, " ") {
+			momentReader{f}.changed(s, m)
+		}
 	}
 	if value != "" {
 		f.fill(s, value, m.First, m.End)
