@@ -182,5 +182,9 @@ func Abandons(said string) bool { return text.Abandons(said) }
 // other content, a condition or a question makes it neither: a wrong yes may spend money.
 func Consents(said string) (yes, no bool) { return text.Consents(said) }
 
+// Objects reports whether a text may refuse or correct what was asked before it: "please don't", "it should be 31".
+// A yes that follows is no longer a plain yes to that.
+func Objects(said string) bool { return text.Objects(said) }
+
 // LanguageOf returns the supported language of a text as an ISO 639-1 code; empty if unknown.
 func LanguageOf(said string) string { return text.LanguageOf(said) }

@@ -506,6 +506,8 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 		p.doc.Heard = ledger.Related
 	case directReply(t.scope, p.Answer, result.Text, t.scope.Chats()) != nil:
 		p.doc.Heard, p.doc.Replied = ledger.Related, conversation.Sentences(result.Text)
+	case t.message.Actor == matcher.ActorUser && matcher.Objects(t.message.Text):
+		p.doc.Heard = ledger.Related // "please don't", then "ok": a yes to what?
 	}
 	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds())
 	return p, nil

@@ -74,6 +74,17 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		require.Empty(t, c.user("hm, wait"))
 		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
 	},
+	"the user refused or corrected something since": func(t *testing.T, c *talk) {
+		for _, since := range []string{
+			"please don't refund it", "I don't want a refund", "it should be order 31", "ich will keine Erstattung", "je ne veux pas de remboursement",
+			"no quiero ningún reembolso", "non voglio un rimborso",
+		} {
+			asked := c.refund("A1")
+			require.Empty(t, c.user(since))
+			require.Empty(t, c.user("ok"), since)
+			require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State, since)
+		}
+	},
 	"another tool was called for since": func(t *testing.T, c *talk) {
 		c.refund("A1")
 		c.user("alarm")

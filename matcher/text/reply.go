@@ -128,6 +128,14 @@ func denial(w Word) bool {
 // HasDenial reports whether any word of a text denies, drops or undoes something.
 func HasDenial(said string) bool { return slices.ContainsFunc(Split(said), denial) }
 
+// Objects reports whether a text may refuse or correct what was asked before it: it denies, drops or undoes something,
+// or says a number.
+func Objects(said string) bool {
+	return slices.ContainsFunc(Split(said), func(w Word) bool {
+		return denial(w) || StartsWithDigit(w.Norm) || w.Is(NumberWords, Numbers)
+	})
+}
+
 // Denies reports whether a text only denies a thing: "not the office", "nein, nicht im Büro".
 func Denies(said string) bool {
 	t := Of(said)
