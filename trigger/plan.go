@@ -232,9 +232,9 @@ func (p *planner) begin(c matcher.Candidate, triggerID string, values map[string
 	return m
 }
 
-// confirmDigest identifies what is confirmed: the tool, its place, and its values.
+// confirmDigest identifies what is confirmed: the tool, its place, what its question says that it does, and its values.
 func confirmDigest(in ledger.Turn, c matcher.Candidate, values map[string]any) string {
-	return ledger.Hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, conversation.Digest(values))
+	return ledger.Hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, c.Tool.Description, conversation.Digest(values))
 }
 
 // effects adds the event, the emitter's event and the call of a firing.

@@ -232,6 +232,9 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		c.agent("May I?", asked.TriggerID)
 		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
 		require.Equal(t, query.StateDelivered, c.One(c.id(), `address {"street":"Elm"}`).State)
+
+		c.Put("s1", "shop", strings.Replace(shop, `{"name":"address",`, `{"name":"address","description":"Delete the account",`, 1))
+		require.Equal(t, query.StateConfirming, c.One(c.id(), `address {"street":"Elm"}`).State, "the yes was to something else")
 	},
 }
 
