@@ -52,7 +52,7 @@ func readOptional(c echo.Context) ([]byte, error) {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding "+answer.Quote(encoding)+" is not read; send the body as it is").With("Accept-Encoding", "identity")
 	}
-	if given := header.Get("Content-Type"); given != "" { // application/json or a +json type (RFC 6839), in UTF-8
+	if given := header.Get("Content-Type"); given != "" && given != echo.MIMEApplicationJSON { // application/json or a +json type (RFC 6839), in UTF-8
 		kind, parameters, err := mime.ParseMediaType(given)
 		kin := strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
 		if err != nil || kind != echo.MIMEApplicationJSON && !kin || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {

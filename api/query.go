@@ -170,6 +170,9 @@ func pageNamed[T any](c echo.Context, all []T, nameOf func(T) string) (items []T
 
 // isSet reads a boolean parameter. Only true and false are accepted: a misunderstood dryRun would write.
 func isSet(c echo.Context, name string) (bool, error) {
+	if c.Request().URL.RawQuery == "" {
+		return false, nil
+	}
 	given, there := c.QueryParams()[name]
 	switch {
 	case !there || given[0] == "false":

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -70,12 +69,19 @@ func Created(created bool) int {
 	return http.StatusOK
 }
 
+// newline ends every JSON answer.
+var newline = []byte{'\n'}
+
 // Stored answers with JSON from the engine, byte for byte, and a newline.
 func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
 		return errors.New("the engine has no answer and no error")
 	}
-	return c.Blob(status, echo.MIMEApplicationJSON, slices.Concat(stored, []byte{'\n'}))
+	if err := c.Blob(status, echo.MIMEApplicationJSON, stored); err != nil {
+		return err
+	}
+	_, err := c.Response().Write(newline)
+	return err
 }
 
 // Recorder holds the complete answer to a REST request in the same process, from the console, NATS or a socket.

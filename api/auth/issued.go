@@ -123,9 +123,12 @@ func ClaimsOf(c echo.Context) (service string, claims map[string]any) {
 
 // issued authenticates the token of an app's issuer. found is false for other credentials.
 func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal, found bool, err error) {
+	if a.Issued == nil || !store.IsJWT(sent) {
+		return Principal{}, false, nil
+	}
 	ctx, path := c.Request().Context(), c.Request().URL.Path
 	appID, sessionID, is := mcpPath(path)
-	if a.Issued == nil || !is || !store.IsJWT(sent) {
+	if !is {
 		return Principal{}, false, nil
 	}
 	services, err := a.Issued.services(ctx, appID)

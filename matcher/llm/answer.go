@@ -84,10 +84,11 @@ func (t *llmTurn) read(answer completion) checkedAnswer {
 	t.round++
 	read, seen := checkedAnswer{text: text, calls: make([]checkedCall, 0, len(calls))}, map[string]bool{}
 	for i, call := range calls {
-		if call.id == "" || t.ids[call.id] {
+		if call.id == "" || slices.Contains(t.ids, call.id) {
 			call.id = t.newID(strconv.Itoa(i), call.name, call.arguments)
+		} else {
+			t.ids = append(t.ids, call.id)
 		}
-		t.ids[call.id] = true
 		found := t.check(call)
 		if len(calls) > 1 {
 			key := found.key()

@@ -187,11 +187,14 @@ const maxAnswer = 4 << 20
 // send sends a request and returns its answer, with an error for an error status.
 func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, watch *wire, parts []matcher.Piece) (status int, answer []byte, err error) {
 	// One piece lets the transport write it together with the head, without another copy.
-	texts := make([][]byte, len(parts))
-	for i, part := range parts {
-		texts[i] = part.Text
+	length := 0
+	for _, part := range parts {
+		length += len(part.Text)
 	}
-	body := bytes.Join(texts, nil)
+	body := make([]byte, 0, length)
+	for _, part := range parts {
+		body = append(body, part.Text...)
+	}
 	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header, ContentLength: int64(len(body))}).WithContext(ctx) // nothingDone modifies a header
 	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	request.Body, _ = request.GetBody()

@@ -26,8 +26,8 @@ type llmTurn struct {
 	names   *toolNames
 	model   connection
 	ask     chatRequest
-	ids     map[string]bool // ids of calls in the request
-	limit   int             // of tools in a request
+	ids     []string // of the calls in the request
+	limit   int      // of tools in a request
 	offered []matcher.Candidate
 	trace   *matcher.Trace // nil if not recorded
 	round   int            // number of the answer being read, from 1
@@ -43,7 +43,7 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 		return nil, err
 	}
 	t := &llmTurn{
-		request: request, names: &toolNames{all: request.Candidates}, model: model, ids: map[string]bool{},
+		request: request, names: &toolNames{all: request.Candidates}, model: model,
 		limit: DefaultLimit, ask: chatRequest{model: name},
 	}
 	if request.App != nil && request.App.Settings.LLM.MostTools > 0 {
@@ -126,7 +126,7 @@ func systemText(request matcher.Request) string {
 // nowText tells the model what changes between messages: the time and time zone, the user's language, and
 // unfinished calls. It is near the end of the request, because providers cannot cache what follows it.
 func nowText(request matcher.Request) string {
-	now := request.Now.Format("Current date and time: Monday, 2006-01-02, 15:04 MST (UTC-07:00).")
+	now := "Current date and time: " + request.Now.Format("Monday, 2006-01-02, 15:04 MST (UTC-07:00)") + "."
 	if zone := request.Now.Location().String(); strings.Contains(zone, "/") { // UTC and Local name no place
 		now += " The user's time zone: " + zone + "."
 	}
@@ -213,8 +213,8 @@ func (t *llmTurn) newID(parts ...string) string {
 		sum := sha256.Sum256(strconv.AppendInt(seed, n, 10))
 		var letters [10]byte
 		id := string(hex.AppendEncode(letters[:0], sum[:5])[:9])
-		if !t.ids[id] {
-			t.ids[id] = true
+		if !slices.Contains(t.ids, id) {
+			t.ids = append(t.ids, id)
 			return id
 		}
 	}

@@ -38,7 +38,12 @@ type DB struct {
 
 // Script is a Lua script, which lives beside the Go function that calls it. A real server runs it with the line
 // #!lua, so that even a single node checks keys like a cluster.
-type Script struct{ real, bare *redis.Script }
+type Script struct{ real, bare *hashed }
+
+// hashed is the text of a script with its hash.
+type hashed struct{ lua, hash string }
+
+func newHashed(lua string) *hashed { return &hashed{lua, redis.NewScript(lua).Hash()} }
 
 // NewScript prepares a script from its parts. The only clock is the TIME of Redis, as now() in milliseconds and
 // micros() in microseconds; it stands still during a script. A part may begin with lines that name its keys and
@@ -58,7 +63,7 @@ func NewReadingScript(parts ...string) *Script {
 
 func newScript(first string, parts []string) *Script {
 	lua := nowLua + named(strings.Join(parts, "\n"))
-	return &Script{real: redis.NewScript(first + lua), bare: redis.NewScript(lua)}
+	return &Script{real: newHashed(first + lua), bare: newHashed(lua)}
 }
 
 var (
@@ -107,29 +112,55 @@ local function now() return math.floor(micros() / 1000) end
 // Run runs the script by its hash, or by its text if the server does not know the hash. The error wraps
 // ErrUnavailable if the server failed and not the script.
 func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (any, error) {
-	run := s.byHash(ctx, db, keys, args)
+	return s.run(ctx, db, s.command(db, keys, args))
+}
+
+// command is EVALSHA with keys and arguments. It points to the keys, which saves an allocation for each.
+func (s *Script) command(db *DB, keys []string, args []any) []any {
+	command := s.head(db, len(keys), len(args))
+	for i := range keys {
+		command = append(command, &keys[i])
+	}
+	return append(command, args...)
+}
+
+// head begins a command with so many keys and arguments.
+func (s *Script) head(db *DB, keys, args int) []any {
+	return append(make([]any, 0, firstKey+keys+args), "evalsha", &s.of(db).hash, keys)
+}
+
+// firstKey is the place of a script's first key in its command.
+const firstKey = 3
+
+func (s *Script) run(ctx context.Context, db *DB, command []any) (any, error) {
+	run := commandOf(ctx, command)
 	_ = db.Process(ctx, run) // the command holds its own error
 	reply, err := run.Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = s.of(db).Eval(ctx, db, keys, args...).Result()
+		run = commandOf(ctx, s.byText(db, command))
+		_ = db.Process(ctx, run)
+		reply, err = run.Result()
 	}
 	return reply, Unavailable(err)
 }
 
-// byHash makes the command of go-redis's EvalSha with pointers to the keys, which saves an allocation for each.
-func (s *Script) byHash(ctx context.Context, db *DB, keys []string, args []any) *redis.Cmd {
-	sent := append(make([]any, 0, 3+len(keys)+len(args)), "evalsha", s.of(db).Hash(), len(keys))
-	for i := range keys {
-		sent = append(sent, &keys[i])
-	}
-	run := redis.NewCmd(ctx, append(sent, args...)...)
-	if len(keys) > 0 {
-		run.SetFirstKeyPos(3)
+// commandOf returns a command as go-redis sends it.
+func commandOf(ctx context.Context, command []any) *redis.Cmd {
+	run := redis.NewCmd(ctx, command...)
+	if command[firstKey-1] != 0 {
+		run.SetFirstKeyPos(firstKey)
 	}
 	return run
 }
 
-func (s *Script) of(db *DB) *redis.Script {
+// byText returns a command as EVAL with the script's text.
+func (s *Script) byText(db *DB, command []any) []any {
+	command = slices.Clone(command)
+	command[0], command[1] = "eval", &s.of(db).lua
+	return command
+}
+
+func (s *Script) of(db *DB) *hashed {
 	if db.Embedded {
 		return s.bare
 	}
@@ -145,22 +176,26 @@ type Call struct {
 // RunAll runs the script for several calls in one round trip, and returns the replies in order. All calls run even
 // if some fail; the error is the first one.
 func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error) {
-	if len(calls) == 1 {
-		reply, err := s.Run(ctx, db, calls[0].Keys, calls[0].Args...)
+	return s.runAll(ctx, db, len(calls), func(i int) []any { return s.command(db, calls[i].Keys, calls[i].Args) })
+}
+
+func (s *Script) runAll(ctx context.Context, db *DB, count int, command func(i int) []any) ([]any, error) {
+	if count == 1 {
+		reply, err := s.run(ctx, db, command(0))
 		return []any{reply}, err
 	}
-	pipe, runs := db.Pipeline(), make([]*redis.Cmd, len(calls))
-	for i, call := range calls {
-		runs[i] = s.byHash(ctx, db, call.Keys, call.Args)
+	pipe, runs := db.Pipeline(), make([]*redis.Cmd, count)
+	for i := range runs {
+		runs[i] = commandOf(ctx, command(i))
 		_ = pipe.Process(ctx, runs[i]) // queues
 	}
 	_, _ = pipe.Exec(ctx) // each command holds its own error
-	replies := make([]any, len(calls))
+	replies := make([]any, count)
 	var first error
-	for i, call := range calls {
-		reply, err := runs[i].Result()
+	for i, run := range runs {
+		reply, err := run.Result()
 		if err = Unavailable(err); redis.HasErrorPrefix(err, "NOSCRIPT") {
-			reply, err = s.Run(ctx, db, call.Keys, call.Args...)
+			reply, err = s.run(ctx, db, run.Args())
 		}
 		if replies[i] = reply; first == nil {
 			first = err

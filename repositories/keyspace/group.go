@@ -92,36 +92,40 @@ func ReadItem(reply any, value func(name, text string)) (status string) {
 	return status
 }
 
-// call makes one call for items. Of the shared keys, the first g.keys come before the items' keys, the others
+// command makes one command for items. Of the shared keys, the first g.keys come before the items' keys, the others
 // after.
-func (g *GroupScript) call(shared Part, items []Part) Call {
+func (g *GroupScript) command(db *DB, shared Part, items []Part) []any {
 	keys, args := len(shared.Keys), len(shared.Args)
 	for _, item := range items {
 		keys, args = keys+len(item.Keys), args+len(item.Args)+2
 	}
-	all := Call{Keys: append(make([]string, 0, keys), shared.Keys[:g.keys]...), Args: make([]any, 0, args)}
-	send := func(args []string) { // with pointers: as values, each is an object of its own
-		for i := range args {
-			all.Args = append(all.Args, &args[i])
+	command := g.script.head(db, keys, args)
+	add := func(texts []string) { // as pointers: as values, each is an object of its own
+		for i := range texts {
+			command = append(command, &texts[i])
 		}
 	}
-	send(shared.Args)
+	add(shared.Keys[:g.keys])
 	for _, item := range items {
-		all.Keys, all.Args = append(all.Keys, item.Keys...), append(all.Args, len(item.Keys), len(item.Args))
-		send(item.Args)
+		add(item.Keys)
 	}
-	all.Keys = append(all.Keys, shared.Keys[g.keys:]...)
-	return all
+	add(shared.Keys[g.keys:])
+	add(shared.Args)
+	for _, item := range items {
+		command = append(command, len(item.Keys), len(item.Args))
+		add(item.Args)
+	}
+	return command
 }
 
 // Run runs the script for items, and returns a reply for each and their common texts. With safely it waits for
 // replicas like RunSafely: even with ErrReplicas the replies are returned.
 func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part, items []Part) (replies []any, common []string, err error) {
-	all, run := g.call(shared, items), g.script.Run
+	run := g.script.run
 	if safely {
-		run = g.script.RunSafely
+		run = g.script.runSafely
 	}
-	raw, err := run(ctx, db, all.Keys, all.Args...)
+	raw, err := run(ctx, db, g.command(db, shared, items))
 	if err != nil && !errors.Is(err, ErrReplicas) {
 		return nil, nil, err
 	}
@@ -136,11 +140,10 @@ func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part,
 // RunAll runs the script, which has no common texts, for items of several apps in one round trip, and returns the
 // replies for each app. of returns an app's shared keys and arguments, and its items.
 func (g *GroupScript) RunAll(ctx context.Context, db *DB, apps int, of func(app int) (Part, []Part)) ([][]any, error) {
-	calls := make([]Call, apps)
-	for i := range calls {
-		calls[i] = g.call(of(i))
-	}
-	raw, err := g.script.RunAll(ctx, db, calls)
+	raw, err := g.script.runAll(ctx, db, apps, func(i int) []any {
+		shared, items := of(i)
+		return g.command(db, shared, items)
+	})
 	replies := make([][]any, apps)
 	for i := range raw {
 		replies[i], _ = raw[i].([]any)

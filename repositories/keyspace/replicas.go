@@ -26,20 +26,25 @@ const maxMoves = 3
 // RunSafely is Run for accepted messages and decisions. In the same round trip it waits until enough replicas have
 // all earlier writes. If they are too few in time, the error is ErrReplicas, and the reply is still returned.
 func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...any) (reply any, err error) {
+	return s.runSafely(ctx, db, s.command(db, keys, args))
+}
+
+func (s *Script) runSafely(ctx context.Context, db *DB, command []any) (reply any, err error) {
 	if db.Replicas.Count == 0 || failpoint.Planted(failpoint.Unwaited) {
-		return s.Run(ctx, db, keys, args...)
+		return s.run(ctx, db, command)
 	}
+	command = s.byText(db, command) // with an unknown hash, the wait would happen twice
 	cluster, ok := db.UniversalClient.(*redis.ClusterClient)
 	if !ok {
-		reply, err = s.runOn(ctx, db, db.Replicas, keys, args)
+		reply, err = runOn(ctx, db, db.Replicas, command)
 		return reply, Unavailable(err)
 	}
 	for range maxMoves { // WAIT names no key, and a cluster client would send it to any node
-		node, away := cluster.MasterForKey(ctx, keys[0])
+		node, away := cluster.MasterForKey(ctx, *command[firstKey].(*string))
 		if away != nil {
 			return nil, Unavailable(away)
 		}
-		reply, err = s.runOn(ctx, node, db.Replicas, keys, args)
+		reply, err = runOn(ctx, node, db.Replicas, command)
 		if !redis.HasErrorPrefix(err, "MOVED") && !redis.HasErrorPrefix(err, "ASK") {
 			break
 		}
@@ -48,13 +53,12 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 	return reply, Unavailable(err)
 }
 
-// runOn sends the script and WAIT over one connection, because WAIT covers only its own connection's writes. It
-// sends the script's text: with an unknown hash, the wait would happen twice.
-func (s *Script) runOn(ctx context.Context, node redis.Cmdable, replicas Replicas, keys []string, args []any) (any, error) {
+// runOn sends a command and WAIT over one connection, because WAIT covers only its own connection's writes.
+func runOn(ctx context.Context, node redis.Cmdable, replicas Replicas, command []any) (any, error) {
 	pipe := node.Pipeline()
-	script, waited := s.real.Eval(ctx, pipe, keys, args...), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
-	_ = pipe.Process(ctx, waited) // queues
-	_, _ = pipe.Exec(ctx)         // each holds its own error
+	script, waited := commandOf(ctx, command), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
+	_, _ = pipe.Process(ctx, script), pipe.Process(ctx, waited) // queue
+	_, _ = pipe.Exec(ctx)                                       // each holds its own error
 	reply, err := script.Result()
 	if err == nil && (waited.Err() != nil || waited.Val() < int64(replicas.Count)) {
 		err = ErrReplicas

@@ -153,9 +153,9 @@ func Replay(history []Past, among []matcher.Candidate, at time.Time) []Begun {
 // Fires returns the matches of a message that fire: only those of exclusive repositories if there are any, and
 // the first of each triggerOnce repository.
 func Fires(matches []matcher.Match) []matcher.Match {
-	fires := slices.DeleteFunc(slices.Clone(matches), func(m matcher.Match) bool { return !m.Repository.Options.Exclusive })
-	if len(fires) == 0 {
-		fires = slices.Clone(matches)
+	fires, exclusive := slices.Clone(matches), func(m matcher.Match) bool { return m.Repository.Options.Exclusive }
+	if slices.ContainsFunc(fires, exclusive) {
+		fires = slices.DeleteFunc(fires, func(m matcher.Match) bool { return !exclusive(m) })
 	}
 	fired := map[*repositories.Repository]bool{}
 	return slices.DeleteFunc(fires, func(m matcher.Match) bool {

@@ -256,32 +256,33 @@ const (
 // lines returns the attempt as the record of its trigger lists it, after the earlier attempts without an
 // outcome, separated by line breaks.
 func (a attempt) lines() (string, error) {
-	var lines []string
-	var failed error
-	add := func(line query.Attempt) {
-		text, err := exactjson.Text(&line)
-		lines, failed = append(lines, text), errors.Join(failed, err)
-	}
+	lines := ""
 	for _, of := range a.claim.Unended {
-		add(query.Attempt{
+		line, err := exactjson.Text(&query.Attempt{
 			Effect: a.Entry.Part, Number: of.Attempt, Time: of.Began, Unended: true,
 			Error: "the replica that made this attempt ended before it wrote down what came of it; whether it was sent is not known",
 		})
+		if err != nil {
+			return "", err
+		}
+		lines += line + "\n"
 	}
-	if o := a.outcome; !o.Deferred {
-		made := query.Attempt{
-			Effect: a.Entry.Part, Number: a.Attempt, Time: a.at, Milliseconds: a.took.Milliseconds(),
-			Status: o.Status, Reason: o.Reason, Error: o.Error,
-		}
-		if o.Verdict != effect.Retry || a.Attempt <= detailed {
-			made.Request = o.Sent
-		}
-		if made.Request != nil && o.Verdict != effect.Done {
-			made.Response = fault.ClipTo(string(o.Result), maxExcerpt)
-		}
-		add(made)
+	o := a.outcome
+	if o.Deferred {
+		return strings.TrimSuffix(lines, "\n"), nil
 	}
-	return strings.Join(lines, "\n"), failed
+	made := query.Attempt{
+		Effect: a.Entry.Part, Number: a.Attempt, Time: a.at, Milliseconds: a.took.Milliseconds(),
+		Status: o.Status, Reason: o.Reason, Error: o.Error,
+	}
+	if o.Verdict != effect.Retry || a.Attempt <= detailed {
+		made.Request = o.Sent
+	}
+	if made.Request != nil && o.Verdict != effect.Done {
+		made.Response = fault.ClipTo(string(o.Result), maxExcerpt)
+	}
+	line, err := exactjson.Text(&made)
+	return lines + line, err
 }
 
 // resultOf returns the event tool.result of an ended call.

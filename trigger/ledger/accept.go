@@ -235,11 +235,6 @@ func (r Precondition) Basis() string {
 	return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.SessionProfile
 }
 
-// chatKeys returns the keys of the outbox of a session's messages and of an event's effect.
-func chatKeys(k keyspace.Keys, sessionID string, says *keyspace.Entry) []string {
-	return []string{k.Outbox(keyspace.ChatBox(sessionID)), effectKey(k, says)}
-}
-
 // effectKey returns the key of an entry's effect. No effect has the name used for nil.
 func effectKey(k keyspace.Keys, e *keyspace.Entry) string {
 	if e == nil {
@@ -349,14 +344,16 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	if a.Said != nil {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
-	k := a.keys()
+	k, chatBox := a.keys(), keyspace.ChatBox(a.Session)
 	item := keyspace.Part{
-		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
-			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
+		Keys: []string{
+			k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message),
+			k.Outbox(chatBox), effectKey(k, a.Said), effectKey(k, a.Failed),
+		},
 		Args: []string{
 			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), strconv.Itoa(a.History), a.Recalled.text(), a.Version, milliseconds(a.Life),
 			a.Member(), strconv.Itoa(maxClaims), a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App + "/" + a.Session, strconv.Itoa(a.Messages),
-			flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), eventLease, a.AsksFor, a.Words, a.User,
+			flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, chatBox, eventLease, a.AsksFor, a.Words, a.User,
 		},
 	}
 	failpoint.At(failpoint.AcceptBefore)

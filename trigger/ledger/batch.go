@@ -244,7 +244,7 @@ func (s Settlement) item() (keyspace.Part, error) {
 		closing = k.Trigger(s.Trigger)
 	}
 	item := keyspace.Part{
-		Keys: append(append(make([]string, 0, 4+2*len(s.Firings)), k.Outbox(s.Box), closing), chatKeys(k, s.Session, s.Says)...),
+		Keys: append(make([]string, 0, 4+2*len(s.Firings)), k.Outbox(s.Box), closing, k.Outbox(keyspace.ChatBox(s.Session)), effectKey(k, s.Says)),
 		Args: append(make([]string, 0, 10+6*len(s.Firings)+2*len(s.Results)),
 			s.Box, s.Token, s.Next, eventLease, milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, strconv.Itoa(len(s.Firings))),
 	}

@@ -220,7 +220,7 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 	for _, entry := range r.Owes {
 		keys = append(keys, k.Effect(entry.ID))
 	}
-	keys = append(append(keys, chatKeys(k, r.Session, r.Says)...), k.Triggers(""), k.Over())
+	keys = append(keys, k.Outbox(keyspace.ChatBox(r.Session)), effectKey(k, r.Says), k.Triggers(""), k.Over())
 	done, err := l.run(ctx, finish, append(keys, k.Ledger()...), text)
 	failpoint.At(failpoint.FinishReply)
 	return done.text("answer"), done.is("holds"), err

@@ -168,7 +168,7 @@ func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, p
 	if err != nil {
 		return err
 	}
-	keys := append([]string{k.Turns(t.Session)}, chatKeys(k, t.Session, says)...)
+	keys := []string{k.Turns(t.Session), k.Outbox(keyspace.ChatBox(t.Session)), effectKey(k, says)}
 	_, err = undecided.Run(ctx, l.db, append(keys, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App, event)
 	return err
 }

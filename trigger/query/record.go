@@ -195,8 +195,8 @@ func (s *EventState) Kept() (string, error) {
 	if s == nil {
 		return "", nil
 	}
-	if s.Error == "" {
-		return `{"state":"` + s.State + `"}`, nil // the state is one of ours
+	if s.Error == "" && s.State == StatePublished { // of nearly all events
+		return `{"state":"` + StatePublished + `"}`, nil
 	}
 	return exactjson.Text(keptState{s.State, s.Error})
 }
