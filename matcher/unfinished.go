@@ -2,6 +2,7 @@ package matcher
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -19,23 +20,38 @@ type Unfinished struct {
 	Missing []string
 }
 
-// Pending returns the unfinished call of a tool.
-func (r Request) Pending(c Candidate) (Unfinished, bool) {
-	at := slices.IndexFunc(r.Unfinished, func(u Unfinished) bool { return u.Repository == c.Repository && u.Tool.Name == c.Tool.Name })
-	if at < 0 {
-		return Unfinished{}, false
+// Continued returns the index of the unfinished call that a call of a tool continues: of several of the tool, the first
+// whose values the call does not change, else the first. It returns -1 for none.
+func Continued(list []Unfinished, repositoryID, name string, values map[string]any) int {
+	first := -1
+	for i, u := range list {
+		if u.Repository.ID != repositoryID || u.Tool.Name != name {
+			continue
+		}
+		changes := false
+		for parameter, known := range u.Values {
+			value := values[parameter]
+			changes = changes || value != nil && fmt.Sprint(value) != fmt.Sprint(known)
+		}
+		if !changes {
+			return i
+		}
+		if first < 0 {
+			first = i
+		}
 	}
-	return r.Unfinished[at], true
+	return first
 }
 
 // Complete merges the arguments of a call into the values of an unfinished call of the same tool. A repeated value
 // is a correction. Null removes a value if it is required or the message denies something; else it is ignored,
 // because many models write null for optional values that a message does not repeat.
 func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any {
-	begun, ok := r.Pending(c)
-	if !ok {
+	at := Continued(r.Unfinished, c.Repository.ID, c.Tool.Name, arguments)
+	if at < 0 {
 		return arguments
 	}
+	begun := r.Unfinished[at]
 	whole := maps.Clone(begun.Values)
 	if whole == nil {
 		whole = map[string]any{}

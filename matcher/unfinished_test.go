@@ -69,3 +69,21 @@ func TestCallDoesNotSurviveWhatItCannotTell(t *testing.T) {
 		require.Equal(t, survives, heating(t).Survives(said), said)
 	}
 }
+
+func TestACallContinuesTheOneWhoseValuesItKeeps(t *testing.T) {
+	first, second := heating(t), heating(t)
+	second.Values = map[string]any{"room": "living room"}
+	request := matcher.Request{Unfinished: []matcher.Unfinished{first, second}}
+	for given, whole := range map[string]string{
+		`{"room":"living room","degrees":21}`: `{"degrees":21,"room":"living room"}`,
+		`{"room":"office","degrees":21}`:      `{"degrees":21,"hours":3,"room":"office"}`,
+		`{"degrees":21}`:                      `{"degrees":21,"hours":3,"room":"office"}`,
+		`{"room":"hall","degrees":21}`:        `{"degrees":21,"hours":3,"room":"hall"}`,
+	} {
+		var arguments map[string]any
+		require.NoError(t, json.Unmarshal([]byte(given), &arguments))
+		values, err := json.Marshal(request.Complete(first.Candidate, arguments))
+		require.NoError(t, err)
+		require.Equal(t, whole, string(values), given)
+	}
+}

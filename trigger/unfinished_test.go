@@ -1,6 +1,8 @@
 package trigger_test
 
 import (
+	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,6 +63,50 @@ func TestUnfinishedCallIsDropped(t *testing.T) {
 				w.Say("", `book {"people":2}`)
 				w.Say("", test.text)
 				require.Equal(t, test.kept, len(w.waiting()) > 0)
+			})
+		})
+	}
+}
+
+// TestOtherCallsStayOpen has one message begin several calls. The session and a dry run of its history agree.
+func TestOtherCallsStayOpen(t *testing.T) {
+	const begin = `book {"people":2}; wake {"room":"12"}; hours`
+	for _, test := range []struct {
+		rule string
+		said []string
+		open []string
+	}{
+		{"when a message completes one", []string{`book {"day":"monday"}`}, []string{"wake [time]"}},
+		{"when another message completes the next", []string{`book {"day":"monday"}`, `wake {"time":"7"}`}, nil},
+		{"when a message continues one that still lacks a value", []string{`wake {"room":"14"}`}, []string{"wake [time]", "book [day]"}},
+		{"when a message completes one and calls for another tool", []string{`hours; wake {"time":"7"}`}, []string{"book [day]"}},
+		{"unless the message is about something else", []string{`hours`}, nil},
+		{"until words drop them", []string{`book {"day":"monday"}`, `never mind`}, nil},
+	} {
+		t.Run(test.rule, func(t *testing.T) {
+			each(t, func(t *testing.T, w *world) {
+				w.Put("s1", "trips", trip)
+				w.Put("s1", "calls", `{"tools":[{"name":"wake","schema":[{"parameter":"room","type":"string","required":true},{"parameter":"time","type":"string","required":true}]}]}`)
+				var history []trigger.Earlier
+				for i, said := range append([]string{begin}, test.said...) {
+					answer := w.Say(strconv.Itoa(i), said)
+					history = append(history, trigger.Earlier{Actor: matcher.ActorUser, Text: said, Matches: answer.Matches, Rejected: answer.Rejected})
+				}
+				open, err := w.Engine.Open(t.Context(), "clinic", "s1")
+				require.NoError(t, err)
+				var listed []string
+				for _, one := range open {
+					listed = append(listed, fmt.Sprint(one.Name, " ", one.Missing))
+				}
+				require.Equal(t, test.open, listed)
+
+				_, _, err = w.Engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "hm", History: history})
+				require.NoError(t, err)
+				var replayed []string
+				for _, one := range w.Matcher.Asked[len(w.Matcher.Asked)-1].Unfinished {
+					replayed = append(replayed, fmt.Sprint(one.Tool.Name, " ", one.Missing))
+				}
+				require.Equal(t, test.open, replayed)
 			})
 		})
 	}

@@ -156,6 +156,25 @@ func TestSeveralWishesAreAllHeard(t *testing.T) {
 	}
 }
 
+func TestCallsOfOneMessageAreCompletedOneByOne(t *testing.T) {
+	t.Parallel()
+	for _, talk := range [][2][]string{
+		{
+			{"book a massage and turn on the lamp", "Monday", "no, Tuesday", "at 10:30 am", "at the desk"},
+			{
+				"book-massage misses [day time]; lamp-on misses [place]", "book-massage misses [time]", "book-massage misses [time]",
+				`book-massage {"day":"2026-11-24","time":"10:30"}`, `lamp-on {"place":"desk"}`,
+			},
+		},
+		{
+			{"book a massage and turn on the lamp", "at the bed", "Monday at 10:30 am"},
+			{"book-massage misses [day time]; lamp-on misses [place]", `lamp-on {"place":"bed"}`, `book-massage {"day":"2026-11-23","time":"10:30"}`},
+		},
+	} {
+		require.Equal(t, talk[1], held(t, talk[0]...))
+	}
+}
+
 func TestAnEndOfARangeIsNoValue(t *testing.T) {
 	t.Parallel()
 	heating := `{"name":"heating-set","description":"Set the heating to a temperature","examples":["heating to 21 degrees","Heizung auf 20 Grad"],

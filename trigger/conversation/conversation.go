@@ -71,20 +71,43 @@ func (b Begun) shown() matcher.Unfinished {
 }
 
 // After returns the incomplete calls after a user's message, including those that it begins. A message that
-// calls for any tool completes or drops the earlier calls. now is in milliseconds.
+// continues an earlier call leaves the others open. One that calls for other tools only drops the earlier calls. now
+// is in milliseconds.
 func After(list []Begun, said string, matched matcher.Result, now int64) []Begun {
-	var kept []Begun
-	if len(matched.Matches)+len(matched.Rejected) == 0 {
-		for _, one := range list {
-			if shown := one.shown(); shown.Survives(said) {
-				left := shown.Without(said)
-				one.Values, one.Missing = left.Values, left.Missing
-				kept = append(kept, one)
-			}
+	var complete []Call
+	for _, match := range matched.Matches {
+		complete = append(complete, Call{RepositoryID: match.Repository.ID, Name: match.Tool.Name, Values: match.Values})
+	}
+	var begun []Begun
+	for _, rejected := range matched.Rejected {
+		begun = append(begun, begin(rejected, now))
+	}
+	return after(list, said, complete, begun)
+}
+
+// after returns the incomplete calls after a message with complete calls and others. The latter come first, since the
+// user is asked for their values.
+func after(list []Begun, said string, complete []Call, begun []Begun) []Begun {
+	calls := slices.Clone(complete)
+	for _, one := range begun {
+		calls = append(calls, Call{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values})
+	}
+	open := slices.Clone(list)
+	for _, call := range calls {
+		if at := matcher.Continued(Shown(open, said), call.RepositoryID, call.Name, call.Values); at >= 0 {
+			open = slices.Delete(open, at, at+1)
 		}
 	}
-	for _, rejected := range matched.Rejected {
-		kept = append(kept, begin(rejected, now))
+	kept, continues := slices.Clone(begun), len(open) < len(list)
+	if len(calls) > 0 && (!continues || matcher.Abandons(said)) { // about something else
+		return kept
+	}
+	for _, one := range open {
+		if shown := one.shown(); continues || shown.Survives(said) { // what it denies or corrects is the continued call's
+			left := shown.Without(said)
+			one.Values, one.Missing = left.Values, left.Missing
+			kept = append(kept, one)
+		}
 	}
 	return kept
 }
@@ -115,16 +138,16 @@ func Faulty(missing []string, errors []parameters.ValueFault) []string {
 	return names
 }
 
-// Past is a decided message of a user, with its rejected calls.
+// Past is a decided message of a user, with its calls.
 type Past struct {
 	Text     string
 	Time     time.Time
-	Fired    bool // one of its calls was complete
-	Rejected []Rejected
+	Complete []Call
+	Rejected []Call
 }
 
-// Rejected is a rejected call of a Past message.
-type Rejected struct {
+// Call is a call of a Past message. Missing and Errors are those of a rejected one.
+type Call struct {
 	RepositoryID, Name string
 	Values             map[string]any
 	Missing            []string
@@ -135,17 +158,16 @@ type Rejected struct {
 func Replay(history []Past, among []matcher.Candidate, at time.Time) []Begun {
 	var open []Begun
 	for _, past := range history {
-		matched := matcher.Result{}
-		if past.Fired || len(past.Rejected) > 0 {
-			matched.Matches = make([]matcher.Match, 1)
-		}
-		open = After(open, past.Text, matched, 0)
+		complete, begun := slices.Clone(past.Complete), []Begun(nil)
 		for _, one := range past.Rejected {
 			c, found := matcher.Request{Candidates: among}.Named(one.Name)
-			if found && c.Repository.ID == one.RepositoryID && at.Sub(past.Time) < waits {
-				open = append(open, begin(matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors}, past.Time.UnixMilli()))
+			if !found || c.Repository.ID != one.RepositoryID || at.Sub(past.Time) >= waits {
+				complete = append(complete, one) // it can no longer be continued
+				continue
 			}
+			begun = append(begun, begin(matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors}, past.Time.UnixMilli()))
 		}
+		open = after(open, past.Text, complete, begun)
 	}
 	return open
 }

@@ -492,9 +492,14 @@ func Decided(past ledger.Past) (conversation.Past, bool) {
 
 // PastOf returns a decided message of a user as a conversation continues from it.
 func PastOf(text string, at time.Time, matches []Match, rejected []Rejected) conversation.Past {
-	past := conversation.Past{Text: text, Time: at, Fired: len(matches) > 0}
+	past := conversation.Past{Text: text, Time: at}
+	for _, one := range matches {
+		if one.Name != repositories.CatchAll { // it fires if the message calls for nothing
+			past.Complete = append(past.Complete, conversation.Call{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values})
+		}
+	}
 	for _, one := range rejected {
-		past.Rejected = append(past.Rejected, conversation.Rejected{
+		past.Rejected = append(past.Rejected, conversation.Call{
 			RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing, Errors: one.Errors,
 		})
 	}
