@@ -41,7 +41,7 @@ func TestUseOfAnAppIsCountedOnce(t *testing.T) {
 	require.EqualValues(t, 1, before.Unmatched)
 	require.Zero(t, before.Events+before.Triggers+before.Calls)
 
-	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"https://example.org/book","schema":[{"parameter":"date","type":"string"}],"request":{"retryFor":"1s"}}]}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"https://example.org/book","schema":[{"parameter":"date","type":"string"}],"request":{"retryFor":"1s"}},{"name":"refund","confirm":"always"}]}`).Is(201, "")
 	for range 3 { // a client that lost the answer
 		w.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"user","text":"friday"}`).Is(200, "")
 	}
@@ -51,12 +51,12 @@ func TestUseOfAnAppIsCountedOnce(t *testing.T) {
 		return effect.Outcome{Verdict: effect.Dead, Status: 400, Reason: effect.ReasonRequest, Error: "no"}
 	})
 	w.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui","values":{"date":"friday"}}`).Is(201, "")
-	got := used(w, func(d usage.Used) bool { return d.Events >= 5 })
+	got := used(w, func(d usage.Used) bool { return d.Events >= 6 })
 	require.NotNil(t, got.Decided)
 	got.Day, got.Begins, got.Decided = "", time.Time{}, nil
 	require.Equal(t, usage.Used{
 		Messages: 2, Matched: 1, Unmatched: 1, Triggers: 2, Calls: 2, CallFailures: 1,
-		Events: 5, // the written repository, and two triggers with their results
+		Events: 6, // the written repository, two triggers with their results, and one that waits for a yes
 	}, got)
 }
 

@@ -159,7 +159,6 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 		return nil, d.giveBack(t, err, retry)
 	}
 	t.decided = true
-	d.countUse(p)
 	d.observe(span, t, p, result.Stage, d.Now().Sub(started))
 	// The decision is final from here on: failed effects are delivered later, and the context does not end with
 	// the lease.
@@ -584,16 +583,16 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 		return "", ledger.AppNotFound(p.App)
 	case ledger.Committed:
 		d.packer.Wrote(p.explained)
-		for _, f := range p.firings {
+		for i, f := range p.firings {
 			if f.span != nil {
 				f.span.End() // its effects are stored
 			}
-			to := "due"
-			if !f.due() {
-				to = f.move.State
+			if f.due() {
+				d.countFired(p.App, p.Answer.Matches[i].Name)
+				continue
 			}
-			d.Metrics.Triggers.WithLabelValues(to).Inc()
-			if to == string(state.Settling) {
+			d.Metrics.Triggers.WithLabelValues(f.move.State).Inc()
+			if f.move.State == string(state.Settling) {
 				d.WakeAfter(p.App, time.Duration(f.move.Wait)*time.Millisecond)
 			}
 		}

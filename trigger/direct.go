@@ -150,7 +150,6 @@ func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.Ra
 	if err != nil || status != ledger.Committed {
 		return nil, status, err
 	}
-	f.countUse(&p.plan)
 	answer, err := f.Detached(func() (json.RawMessage, error) {
 		return f.answerFirst(p, direct)
 	})

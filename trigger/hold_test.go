@@ -83,6 +83,34 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 	})
 }
 
+func TestOnlyWhatFiredCountsAsFired(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "shop", shop)
+		fired := func() (list []string) {
+			_, err := w.Keeper.Usage(t.Context(), "clinic") // which writes its counts
+			require.NoError(t, err)
+			used, err := w.Engine.Usage(t.Context(), "clinic")
+			require.NoError(t, err)
+			for _, one := range used {
+				list = append(list, fmt.Sprint(one.Name, " ", one.Fired))
+			}
+			return list
+		}
+		denied, confirmed := w.One("m1", `refund {"order":"A1"}`), w.One("m2", `refund {"order":"A2"}`)
+		require.NoError(t, errOf(w.Engine.Deny(t.Context(), "clinic", denied.TriggerID, "", "key-1")))
+		w.One("m3", `order {"id":"A1","amount":3}`)
+		require.Equal(t, query.StateDuplicate, w.One("m4", `order {"id":"A1","amount":3}`).State)
+		cancelled, settled := w.One("m5", `mail {}`), w.One("m6", `mail {}`)
+		require.NoError(t, errOf(w.Engine.Cancel(t.Context(), "clinic", cancelled.TriggerID, "key-1")))
+		require.Equal(t, []string{"order 1"}, fired())
+
+		require.NoError(t, errOf(w.Engine.Confirm(t.Context(), "clinic", confirmed.TriggerID, confirmed.Digest, "key-1")))
+		w.timeOver(settled.TriggerID)
+		w.UntilState(settled.TriggerID, query.StateDelivered)
+		require.Equal(t, []string{"mail 1", "order 1", "refund 1"}, fired(), "what was waited for counts when it takes effect")
+	})
+}
+
 func errOf(_ query.Record, err error) error { return err }
 
 func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {

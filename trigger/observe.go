@@ -53,17 +53,12 @@ func faultOf(err error) string {
 	}
 }
 
-// countUse counts the tools of a committed plan.
-func (d *decider) countUse(p *plan) {
-	for i, match := range p.Answer.Matches {
-		if p.firings[i].repository != nil { // it is new
-			d.records.Uses.Fired(p.App, match.Name)
-			d.Usage.Add(p.App, usage.Triggers, 1)
-		}
-	}
-	for _, rejected := range p.Answer.Rejected {
-		d.records.Uses.Rejected(p.App, rejected.Name)
-	}
+// countFired counts a trigger whose effects have become due. A duplicate, and one that is taken back before, never
+// fires.
+func (d *decider) countFired(appID, tool string) {
+	d.Metrics.Triggers.WithLabelValues("due").Inc()
+	d.records.Uses.Fired(appID, tool)
+	d.Usage.Add(appID, usage.Triggers, 1)
 }
 
 // observe logs a decided message, counts it, and completes its span.
@@ -87,6 +82,9 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	d.Usage.Decided(p.App, max(took, d.Now().Sub(t.message.Time)))
 	for _, match := range p.Answer.Matches {
 		names = append(names, match.Name)
+	}
+	for _, rejected := range p.Answer.Rejected {
+		d.records.Uses.Rejected(p.App, rejected.Name)
 	}
 	d.Metrics.Messages.WithLabelValues(outcome).Inc()
 	attributes := append(make([]slog.Attr, 0, 9),

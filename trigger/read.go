@@ -47,7 +47,6 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 			if status, err = f.commit(ctx, p); err != nil || status != ledger.Committed {
 				return nil, err
 			}
-			f.countUse(&p.plan)
 			return f.answerFirst(p, direct)
 		}
 		text, err := exactjson.Encode(p.Answer.Matches[0].Shown())
@@ -55,8 +54,7 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 			return nil, err
 		}
 		p.firings[0].span.End()
-		f.Metrics.Triggers.WithLabelValues("due").Inc()
-		f.countUse(&p.plan)
+		f.countFired(p.App, p.Answer.Matches[0].Name)
 		f.deliveries.WriteBehind(&p.Decision, lives, func() (ledger.Commitment, error) { return p.commitment(f.NewID, 0) })
 		return text, nil
 	})
