@@ -426,7 +426,7 @@ func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by stri
 	return 3, e.err
 }
 
-func (e *engineDouble) MarkActed(context.Context, ledger.Turn, int) error { return e.err }
+func (e *engineDouble) EndChat(context.Context, ledger.Turn, trigger.ChatEnd) error { return e.err }
 
 func (e *engineDouble) Acted(context.Context, ledger.Turn) (int, error) { return 0, e.err }
 

@@ -27,15 +27,40 @@ type chatEvents struct {
 	traceParent string
 }
 
-// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. The length counts the
-// messages of the request from this one on. It does nothing if the message is not in the history.
-//
-// Errors: keyspace.ErrUnavailable.
-func (t *Turns) MarkActed(ctx context.Context, of ledger.Turn, length int) error {
-	return ledger.MarkActed(ctx, t.Ledger, of, length)
+// ChatEnd is the end of a request whose model is offered the tools in scope.
+type ChatEnd struct {
+	// Length counts the messages of the request from the user's on, if it was answered to its end; else it is 0.
+	Length int
+	// Rejected reports that the model called tools with wrong values, Decided that the message was a yes or a no.
+	Rejected, Decided bool
 }
 
-// Acted returns the largest length given to MarkActed for a message; 0 for none.
+// EndChat counts the message of such a request by its outcome, once. A request that was not answered and fired
+// nothing is undecided. A request of the Length that fired tools fires nothing more.
+//
+// Errors: keyspace.ErrUnavailable.
+func (t *Turns) EndChat(ctx context.Context, of ledger.Turn, end ChatEnd) error {
+	came := keyspace.CameUnmatched
+	switch {
+	case end.Length == 0:
+		came = ""
+	case end.Decided:
+		came = keyspace.CameFired
+	case end.Rejected:
+		came = keyspace.CameRejected
+	}
+	found, err := ledger.EndChat(ctx, t.Ledger, of, end.Length, came)
+	switch outcome, counts := outcomes[found]; {
+	case err != nil || end.Decided:
+	case counts:
+		t.countMessage(of.App, outcome)
+	case end.Length == 0:
+		t.Metrics.Messages.WithLabelValues("undecided").Inc()
+	}
+	return err
+}
+
+// Acted returns the largest Length given to EndChat for a message whose chat has fired tools; 0 for none.
 //
 // Errors: keyspace.ErrUnavailable.
 func (t *Turns) Acted(ctx context.Context, of ledger.Turn) (length int, err error) {

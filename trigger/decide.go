@@ -508,6 +508,7 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	case t.message.Actor == matcher.ActorUser && matcher.Objects(t.message.Text):
 		p.doc.Heard = ledger.Related // "please don't", then "ok": a yes to what?
 	}
+	p.acted = t.message.Acted && len(matches)+len(result.Rejected) == 0
 	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds())
 	return p, nil
 }
@@ -600,6 +601,17 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 	return found.Status, nil
 }
 
+// came returns the outcome of the message as a letter of keyspace.CameTo.
+func (p *plan) came() string {
+	switch {
+	case len(p.Answer.Matches) > 0:
+		return keyspace.CameFired
+	case len(p.Answer.Rejected) > 0:
+		return keyspace.CameRejected
+	}
+	return keyspace.CameUnmatched
+}
+
 // commitment completes the plan's document for the ledger. newID makes the app's next version if a repository of the
 // app is removed.
 func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.Commitment, error) {
@@ -608,13 +620,8 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		return p.doc, err
 	}
 	doc := p.doc
-	switch {
-	case len(p.Answer.Matches) > 0:
-		doc.Came = keyspace.CameFired
-	case len(p.Answer.Rejected) > 0:
-		doc.Came = keyspace.CameRejected
-	default:
-		doc.Came = keyspace.CameUnmatched
+	if !p.acted {
+		doc.Came = p.came()
 	}
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err

@@ -61,34 +61,36 @@ func (d *decider) countFired(appID, tool string) {
 	d.Usage.Add(appID, usage.Triggers, 1)
 }
 
+// outcomes are the outcomes of messages in metrics, by letters of keyspace.CameTo.
+var outcomes = map[string]string{keyspace.CameFired: "matched", keyspace.CameRejected: "rejected", keyspace.CameUnmatched: "unmatched"}
+
+// countMessage counts a message by one of the outcomes.
+func (d *decider) countMessage(appID, outcome string) {
+	d.Usage.Add(appID, usage.Messages, 1)
+	d.Usage.Add(appID, map[string]usage.Kind{"matched": usage.Matched, "rejected": usage.Rejected, "unmatched": usage.Unmatched}[outcome], 1)
+	d.Metrics.Messages.WithLabelValues(outcome).Inc()
+}
+
 // observe logs a decided message, counts it, and completes its span.
 func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took time.Duration) {
 	if span.IsRecording() {
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
 	}
-	outcome, kind, names := "unmatched", usage.Unmatched, make([]string, 0, len(p.Answer.Matches))
-	switch {
-	case len(p.Answer.Matches) > 0:
-		outcome, kind = "matched", usage.Matched
-	case len(p.Answer.Rejected) > 0:
-		outcome, kind = "rejected", usage.Rejected
-	}
-	logged := outcome
-	if t.message.Acted && outcome == "unmatched" {
-		logged = "acted" // the chat's model calls tools afterwards
-	}
-	d.Usage.Add(p.App, usage.Messages, 1)
-	d.Usage.Add(p.App, kind, 1)
+	outcome, names := outcomes[p.came()], make([]string, 0, len(p.Answer.Matches))
 	d.Usage.Decided(p.App, max(took, d.Now().Sub(t.message.Time)))
+	if p.acted { // the chat's model calls tools afterwards: EndChat counts
+		outcome = "acted"
+	} else {
+		d.countMessage(p.App, outcome)
+	}
 	for _, match := range p.Answer.Matches {
 		names = append(names, match.Name)
 	}
 	for _, rejected := range p.Answer.Rejected {
 		d.records.Uses.Rejected(p.App, rejected.Name)
 	}
-	d.Metrics.Messages.WithLabelValues(outcome).Inc()
 	attributes := append(make([]slog.Attr, 0, 9),
-		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", logged),
+		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", outcome),
 		slog.String("stage", stage), slog.Any("tools", names), slog.Int64("ms", took.Milliseconds()), slog.String("trace", tracing.IDOf(t.message.TraceParent)))
 	if d.logTexts {
 		attributes = append(attributes, slog.String("text", t.message.Text))

@@ -66,7 +66,9 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	if err != nil {
 		return err
 	}
+	defer a.end(c.Request().Context(), 0) // unless it was answered
 	if len(a.names)+len(a.outstanding)+len(a.earlierDone) == 0 {
+		a.end(c.Request().Context(), r.length())
 		return h.relay(c, f.path(), body, r)
 	}
 
@@ -160,6 +162,7 @@ func (a *acting) post(ctx context.Context) error {
 	if err := json.Unmarshal(stored, &answer); err != nil {
 		return err
 	}
+	a.decided = len(answer.Matches) > 0
 	for _, match := range answer.Matches {
 		note := "The user has answered what tool " + match.Name + " asked. What came of it: " + outcomeText(match, false)
 		a.since = append(a.since, slices.Concat([]byte(`{"role":"system","content":`), quote(note), []byte{'}'}))
@@ -237,7 +240,7 @@ func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	if len(edits) > 0 {
 		response.Header.Del("Content-Length")
 	}
-	a.end(a.c.Request().Context())
+	a.end(a.c.Request().Context(), a.r.length())
 	a.head(response)
 	a.h.metrics.requests.WithLabelValues("answered").Inc()
 	return false, a.write(edited(text, edits))
@@ -293,7 +296,7 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 		case retry:
 			return true, nil
 		case errors.Is(err, io.EOF):
-			a.end(a.c.Request().Context())
+			a.end(a.c.Request().Context(), a.r.length())
 			a.h.metrics.requests.WithLabelValues("answered").Inc()
 			return false, nil
 		case err != nil:

@@ -24,6 +24,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/query"
+	"earshot/trigger/usage"
 )
 
 // acts is a clinic in mode act, with booking for all sessions and a scripted model.
@@ -488,6 +489,51 @@ func TestARequestThatFiredNothingMayFireWhenItIsMadeAgain(t *testing.T) {
 	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
 	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
 	require.Len(t, w.Triggers("s1"), 1)
+}
+
+// TestAMessageCountsAsWhatItsChatCameTo has each chat made twice.
+func TestAMessageCountsAsWhatItsChatCameTo(t *testing.T) {
+	for name, test := range map[string]struct {
+		rounds   []string
+		status   int
+		want     usage.Used
+		outcomes string
+	}{
+		"a call":             {[]string{calling("null", [2]string{"book", `{"day":5}`}), booked, booked}, 200, usage.Used{Messages: 1, Matched: 1, Triggers: 1}, `["fired"]`},
+		"a streamed call":    {[]string{chunk(speaks, "null") + chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"ring","arguments":"{}"}}]}`, "null") + chunk("{}", `"tool_calls"`) + done, chunk(speaks, `"stop"`) + done}, 200, usage.Used{Messages: 1, Matched: 1, Triggers: 1}, `["fired"]`},
+		"a call for a yes":   {[]string{calling("null", [2]string{"refund", `{"order":"7"}`}), booked, booked}, 200, usage.Used{Messages: 1, Matched: 1}, `["fired"]`},
+		"no call":            {[]string{booked}, 200, usage.Used{Messages: 1, Unmatched: 1}, `["unmatched"]`},
+		"wrong values":       {[]string{calling("null", [2]string{"book", `{"day":"Friday"}`}), booked}, 200, usage.Used{Messages: 1, Rejected: 1}, `["rejected"]`},
+		"a model with a 503": {[]string{"503"}, 503, usage.Used{}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := newChatModel(t, nil)
+			model.answer = func(out http.ResponseWriter, _ *http.Request) {
+				answer := test.rounds[min(model.count(), len(test.rounds))-1]
+				out.Header().Set("Content-Type", "application/json")
+				if strings.HasPrefix(answer, "data:") {
+					out.Header().Set("Content-Type", "text/event-stream")
+				}
+				out.WriteHeader(test.status)
+				_, _ = io.WriteString(out, answer)
+			}
+			w, _ := actsOn(t, time.Now, model)
+			for range 2 {
+				w.Ask("POST", sessionChatPath, saying("the fifth")).Is(test.status, "")
+			}
+			var used struct{ Total usage.Used }
+			require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/usage", "").Is(200, "").Body, &used))
+			got := used.Total
+			require.Equal(t, test.want, usage.Used{Messages: got.Messages, Matched: got.Matched, Rejected: got.Rejected, Unmatched: got.Unmatched, Triggers: got.Triggers})
+			listed := string(w.Call("GET", "/v1/apps/clinic/sessions", "").Is(200, "").Body)
+			require.Contains(t, listed, `"s1"`)
+			if test.outcomes == "" {
+				require.NotContains(t, listed, "outcomes")
+			} else {
+				require.Contains(t, listed, `"outcomes":`+test.outcomes)
+			}
+		})
+	}
 }
 
 // chunk is a stream event with a delta.

@@ -44,6 +44,9 @@ type turn struct {
 	fired  map[string][]*firing // by tool name, oldest first; nil until read
 	acted  bool                 // the same request was answered to its end before
 	over   bool                 // the model was asked for the last time
+	// decided reports that the message was a yes or a no, rejected that a call had wrong values, and ended that the end
+	// of the request is recorded.
+	decided, rejected, ended bool
 }
 
 // stored is the user's message of the turn.
@@ -80,13 +83,16 @@ func (t *turn) readEarlier(ctx context.Context) error {
 	return nil
 }
 
-// end records that the turn is answered to its end, if it has fired a tool: the same request fires nothing more then.
-// A request that broke off goes on when it is made again, and so does a longer one with results of the caller's tools.
-func (t *turn) end(ctx context.Context) {
-	if len(t.fired) == 0 || t.acted {
+// end records how a request has ended, with the length of one that was answered to its end: if it has fired a tool, the
+// same request fires nothing more then. A request that broke off goes on when it is made again, and so does a longer
+// one with results of the caller's tools.
+func (t *turn) end(ctx context.Context, length int) {
+	if t.ended || !matchable(t.text) {
 		return
 	}
-	if err := t.h.Engine.MarkActed(context.WithoutCancel(ctx), t.stored(), t.r.length()); err != nil {
+	t.ended = true
+	end := trigger.ChatEnd{Length: length, Rejected: t.rejected, Decided: t.decided}
+	if err := t.h.Engine.EndChat(context.WithoutCancel(ctx), t.stored(), end); err != nil {
 		t.h.Logger.Warn("listen.unmarked", "app", t.r.app, "session", t.r.session, "message", t.r.messageID, "error", err.Error())
 	}
 }
@@ -195,6 +201,7 @@ func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 			faults = append(faults, strings.TrimSpace(fault.Parameter+" "+fault.Detail))
 		}
 	}
+	t.rejected = true
 	p.refused = refusal("not carried out: " + strings.Join(faults, "; ") + ". Call it again with this put right from what was said; do not invent what nobody said, but ask.")
 	return p
 }

@@ -34,7 +34,7 @@ var turnFields = map[string]string{
 	"explained": "e:", // explanation of the decision, packed
 	"verified":  "v:", // claims that tools need, until the decision
 	"retracted": "b:", // the triggers that it takes back, separated by spaces
-	"acted":     "g:", // how many messages of a chat that fired tools are answered to the end, from this one on
+	"acted":     "g:", // how many messages of a chat that fired tools are answered to the end, from this one on; 0 if none
 	"called":    "i:", // the matches that its chat's model has fired, a line of JSON each
 }
 
@@ -111,23 +111,32 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 	return raw == "ok", err
 }
 
-// markActed marks a message of the history with the largest length.
-var markActed = keyspace.NewScript(TurnLua, `
+// endChat notes how far the chat of a message was answered, and the outcome of the message the first time.
+//
+//	=>   a letter of keyspace.CameTo the first time, else empty
+var endChat = keyspace.NewScript(TurnLua, `
 KEYS turns
-ARGV id length
-local had = redis.call('HMGET', @turns, turn.message .. $id, turn.acted .. $id)
-if had[1] and tonumber(had[2] or 0) < tonumber($length) then redis.call('HSET', @turns, turn.acted .. $id, $length) end
-return 'ok'
+ARGV id length came
+local had = redis.call('HMGET', @turns, turn.message .. $id, turn.acted .. $id, turn.called .. $id, 'came')
+local came = had[3] and '`+keyspace.CameFired+`' or $came
+if not had[1] or came == '' then return '' end
+local length = had[3] and $length or '0'
+if tonumber(had[2] or -1) < tonumber(length) then redis.call('HSET', @turns, turn.acted .. $id, length) end
+if had[2] then return '' end
+if not had[3] then redis.call('HSET', @turns, 'came', came .. string.gsub(had[4] or '', came, '')) end
+return came
 `)
 
-// MarkActed records that the chat of a message, whose model fired tools, was answered to its end. The length counts the
-// messages of the request from this one on. It does nothing if the message is not in the history.
-func MarkActed(ctx context.Context, l *Ledger, t Turn, length int) error {
-	_, err := markActed.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length)
-	return err
+// EndChat notes that a request of a message's chat has ended, and returns the outcome of the message, as a letter of
+// keyspace.CameTo: came unless its model has fired tools. It is empty if it was known before, is not yet known as came
+// is empty, or if the message is not in the history. If tools have fired, the length is that of Acted.
+func EndChat(ctx context.Context, l *Ledger, t Turn, length int, came string) (string, error) {
+	found, err := endChat.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length, came)
+	letter, _ := found.(string)
+	return letter, err
 }
 
-// Acted returns the largest length given to MarkActed for a message; 0 for none.
+// Acted returns the largest length given to EndChat for a message whose chat has fired tools; 0 for none.
 func Acted(ctx context.Context, l *Ledger, t Turn) (length int, err error) {
 	length, err = l.db.HGet(ctx, t.keys().Turns(t.Session), turnFields["acted"]+t.Message).Int()
 	if errors.Is(err, redis.Nil) {
