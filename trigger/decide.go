@@ -61,6 +61,8 @@ type turn struct {
 	// or no to a question that was not the last one.
 	consents      []consent
 	otherQuestion bool
+	// stillAsks is a tool that asked last, and that the message answers by no plain yes or no.
+	stillAsks string
 	matching
 	decided bool // by this process
 }
@@ -292,6 +294,7 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 	}
 	action, plain := consentIn(t.message.Text)
 	if !plain {
+		t.stillAsks = d.firstAsking(ctx, t)
 		return result, false, nil
 	}
 	last, others := d.questions(ctx, t)
@@ -316,6 +319,17 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 	}
 	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
 	return matcher.Result{Stage: matcher.StageExact}, len(t.consents) > 0, nil
+}
+
+// firstAsking returns the tool of the first trigger that asked last and still waits; empty for none, or if that cannot
+// be read.
+func (d *decider) firstAsking(ctx context.Context, t *turn) string {
+	for _, triggerID := range t.asked {
+		if h, err := d.held(ctx, t.App, triggerID); err == nil && h.state == state.Confirming && h.Record.SessionID == t.Session {
+			return h.Record.Name
+		}
+	}
+	return ""
 }
 
 // newestOfEach keeps the newest of the triggers that ask the same question, as after a double click: one yes to one

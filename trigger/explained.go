@@ -69,24 +69,48 @@ func (p *planner) explanation(t *turn) explain.Decision {
 			explain.Verdict{Verdict: explain.Fired, Why: "Nothing else fired or was rejected, and this tool takes what is left.", TriggerID: match.TriggerID})
 	}
 	d.Why = explain.Why(d, t.candidates)
+	if len(t.consents) > 0 && t.consents[0].action == state.Deny {
+		var names []string
+		for _, c := range t.consents {
+			names = append(names, c.Record.Name)
+		}
+		d.Why = "Nothing fired: the message is a plain no to what " + strings.Join(names, ", ") + " asked last, and the trigger is cancelled."
+	}
 	if len(t.takesBack) > 0 {
 		d.Why += " The message takes back what waited: " + strings.Join(t.takesBack, ", ") + "."
 	}
 	if t.message.Acted && len(t.consents) == 0 {
 		d.Why = "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself."
 	}
-	if t.otherQuestion {
-		d.Why += " A trigger waits for a yes, but its question was not the last thing that was put to the user: these words are about something else."
-	}
+	d.Why += p.whyOpen(t)
 	return d
+}
+
+// whyOpen returns what becomes of questions and of calls that lack values, in sentences; little if something fires.
+func (p *planner) whyOpen(t *turn) (why string) {
+	for _, begun := range t.unfinished {
+		same := func(one conversation.Begun) bool {
+			return one.RepositoryID == begun.RepositoryID && one.Name == begun.Name
+		}
+		if len(p.fires) == 0 && !slices.ContainsFunc(p.unfinished, same) {
+			why += fmt.Sprintf(" The message drops the call of %s/%s, which lacked values.", begun.RepositoryID, begun.Name)
+		}
+	}
+	switch {
+	case t.otherQuestion:
+		why += " A trigger waits for a yes, but its question was not the last thing that was put to the user: these words are about something else."
+	case t.stillAsks != "" && len(p.fires) == 0:
+		why += fmt.Sprintf(" The trigger of %s still waits for a yes: the message is neither a plain yes nor a plain no.", t.stillAsks)
+	}
+	return why
 }
 
 // whyConsent returns the effect of a message on a question of a trigger or a tool, in a sentence.
 func whyConsent(action state.Action, of string) string {
 	if action == state.Confirm {
-		return "The user said yes, and the question of this " + of + " was the last thing that was put to the user."
+		return "The message is a plain yes, and the question of this " + of + " was the last thing that was put to the user."
 	}
-	return "The user said no, and the question of this " + of + " was the last thing that was put to the user: " + conversation.Cancelled + "."
+	return "The message is a plain no, and the question of this " + of + " was the last thing that was put to the user: " + conversation.Cancelled + "."
 }
 
 // verdicts returns the verdicts on the calls of the trace, by number.

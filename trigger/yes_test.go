@@ -272,6 +272,32 @@ func yesRows(t *testing.T) (rows []string) {
 	return rows
 }
 
+func TestTheReasonSaysWhatBecomesOfAQuestion(t *testing.T) {
+	const waits = "The trigger of refund still waits for a yes: the message is neither a plain yes nor a plain no."
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "shop", shop)
+		w.Put("s1", "trips", trip)
+		w.One("m1", `refund {"order":"A1"}`)
+		for i, step := range []struct{ said, why string }{
+			{"yes?", "Nothing fired: no tool was called for. " + waits},
+			{`book {"people":2}`, "Nothing fired: trips/book was called for, and its values are not valid. " + waits},
+			{"hours", "Fired trips/hours."},
+			{`refund {"order":"A2"}`, "Fired shop/refund (waits for a yes)."},
+			{"never mind", "Nothing fired: the message is a plain no to what refund asked last, and the trigger is cancelled."},
+			{`book {"people":2}`, "Nothing fired: trips/book was called for, and its values are not valid."},
+			{"never mind", "Nothing fired: no tool was called for. The message drops the call of trips/book, which lacked values. A trigger waits for a yes, but its question " +
+				"was not the last thing that was put to the user: these words are about something else."},
+			{"yes?", "Nothing fired: no tool was called for."},
+		} {
+			id := fmt.Sprint("w", i)
+			w.Say(id, step.said)
+			explained, err := w.Engine.Explain(t.Context(), "clinic", "s1", id)
+			require.NoError(t, err)
+			require.Equal(t, step.why, explained.Why, step.said)
+		}
+	})
+}
+
 // TestAYesInADryRunIsJudgedLikeAnother gives dry runs the earlier conversation.
 func TestAYesInADryRunIsJudgedLikeAnother(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {

@@ -433,6 +433,10 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
+	case u.asksLeave(p):
+		j.why = "the message asks whether it may be done, and does not call for the nearest tool"
+	case u.framed(p):
+		j.why = "the message speaks of what the nearest tool does as somebody else's act or wish, a report, a purpose or a thought, and does not order it"
 	case text.Doubts(u.Text):
 		j.why = "the message is not sure that it wants what the nearest tool does"
 	case u.leavesOpen(nearest):

@@ -52,6 +52,12 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if one, ok := p.continues(said); ok {
 		return []intent{one}, ""
 	}
+	switch yes, no := text.Consents(p.request.Text); {
+	case yes:
+		why = "the message is a plain yes, and calls for no tool by itself"
+	case no:
+		why = "the message is a plain no, and calls for no tool by itself"
+	}
 	return nil, why
 }
 

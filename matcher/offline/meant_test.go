@@ -258,6 +258,24 @@ func TestATitleStaysWithItsName(t *testing.T) {
 	require.Equal(t, []string{"book-appointment misses [date]", `book-appointment {"date":"2026-11-23","doctor":"Dr. Weber"}`}, heldWith(t, candidates, "I want an appointment with Dr. Weber", "on Monday"))
 }
 
+func TestTheExplanationTellsWhatTheMessageIs(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "clinic", meantScopes["clinic"]...)
+	for said, why := range map[string]string{
+		"My neighbour cancelled the appointment": "as somebody else's act or wish, a report, a purpose or a thought, and does not order it (nearest: cancel-appointment)",
+		"Tell Tom to cancel my appointment":      "as somebody else's act or wish, a report, a purpose or a thought, and does not order it (nearest: cancel-appointment)",
+		"Can I cancel my appointment?":           "the message asks whether it may be done, and does not call for the nearest tool (nearest: cancel-appointment)",
+		"never mind":                             "the message is a plain no, and calls for no tool by itself",
+		"no":                                     "the message is a plain no, and calls for no tool by itself",
+		"Yes, please!":                           "the message is a plain yes, and calls for no tool by itself",
+	} {
+		ctx, trace := matcher.Recorded(t.Context())
+		_, err := chain.New(llm.Options{}).Match(ctx, matcher.Request{Candidates: candidates, Text: said, Now: matchertest.Friday})
+		require.NoError(t, err)
+		require.Contains(t, trace.Silence, why, said)
+	}
+}
+
 func TestTheExplanationNamesTheDenial(t *testing.T) {
 	t.Parallel()
 	candidates := matchertest.InScope(t, matchertest.Scope, "clinic", meantScopes["clinic"]...)

@@ -18,7 +18,7 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 		w := u.Words[i]
 		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
 	}
-	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) || u.framed(p) {
+	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) {
 		return true
 	}
 	for i := range u.Words {
@@ -78,9 +78,6 @@ func (u *utterance) asksLeave(p *retrieval.Document) bool {
 
 // framed reports whether each of the tool's acts in the text is another's, reported, a purpose or only thought of.
 func (u *utterance) framed(p *retrieval.Document) bool {
-	if u.asksLeave(p) {
-		return true
-	}
 	if p.Moods[text.Question] || (u.mood == text.Question || u.mood == text.Statement) && p.Called(u.Text, u.mood) {
 		return false // it informs, or its examples ask or tell so
 	}
