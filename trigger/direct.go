@@ -47,6 +47,8 @@ type Direct struct {
 	OfModel bool
 	// MessageID and Text are those of the message that calls for the trigger; empty for none.
 	MessageID, Text string
+	// Lives, if not nil, are those in which it may fire: Fire returns ErrClosed in others.
+	Lives *ledger.Lives
 	// Vet, if not nil, checks the tool before anything fires: Fire returns its error.
 	Vet func(*repositories.Tool) error
 }
@@ -92,7 +94,7 @@ type Firings struct{ *decider }
 // TriggerID returns the first answer and fires nothing.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNotInScope, *repositories.Unverified,
-// *ValuesError, *ledger.RateError, ErrConflict, keyspace.ErrUnavailable.
+// *ValuesError, *ledger.RateError, ErrConflict, ErrClosed, keyspace.ErrUnavailable.
 func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, error) {
 	if direct.FrontEnd && direct.TriggerID != "" {
 		direct.TriggerID = OwnID(direct.SessionID, direct.TriggerID)
@@ -126,6 +128,8 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 			return f.firedMeanwhile(ctx, direct, p.Answer.Matches[0].Values, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", direct.Name, ErrNotInScope)
+		case status == ledger.Closed && direct.Lives != nil:
+			return nil, ErrClosed
 		case status == ledger.Closed:
 			return nil, fmt.Errorf("session %q: %w", direct.SessionID, repositories.ErrErasing)
 		case status == ledger.Differs:
@@ -207,10 +211,10 @@ func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts
 	}
 	p := f.planner(ledger.Turn{App: direct.AppID, Session: direct.SessionID}, f.Token(), in.State, direct.Text, direct.TraceParent)
 	p.messageID, p.known, p.Unawaited = direct.MessageID, known, direct.Unawaited
-	p.doc.FrontEnd, p.doc.Counted, p.doc.Put = direct.FrontEnd, direct.Counted, in.Profile.Text
+	p.doc.FrontEnd, p.doc.Counted, p.doc.Put, p.doc.Lives = direct.FrontEnd, direct.Counted, in.Profile.Text, direct.Lives
 	p.metadata, p.language = direct.Metadata.Over(in.Profile.Metadata), cmp.Or(in.Profile.Language, in.App.Settings.Language)
 	candidate.Tool = tool
-	p.reading = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && readsAlone(in.App, candidate)
+	p.reading = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && direct.Lives == nil && readsAlone(in.App, candidate)
 	return p, p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, direct.Source, triggerID)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 )
 
@@ -51,6 +52,29 @@ func TestDirectTriggerWithValuesAtFault(t *testing.T) {
 		require.Len(t, faulty.Faults, 3, "a missing value, a text for a number, an unknown name: %v", faulty.Faults)
 		_, fired := w.fired()
 		require.Zero(t, fired)
+	})
+}
+
+func TestDirectTriggerOfAnEarlierLifeFiresNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("", "r", `{"tools":[{"name":"greet"}]}`)
+		greet := func() error {
+			life, err := w.Store.Generation(t.Context(), "clinic", "s1")
+			require.NoError(t, err)
+			_, err = w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Lives: &ledger.Lives{App: life.App, Session: life.Session}})
+			return err
+		}
+		first, err := w.Store.Generation(t.Context(), "clinic", "s1")
+		require.NoError(t, err)
+		require.NoError(t, greet())
+		w.Close()
+		require.NoError(t, greet())
+		for _, earlier := range []ledger.Lives{{App: first.App, Session: first.Session}, {App: "another"}} {
+			_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Lives: &earlier})
+			require.ErrorIs(t, err, trigger.ErrClosed)
+		}
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.greet"), 2)
 	})
 }
 

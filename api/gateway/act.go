@@ -64,7 +64,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	close(r.named)
 	a, err := h.beginTurn(c, r)
 	if err != nil {
-		return err
+		return notAgain(err)
 	}
 	defer a.end(c.Request().Context(), 0) // unless it was answered
 	if len(a.names)+len(a.outstanding)+len(a.earlierDone) == 0 {
@@ -97,11 +97,15 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 
 func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	ctx := c.Request().Context()
+	life, err := h.Lives.LifeOf(ctx, r.app, r.session)
+	if err != nil {
+		return nil, err
+	}
 	claims, _, err := h.Users(ctx, r.app, r.header)
 	if err != nil {
 		return nil, err
 	}
-	a := &acting{c: c, turn: &turn{h: h, r: r, text: r.lastText(), now: h.Now(), claims: claims, tools: map[string]offered{}}}
+	a := &acting{c: c, turn: &turn{h: h, r: r, text: r.lastText(), now: h.Now(), claims: claims, life: life, tools: map[string]offered{}}}
 	if err := a.post(ctx); err != nil {
 		return nil, err
 	}
@@ -143,7 +147,11 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 // takes effect, and a note tells the model.
 func (a *acting) post(ctx context.Context) error {
 	m := trigger.Message{AppID: a.r.app, SessionID: a.r.session, TraceParent: a.r.trace}
-	if before := a.h.before(ctx, a.r); before != "" {
+	before := a.h.before(ctx, a.r)
+	if err := a.alive(ctx); err != nil { // the lookup and the user's tokens take time
+		return err
+	}
+	if before != "" {
 		m.ID, m.Actor, m.Text = a.r.messageID+"-before", matcher.ActorAgent, before
 		if _, err := a.h.Engine.Post(ctx, m); err != nil && !errors.Is(err, trigger.ErrReused) {
 			return err
@@ -213,10 +221,18 @@ func (a *acting) named() {
 func (a *acting) broken(err error) error {
 	if !a.c.Response().Committed {
 		a.named()
-		return err
+		return notAgain(err)
 	}
 	problem, _ := json.Marshal(answer.OpenAIError(err))
 	return a.write(a.r.form.fault(problem))
+}
+
+// notAgain keeps OpenAI's clients from sending a request again by themselves, in the next life of its session.
+func notAgain(err error) error {
+	if errors.Is(err, trigger.ErrClosed) {
+		return answer.NewProblem(answer.SessionClosed, err.Error()).With("X-Should-Retry", "false").Because(err)
+	}
+	return err
 }
 
 func (a *acting) write(text []byte) error {
@@ -234,6 +250,9 @@ func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 		return false, a.broken(unreachable(errors.Join(err, errLong)))
 	}
 	edits, retry := a.r.form.whole(a, text)
+	if a.ended != nil {
+		return false, a.broken(a.ended)
+	}
 	if retry {
 		return true, nil
 	}
@@ -280,7 +299,7 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 	for {
 		event, err := nextEvent(in)
 		out, fault := takeEvent(s, event)
-		if len(out) > 0 {
+		if len(out) > 0 && a.ended == nil {
 			if gone := a.write(out); gone != nil {
 				a.h.metrics.requests.WithLabelValues("left").Inc()
 				return false, nil //nolint:nilerr // the client is gone
@@ -291,6 +310,8 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 			retry, fault = s.end()
 		}
 		switch {
+		case a.ended != nil:
+			return false, a.broken(a.ended)
 		case fault != nil:
 			a.h.broken(a.c, fault)
 		case retry:

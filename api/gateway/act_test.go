@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,12 +57,16 @@ func actsOn(t *testing.T, now func() time.Time, model *chatModel, more ...func(*
 			set(o)
 		}
 	})
+	putActing(w)
+	return w, model
+}
+
+func putActing(w apitest.World) {
 	w.Call("PUT", "/v1/apps/clinic", strings.Replace(apitest.ClinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).Is(201, "")
 	w.Call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
 		{"name":"book","description":"Book","schema":[{"parameter":"day","type":"integer","required":true},{"parameter":"desk","type":"string","value":"A"}],"url":"https://example.org/book"},
 		{"name":"refund","description":"Refund","confirm":"always","schema":[{"parameter":"order","type":"string"}],"url":"https://example.org/refund"},
 		{"name":"ring","description":"Ring"},{"name":"collect-user-message","schema":[{"parameter":"value","type":"string"}]}]}`).Is(201, "")
-	return w, model
 }
 
 // calling is an unstreamed answer with calls, each a name and its arguments.
@@ -198,16 +203,77 @@ func TestACallOfASessionWhoseLifeCannotBeReadIsNotCarriedOut(t *testing.T) {
 		_, _ = io.WriteString(out, []string{calling("null", [2]string{"book", `{"day":5}`}), booked}[(model.count()-1)%2])
 	}
 	w, _ := actsOn(t, time.Now, model, func(o *api.Options) { o.Keys = unreadLives{o.Keys, &failing} })
-	failing.Store(true)
-	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
-	_, told := model.conversation(t, 1)
-	require.Contains(t, told, "it is not known whether it was carried out; do not call it again now")
+	scripted := model.answer
+	model.answer = func(out http.ResponseWriter, r *http.Request) {
+		failing.Store(true)
+		scripted(out, r)
+	}
+	for _, asked := range []int{1, 1} { // the second fails before the model is asked
+		w.Ask("POST", sessionChatPath, saying("the fifth")).Is(503, "")
+		require.Equal(t, asked, model.count())
+	}
 	require.Empty(t, w.Triggers("s1"), "with another id it would fire again")
 	failing.Store(false)
+	model.asked, model.sent, model.answer = nil, nil, scripted
 	for range 2 {
 		w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
 	}
 	require.Len(t, w.Triggers("s1"), 1)
+}
+
+// TestACallAfterTheEndOfItsSessionIsNotCarriedOut ends the session or its app while the model answers.
+func TestACallAfterTheEndOfItsSessionIsNotCarriedOut(t *testing.T) {
+	const session = "/v1/apps/clinic/sessions/s1"
+	for form, asked := range map[string]struct{ path, body, answer string }{
+		"chat": {sessionChatPath, saying("the fifth"), calling("null", [2]string{"book", `{"day":5}`})},
+		"streamed chat": {sessionChatPath, saying("the fifth"), chunk(speaks, "null") +
+			chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null") + chunk("{}", `"tool_calls"`) + done},
+		"streamed chat with a call of the client": {sessionChatPath, saying("the fifth"), chunk(speaks, "null") +
+			chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"book","arguments":"{\"day\":5}"}},{"index":1,"id":"d","function":{"name":"own","arguments":""}}]}`, "null") + chunk("{}", `"tool_calls"`) + done},
+		"response":          {responsesPath, `{"input":"the fifth"}`, response("r1", 10, calls("f1", "book", `{"day":5}`))},
+		"streamed response": {responsesPath, `{"input":"the fifth"}`, streamed("r1", 10, calls("f1", "book", `{"day":5}`))},
+	} {
+		for name, test := range map[string]struct {
+			end    func(w apitest.World)
+			status int
+			word   string
+		}{
+			"closed": {func(w apitest.World) { w.Ask("DELETE", session, "") }, 409, "the session was closed"},
+			"erased": {func(w apitest.World) {
+				mark, err := w.Store.BeginErasing(t.Context(), "clinic", "s1")
+				_ = errors.Join(err, mark.Drop(t.Context()), mark.End(t.Context()))
+			}, 409, "the session was closed"},
+			"deleted": {func(w apitest.World) { w.Ask("DELETE", "/v1/apps/clinic", "") }, 404, "not found"},
+			"anew": {func(w apitest.World) {
+				w.Ask("DELETE", "/v1/apps/clinic", "")
+				putActing(w)
+			}, 409, "the session was closed"},
+		} {
+			t.Run(form+" "+name, func(t *testing.T) {
+				w, model := acts(t, asked.answer)
+				scripted := model.answer
+				model.answer = func(out http.ResponseWriter, r *http.Request) {
+					test.end(w)
+					scripted(out, r)
+				}
+				status := test.status
+				if strings.HasPrefix(form, "streamed") {
+					status = 200
+				}
+				got := w.Ask("POST", asked.path, asked.body).Is(status, "")
+				require.Contains(t, string(got.Body), test.word)
+				require.Equal(t, got.StatusCode == 409, got.Header.Get("X-Should-Retry") == "false", "OpenAI's clients repeat a 409")
+				require.NotContains(t, string(got.Body), `"tool_calls"`+"}")
+				require.NotContains(t, string(got.Body), "completed")
+				require.Equal(t, 1, model.count())
+				if name == "deleted" {
+					putActing(w)
+				}
+				require.Empty(t, w.Triggers("s1"))
+				require.Empty(t, sinkTexts(w, "tool.trigger"))
+			})
+		}
+	}
 }
 
 // TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times concurrently.

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/parameters"
+	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
@@ -44,9 +45,21 @@ type turn struct {
 	fired  map[string][]*firing // by tool name, oldest first; nil until read
 	acted  bool                 // the same request was answered to its end before
 	over   bool                 // the model was asked for the last time
-	// decided reports that the message was a yes or a no, rejected that a call had wrong values, and ended that the end
-	// of the request is recorded.
-	decided, rejected, ended bool
+	// decided reports that the message was a yes or a no, rejected that a call had wrong values, and recorded that the
+	// end of the request is recorded.
+	decided, rejected, recorded bool
+
+	life   store.Generation     // of app and session when the request began: nothing is done in another
+	ended  error                // why nothing more is done
+}
+
+// alive fails with trigger.ErrClosed once the session was closed, or its app was deleted and made anew.
+func (t *turn) alive(ctx context.Context) error {
+	life, err := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session)
+	if err == nil && life != t.life {
+		err = trigger.ErrClosed
+	}
+	return err
 }
 
 // stored is the user's message of the turn.
@@ -87,10 +100,10 @@ func (t *turn) readEarlier(ctx context.Context) error {
 // same request fires nothing more then. A request that broke off goes on when it is made again, and so does a longer
 // one with results of the caller's tools.
 func (t *turn) end(ctx context.Context, length int) {
-	if t.ended || !matchable(t.text) {
+	if t.recorded || !matchable(t.text) {
 		return
 	}
-	t.ended = true
+	t.recorded = true
 	end := trigger.ChatEnd{Length: length, Rejected: t.rejected, Decided: t.decided}
 	if err := t.h.Engine.EndChat(context.WithoutCancel(ctx), t.stored(), end); err != nil {
 		t.h.Logger.Warn("listen.unmarked", "app", t.r.app, "session", t.r.session, "message", t.r.messageID, "error", err.Error())
@@ -134,7 +147,11 @@ type planned struct {
 	firing    *firing
 }
 
+// carryOut carries out calls of the model. If the request has ended, it does nothing.
 func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
+	if t.ended = t.alive(ctx); t.ended != nil {
+		return nil
+	}
 	exclusive := slices.ContainsFunc(calls, func(c call) bool { return t.tools[c.name].Repository.Options.Exclusive })
 	plans := make([]*planned, len(calls))
 	for i, one := range calls {
@@ -142,7 +159,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 	}
 	err := t.readEarlier(ctx)
 	if err == nil {
-		err = t.assign(ctx, plans)
+		t.assign(plans)
 	}
 	for _, one := range plans {
 		text := one.refused
@@ -154,6 +171,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 			fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
 				AppID: t.r.app, SessionID: t.r.session, Name: one.tool.Tool.Name, RepositoryID: one.tool.Repository.ID, Values: one.arguments, OfModel: true,
 				Source: query.SourceMessage, TriggerID: one.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
+				Lives: &ledger.Lives{App: t.life.App, Session: t.life.Session},
 			})
 			var match query.Match
 			if err == nil {
@@ -228,7 +246,7 @@ func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher
 // assign finds the firing of each call. A call with the values of an earlier firing is that one. Otherwise
 // it takes an earlier firing of its tool that is still free, since the model was asked the same before.
 // Only then is it new, and it is not carried out if the same request was answered before.
-func (t *turn) assign(ctx context.Context, plans []*planned) error {
+func (t *turn) assign(plans []*planned) {
 	for _, exact := range []bool{true, false} {
 		for _, p := range plans {
 			if p.refused == "" && p.firing == nil {
@@ -246,28 +264,19 @@ func (t *turn) assign(ctx context.Context, plans []*planned) error {
 				continue
 			}
 			name := p.tool.Tool.Name
-			id, err := t.triggerID(ctx, name, len(t.fired[name]))
-			if err != nil {
-				return err
-			}
-			p.firing = &firing{id: id, values: p.values, taken: true}
+			p.firing = &firing{id: t.triggerID(name, len(t.fired[name])), values: p.values, taken: true}
 			t.fired[name] = append(t.fired[name], p.firing)
 		}
 	}
-	return nil
 }
 
 // triggerID returns the id of a tool's firing n of the turn, in this generation of the session.
-func (t *turn) triggerID(ctx context.Context, name string, n int) (string, error) {
+func (t *turn) triggerID(name string, n int) string {
 	if failpoint.Planted(failpoint.ChangingCall) {
 		name += t.h.Now().String()
 	}
-	life, err := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session)
-	if err != nil { // another id would fire the call again
-		return "", err
-	}
-	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", life.App, life.Session, t.r.session, t.r.messageID, name, n))
-	return "act-" + hex.EncodeToString(digest[:16]), nil
+	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%s\n%s\n%s\n%d", t.life.App, t.life.Session, t.r.session, t.r.messageID, name, n))
+	return "act-" + hex.EncodeToString(digest[:16])
 }
 
 func (t *turn) known(p *planned, exact bool) *firing {
@@ -294,6 +303,8 @@ func (t *turn) failure(err error) string {
 		return refusal("not carried out: too much was done in this minute; it may be tried later")
 	case errors.As(err, &values):
 		return refusal("not carried out: its values do not fit")
+	case errors.Is(err, trigger.ErrClosed), errors.Is(err, repositories.ErrNotFound):
+		t.ended = err // since carryOut has begun
 	}
 	t.h.Logger.Warn("listen.call_failed", "app", t.r.app, "session", t.r.session, "message", t.r.messageID, "error", err.Error())
 	return refusal("it is not known whether it was carried out; do not call it again now")

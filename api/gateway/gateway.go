@@ -92,7 +92,7 @@ type Settings interface {
 	ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error)
 }
 
-// Lives returns the generation of a session, which distinguishes it from earlier ones with its id.
+// Lives returns the generations of an app and a session, which distinguish them from earlier ones with their ids.
 type Lives interface {
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
 }

@@ -26,7 +26,7 @@ import (
 //	     stale   a repository has changed since the match; nothing was written
 //	     changed its precondition does not hold; nothing was written
 //	     lost    another token has the turn, or has decided it
-//	     closed  the session was closed meanwhile, or is being erased
+//	     closed  the session was closed meanwhile, or is being erased; or app or session are not in their lives
 //	     exists  a direct trigger of this id was fired before
 //	     noapp   the app is gone
 //	     limited with limit (on direct triggers), most and pause (ms); nothing was written
@@ -70,10 +70,10 @@ end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
 ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
-ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came caller called replied
+ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came caller called replied lives
 local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
-local list, argument, fences = {}, a + 29 + 2 * parts, 0
+local list, argument, fences = {}, a + 30 + 2 * parts, 0
 for i = 1, tonumber($firingCount) do
   local f = {
     key = KEYS[k + 6 + i], id = ARGV[argument + 1], name = ARGV[argument + 2], record = ARGV[argument + 3],
@@ -108,6 +108,7 @@ else
 end
 local closed = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
 if (tonumber(closed[2]) or 0) > at then return {'closed'} end
+if $lives ~= '' and $lives ~= (of[3] or '') .. ' ' .. (closed[1] or '') then return {'closed'} end
 if $guessed == '1' and (of[1] ~= $matched or session ~= '' and (
     redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', turns, 'session') or '') ~= $profile)) then
   return {'changed'}
@@ -172,7 +173,7 @@ if message ~= '' then
   if $explanation ~= '' then
     local goes, partsGo = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
-    for i = a + 30, a + 29 + 2 * parts, 2 do
+    for i = a + 31, a + 30 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
       explanations[#explanations + 1], explanations[#explanations + 2] = partsGo, app .. '//' .. ARGV[i]
     end
@@ -258,6 +259,8 @@ type Commitment struct {
 	Replied string
 	// FrontEnd reports that a direct trigger also counts as a message, Counted that it is already counted.
 	FrontEnd, Counted bool
+	// Lives, if not nil, are those in which it may be made: it is refused as Closed in others.
+	Lives *Lives
 	Explanation
 }
 
@@ -310,7 +313,7 @@ const (
 	Stale        Status = "stale"   // a repository has changed since the match; nothing was written
 	Changed      Status = "changed" // the guessed state is outdated; nothing was written
 	Lost         Status = "lost"    // another token has the turn, or has decided it
-	Closed       Status = "closed"  // the session was closed meanwhile
+	Closed       Status = "closed"  // the session was closed meanwhile, or is another by now
 	AlreadyFired Status = "exists"  // a direct trigger of this id was fired before
 	// Statuses of a Move: the known equal values or confirmation are outdated (Differs); the trigger has
 	// another state or its time is not over (Moved, Early); the user took it back; or it is gone.
@@ -418,6 +421,13 @@ func (c Commitment) counts() string {
 	return countedAsTrigger
 }
 
+func (c Commitment) lives() string {
+	if c.Lives == nil {
+		return ""
+	}
+	return c.Lives.App + " " + c.Lives.Session
+}
+
 // size returns the bytes that a direct trigger counts for.
 func (c Commitment) size() int {
 	if len(c.Firings) == 0 {
@@ -429,11 +439,11 @@ func (c Commitment) size() int {
 func (c Commitment) arguments() ([]string, error) {
 	// The worker that takes an answer records it, at any time: a settlement must not write the same trigger.
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
-	args := append(make([]string, 0, 29+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+	args := append(make([]string, 0, 30+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
 		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), eventLease,
 		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
-		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came, c.Caller, c.Called, c.Replied)
+		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came, c.Caller, c.Called, c.Replied, c.lives())
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}
