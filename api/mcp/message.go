@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -13,7 +14,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"earshot/api/answer"
+	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 )
 
 // Methods that the SDK answers.
@@ -39,10 +42,14 @@ func readRequest(header http.Header, body []byte) (*rpcRequest, error) {
 	if err == nil {
 		err = r.readEnvelope(members)
 	}
+	var tree map[string]any
+	if err == nil {
+		tree, err = exactTree(body)
+	}
 	if err != nil || !r.asks() {
 		return r, err
 	}
-	if err := r.readParams(members["params"]); err != nil {
+	if err := r.readParams(members["params"], tree["params"]); err != nil {
 		return r, err
 	}
 	meta := r.Params.Meta
@@ -76,6 +83,61 @@ func membersOf(body []byte) (members map[string]json.RawMessage, err error) {
 		return nil, unreadable(codeInvalidRequest, "the body is no object: a JSON-RPC message is one")
 	}
 	return members, nil
+}
+
+// exactTree refuses what REST refuses in a body, as a name that is given twice: of a yes and a no, the last would count.
+func exactTree(body []byte) (map[string]any, error) {
+	read, err := bodies.Tree(body)
+	if faults := (fault.List)(nil); errors.As(err, &faults) {
+		code := codeInvalidParams
+		for _, one := range faults {
+			if one.Pointer != "/params" && !strings.HasPrefix(one.Pointer, "/params/") {
+				code = codeInvalidRequest
+			}
+		}
+		return nil, unreadable(code, err.Error())
+	}
+	tree, _ := read.(map[string]any)
+	if wrong := otherCase(tree, reflect.TypeFor[envelope](), ""); wrong != "" {
+		return nil, unreadable(codeInvalidRequest, wrong)
+	}
+	return tree, err
+}
+
+// envelope has the names of every message.
+type envelope struct {
+	Version any `json:"jsonrpc"`
+	ID      any `json:"id"`
+	Method  any `json:"method"`
+	Params  any `json:"params"`
+	Result  any `json:"result"`
+	Error   any `json:"error"`
+}
+
+// otherCase describes a name that differs only in case from one of the type, which JSON tags would take; empty for
+// none. at is the place of the value.
+func otherCase(value any, of reflect.Type, at string) (wrong string) {
+	object, _ := value.(map[string]any)
+	switch of.Kind() {
+	case reflect.Pointer:
+		return otherCase(value, of.Elem(), at)
+	case reflect.Map:
+		for name, inner := range object {
+			wrong = cmp.Or(wrong, otherCase(inner, of.Elem(), at+name+"."))
+		}
+	case reflect.Struct:
+		for _, field := range reflect.VisibleFields(of) {
+			known, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			for name, inner := range object {
+				if name == known {
+					wrong = cmp.Or(wrong, otherCase(inner, field.Type, at+name+"."))
+				} else if strings.EqualFold(name, known) {
+					return at + fault.Clip(name) + " is not known; " + at + known + " is"
+				}
+			}
+		}
+	}
+	return wrong
 }
 
 func unreadable(code int, message string) error {
@@ -125,7 +187,7 @@ var haveAnswers = []string{
 
 // readParams reads the parameters of a request. Those of the SDK's methods are read only to refuse wrong types: the
 // SDK would name its own.
-func (r *rpcRequest) readParams(params json.RawMessage) error {
+func (r *rpcRequest) readParams(params json.RawMessage, tree any) error {
 	into := any(&r.Params)
 	switch r.Method {
 	case methodInitialize:
@@ -147,6 +209,13 @@ func (r *rpcRequest) readParams(params json.RawMessage) error {
 	}
 	if err := exactjson.Unmarshal(params, into); err != nil {
 		return invalid(answer.InvalidBody, mistyped(err))
+	}
+	wrong := otherCase(tree, reflect.TypeOf(into), "params.")
+	if object, _ := tree.(map[string]any); wrong == "" {
+		wrong = otherCase(object["inputResponses"], reflect.TypeFor[map[string]response](), "params.inputResponses.")
+	}
+	if wrong != "" {
+		return invalid(answer.InvalidBody, wrong)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +78,14 @@ func TestAMessageThatIsNoneOfJSONRPCDoesNothing(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":"x"}}`, 200, `1`, -32602, "params._meta is a text, and is to be an object"},
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}`, 200, `1`, -32602, "params.protocolVersion is a number, and is to be a text"},
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"roots":{"listChanged":5}}}}`, 200, `1`, -32602, "params.capabilities.roots.listChanged is a number, and is to be true or false"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/list",` + ring + `}`, 400, `1`, -32600, "/method: is given more than once"},
+		{`{"jsonrpc":"2.0","id":1,"Method":"tools/list",` + ring + `}`, 400, `1`, -32600, "Method is not known; method is"},
+		{`{"jsonrpc":"2.0","id":1,` + ring + `,"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, 400, `1`, -32600, "nested more than 64 deep"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ring","arguments":{"a":1,"a":2}}}`, 200, `1`, -32602, "/params/arguments/a: is given more than once"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"Name":"ring"}}`, 200, `1`, -32602, "params.Name is not known; params.name is"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ring","_meta":{"TraceParent":""}}}`, 200, `1`, -32602, "params._meta.TraceParent is not known; params._meta.traceparent is"},
+		{`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ring","_meta":{"io.modelcontextprotocol/clientCapabilities":{"Extensions":{}}}}}`, 200, `1`, -32602, "Extensions is not known"},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","ClientInfo":{}}}`, 200, `1`, -32602, "params.ClientInfo is not known"},
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize"}`, 200, `1`, -32602, "params is missing"},
 	} {
 		got := s.Call("POST", agentsOfApp, one.body).Is(one.status, "")

@@ -162,7 +162,8 @@ func TestAResponseThatDoesNotFitItsFormChangesNothing(t *testing.T) {
 		a.update(lacking, `{"order":`+response+`}`)
 		require.Len(t, a.task(lacking)["inputRequests"], 2, response)
 	}
-	for _, response := range []string{`{"action":"bogus"}`, `{"action":"Accept","content":{"confirm":true}}`, `{"action":5}`, `{"action":"accept","content":[true]}`, `true`, `{"action":"accept","content":true}`} {
+	for _, response := range []string{`{"action":"bogus"}`, `{"action":"Accept","content":{"confirm":true}}`, `{"action":5}`, `{"action":"accept","content":[true]}`, `true`, `{"action":"accept","content":true}`,
+		`{"action":"decline","Action":"accept","content":{"confirm":true}}`, `{"action":"accept","content":{"confirm":false,"confirm":true}}`} {
 		for id, key := range map[any]string{confirming: "confirm", lacking: "order"} {
 			_, fault, _ := a.rpc("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":{"`+key+`":`+response+`}`)
 			require.EqualValues(t, -32602, fault["code"], response)

@@ -3,6 +3,7 @@ package bodies_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -56,4 +57,17 @@ func TestWhatCountsAsAbsentIsLeftOut(t *testing.T) {
 func TestABrokenSchemaOfBodiesPanics(t *testing.T) {
 	require.Panics(t, func() { bodies.Compile([]byte(`{"$defs":{"A":{"type":"strin"}}}`), nil) })
 	require.Panics(t, func() { bodies.Compile([]byte(`{`), nil) })
+}
+
+func TestABodyWithoutADefinitionIsReadByTheSameRules(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"a":[{"b":1,"b":2}]}`: "/a/0/b: is given more than once", strings.Repeat("[", 70) + strings.Repeat("]", 70): "nested more than 64 deep",
+		`{"a":1} x`: "malformed JSON", "": "the body is empty", `{"a":1e9999999}`: "/a: ",
+	} {
+		_, err := bodies.Tree([]byte(body))
+		require.ErrorContains(t, err, want, body)
+	}
+	tree, err := bodies.Tree([]byte(`{"a":[1.50,null]}`))
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"a": []any{json.Number("1.50"), nil}}, tree)
 }

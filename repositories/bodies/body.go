@@ -87,6 +87,16 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	return b, nil
 }
 
+// Tree reads a body that no definition describes, or returns a fault.List: repeated fields and deep nesting are faults
+// in any body.
+func Tree(body []byte) (any, error) {
+	read, err := (&Definitions{}).Read("", body)
+	if err != nil {
+		return nil, err
+	}
+	return read.tree, read.Err()
+}
+
 // leaveOut removes the fields that count as absent, at any depth, and reports whether there are any.
 func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
 	if known == nil {
