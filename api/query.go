@@ -37,31 +37,10 @@ var pageQuery = []string{"limit", "after"}
 
 // knownQuery refuses unknown and repeated parameters.
 func knownQuery(taken []string) echo.MiddlewareFunc {
-	return func(next echo.HandlerFunc) echo.HandlerFunc {
-		return func(c echo.Context) error {
-			if c.Request().URL.RawQuery == "" {
-				return next(c)
-			}
-			given, err := url.ParseQuery(c.Request().URL.RawQuery)
-			if err != nil {
-				return answer.NewProblem(answer.InvalidQuery, "the query is not well-formed: "+err.Error())
-			}
-			var wrong []string
-			for name, values := range given {
-				switch {
-				case !slices.Contains(taken, name) && !(slices.Contains(taken, metadataQuery) && memberOf(name) != ""):
-					wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here"+fault.DidYouMean(name, taken).String())
-				case len(values) > 1:
-					wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
-				}
-			}
-			if wrong == nil {
-				return next(c)
-			}
-			slices.Sort(wrong)
-			return answer.NewProblem(answer.InvalidQuery, strings.Join(wrong, "; ")+"; this version takes "+cmp.Or(strings.Join(taken, ", "), "none"))
-		}
+	if !slices.Contains(taken, metadataQuery) {
+		return answer.KnownQuery(taken)
 	}
+	return answer.KnownQuery(taken, func(name string) bool { return memberOf(name) != "" })
 }
 
 // pageOf reads limit and after of a list that checks places itself: cursors of earlier builds come as they are.

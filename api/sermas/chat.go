@@ -11,7 +11,6 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/repositories/fault"
 )
 
 // notOfChat are further fields of SERMAS's messages that are ignored: voices, avatars, and those in the path.
@@ -23,20 +22,13 @@ func (h *handler) chat(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var faults fault.List
 	message.without(append(slices.Clone(ofSERMAS), notOfChat...)...)
-	actor := "user"
-	if message.text(&faults, "actor") == "agent" {
-		actor = "agent"
-	}
-	message["actor"], _ = json.Marshal(actor)
-	for _, name := range []string{"messageId", "language"} {
-		if message.text(&faults, name) == "" {
-			message.without(name)
+	actor, said := "user", ""
+	if raw, has := message["actor"]; !has || json.Unmarshal(raw, &said) == nil { // REST lists what is no text with all other faults
+		if said == "agent" {
+			actor = said
 		}
-	}
-	if err := faults.Err(); err != nil {
-		return err
+		message["actor"], _ = json.Marshal(actor)
 	}
 	body, err := json.Marshal(message)
 	if err != nil {

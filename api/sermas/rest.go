@@ -16,6 +16,7 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/audit"
+	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
 )
 
@@ -34,8 +35,11 @@ func repositoryPath(scope repositories.Scope, id string) string {
 	return v1("apps", scope.AppID, "sessions", scope.SessionID, "repositories", id)
 }
 
-// notPassed are request headers about the body, or about state that only REST has.
-var notPassed = []string{"Content-Length", "Transfer-Encoding", "Expect", "Prefer", "If-Match", "If-None-Match"}
+// notPassed are request headers about the body, or about what only REST has.
+var notPassed = []string{"Content-Length", "Transfer-Encoding", "Expect", "Prefer"}
+
+// conditions are headers of writes, which REST checks.
+var conditions = []string{"If-Match", "If-None-Match"}
 
 // ask calls REST with the key, user, origin and trace of the client's request.
 func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer.Recorder, error) {
@@ -49,7 +53,16 @@ func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer
 	for _, name := range notPassed {
 		request.Header.Del(name)
 	}
+	if method == http.MethodGet { // it only prepares the answer or the write
+		unconditional(request)
+	}
 	return answer.Record(h.REST, request), nil
+}
+
+func unconditional(request *http.Request) {
+	for _, name := range conditions {
+		request.Header.Del(name)
+	}
 }
 
 // restHeaders are headers of a REST answer that do not apply here.
@@ -80,9 +93,17 @@ func failed(got *answer.Recorder) bool { return got.Status >= http.StatusBadRequ
 // fields are the members of a JSON object, as sent.
 type fields map[string]json.RawMessage
 
+// readBody reads a JSON body by the rules of REST: a field that is given twice is a fault.
+func readBody(c echo.Context) (body []byte, tree any, err error) {
+	if body, err = answer.ReadBody(c.Request().Body); err == nil {
+		tree, err = bodies.Tree(body)
+	}
+	return body, tree, err
+}
+
 // readFields reads a JSON object. Null fields count as missing.
 func readFields(c echo.Context) (fields, error) {
-	body, err := answer.ReadBody(c.Request().Body)
+	body, _, err := readBody(c)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +144,14 @@ func (f fields) without(names ...string) {
 	}
 }
 
-// appOf returns the app of a request without one in its path: from the body, the key or token, or for the admin
-// the query or the only app.
+// appOf returns the app of a request without one in its path: from the body, the query, the key or token, or for the
+// admin the only app. The caller checks that the key or token is good for it.
 func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (string, error) {
-	if id := cmp.Or(named, who.AppID(), c.QueryParam("appId")); id != "" {
+	asked := c.QueryParam("appId")
+	if named != "" && asked != "" && named != asked {
+		return "", answer.NewProblem(answer.InvalidQuery, "appId is "+answer.Quote(asked)+", but the body says "+answer.Quote(named))
+	}
+	if id := cmp.Or(named, asked, who.AppID()); id != "" {
 		if err := repositories.CheckID("appId", id); err != nil {
 			return "", answer.NewProblem(answer.InvalidPath, err.Error())
 		}

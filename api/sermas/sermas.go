@@ -116,6 +116,7 @@ func New(options Options) http.Handler {
 type route struct {
 	ratelimit.Needs
 	handle echo.HandlerFunc
+	query  []string // its parameters
 }
 
 // Doors lists the requirements of the operations.
@@ -133,9 +134,9 @@ func (h *handler) routes() []route {
 	tools := ratelimit.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
 	posts := ratelimit.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: ratelimit.Messages}
 	reads := ratelimit.Needs{May: posts.May.Reading(), Share: admission.Request}
-	at := func(needs ratelimit.Needs, operation string, handle echo.HandlerFunc) route {
+	at := func(needs ratelimit.Needs, operation string, handle echo.HandlerFunc, query ...string) route {
 		needs.Surface, needs.Operation = ratelimit.SERMAS, operation
-		return route{needs, handle}
+		return route{needs, handle, query}
 	}
 	return []route{
 		at(grant, "POST "+root+"/platform/token", h.grant),
@@ -143,12 +144,12 @@ func (h *handler) routes() []route {
 		at(grant, "POST "+root+"/platform/token/access_token", h.grant),
 		at(grant, "POST "+root+"/platform/token/refresh", h.renew),
 		at(grant, "POST "+root+"/platform/token/refresh_token", h.renew),
-		at(tools, "POST "+repository, h.setTools),
-		at(tools, "PUT "+repository, h.addTools),
-		at(tools, "DELETE "+repository, h.removeTools),
+		at(tools, "POST "+repository, h.setTools, "appId"),
+		at(tools, "PUT "+repository, h.addTools, "appId"),
+		at(tools, "DELETE "+repository, h.removeTools, "appId"),
 		at(tools, "PUT "+root+"/app/:appId/tools", h.setAppTools),
 		at(posts, "POST "+chat, h.chat),
-		at(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory),
+		at(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory, "appId"),
 	}
 }
 
@@ -158,7 +159,7 @@ func (h *handler) protected(to route) echo.HandlerFunc {
 	if !needs.Open {
 		needs.Share = admission.Stream
 	}
-	within := h.Walls.Around(needs)(to.handle)
+	within := answer.KnownQuery(to.query)(h.Walls.Around(needs)(to.handle))
 	return func(c echo.Context) error {
 		if err := ratelimit.Bounded(c.Response().Writer, c.Request(), cmp.Or(needs.Body, maxBody)); err != nil {
 			return err

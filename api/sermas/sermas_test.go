@@ -62,6 +62,7 @@ func TestTokensAreGivenToClientsOfTheAppsModules(t *testing.T) {
 		got := s.call("POST", "/api/platform/token", wrong, noKey).is(401)
 		require.Contains(t, got.body, "no app has a module")
 	}
+	require.Contains(t, s.call("POST", "/api/platform/token", `{"appId":"other","appId":"clinic","clientId":"avatar","clientSecret":"s3cret-of-the-avatar"}`, noKey).is(400).body, "/appId")
 	faults := s.call("POST", "/api/platform/token", `{"appId":"","clientId":7}`, noKey).is(400).body
 	for _, part := range []string{`"/appId","detail":"is missing"`, `"/clientId","detail":"is no text"`, `"/clientSecret","detail":"is missing"`} {
 		require.Contains(t, faults, part)
@@ -213,6 +214,93 @@ func TestRepositoryIsDeletedWhereverItIs(t *testing.T) {
 	require.Empty(t, s.places("r1"))
 }
 
+func TestAMoveThatIsRefusedLeavesTheRepositoryWhereItWas(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	s.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"repositoriesPerSession":1}}}`).is(200)
+	for _, path := range []string{"/sessions/full/repositories/r0", "/sessions/s1/repositories/ofs1", "/repositories/ofapp"} {
+		s.call("PUT", "/v1/apps/clinic"+path, `{"tools":[`+oneTool+`]}`).is(201)
+	}
+	for id, place := range map[string]string{"ofapp": "", "ofs1": "s1"} {
+		body := `{"sessionId":"%s","tools":[` + oneTool + `]}`
+		s.call("POST", "/api/dialogue/tools/"+id, fmt.Sprintf(body, "full"), token).is(422)
+		require.Equal(t, []string{place}, s.places(id))
+		s.call("POST", "/api/dialogue/tools/"+id, fmt.Sprintf(body, "free"+id), token).is(201)
+		require.Equal(t, []string{"free" + id}, s.places(id))
+	}
+}
+
+// TestABodyWithoutAListOfToolsIsAFault: only an empty list deletes.
+func TestABodyWithoutAListOfToolsIsAFault(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	s.call("PUT", "/v1/apps/clinic/repositories/r1", `{"tools":[`+oneTool+`]}`).is(201)
+	s.call("PUT", "/v1/apps/clinic/repositories/clinic", `{"tools":[`+oneTool+`]}`).is(201)
+	for _, id := range []string{"r1", "none"} {
+		for body, word := range map[string]string{
+			`{"tool":[` + oneTool + `]}`: `did you mean \"tools\"`, `{"Tools":[` + oneTool + `]}`: `did you mean \"tools\"`, `{"tool":[]}`: `did you mean \"tools\"`,
+			`{}`: `"/tools","detail":"is missing"`, `{"options":{"exclusive":true}}`: `"/tools","detail":"is missing"`, `{"tools":null}`: `"/tools","detail":"is missing"`,
+			`{"tools":{}}`: `"/tools"`, `{"tools":[],"tools":[` + oneTool + `]}`: `"/tools","detail":"is given more than once"`, `null`: "is no JSON object", ``: "is empty",
+		} {
+			for _, method := range []string{"POST", "PUT"} {
+				require.Contains(t, s.call(method, "/api/dialogue/tools/"+id, body, token).is(400).body, word, method+" "+body)
+			}
+		}
+	}
+	for _, body := range []string{`null`, `{}`, `{"tools":[]}`, `"x"`, ``, `[{"name":"book","name":"x"}]`} {
+		s.call("PUT", "/api/app/clinic/tools", body, token).is(400)
+	}
+	require.Equal(t, []string{""}, s.places("r1"))
+	require.Equal(t, []string{""}, s.places("clinic"))
+	require.Empty(t, s.places("none"))
+}
+
+func TestWhatIsAskedForInAQueryIsKnown(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	s.call("PUT", "/v1/apps/clinic/repositories/r1", `{"tools":[`+oneTool+`]}`).is(201)
+	s.call("PUT", "/v1/apps/other/repositories/r1", `{"tools":[`+oneTool+`]}`).is(201)
+	for _, one := range [][3]string{
+		{"POST", "/api/dialogue/speech/chat/clinic/s1?dryRun=true", `{"text":"x"}`}, {"POST", "/api/dialogue/tools/r1?dryRun=true", sent},
+		{"PUT", "/api/dialogue/tools/r1?appid=clinic", sent}, {"DELETE", "/api/dialogue/tools/r1?dryRun=true", ""}, {"DELETE", "/api/dialogue/tools/r1?appId=clinic&appId=other", ""},
+		{"PUT", "/api/app/clinic/tools?appId=clinic", `[]`}, {"GET", "/api/dialogue/memory/s1?limit=1", ""}, {"POST", "/api/platform/token?x=1", `{}`},
+		{"DELETE", "/api/dialogue/tools/r1?%zz", ""},
+	} {
+		require.Contains(t, s.call(one[0], one[1], one[2], token).is(400).body, `"invalid_query"`, one[1])
+	}
+	s.call("POST", "/api/dialogue/tools/r1?appId=other", `{"tools":[]}`, token).is(403)
+	s.call("DELETE", "/api/dialogue/tools/r1?appId=other", "", token).is(403)
+	s.call("GET", "/api/dialogue/memory/s1?appId=other", "", token).is(403)
+	require.Contains(t, s.call("POST", "/api/dialogue/tools/r1?appId=other", `{"appId":"clinic","tools":[]}`).is(400).body, "but the body says")
+	require.Equal(t, []string{""}, s.places("r1"))
+	require.JSONEq(t, `{"items":[]}`, s.call("GET", "/v1/apps/clinic/triggers", "").is(200).body)
+	s.call("DELETE", "/api/dialogue/tools/r1?appId=clinic", "", token).is(200)
+	require.Empty(t, s.places("r1"))
+}
+
+func TestConditionsHoldAsOnREST(t *testing.T) {
+	s := clinic(t)
+	token := with(s.signIn().Access)
+	const path = "/api/dialogue/tools/r1"
+	stored := s.call("PUT", "/v1/apps/clinic/repositories/r1", `{"tools":[`+oneTool+`]}`).is(201)
+	s.call("PUT", "/v1/apps/clinic/repositories/clinic", `{"tools":[`+oneTool+`]}`).is(201)
+	const stale, absent = `If-Match: "x"`, `If-None-Match: *`
+	for _, header := range []string{stale, absent} {
+		s.call("POST", path, `{"tools":[`+oneTool+`]}`, token, header).is(412)
+		s.call("POST", path, `{"sessionId":"s1","tools":[`+oneTool+`]}`, token, header).is(412)
+		s.call("PUT", path, `{"tools":[`+oneTool+`]}`, token, header).is(412)
+		s.call("PUT", "/api/app/clinic/tools", `[`+oneTool+`]`, token, header).is(412)
+	}
+	s.call("POST", path, `{"tools":[]}`, token, stale).is(412)
+	s.call("PUT", "/api/app/clinic/tools", `[]`, token, stale).is(412)
+	s.call("DELETE", path, "", token, stale).is(412)
+	require.Equal(t, []string{""}, s.places("r1"))
+	require.Equal(t, []string{""}, s.places("clinic"))
+	require.Equal(t, stored.Header.Get("Etag"), s.call("GET", "/v1/apps/clinic/repositories/r1", "").is(200).Header.Get("Etag"))
+	s.call("DELETE", path, "", token, "If-Match: "+stored.Header.Get("Etag")).is(200)
+	s.call("POST", path, `{"tools":[`+oneTool+`]}`, token, absent).is(201)
+}
+
 func TestToolsOfTheAppAreTheRepositoryOfItsName(t *testing.T) {
 	s := clinic(t)
 	token := with(s.signIn().Access)
@@ -296,6 +384,14 @@ func TestChatIsTakenAndRememberedInSERMASForm(t *testing.T) {
 	s.call("POST", path, `{"actor":"user"}`, token).is(400)
 	s.call("POST", path, `{"text":"x","txt":"y"}`, token).is(400)
 	s.call("POST", path, `[]`, token).is(400)
+	require.Contains(t, s.call("POST", path, `{"actor":"user","text":"hello","text":"ring"}`, token).is(400).body, `"/text","detail":"is given more than once"`)
+	all = nil
+	s.call("GET", "/api/dialogue/memory/s1", "", token).is(200).into(&all)
+	require.Len(t, all, 4)
+	faults := s.call("POST", path, `{"actor":5,"text":7,"messageId":"a b","language":8}`, token).is(400).body
+	for _, name := range []string{"actor", "text", "messageId", "language"} {
+		require.Contains(t, faults, `"pointer":"/`+name+`"`)
+	}
 	s.call("POST", "/api/dialogue/tools/r1", sent, token).is(201)
 	s.call("POST", path, `{"text":"down"}`, token).is(502)
 }

@@ -81,14 +81,14 @@ func (h *handler) place(c echo.Context, w *writing) error {
 	return err
 }
 
-// noTools reports whether a body has no tools, which means deletion in SERMAS.
+// noTools reports whether a body has an empty list of tools, which means deletion in SERMAS. A body without the list
+// is a fault, of which REST knows more: the list may be misspelled.
 func (f fields) noTools() bool {
 	var tools []json.RawMessage
-	raw, has := f["tools"]
-	return f["from"] == nil && (!has || json.Unmarshal(raw, &tools) == nil && len(tools) == 0)
+	return f["from"] == nil && json.Unmarshal(f["tools"], &tools) == nil && len(tools) == 0
 }
 
-// setTools replaces a repository, wherever it is; without tools it is deleted.
+// setTools replaces a repository, wherever it is; with an empty list of tools it is deleted.
 func (h *handler) setTools(c echo.Context) error {
 	w, err := h.readWriting(c)
 	if err != nil {
@@ -100,7 +100,7 @@ func (h *handler) setTools(c echo.Context) error {
 	return h.write(c, w, http.StatusCreated)
 }
 
-// write puts a repository into its scope, and deletes it in others. It validates before it deletes.
+// write puts a repository into its scope, and then deletes it in others: what is refused stays where it was.
 func (h *handler) write(c echo.Context, w *writing, status int) error {
 	body, err := json.Marshal(w.body)
 	if err != nil {
@@ -108,15 +108,16 @@ func (h *handler) write(c echo.Context, w *writing, status int) error {
 	}
 	path := repositoryPath(w.scope, w.id)
 	others := slices.DeleteFunc(slices.Clone(w.places), func(at repositories.Scope) bool { return at == w.scope })
-	if len(others) > 0 {
-		if tried, err := h.ask(c, http.MethodPut, path+"?dryRun=true", body); err != nil || failed(tried) {
-			return relay(c, tried, status, err)
-		}
+	if len(others) > 0 && c.Request().Header.Get("If-None-Match") == "*" {
+		return answer.NewProblem(answer.PreconditionFailed, "it is there already, in the app or another session: leave If-None-Match out to move it")
+	}
+	got, err := h.ask(c, http.MethodPut, path, body)
+	if err == nil && !failed(got) {
+		unconditional(c.Request())
 		if refused, err := h.remove(c, others, w.id); err != nil || refused != nil {
 			return relay(c, refused, status, err)
 		}
 	}
-	got, err := h.ask(c, http.MethodPut, path, body)
 	if err == nil && failed(got) && w.bare {
 		faults := strings.ReplaceAll(got.Body.String(), `"pointer":"/tools/`, `"pointer":"/`)
 		got.Body.Reset()
@@ -166,6 +167,9 @@ func (h *handler) addTools(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if w.body["tools"] == nil && w.body["from"] == nil {
+		return h.write(c, w, http.StatusOK) // which REST refuses: a PATCH may lack them
+	}
 	if len(w.places) == 0 && w.body.noTools() {
 		return h.echo(c, w, http.StatusOK)
 	}
@@ -198,13 +202,13 @@ func (h *handler) removeTools(c echo.Context) error {
 
 // setAppTools writes the tools of the repository with its app's id, and keeps its options.
 func (h *handler) setAppTools(c echo.Context) error {
-	body, err := answer.ReadBody(c.Request().Body)
+	body, tree, err := readBody(c)
 	if err != nil {
 		return err
 	}
-	var tools []json.RawMessage
-	if json.Unmarshal(body, &tools) != nil {
-		return fault.List{{Detail: "is no list of tools"}}
+	tools, is := tree.([]any)
+	if !is {
+		return fault.List{{Detail: "is no list of tools; an empty one, [], deletes them"}}
 	}
 	w := &writing{id: c.Param("appId"), scope: repositories.Scope{AppID: c.Param("appId")}, body: fields{}, bare: true}
 	if err := h.place(c, w); err != nil {
