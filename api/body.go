@@ -192,10 +192,18 @@ func checkMessageID(id string) error {
 	return nil
 }
 
-// checkModelID accepts any name of a model at its host, but no path out of its folder.
+// unescaping decodes what a proxy before the model's host may read as a path.
+var unescaping = strings.NewReplacer("%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", `\`, "%5C", `\`, "%25", "%")
+
+// checkModelID accepts any name of a model at its host, but no path out of its folder, however often it is encoded.
 func checkModelID(id string) error {
-	if id == "." || id == ".." {
-		return fmt.Errorf("must name a model, and not %q", id)
+	for plain, encoded := id, ""; plain != encoded; plain = unescaping.Replace(plain) {
+		encoded = plain
+		for part := range strings.FieldsFuncSeq(plain, func(r rune) bool { return r == '/' || r == '\\' }) {
+			if part == "." || part == ".." {
+				return fmt.Errorf("must name a model, and not a path as %q", id)
+			}
+		}
 	}
 	return checkMessageID(id)
 }

@@ -400,12 +400,16 @@ func TestATokensResponsesAreOfItsSession(t *testing.T) {
 
 func TestOneModelIsLookedUp(t *testing.T) {
 	w, model := relaying(t)
-	for asked, want := range map[string]string{"gpt-4o": "gpt-4o", "meta%2Fllama": "meta%2Fllama", "ft:gpt-4o:org::id": "ft:gpt-4o:org::id", "a%3Fb": "a%3Fb"} {
+	for asked, want := range map[string]string{"gpt-4o": "gpt-4o", "meta%2Fllama": "meta%2Fllama", "ft:gpt-4o:org::id": "ft:gpt-4o:org::id", "a%3Fb": "a%3Fb", "a..b%2F.c": "a..b%2F.c", "a%25": "a%25"} {
 		w.Ask("GET", "/v1/apps/clinic/openai/v1/models/"+asked, "").Is(200, completion)
 		require.Equal(t, "/v1/models/"+want, model.asked[model.count()-1].URL.EscapedPath())
 	}
-	openAIError(w.Ask("GET", "/v1/apps/clinic/openai/v1/models/%2E%2E", ""), 400, "invalid_request_error", "invalid_path", "modelId")
-	require.Equal(t, 4, model.count())
+	for _, asked := range []string{
+		"%2E%2E", "..%2Ffiles", "x%2F..%2F..%2Ffiles", "%2e%2e%2ffiles", "..%252Ffiles", "%252e%252E%25252Ffiles", "..%5Cfiles", "..%255Cfiles", "x%2F.%2Fy", "%25zz%2F..",
+	} {
+		openAIError(w.Ask("GET", "/v1/apps/clinic/openai/v1/models/"+asked, ""), 400, "invalid_request_error", "invalid_path", "modelId")
+	}
+	require.Equal(t, 6, model.count())
 }
 
 // TestWhatAStoredResponseHasSaidCounts: the client does not send it, but the model's host stores it.
