@@ -81,7 +81,7 @@ func (o ingress) routes() (all []route) {
 		Principal: func(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 			return o.by.SignIn(ctx, signin.ClientIn(ctx), token)
 		},
-		Engine: o.Engine, Events: o.Events, StillGood: o.by.StillGood,
+		Engine: o.Engine, Events: o.Events, Origins: o.Origins, StillGood: o.by.StillGood,
 		Lineages: o.Lineages, Enter: o.streams.Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
 	})
 	handle := broker.Serve

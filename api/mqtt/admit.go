@@ -66,7 +66,7 @@ func (r *refusal) send(to io.Writer) {
 	}
 }
 
-func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *refusal) {
+func (s *Server) admit(ctx context.Context, conn *connection, origin string) (auth.Principal, *refusal) {
 	if err := conn.SetReadDeadline(time.Now().Add(connectTime)); err != nil {
 		return auth.Principal{}, &refusal{}
 	}
@@ -84,6 +84,9 @@ func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *
 		token = hello.Connect.Password
 	}
 	who, err := s.principal(ctx, secret.New(string(token)))
+	if err == nil && origin != "" {
+		err = s.admitPage(ctx, who.AppID(), origin)
+	}
 	if answer.IsUnavailable(err) {
 		return who, conn.refuse(unavailable)
 	}
@@ -93,6 +96,18 @@ func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *
 		return who, no
 	}
 	return who, nil
+}
+
+// admitPage refuses a foreign page whose origin the app does not allow, as sockets and MCP do.
+func (s *Server) admitPage(ctx context.Context, appID, origin string) error {
+	if s.Origins == nil {
+		return auth.NoPage(origin)
+	}
+	allowed, err := s.Origins.AllowsOrigin(ctx, appID, origin)
+	if err == nil && !allowed {
+		err = auth.NoPage(origin)
+	}
+	return err
 }
 
 var (

@@ -199,7 +199,7 @@ func (b *broking) client(sent []byte, stays bool) (*wire, <-chan struct{}) {
 	go func() {
 		defer close(gone)
 		defer conn.close()
-		if who, no := b.server.admit(b.t.Context(), conn); no != nil {
+		if who, no := b.server.admit(b.t.Context(), conn, ""); no != nil {
 			no.send(w)
 		} else if joined, err := b.server.join(b.t.Context(), who.AppID()); err == nil {
 			defer b.server.leave(joined)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -37,9 +38,12 @@ type subscriber struct {
 }
 
 // knock opens a WebSocket at /mqtt.
-func knock(s apitest.Stage) *subscriber {
+func knock(s apitest.Stage) *subscriber { return knockFrom(s, nil) }
+
+// knockFrom is knock with the headers of a browser.
+func knockFrom(s apitest.Stage, header http.Header) *subscriber {
 	s.T.Helper()
-	socket, _, err := websocket.Dial(s.T.Context(), strings.Replace(s.URL, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
+	socket, _, err := websocket.Dial(s.T.Context(), strings.Replace(s.URL, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}, HTTPHeader: header})
 	require.NoError(s.T, err)
 	require.Equal(s.T, "mqtt", socket.Subprotocol())
 	s.T.Cleanup(func() { _ = socket.CloseNow() })
@@ -50,7 +54,12 @@ func knock(s apitest.Stage) *subscriber {
 // connected is a client after CONNECT; change may alter that packet.
 func connected(s apitest.Stage, token string, change ...func(*packets.Packet)) *subscriber {
 	s.T.Helper()
-	client := knock(s)
+	return greeting(knock(s), token, change...)
+}
+
+// greeting sends CONNECT.
+func greeting(client *subscriber, token string, change ...func(*packets.Packet)) *subscriber {
+	client.t.Helper()
 	hello := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Connect}, ProtocolVersion: 4, Connect: packets.ConnectParams{
 		ProtocolName: []byte("MQTT"), Clean: true, Keepalive: 60, ClientIdentifier: "client", UsernameFlag: true, Username: []byte(token),
 	}}
@@ -237,6 +246,23 @@ func TestWhoIsNotLetInOverMQTTIsTold(t *testing.T) {
 		client.ended()
 	}
 	s.Call("GET", "/mqtt", "").Problem(426, "MQTT")
+}
+
+func TestPagesOfForeignOriginsAreNotLetInOverMQTT(t *testing.T) {
+	t.Parallel()
+	s := apitest.OnStage(t, sermas)
+	key := keyFor(s, "clinic", `"messages"`)
+	s.Call("PATCH", "/v1/apps/clinic", `{"settings":{"allowedOrigins":["https://ok.example"]}}`).Is(200, "")
+	for origin, code := range map[string]byte{"https://ok.example": 0, "https://evil.example": packets.Err3NotAuthorized.Code, "null": packets.Err3NotAuthorized.Code, s.URL: 0, "": 0} {
+		header := http.Header{}
+		if origin != "" {
+			header.Set("Origin", origin)
+		}
+		require.Eventually(t, func() bool { return greeting(knockFrom(s, header), key).code == code }, time.Minute, 10*time.Millisecond, origin) // settings are cached
+	}
+	told := greeting(knockFrom(s, http.Header{"Origin": {"https://evil.example"}}), key, mqtt5)
+	require.Equal(t, packets.ErrNotAuthorized.Code, told.code)
+	told.ended()
 }
 
 func TestConnectionOverMQTTEndsWithItsKey(t *testing.T) {

@@ -40,6 +40,10 @@ type Options struct {
 	Events Events
 	// Principal authenticates a token or key.
 	Principal func(ctx context.Context, token secret.Secret) (auth.Principal, error)
+	// Origins decides which pages of other hosts may connect. Missing: none may.
+	Origins interface {
+		AllowsOrigin(ctx context.Context, appID, origin string) (bool, error)
+	}
 	// StillGood returns why a principal is no longer valid.
 	StillGood func(ctx context.Context, who auth.Principal) error
 	// Lineages returns until when an access token was renewed. Missing: none was.
@@ -112,20 +116,24 @@ func (s *Server) Serve(c echo.Context) error {
 			With("Upgrade", "websocket").With("Connection", "Upgrade")
 	}
 	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{
-		Subprotocols: []string{subprotocol, subprotocol31},
-		// Any origin may connect, since browsers never send a token by themselves: it is in the first packet.
-		InsecureSkipVerify: true,
+		Subprotocols:       []string{subprotocol, subprotocol31},
+		InsecureSkipVerify: true, // admit checks the origin, since the token in the first packet names the app
 	})
 	if err != nil {
 		return nil // Accept has answered
 	}
 	socket.SetReadLimit(maxPacket)
 	defer socket.CloseNow()
-	s.talk(signin.WithClient(c.Request().Context(), signin.ClientOf(c.Request())), socket)
+	origin, elsewhere := auth.Elsewhere(c)
+	if !elsewhere {
+		origin = ""
+	}
+	s.talk(signin.WithClient(c.Request().Context(), signin.ClientOf(c.Request())), socket, origin)
 	return nil
 }
 
-func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
+// talk serves a connection. The origin is that of a foreign page; empty for any other client.
+func (s *Server) talk(ctx context.Context, socket *websocket.Conn, origin string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn := &connection{
@@ -134,7 +142,7 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	}
 	go conn.write()
 	defer conn.close()
-	who, no := s.admit(ctx, conn)
+	who, no := s.admit(ctx, conn, origin)
 	if no != nil {
 		no.send(conn.Conn)
 		_ = socket.Close(websocket.StatusPolicyViolation, no.reason)
