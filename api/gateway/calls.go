@@ -49,8 +49,8 @@ type turn struct {
 	// end of the request is recorded.
 	decided, rejected, recorded bool
 
-	life   store.Generation     // of app and session when the request began: nothing is done in another
-	ended  error                // why nothing more is done
+	life  store.Generation // of app and session when the request began: nothing is done in another
+	ended error            // why nothing more is done
 }
 
 // alive fails with trigger.ErrClosed once the session was closed, or its app was deleted and made anew.
