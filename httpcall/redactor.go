@@ -2,6 +2,7 @@ package httpcall
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"slices"
 	"strings"
 	"sync"
@@ -14,22 +15,32 @@ const (
 	minRedacted = 6
 	// minPrefix is the shortest beginning of a credential that is masked at the end of a text that was cut.
 	minPrefix = 8
+	// minPiece is the shortest piece of a credential that is masked, and the length from which capitals do not matter.
+	minPiece = 12
 )
 
 // redactor masks the credentials of a call in its outcome: an endpoint may echo them. It finds them plain, in
-// base64, and percent-encoded, JSON-escaped or HTML-escaped in whatever way: servers differ in the characters that
-// they escape, so the text is decoded where it is compared. It is safe for concurrent use.
+// base64, in hexadecimal, and percent-encoded, JSON-escaped or HTML-escaped in whatever way: servers differ in the
+// characters that they escape, so the text is decoded where it is compared. It is safe for concurrent use.
 type redactor struct {
-	mu    sync.Mutex
-	forms []form
-	// begins are the bytes with which a form may begin in a text, as it is or escaped.
-	begins [256]bool
+	mu          sync.Mutex
+	credentials []string
+	forms       []form
+	// places tell of each byte whether a form has it first or second, in whatever capitals, and whether it begins escapes.
+	places [256]byte
 }
 
-// form is what is searched for: a credential, or base64 of it without padding.
+const (
+	isFirst byte = 1 << iota
+	isSecond
+	isEscape
+)
+
+// form is what is searched for: a credential, its digits, or base64 of it without padding.
 type form struct {
-	text   string
-	base64 bool
+	text      string
+	base64    bool
+	ambiguous bool // it has what may also be an escape
 }
 
 // Redacting returns a function that masks a credential in texts.
@@ -46,10 +57,12 @@ func (r *redactor) add(credential string) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if slices.ContainsFunc(r.forms, func(have form) bool { return have.text == credential }) {
+	if slices.Contains(r.credentials, credential) {
 		return
 	}
-	r.addForm(form{text: credential})
+	r.credentials = append(r.credentials, credential)
+	r.addForm(form{text: credential, ambiguous: strings.ContainsAny(credential, `\%&`)})
+	r.addForm(form{text: hex.EncodeToString([]byte(credential))})
 	r.addEncoded(credential)
 }
 
@@ -63,8 +76,8 @@ func (r *redactor) addLogin(username, password string) {
 
 // addEncoded masks base64 of a text. The caller holds the lock.
 func (r *redactor) addEncoded(text string) {
-	r.addForm(form{base64.RawStdEncoding.EncodeToString([]byte(text)), true})
-	r.addForm(form{base64.RawURLEncoding.EncodeToString([]byte(text)), true})
+	r.addForm(form{text: base64.RawStdEncoding.EncodeToString([]byte(text)), base64: true})
+	r.addForm(form{text: base64.RawURLEncoding.EncodeToString([]byte(text)), base64: true})
 }
 
 func (r *redactor) addForm(next form) {
@@ -72,11 +85,12 @@ func (r *redactor) addForm(next form) {
 		return
 	}
 	r.forms = append(r.forms, next)
-	for _, begin := range []byte{next.text[0], '%', '\\', '&'} {
-		r.begins[begin] = true
+	for i, place := range []byte{isFirst, isSecond} {
+		r.places[next.text[i]] |= place
+		r.places[otherCase(next.text[i])] |= place
 	}
-	if next.text[0] == ' ' {
-		r.begins['+'] = true
+	for _, begin := range []byte(`%\&+`) {
+		r.places[begin] |= isEscape
 	}
 }
 
@@ -106,31 +120,75 @@ func (r *redactor) mask(text string, cut bool) string {
 		masked.WriteString(secret.Masked)
 		done, i = end, end-1
 	}
-	if done == 0 {
-		return text
+	if done > 0 {
+		masked.WriteString(text[done:])
+		text = masked.String()
 	}
-	masked.WriteString(text[done:])
-	return masked.String()
+	for _, credential := range r.credentials {
+		text = maskPieces(text, credential)
+	}
+	return text
+}
+
+// maskPieces masks each piece of a credential that has at least minPiece bytes and half of them. Whatever piece it
+// is, it contains one of the parts that are sought: two of them are never longer.
+func maskPieces(text, credential string) string {
+	shortest := max(minPiece, (len(credential)+1)/2)
+	size := (shortest + 1) / 2
+	for at := 0; at+size <= len(credential) && len(text) >= shortest; at += size {
+		before, part, after := credential[:at], credential[at:at+size], credential[at+size:]
+		var masked strings.Builder
+		rest, from := text, 0 // what is not masked yet, and where the next part may begin
+		for {
+			found := strings.Index(rest[from:], part)
+			if found < 0 {
+				break
+			}
+			start, end := from+found, from+found+size
+			from = start + 1
+			for i := len(before); i > 0 && start > 0 && rest[start-1] == before[i-1]; i-- {
+				start--
+			}
+			for i := 0; i < len(after) && end < len(rest) && rest[end] == after[i]; i++ {
+				end++
+			}
+			if end-start >= shortest {
+				masked.WriteString(rest[:start] + secret.Masked)
+				rest, from = rest[end:], 0
+			}
+		}
+		text = masked.String() + rest
+	}
+	return text
+}
+
+// otherCase returns the other case of an ASCII letter, and any other byte as it is.
+func otherCase(b byte) byte {
+	if 'A' <= b&^0x20 && b&^0x20 <= 'Z' {
+		return b ^ 0x20
+	}
+	return b
 }
 
 // endOf returns where the longest credential that begins at a place of the text ends; the place itself if there is
 // none.
 func (r *redactor) endOf(text string, at int, cut bool) int {
 	end := at
-	first := text[at]
-	if !r.begins[first] {
+	first := r.places[text[at]]
+	switch {
+	case first&isEscape != 0:
+		if plain, size := unescape(text[at:]); size > 0 {
+			first |= r.places[plain[0]]
+		}
+	case at+1 == len(text), r.places[text[at+1]]&(isSecond|isEscape) == 0:
 		return end
 	}
-	decoded := first
-	if plain, size := unescape(text[at:]); size > 0 {
-		decoded = plain[0]
+	if first&isFirst == 0 {
+		return end
 	}
 	for _, have := range r.forms {
-		if have.text[0] != first && have.text[0] != decoded {
-			continue
-		}
 		end = max(end, at+have.at(text[at:], cut, false))
-		if strings.ContainsAny(have.text, `\%&`) { // it can be read in two ways
+		if have.ambiguous {
 			end = max(end, at+have.at(text[at:], cut, true))
 		}
 	}
@@ -139,7 +197,7 @@ func (r *redactor) endOf(text string, at int, cut bool) int {
 
 // at returns the length of the form at the beginning of a text; 0 if there is none.
 func (f form) at(text string, cut, decodes bool) int {
-	length, whole := compare(text, f.text, decodes)
+	length, whole := f.compare(text, decodes)
 	switch {
 	case whole && f.base64:
 		return length + padding(text[length:])
@@ -149,14 +207,16 @@ func (f form) at(text string, cut, decodes bool) int {
 	return 0
 }
 
-// compare returns the length of what is sought at the beginning of a text. Whole is false if the text ends in it,
-// after at least minPrefix of its bytes. An escape that is also equal as it stands is decoded only if decodes is true.
-func compare(text, sought string, decodes bool) (length int, whole bool) {
-	left, at := sought, 0
+// compare returns the length of the form at the beginning of a text. Whole is false if the text ends in it, after at
+// least minPrefix of its bytes. An escape that is also equal as it stands is decoded only if decodes is true. The
+// capitals of a long form do not matter.
+func (f form) compare(text string, decodes bool) (length int, whole bool) {
+	left, at, folds := f.text, 0, len(f.text) >= minPiece
 	for left != "" && at < len(text) {
-		same := text[at] == left[0]
+		same := text[at] == left[0] || folds && otherCase(text[at]) == left[0]
 		if !same || decodes {
-			if plain, size := unescape(text[at:]); size > 0 && strings.HasPrefix(left, plain) {
+			plain, size := unescape(text[at:])
+			if size > 0 && (strings.HasPrefix(left, plain) || folds && len(plain) == 1 && otherCase(plain[0]) == left[0]) {
 				left, at = left[len(plain):], at+size
 				continue
 			}
@@ -171,7 +231,7 @@ func compare(text, sought string, decodes bool) (length int, whole bool) {
 		}
 	}
 	if left != "" {
-		if len(sought)-len(left) < minPrefix {
+		if len(f.text)-len(left) < minPrefix {
 			return 0, false
 		}
 		return at, false

@@ -2,6 +2,7 @@ package httpcall_test
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -174,6 +175,12 @@ func TestMaskFindsACredentialHoweverItWasEncoded(t *testing.T) {
 		"password in HTML":            "pw&quot;&amp;&lt;&#39;&gt;/+ä\\x",
 		"password in XML":             "pw&#34;&amp;&lt;&apos;&gt;/+&#228;\\x",
 		"password alone in base64":    base64.StdEncoding.EncodeToString([]byte(password)),
+		"in digits":                   hex.EncodeToString([]byte(query)),
+		"in large digits":             strings.ToUpper(hex.EncodeToString([]byte(query))),
+		"in large letters":            strings.ToUpper(query),
+		"in small letters":            strings.ToLower(query),
+		"in a query, small letters":   strings.ToLower(url.QueryEscape(query)),
+		"password in digits":          hex.EncodeToString([]byte(password)),
 		"login":                       base64.StdEncoding.EncodeToString([]byte("ann:" + password)),
 		"login, unpadded":             base64.RawStdEncoding.EncodeToString([]byte("ann:" + password)),
 		"login for URLs":              base64.URLEncoding.EncodeToString([]byte("ann:" + password)),
@@ -189,6 +196,40 @@ func TestMaskFindsACredentialHoweverItWasEncoded(t *testing.T) {
 			require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 			want := map[string]string{"text": `"you sent <***> here"`, "JSON": `{"sent":"<***>"}`}[kind]
 			require.Equal(t, want, string(outcome.Result), "%s, in %s", name, kind)
+		}
+	}
+}
+
+func TestMaskFindsAPieceOfACredential(t *testing.T) {
+	const key, long = "k7R/x+Vb9Lq2==and-more!", "0123456789abcdefghijABCDEFGHIJ+-*/!$"
+	for body, want := range map[string]string{
+		"key k7R/x+Vb9Lq2…":                         "key ***…",
+		"key …2==and-more!":                         "key …***",
+		"7R/x+Vb9Lq2==and-more":                     "***",
+		"Vb9Lq2==and- Vb9Lq2==and-/x+Vb9Lq2==an":    "*** ******",
+		"two k7R/x+Vb9Lq2k7R/x+Vb9Lq2==and-more!":   "two ******",
+		"key k7R/x+Vb9Lq":                           "key k7R/x+Vb9Lq", // too short
+		"key K7R/X+VB9LQ2":                          "key K7R/X+VB9LQ2",
+		"of a long one 0123456789abcdefg":           "of a long one 0123456789abcdefg", // less than half
+		"of a long one jABCDEFGHIJ+-*/!$":           "of a long one jABCDEFGHIJ+-*/!$",
+		"of a long one 89abcdefghijABCDEFGHIJ more": "of a long one *** more",
+	} {
+		e := newEndpoint(t, says(200, body))
+		outcome := newRig(t).call(e.URL, &repositories.Request{
+			Headers: repositories.Headers{"X-Api-Key": credential(key), "X-Token": credential(long)},
+		}, nil)
+		require.Equal(t, string(encoded(want)), string(outcome.Result), body)
+	}
+}
+
+// TestMaskFindsEveryPieceOfHalfACredential tries all of them, of credentials whose parts come out even or do not.
+func TestMaskFindsEveryPieceOfHalfACredential(t *testing.T) {
+	for _, key := range []string{"k7R-x_Vb9Lq2", "k7R-x_Vb9Lq2.and", "k7R-x_Vb9Lq2.and-more.of-it", "k7R-x_Vb9Lq2.and-more.of-itZ"} {
+		mask := httpcall.Redacting(credential(key))
+		for size := max(12, (len(key)+1)/2); size <= len(key); size++ {
+			for at := range len(key) - size + 1 {
+				require.Equal(t, "<***>", mask("<"+key[at:at+size]+">"))
+			}
 		}
 	}
 }

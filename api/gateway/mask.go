@@ -62,8 +62,8 @@ func (h *Handler) maskWhole(response *http.Response) {
 	}{io.MultiReader(bytes.NewReader(read), response.Body), response.Body}
 }
 
-// masking masks a key in a body as it arrives. It holds back an end that may be the beginning of the key; an escaped
-// key in two reads is not found.
+// masking masks a key in a body as it arrives. It holds back an end that may be the beginning of the key; an encoded
+// key, or a piece of it, in two reads is not found.
 type masking struct {
 	io.ReadCloser
 	redact      func(text string) string
@@ -75,8 +75,12 @@ type masking struct {
 func (m *masking) Read(p []byte) (n int, err error) {
 	for m.ready == "" && m.err == nil {
 		n, m.err = m.ReadCloser.Read(p)
-		m.ready, m.held = m.redact(m.held+string(p[:n])), ""
+		text := m.held + string(p[:n])
+		m.ready, m.held = m.redact(text), ""
 		if m.err == nil {
+			if end := len(text) - begun(text, m.key); len(text)-end >= shortestKey { // as a piece it was masked without its rest
+				m.ready = m.redact(text[:end]) + text[end:]
+			}
 			end := len(m.ready) - begun(m.ready, m.key)
 			m.ready, m.held = m.ready[:end], m.ready[end:]
 		}
