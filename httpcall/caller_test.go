@@ -18,6 +18,7 @@ import (
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/repositories/version"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
@@ -148,6 +149,10 @@ func TestEverySecretOfTheAppSigns(t *testing.T) {
 	outcome := r.call(e.URL, nil, nil)
 	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, "signingSecret")
 	require.NotContains(t, outcome.Error, "not-base64")
+	r.apps["clinic"].SigningSecret = secret.Sealed("unreadable", "")
+	outcome = r.call(e.URL, nil, nil)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth, "EARSHOT_SECRET_KEY_OLD")
+	require.NotContains(t, outcome.Error, "unreadable")
 	require.Len(t, e.requests(), 3, "a call that cannot be signed is not made")
 }
 

@@ -174,7 +174,7 @@ func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 	var signatures []string
 	signing := cmp.Or(call.signing, call.app.SigningSecret)
 	if signing.IsSealed() {
-		return nil, effect.Transient(effect.ReasonAuth, "the secret that signs was encrypted with a secret key that this replica does not have: give it again")
+		return nil, effect.Transient(effect.ReasonAuth, "the secret that signs was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD")
 	}
 	for key := range strings.FieldsSeq(signing.Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(key)

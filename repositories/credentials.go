@@ -193,7 +193,7 @@ func (t *Tool) CheckDestination(app *App) error {
 }
 
 // CheckReadable returns an error if a credential of the tool's calls is still sealed: with a secret key that this
-// process does not have.
+// process does not have. The app's signingSecret is checked where a call is signed, since statements are not.
 func (t *Tool) CheckReadable(app *App) error {
 	var sealed string
 	see := func(secret secret.Secret, at string) {
@@ -201,7 +201,6 @@ func (t *Tool) CheckReadable(app *App) error {
 			sealed = at
 		}
 	}
-	see(app.SigningSecret, "signingSecret of the app")
 	for _, c := range t.credentials("") {
 		see(c.Get(), c.pointer+" of the tool")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/sqlquery"
@@ -52,6 +53,12 @@ func TestSQLiteTypesSurvive(t *testing.T) {
 		require.Equal(t, `[{"v":`+want+`}]`, r.rows("select "+expression+" as v"))
 	}
 	require.Equal(t, `[{"id":1,"id_2":2}]`, r.rows("select 1 as id, 2 as id"))
+}
+
+func TestNoStatementWaitsForASigningSecret(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	r.app.SigningSecret = secret.Sealed("unreadable", "")
+	require.Equal(t, `[{"id":1}]`, r.rows("select id from flights where id = 1"))
 }
 
 func TestSQLiteValuesAreBound(t *testing.T) {
