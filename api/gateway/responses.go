@@ -157,6 +157,13 @@ func (a *acting) isOurs(one item) bool {
 	return is && one.kind == functionCall
 }
 
+// refuses reports whether an item has words of refusal.
+func refuses(one item) bool {
+	content := memberIn(one.raw, "content")
+	parts, _ := elements(content, 0) // not every item has parts
+	return slices.ContainsFunc(parts, func(part span) bool { return unquoted(memberOf(content, part, "refusal").in(content)) != "" })
+}
+
 // kept returns the items of a round for the client, whether our calls among the others run, and whether to ask
 // the model again. If the client has calls of its own, it continues: addOutstanding then answers ours.
 func (a *acting) kept(items []item, complete bool) (kept []item, runs, retry bool) {
@@ -164,7 +171,8 @@ func (a *acting) kept(items []item, complete bool) (kept []item, runs, retry boo
 		return items, false, false
 	}
 	kept = without(items, a.isOurs)
-	// A truncated call does not run.
+	// A truncated call does not run, nor one beside a refusal.
+	complete = complete && !slices.ContainsFunc(items, refuses)
 	return kept, complete, complete && !slices.ContainsFunc(kept, func(one item) bool { return asks[one.kind] })
 }
 

@@ -240,6 +240,20 @@ func TestACallThatIsCutOffIsNotCarriedOut(t *testing.T) {
 	}
 }
 
+func TestACallBesideARefusalIsNotCarriedOut(t *testing.T) {
+	refusal := `{"id":"m1","type":"message","status":"completed","role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`
+	for name, answer := range map[string]string{"whole": response("r1", 10, refusal, calls("f1", "book", `{"day":5}`)), "streamed": streamed("r1", 10, calls("f1", "book", `{"day":5}`), refusal)} {
+		t.Run(name, func(t *testing.T) {
+			w, model := acts(t, answer)
+			got := string(w.Ask("POST", responsesPath, `{"input":"the fifth"}`).Is(200, "").Body)
+			require.Contains(t, got, `"refusal":"No."`)
+			require.NotContains(t, got, `"book"`)
+			require.Empty(t, w.Triggers("s1"))
+			require.Equal(t, 1, model.count())
+		})
+	}
+}
+
 // TestOwnCallsBesideOursArePassedOn: the client continues from the response, or with the whole conversation, unaware of
 // our call.
 func TestOwnCallsBesideOursArePassedOn(t *testing.T) {
