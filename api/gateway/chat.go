@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 )
 
 // chat is a parsed request: the spans of its parts, and the roles.
@@ -179,6 +180,23 @@ func (c *chat) permits(name string) bool {
 	return toolName(choice) == name || slices.ContainsFunc(list, func(at span) bool { return toolName(at.in(allowed)) == name })
 }
 
+// textParts are the types of a message's parts that are texts.
+var textParts = []string{"text", "input_text", "output_text"}
+
+// meaning returns a message as most clients write it, however it is written: a content of text parts alone as one text,
+// without blanks and needless escapes.
+func meaning(message []byte) []byte {
+	at := memberOf(message, span{0, len(message)}, "content")
+	content := at.in(message)
+	parts, _ := elements(content, 0) // another content has none
+	if len(parts) > 0 && !slices.ContainsFunc(parts, func(part span) bool {
+		return !slices.Contains(textParts, unquoted(memberOf(content, part, "type").in(content)))
+	}) {
+		message = edited(message, []edit{{at, exactjson.EncodeOrNull(textOf(message))}})
+	}
+	return plainlyWritten(message)
+}
+
 // id names the user's last message. It is the same for every request of a session with the same messages up
 // to it and the same previous response. Without a user message it names all messages.
 func (c *chat) id(sessionID string) string {
@@ -193,7 +211,7 @@ func (c *chat) id(sessionID string) string {
 	}
 	for i := range end {
 		if !isRule(c.roles[i]) {
-			_, _ = digest.Write(c.raw(i))
+			_, _ = digest.Write(meaning(c.raw(i)))
 			_, _ = digest.Write([]byte{'\n'})
 		}
 	}

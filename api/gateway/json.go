@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+
+	"earshot/repositories/exactjson"
 )
 
 // Requests and answers are parsed and edited in place: all other bytes stay unchanged.
@@ -154,6 +156,27 @@ func unquoted(value []byte) (text string) {
 		_ = json.Unmarshal(value, &text) // a malformed string has no text
 	}
 	return text
+}
+
+// plainlyWritten returns a value without blanks and needless escapes; an invalid one as it is.
+func plainlyWritten(value []byte) []byte {
+	var compact, out bytes.Buffer
+	if json.Compact(&compact, value) != nil {
+		return value
+	}
+	for rest := compact.Bytes(); len(rest) > 0; {
+		end := 1
+		if rest[0] == '"' {
+			end, _ = stringEnd(rest, 0) // valid, as compacted
+		}
+		if written := rest[:end]; bytes.ContainsAny(written, "\\\u2028\u2029") {
+			out.Write(exactjson.EncodeOrNull(unquoted(written)))
+		} else {
+			out.Write(written)
+		}
+		rest = rest[end:]
+	}
+	return out.Bytes()
 }
 
 func quote(text string) []byte {

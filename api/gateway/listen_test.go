@@ -274,13 +274,18 @@ func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
 	require.Equal(t, first, post(sessionChatPath, strings.Replace(saying("Friday"), "Be kind.", "It is noon.", 1)), "rules are not what is said")
 	goesOn := strings.Replace(saying("Friday"), `"}]}`, `"},{"role":"assistant","tool_calls":[]},{"role":"tool","content":"4"}]}`, 1)
 	require.Equal(t, first, post(sessionChatPath, goesOn), "the caller's own tools have answered")
+	for _, written := range []string{`"Fri\u0064ay"`, ` "Friday" `, `[{"type":"text","text":"Friday"}]`, `[{"text":"Fr\u0069day","type":"text","cache_control":{"type":"ephemeral"}}]`} {
+		require.Equal(t, first, post(sessionChatPath, strings.Replace(saying("Friday"), `"Friday"`, written, 1)), "the same, written otherwise")
+	}
+	shown := strings.Replace(saying("Friday"), `"Friday"`, `[{"type":"text","text":"Friday"},{"type":"image_url","image_url":{"url":"data:,"}}]`, 1)
+	require.NotEqual(t, first, post(strings.Replace(sessionChatPath, "s1", "s3", 1), shown), "a picture means something")
 	require.NotEqual(t, first, post(sessionChatPath, saying("Friday", "Friday")), "the user has said it again")
 	firedTexts(w, "s1", 2)
 	other := strings.Replace(sessionChatPath, "s1", "s2", 1)
 	require.NotEqual(t, first, post(other, saying("Friday")), "another session")
 	firedTexts(w, "s2", 1)
-	require.Len(t, ids, 3)
-	require.Equal(t, 6, model.count(), "the model is asked each time")
+	require.Len(t, ids, 4)
+	require.Equal(t, 11, model.count(), "the model is asked each time")
 
 	require.Equal(t, "turn-1", post(other, saying("Monday"), "Idempotency-Key: turn-1"))
 	require.Equal(t, "turn-1", post(other, saying("Monday"), "Idempotency-Key: turn-1"))

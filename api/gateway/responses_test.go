@@ -102,6 +102,7 @@ func TestAResponseIsRelayedAndHeard(t *testing.T) {
 			require.Equal(t, first, post(`{"instructions":"It is noon.","input":"on \"Friday\""}`), "a retry, or another answer")
 			item := `{"role":"user","content":"on \"Friday\""}`
 			require.Equal(t, first, post(`{"input":[{"role":"developer","content":"x"},`+item+`]}`), "a text is a message of the user")
+			require.Equal(t, first, post(`{"input":[{"role":"user","content":[{"type":"input_text","text":"on \u0022Friday\u0022"}]}]}`), "written otherwise")
 			require.Equal(t, first, post(`{"input":[`+item+`,`+calls("f", "own", "{}")+`,{"type":"function_call_output","call_id":"call_f","output":"4"}]}`), "the client's own tools have answered")
 			require.NotEqual(t, first, post(`{"input":"on \"Friday\"","previous_response_id":"r1"}`), "it is said again")
 			firedTexts(w, "s1", 2)
