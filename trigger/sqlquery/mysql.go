@@ -321,7 +321,7 @@ type mysqlConn struct {
 	mysqlDriverConn
 	wire *mysqlWire
 	id   string // its id on the server
-	// zone is its session's; nil if the name is unknown here.
+	// zone is its session's; time.UTC whatever UTC is called there, and nil if the name is unknown here.
 	zone *time.Location
 }
 
@@ -349,7 +349,9 @@ func (c *mysqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	}
 	opened.id = mysqlText(row[0])
 	zone := mysqlText(row[1]) // an offset, or a name
-	if at, err := time.Parse("-07:00", zone); err == nil {
+	if slices.Contains([]string{"+00:00", "UTC", "Etc/UTC", "GMT"}, zone) {
+		opened.zone = time.UTC
+	} else if at, err := time.Parse("-07:00", zone); err == nil {
 		opened.zone = at.Location()
 	} else if found, err := time.LoadLocation(zone); err == nil && zone != "" {
 		opened.zone = found
@@ -452,13 +454,12 @@ func mysqlValue(value driver.Value, of string, zone *time.Location) json.RawMess
 		}
 		return json.RawMessage(strconv.FormatUint(n, 10))
 	case of == "DATETIME", of == "TIMESTAMP":
-		if of == "DATETIME" {
-			zone = time.UTC
-		}
-		if zone != nil {
-			if at, err := time.ParseInLocation("2006-01-02 15:04:05.999999999", given, zone); err == nil {
-				return instant(at)
-			}
+		at, err := time.ParseInLocation("2006-01-02 15:04:05.999999999", given, cmp.Or(zone, time.UTC))
+		switch {
+		case err == nil && of == "DATETIME" && zone != time.UTC: // UTC would be another instant than the session means
+			return text(at.Format("2006-01-02T15:04:05.999999999"))
+		case err == nil && zone != nil:
+			return instant(at)
 		}
 		return text(given) // 0000-00-00, or a time of an unknown zone
 	case strings.HasSuffix(of, "BLOB"), strings.HasSuffix(of, "BINARY"), of == "GEOMETRY", of == "VECTOR":
