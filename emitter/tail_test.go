@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
@@ -336,6 +337,26 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 	for _, events := range all[:3] { // following again misses nothing
 		next(t, events, 43)
 	}
+}
+
+// TestAReaderWithoutFollowersTriesNothingAgain has a stream that takes no consumer of the reader.
+func TestAReaderWithoutFollowersTriesNothingAgain(t *testing.T) {
+	s := natstest.Run(t)
+	var log testbed.Lines
+	e := connect(t, s.URL(), emitter.Options{Timeout: time.Second, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	until(t, func() bool { return e.Ready(t.Context()) == nil })
+	config := s.StreamConfig(emitter.Stream)
+	config.MaxConsumers = 1
+	s.DeleteStream(emitter.Stream)
+	s.CreateStream(config)
+	_, err := natstest.JetStream(t, s.URL()).CreateConsumer(t.Context(), emitter.Stream, jetstream.ConsumerConfig{Durable: "theirs"})
+	require.NoError(t, err)
+
+	reader := running(t, e)
+	_, err = reader.Now(t.Context())
+	require.ErrorIs(t, err, emitter.ErrNotReading)
+	log.Await(t, "level=WARN msg=tail.interrupted error=.*maximum consumers")
+	log.Await(t, "level=INFO msg=tail.resumed")
 }
 
 func TestAnOutageOfTheReaderIsTwoLines(t *testing.T) {
