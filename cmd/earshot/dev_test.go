@@ -164,6 +164,25 @@ func TestDevLoadsFilesAndLoadsThemAgainWhenTheyChange(t *testing.T) {
 	require.Equal(t, "three", firstTool(w, "default"))
 }
 
+func TestDevRemovesTheSettingsThatItsFilesNoLongerHave(t *testing.T) {
+	inFolder(t)
+	const tools = "---\nkind: tool\nname: one\n"
+	write(t, "tools.yaml", "kind: app\nname: clinic\nsettings: {chatEvents: true, language: de}\n"+tools)
+	w := atDev(t, nil, "-f", "tools.yaml")
+	d := w.replicas[0].log
+	d.Await(t, regexp.QuoteMeta("1 file loaded: created 2"))
+	w.request("PATCH", "/v1/apps/clinic", `{"name":"The clinic"}`)
+	language := func() any { return w.request("GET", "/v1/apps/clinic", "")["settings"].(map[string]any)["language"] }
+
+	write(t, "tools.yaml", "kind: app\nname: clinic\nsettings: {language: de}\n"+tools)
+	d.Await(t, "settings/chatEvents: true is gone")
+	require.Equal(t, "de", language())
+	write(t, "tools.yaml", "kind: app\nname: clinic\n"+tools)
+	d.Await(t, "settings/language: \"de\" is gone")
+	require.Nil(t, language())
+	require.Equal(t, "The clinic", w.request("GET", "/v1/apps/clinic", "")["name"], "which no file has named")
+}
+
 func firstTool(w *world, repository string) string {
 	w.t.Helper()
 	tools := w.request("GET", "/v1/apps/clinic/repositories/"+repository, "")["tools"].([]any)

@@ -188,7 +188,8 @@ func newApply(env environment) *cobra.Command {
 		Short: "Apply files to a running service",
 		Long: "Compare files with a service, print the plan, and carry it out. A second run changes nothing.\n" +
 			"Modules, sources, services and repositories that the files do not mention stay, unless --prune is\n" +
-			"given. The settings and each repository are written as the files have them.\n\n" +
+			"given. The settings and each repository are written as the files have them. Without any settings\n" +
+			"in the files, those of the app stay.\n\n" +
 			"The app is the one that the files name (kind: app, or the appId of a SERMAS app). Else it is\n" +
 			"--app, else the name of the first file's folder. It is created if it does not exist.\n\n" +
 			"Exits with 0, with 1 after an error, and with 2 if --dry-run --exit-code finds a change.",
@@ -204,7 +205,7 @@ func newApply(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(plan.Member) bool { return prune }}
+			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(m plan.Member) bool { return prune && m.Kind != "app" }}
 			made, err := p.Plan(cmd.Context())
 			if err != nil {
 				return err

@@ -27,6 +27,9 @@ var namedLists = map[string][2]string{
 	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
 }
 
+// Has reports whether the body has a field of a name.
+func (d *Definition) Has(name string) bool { return d.tree.get(name) != nil }
+
 // Names lists the names of the modules, services, sources or tools of the body.
 func (d *Definition) Names(of string) []string {
 	var names []string

@@ -28,18 +28,25 @@ type Planner struct {
 	moved map[string]bool
 }
 
-// Member identifies something that a planner may remove: a repository (Kind "repository"), or a member of one
-// of the app's lists (Kind is the list's name).
+// Member identifies something that a planner may remove: a repository (Kind "repository"), a field of the app
+// (Kind "app"), or a member of one of the app's lists (Kind is the list's name).
 type Member struct{ Kind, ID string }
 
-// lists are the fields of an app with lists of named members.
-var lists = []string{"modules", "authServices", "sources"}
+var (
+	// lists are the fields of an app with lists of named members.
+	lists = []string{"modules", "authServices", "sources"}
+	// fields are its other fields.
+	fields = []string{"name", "settings", "signingSecret"}
+)
 
-// DefinedBy returns the repositories in files, and the members of their app's lists.
+// DefinedBy returns the repositories in files, the fields of their app, and the members of its lists.
 func DefinedBy(set *files.Set) map[Member]bool {
 	defined := map[Member]bool{}
 	for _, definition := range set.Repositories {
 		defined[Member{"repository", definition.ID}] = true
+	}
+	for _, field := range fields {
+		defined[Member{"app", field}] = set.App.Has(field)
 	}
 	for _, list := range lists {
 		for _, name := range set.App.Names(list) {
@@ -143,13 +150,18 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 }
 
 // merge lays the files' app over the service's: files that define only tools must not remove an app's modules
-// and settings. Fields that the files do not mention stay. In lists, members of the same name are replaced in
-// place, new ones are added, and others stay unless they are removable. Credentials that stay are the service's
-// ***, which keeps them.
+// and settings. Fields that the files do not mention stay unless they are removable. In lists, members of the same
+// name are replaced in place, new ones are added, and others stay unless they are removable. Credentials that stay
+// are the service's ***, which keeps them.
 func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
 	var body, given map[string]json.RawMessage
 	if err := errors.Join(client.Decode(there, &body), client.Decode(files, &given)); err != nil {
 		return nil, err
+	}
+	for _, name := range fields {
+		if removable(Member{"app", name}) {
+			delete(body, name)
+		}
 	}
 	for name, value := range given {
 		if !slices.Contains(lists, name) {
