@@ -236,6 +236,10 @@ func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (store.Generati
 	return store.Generation{App: appID}, nil
 }
 
+func (s *storeDouble) LifeSince(context.Context, string, string) (time.Time, error) {
+	return time.Time{}, nil
+}
+
 func (s *storeDouble) Granted(context.Context, string, string, func(repositories.Module) bool) error {
 	return nil
 }

@@ -99,6 +99,11 @@ func (h events) open(ctx context.Context, c echo.Context) (begun stream, err err
 			return begun, err
 		}
 	}
+	if by.FrontEnd() {
+		if by.since, err = h.by.Keys.LifeSince(ctx, by.session.AppID, by.session.SessionID); err != nil {
+			return begun, err
+		}
+	}
 	begun.by = by
 	if begun.after, err = h.start(ctx, c); err != nil {
 		return begun, err
@@ -187,12 +192,13 @@ func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
 	for {
 		select {
 		case event, open := <-of.published:
-			// Tokens of front-ends may not read repositories.
-			shows := !by.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
 			if !open {
 				return behind
 			}
-			if shows && out.event(event) != nil {
+			if end, ends := h.ended(ctx, out, by); ends { // the event may be of the session's next life
+				return end
+			}
+			if by.sees(event) && out.event(event) != nil {
 				return gone
 			}
 		case <-beats.C:
@@ -220,6 +226,13 @@ type openedWith struct {
 	outlives bool
 	session  repositories.Scope
 	life     store.Generation // of the session when the stream was opened, if outlives
+	since    time.Time        // when the life of a token's session began
+}
+
+// sees reports whether the stream shows an event. Tokens of front-ends may read neither repositories nor what happened
+// before their session's present life.
+func (o *openedWith) sees(event effect.Published) bool {
+	return !o.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.") && !event.Time.Before(o.since)
 }
 
 type tokenEnd struct {

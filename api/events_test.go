@@ -195,6 +195,25 @@ func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
 	require.Equal(t, `{"n":2}`, elsewhere.next().data, "those of the app go on")
 }
 
+// A session's id may be used again, by somebody else.
+func TestATokenFollowsThePresentLifeOfItsSession(t *testing.T) {
+	s := apitest.OnStage(t)
+	token := func() string { return s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token }
+	old := open(s, sessionEvents, token())
+	s.Publish("chat.message.clinic.s1", "s1", `{"n":1}`)
+	require.Equal(t, `{"n":1}`, old.next().data)
+	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	s.Publish("chat.message.clinic.s1", "s1", `{"n":2}`)
+	require.Equal(t, "token.expired", old.next().event, "it does not tell what the next one says")
+
+	present := token()
+	require.Equal(t, `{"n":2}`, open(s, sessionEvents, present, "Last-Event-ID: 0").next().data)
+	require.Equal(t, `{"n":2}`, open(s, sessionEvents+"?lastEventId=0", present).next().data)
+	page, _ := dial(s.Service, present, "?lastEventId=0")
+	require.JSONEq(t, `{"n":2}`, string(page.next().Data))
+	require.Equal(t, `{"n":1}`, open(s, sessionEvents, apitest.AdminKey, "Last-Event-ID: 0").next().data, "the app sees all lives")
+}
+
 func TestAStreamOfAFrontEndShowsNoDefinitions(t *testing.T) {
 	s := apitest.OnStage(t)
 	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made()

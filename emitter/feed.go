@@ -88,9 +88,8 @@ func kindOf(subject string) string {
 }
 
 func storedEvent(published effect.Published, header nats.Header) effect.StoredEvent {
-	at, _ := time.Parse(time.RFC3339Nano, header.Get("ce-time")) // messageOf has written it
 	return effect.StoredEvent{
-		Published: published, ID: header.Get(jetstream.MsgIDHeader), Kind: kindOf(published.Subject), Time: at, TraceParent: header.Get("traceparent"),
+		Published: published, ID: header.Get(jetstream.MsgIDHeader), Kind: kindOf(published.Subject), TraceParent: header.Get("traceparent"),
 	}
 }
 
@@ -131,7 +130,7 @@ func (e *Emitter) at(ctx context.Context, held jetstream.Stream, place uint64) (
 		return nil, err
 	}
 	of, _ := audienceOf(msg.Subject, msg.Header.Get("ce-source"))
-	event := storedEvent(effect.Published{Sequence: msg.Sequence, Subject: msg.Subject, SessionID: of.session, Data: msg.Data}, msg.Header)
+	event := storedEvent(effect.Published{Sequence: msg.Sequence, Subject: msg.Subject, SessionID: of.session, Time: timeOf(msg.Header, msg.Time), Data: msg.Data}, msg.Header)
 	return &event, nil
 }
 

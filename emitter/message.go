@@ -104,8 +104,16 @@ func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	}
 	of, err := audienceOf(msg.Subject(), msg.Headers().Get("ce-source"))
 	return effect.Published{
-		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: of.session, Data: msg.Data(),
+		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: of.session, Time: timeOf(msg.Headers(), metadata.Timestamp), Data: msg.Data(),
 	}, of, err
+}
+
+// timeOf returns the time of an event. Another publisher may give none: it is then when it was stored.
+func timeOf(header nats.Header, stored time.Time) time.Time {
+	if at, err := time.Parse(time.RFC3339Nano, header.Get("ce-time")); err == nil {
+		return at
+	}
+	return stored
 }
 
 func audienceOf(subject, source string) (of audience, err error) {

@@ -41,6 +41,8 @@ type Lives interface {
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeOf is a cached Generation, which costs less.
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
+	// LifeSince is when the present life of a session began; zero for one that was never closed.
+	LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error)
 	// Granted fails with repositories.ErrNotFound if the module is gone, or is not the one that an access token
 	// was granted to.
 	Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error

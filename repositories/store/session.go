@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -168,6 +169,16 @@ func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (G
 		defer cancel()
 		return s.Generation(ctx, appID, sessionID)
 	})
+}
+
+// LifeSince returns the time after which the present life of a session began, by the clock of Redis: when it was last
+// closed, expired or erased. It is the zero time for a session that never was.
+func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error) {
+	at, err := s.db.HGet(ctx, keyspace.KeysOf(appID).Closed(sessionID), "at").Float64()
+	if errors.Is(err, redis.Nil) {
+		return time.Time{}, nil
+	}
+	return time.UnixMilli(int64(at)), keyspace.Unavailable(err)
 }
 
 // awaitRevocation waits until no replica accepts a credential that was just revoked.

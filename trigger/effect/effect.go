@@ -150,7 +150,9 @@ type Published struct {
 	Subject  string
 	// SessionID is its session; empty for none.
 	SessionID string
-	Data      json.RawMessage
+	// Time is when what it tells of happened, by the clock of the replica that decided it.
+	Time time.Time
+	Data json.RawMessage
 }
 
 // StoredEvent is an event of the stream with its headers.
@@ -158,6 +160,5 @@ type StoredEvent struct {
 	Published
 	ID          string // unique and the same on every delivery: Nats-Msg-Id
 	Kind        string // the first two words of its subject
-	Time        time.Time
 	TraceParent string // may be empty
 }
