@@ -298,6 +298,8 @@ type Triggers interface {
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
+	// FiredIn reports whether a trigger is of the present life of a session.
+	FiredIn(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
 	// Backlog counts the pending and the failed triggers of an app.
 	Backlog(ctx context.Context, appID string) (query.Backlog, error)
 	// Answer sets the answer of a trigger that waits for one; the first answer counts.

@@ -396,6 +396,10 @@ func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (quer
 	return e.records[0], nil
 }
 
+func (e *engineDouble) FiredIn(_ context.Context, _, sessionID, _ string) (bool, error) {
+	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.err
+}
+
 func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (query.Record, error) {
 	return e.moved("Answer", appID, triggerID, given)
 }

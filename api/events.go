@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
+	"earshot/trigger/payload"
 )
 
 const (
@@ -37,6 +39,7 @@ type Events interface {
 // events serves server-sent events (HTML standard, section 9.2).
 type events struct {
 	apps    appReader
+	engine  Triggers
 	events  Events
 	by      auth.Authenticator
 	limit   *admission.StreamLimit
@@ -94,7 +97,8 @@ func (h events) open(ctx context.Context, c echo.Context) (begun stream, err err
 		}
 	}()
 	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
-	if by.outlives = by.session.SessionID != "" && !by.FrontEnd(); by.outlives {
+	by.outlives = by.session.SessionID != "" && !by.FrontEnd()
+	if by.session.SessionID != "" {
 		if by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID); err != nil {
 			return begun, err
 		}
@@ -198,7 +202,11 @@ func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
 			if end, ends := h.ended(ctx, out, by); ends { // the event may be of the session's next life
 				return end
 			}
-			if by.sees(event) && out.event(event) != nil {
+			shows, err := h.sees(ctx, by, event)
+			if err != nil {
+				return behind
+			}
+			if shows && out.event(event) != nil {
 				return gone
 			}
 		case <-beats.C:
@@ -225,14 +233,39 @@ type openedWith struct {
 	// outlives reports that the key does not end with the session of the stream, as a session token would.
 	outlives bool
 	session  repositories.Scope
-	life     store.Generation // of the session when the stream was opened, if outlives
+	life     store.Generation // of the session when the stream was opened
 	since    time.Time        // when the life of a token's session began
 }
 
-// sees reports whether the stream shows an event. Tokens of front-ends may read neither repositories nor what happened
-// before their session's present life.
-func (o *openedWith) sees(event effect.Published) bool {
-	return !o.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.") && !event.Time.Before(o.since)
+// sees reports whether a stream shows an event. Tokens of front-ends may read neither repositories nor what an earlier
+// life of their session leaves: a trigger of it may still end in this one.
+func (h events) sees(ctx context.Context, by *openedWith, event effect.Published) (bool, error) {
+	switch {
+	case !by.FrontEnd():
+		return true, nil
+	case strings.HasPrefix(event.Subject, "tool.changed."), event.Time.Before(by.since):
+		return false, nil
+	case by.life.Session == "": // it was never closed
+		return true, nil
+	}
+	id := triggerOf(event)
+	if id == "" {
+		return true, nil
+	}
+	return h.engine.FiredIn(ctx, by.session.AppID, by.session.SessionID, id)
+}
+
+// triggerOf returns the trigger of an event; empty for none.
+func triggerOf(event effect.Published) string {
+	var of struct {
+		ID        string `json:"id"`
+		TriggerID string `json:"triggerId"`
+	}
+	_ = json.Unmarshal(event.Data, &of) // other publishers may send anything
+	if strings.HasPrefix(event.Subject, "app.") || kindOf(event) == payload.KindTrigger {
+		return of.ID
+	}
+	return of.TriggerID
 }
 
 type tokenEnd struct {

@@ -135,7 +135,7 @@ var Requests = sync.OnceValue(func() (all []Request) {
 // described lists the routes of the OpenAPI document.
 func (o Options) described() (all []route) {
 	described, by, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
-	following := events{o.Store, o.Events, by, o.streams, o.Closing}
+	following := events{o.Store, o.Engine, o.Events, by, o.streams, o.Closing}
 	noted := notes{o.Store, o.Store, o.Engine, o.Prepare}
 	for _, one := range []routeGroup{
 		apps{o.Store, o.Store, o.Models, noted},

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -236,15 +235,16 @@ func writeRecord(c echo.Context, status int, record query.Record, err error) err
 	return answer.JSON(c, status, record)
 }
 
-// own refuses a front-end the triggers of other sessions, with the same error whether they exist or not.
+// own refuses a front-end the triggers of other sessions, and of an earlier session of its session's id, with the same
+// error whether they exist or not.
 // Every route of auth.Access.ByTrigger calls it first.
 func (h triggers) own(c echo.Context) error {
 	who := auth.PrincipalOf(c)
 	if !who.FrontEnd() {
 		return nil
 	}
-	record, err := h.engine.Trigger(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
-	if errors.Is(err, query.ErrNotFound) || err == nil && record.SessionID != who.SessionID {
+	fired, err := h.engine.FiredIn(c.Request().Context(), c.Param("appId"), who.SessionID, c.Param("triggerId"))
+	if err == nil && !fired {
 		return auth.Forbidden()
 	}
 	return err

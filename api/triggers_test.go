@@ -344,3 +344,37 @@ func TestAnswersAreReadAsTheyAreDescribed(t *testing.T) {
 	}
 	require.Equal(t, given, read.Defs["Given"])
 }
+
+// A session's id may be used again, by somebody else. What waited when the session was closed is left to the app.
+func TestATokenActsOnThePresentLifeOfItsSession(t *testing.T) {
+	s := apitest.OnStage(t)
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"pay","description":"d","confirm":"always"},{"name":"lamp","description":"d","settle":"1m"},
+		{"name":"ask","description":"d","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).Is(201, "")
+	fire := func(name string) string {
+		fired := s.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"`+name+`","source":"ui"}`).Is(201, "")
+		return bodyOf[query.Match](fired).TriggerID
+	}
+	pay, lamp, ask := fire("pay"), fire("lamp"), fire("ask")
+	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
+	move := func(id, how, body, credential string) apitest.Answer {
+		return s.Call("POST", "/v1/apps/clinic/triggers/"+id+"/"+how, body, apitest.Bearer(credential))
+	}
+	move(pay, "confirm", `{"digest":"d"}`, token).Problem(403)
+	move(pay, "deny", "", token).Problem(403)
+	move(lamp, "cancel", "", token).Problem(403)
+	move(ask, "answer", `{"ok":true}`, token).Problem(403)
+	present := fire("pay")
+	move(present, "deny", "", token).Is(202, "")
+	move(pay, "deny", "", apitest.AdminKey).Is(202, "")
+
+	chat := open(s, sessionEvents, token)
+	for _, id := range []string{pay, present} { // an event of before tells later what became of it
+		s.Publish("tool.trigger.clinic.s1.pay", "s1", `{"id":"`+id+`"}`)
+		s.Publish("app.clinic.calendar.request", "s1", `{"id":"`+id+`"}`)
+		s.Publish("tool.result.clinic.s1.pay", "s1", `{"id":"e","triggerId":"`+id+`"}`)
+	}
+	require.Equal(t, `{"id":"`+present+`"}`, chat.next().data)
+	require.Equal(t, `{"id":"`+present+`"}`, chat.next().data)
+	require.Equal(t, `{"id":"e","triggerId":"`+present+`"}`, chat.next().data)
+}

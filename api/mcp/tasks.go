@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +157,8 @@ func (x *rpcCall) look(id string) (record query.Record, call *pendingcalls.Call,
 	return record, &pending, err
 }
 
-// record reads a trigger of the scope: of the URL's session, or of any session of the app.
+// record reads a trigger of the scope: of the URL's session, or of any session of the app. A session's token has those
+// of the session's present life.
 func (x *rpcCall) record(id string) (query.Record, error) {
 	if !owns(x, id) {
 		return query.Record{}, query.ErrNotFound
@@ -164,6 +166,11 @@ func (x *rpcCall) record(id string) (query.Record, error) {
 	record, err := x.server.Engine.Trigger(x.ctx(), x.AppID, id)
 	if err == nil && x.SessionID != "" && record.SessionID != x.SessionID {
 		return record, query.ErrNotFound
+	}
+	if who := auth.PrincipalOf(x.c); err == nil && who.FrontEnd() {
+		if fired, err := x.server.Engine.FiredIn(x.ctx(), x.AppID, who.SessionID, id); err != nil || !fired {
+			return query.Record{}, cmp.Or(err, query.ErrNotFound)
+		}
 	}
 	return record, err
 }

@@ -92,6 +92,22 @@ func TestATaskIsOfItsSessionAndOfClientsThatKnowTasks(t *testing.T) {
 	require.Equal(t, "working", agentAt(s, agentsOfSession, withTasks).task(id)["status"], "nobody has cancelled it")
 }
 
+// A session's id may be used again, by somebody else.
+func TestATaskIsOfThePresentLifeOfATokensSession(t *testing.T) {
+	s := agents(t, refunds)
+	id := agentAt(s, agentsOfSession, withBoth).calls("refund", `{"order":"A1","amount":5}`)["taskId"].(string)
+	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	a := agentAt(s, agentsOfSession, withBoth, apitest.Bearer(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token))
+	for method, more := range map[string]string{
+		"tasks/get": "", "tasks/cancel": "", "tasks/update": `,"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}}}`,
+	} {
+		_, fault, status := a.rpc(method, `"taskId":"`+id+`"`+more)
+		require.Equal(t, 400, status, method)
+		require.EqualValues(t, -32602, fault["code"], method)
+	}
+	require.Equal(t, "input_required", agentAt(s, agentsOfApp, withBoth).task(id)["status"], "it is left to the app")
+}
+
 func TestACancelledTaskHasNoEffectAndTakesNoAnswer(t *testing.T) {
 	s := agents(t, asks+","+refunds+`,{"name":"slow","description":"Waits a while","settle":"60s","url":"https://example.org/slow","schema":[]}`)
 	a := agentAt(s, agentsOfSession, withBoth)

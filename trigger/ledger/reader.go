@@ -142,6 +142,15 @@ func (l *Reader) Listed(ctx context.Context, list string, s Span) ([]redis.Z, er
 	return found, keyspace.Unavailable(err)
 }
 
+// Lists reports whether a list of triggers has a member.
+func (l *Reader) Lists(ctx context.Context, list, id string) (bool, error) {
+	err := l.db.ZScore(ctx, list, id).Err()
+	if errors.Is(err, redis.Nil) {
+		return false, nil
+	}
+	return err == nil, keyspace.Unavailable(err)
+}
+
 // SessionsOf reads the sessions of triggers; empty for those without one and for missing triggers.
 func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]string, error) {
 	k, hashes := keyspace.KeysOf(appID), make([]string, len(ids))

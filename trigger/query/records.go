@@ -83,6 +83,15 @@ func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record,
 	return record, err
 }
 
+// FiredIn reports whether a trigger was fired in the present life of a session. Records outlive a session, but the list
+// of its triggers ends with it.
+//
+// Errors: keyspace.ErrUnavailable.
+func (r *Records) FiredIn(ctx context.Context, appID, sessionID, triggerID string) (bool, error) {
+	r.Flushed(ctx, appID)
+	return r.Ledger.Lists(ctx, keyspace.KeysOf(appID).Triggers(sessionID), triggerID)
+}
+
 // Stored returns a trigger as the ledger has it, or ErrNotFound.
 func (r *Records) Stored(ctx context.Context, appID, triggerID string) (*Stored, error) {
 	list, err := r.stored(ctx, appID, []string{triggerID})
