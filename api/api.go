@@ -248,6 +248,8 @@ type SessionStore interface {
 	// SessionsOf lists the sessions of a user, including ended ones.
 	SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error)
 	CloseSession(ctx context.Context, appID, sessionID string) error
+	// LifeSince is that of auth.Lives.
+	LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error)
 }
 
 // Models checks a model that the settings of an app name. It returns nil if the model can be asked.

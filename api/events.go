@@ -103,10 +103,8 @@ func (h events) open(ctx context.Context, c echo.Context) (begun stream, err err
 			return begun, err
 		}
 	}
-	if by.FrontEnd() {
-		if by.since, err = h.by.Keys.LifeSince(ctx, by.session.AppID, by.session.SessionID); err != nil {
-			return begun, err
-		}
+	if by.since, err = h.by.Keys.LifeSince(ctx, by.session.AppID, by.Principal.SessionID); err != nil {
+		return begun, err
 	}
 	begun.by = by
 	if begun.after, err = h.start(ctx, c); err != nil {
@@ -234,16 +232,18 @@ type openedWith struct {
 	outlives bool
 	session  repositories.Scope
 	life     store.Generation // of the session when the stream was opened
-	since    time.Time        // when the life of a token's session began
+	since    time.Time        // when the life of a token's session began, or of the app
 }
 
-// sees reports whether a stream shows an event. Tokens of front-ends may read neither repositories nor what an earlier
-// life of their session leaves: a trigger of it may still end in this one.
+// sees reports whether a stream shows an event. It hides what an earlier app of that id has left. Tokens of front-ends
+// may read neither repositories nor what an earlier life of their session leaves: its triggers may still end in this one.
 func (h events) sees(ctx context.Context, by *openedWith, event effect.Published) (bool, error) {
 	switch {
+	case event.Time.Before(by.since):
+		return false, nil
 	case !by.FrontEnd():
 		return true, nil
-	case strings.HasPrefix(event.Subject, "tool.changed."), event.Time.Before(by.since):
+	case strings.HasPrefix(event.Subject, "tool.changed."):
 		return false, nil
 	case by.life.Session == "": // it was never closed
 		return true, nil

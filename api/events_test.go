@@ -214,6 +214,21 @@ func TestATokenFollowsThePresentLifeOfItsSession(t *testing.T) {
 	require.Equal(t, `{"n":1}`, open(s, sessionEvents, apitest.AdminKey, "Last-Event-ID: 0").next().data, "the app sees all lives")
 }
 
+// An app's id may be used again, by another tenant.
+func TestAStreamBeginsWithItsApp(t *testing.T) {
+	s := apitest.OnStage(t)
+	s.Publish("chat.message.clinic.s1", "s1", `{"n":1}`)
+	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", `{"name":"another"}`).Is(200, "")
+	s.Publish("chat.message.clinic.s1", "s1", `{"n":2}`)
+	key := s.Call("POST", keysPath, `{"scopes":["messages"]}`).Made().Key
+	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(key)).Made().Token
+	for _, stream := range [][2]string{{appEvents, key}, {sessionEvents, key}, {sessionEvents, token}, {appEvents, apitest.AdminKey}} {
+		require.Equal(t, `{"n":2}`, open(s, stream[0], stream[1], "Last-Event-ID: 0").next().data, stream)
+	}
+}
+
 func TestAStreamOfAFrontEndShowsNoDefinitions(t *testing.T) {
 	s := apitest.OnStage(t)
 	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made()

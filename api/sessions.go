@@ -419,13 +419,27 @@ func (h sessions) contents(ctx context.Context, out exportWriter, appID, session
 				return h.engine.Triggers(ctx, query.Triggers{AppID: appID, SessionID: sessionID, AllLives: true, Oldest: true, Page: page})
 			})
 		},
-		func() error { return h.memory.Stored(ctx, appID, sessionID, out.event) },
+		func() error { return h.events(ctx, out, appID, sessionID) },
 	} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// events writes the events of a session, without those of an earlier app of that id.
+func (h sessions) events(ctx context.Context, out exportWriter, appID, sessionID string) error {
+	since, err := h.store.LifeSince(ctx, appID, "")
+	if err != nil {
+		return err
+	}
+	return h.memory.Stored(ctx, appID, sessionID, func(event effect.Published) error {
+		if event.Time.Before(since) {
+			return nil
+		}
+		return out.event(event)
+	})
 }
 
 func exportPages[T any](out exportWriter, kind string, read func(query.Page) (items []T, next string, err error)) error {

@@ -1,7 +1,9 @@
 package api_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -10,9 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/api"
 	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/trigger/effect"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
 )
@@ -204,4 +208,20 @@ func TestWhatWaitsInASessionIsOpenWhoeverSetItOff(t *testing.T) {
 	s.Call("POST", at("send", "/cancel"), "", token).Is(200, "")
 	s.Call("POST", at("ask", "/answer"), `{"ok":true}`, token).Is(200, "")
 	require.Empty(t, session(s.Call("GET", sessionPath, "").Is(200, "")).Open)
+}
+
+// twoDays is a stream with an event of yesterday and one of tomorrow.
+type twoDays struct{ api.Memory }
+
+func (twoDays) Stored(_ context.Context, _, _ string, do func(effect.Published) error) error {
+	now := time.Now()
+	return errors.Join(do(effect.Published{Subject: "chat.message.clinic.s1", Time: now.Add(-24 * time.Hour), Data: []byte(`{"n":1}`)}),
+		do(effect.Published{Subject: "chat.message.clinic.s1", Time: now.Add(24 * time.Hour), Data: []byte(`{"n":2}`)}))
+}
+
+func TestAnExportHasNoEventsOfAnEarlierApp(t *testing.T) {
+	s := atClinic(t, func(o *api.Options) { o.Memory = twoDays{} })
+	got := string(s.Call("GET", "/v1/apps/clinic/sessions/s1/export", "").Is(200, "").Body)
+	require.Contains(t, got, `{"n":2}`)
+	require.NotContains(t, got, `{"n":1}`)
 }

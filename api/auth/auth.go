@@ -41,7 +41,7 @@ type Lives interface {
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeOf is a cached Generation, which costs less.
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
-	// LifeSince is when the present life of a session began; zero for one that was never closed.
+	// LifeSince is when the present life of a session began, or without a session that of the app; zero if unknown.
 	LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error)
 	// Granted fails with repositories.ErrNotFound if the module is gone, or is not the one that an access token
 	// was granted to.

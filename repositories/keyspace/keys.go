@@ -95,8 +95,8 @@ const SecretKeyMarks = "earshot:secretkey"
 // app.
 const Format = "earshot:format"
 
-// App is a hash: record, rev, version, generation and limits (Settings.Rates) of the app, and chat, 1 if its
-// messages are events.
+// App is a hash: record, rev, version, generation and limits (Settings.Rates) of the app, created, the time (ms) when
+// it was made, and chat, 1 if its messages are events.
 func (k Keys) App() string { return k.named("app:", k.app) }
 
 // Repos is a hash of a scope: repositoryId to the stored repository (see store/seal.go).

@@ -86,7 +86,7 @@ ARGV app was revision record limits chat count
 local there = redis.call('HGET', @app, 'rev') or ''
 if there == $revision then return 'ok' end
 if there ~= $was then return 'conflict' end
-if there == '' then redis.call('HSET', @app, 'generation', $revision) end
+if there == '' then redis.call('HSET', @app, 'generation', $revision, 'created', now()) end
 redis.call('HSET', @app, 'rev', $revision, 'record', $record, 'version', $revision, 'limits', $limits, 'chat', $chat)
 redis.call('ZADD', @apps, 0, $app)
 local given = tonumber($count)

@@ -172,13 +172,23 @@ func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (G
 }
 
 // LifeSince returns the time after which the present life of a session began, by the clock of Redis: when it was last
-// closed, expired or erased. It is the zero time for a session that never was.
-func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error) {
-	at, err := s.db.HGet(ctx, keyspace.KeysOf(appID).Closed(sessionID), "at").Float64()
-	if errors.Is(err, redis.Nil) {
-		return time.Time{}, nil
+// closed, expired or erased, or when its app was made. Without a session it is that of the app. It is the zero time for
+// a session that never ended, in an app that an earlier version made.
+//
+// The deletion of an app returns keyFresh after its end, so half of that lets the clock of a replica be behind.
+func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string) (since time.Time, err error) {
+	k, pipe := keyspace.KeysOf(appID), s.db.Pipeline()
+	made, closed := pipe.HGet(ctx, k.App(), "created"), pipe.HGet(ctx, k.Closed(sessionID), "at")
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return since, keyspace.Unavailable(err)
 	}
-	return time.UnixMilli(int64(at)), keyspace.Unavailable(err)
+	if at, err := made.Float64(); err == nil {
+		since = time.UnixMilli(int64(at)).Add(-keyFresh / 2)
+	}
+	if at, err := closed.Float64(); err == nil && time.UnixMilli(int64(at)).After(since) {
+		since = time.UnixMilli(int64(at))
+	}
+	return since, nil
 }
 
 // awaitRevocation waits until no replica accepts a credential that was just revoked.

@@ -163,7 +163,14 @@ func (h *Webhooks) Resend(ctx context.Context, appID, name string, since *time.T
 	}
 	var after *uint64
 	if since != nil {
-		place, err := h.Events.Before(ctx, *since)
+		from, err := h.Worker.Store.LifeSince(ctx, appID, "") // before, there may have been another app of that id
+		if err != nil {
+			return err
+		}
+		if since.After(from) {
+			from = *since
+		}
+		place, err := h.Events.Before(ctx, from)
 		if err != nil {
 			return err
 		}

@@ -465,6 +465,21 @@ func TestEventsAreSentAgainFromAMomentOn(t *testing.T) {
 	})
 }
 
+// An app's id may be used again, by another tenant.
+func TestEventsOfAnEarlierAppAreNotSentAgain(t *testing.T) {
+	each(t, quick, func(t *testing.T, s *stage) {
+		s.app(s.leads("desk", ""))
+		s.fires("s1", "a")
+		s.until("it has arrived", func() bool { return s.state().Delivered == 1 })
+		require.NoError(t, s.store.DeleteApp(t.Context(), "clinic"))
+		s.app(s.leads("desk", ""))
+		require.NoError(t, s.webhooks.Resend(t.Context(), "clinic", "desk", &time.Time{}))
+		s.fires("s1", "b")
+		s.until("it has arrived", func() bool { return s.state().Delivered == 1 })
+		require.Equal(t, []string{"a", "b"}, slices.Compact(s.ids()))
+	})
+}
+
 func TestAWebhookThatIsOffGoesOnFromWhereItWas(t *testing.T) {
 	each(t, quick, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", ""))
