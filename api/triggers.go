@@ -96,8 +96,8 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 	if given.TriggerID, err = idempotent(c, "triggerId", given.TriggerID, func(id string) error { return repositories.CheckID("the id", id) }); err != nil {
 		return err
 	}
-	frontEnd := auth.PrincipalOf(c).FrontEnd()
-	if frontEnd && given.Source != query.SourceUI {
+	caller := auth.PrincipalOf(c)
+	if caller.FrontEnd() && given.Source != query.SourceUI {
 		return auth.Forbidden() // browsers may not act as a task or an agent
 	}
 	who, err := h.users.of(c)
@@ -105,7 +105,7 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 		return err
 	}
 	match, err := h.engine.Fire(c.Request().Context(), trigger.Direct{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Claims: who.claims, FrontEnd: frontEnd, TraceParent: tracing.Of(c.Request().Context()),
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Claims: who.claims, FrontEnd: caller.FrontEnd(), Life: caller.Life(), TraceParent: tracing.Of(c.Request().Context()),
 		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
 		Source: given.Source, TriggerID: given.TriggerID, Metadata: given.Metadata,
 	})

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -377,4 +378,30 @@ func TestATokenActsOnThePresentLifeOfItsSession(t *testing.T) {
 	require.Equal(t, `{"id":"`+present+`"}`, chat.next().data)
 	require.Equal(t, `{"id":"`+present+`"}`, chat.next().data)
 	require.Equal(t, `{"id":"e","triggerId":"`+present+`"}`, chat.next().data)
+}
+
+func TestATriggerIDOfATokenAndEqualValuesAreOfThePresentLife(t *testing.T) {
+	w := atClinic(t)
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"lamp"},{"name":"order","dedupe":{"within":"10m"}},{"name":"ring","dedupe":{"within":"10m","scope":"app"}}]}`).Is(201, "")
+	fire := func(name, id, credential string) query.Match {
+		return bodyOf[query.Match](w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"`+name+`","source":"ui","triggerId":"`+id+`"}`, apitest.Bearer(credential)).Is(201, ""))
+	}
+	var earlier []string
+	for life := range 3 { // the first, the next, and one whose predecessor was closed as well
+		token := w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
+		pressed := fire("lamp", "b1", token).TriggerID
+		require.NotContains(t, earlier, pressed)
+		require.Equal(t, pressed, fire("lamp", "b1", token).TriggerID)
+		require.Equal(t, pressed, fire("lamp", pressed, token).TriggerID)
+		for _, id := range earlier {
+			require.NotEqual(t, id, fire("lamp", id, token).TriggerID)
+		}
+		earlier = append(earlier, pressed)
+		n := fmt.Sprint(life)
+		require.Equal(t, "delivered", fire("order", "o"+n, apitest.AdminKey).State)
+		require.Equal(t, "duplicate", fire("order", "p"+n, token).State)
+		require.Equal(t, life > 0, fire("ring", "r"+n, token).State == "duplicate", "these are the whole app's")
+		w.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	}
+	require.Equal(t, earlier[0], fire("lamp", earlier[0], apitest.AdminKey).TriggerID, "the app's own ids are one for all")
 }

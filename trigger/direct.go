@@ -32,8 +32,10 @@ type Direct struct {
 	TriggerID string
 	// New reports that the caller generated the TriggerID for this request.
 	New bool
-	// FrontEnd marks a request with a session's token: it also counts as a message.
+	// FrontEnd marks a request with a session's token: it also counts as a message. Life is that of the token's session,
+	// as OwnID has it.
 	FrontEnd bool
+	Life     string
 	// Counted reports that it already counted against the limits, when its values were requested.
 	Counted bool
 	// Unawaited reports that the caller asks for the outcome later: Fire does not wait for the answer of a
@@ -72,12 +74,12 @@ func (e *ValuesError) Error() string {
 	return fmt.Sprintf("the values for tool %q are not valid: %s %s", e.Name, e.Faults[0].Parameter, e.Faults[0].Detail)
 }
 
-// OwnID returns the trigger id for an id chosen by the holder of a session's token: that id with a suffix
-// specific to the session. So a token can neither detect nor occupy ids of other sessions. OwnID of its own
-// result returns it unchanged.
-func OwnID(sessionID, chosen string) string {
+// OwnID returns the trigger id for an id chosen by the holder of a session's token: that id with a suffix specific to
+// the life of the session, which is its id and, after a close, its generation. So a token can neither detect nor occupy
+// ids of other sessions. OwnID of its own result returns it unchanged.
+func OwnID(life, chosen string) string {
 	const end = 11 // "-" and ten digits
-	ofSession := func(id string) string { return "-" + ledger.Hash("own", sessionID, id)[:end-1] }
+	ofSession := func(id string) string { return "-" + ledger.Hash("own", life, id)[:end-1] }
 	if begin := len(chosen) - end; begin > 0 && chosen[begin:] == ofSession(chosen[:begin]) {
 		return chosen
 	}
@@ -97,7 +99,7 @@ type Firings struct{ *decider }
 // *ValuesError, *ledger.RateError, ErrConflict, ErrClosed, keyspace.ErrUnavailable.
 func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, error) {
 	if direct.FrontEnd && direct.TriggerID != "" {
-		direct.TriggerID = OwnID(direct.SessionID, direct.TriggerID)
+		direct.TriggerID = OwnID(direct.Life, direct.TriggerID)
 	}
 	known, p := knownConflicts{}, (*planner)(nil)
 	// The first plan is a guess for a session without tools of its own and without a profile, and reads nothing

@@ -202,7 +202,7 @@ func (p *planner) begin(c matcher.Candidate, triggerID string, values map[string
 		fence := ledger.Hash("fence", of.Scope, session, c.Repository.ID, tool.Name, conversation.Digest(values, of.By...))
 		first, mine := p.fences[fence]
 		if !mine {
-			m.Fence, m.Within, first = fence, time.Duration(of.Within).Milliseconds(), p.known.firsts[fence]
+			m.Fence, m.Own, m.Within, first = fence, session != "", time.Duration(of.Within).Milliseconds(), p.known.firsts[fence]
 		}
 		if m.First = first; first != "" {
 			m.State = string(state.Duplicate)

@@ -364,6 +364,9 @@ func (p Principal) Scopes() []store.Permission { return p.scopes }
 // FrontEnd reports whether the principal has a session token, as in a browser.
 func (p Principal) FrontEnd() bool { return p.SessionID != "" }
 
+// Life names the life of a front-end's session: by the session's id, and by its generation after a close.
+func (p Principal) Life() string { return strings.TrimSpace(p.SessionID + " " + p.life.Session) }
+
 // MaySay reports whether the principal may store messages of an actor: a session's token may only speak for its
 // user.
 func (p Principal) MaySay(actor string) bool { return actor == matcher.ActorUser || !p.FrontEnd() }

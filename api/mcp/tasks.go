@@ -356,7 +356,7 @@ func (x *rpcCall) idOf(d trigger.Direct) string {
 	}
 	switch owner := ownerOf(x); {
 	case d.FrontEnd:
-		id = trigger.OwnID(d.SessionID, id)
+		id = trigger.OwnID(d.Life, id)
 	case owner != "":
 		id = trigger.OwnID(owner, id)
 	}

@@ -558,3 +558,16 @@ func TestErrorsSayTheirCodes(t *testing.T) {
 	require.Equal(t, "invalid_body", codeOf(a, "subscriptions/listen", `"x":1`))
 	require.Equal(t, "unknown_app", codeOf(agentAt(s, "/v1/apps/nobody/mcp", withTasks), "tools/list", `"x":1`))
 }
+
+func TestAnIDOfATokensCallIsOfThePresentLifeOfItsSession(t *testing.T) {
+	s := agents(t, greets)
+	for n := range 2 {
+		a := agentAt(s, agentsOfSession, `{}`, apitest.Bearer(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token))
+		for range 2 {
+			_, fault, _ := a.rpcMeta("tools/call", `"name":"greet","arguments":{"name":"Ann"}`, `"earshot/triggerId":"b1"`)
+			require.Nil(t, fault)
+		}
+		fires(t, s, n+1)
+		s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	}
+}

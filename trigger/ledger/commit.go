@@ -118,7 +118,7 @@ for _, f in ipairs(list) do
     local stored = redis.call('HGET', f.session == '' and @appRepos or @sessionRepos, f.repository) or ''
     if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
   end
-  local cannot = f.move and unlike(f, f.move, f.fence, turns, of[3] or '', closed[1], at)
+  local cannot = f.move and unlike(f, f.move, f.fence, @sessionTriggers, turns, of[3] or '', closed[1], at)
   if cannot then return cannot end
 end
 if message == '' and list[1].new then

@@ -24,9 +24,10 @@ type Move struct {
 	Wait int64  `json:"wait"`
 	// OnNext reports that the user's next message takes it back.
 	OnNext bool `json:"onNext"`
-	// Fence names the fence of its values, empty for none. First is the trigger known to hold it, Within how
-	// long this one holds it.
+	// Fence names the fence of its values, empty for none. Own reports that it is the session's: a trigger of an earlier
+	// session of that id does not hold it. First is the trigger known to hold it, Within how long this one holds it.
 	Fence  string `json:"fence"`
+	Own    bool   `json:"own"`
 	First  string `json:"first"`
 	Within int64  `json:"within"`
 	// Unless is a digest that must not be confirmed in the session, Confirmed one that is from now on.
@@ -51,12 +52,12 @@ const sessionConfirmed = "y:"
 
 // holdLua defines, for the commit script,
 //
-//	unlike(f, m, fence, turns, life, session, at)   why a move cannot be made as planned, as the
+//	unlike(f, m, fence, own, turns, life, session, at)   why a move cannot be made as planned, as the
 //	    reply of the script; nil if it can
 //	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes the move
 //	ask(turns, questions, heard, asked, replied)   stores the last question; asked is the previous one
 //
-// f is the firing with its key, fence the key of its fence or nil. life is the generation of the app: a fence
+// f is the firing with its key, fence the key of its fence or nil, own the triggers of its session's life. life is the generation of the app: a fence
 // of an earlier app of that name does not count. session and lived are the generation of the session; a session
 // closed since has taken nothing back. A trigger stores the name of its fence. It needs DueLua and TurnLua.
 const holdLua = `
@@ -72,7 +73,7 @@ local function first(fence, life)
   local had = redis.call('GET', fence)
   return had and string.sub(had, 1, #life + 1) == life .. ' ' and string.sub(had, #life + 2) or ''
 end
-local function unlike(f, m, fence, turns, life, session, at)
+local function unlike(f, m, fence, own, turns, life, session, at)
   if not m.new then
     local had = redis.call('HMGET', f.key, 'state', 'due', 'fire', 'life')
     if not had[3] then return {'notrigger'} end
@@ -91,6 +92,7 @@ local function unlike(f, m, fence, turns, life, session, at)
   end
   if m.new and fence then
     local has = first(fence, life)
+    if m.own and session and has ~= '' and not redis.call('ZSCORE', own, has) then has = '' end
     if has ~= m.first then return {'differs', 'firing', f.id, 'confirmed', '', 'first', has} end
   end
 end
