@@ -27,6 +27,7 @@ var advice = []advised{
 	{"and not what is to be done", "Where this word alone should fire the tool, add it as an example."},
 	{"makes a condition", "That is right: the user continues."},
 	{"tells of the past", "That is right: the user continues."},
+	{"tells of somebody else", "That is right. Where such a sentence is meant, add it as an example."},
 	{"breaks off", "That is right: the user continues."},
 	{"names nothing that it is to be done to", "Where the sentence is enough for you, add it as an example of the tool that is meant. Else the user continues."},
 	{"asks or tells, and does not call for", "Add the sentence as an example, as it is a question; or let the tool's description say that it informs."},

@@ -433,6 +433,8 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
+	case u.ofAnother(p):
+		j.why = "the message tells of somebody else"
 	case u.asksLeave(p):
 		j.why = "the message asks whether it may be done, and does not call for the nearest tool"
 	case u.framed(p):

@@ -96,6 +96,11 @@ func (u *utterance) framed(p *retrieval.Document) bool {
 	return acts > 0
 }
 
+// ofAnother reports whether the text tells of somebody else, and no example of the tool does.
+func (u *utterance) ofAnother(p *retrieval.Document) bool {
+	return !p.Others && !p.Moods[text.Question] && u.mood != text.Question && text.OfAnother(u.heard, func(w text.Word) bool { return p.Known[w.Stem] })
+}
+
 // opposes reports whether the text orders the opposite of the tool's act by a word that the tool does not have: "reopen",
 // "unblock", "débloquez".
 func (u *utterance) opposes(p *retrieval.Document) bool {

@@ -39,6 +39,8 @@ type Document struct {
 	Drops bool
 	// Denies means that one of its examples denies an act: "do not call it off".
 	Denies bool
+	// Others means that one of its examples tells what somebody else does or wants: "Lucía cannot come".
+	Others bool
 	// FreeText means that a parameter takes any text: unknown words may be its value.
 	FreeText bool
 }
@@ -142,6 +144,7 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 	for _, plain := range tool.Spoken() {
 		said := text.Of(plain)
 		p.Denies = p.Denies || said.DeniesAct(func(i int) bool { return said.Words[i].Is(text.UndoingWords, text.DroppingWords) })
+		p.Others = p.Others || text.OfAnother(said, func(w text.Word) bool { return p.Title[w.Stem] })
 		if m := said.Mood(); !p.Moods[m] {
 			p.told = append(p.told, example{said, m})
 			in[m]++

@@ -8,14 +8,14 @@ var french = language{
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du
 		au aux et ou mais ne pas est suis sont etre ai avoir avez avons que qui quoi quel quelle quels quelles ce cet
 		cette ces dans pour par sur avec sans chez de en y plait sil l d j m n s t c qu`,
-	RequestWords:     `veux veut voudrais voudrait aimerais souhaite besoin faut svp merci bonjour`,
+	RequestWords:     `veux voulons voudrions veut voudrais voudrait aimerais souhaite besoin faut svp merci bonjour`,
 	CalendarWords:    `demain aujourdhui lundi mardi mercredi jeudi vendredi samedi dimanche heures`,
 	elisions:         `l d j m n s t c qu un`,
 	DefiniteArticles: `le la les`,
 	// Moods of sentences.
 	Fillers:           `bonjour oui et alors`,
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,
-	WishWords:         `veux voudrais voudrait souhaite aimerais besoin svp`,
+	WishWords:         `veux voulons voudrais voudrions voudrait souhaite aimerais besoin svp`,
 	offerPhrases:      `avez vous; as tu; vous avez; tu as`,
 	possiblePhrases:   `est il possible de; est il possible d; serait il possible de; serait il possible d; est ce possible de`,
 	tellingVerbs:      `est sont etait sera`,
@@ -239,6 +239,9 @@ var french = language{
 		abonne inscrit demande cree ajoute`,
 	GettingVerbs: `avoir prendre donner donnez apporter apportez obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
 	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
+	otherPersons: `il elle ils elles quelqu personne client cliente patient patiente medecin gens`,
+	othersVerbs:  `veut veulent voudrait voudraient souhaite souhaitent aimerait demande demandent dit disent ont desire`,
+	ownWords:     `mon ma mes notre nos`,
 	UnlessWords:  `pourquoi ou seulement si`,
 	// Words after a value that are no part of it.
 	laterPhrases: `

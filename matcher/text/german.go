@@ -270,6 +270,10 @@ var german = language{
 	KinWords: `
 		mutter mama vater papa eltern bruder schwester frau mann partner partnerin sohn tochter kind onkel tante cousin cousine oma opa
 		grossmutter grossvater freund freundin chef chefin kollege kollegin nachbar nachbarin vermieter`,
+	otherPersons: `er sie jemand niemand jeder keiner kunde kundin patient patientin gast mitarbeiter arzt arztin leute`,
+	othersVerbs: `
+		mochte mochten will wollen wollte wollten braucht benotigt brauchen wunscht sagt sagte meint meinte fragt bittet bat hat hatte`,
+	ownWords:    `mein meine meinen meinem meiner unser unsere unseren unserem mir uns`,
 	UnlessWords: `warum oder nur ob`,
 	// Words after a value that are no part of it.
 	laterPhrases: `

@@ -8,14 +8,14 @@ var italian = language{
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
 		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
 		dove perche mio mia miei tuo tua suo sua questo questa quello quella di da in`,
-	RequestWords:     `vorrei voglio vuole vuoi bisogno favore piacere grazie ciao`,
+	RequestWords:     `vorrei vorremmo voglio vogliamo vuole vuoi bisogno favore piacere grazie ciao`,
 	CalendarWords:    `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
 	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
 	// Moods of sentences.
 	Fillers:           `ciao si e allora`,
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
-	WishWords:         `vorrei voglio bisogno favore`,
+	WishWords:         `vorrei vorremmo voglio vogliamo bisogno favore`,
 	wishPairs:         `ho bisogno; mi serve; dobbiamo; ci serve; mi piacerebbe`,
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
 	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
@@ -154,6 +154,9 @@ var italian = language{
 	DestinationCues: `fino`,
 	PersonCues:      `con`,
 	AuthorCues:      `di`,
+	otherPersons:    `lui lei loro qualcuno nessuno cliente paziente medico dottore gente`,
+	othersVerbs:     `vuole vogliono vorrebbe vorrebbero desidera chiede chiedono dice dicono ha hanno`,
+	ownWords:        `mio mia miei mie nostro nostra`,
 	// Words after a value that are no part of it.
 	laterPhrases: `
 		l anno prossimo; anno prossimo; il mese prossimo; mese prossimo; il prossimo mese; il prossimo anno; a fine mese; alla fine del mese; prima o poi; piu tardi; un altra volta; nel fine settimana`,

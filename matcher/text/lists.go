@@ -114,6 +114,9 @@ const (
 	allWords          // everybody, any day
 	notCues           // words after which "no" is a "not": the Spanish "no a Pedro"
 	KinWords          // people who are named by another: "Anna's mother"
+	otherPersons      // who is neither the speaker nor the reader
+	othersVerbs       // what such a person wants, says or has: "she wants"
+	ownWords          // make a thing the speaker's: "my"
 	UnlessWords       // beside a negation that denies nothing: "why not", "not only"
 	InsteadWords      // right before a replaced thing
 	KeepingWords      // order to leave a thing where or as it is

@@ -14,7 +14,7 @@ var spanish = language{
 	// Moods of sentences.
 	Fillers:           `hola si y`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
-	WishWords:         `quiero quisiera necesito favor`,
+	WishWords:         `quiero queremos quisiera quisieramos necesito favor`,
 	wishPairs:         `tengo que; tenemos que; he de; hemos de; hay que; me gustaria; nos gustaria`,
 	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
 	repairPhrases:     `no perdon; perdon; perdona; disculpa; digo; no digo; quiero decir; queria decir; mejor dicho; no espera; corrijo`,
@@ -160,6 +160,9 @@ var spanish = language{
 	PlaceCues:       `en`,
 	PersonCues:      `con`,
 	AuthorCues:      `de`,
+	otherPersons:    `ella ellos ellas alguien nadie cliente clienta paciente medico doctor gente`,
+	othersVerbs:     `quiere quieren quisiera quisieran necesita necesitan desea desean pide piden dice dicen ha han querria`,
+	ownWords:        `mi mis nuestro nuestra`,
 	// Words after a value that are no part of it.
 	laterPhrases: `
 		el ano que viene; el mes que viene; el proximo ano; el proximo mes; a final de mes; a fin de mes; a finales de mes; algun dia; un dia de estos; mas tarde; luego; otro dia; otro momento`,

@@ -1,0 +1,53 @@
+package offline_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"earshot/matcher/matchertest"
+)
+
+// othersScope are tools that a wish or a statement of the speaker calls for.
+var othersScope = []string{
+	`{"name":"rent-car","description":"Rent a car","schema":[{"parameter":"category","type":"string","required":true,"allowedValues":["compact","van"]},
+		{"parameter":"days","type":"integer","required":true,"unit":"days"}],"examples":["I need a [van](category) for [5 days](days)"]}`,
+	`{"name":"log-weight","description":"Log the body weight","schema":[{"parameter":"weight","type":"number","required":true,"unit":"kg"}],"examples":["I weigh [70 kg](weight)"]}`,
+	`{"name":"block-card","description":"Block a lost or stolen card","examples":["I lost my card","Block my card"]}`,
+	`{"name":"stornieren","description":"Eine Bestellung stornieren","schema":[{"parameter":"nr","type":"string","required":true,"allowedValues":["B-[0-9]{5}"]}],"examples":["Storniere die Bestellung [B-12345](nr)"]}`,
+	`{"name":"reserver-table","description":"Réserver une table","schema":[{"parameter":"personnes","type":"integer","required":true}],"examples":["Je voudrais réserver une table pour [4](personnes) personnes"]}`,
+	`{"name":"prenotare-libro","description":"Prenotare un libro","schema":[{"parameter":"titolo","type":"string","required":true,"allowedValues":["Gomorra"]}],"examples":["Vorrei prenotare [Gomorra](titolo)"]}`,
+	`{"name":"cancelar-pedido","description":"Cancelar un pedido","schema":[{"parameter":"nr","type":"string","required":true,"allowedValues":["B-[0-9]{5}"]}],"examples":["Cancela el pedido [B-12345](nr)"]}`,
+}
+
+func TestWhatSomebodyElseDoesOrWantsOrdersNothing(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "others", othersScope...)
+	for _, said := range []string{
+		"He needs a van for 5 days", "My friend needs a van for 5 days", "My company needs a van for 5 days", "Nobody needs a van for 5 days", "Tom wants a van for 5 days", "You need a van for 5 days",
+		"My wife said I need a van for 5 days", "My friend weighs 70 kg", "My suitcase weighs 70 kg", "He weighs 70 kg", "My wife lost her card last year",
+		"Meine Frau möchte die Bestellung B-12345 stornieren", "Er will die Bestellung B-12345 stornieren", "Der Kunde möchte die Bestellung B-12345 stornieren", "Jemand möchte die Bestellung B-12345 stornieren",
+		"Ma sœur voudrait réserver une table pour 4 personnes", "Le client veut réserver une table pour 4 personnes", "Paul voudrait réserver une table pour 4 personnes",
+		"Mia sorella vorrebbe prenotare Gomorra", "Marco vuole prenotare Gomorra", "Mi hermana quiere cancelar el pedido B-12345", "Ella quiere cancelar el pedido B-12345",
+	} {
+		assert.Equal(t, []string{""}, heldWith(t, candidates, said), said)
+	}
+}
+
+func TestAnOrderForSomebodyElseIsAnOrder(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "others", othersScope...)
+	for want, texts := range map[string]string{
+		`rent-car {"category":"van","days":5}`: "I need a van for 5 days for my wife; My wife and I need a van for 5 days; My wife is here, I need a van for 5 days; Rent a van for my friend for 5 days; My car is broken, rent a van for 5 days",
+		`block-card {}`:                        "Someone has stolen my card; My card was stolen",
+		`stornieren {"nr":"B-12345"}`:          "Die Bestellung B-12345 möchte ich stornieren; Meine Bestellung B-12345 will ich stornieren; Meine Frau und ich möchten die Bestellung B-12345 stornieren; Meine Frau ist da, storniere bitte die Bestellung B-12345",
+		`reserver-table {"personnes":4}`:       "Je voudrais réserver une table pour 4 personnes pour ma sœur; Ma femme et moi voudrions réserver une table pour 4 personnes",
+		`prenotare-libro {"titolo":"Gomorra"}`: "Vorrei prenotare Gomorra per mia sorella; Io e mia sorella vorremmo prenotare Gomorra; Prenota Gomorra per Marco",
+		`cancelar-pedido {"nr":"B-12345"}`:     "Cancela el pedido B-12345 de mi hermana; Quiero cancelar el pedido B-12345; Mi hermana y yo queremos cancelar el pedido B-12345",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+		}
+	}
+}
