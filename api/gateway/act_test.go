@@ -260,7 +260,7 @@ func TestACallAfterTheEndOfItsSessionIsNotCarriedOut(t *testing.T) {
 				if strings.HasPrefix(form, "streamed") {
 					status = 200
 				}
-				got := w.Ask("POST", asked.path, asked.body).Is(status, "")
+				got := w.Call("POST", asked.path, asked.body).Is(status, "")
 				require.Contains(t, string(got.Body), test.word)
 				require.Equal(t, got.StatusCode == 409, got.Header.Get("X-Should-Retry") == "false", "OpenAI's clients repeat a 409")
 				require.NotContains(t, string(got.Body), `"tool_calls"`+"}")
@@ -274,6 +274,32 @@ func TestACallAfterTheEndOfItsSessionIsNotCarriedOut(t *testing.T) {
 			})
 		}
 	}
+}
+
+// firstLives are keys whose lives are as they were first read, as those of a replica that has heard of no change yet.
+type firstLives struct {
+	api.KeyStore
+	first *store.Generation
+}
+
+func (l firstLives) LifeOf(ctx context.Context, appID, sessionID string) (life store.Generation, err error) {
+	if l.first.App == "" {
+		*l.first, err = l.KeyStore.LifeOf(ctx, appID, sessionID)
+	}
+	return *l.first, err
+}
+
+func TestACallThatIsCommittedAfterTheEndOfItsSessionIsNotCarriedOut(t *testing.T) {
+	model := newChatModel(t, nil)
+	w, _ := actsOn(t, time.Now, model, func(o *api.Options) { o.Keys = firstLives{o.Keys, &store.Generation{}} })
+	model.answer = func(out http.ResponseWriter, _ *http.Request) {
+		w.Ask("DELETE", "/v1/apps/clinic/sessions/s1", "")
+		out.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(out, calling("null", [2]string{"book", `{"day":5}`}))
+	}
+	openAIError(w.Call("POST", sessionChatPath, saying("the fifth")), 409, "invalid_request_error", "session_closed")
+	require.Equal(t, 1, model.count())
+	require.Empty(t, w.Triggers("s1"))
 }
 
 // TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times concurrently.
