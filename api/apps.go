@@ -56,7 +56,7 @@ func (o Options) fail(err error, c echo.Context) {
 func (h apps) put(c echo.Context, body []byte) error {
 	app, err := repositories.DecodeApp(c.Param("appId"), body)
 	if err != nil {
-		return err
+		return h.withUnstored(c, err, body)
 	}
 	if err := h.checkModel(c, app.Settings.LLM.Tools); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (h apps) put(c echo.Context, body []byte) error {
 func (h apps) patch(c echo.Context, body []byte) error {
 	patch, err := repositories.DecodeAppPatch(c.Param("appId"), body)
 	if err != nil {
-		return err
+		return h.withUnstored(c, err, body)
 	}
 	on, err := conditionOf(c)
 	if err != nil {
@@ -87,6 +87,22 @@ func (h apps) patch(c echo.Context, body []byte) error {
 		}
 		return next, err
 	})
+}
+
+// withUnstored adds the masks without a stored credential to the faults of a body.
+func (h apps) withUnstored(c echo.Context, err error, body []byte) error {
+	faults := (fault.List)(nil)
+	if !errors.As(err, &faults) {
+		return err
+	}
+	current, err := h.store.App(c.Request().Context(), c.Param("appId"))
+	if errors.Is(err, repositories.ErrNotFound) {
+		current, err = &repositories.App{ID: c.Param("appId")}, nil
+	}
+	if err == nil {
+		faults.Join(repositories.UnstoredOf(current, body))
+	}
+	return faults
 }
 
 func (h apps) change(c echo.Context, on store.Condition, to func(there *repositories.App) (*repositories.App, error)) error {

@@ -115,3 +115,17 @@ func TestAnAppKeepsWhatToolsNameUnlessForced(t *testing.T) {
 	w.Call("PATCH", "/v1/apps/clinic", `{"modules":null}`).Is(200, "")
 	w.Call("PUT", "/v1/apps/clinic?force=true", `{}`).Is(200, "")
 }
+
+func TestAMaskThatStandsForNothingIsNamedBesideOtherFaults(t *testing.T) {
+	w := atClinic(t)
+	for _, call := range [][3]string{
+		{"PUT", "/v1/apps/clinic", `{"name":"c","odd":1,"modules":[{"moduleId":"new","secret":"***","tokenUrl":"https://t.example"}]}`},
+		{"PATCH", "/v1/apps/clinic", `{"odd":1,"signingSecret":"***"}`},
+		{"PUT", "/v1/apps/clinic/repositories/new", `{"odd":1,"tools":[{"name":"a","url":"https://h.example","request":{"auth":"basic","basic":{"username":"u","password":"***"}}}]}`},
+		{"POST", "/v1/apps/clinic/repositories", `{"odd":1,"tools":[{"name":"a","url":"https://h.example","request":{"headers":{"Authorization":"***"}}}]}`},
+	} {
+		got := string(w.Call(call[0], call[1], call[2]).Is(400, "").Body)
+		require.Contains(t, got, `unknown field \"odd\"`, call)
+		require.Contains(t, got, "none is stored here", call)
+	}
+}

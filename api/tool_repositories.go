@@ -90,8 +90,13 @@ func (h toolRepositories) post(c echo.Context, body []byte) error {
 func (h toolRepositories) decode(c echo.Context, id string, body []byte) (*repositories.Repository, error) {
 	repository, err := repositories.DecodeRepository(scopeOf(c), id, body)
 	if faults := (fault.List)(nil); errors.As(err, &faults) {
-		if app, missing := h.notes.apps.App(c.Request().Context(), c.Param("appId")); missing == nil {
-			faults.Join(repositories.Unresolved(app, scopeOf(c), id, body))
+		ctx := c.Request().Context()
+		if app, missing := h.notes.apps.App(ctx, c.Param("appId")); missing == nil {
+			current, err := h.reader.Repository(ctx, scopeOf(c), id)
+			if errors.Is(err, repositories.ErrNotFound) {
+				current = &repositories.Repository{}
+			}
+			faults.Join(repositories.Unresolved(app, scopeOf(c), id, body, current))
 		}
 		return nil, faults
 	}

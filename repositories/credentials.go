@@ -149,6 +149,9 @@ func (c Credential) towards(app *App) string {
 	return string(text)
 }
 
+// noneStored is the fault of a mask without a stored credential.
+const noneStored = "%q stands for a stored credential, and none is stored here: give the credential itself"
+
 // KeepMasked replaces every mask with the stored credential of the same name. A mask without one, or with one for
 // another destination, is a fault. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
@@ -169,7 +172,7 @@ func KeepMasked(app *App, given, stored []Credential) error {
 				c.Set(credential.For(c.towards(app)))
 			}
 		case current.Empty():
-			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", secret.Masked)
+			faults.Add(c.pointer, noneStored, secret.Masked)
 		case c.host != nil && c.host() != before[c.Name].host():
 			faults.Add(c.pointer, "%q stands for a stored secret, which signs for another host: give it again, since the url changed", secret.Masked)
 		case current.Towards() != c.towards(app):

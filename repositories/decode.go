@@ -9,14 +9,28 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/secret"
 )
 
 // DecodeApp reads the body of an app; an appId in it must agree with the path's. A credential that is
 // secret.Masked stands for the stored one. All faults are returned at once, as a fault.List.
 func DecodeApp(id string, body []byte) (*App, error) {
-	d, err := decode("App", body)
+	d, app, err := readApp(id, body)
+	if err == nil {
+		err = d.Err()
+	}
 	if err != nil {
 		return nil, err
+	}
+	app.ID = id
+	return app, nil
+}
+
+// readApp returns the faultless parts of an app's body, beside its faults.
+func readApp(id string, body []byte) (*decoding, *App, error) {
+	d, err := decode("App", body)
+	if err != nil {
+		return nil, nil, err
 	}
 	d.Agree("appId", id)
 	sources, _ := d.Object()["sources"].([]any)
@@ -29,11 +43,7 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	app := &App{}
 	d.Into(app)
 	d.app(app)
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	app.ID = id
-	return app, nil
+	return d, app, nil
 }
 
 // DecodeRepository reads the body of a repository; ids in it must agree with the path's. If id is empty, the body
@@ -54,16 +64,45 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 	return r, nil
 }
 
-// Unresolved returns what Check finds in a body that DecodeRepository refuses, without its faulty parts. So a client
+// UnstoredOf returns the masks for which the current app has no credential, in a body that DecodeApp refuses. So a client
 // learns both at once.
-func Unresolved(app *App, scope Scope, id string, body []byte) (found fault.List) {
+func UnstoredOf(current *App, body []byte) fault.List {
+	d, app, err := readApp(current.ID, body)
+	if err != nil {
+		return nil
+	}
+	return d.unstored(app.Credentials(), current.Credentials())
+}
+
+// unstored returns the masks without a stored credential in the faultless parts of a body.
+func (d *decoding) unstored(given, stored []Credential) (faults fault.List) {
+	has := map[string]bool{}
+	for _, c := range stored {
+		has[c.Name] = !c.Get().Empty()
+	}
+	for _, c := range given {
+		unnamed := strings.Contains(c.Name+"/", "//") // its owner has no name
+		if c.Get().IsMasked() && !has[c.Name] && !unnamed && !d.Faulty(c.pointer) {
+			faults.Add(c.pointer, noneStored, secret.Masked)
+		}
+	}
+	return faults
+}
+
+// Unresolved returns what Check finds in a body that DecodeRepository refuses, without its faulty parts, and the masks for
+// which the current repository has no credential; nil if it is not known. So a client learns all at once.
+func Unresolved(app *App, scope Scope, id string, body []byte, current *Repository) (found fault.List) {
 	d, r, err := readRepository(scope, id, body)
 	if err != nil {
 		return nil
 	}
 	r.SessionID = scope.SessionID
 	errors.As(r.Check(app), &found)
-	return slices.DeleteFunc(found, func(one fault.Fault) bool { return d.Faulty(one.Pointer) })
+	found = slices.DeleteFunc(found, func(one fault.Fault) bool { return d.Faulty(one.Pointer) })
+	if current != nil {
+		found.Join(d.unstored(r.Credentials(), current.Credentials()))
+	}
+	return found
 }
 
 // readRepository returns the faultless parts of a repository's body, beside its faults.

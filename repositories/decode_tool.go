@@ -386,10 +386,14 @@ func (d *decoding) held(t *Tool, at string) {
 	}
 	t.Dedupe.Within = t.Dedupe.Within.inMilliseconds()
 	t.Dedupe.Scope = cmp.Or(t.Dedupe.Scope, DedupeSession)
-	if t.params == nil {
-		return // its parameters are faulty
+	var known []string
+	for _, list := range t.lists() { // also faulty ones
+		names := ParameterNames(list.Raw)
+		if d.Faulty(at+fault.Point(list.Field)) || len(list.Raw) > 0 && names == nil || slices.Contains(names, "") {
+			return // it may be one that cannot be read
+		}
+		known = append(known, names...)
 	}
-	known := t.params.Names()
 	for i, name := range t.Dedupe.By {
 		if d.Full() {
 			d.Skip(len(t.Dedupe.By) - i)

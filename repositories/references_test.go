@@ -43,9 +43,37 @@ func TestUnresolvedFindsReferencesOfAFaultyBody(t *testing.T) {
 	require.Equal(t, []string{
 		`/tools/0/request/moduleId: the app has no module "calender"; it has none: add one to the modules of the app`,
 		`/tools/1/authRequired/0: the app has no authentication service "acme"; it has google`,
-	}, faultsOf(t, repositories.Unresolved(&repositories.App{AuthServices: []repositories.AuthService{{Name: "google"}}}, clinic, "r", body)),
+	}, faultsOf(t, repositories.Unresolved(&repositories.App{AuthServices: []repositories.AuthService{{Name: "google"}}}, clinic, "r", body, nil)),
 		"neither the source, which is faulty itself, nor parameters that cannot be compiled")
-	require.Empty(t, repositories.Unresolved(&repositories.App{}, clinic, "r", []byte(`{`)))
+	require.Empty(t, repositories.Unresolved(&repositories.App{}, clinic, "r", []byte(`{`), nil))
+}
+
+func TestUnresolvedFindsMasksOfAFaultyBodyThatStandForNothing(t *testing.T) {
+	const password = `"request":{"auth":"basic","basic":{"username":"u","password":"***"}}`
+	body := []byte(`{"odd":1,"tools":[{"name":"a","url":"https://h/",` + password + `},{"name":"b","url":"https://h/",` + password + `},{"url":"https://h/",` + password + `}]}`)
+	current, err := repositories.DecodeRepository(clinic, "r", []byte(`{"tools":[{"name":"a","url":"https://h/",`+strings.Replace(password, "***", "secret", 1)+`}]}`))
+	require.NoError(t, err)
+	require.Equal(t, []string{`/tools/1/request/basic/password: "***" stands for a stored credential, and none is stored here: give the credential itself`},
+		faultsOf(t, repositories.Unresolved(&repositories.App{}, clinic, "r", body, current)), "a tool without a name may be any")
+	require.Empty(t, repositories.Unresolved(&repositories.App{}, clinic, "r", body, nil))
+}
+
+func TestDedupeOfAFaultyParameterIsChecked(t *testing.T) {
+	for tool, faults := range map[string][]string{
+		`"schema":[{"parameter":"id","type":"strng"}]`:                        {"/tools/0/dedupe/by/1", "/tools/0/schema/0/type"},
+		`"parameters":{"type":"object","properties":{"id":{"type":"strng"}}}`: {"/tools/0/dedupe/by/1", "/tools/0/parameters/properties/id/type"},
+		`"schema":[{"parameter":7,"type":"string"}]`:                          {"/tools/0/schema/0/parameter"},
+		`"schema":"id"`: {"/tools/0/schema"},
+	} {
+		_, err := repositories.DecodeRepository(clinic, "r", []byte(`{"tools":[{"name":"a","dedupe":{"by":["id","amount"],"within":"10m"},`+tool+`}]}`))
+		var found fault.List
+		require.ErrorAs(t, err, &found, tool)
+		var pointers []string
+		for _, one := range found {
+			pointers = append(pointers, one.Pointer)
+		}
+		require.ElementsMatch(t, faults, pointers, tool)
+	}
 }
 
 func TestCheckPassesWhatTheAppHas(t *testing.T) {

@@ -201,7 +201,7 @@ func (s *Set) Check() error {
 	}
 	var faults Faults
 	for _, definition := range s.Repositories {
-		found := repositories.Unresolved(app, s.scope(), definition.ID, definition.Body())
+		found := repositories.Unresolved(app, s.scope(), definition.ID, definition.Body(), nil)
 		faults = append(faults, definition.Locate(slices.DeleteFunc(found, func(one fault.Fault) bool {
 			source, _ := definition.at(one.Pointer).scalarText()
 			return strings.HasSuffix(one.Pointer, "/source") && s.missing[kindSource+" "+source]
