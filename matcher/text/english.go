@@ -84,7 +84,7 @@ var english = language{
 		pause resume continue launch run create update tell give read write pay buy sell block unblock report arm disarm
 		turn switch put make do get take bring go have let please activate deactivate schedule repeat quit exit`,
 	EverythingWords: `everything anything something all nothing stuff things thing whatever`,
-	conditionWords:  `if; unless; when; whenever; once; as soon as; in case; provided that; after; before; as long as; assuming; provided; on condition that`,
+	conditionWords:  `if; unless; when; whenever; once; as soon as; in case; provided that; after; before; as long as; assuming; provided; on condition that; should it; should he; should she; should they; only if; only when; only after; only once`,
 	timeConditions:  `when once after before`,
 	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand inform specify hear curious how what does do is are was`,
 	courtesyWords:   `possible please can could may mind would convenient necessary wish want`,

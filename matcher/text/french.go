@@ -47,7 +47,7 @@ var french = language{
 		eteins eteignez eteindre arrete arretez arreter demarre demarrez lance lancez annule annulez annuler montre montrez
 		joue jouez reserve reservez reserver commande commandez commander appelle appelez cherche cherchez ajoute ajoutez`,
 	EverythingWords: `tout tous rien quelque chose`,
-	conditionWords:  `s il; s ils; si; quand; lorsque; des que; au cas ou; lorsqu; a moins que; a moins qu; pourvu que; a condition que; tant que; sauf si`,
+	conditionWords:  `s il; s ils; si; quand; lorsque; des que; au cas ou; lorsqu; a moins que; a moins qu; pourvu que; a condition que; tant que; sauf si; apres que; apres qu; avant que; avant qu; seulement si; uniquement si; attends que; attendez que`,
 	timeConditions:  ``,
 	KnowingWords:    `dis dire dites savoir sais demande demander verifie verifier voir`,
 	courtesyWords:   `possible plait peux pouvez pourriez veux voulez`,

@@ -49,7 +49,7 @@ var german = language{
 		stoppe stoppen beende beenden zeig zeige zeigen buche buchen bestell bestelle bestellen ruf rufe such suche setz
 		setze spiel spiele storniere stornieren losche losche sag sage sagen einschalten ausschalten anmachen ausmachen abbrechen reservieren reserviere`,
 	EverythingWords: `alles etwas irgendwas irgendetwas nichts`,
-	conditionWords:  `wenn; falls; sobald; sofern; nachdem; bevor; sollte; im falle; es sei denn; solange; vorausgesetzt; ausser wenn`,
+	conditionWords:  `wenn; falls; sobald; sofern; nachdem; bevor; sollte; im falle; es sei denn; solange; vorausgesetzt; ausser wenn; erst wenn; erst nachdem; nur wenn; nur falls`,
 	timeConditions:  `sollte`,
 	KnowingWords:    `weiss wissen sag sagen frag fragen prufen schau sehen zeig`,
 	courtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,

@@ -21,7 +21,7 @@ var italian = language{
 	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
 	loosePhrases:      `scusa; scusi; scusami; anzi`,
 	Hesitations:       `eh ehm uhm mmm`,
-	conditionWords:    `se; quando; appena; non appena; nel caso; qualora; a meno che; purche; salvo che; finche; a patto che; a condizione che; a meno di`,
+	conditionWords:    `se; quando; appena; non appena; nel caso; qualora; a meno che; purche; salvo che; finche; a patto che; a condizione che; a meno di; dopo che; prima che; solo se; solo dopo; solo quando; aspetta che; aspetti che`,
 	courtesyWords:     `possibile puoi puo potresti vuoi dispiace favore`,
 	perfectWords:      `ho hai ha abbiamo hanno`,
 	participles:       `fatto detto aperto chiuso messo preso scritto visto rotto rimosso spento acceso`,

@@ -261,6 +261,9 @@ func (r *corrector) denies(part statement) bool {
 		if (r.Words[i].Is(Negations, Denials)) && !r.labelled(i) && !r.Reminds(i) {
 			return true
 		}
+	if at := r.Condition(); part.first <= at && at < part.end {
+		return false
+	}
 	}
 	return false
 }

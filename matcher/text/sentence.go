@@ -290,6 +290,9 @@ func (t Text) Condition() int {
 	words := t.Words
 	for i, w := range words {
 		length := conditionWords.PhraseAt(words, i)
+		if inverted(t, i) {
+			return i
+		}
 		next := i + length
 		if length == 0 || next >= len(words) || t.parted(next) || foreignTo(t.Said, conditionWords, w.Norm) {
 			continue
@@ -298,12 +301,21 @@ func (t Text) Condition() int {
 		if w.Is(timeConditions) && !awaits(t, i) && (!after[0].Is(Persons) || t.At(next+1).Is(PastWords) || after[0].Is(Articles) && i > 0 && !t.Pause(i)) {
 			continue // "when I was there"
 		}
-		if len(after) == 1 || AnyIs(after[:min(len(after), courteous)], courtesyWords) || AnyIs(words[max(0, i-asked):i], KnowingWords) {
+		if len(after) == 1 && length == 1 || AnyIs(after[:min(len(after), courteous)], courtesyWords) || AnyIs(words[max(0, i-asked):i], KnowingWords) {
 			continue
 		}
 		return i
 	}
 	return -1
+}
+
+// inverted reports whether the word at i begins a German condition by its verb: "kommt sie nicht, storniere es".
+func inverted(t Text, i int) bool {
+	w, subject := t.Words[i], t.Norm(i+1)
+	end := clauseEnd(t, i)
+	_, isVerb := actsKnown().verbs[w.Stem]
+	return i == t.Opening() && (subject == "er" || subject == "sie") && !isVerb && !w.Is(PoliteVerbs, modalVerbs, ActionVerbs) && strings.HasSuffix(w.Norm, "t") &&
+		end < len(t.Words) && strings.TrimSpace(t.Gap(end-1)) == ","
 }
 
 // awaits reports whether the word of time at i, after an order, begins a clause with a verb: "once Priya has confirmed",
@@ -320,6 +332,10 @@ func awaits(t Text, i int) bool {
 			return false // "when I was there"
 		}
 		if w.Is(tellingVerbs, perfectWords) || third || len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "s") && at+1 == len(t.Words) && Singular(w.Norm) != w.Norm && (t.Words[i+1].Is(Articles) || t.Capital(i+1)) {
+			return true
+		}
+		_, isVerb := actsKnown().verbs[w.Stem] // "after customs approve"
+		if ends := t.Pause(at + 1); ends && isVerb && !w.Is(StopWords) && t.Words[at-1].IsSubject() {
 			return true
 		}
 	}
