@@ -18,6 +18,9 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 		w := u.Words[i]
 		return (w.Is(text.UndoingWords) || w.Stem == p.Undoes) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords) && !u.Reminds(i)
 	}
+	if u.mood == text.Wish && text.GivesUp(u.heard) || u.deniesFact(p) {
+		return true
+	}
 	if u.forbids(p) || u.keeps(p) || u.turnsOff(p) {
 		return true
 	}
@@ -41,6 +44,20 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 			return true
 		}
 		begun = begun || w.IsSubject()
+	}
+	return false
+}
+
+// deniesFact reports whether a statement denies what the tool's examples state, with its number: "I don't weigh 70 kg".
+func (u *utterance) deniesFact(p *retrieval.Document) bool {
+	if u.mood != text.Statement || p.Moods[text.Question] {
+		return false
+	}
+	for i, w := range u.Words {
+		next := u.At(i + 1)
+		if w.Is(text.Negations) && !p.Known[w.Stem] && next.IsSubject() && p.Known[next.Stem] && slices.ContainsFunc(u.Words[i+1:], isNumber) {
+			return true
+		}
 	}
 	return false
 }

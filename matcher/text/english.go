@@ -111,6 +111,7 @@ var english = language{
 	Denials:     `no not without except never`,
 	Negations:   `not no never without nor neither`,
 	neverWords:  `never`,
+	nowWords:    `now yet today`,
 	UnableWords: `can could able`,
 	WantingWords: `
 		want need wish like require care interested mean thanks thank longer now necessary more intend plan going bother
@@ -129,8 +130,8 @@ var english = language{
 	remindingVerbs: `forget hesitate fail neglect omit`,
 	refrainingPhrases: `
 		avoid; refrain from; abstain from; desist from; hold off; hold off on; hold back on; stop short of; there is no need to; no need to; under no circumstances; on no account;
-		in no case; in no event; by no means; at no time`,
-	feigningPhrases: `pretend; let us pretend; imagine; suppose; assume; simulate; act as if; act as though; act like; make believe; hypothetically`,
+		in no case; in no event; by no means; at no time; you do not have to; you do not need to; it is not necessary to; i used to; i no longer; i hardly`,
+	feigningPhrases: `pretend; let us pretend; imagine; suppose; assume; simulate; act as if; act as though; act like; make believe; hypothetically; i thought; i may have to; i might have to; tempted to; i am tempted to; say i want; what if i; i almost; i nearly; i could have`,
 	relayVerbs:      `tell ask let remind instruct explain either request`,
 	framePhrases: `
 		says; keeps; in order to; order to; for example; teach me; how to; must be; stopped; thinks; suggests; suggested; according to; wants; they want; you want me to; tell me why; tell me how; show me how; prevent; impossible to; unable to; failed to; fails to;
@@ -147,7 +148,7 @@ var english = language{
 	haltingPhrases: `stop; stop it; stop that`,
 	retractingPhrases: `
 		not; never; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
-		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i do not think so; no chance; out of the question; in your dreams; i do not want that; i changed my mind; i have changed my mind`,
+		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i do not think so; no chance; out of the question; in your dreams; i do not want that; i changed my mind; i have changed my mind; over my dead body; not a chance; you must be joking; you must be kidding; are you kidding; are you serious; you can not be serious; that is too much; that is too expensive`,
 	citingPhrases:  `is what; was what; is how; that is what; that was what`,
 	DeedPhrases:    `check out; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
 	onlyWords:      `only just`,

@@ -114,6 +114,22 @@ func withdraws(t Text, i int) bool {
 	return t.Words[i].Is(contrastWords) && AnyIs(t.Words[:i], firstPersons, WishWords) && AnyIs(after, Negations, firstPersons)
 }
 
+// GivesUp reports whether a wish is given up at once: "I would like to, but I can't", "…, pero ahora no".
+func GivesUp(t Text) bool {
+	const most = 6
+	for i := range t.Words {
+		first, end := i+1, clauseEnd(t, i)
+		if !t.Words[i].Is(contrastWords) || i == 0 || end-first > most || first == end {
+			continue
+		}
+		after := t.Words[first:end]
+		if AnyIs(after, Negations, Denials) && AnyIs(after, UnableWords, nowWords) && !slices.ContainsFunc(after, Word.IsSubject) {
+			return true
+		}
+	}
+	return false
+}
+
 // AsksLeave reports whether the words from first on begin with "can I", "darf ich" or "puedo".
 func AsksLeave(t Text, first int) bool {
 	w, next := t.Words[first], t.At(first+1)

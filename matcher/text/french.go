@@ -79,13 +79,14 @@ var french = language{
 	availableWords: `libre libres disponible disponibles temps`,
 	InsteadWords:   `sauf`,
 	neverWords:     `jamais`,
+	nowWords:       `maintenant aujourdhui`,
 	UnableWords:    `peux peut pouvons pourrai`,
 	KeepingWords:   `garde gardez garder conserve conservez conserver maintiens maintenez maintenir`,
 	ReversingWords: `defais defaire defaites`,
 	remindingVerbs: `oublie oubliez oublier hesite hesitez manque manquez`,
 	refrainingPhrases: `
-		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d`,
-	feigningPhrases: `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez`,
+		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d; il n est pas necessaire; pas la peine de; pas la peine d; il ne faut pas`,
+	feigningPhrases: `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez; je pensais; je pensais a; j ai pense a; j ai failli; je ne sais pas si; j hesite a; et si je; je me demande si`,
 	relayVerbs:      `dis dites demande demandez rappelle rappelez explique expliquez laisse laissez fais faites`,
 	framePhrases: `
 		dit; disent; demande si; peut; peuvent; doit; doivent; devrait; seul; seule; personne; impossible de; impossible d; hors de question; pas question; derniere chose; toujours; ou je; ou j; j allais; j ai failli; soit`,
@@ -99,7 +100,7 @@ var french = language{
 	haltingPhrases:   `stop; arrete; arretez`,
 	retractingPhrases: `
 		non; pas; hors de question; pas question; jamais; jamais de la vie; je ne crois pas; je ne pense pas; non merci; finalement non; finalement pas; en fait non; non attends; non attendez; attends; attendez; je plaisante; je rigole; surtout pas; pas maintenant; laisse tomber; laissez tomber; oublie; oubliez;
-		ah non; euh non; plutot pas; mais non; ou plutot non`,
+		ah non; euh non; plutot pas; mais non; ou plutot non; vous plaisantez; tu plaisantes; c est trop; plus jamais`,
 	citingPhrases:  `c est ce que; c etait ce que`,
 	onlyWords:      `seulement juste`,
 	PartingWords:   `merci adieu`,

@@ -83,14 +83,15 @@ var german = language{
 	InsteadWords:   `statt anstatt`,
 	OffWords:       `aus ab`,
 	neverWords:     `nie niemals`,
+	nowWords:       `jetzt heute`,
 	UnableWords:    `kann konnen konnte`,
 	KeepingWords:   `behalte behalten behalt belass belassen`,
 	ReversingWords: `ruckgangig widerrufen widerrufe`,
 	remindingVerbs: `vergiss vergessen vergesst versaume`,
 	refrainingPhrases: `
 		hor auf; hore auf; hort auf; horen sie auf; vermeide; vermeide es; vermeiden sie; vermeiden sie es; unterlass; unterlass es; unterlasse; unterlasse es; unterlassen sie; unterlassen sie es; verzichte
-		darauf; verzichten sie darauf; sieh davon ab; sehen sie davon ab; auf keinen fall; auf gar keinen fall; unter keinen umstanden; in keinem fall`,
-	feigningPhrases: `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor`,
+		darauf; verzichten sie darauf; sieh davon ab; sehen sie davon ab; auf keinen fall; auf gar keinen fall; unter keinen umstanden; in keinem fall; es ist nicht notig; sie mussen nicht; du musst nicht; du brauchst nicht; sie brauchen nicht; nicht notig`,
+	feigningPhrases: `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor; ich dachte; fast hatte ich; beinahe hatte ich; ich hatte fast; ich uberlege; ich weiss nicht ob; ich weiss noch nicht ob; was wenn ich`,
 	relayVerbs:      `sag sage sagen frag frage fragen erinner erinnere erinnern erklar erklare erklaren lass lasst`,
 	framePhrases: `
 		sagt; fragt; meint; soll; sollen; darf; durfen; man kann; man konnte; man sollte; niemand; keiner; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
@@ -105,7 +106,7 @@ var german = language{
 	haltingPhrases:   `stopp; stop`,
 	retractingPhrases: `
 		nicht; nein; doch nicht; lieber doch nicht; lieber nicht; besser nicht; ach nein; ach ne; nein danke; nein warte; nein halt; nein moment; warte; halt; moment; nein doch nicht; kommt nicht in frage; von wegen; niemals; nie im leben; ich glaube nicht; war nur spass; nur spass; war ein
-		scherz; kleiner scherz; vergiss es; vergessen sie es; nee; nee danke; nein lieber nicht; egal; ach egal; ach vergiss es; ich habe es mir anders uberlegt`,
+		scherz; kleiner scherz; vergiss es; vergessen sie es; nee; nee danke; nein lieber nicht; egal; ach egal; ach vergiss es; ich habe es mir anders uberlegt; nie wieder; bei euch nie wieder; spinnst du; das ist zu viel; du machst witze; sie machen witze; soll das ein witz sein`,
 	citingPhrases:  `ist was; war was; das ist was; das war was`,
 	onlyWords:      `nur bloss`,
 	PartingWords:   `danke tschuss`,

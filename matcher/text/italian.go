@@ -51,13 +51,14 @@ var italian = language{
 		madre mamma padre papa genitori fratello sorella moglie marito compagna compagno figlio figlia zio zia cugino cugina nonna nonno
 		amico amica capo collega vicino vicina`,
 	neverWords:     `mai`,
+	nowWords:       `adesso ora oggi`,
 	UnableWords:    `posso possiamo`,
 	KeepingWords:   `mantieni mantenere mantenga conserva conservare`,
 	ReversingWords: `disfa disfare ripristina`,
 	remindingVerbs: `dimenticare dimenticarti dimenticate esitare scordare scordarti`,
 	refrainingPhrases: `
-		evita; eviti; evita di; eviti di; smetti di; smetta di; smettila di; astieniti dal; si astenga dal; in nessun caso; per nessun motivo; non serve; non c e bisogno di; inutile`,
-	feigningPhrases: `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula`,
+		evita; eviti; evita di; eviti di; smetti di; smetta di; smettila di; astieniti dal; si astenga dal; in nessun caso; per nessun motivo; non serve; non c e bisogno di; inutile; non serve; non occorre; non c e bisogno di; non e necessario; non bisogna`,
+	feigningPhrases: `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula; pensavo; pensavo di; stavo pensando di; non so se; ho quasi; e se; mi chiedo se`,
 	relayVerbs:      `di dica chiedi chieda ricordami ricorda ricordagli spiega spiegami spiegatemi lascia fai`,
 	framePhrases: `
 		dice; dicono; vuole che; vogliono che; solo il; solo la; solo mio; nessuno; ultima cosa; impossibile; sempre; magari; stavo per; stavamo per; avrei voluto; avrei dovuto; avrei; quasi quasi; fuori discussione; guai a`,
@@ -69,7 +70,7 @@ var italian = language{
 	excludingPhrases: `tutto tranne; qualsiasi cosa tranne; tutto meno`,
 	haltingPhrases:   `ferma; fermati; stop; basta`,
 	retractingPhrases: `
-		no; anzi no; neanche per sogno; non credo; non se ne parla; anzi; no grazie; no aspetta; no aspetti; aspetta; aspetti; scherzo; scherzavo; stavo scherzando; lascia stare; lascia perdere; lasci stare; meglio di no; non ora; non adesso; ripensandoci no; come non detto`,
+		no; anzi no; neanche per sogno; non credo; non se ne parla; anzi; no grazie; no aspetta; no aspetti; aspetta; aspetti; scherzo; scherzavo; stavo scherzando; lascia stare; lascia perdere; lasci stare; meglio di no; non ora; non adesso; ripensandoci no; come non detto; ma scherzi; scherzi; stai scherzando; sta scherzando; e troppo; mai piu`,
 	citingPhrases:  `e quello che; e cio che; era quello che`,
 	onlyWords:      `solo soltanto`,
 	PartingWords:   `grazie arrivederci`,

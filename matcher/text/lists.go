@@ -98,6 +98,7 @@ const (
 	neverWords        // negations that an order begins with
 	NegatingParticles // the first of two words that deny a verb: "ne … plus"
 	UnableWords       // words after which a negation is of an ability
+	nowWords          // the present, after a negation: "but not now"
 	WantingWords      // words after which a negation is of a wish
 	UndoingWords      // ask to undo something
 	DroppingWords     // order to leave or remove something

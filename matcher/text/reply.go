@@ -203,6 +203,9 @@ func Corrected(said string) Correction {
 		return Correction{Before: before, Marked: true}
 	}
 	r := corrector{Text: Of(said)}
+	if GivesUp(r.Text) {
+		return Correction{After: said} // "I want to, but not now" corrects nothing
+	}
 	may := false
 	for i, w := range r.Words {
 		if interrupts(r.Text, i, i+1) || interrupts(r.Text, i, i+2) || withdraws(r.Text, i) && AnyIs(r.Words[i:], firstPersons) {
@@ -255,15 +258,16 @@ type statement struct {
 	anew       bool // replaces the earlier parts
 }
 
-// denies reports whether a part denies its thing: "not Monday", "I can not on Tuesday".
+// denies reports whether a part denies its thing: "not Monday", "I can not on Tuesday". A condition denies nothing: "if it
+// does not arrive".
 func (r *corrector) denies(part statement) bool {
+	if at := r.Condition(); part.first <= at && at < part.end {
+		return false
+	}
 	for i := part.first; i < part.end; i++ {
 		if (r.Words[i].Is(Negations, Denials)) && !r.labelled(i) && !r.Reminds(i) {
 			return true
 		}
-	if at := r.Condition(); part.first <= at && at < part.end {
-		return false
-	}
 	}
 	return false
 }

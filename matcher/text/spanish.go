@@ -53,13 +53,14 @@ var spanish = language{
 		madre mama padre papa padres hermano hermana mujer marido esposa esposo pareja hijo hija tio tia primo prima abuela abuelo amigo amiga
 		jefe jefa vecino vecina companero companera casero`,
 	neverWords:     `nunca jamas`,
+	nowWords:       `ahora hoy`,
 	UnableWords:    `puedo podemos podre`,
 	KeepingWords:   `manten mantener mantenga mantengan conserva conservar conserve`,
 	ReversingWords: `deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	remindingVerbs: `olvides olvide olviden dudes dude`,
 	refrainingPhrases: `
-		evita; evite; eviten; evitar; deja de; deje de; para de; pare de; abstente de; absten de; bajo ningun concepto; bajo ninguna circunstancia; de ninguna manera; de ningun modo; en ningun caso`,
-	feigningPhrases: `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si`,
+		evita; evite; eviten; evitar; deja de; deje de; para de; pare de; abstente de; absten de; bajo ningun concepto; bajo ninguna circunstancia; de ninguna manera; de ningun modo; en ningun caso; no hace falta; no es necesario; no es preciso; no hay que`,
+	feigningPhrases: `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si; pensaba; estaba pensando en; estuve a punto de; no se si; dudo si; me pregunto si`,
 	relayVerbs:      `dile dila diles diga pidele pide recuerdame recuerda recuerdele explica explicame expliqueme deja preguntale haz`,
 	framePhrases: `
 		dice; dicen; quiere que; quieren que; solo el; solo la; solo mi; nadie; ultimo que; ultima cosa; imposible; siempre; ojala; estaba por; iba a; casi; ni hablar de; ni se te ocurra; ni se le ocurra; anda ya; hubiera; habria`,
@@ -71,7 +72,7 @@ var spanish = language{
 	excludingPhrases: `todo menos; cualquier cosa menos; todo excepto; todo salvo; cualquiera menos`,
 	haltingPhrases:   `para; alto; detente`,
 	retractingPhrases: `
-		no; mejor no; ni en broma; ni loco; ni loca; no creo; creo que no; pensandolo bien no; no gracias; no espera; no espere; espera; espere; era broma; es broma; no era broma; ni hablar; olvidalo; dejalo; ahora no; no ahora no; todavia no; aun no; que no`,
+		no; mejor no; ni en broma; ni loco; ni loca; no creo; creo que no; pensandolo bien no; no gracias; no espera; no espere; espera; espere; era broma; es broma; no era broma; ni hablar; olvidalo; dejalo; ahora no; no ahora no; todavia no; aun no; que no; estas loco; estas loca; estas de broma; es broma; ni loco; ni loca; es demasiado; nunca mas`,
 	citingPhrases:  `es lo que; era lo que; fue lo que`,
 	onlyWords:      `solo solamente`,
 	PartingWords:   `gracias adios`,

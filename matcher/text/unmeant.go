@@ -130,6 +130,7 @@ func (t Text) deniesBack(i int, isAct func(int) bool) bool {
 	for j := i - 1; j >= 0 && !t.parted(j+1); j-- {
 		w := t.Words[j]
 		switch {
+		case w.Norm == "sie" && j > 0 && isAct(j-1): // "sagen Sie … nicht ab"
 		case w.Is(Persons) && !w.Is(Articles, DefiniteArticles) && w.Norm != "vous" && !w.Is(Determiners):
 			return false
 		case isAct(j):
