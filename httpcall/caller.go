@@ -74,8 +74,8 @@ type Options struct {
 // Caller is the HTTP client for the calls of all apps. It is safe for concurrent use.
 type Caller struct {
 	options  Options
-	pooled   sendsOnce       // reuses connections
-	unpooled *http.Transport // uses one connection per request
+	pooled   singleSendTransport // reuses connections
+	unpooled *http.Transport     // uses one connection per request
 	tokens   *tokenCache
 	hosts    *hostLimiter
 	mcp      *mcpClient
@@ -100,7 +100,7 @@ func New(o Options) *Caller {
 		}
 	}
 
-	c := &Caller{options: o, pooled: newSendsOnce(guard.Transport(o.Policy, o.Resolver)), unpooled: guard.Transport(o.Policy, o.Resolver)}
+	c := &Caller{options: o, pooled: newSingleSendTransport(guard.Transport(o.Policy, o.Resolver)), unpooled: guard.Transport(o.Policy, o.Resolver)}
 	// A call that is not idempotent gets a connection of its own: if one that was idle breaks, the outcome is not
 	// known, and the call would fail for good.
 	c.unpooled.DisableKeepAlives = true
@@ -115,7 +115,7 @@ func New(o Options) *Caller {
 			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
 			Logger:         slog.New(slog.DiscardHandler), // its lines contain answers of servers
 		}),
-		http: clientOf(mcpTransport{}), open: map[string][]*mcpSession{}, revisions: revisions,
+		http: clientOf(mcpTransport{}), idle: map[string][]*mcpSession{}, revisions: revisions,
 	}
 	return c
 }
@@ -155,7 +155,7 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	}
 	send := c.roundTrip
 	if tool := delivery.Call.Tool; tool != nil && tool.Type == repositories.ToolMCP {
-		send = c.callRemote // its requests obtain tokens themselves
+		send = c.callMCP // its requests obtain tokens themselves
 	} else if call.auth.ready, err = call.auth.authorization(attempt); err == nil {
 		failpoint.At(failpoint.TokenFetched)
 	}
@@ -178,7 +178,7 @@ func (c *Caller) withSlot(ctx context.Context, call *preparedCall, send func(con
 		return effect.OutcomeOf(err)
 	}
 	outcome, health := send(ctx, call)
-	outcome.Sent = call.sent(outcome)
+	outcome.Sent = call.sentSummary(outcome)
 	release(health)
 	failpoint.At(failpoint.ResponseRead)
 	return outcome

@@ -25,15 +25,15 @@ const (
 )
 
 var (
-	errUnknown = errors.New("nothing was learnt about the host")
-	reports    = [...]error{unknown: errUnknown, alive: nil, down: errors.New("the host is down")}
+	errUnknown     = errors.New("nothing was learnt about the host")
+	breakerReports = [...]error{unknown: errUnknown, alive: nil, down: errors.New("the host is down")}
 )
 
 // maxHosts is how many hosts are tracked. An evicted one starts fresh.
 const maxHosts = 8192
 
-// breakFor is how long a circuit stays open before one call probes the host.
-const breakFor = 30 * time.Second
+// breakerPause is how long a circuit stays open before one call probes the host.
+const breakerPause = 30 * time.Second
 
 // hostLimiter bounds an app's calls to a host and breaks the circuit: a slow or dead endpoint neither blocks
 // all workers nor is flooded.
@@ -58,7 +58,7 @@ func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL
 			slots: semaphore.NewWeighted(int64(o.HostLimit)),
 			breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 				MaxRequests: 1,
-				Timeout:     breakFor,
+				Timeout:     breakerPause,
 				ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(o.BreakAfter) },
 				IsExcluded:  func(err error) bool { return errors.Is(err, errUnknown) },
 			}),
@@ -67,8 +67,8 @@ func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL
 	}
 	l.mu.Unlock()
 	if !host.slots.TryAcquire(1) {
-		waiting, cancel := context.WithTimeout(ctx, o.SlotWait)
-		err = host.slots.Acquire(waiting, 1)
+		waitCtx, cancel := context.WithTimeout(ctx, o.SlotWait)
+		err = host.slots.Acquire(waitCtx, 1)
 		cancel()
 	}
 	if err != nil {
@@ -77,11 +77,11 @@ func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL
 	report, err := host.breaker.Allow()
 	if err != nil {
 		host.slots.Release(1)
-		return nil, effect.Deferral(o.Jitter(breakFor), "host %s is closed off after %d failures in a row; it is tried every %s",
-			target.Host, o.BreakAfter, breakFor)
+		return nil, effect.Deferral(o.Jitter(breakerPause), "host %s is closed off after %d failures in a row; it is tried every %s",
+			target.Host, o.BreakAfter, breakerPause)
 	}
 	return func(health hostHealth) {
 		host.slots.Release(1)
-		report(reports[health])
+		report(breakerReports[health])
 	}, nil
 }

@@ -33,7 +33,7 @@ func (p *preparedCall) server() (s mcpServer, err error) {
 	return mcpServer{hashOf(p.app.ID, p.target.String(), headers, p.auth.fixed, key), p.target.String(), p.auth}, err
 }
 
-func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
+func (c *Caller) callMCP(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	tool, delivery := call.effect.Call.Tool, call.effect
 	server, err := call.server()
 	if err != nil {
@@ -48,66 +48,66 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	}
 	// The SDK sets headers of x-mcp-header properties (2026-07-28) only for tools that its session listed.
 	var root property
-	repeated := map[string]string{}
+	parameterHeaders := map[string]string{}
 	if strings.Contains(string(tool.Parameters), "x-mcp-header") && json.Unmarshal(tool.Parameters, &root) == nil {
 		if values, err := exactjson.Decode(call.arguments); err == nil {
-			root.collect(values, repeated)
+			root.collect(values, parameterHeaders)
 		}
 	}
-	var followed trace
+	var progress trace
 	params := &mcp.CallToolParams{Name: cmp.Or(tool.RemoteName, tool.Name), Arguments: call.arguments, Meta: meta}
-	e, answer := c.mcp.call(followed.in(ctx, call.request.Repeatable()), server, params, !call.request.Repeatable(), func(body []byte) (http.Header, error) {
-		if err := call.notLate(ctx); err != nil {
+	e, answer := c.mcp.call(progress.attach(ctx, call.request.Repeatable()), server, params, !call.request.Repeatable(), func(body []byte) (http.Header, error) {
+		if err := call.checkDeadline(ctx); err != nil {
 			return nil, err
 		}
 		call.auth.once.Store(!call.request.Repeatable())
 		call.body = body
 		header, err := c.headers(call)
-		for name, value := range repeated {
+		for name, value := range parameterHeaders {
 			header.Set(name, value)
 		}
 		return header, err
 	})
 	if answer == nil {
-		return c.remoteFailure(ctx, call, e, &followed)
+		return c.mcpFailure(ctx, call, e, &progress)
 	}
 	outcome := outcomeOfResult(call, e.status, answer)
 	outcome.Reached = true
 	return outcome, alive
 }
 
-func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *exchange, followed *trace) (outcome effect.Outcome, health hostHealth) {
+func (c *Caller) mcpFailure(ctx context.Context, call *preparedCall, e *exchange, progress *trace) (outcome effect.Outcome, health hostHealth) {
 	answer, err := e.response(), e.err
 	if err == nil && answer.Error.Code == 0 && answer.Result == nil && e.streams() {
 		err = io.ErrUnexpectedEOF // the stream ended without the answer
 	}
 	if !e.calls() {
-		followed = &trace{} // the call was not sent
+		progress = &trace{} // the call was not sent
 	}
 	switch {
 	case errors.As(err, new(*effect.Failure)):
-		return call.unanswered(ctx, err, followed)
+		return call.failureOutcome(ctx, err, progress)
 	case errors.Is(err, errTooLong):
 		outcome = dead(e.status, "the answer of %s is longer than an answer may be", call.label())
 	case e.status != 0 && (e.status < 200 || e.status > 299):
-		outcome, health = c.answered(call, e.status, e.got, e.calls())
+		outcome, health = c.statusOutcome(call, e.status, e.got, e.calls())
 		if answer.Error.Message != "" {
 			outcome.Error += ": " + effect.Clip(call.redactor.redact(answer.Error.Message))
 		}
-		outcome.Reached = followed.reached.Load()
+		outcome.Reached = progress.reached.Load()
 		return outcome, health
 	case answer.Error.Code != 0:
 		outcome = dead(e.status, "%s refused it: %s (%d)", call.label(), effect.Clip(call.redactor.redact(answer.Error.Message)), answer.Error.Code)
 	case ctx.Err() != nil:
-		return call.unanswered(ctx, ctx.Err(), followed)
+		return call.failureOutcome(ctx, ctx.Err(), progress)
 	case effect.Late(ctx): // the client has the same deadline, and may notice it first
-		return call.unanswered(ctx, context.DeadlineExceeded, followed)
+		return call.failureOutcome(ctx, context.DeadlineExceeded, progress)
 	case err != nil:
-		return call.unanswered(ctx, err, followed)
+		return call.failureOutcome(ctx, err, progress)
 	default:
 		outcome = dead(e.status, "what %s answered is nothing that a server of MCP answers", call.label())
 	}
-	outcome.Reached = followed.reached.Load()
+	outcome.Reached = progress.reached.Load()
 	return outcome, alive
 }
 
@@ -137,17 +137,17 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 	}
 	var texts []string
 	for i, raw := range result.Content {
-		var read block
-		if json.Unmarshal(raw, &read) != nil || read.Type != "text" {
+		var textBlock block
+		if json.Unmarshal(raw, &textBlock) != nil || textBlock.Type != "text" {
 			continue
 		}
-		texts = append(texts, read.Text)
+		texts = append(texts, textBlock.Text)
 		// Older servers write objects and lists as texts.
-		trimmed := bytes.TrimSpace([]byte(read.Text))
+		trimmed := bytes.TrimSpace([]byte(textBlock.Text))
 		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
 			result.Content[i] = trimmed
 		} else {
-			result.Content[i] = exactjson.EncodeOrNull(read.Text)
+			result.Content[i] = exactjson.EncodeOrNull(textBlock.Text)
 		}
 	}
 	if result.IsError {
@@ -176,10 +176,10 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 	return outcome
 }
 
-// asking prepares requests to the server of an mcp source that call no tool.
-func (c *Caller) asking(app *repositories.App, name string) (call *preparedCall, source repositories.Source, server mcpServer, err error) {
+// prepareListing prepares requests to the server of an mcp source that call no tool.
+func (c *Caller) prepareListing(app *repositories.App, name string) (call *preparedCall, source repositories.Source, server mcpServer, err error) {
 	call = &preparedCall{app: app, redactor: &redactor{}}
-	if source, err = call.toServer(name, nil); err == nil {
+	if source, err = call.prepareMCP(name, nil); err == nil {
 		err = c.authorize(call)
 	}
 	if err == nil {
@@ -188,26 +188,26 @@ func (c *Caller) asking(app *repositories.App, name string) (call *preparedCall,
 	return call, source, server, err
 }
 
-// unasked returns the error of such a request that failed.
-func (c *Caller) unasked(ctx context.Context, call *preparedCall, failed *exchange) error {
-	outcome, _ := c.remoteFailure(ctx, call, failed, &trace{})
+// listingError returns the error of such a request that failed.
+func (c *Caller) listingError(ctx context.Context, call *preparedCall, failed *exchange) error {
+	outcome, _ := c.mcpFailure(ctx, call, failed, &trace{})
 	return errors.New(call.redactor.redact(outcome.Error))
 }
 
 // Offered asks the server of an mcp source for its tools, and notes what was left out and why. Its error suits
 // the app's owner.
 func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string) (tools []repositories.Tool, notes []string, err error) {
-	call, source, server, err := c.asking(app, name)
+	call, source, server, err := c.prepareListing(app, name)
 	if err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, source.Timeout.Or(repositories.DefaultTimeout))
 	defer cancel()
-	listed, more, failed := c.mcp.list(ctx, server)
+	offered, more, failed := c.mcp.list(ctx, server)
 	if failed != nil {
-		return nil, nil, c.unasked(ctx, call, failed)
+		return nil, nil, c.listingError(ctx, call, failed)
 	}
-	tools, notes = source.Offered(listed, app.Settings.Limits.MostTools())
+	tools, notes = source.Offered(offered, app.Settings.Limits.MostTools())
 	if more {
 		notes = append(notes, "the list of source "+source.Name+" does not end: only its first tools are used")
 	}

@@ -35,7 +35,7 @@ type mcpClient struct {
 	http *http.Client
 
 	mu    sync.Mutex
-	open  map[string][]*mcpSession // idle sessions, by the key of their server
+	idle  map[string][]*mcpSession // idle sessions, by the key of their server
 	count int
 	// revisions of servers with sessions, by key, to avoid negotiation.
 	revisions *lru.Cache[string, string]
@@ -43,9 +43,9 @@ type mcpClient struct {
 
 type mcpSession struct {
 	*mcp.ClientSession
-	key   string
-	idle  *time.Timer // closes the session
-	fresh bool        // not used before
+	key       string
+	idleTimer *time.Timer // closes the session
+	unused    bool        // not used before
 }
 
 const (
@@ -53,19 +53,19 @@ const (
 	maxIdleSessions = 256
 	idleSession     = 5 * time.Minute
 	maxRevisions    = 4096
-	// draining is how long the rest of an answer is read, to reuse its connection.
-	draining = time.Second
-	// stateless is the first revision without sessions.
-	stateless = "2026-07-28"
+	// drainTime is how long the rest of an answer is read, to reuse its connection.
+	drainTime = time.Second
+	// statelessRevision is the first revision without sessions.
+	statelessRevision = "2026-07-28"
 )
 
 // Limits of answers in bytes, and of lists.
 const (
-	maxGreeting  = 1 << 20 // to the start of a session
-	maxAnswer    = 4 << 20 // to a call
-	maxListBytes = 8 << 20 // all pages together
-	maxListPages = 200
-	maxListed    = 10_000
+	maxHandshake   = 1 << 20 // to the start of a session
+	maxAnswer      = 4 << 20 // to a call
+	maxListBytes   = 8 << 20 // all pages together
+	maxListPages   = 200
+	maxListedTools = 10_000
 )
 
 // call calls a tool, with the headers that header returns for its body, and returns the exchange and the
@@ -76,43 +76,43 @@ func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.Call
 	for {
 		// The server may have lost a session with an id, which a call that is made once must not find out.
 		m.mu.Lock()
-		var with *mcpSession
-		for _, open := range m.open[server.key] {
-			if with == nil && (!once || open.ID() == "") {
-				with = open
+		var session *mcpSession
+		for _, open := range m.idle[server.key] {
+			if session == nil && (!once || open.ID() == "") {
+				session = open
 			}
 		}
-		if with != nil {
-			m.remove(with)
-			with.idle.Stop()
-			with.fresh = false
+		if session != nil {
+			m.remove(session)
+			session.idleTimer.Stop()
+			session.unused = false
 		}
 		m.mu.Unlock()
-		if with == nil {
+		if session == nil {
 			var failed *exchange
-			if with, failed = m.connect(ctx, server); failed != nil {
+			if session, failed = m.connect(ctx, server); failed != nil {
 				return failed, nil
 			}
 		}
 		e := &exchange{send: server.send, header: header, left: maxAnswer}
-		detached, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+		callCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 		follow := context.AfterFunc(ctx, cancel)
-		_, err := with.CallTool(e.in(detached), params)
+		_, err := session.CallTool(e.in(callCtx), params)
 		follow()
 		e.seal()
 		if err == nil {
-			time.AfterFunc(draining, cancel)
-			m.release(with)
+			time.AfterFunc(drainTime, cancel)
+			m.release(session)
 			return e, e.response().Result
 		}
 		cancel()
-		if errors.As(err, new(*jsonrpc.Error)) && with.ID() == "" {
-			m.release(with)
+		if errors.As(err, new(*jsonrpc.Error)) && session.ID() == "" {
+			m.release(session)
 		} else {
-			go with.Close() // it may wait for the server
+			go session.Close() // it may wait for the server
 		}
-		forgotten := e.status == http.StatusNotFound || e.status == http.StatusBadRequest
-		if with.fresh || with.ID() == "" || !forgotten || once {
+		sessionLost := e.status == http.StatusNotFound || e.status == http.StatusBadRequest
+		if session.unused || session.ID() == "" || !sessionLost || once {
 			return e, nil
 		}
 		m.closeIdle(server.key) // the server has lost these as well
@@ -121,9 +121,9 @@ func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.Call
 
 // connect starts a session, or returns the failed exchange. A known older revision is not negotiated again.
 func (m *mcpClient) connect(ctx context.Context, server mcpServer) (*mcpSession, *exchange) {
-	e := &exchange{send: server.send, left: maxGreeting}
+	e := &exchange{send: server.send, left: maxHandshake}
 	known, _ := m.revisions.Get(server.key)
-	made, err := m.sdk.Connect(e.in(ctx), &mcp.StreamableClientTransport{
+	session, err := m.sdk.Connect(e.in(ctx), &mcp.StreamableClientTransport{
 		Endpoint: server.url, HTTPClient: m.http, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxListBytes,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: known})
 	e.seal()
@@ -131,17 +131,17 @@ func (m *mcpClient) connect(ctx context.Context, server mcpServer) (*mcpSession,
 		m.revisions.Remove(server.key)
 		return nil, e
 	}
-	if revision := made.InitializeResult().ProtocolVersion; revision < stateless {
+	if revision := session.InitializeResult().ProtocolVersion; revision < statelessRevision {
 		m.revisions.Add(server.key, revision)
 	}
-	return &mcpSession{ClientSession: made, key: server.key, fresh: true}, nil
+	return &mcpSession{ClientSession: session, key: server.key, unused: true}, nil
 }
 
 // remove removes an idle session. The caller holds m.mu.
 func (m *mcpClient) remove(s *mcpSession) {
-	left := slices.DeleteFunc(m.open[s.key], func(other *mcpSession) bool { return other == s })
-	if m.open[s.key] = left; len(left) == 0 {
-		delete(m.open, s.key)
+	remaining := slices.DeleteFunc(m.idle[s.key], func(other *mcpSession) bool { return other == s })
+	if m.idle[s.key] = remaining; len(remaining) == 0 {
+		delete(m.idle, s.key)
 	}
 	m.count--
 }
@@ -153,12 +153,12 @@ func (m *mcpClient) release(s *mcpSession) {
 		go s.Close()
 		return
 	}
-	m.open[s.key] = append(m.open[s.key], s)
+	m.idle[s.key] = append(m.idle[s.key], s)
 	m.count++
-	s.idle = time.AfterFunc(idleSession, func() {
+	s.idleTimer = time.AfterFunc(idleSession, func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if slices.Contains(m.open[s.key], s) {
+		if slices.Contains(m.idle[s.key], s) {
 			m.remove(s)
 			go s.Close()
 		}
@@ -169,16 +169,16 @@ func (m *mcpClient) release(s *mcpSession) {
 func (m *mcpClient) closeIdle(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for key, list := range m.open {
+	for key, sessions := range m.idle {
 		if len(keys) > 0 && !slices.Contains(keys, key) {
 			continue
 		}
-		for _, s := range list {
-			s.idle.Stop()
+		for _, s := range sessions {
+			s.idleTimer.Stop()
 			go s.Close()
 		}
-		m.count -= len(list)
-		delete(m.open, key)
+		m.count -= len(sessions)
+		delete(m.idle, key)
 	}
 }
 
@@ -186,15 +186,15 @@ func (m *mcpClient) closeIdle(keys ...string) {
 func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []repositories.OfferedTool, more bool, failed *exchange) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	with, failed := m.connect(ctx, server) // a reused session may answer from its cache
+	session, failed := m.connect(ctx, server) // a reused session may answer from its cache
 	if failed != nil {
 		return nil, false, failed
 	}
-	defer func() { go with.Close() }()
-	left, cursor, seen := maxListBytes, "", map[string]bool{}
+	defer func() { go session.Close() }()
+	budget, cursor, seen := maxListBytes, "", map[string]bool{}
 	for range maxListPages {
-		e := &exchange{send: server.send, left: left}
-		listed, err := with.ListTools(e.in(ctx), &mcp.ListToolsParams{Cursor: cursor})
+		e := &exchange{send: server.send, left: budget}
+		listed, err := session.ListTools(e.in(ctx), &mcp.ListToolsParams{Cursor: cursor})
 		e.seal()
 		var page struct {
 			Tools []repositories.OfferedTool `json:"tools"`
@@ -203,21 +203,21 @@ func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []reposit
 			return nil, false, e
 		}
 		for i := range page.Tools { // the SDK drops invalid ones
-			named := func(t *mcp.Tool) bool { return t.Name == page.Tools[i].Name }
-			if !slices.ContainsFunc(listed.Tools, named) {
+			sameName := func(t *mcp.Tool) bool { return t.Name == page.Tools[i].Name }
+			if !slices.ContainsFunc(listed.Tools, sameName) {
 				page.Tools[i].Refused = "an x-mcp-header of its inputSchema is none that MCP allows"
 			}
 		}
-		tools, left = append(tools, page.Tools...), left-e.answer.Len()
+		tools, budget = append(tools, page.Tools...), budget-e.answer.Len()
 		if cursor = listed.NextCursor; cursor == "" {
 			return tools, false, nil
 		}
-		if seen[cursor] || len(tools) > maxListed {
+		if seen[cursor] || len(tools) > maxListedTools {
 			break
 		}
 		seen[cursor] = true
 	}
-	return tools[:min(len(tools), maxListed)], true, nil
+	return tools[:min(len(tools), maxListedTools)], true, nil
 }
 
 // exchange is one request of a session with its answer, or the requests that start a session. It is passed in

@@ -21,7 +21,7 @@ const maxNotifications = 1 << 20
 // each notification, until ctx or the stream ends. offered is false if the server does not announce changes
 // (tools.listChanged), or has no stream for them. Its error suits the app's owner.
 func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string, changed func()) (offered bool, err error) {
-	call, source, server, err := c.asking(app, name)
+	call, source, server, err := c.prepareListing(app, name)
 	if err != nil {
 		return false, err
 	}
@@ -29,7 +29,7 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 	defer cancel()
 	asked, failed := c.mcp.connect(begin, server)
 	if failed != nil {
-		return false, c.unasked(begin, call, failed)
+		return false, c.listingError(begin, call, failed)
 	}
 	greeting := asked.InitializeResult()
 	go asked.Close()
@@ -43,7 +43,7 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed() },
 	})
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{
-		Endpoint: server.url, HTTPClient: clientOf(listener), MaxRetries: -1, MaxEventSize: maxGreeting,
+		Endpoint: server.url, HTTPClient: clientOf(listener), MaxRetries: -1, MaxEventSize: maxHandshake,
 	}, &mcp.ClientSessionOptions{ProtocolVersion: greeting.ProtocolVersion})
 	switch {
 	case err != nil && ctx.Err() != nil:

@@ -13,15 +13,15 @@ import (
 	"sync/atomic"
 )
 
-// sendsOnce is an http.RoundTripper whose connections are reused, and which sends a request once. A http.Transport
+// singleSendTransport is an http.RoundTripper whose connections are reused, and which sends a request once. A http.Transport
 // alone sends one with an Idempotency-Key, or a GET, again over each idle connection that breaks during the request,
 // at once and unseen. It still may where nothing was sent: over a connection that was closed while it was idle.
 //
 // HTTP/2 needs none of this: its requests are only sent again if the server says that it has not processed them.
-type sendsOnce struct{ *http.Transport }
+type singleSendTransport struct{ *http.Transport }
 
-// newSendsOnce changes the transport to watch its connections.
-func newSendsOnce(transport *http.Transport) sendsOnce {
+// newSingleSendTransport changes the transport to watch its connections.
+func newSingleSendTransport(transport *http.Transport) singleSendTransport {
 	dial := transport.DialContext
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dial(ctx, network, address)
@@ -30,23 +30,23 @@ func newSendsOnce(transport *http.Transport) sendsOnce {
 		}
 		return &watchedConn{Conn: connection}, nil
 	}
-	return sendsOnce{transport}
+	return singleSendTransport{transport}
 }
 
 // RoundTrip implements http.RoundTripper. It ends the request's context when a connection breaks after a part of the
 // request was written to it: the transport looks at the context before it sends again.
-func (s sendsOnce) RoundTrip(request *http.Request) (*http.Response, error) {
+func (s singleSendTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, end := context.WithCancelCause(request.Context())
-	var on atomic.Pointer[watchedConn]
+	var current atomic.Pointer[watchedConn]
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(got httptrace.GotConnInfo) {
-			if connection := watchedIn(got.Conn); connection != nil {
+		GotConn: func(info httptrace.GotConnInfo) {
+			if connection := watchedConnOf(info.Conn); connection != nil {
 				connection.carry(end)
-				on.Store(connection)
+				current.Store(connection)
 			}
 		},
 		GotFirstResponseByte: func() { // from here on the transport sends nothing again
-			if connection := on.Load(); connection != nil {
+			if connection := current.Load(); connection != nil {
 				connection.carry(nil)
 			}
 		},
@@ -71,13 +71,13 @@ func (b *endingBody) Close() error {
 	return b.ReadCloser.Close()
 }
 
-// watchedIn returns the connection below TLS; nil for one of HTTP/2, which carries many requests.
-func watchedIn(connection net.Conn) *watchedConn {
-	if over, is := connection.(*tls.Conn); is {
-		if over.ConnectionState().NegotiatedProtocol == "h2" {
+// watchedConnOf returns the connection below TLS; nil for one of HTTP/2, which carries many requests.
+func watchedConnOf(connection net.Conn) *watchedConn {
+	if tlsConn, isTLS := connection.(*tls.Conn); isTLS {
+		if tlsConn.ConnectionState().NegotiatedProtocol == "h2" {
 			return nil
 		}
-		connection = over.NetConn()
+		connection = tlsConn.NetConn()
 	}
 	watched, _ := connection.(*watchedConn)
 	return watched
@@ -87,21 +87,21 @@ func watchedIn(connection net.Conn) *watchedConn {
 // it considers to send the request again.
 type watchedConn struct {
 	net.Conn
-	mu    sync.Mutex
-	lost  context.CancelCauseFunc // ends the request that is carried; nil for none
-	wrote bool                    // a part of it was written
-	why   error                   // the last error
+	mu         sync.Mutex
+	endRequest context.CancelCauseFunc // ends the request that is carried; nil for none
+	wrote      bool                    // a part of it was written
+	lastErr    error                   // the last error
 }
 
-func (c *watchedConn) carry(lost context.CancelCauseFunc) {
+func (c *watchedConn) carry(endRequest context.CancelCauseFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.lost, c.wrote = lost, false
+	c.endRequest, c.wrote = endRequest, false
 }
 
 // Read notes an error.
-func (c *watchedConn) Read(into []byte) (int, error) {
-	n, err := c.Conn.Read(into)
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
 	if err != nil {
 		c.note(err)
 	}
@@ -109,19 +109,19 @@ func (c *watchedConn) Read(into []byte) (int, error) {
 }
 
 // Write notes that something is on its way, before it can be answered.
-func (c *watchedConn) Write(from []byte) (int, error) {
+func (c *watchedConn) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	before := c.wrote
+	wroteBefore := c.wrote
 	c.wrote = true
 	c.mu.Unlock()
-	n, err := c.Conn.Write(from)
+	n, err := c.Conn.Write(p)
 	if err != nil {
 		c.note(err)
 	}
 	if n == 0 {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.wrote = before
+		c.wrote = wroteBefore
 	}
 	return n, err
 }
@@ -129,18 +129,18 @@ func (c *watchedConn) Write(from []byte) (int, error) {
 func (c *watchedConn) note(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.why == nil || !errors.Is(err, net.ErrClosed) {
-		c.why = err
+	if c.lastErr == nil || !errors.Is(err, net.ErrClosed) {
+		c.lastErr = err
 	}
 }
 
 // Close ends the request that was partly written.
 func (c *watchedConn) Close() error {
 	c.mu.Lock()
-	if c.lost != nil && c.wrote {
-		c.lost(cmp.Or(c.why, net.ErrClosed))
+	if c.endRequest != nil && c.wrote {
+		c.endRequest(cmp.Or(c.lastErr, net.ErrClosed))
 	}
-	c.lost = nil
+	c.endRequest = nil
 	c.mu.Unlock()
 	return c.Conn.Close()
 }

@@ -99,7 +99,7 @@ func TestRequestIsSentOnceOverTLS(t *testing.T) {
 	server := &breaking{}
 	e := httptest.NewTLSServer(server)
 	defer e.Close()
-	client := clientOf(newSendsOnce(e.Client().Transport.(*http.Transport)))
+	client := clientOf(newSingleSendTransport(e.Client().Transport.(*http.Transport)))
 	defer client.CloseIdleConnections()
 	server.warmUp(4, func() {
 		response, err := client.Get(e.URL + "/warm")
@@ -131,7 +131,7 @@ func TestConnectionClosedWhileIdleIsNotNoticed(t *testing.T) {
 	defer e.Close()
 	var closed *atomic.Bool
 	dialer, dialed := &net.Dialer{}, 0
-	client := clientOf(newSendsOnce(&http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	client := clientOf(newSingleSendTransport(&http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dialer.DialContext(ctx, network, address)
 		dialed, closed = dialed+1, &atomic.Bool{}
 		return stale{connection, closed}, err

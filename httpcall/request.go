@@ -23,16 +23,16 @@ import (
 
 // preparedCall is an HTTP request that lacks only its token.
 type preparedCall struct {
-	app       *repositories.App
-	effect    effect.Effect
-	request   *repositories.Request
-	target    *url.URL
-	body      []byte
-	arguments json.RawMessage // of a tool of an MCP server
-	header    http.Header
-	auth      *authorizer
-	redactor  *redactor
-	signing   secret.Secret // overrides the app's signingSecret unless empty
+	app           *repositories.App
+	effect        effect.Effect
+	request       *repositories.Request
+	target        *url.URL
+	body          []byte
+	arguments     json.RawMessage // of a tool of an MCP server
+	header        http.Header
+	auth          *authorizer
+	redactor      *redactor
+	signingSecret secret.Secret // overrides the app's signingSecret unless empty
 	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
 	hideErrorBody bool
 }
@@ -59,13 +59,13 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 			call.body = delivery.Call.Event
 		}
 	case tool.Type != repositories.ToolMCP:
-		err = call.toSource()
+		err = call.prepareHTTP()
 	default:
 		values := delivery.Call.Values
 		if values == nil {
 			values = map[string]any{}
 		}
-		if _, err = call.toServer(tool.Source, tool.Request); err == nil {
+		if _, err = call.prepareMCP(tool.Source, tool.Request); err == nil {
 			call.arguments, err = exactjson.Encode(values) // keeps the digits of numbers
 		}
 		if err == nil && len(call.arguments) > maxBodyBytes {
@@ -81,15 +81,15 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 	return call, err
 }
 
-func (p *preparedCall) toServer(name string, own *repositories.Request) (source repositories.Source, err error) {
-	source, there := p.app.Source(name)
-	if !there || source.Type != repositories.SourceMCP {
+func (p *preparedCall) prepareMCP(name string, extra *repositories.Request) (source repositories.Source, err error) {
+	source, exists := p.app.Source(name)
+	if !exists || source.Type != repositories.SourceMCP {
 		return source, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q", p.app.ID, effect.Clip(name))
 	}
 	if p.target, err = url.Parse(source.URL); err != nil || !isHTTP(p.target) {
 		return source, effect.Permanent(effect.ReasonRequest, "the url of source %q must be as in https://host/path", source.Name)
 	}
-	p.request = source.Request(own)
+	p.request = source.Request(extra)
 	return source, nil
 }
 
@@ -99,20 +99,20 @@ func (p *preparedCall) method() string {
 
 // authorize finds the credentials of a call, and masks them in its outcome.
 func (c *Caller) authorize(call *preparedCall) error {
-	found, err := credentialsOf(call.app, call.request, call.target)
+	attached, err := credentialsOf(call.app, call.request, call.target)
 	if basic := call.request.Basic; basic != nil {
 		call.redactor.addLogin(basic.Username, basic.Password.Reveal())
 	}
-	if password, has := call.target.User.Password(); has {
+	if password, hasPassword := call.target.User.Password(); hasPassword {
 		call.redactor.addLogin(call.target.User.Username(), password)
 	}
 	for _, value := range call.request.Headers.Credentials() {
 		call.redactor.add(value.Reveal())
-		if _, token, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
+		if _, token, hasScheme := strings.Cut(value.Reveal(), " "); hasScheme { // as in "ApiKey …"
 			call.redactor.add(token)
 		}
 	}
-	call.auth = &authorizer{credentials: found, tokens: c.tokens, base: c.pooled, redactor: call.redactor}
+	call.auth = &authorizer{credentials: attached, tokens: c.tokens, base: c.pooled, redactor: call.redactor}
 	if !call.request.Repeatable() {
 		call.auth.base = c.unpooled
 	}
@@ -135,10 +135,10 @@ var reservedHeaders = []string{
 }
 
 // ownHeaders returns the headers of a tool and its source, and an error that names an invalid one.
-func ownHeaders(own repositories.Headers) (http.Header, error) {
+func ownHeaders(configured repositories.Headers) (http.Header, error) {
 	header := http.Header{"User-Agent": {version.Product()}}
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		value := own[name].Reveal()
+	for _, name := range slices.Sorted(maps.Keys(configured)) {
+		value := configured[name].Reveal()
 		if !httpguts.ValidHeaderFieldName(name) {
 			return nil, effect.Permanent(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", effect.Clip(name))
 		}
@@ -172,7 +172,7 @@ func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 		header.Set("Traceparent", delivery.TraceParent)
 	}
 	var signatures []string
-	signing := cmp.Or(call.signing, call.app.SigningSecret)
+	signing := cmp.Or(call.signingSecret, call.app.SigningSecret)
 	if signing.IsSealed() {
 		return nil, effect.Transient(effect.ReasonAuth, "the secret that signs was encrypted with a secret key that this replica does not have: give it again, or start with that key as EARSHOT_SECRET_KEY_OLD")
 	}
@@ -199,34 +199,34 @@ const (
 	maxSentHeaders = 20
 )
 
-// sent returns the request for display: the URL without user and password, credentials masked. A delivered call
+// sentSummary returns the request for display: the URL without user and password, credentials masked. A delivered call
 // omits the body, which the trigger's record contains.
-func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
+func (p *preparedCall) sentSummary(outcome effect.Outcome) *effect.Sent {
 	target, pairs := *p.target, strings.Split(p.target.RawQuery, "&")
 	for i, pair := range pairs {
-		name, _, has := strings.Cut(pair, "=")
+		name, _, hasValue := strings.Cut(pair, "=")
 		plain, err := url.QueryUnescape(name)
-		if has && (err != nil || repositories.NamesCredential(plain)) {
+		if hasValue && (err != nil || repositories.NamesCredential(plain)) {
 			pairs[i] = name + "=" + secret.Masked
 		}
 	}
 	target.User, target.RawQuery = nil, strings.Join(pairs, "&")
-	shown := &effect.Sent{Method: p.method(), URL: fault.ClipTo(p.redactor.redact(target.String()), maxSentText), Bytes: len(p.body)}
+	summary := &effect.Sent{Method: p.method(), URL: fault.ClipTo(p.redactor.redact(target.String()), maxSentText), Bytes: len(p.body)}
 	for name, value := range p.request.Headers.Shown() {
-		if len(shown.Headers) == maxSentHeaders {
+		if len(summary.Headers) == maxSentHeaders {
 			break
 		}
-		if shown.Headers == nil {
-			shown.Headers = map[string]string{}
+		if summary.Headers == nil {
+			summary.Headers = map[string]string{}
 		}
-		shown.Headers[name] = fault.Clip(p.redactor.redact(value))
+		summary.Headers[name] = fault.Clip(p.redactor.redact(value))
 	}
 	if outcome.Verdict != effect.Done {
 		text, mask := string(p.body), p.redactor.redact
-		if most := maxSentText + redactionMargin; len(text) > most {
-			text, mask = fault.Cut(text, most), p.redactor.redactCut
+		if limit := maxSentText + redactionMargin; len(text) > limit {
+			text, mask = fault.Cut(text, limit), p.redactor.redactCut
 		}
-		shown.Body = fault.ClipTo(mask(strings.ToValidUTF8(text, "\ufffd")), maxSentText)
+		summary.Body = fault.ClipTo(mask(strings.ToValidUTF8(text, "\ufffd")), maxSentText)
 	}
-	return shown
+	return summary
 }

@@ -37,7 +37,7 @@ type trace struct {
 	reached atomic.Bool
 }
 
-func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
+func (t *trace) attach(ctx context.Context, repeatable bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
 			t.reached.Store(true)
@@ -52,13 +52,13 @@ func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
 
 // roundTrip sends the request and reads the answer. It returns the outcome and the host's health.
 func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
-	var followed trace
-	request, err := http.NewRequestWithContext(followed.in(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))
+	var progress trace
+	request, err := http.NewRequestWithContext(progress.attach(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))
 	if err != nil {
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "request.method %q is no HTTP method", effect.Clip(call.method()))), unknown
 	}
 	request.URL, request.Host, request.Header = call.target, call.target.Host, call.header
-	if err := call.notLate(ctx); err != nil {
+	if err := call.checkDeadline(ctx); err != nil {
 		return effect.OutcomeOf(err), unknown
 	}
 	call.auth.once.Store(!call.request.Repeatable())
@@ -68,12 +68,12 @@ func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outc
 			c.options.Logger.InfoContext(ctx, "call.unanswered", "app", call.app.ID, "trigger", call.effect.TriggerID,
 				"host", call.target.Host, "error", call.redactor.redact(logText(err)))
 		}
-		return call.unanswered(ctx, err, &followed)
+		return call.failureOutcome(ctx, err, &progress)
 	}
 	defer response.Body.Close()
 	// Only the status decides: a body that does not end in time is truncated.
-	outcome, health := c.answered(call, response.StatusCode, response.Header, true)
-	outcome.Result, outcome.Truncated = readResult(inUTF8(response), call.redactor)
+	outcome, health := c.statusOutcome(call, response.StatusCode, response.Header, true)
+	outcome.Result, outcome.Truncated = readResult(decodedBody(response), call.redactor)
 	outcome.Reached = true
 	return outcome, health
 }
@@ -86,18 +86,18 @@ func clientOf(transport http.RoundTripper) *http.Client {
 	}
 }
 
-func (p *preparedCall) notLate(ctx context.Context) error {
+func (p *preparedCall) checkDeadline(ctx context.Context) error {
 	if effect.Late(ctx) {
 		return effect.Transient(effect.ReasonTimeout, "%s was not sent: the time of the attempt was over", p.label())
 	}
 	return nil
 }
 
-// answered classifies the status of an answer. called is false for the requests that precede an MCP call.
-func (c *Caller) answered(call *preparedCall, status int, header http.Header, called bool) (effect.Outcome, hostHealth) {
+// statusOutcome classifies the status of an answer. called is false for the requests that precede an MCP call.
+func (c *Caller) statusOutcome(call *preparedCall, status int, header http.Header, arrived bool) (effect.Outcome, hostHealth) {
 	outcome := effect.Outcome{Status: status}
 	outcome.Verdict, outcome.Reason = verdictOf(status)
-	if outcome.Verdict == effect.Retry && called && !call.request.Repeatable() {
+	if outcome.Verdict == effect.Retry && arrived && !call.request.Repeatable() {
 		outcome.Verdict = effect.Dead // the call arrived
 	}
 	if outcome.Verdict == effect.Retry {
@@ -112,25 +112,25 @@ func (c *Caller) answered(call *preparedCall, status int, header http.Header, ca
 	return outcome, alive
 }
 
-// unanswered classifies the error of a request without an answer, or of its token.
-func (p *preparedCall) unanswered(ctx context.Context, err error, followed *trace) (outcome effect.Outcome, health hostHealth) {
-	sent := followed.sent.Load()
-	defer func() { outcome.Reached = followed.reached.Load() }()
-	var closed *guard.Blocked
-	var judged *effect.Failure
-	switch broken := errors.Is(ctx.Err(), context.Canceled); {
-	case errors.As(err, &judged):
-		return judged.Outcome, unknown
-	case errors.As(err, &closed): // only the operator can allow it
-		return effect.OutcomeOf(effect.Permanent(effect.ReasonBlocked, "%s: %s", p.label(), closed.Toward(p.target.Hostname()))), unknown
+// failureOutcome classifies the error of a request without an answer, or of its token.
+func (p *preparedCall) failureOutcome(ctx context.Context, err error, progress *trace) (outcome effect.Outcome, health hostHealth) {
+	sent := progress.sent.Load()
+	defer func() { outcome.Reached = progress.reached.Load() }()
+	var blocked *guard.Blocked
+	var failure *effect.Failure
+	switch aborted := errors.Is(ctx.Err(), context.Canceled); {
+	case errors.As(err, &failure):
+		return failure.Outcome, unknown
+	case errors.As(err, &blocked): // only the operator can allow it
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonBlocked, "%s: %s", p.label(), blocked.Toward(p.target.Hostname()))), unknown
 	case sent && !p.request.Repeatable():
-		if health = down; broken {
+		if health = down; aborted {
 			health = unknown
 		}
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonUnknown,
 			"%s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
 			p.label(), publicText(err))), health
-	case broken:
+	case aborted:
 		outcome = effect.OutcomeOf(effect.Transient(effect.ReasonRequest, "%s was broken off, as the service is stopping", p.label()))
 		outcome.Deferred = !sent
 		return outcome, unknown
@@ -224,23 +224,23 @@ const byteOrderMark = "\ufeff"
 // jsonString matches the string literals in valid JSON.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// inUTF8 returns the body in UTF-8, from the charset that its type declares. A byte order mark overrides that. A
+// decodedBody returns the body in UTF-8, from the charset that its type declares. A byte order mark overrides that. A
 // body of an unknown charset stays as it is.
-func inUTF8(response *http.Response) io.Reader {
-	_, declared, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-	from, err := htmlindex.Get(declared["charset"])
-	if err != nil || from == unicode.UTF8 {
+func decodedBody(response *http.Response) io.Reader {
+	_, params, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	encoding, err := htmlindex.Get(params["charset"])
+	if err != nil || encoding == unicode.UTF8 {
 		return response.Body
 	}
-	return transform.NewReader(response.Body, unicode.BOMOverride(from.NewDecoder()))
+	return transform.NewReader(response.Body, unicode.BOMOverride(encoding.NewDecoder()))
 }
 
 // readResult reads an answer: JSON as it is, whatever its type, other text as a JSON string; nil for none. If
 // it is too long or broke off, it is a string of its beginning, and cut.
 func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut bool) {
-	read, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
-	cut = err != nil || len(read) > effect.MaxResult
-	text := string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError))))
+	data, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
+	cut = err != nil || len(data) > effect.MaxResult
+	text := string(bytes.ToValidUTF8(data, []byte(string(utf8.RuneError))))
 	if cut {
 		text = fault.Cut(mask.redactCut(text), effect.MaxResult)
 	} else {

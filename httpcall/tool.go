@@ -15,12 +15,12 @@ import (
 	"earshot/trigger/effect"
 )
 
-// toSource creates the request of an http tool. Headers come from the source, the tool and parameters, in
+// prepareHTTP creates the request of an http tool. Headers come from the source, the tool and parameters, in
 // increasing precedence.
-func (p *preparedCall) toSource() error {
+func (p *preparedCall) prepareHTTP() error {
 	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
-	source, there := p.app.Source(tool.Source)
-	if !there || source.Type != repositories.SourceHTTP {
+	source, exists := p.app.Source(tool.Source)
+	if !exists || source.Type != repositories.SourceHTTP {
 		return effect.Permanent(effect.ReasonRequest, "app %q has no http source %q that the tool works on", p.app.ID, effect.Clip(tool.Source))
 	}
 	if err := tool.CheckDestination(p.app); err != nil {
@@ -38,8 +38,8 @@ func (p *preparedCall) toSource() error {
 		*p.request = *tool.Request
 	}
 	p.request.Method, p.request.Headers = tool.Method, repositories.Headers{}
-	for _, given := range []repositories.Headers{source.Headers, tool.Headers} {
-		for name, value := range given {
+	for _, headers := range []repositories.Headers{source.Headers, tool.Headers} {
+		for name, value := range headers {
 			p.request.Headers[http.CanonicalHeaderKey(name)] = value
 		}
 	}
@@ -107,9 +107,9 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
 		return nil, effect.Permanent(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
 	}
-	given, isEmpty := map[string]any{}, true
+	bodyValues, isEmpty := map[string]any{}, true
 	for _, name := range repositories.ParameterNames(tool.BodyParams) {
-		given[name] = values[name]
+		bodyValues[name] = values[name]
 		isEmpty = isEmpty && values[name] == nil
 	}
 	if isEmpty && repositories.NeedsBody(tool.BodyParams) {
@@ -128,7 +128,7 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 			return b.String()
 		})
 	}
-	text, err := fill("requestBody", tool.RequestBody, given, escaper, template.ToJSON)
+	text, err := fill("requestBody", tool.RequestBody, bodyValues, escaper, template.ToJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -138,13 +138,13 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	return []byte(text), nil
 }
 
-func fill(what, text string, values map[string]any, escaper template.Escaper, functions ...string) (string, error) {
-	parsed, err := template.Parse(text, functions...)
+func fill(field, text string, values map[string]any, escaper template.Escaper, functions ...string) (string, error) {
+	tmpl, err := template.Parse(text, functions...)
 	if err == nil {
-		text, err = parsed.Fill(values, escaper)
+		text, err = tmpl.Fill(values, escaper)
 	}
 	if err != nil {
-		return "", effect.Permanent(effect.ReasonRequest, "the %s of the tool: %s", what, effect.Clip(err.Error()))
+		return "", effect.Permanent(effect.ReasonRequest, "the %s of the tool: %s", field, effect.Clip(err.Error()))
 	}
 	return text, nil
 }

@@ -29,7 +29,7 @@ func (c *Caller) Post(ctx context.Context, app *repositories.App, to repositorie
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "the url of webhook %q must be as in https://host/path", to.Name))
 	}
 	call := &preparedCall{
-		app: app, request: &repositories.Request{}, target: target, body: body, redactor: &redactor{}, signing: to.Secret,
+		app: app, request: &repositories.Request{}, target: target, body: body, redactor: &redactor{}, signingSecret: to.Secret,
 		effect: effect.Effect{ID: event.ID, AppID: app.ID, SessionID: event.SessionID, TriggerID: event.ID, Attempt: attempt, TraceParent: event.TraceParent},
 	}
 	if err := c.authorize(call); err != nil {
