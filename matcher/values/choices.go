@@ -19,9 +19,9 @@ type Mention struct {
 
 // Choices lists by parameter the allowed values that a text names, if it names several: a list takes them all, any
 // other parameter none.
-func Choices(said *datetime.Text, tool *repositories.Tool) map[string][]Mention {
+func Choices(utterance *datetime.Text, tool *repositories.Tool) map[string][]Mention {
 	found := map[string][]Mention{}
-	f := newFiller(said, tool)
+	f := newFiller(utterance, tool)
 	for _, s := range f.open {
 		if len(s.Allowed) == 0 || s.Type == "array" || s.Type == "boolean" {
 			continue
@@ -49,11 +49,11 @@ func readAllowed(f *slotFiller) {
 			continue
 		}
 		if len(found) == 0 {
-			for _, one := range s.choices {
-				for first := 0; first+len(one.words) <= len(f.Words); first++ {
-					end := first + len(one.words)
-					if f.free(first, end) && f.nearly(first, one.words) && f.meant(s, one, first, end) && !known(found, one.value) {
-						found = append(found, Mention{one.value, first, end})
+			for _, c := range s.choices {
+				for first := 0; first+len(c.words) <= len(f.Words); first++ {
+					end := first + len(c.words)
+					if f.free(first, end) && f.nearly(first, c.words) && f.meant(s, c, first, end) && !known(found, c.value) {
+						found = append(found, Mention{c.value, first, end})
 					}
 				}
 			}
@@ -69,14 +69,14 @@ func readAllowed(f *slotFiller) {
 // have one.
 func signedChoice(f *slotFiller, s *slot) (value any) {
 	for _, other := range f.all {
-		for _, one := range other.choices {
-			if one.sign == "" || !strings.Contains(f.Said, one.sign) {
+		for _, c := range other.choices {
+			if c.sign == "" || !strings.Contains(f.Said, c.sign) {
 				continue
 			}
-			if other != s || value != nil && value != one.value {
+			if other != s || value != nil && value != c.value {
 				return nil
 			}
-			value = one.value
+			value = c.value
 		}
 	}
 	return value
@@ -89,8 +89,8 @@ func known(found []Mention, value any) bool {
 // mentions finds the distinct allowed values in the text, longer ones first.
 func (f *slotFiller) mentions(s *slot) (found []Mention) {
 	used := make([]bool, len(f.Words))
-	for _, one := range s.longest {
-		if m, ok := f.find(s, one, used); ok && !known(found, m.Value) {
+	for _, c := range s.longest {
+		if m, ok := f.find(s, c, used); ok && !known(found, m.Value) {
 			found = append(found, m)
 		}
 	}
@@ -100,15 +100,15 @@ func (f *slotFiller) mentions(s *slot) (found []Mention) {
 func sameNumber(a, b text.Word) bool { return text.Singular(a.Norm) == text.Singular(b.Norm) }
 
 // find looks for the words of a value outside the used words, and marks them used.
-func (f *slotFiller) find(s *slot, one choice, used []bool) (Mention, bool) {
-	n := len(one.words)
+func (f *slotFiller) find(s *slot, c choice, used []bool) (Mention, bool) {
+	n := len(c.words)
 	for first := 0; n > 0 && first+n <= len(f.Words); first++ {
 		end := first + n
-		if slices.EqualFunc(f.Words[first:end], one.words, sameNumber) && f.free(first, end) && !used[first] && f.meant(s, one, first, end) {
+		if slices.EqualFunc(f.Words[first:end], c.words, sameNumber) && f.free(first, end) && !used[first] && f.meant(s, c, first, end) {
 			for i := first; i < end; i++ {
 				used[i] = true
 			}
-			return Mention{one.value, first, end}, true
+			return Mention{c.value, first, end}, true
 		}
 	}
 	return Mention{}, false
@@ -117,33 +117,33 @@ func (f *slotFiller) find(s *slot, one choice, used []bool) (Mention, bool) {
 // meant reports whether the words from first to before end mean the value: they are not denied or excepted, they do
 // not only tell whose mother or account is meant, and a lone letter
 // or a word such as "on" follows the parameter's name or is written like the value.
-func (f *slotFiller) meant(s *slot, one choice, first, end int) bool {
-	if f.Excludes(first, end) || f.ofAnotherPerson(one, first, end) {
+func (f *slotFiller) meant(s *slot, c choice, first, end int) bool {
+	if f.Excludes(first, end) || f.ofAnotherPerson(c, first, end) {
 		return false
 	}
 	w := f.Words[first]
 	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !w.Is(text.StopWords) || first > 0 && s.ends(f.Words[first-1]) {
 		return true
 	}
-	return w.Norm != "a" && w.Norm != "i" && f.Surface(first, end) == one.written
+	return w.Norm != "a" && w.Norm != "i" && f.Surface(first, end) == c.written
 }
 
 // ofAnotherPerson reports whether a name only tells who else is meant: "Anna's mother", "la madre de Ana". What
 // belongs to somebody, and is the tool's matter, means that person: "Anna's account".
-func (f *slotFiller) ofAnotherPerson(one choice, first, end int) bool {
-	name, _ := utf8.DecodeRuneInString(one.written)
+func (f *slotFiller) ofAnotherPerson(c choice, first, end int) bool {
+	name, _ := utf8.DecodeRuneInString(c.written)
 	if !unicode.IsUpper(name) {
 		return false
 	}
 	last, next := f.Words[end-1], f.At(end)
 	written := f.Surface(end-1, end)
-	owns := possessive.MatchString(written) || last.Norm != one.words[len(one.words)-1].Norm && strings.HasSuffix(last.Norm, "s")
-	if owns && end < len(f.Words) && f.Adjoins(end-1) && next.IsSubject() && !possessive.MatchString(one.written) {
+	owns := possessive.MatchString(written) || last.Norm != c.words[len(c.words)-1].Norm && strings.HasSuffix(last.Norm, "s")
+	if owns && end < len(f.Words) && f.Adjoins(end-1) && next.IsSubject() && !possessive.MatchString(c.written) {
 		return !f.own[next.Stem] && !next.Is(text.MoneyWords, text.HolderWords)
 	}
-	of := first - 1
-	linked := f.At(of).Is(text.OfWords, text.AuthorCues) || f.Norm(of) == "d"
-	return linked && f.Adjoins(of) && f.At(of-1).Is(text.KinWords)
+	ofIndex := first - 1
+	linked := f.At(ofIndex).Is(text.OfWords, text.AuthorCues) || f.Norm(ofIndex) == "d"
+	return linked && f.Adjoins(ofIndex) && f.At(ofIndex-1).Is(text.KinWords)
 }
 
 // Minimum lengths, in letters, of a word that may be a typing error of a value: for a missing or extra letter, and

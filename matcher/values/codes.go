@@ -54,8 +54,8 @@ var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\
 // amount. If the tool also takes numbers, the words before digits must name the slot or the tool: "ticket 5123".
 func (f codeReader) codeAt(s *slot, i int) (code string, end int) {
 	end = f.tied(i)
-	if said := f.Surface(i, end); len(said) >= shortestCode && !text.StartsWithDigit(f.Norm(i)) && codeForm.MatchString(said) {
-		return said, end
+	if surface := f.Surface(i, end); len(surface) >= shortestCode && !text.StartsWithDigit(f.Norm(i)) && codeForm.MatchString(surface) {
+		return surface, end
 	}
 	code, end = f.digits(i)
 	if len(code) < shortestCode {
@@ -83,7 +83,7 @@ func (f codeReader) codeAt(s *slot, i int) (code string, end int) {
 // "forty-seven eleven". end is i for none.
 func (f codeReader) digits(i int) (digits string, end int) {
 	if w := f.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(f.Norm(i+1)) != 1) {
-		if i > 0 && tight[f.Gap(i-1)] || f.tied(i) > i+1 {
+		if i > 0 && joiners[f.Gap(i-1)] || f.tied(i) > i+1 {
 			return "", i // a part of something else
 		}
 		return w, i + 1

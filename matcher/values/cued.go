@@ -19,7 +19,7 @@ func readKnown(filler *slotFiller) {
 		var found []Mention
 		used := make([]bool, len(f.Words))
 		for _, words := range longest {
-			ordinary := len(words) == 1 && (!words[0].IsSubject() || f.lesson.said[words[0].Stem])
+			ordinary := len(words) == 1 && (!words[0].IsSubject() || f.lesson.stems[words[0].Stem])
 			same := func(value []text.Word) bool {
 				return slices.EqualFunc(value, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
 			}
@@ -101,7 +101,7 @@ func readCued(filler *slotFiller) {
 func (f cueReader) between(s *slot) (found []Mention) {
 	here := f.sentence()
 	for first, w := range f.Words {
-		if first > 0 && tight[f.Gap(first-1)] {
+		if first > 0 && joiners[f.Gap(first-1)] {
 			continue // the second half of "L-thyroxine"
 		}
 		left, before := here.leftOf(first)
@@ -169,7 +169,7 @@ func (f cueReader) telling(s *slot, first, end int) bool {
 	noted := s.namedFor(text.NotedNames)
 	for i := first; i < end; i++ {
 		w := f.Words[i]
-		tied := f.tied(i) > i+1 || i > 0 && tight[f.Gap(i-1)] // a part of a longer word: "L-thyroxine"
+		tied := f.tied(i) > i+1 || i > 0 && joiners[f.Gap(i-1)] // a part of a longer word: "L-thyroxine"
 		grammar := w.Is(text.StopWords) && !tied && !w.Is(text.OfWords) && !s.taught.inside[w.Norm] && particles(f.Text.Text, i) == i
 		if loose := grammar || isCalendar(w.Norm) && !f.Capital(i); loose && !noted && !(i > first && f.Capital(i)) {
 			return false

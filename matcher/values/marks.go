@@ -12,9 +12,9 @@ import (
 // lesson is what the marks in a tool's examples tell of its parameters.
 type lesson struct {
 	of map[string]*taught // by parameter name
-	// said are the stems of the examples outside of marks, and brings how often each word precedes a value of any
+	// stems are the stems of the examples outside of marks, and brings how often each word precedes a value of any
 	// parameter, among all its occurrences.
-	said   map[string]bool
+	stems  map[string]bool
 	brings map[string]share
 }
 
@@ -49,7 +49,7 @@ func lessonOf(tool *repositories.Tool) *lesson {
 	if len(tool.Marked()) == 0 {
 		return nil
 	}
-	l := &lesson{of: map[string]*taught{}, said: map[string]bool{}, brings: map[string]share{}}
+	l := &lesson{of: map[string]*taught{}, stems: map[string]bool{}, brings: map[string]share{}}
 	for _, example := range tool.Marked() {
 		s := sentence{Text: text.Of(example.Text)}
 		s.taken = make([]bool, len(s.Words))
@@ -66,7 +66,7 @@ func lessonOf(tool *repositories.Tool) *lesson {
 		}
 		for i, w := range s.Words {
 			if !s.taken[i] {
-				l.said[w.Stem] = true
+				l.stems[w.Stem] = true
 			}
 		}
 	}

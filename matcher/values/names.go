@@ -105,7 +105,7 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 }
 
 // inName reports whether the gap is possible inside a name: O'Hara, A&B, St. John's.
-func inName(gap string) bool { return tight[gap] || gap == "&" || gap == " & " || gap == "'" }
+func inName(gap string) bool { return joiners[gap] || gap == "&" || gap == " & " || gap == "'" }
 
 // particles returns the place after the particles of a name that begin at i, if a capitalised word follows: the "von der"
 // of "Karl von der Lippe". It is i for none.

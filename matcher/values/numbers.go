@@ -90,13 +90,13 @@ func (f *slotFiller) ambiguous(s *slot, words string, numbers []json.Number) {
 		readings = append(readings, string(number))
 	}
 	why := f.ask(s, words, readings)
-	f.why[s.Name], f.unusable[s.Name] = why, why
+	f.reasons[s.Name], f.unusable[s.Name] = why, why
 }
 
 // ask notes the question which of several readings words have, and returns the reason why they are no value.
 func (f *slotFiller) ask(s *slot, words string, readings []string) (why string) {
 	both := strings.Join(readings, " or ")
-	f.asks[s.Name] = words + ": " + both + "?"
+	f.questions[s.Name] = words + ": " + both + "?"
 	return fmt.Sprintf("%q may be %s", words, both)
 }
 
@@ -104,7 +104,7 @@ func (f *slotFiller) ask(s *slot, words string, readings []string) (why string) 
 func (f *slotFiller) outside(s *slot, number json.Number) bool {
 	why := s.misses(number)
 	if why != "" {
-		f.why[s.Name], f.unusable[s.Name] = why, why
+		f.reasons[s.Name], f.unusable[s.Name] = why, why
 	}
 	return why != ""
 }
@@ -180,8 +180,8 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 			why = fmt.Sprintf("%q is in another unit", f.Surface(first, min(end+1, len(f.Words))))
 		}
 	}
-	if why != "" && f.why[s.Name] == "" {
-		f.why[s.Name] = why
+	if why != "" && f.reasons[s.Name] == "" {
+		f.reasons[s.Name] = why
 	}
 	return why != ""
 }
@@ -287,7 +287,7 @@ func (f *slotFiller) figures() []datetime.Reading {
 		}
 		n := numbers[0]
 		i = n.End
-		ofCode := n.First > 0 && tight[f.Gap(n.First-1)] && strings.ContainsFunc(f.Norm(n.First-1), unicode.IsLetter)
+		ofCode := n.First > 0 && joiners[f.Gap(n.First-1)] && strings.ContainsFunc(f.Norm(n.First-1), unicode.IsLetter)
 		if !ofCode && !slices.ContainsFunc(said, func(one quantity.Amount) bool { return overlap(n, one) && (one.Range && !one.Loose || one.Denied) }) {
 			found = append(found, n)
 		}

@@ -32,10 +32,10 @@ type Kinds struct {
 }
 
 // KindsOf classifies the parameters of a tool. The lists are shared and must not be modified.
-func KindsOf(tool *repositories.Tool) Kinds { return askedBy(tool).kinds }
+func KindsOf(tool *repositories.Tool) Kinds { return toolSlotsOf(tool).kinds }
 
-// asked is a tool's parameters and its own words. It is shared by all texts and immutable.
-type asked struct {
+// toolSlots is a tool's parameters and its own words. It is shared by all texts and immutable.
+type toolSlots struct {
 	all    []*slot
 	kinds  Kinds
 	counts bool            // has parameters for moments or numbers
@@ -46,19 +46,19 @@ type asked struct {
 	verbs  map[string]bool // first words of its examples
 }
 
-type askedForm struct{}
+type toolSlotsKey struct{}
 
-// askedBy returns the tool's asked, which the tool caches. The words of an example without marks may be values.
-func askedBy(tool *repositories.Tool) *asked {
-	return tool.Params().Derived(askedForm{}, func() any {
+// toolSlotsOf returns the tool's toolSlots, which the tool caches. The words of an example without marks may be values.
+func toolSlotsOf(tool *repositories.Tool) *toolSlots {
+	return tool.Params().Derived(toolSlotsKey{}, func() any {
 		name := text.Identifier(tool.Name)
-		a := &asked{lesson: lessonOf(tool), name: text.Subjects(name), own: map[string]bool{}, verbs: map[string]bool{}}
+		a := &toolSlots{lesson: lessonOf(tool), name: text.Subjects(name), own: map[string]bool{}, verbs: map[string]bool{}}
 		a.verb = text.Of(name).Norm(0)
 		for _, w := range text.Split(name + " " + tool.Description) {
 			a.own[w.Stem] = true
 		}
 		if a.lesson != nil {
-			maps.Copy(a.own, a.lesson.said)
+			maps.Copy(a.own, a.lesson.stems)
 		}
 		for _, example := range tool.Spoken() { // its first meaningful word, unless it is the only one
 			words := text.Split(example)
@@ -86,12 +86,12 @@ func askedBy(tool *repositories.Tool) *asked {
 			a.counts = a.counts || timed || s.counts()
 			a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
 				slices.ContainsFunc(s.Allowed, func(value any) bool { // some days: of the week, or today and tomorrow
-					said, ok := value.(string)
-					return ok && isCalendar(strings.ToLower(said))
+					literal, ok := value.(string)
+					return ok && isCalendar(strings.ToLower(literal))
 				})
 		}
 		return a
-	}).(*asked)
+	}).(*toolSlots)
 }
 
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
@@ -123,16 +123,16 @@ type choice struct {
 	sign    string // an alias without words, such as $
 }
 
-func newSlot(parameter parameters.Parameter, of *asked) *slot {
+func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 	s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}, topic: map[string]bool{}}
-	if of.lesson != nil {
-		s.taught = of.lesson.of[parameter.Name]
+	if owner.lesson != nil {
+		s.taught = owner.lesson.of[parameter.Name]
 	}
 	for _, w := range append(text.Split(parameter.Description), s.name...) {
 		s.about[w.Stem] = true
 	}
 	for _, w := range s.name {
-		if !w.Is(text.BooleanWords, text.StopWords) && !of.name[w.Stem] {
+		if !w.Is(text.BooleanWords, text.StopWords) && !owner.name[w.Stem] {
 			s.topic[w.Stem] = true
 		}
 	}
@@ -150,15 +150,15 @@ func newSlot(parameter parameters.Parameter, of *asked) *slot {
 		s.date = s.Format == parameters.Date || s.Format == parameters.DateTime
 		s.clock = s.Format == parameters.Time || s.Format == parameters.DateTime
 	case isText(s):
-		dated := s.isNamed(text.DateNames)
+		isDate := s.isNamed(text.DateNames)
 		s.clock = s.isNamed(text.ClockNames)
-		if !dated || s.clock || s.layout() != "15:04" {
-			s.date = dated || strings.Contains(s.layout(), "2006") || !s.clock && s.isNamed(text.EdgeNames) && datesWanted.MatchString(s.Description)
+		if !isDate || s.clock || s.layout() != "15:04" {
+			s.date = isDate || strings.Contains(s.layout(), "2006") || !s.clock && s.isNamed(text.EdgeNames) && datePhrase.MatchString(s.Description)
 		}
 		s.amount = s.isNamed(text.GroupNames) && s.stemmed("size") || s.namedFor(text.AmountNames) || s.isNamed(text.RatingNames) ||
 			countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
-		if at := slices.IndexFunc(forms, func(f form) bool { return s.namedFor(f.names) }); at >= 0 {
-			s.pattern = forms[at].pattern
+		if index := slices.IndexFunc(forms, func(f form) bool { return s.namedFor(f.names) }); index >= 0 {
+			s.pattern = forms[index].pattern
 		}
 		s.setShapes()
 		formless := !s.isMoment() && !s.amount && s.pattern == nil
@@ -170,8 +170,8 @@ func newSlot(parameter parameters.Parameter, of *asked) *slot {
 
 func (s *slot) setChoices() {
 	for _, value := range s.Allowed {
-		if said, ok := value.(string); ok {
-			s.choices = append(s.choices, choice{value: value, words: text.Split(said), written: fmt.Sprint(value)})
+		if literal, ok := value.(string); ok {
+			s.choices = append(s.choices, choice{value: value, words: text.Split(literal), written: fmt.Sprint(value)})
 		}
 	}
 	for _, alias := range s.Aliases {
@@ -188,9 +188,9 @@ func (s *slot) setChoices() {
 var (
 	writtenLayout = regexp.MustCompile(`(?i)\b(?:(?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)(?:[ t]hh:mm(?::ss)?)?|hh:mm(?::ss)?)`)
 	sampleDate    = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
-	isoNamed      = regexp.MustCompile(`(?i)\biso(?:[ -]?8601)?\b`)
+	isoPhrase     = regexp.MustCompile(`(?i)\biso(?:[ -]?8601)?\b`)
 	layoutParts   = strings.NewReplacer("hh:mm", "15:04", "yyyy", "2006", "mm", "01", "dd", "02", "ss", "05", "t", "T")
-	datesWanted   = regexp.MustCompile(`(?i)\b(date|day)\b`)
+	datePhrase    = regexp.MustCompile(`(?i)\b(date|day)\b`)
 )
 
 // layout returns the slot's date or time format in the notation of package time; empty if the text's words are the
@@ -207,19 +207,19 @@ func (s *slot) layout() string {
 	if written := writtenLayout.FindString(s.Description); written != "" {
 		return layoutParts.Replace(strings.ToLower(written))
 	}
-	if sampleDate.MatchString(s.Description) || isoNamed.MatchString(s.Description) {
+	if sampleDate.MatchString(s.Description) || isoPhrase.MatchString(s.Description) {
 		return time.DateOnly
 	}
 	return ""
 }
 
-// counting matches the beginning of a name or a description of a count.
-var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) (\pL+)`)
+// countPhrase matches the beginning of a name or a description of a count.
+var countPhrase = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) (\pL+)`)
 
 // countsSome reports whether a name or a description is of a count. "The number of the appointment" is not.
-func countsSome(said string) bool {
-	found := counting.FindStringSubmatch(said)
-	return found != nil && !text.Determiners.Has(strings.ToLower(found[1]))
+func countsSome(phrase string) bool {
+	match := countPhrase.FindStringSubmatch(phrase)
+	return match != nil && !text.Determiners.Has(strings.ToLower(match[1]))
 }
 
 // form is a pattern for the values of parameters with certain names.
@@ -237,17 +237,17 @@ var forms = []form{
 // addresses returns the pattern of a list of addresses, by its name or by the values that examples mark; nil for another
 // list.
 func (s *slot) addresses() *regexp.Regexp {
-	at := slices.IndexFunc(forms, func(of form) bool {
-		return s.namedFor(of.names) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(said string) bool { return of.pattern.FindString(said) == said })
+	index := slices.IndexFunc(forms, func(candidate form) bool {
+		return s.namedFor(candidate.names) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(surface string) bool { return candidate.pattern.FindString(surface) == surface })
 	})
-	if at < 0 {
+	if index < 0 {
 		return nil
 	}
-	return forms[at].pattern
+	return forms[index].pattern
 }
 
-// sampled matches a sample of a code in a description.
-var sampled = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
+// samplePhrase matches a sample of a code in a description.
+var samplePhrase = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
 
 // shortestCode is the minimum length of a code of digits: shorter ones are counts.
 const shortestCode = 3
@@ -255,7 +255,7 @@ const shortestCode = 3
 func (s *slot) setShapes() {
 	s.shapes = map[string]bool{}
 	var samples []string
-	if sample := sampled.FindStringSubmatch(s.Description); sample != nil {
+	if sample := samplePhrase.FindStringSubmatch(s.Description); sample != nil {
 		samples = append(samples, sample[1])
 	}
 	if s.taught != nil {
@@ -343,19 +343,19 @@ func (s *slot) sentence() bool {
 // skip them.
 type slotFiller struct {
 	*datetime.Text
-	*asked
-	taken    []bool       // by word
-	open     []*slot      // slots without a value
-	listedAt map[int]bool // words at which a taken allowed value begins
-	values   map[string]any
-	why      map[string]string // by name: why a number is not the parameter's value
-	asks     map[string]string // by name: the question for an ambiguous value
-	unusable map[string]string // by name: why words that certainly speak of the parameter give no value
+	*toolSlots
+	taken     []bool       // by word
+	open      []*slot      // slots without a value
+	listedAt  map[int]bool // words at which a taken allowed value begins
+	values    map[string]any
+	reasons   map[string]string // by name: why a number is not the parameter's value
+	questions map[string]string // by name: the question for an ambiguous value
+	unusable  map[string]string // by name: why words that certainly speak of the parameter give no value
 }
 
-func newFiller(said *datetime.Text, tool *repositories.Tool) *slotFiller {
-	f := &slotFiller{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}, unusable: map[string]string{}}
-	f.taken, f.open = make([]bool, len(said.Words)), f.all
+func newFiller(utterance *datetime.Text, tool *repositories.Tool) *slotFiller {
+	f := &slotFiller{Text: utterance, toolSlots: toolSlotsOf(tool), values: map[string]any{}, listedAt: map[int]bool{}, reasons: map[string]string{}, questions: map[string]string{}, unusable: map[string]string{}}
+	f.taken, f.open = make([]bool, len(utterance.Words)), f.all
 	return f
 }
 
@@ -405,12 +405,12 @@ func sole(slots []*slot) *slot {
 
 func (f *slotFiller) sentence() sentence { return sentence{f.Text.Text, f.taken} }
 
-// tight are the signs inside a name or code.
-var tight = map[string]bool{"-": true, "_": true, "/": true, ".": true}
+// joiners are the signs inside a name or code.
+var joiners = map[string]bool{"-": true, "_": true, "/": true, ".": true}
 
 // tied returns the end of the word at i and all words tied to it: Chi-town, ef9-893.
 func (f *slotFiller) tied(i int) int {
-	for i+1 < len(f.Words) && tight[f.Gap(i)] {
+	for i+1 < len(f.Words) && joiners[f.Gap(i)] {
 		i++
 	}
 	return i + 1

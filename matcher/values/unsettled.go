@@ -43,7 +43,7 @@ func (f momentReader) none(s *slot, why string, certain bool) {
 	if s.layout() == "" {
 		return
 	}
-	f.why[s.Name] = why
+	f.reasons[s.Name] = why
 	if certain && s.Format != "" {
 		f.unusable[s.Name] = why
 	}

@@ -33,12 +33,12 @@ var readers = []func(*slotFiller){
 }
 
 // Of reads the values of the tool's parameters from the text.
-func Of(said *datetime.Text, tool *repositories.Tool) Reading {
-	f := newFiller(said, tool)
+func Of(utterance *datetime.Text, tool *repositories.Tool) Reading {
+	f := newFiller(utterance, tool)
 	for _, read := range readers {
 		read(f)
 	}
-	return Reading{said, f.values, f.taken, f.why, f.asks, f.unusable}
+	return Reading{utterance, f.values, f.taken, f.reasons, f.questions, f.unusable}
 }
 
 // restReader reads the rest of a sentence.
@@ -54,8 +54,8 @@ func readRest(filler *slotFiller) {
 		if s == nil || first >= end || !f.free(first, end) {
 			continue
 		}
-		fresh := func(w text.Word) bool { return !w.Is(text.StopWords) && !f.name[w.Stem] } // has words beyond the tool's own name
-		if slices.ContainsFunc(f.Words[first:end], fresh) && !isAddress(f.Surface(first, end)) {
+		isNew := func(w text.Word) bool { return !w.Is(text.StopWords) && !f.name[w.Stem] } // has words beyond the tool's own name
+		if slices.ContainsFunc(f.Words[first:end], isNew) && !isAddress(f.Surface(first, end)) {
 			f.fill(s, strings.TrimSpace(f.Surface(first, end)), first, end)
 			return
 		}
@@ -63,9 +63,9 @@ func readRest(filler *slotFiller) {
 }
 
 // isAddress reports whether a text is only an address, which is no sentence.
-func isAddress(said string) bool {
-	said = strings.TrimRight(strings.TrimSpace(said), ".,;:!?")
-	return slices.ContainsFunc(forms, func(of form) bool { return of.pattern.FindString(said) == said })
+func isAddress(surface string) bool {
+	surface = strings.TrimRight(strings.TrimSpace(surface), ".,;:!?")
+	return slices.ContainsFunc(forms, func(candidate form) bool { return candidate.pattern.FindString(surface) == surface })
 }
 
 // announced finds the text after a colon, or "called", for the one free string that is left, or the one for
@@ -133,9 +133,9 @@ func (f restReader) objectOf() (s *slot, first, end int) {
 		return nil, 0, 0
 	}
 	isVerb := func(w text.Word) bool { return w.Norm == f.verb || f.means(w) }
-	for at, w := range f.Words {
+	for i, w := range f.Words {
 		if w.Is(text.PuttingVerbs) || w.IsSubject() && isVerb(w) {
-			first = f.object(at + 1)
+			first = f.object(i + 1)
 			end = f.sentenceEnd(first)
 			listed := f.listed(first, end)
 			if !isVerb(w) && (listed == end || !w.Is(text.PuttingVerbs)) {
@@ -144,7 +144,7 @@ func (f restReader) objectOf() (s *slot, first, end int) {
 			first, end = f.stripped(first, listed)
 			return slots[0], first, end
 		}
-		if !w.Is(text.StopWords) && w.IsSubject() || strings.ContainsAny(f.Gap(at), ".?!") && !f.Joined(at) || w.Is(text.Negations) {
+		if !w.Is(text.StopWords) && w.IsSubject() || strings.ContainsAny(f.Gap(i), ".?!") && !f.Joined(i) || w.Is(text.Negations) {
 			return nil, 0, 0
 		}
 	}
