@@ -167,7 +167,7 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 func (p *interpreter) byExample() (intent, bool) {
 	said := datetime.NewText(p.request.Text, p.request.Now)
 	said.Words = withoutPoliteness(said)
-	back := text.TakenBack(p.request.Text) != ""
+	back := text.TakenBack(p.request.Text) != "" || excepting(said.Text)
 	var best intent
 	most, tied := 0, false
 	for _, candidate := range p.exemplary(said.Words) {
@@ -186,6 +186,16 @@ func (p *interpreter) byExample() (intent, bool) {
 		}
 	}
 	return best, most > 0 && !tied
+}
+
+// excepting reports whether a text excepts something, so that a value is not what its place says: "everyone but Maria".
+func excepting(t text.Text) bool {
+	for i := range t.Words {
+		if text.ExceptionAt(t, i) > 0 || t.Words[i].Is(text.NobodyWords) {
+			return true
+		}
+	}
+	return false
 }
 
 // filled returns the call of a message that fits a pattern. Free texts are masked in the rest, so that no number in

@@ -172,8 +172,23 @@ func (r reading) excepts() bool {
 				return true
 			}
 		}
+		if end > i && r.lacks(end) {
+			return true
+		}
 	}
 	return false
+}
+
+// lacks reports whether the words from i on have a value of an optional parameter, and the reading has no other for it: "the
+// light everywhere but in the kitchen".
+func (r reading) lacks(i int) bool {
+	if i >= len(r.Words) {
+		return false
+	}
+	after := values.Of(datetime.NewText(r.Said[r.Words[i].Start:], r.Now), r.Tool)
+	return slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		return !p.Required && len(p.Allowed) > 0 && after.Values[p.Name] != nil && r.Values[p.Name] == nil && r.Unusable[p.Name] == ""
+	})
 }
 
 // actless reports whether a text has no act: neither a verb or a noun for the tool's, nor another verb. A tool that gives

@@ -387,7 +387,8 @@ var english = language{
 	AttendingVerbs: `come make attend go keep be take use afford`,
 	exceptPhrases:  `except; except for; excepting; apart from; aside from; other than; with the exception of; excluding; but not`,
 	butWords:       `but`,
-	allWords:       `all any every each everyone everybody everything anyone anybody anything anytime`,
+	NobodyWords:    `nobody none`,
+	allWords:       `all any every each everyone everybody everything anyone anybody anything anytime everywhere`,
 	KinWords: `
 		mother mom mum father dad parents parent brother sister wife husband partner son daughter child kid uncle aunt cousin grandmother
 		grandfather grandma grandpa friend boss colleague assistant neighbour neighbor landlord`,

@@ -161,7 +161,8 @@ func omits(t Text, first, end, last int) bool {
 	case german.has(omittingPhrases, t.Norm(first)):
 		return t.Norm(last-1) == "zu" || WithoutZu(t.Norm(last)) != t.Norm(last)
 	case english.has(omittingPhrases, t.Norm(first)) || LanguageOf(t.Said) == "en":
-		return strings.HasSuffix(w.Norm, "ing") || t.Norm(end-1) == "than" && w.Is(ActionVerbs)
+		object := t.At(end+1).Is(Definites, IndefiniteWords) && w.IsSubject() // "rather than extend my rental"
+		return strings.HasSuffix(w.Norm, "ing") || t.Norm(end-1) == "than" && (w.Is(ActionVerbs) || object)
 	}
 	return hasInfinitiveEnding(w.Norm) && !w.Is(StopWords, CalendarWords)
 }

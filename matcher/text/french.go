@@ -227,7 +227,8 @@ var french = language{
 		note: note noter; call: appeler appel telephoner; message: message sms mail; person: conseiller conseillere parler; help: aide aider; fault: probleme panne;
 		parcel: colis livraison; return: retour rembourser remboursement; price: prix cout coute; calendar: calendrier agenda reunion`,
 	exceptPhrases: `sauf; excepte; hormis; a l exception de; a part; mais pas`,
-	allWords:      `tout tous toute toutes chaque importe`,
+
+	allWords: `tout tous toute toutes chaque importe partout`,
 	KinWords: `
 		mere maman pere papa parents frere soeur femme mari compagne compagnon fils fille enfant oncle tante cousin cousine grand ami amie
 		chef cheffe collegue voisin voisine proprietaire`,

@@ -267,7 +267,8 @@ var german = language{
 	Definites:     `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
 	exceptPhrases: `ausser; ausgenommen; mit ausnahme von; bloss nicht; nur nicht; aber nicht`,
 	butWords:      `bis auf;`,
-	allWords:      `alle allen alles jeder jede jeden jedem jedes`,
+	NobodyWords:   `niemand niemanden niemandem keiner`,
+	allWords:      `alle allen alles jeder jede jeden jedem jedes uberall`,
 	KinWords: `
 		mutter mama vater papa eltern bruder schwester frau mann partner partnerin sohn tochter kind onkel tante cousin cousine oma opa
 		grossmutter grossvater freund freundin chef chefin kollege kollegin nachbar nachbarin vermieter`,

@@ -46,7 +46,8 @@ var italian = language{
 	exceptPhrases:  `tranne; eccetto; salvo; a eccezione di; ad eccezione di; a parte; ma non`,
 	butWords:       `meno`,
 	notCues:        `a al alla ai alle con per da dal`,
-	allWords:       `tutto tutti tutta tutte ogni qualsiasi qualunque chiunque`,
+	NobodyWords:    `nessuno`,
+	allWords:       `tutto tutti tutta tutte ogni qualsiasi qualunque chiunque ovunque dappertutto`,
 	KinWords: `
 		madre mamma padre papa genitori fratello sorella moglie marito compagna compagno figlio figlia zio zia cugino cugina nonna nonno
 		amico amica capo collega vicino vicina`,

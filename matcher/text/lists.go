@@ -113,6 +113,7 @@ const (
 	exceptPhrases     // right before an excepted thing: "except"
 	butWords          // the same, a phrase or a word, after one of the allWords: "everyone but"
 	allWords          // everybody, any day
+	NobodyWords       // people of whom there are none
 	notCues           // words after which "no" is a "not": the Spanish "no a Pedro"
 	KinWords          // people who are named by another: "Anna's mother"
 	otherPersons      // who is neither the speaker nor the reader

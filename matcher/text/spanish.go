@@ -47,6 +47,7 @@ var spanish = language{
 	InsteadWords:   `salvo excepto`,
 	exceptPhrases:  `excepto; salvo; a excepcion de; aparte de; quitando; pero no`,
 	butWords:       `menos`,
+	NobodyWords:    `nadie`,
 	allWords:       `todo todos toda todas cualquier cualquiera cada`,
 	notCues:        `a al el la los las con para en de del por`,
 	KinWords: `
