@@ -198,7 +198,7 @@ func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name stri
 	}
 	leads := func(w text.Word) bool { return w.Is(text.StopWords) && !w.Is(text.Articles) || w.Is(text.Hesitations) }
 	words := withoutEnds(t.Words, leads, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
-	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) {
+	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) || isClause(words) {
 		return "", ""
 	}
 	if slices.ContainsFunc(t.Words, func(w text.Word) bool { return w.Is(text.ActionVerbs) && !isGrammar(w) }) {
@@ -211,6 +211,13 @@ func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name stri
 		}
 	}
 	return rest[words[0].Start:words[len(words)-1].End], free[0]
+}
+
+// isClause reports whether words tell or thank, and so are no name: "Tom got 20", "Tom will be happy", "thank Tom".
+func isClause(words []text.Word) bool {
+	return text.AnyIs(words, text.PartingWords) || slices.ContainsFunc(words[1:], func(w text.Word) bool {
+		return w.Is(text.PastWords) || w.Is(text.Auxiliaries) && !w.Is(text.Definites)
+	})
 }
 
 // turns finds the call that does something else to the previous call's thing: "turn it off again", "and close it".

@@ -410,7 +410,7 @@ var english = language{
 	CentNames:      `cent cents pence penny`,
 	SumWords:       `plus minus`,
 	idlePhrases: `
-		one sec; one second; one moment; a moment; just a moment; just a sec; a sec; sec; hang on; hold on; wait; brb; be right back; lol; rofl; haha; wtf; omg; damn; damn it; shit; fuck; fuck off; fuck you; crap; see above; good question; no idea; whatever; whenever; anyone; dunno; not sure; let me think; let me see; do not know; i do not know; who knows; guess; guess who; hm; later; nothing`,
+		one sec; one second; one moment; a moment; just a moment; just a sec; a sec; sec; hang on; hold on; wait; brb; be right back; lol; rofl; haha; wtf; omg; damn; damn it; shit; fuck; fuck off; fuck you; crap; see above; good question; no idea; whatever; whenever; anyone; dunno; not sure; let me think; let me see; do not know; i do not know; who knows; guess; guess who; hm; later; nothing; good morning; good afternoon; good evening; good night; for whom; for who; who for; to whom; wrong chat`,
 	MeansCues:      `via; using; as a; as an; in cash; by card; by bank transfer`,
 	repeatingWords: `daily weekly monthly yearly annually hourly nightly fortnightly`,
 	periodWords:    `year quarter workday`,

@@ -257,7 +257,7 @@ var french = language{
 	SumWords:       `plus moins`,
 	HalfHours:      `et demi=30; et demie=30; et quart=15; moins le quart=-15`,
 	idlePhrases: `
-		un instant; une seconde; un moment; attends; attendez; plus tard; merde; putain; zut; bonne question; aucune idee; je ne sais pas; sais pas; peu importe; voir plus haut; on verra; mdr; bof; rien`,
+		un instant; une seconde; un moment; attends; attendez; plus tard; merde; putain; zut; bonne question; aucune idee; je ne sais pas; sais pas; peu importe; voir plus haut; on verra; mdr; bof; rien; bonsoir; bonne journee; bonne nuit; pour qui; a qui; avec qui`,
 	MeansCues:      `via; en tant que; comme; en cadeau; par virement; par paypal; par carte; en liquide; en especes`,
 	repeatingWords: `mensuellement quotidiennement hebdomadairement annuellement regulierement`,
 	periodWords:    `an ans annee mois trimestre matin soir nuit lundi`,

@@ -289,7 +289,7 @@ var german = language{
 	CentNames:      `rappen`,
 	SumWords:       `zuzuglich abzuglich`,
 	idlePhrases: `
-		moment; einen moment; ein moment; moment mal; sekunde; eine sekunde; warte; warte mal; gleich; sofort; na klar; ach egal; egal; ist egal; ist mir egal; keine ahnung; weiss nicht; weiss ich nicht; gute frage; siehe oben; scheisse; mist; verdammt; spater; mal sehen; haha; naja; na ja; hmm; nichts`,
+		moment; einen moment; ein moment; moment mal; sekunde; eine sekunde; warte; warte mal; gleich; sofort; na klar; ach egal; egal; ist egal; ist mir egal; keine ahnung; weiss nicht; weiss ich nicht; gute frage; siehe oben; scheisse; mist; verdammt; spater; mal sehen; haha; naja; na ja; hmm; nichts; guten morgen; guten tag; guten abend; gute nacht; fur wen; an wen; mit wem; bei wem; falscher chat`,
 	MeansCues: `via; per; als; mittels; in bar`,
 	modalVerbs: `
 		will willst wollen wollt mochte mochtest mochten kann kannst konnen konnt konntest konnte konnten konntet soll sollst sollen muss musst mussen wurde wurdest wurden darf durfen`,

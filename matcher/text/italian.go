@@ -170,7 +170,7 @@ var italian = language{
 	CentNames:      `centesimo centesimi`,
 	SumWords:       `piu meno`,
 	idlePhrases: `
-		aspetta; aspetti; un attimo; un momento; un secondo; attimo; boh; mah; piu tardi; dopo; non so; non lo so; non saprei; buona domanda; bella domanda; cavolo; cazzo; merda; vedi sopra; fa lo stesso; lascia stare; e uguale; vediamo; niente`,
+		aspetta; aspetti; un attimo; un momento; un secondo; attimo; boh; mah; piu tardi; dopo; non so; non lo so; non saprei; buona domanda; bella domanda; cavolo; cazzo; merda; vedi sopra; fa lo stesso; lascia stare; e uguale; vediamo; niente; buongiorno; buon giorno; buonasera; buona sera; buonanotte; per chi; a chi; con chi`,
 	MeansCues:      `tramite; mediante; come regalo; come rimborso; in regalo; in contanti; con bonifico; con paypal`,
 	repeatingWords: `mensilmente quotidianamente settimanalmente annualmente regolarmente`,
 	periodWords:    `anno anni mese mesi trimestre sera mattina`,

@@ -176,7 +176,7 @@ var spanish = language{
 	CentNames:      `centimo centimos centavo centavos`,
 	SumWords:       `mas menos`,
 	idlePhrases: `
-		espera; espere; un momento; momento; un segundo; luego; mas tarde; da igual; me da igual; ni idea; no se; buena pregunta; mierda; joder; cono; ver arriba; ya vere; jaja; vale; nada`,
+		espera; espere; un momento; momento; un segundo; luego; mas tarde; da igual; me da igual; ni idea; no se; buena pregunta; mierda; joder; cono; ver arriba; ya vere; jaja; vale; nada; buenos dias; buenas tardes; buenas noches; para quien; a quien; con quien`,
 	MeansCues:      `via; mediante; a traves de; por medio de; como regalo; como pago; como adelanto; de regalo; en efectivo; por bizum; por paypal`,
 	repeatingWords: `mensualmente diariamente semanalmente anualmente regularmente`,
 	periodWords:    `ano anos mes meses trimestre noche tarde`,
