@@ -396,7 +396,8 @@ func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (quer
 	return e.records[0], nil
 }
 
-func (e *engineDouble) FiredIn(_ context.Context, _, sessionID, _ string) (bool, error) {
+func (e *engineDouble) FiredIn(_ context.Context, appID, sessionID, triggerID string) (bool, error) {
+	e.took("FiredIn", appID, sessionID, triggerID)
 	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.err
 }
 

@@ -262,7 +262,7 @@ func TestTheExplanationTellsWhatTheMessageIs(t *testing.T) {
 	t.Parallel()
 	candidates := matchertest.InScope(t, matchertest.Scope, "clinic", meantScopes["clinic"]...)
 	for said, why := range map[string]string{
-		"My neighbour cancelled the appointment": "as somebody else's act or wish, a report, a purpose or a thought, and does not order it (nearest: cancel-appointment)",
+		"My neighbour cancelled the appointment": "the message tells of somebody else",
 		"Tell Tom to cancel my appointment":      "as somebody else's act or wish, a report, a purpose or a thought, and does not order it (nearest: cancel-appointment)",
 		"Can I cancel my appointment?":           "the message asks whether it may be done, and does not call for the nearest tool (nearest: cancel-appointment)",
 		"never mind":                             "the message is a plain no, and calls for no tool by itself",

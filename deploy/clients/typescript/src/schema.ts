@@ -3875,7 +3875,7 @@ export interface components {
         };
         /** @description The use of a tool in the last 24 hours. */
         ToolUsage: {
-            /** @description How often it fired. */
+            /** @description How often it fired. What waits for a yes or its time counts when it takes effect, a duplicate never. */
             fired: number;
             /** @description The hours in which it was used, the oldest first. */
             hours: components["schemas"]["HourOfUse"][];
@@ -3918,7 +3918,7 @@ export interface components {
             promptTokens: number;
             /** @description Those that called for tools with missing or wrong values, and fired none. */
             rejected: number;
-            /** @description Tools that fired, by messages or directly. */
+            /** @description Tools that fired, by messages or directly. What waits for a yes or its time counts when it takes effect, a duplicate never. */
             triggers: number;
             /**
              * Format: date-time

@@ -2591,7 +2591,7 @@ class ToolSearch(_ToolSearch, total=False):
 
 class ToolUsage(TypedDict):
     """The use of a tool in the last 24 hours."""
-    # How often it fired.
+    # How often it fired. What waits for a yes or its time counts when it takes effect, a duplicate never.
     fired: int
     # The hours in which it was used, the oldest first.
     hours: List[HourOfUse]
@@ -2683,7 +2683,8 @@ class _Usage(TypedDict):
     promptTokens: int
     # Those that called for tools with missing or wrong values, and fired none.
     rejected: int
-    # Tools that fired, by messages or directly.
+    # Tools that fired, by messages or directly. What waits for a yes or its time counts when it takes effect,
+    # a duplicate never.
     triggers: int
     # Those that called for nothing.
     unmatched: int
