@@ -11,9 +11,9 @@ import (
 
 // Paths of an app, of one of its sessions and of one of its users.
 const (
-	ofApp     = "/v1/apps/:appId"
-	ofSession = ofApp + "/sessions/:sessionId"
-	ofUser    = ofApp + "/users/:user"
+	pathApp     = "/v1/apps/:appId"
+	pathSession = pathApp + "/sessions/:sessionId"
+	pathUser    = pathApp + "/users/:user"
 )
 
 // Paths of the OpenAI-compatible endpoint, below an app or a session.
@@ -32,64 +32,64 @@ var accessGroups = []struct {
 }{
 	{auth.Access{Anyone: true}, []string{"GET /v1/whoami"}},
 	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
-		"GET " + ofApp, "PUT " + ofApp, "PATCH " + ofApp,
-		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
-		"GET " + ofApp + "/sources", "GET " + ofApp + "/audit", "GET " + ofApp + "/usage", "GET " + ofApp + "/usage/hosts",
-		"GET " + ofApp + "/webhooks", "GET " + ofApp + "/webhooks/:webhookName/deliveries", "POST " + ofApp + "/webhooks/:webhookName/resend",
+		"GET " + pathApp, "PUT " + pathApp, "PATCH " + pathApp,
+		"POST " + pathApp + "/keys", "GET " + pathApp + "/keys", "DELETE " + pathApp + "/keys/:keyId",
+		"GET " + pathApp + "/sources", "GET " + pathApp + "/audit", "GET " + pathApp + "/usage", "GET " + pathApp + "/usage/hosts",
+		"GET " + pathApp + "/webhooks", "GET " + pathApp + "/webhooks/:webhookName/deliveries", "POST " + pathApp + "/webhooks/:webhookName/resend",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{
-		"GET " + ofApp + "/repositories", "POST " + ofApp + "/repositories",
-		"PUT " + ofApp + "/repositories/:repositoryId", "PATCH " + ofApp + "/repositories/:repositoryId",
-		"GET " + ofApp + "/repositories/:repositoryId", "DELETE " + ofApp + "/repositories/:repositoryId",
-		"DELETE " + ofApp + "/repositories/:repositoryId/tools/:toolName", "DELETE " + ofSession + "/repositories/:repositoryId/tools/:toolName",
-		"GET " + ofApp + "/repositories/:repositoryId/versions", "GET " + ofApp + "/repositories/:repositoryId/versions/:version",
-		"POST " + ofApp + "/repositories/:repositoryId/versions/:version/restore",
-		"GET " + ofApp + "/tests", "GET " + ofApp + "/tests/:testName", "PUT " + ofApp + "/tests/:testName", "DELETE " + ofApp + "/tests/:testName",
-		"GET " + ofSession + "/repositories", "POST " + ofSession + "/repositories",
-		"PUT " + ofSession + "/repositories/:repositoryId", "PATCH " + ofSession + "/repositories/:repositoryId",
-		"GET " + ofSession + "/repositories/:repositoryId", "DELETE " + ofSession + "/repositories/:repositoryId",
+		"GET " + pathApp + "/repositories", "POST " + pathApp + "/repositories",
+		"PUT " + pathApp + "/repositories/:repositoryId", "PATCH " + pathApp + "/repositories/:repositoryId",
+		"GET " + pathApp + "/repositories/:repositoryId", "DELETE " + pathApp + "/repositories/:repositoryId",
+		"DELETE " + pathApp + "/repositories/:repositoryId/tools/:toolName", "DELETE " + pathSession + "/repositories/:repositoryId/tools/:toolName",
+		"GET " + pathApp + "/repositories/:repositoryId/versions", "GET " + pathApp + "/repositories/:repositoryId/versions/:version",
+		"POST " + pathApp + "/repositories/:repositoryId/versions/:version/restore",
+		"GET " + pathApp + "/tests", "GET " + pathApp + "/tests/:testName", "PUT " + pathApp + "/tests/:testName", "DELETE " + pathApp + "/tests/:testName",
+		"GET " + pathSession + "/repositories", "POST " + pathSession + "/repositories",
+		"PUT " + pathSession + "/repositories/:repositoryId", "PATCH " + pathSession + "/repositories/:repositoryId",
+		"GET " + pathSession + "/repositories/:repositoryId", "DELETE " + pathSession + "/repositories/:repositoryId",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools, store.PermitTriggers}}, []string{
-		"GET " + ofApp + "/tools", "GET " + ofSession + "/tools", "GET " + ofApp + "/tools/usage",
-		"POST " + ofApp + "/tools/search", "POST " + ofSession + "/tools/search",
+		"GET " + pathApp + "/tools", "GET " + pathSession + "/tools", "GET " + pathApp + "/tools/usage",
+		"POST " + pathApp + "/tools/search", "POST " + pathSession + "/tools/search",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
-		"GET " + ofApp + "/sessions", "PUT " + ofSession, "DELETE " + ofSession, "POST " + ofSession + "/token",
-		"POST " + ofApp + "/rehearsals",
-		"GET " + ofUser + "/export", "DELETE " + ofUser,
-		"GET " + ofSession + "/export", "GET " + ofSession + "/messages/:messageId/explain",
+		"GET " + pathApp + "/sessions", "PUT " + pathSession, "DELETE " + pathSession, "POST " + pathSession + "/token",
+		"POST " + pathApp + "/rehearsals",
+		"GET " + pathUser + "/export", "DELETE " + pathUser,
+		"GET " + pathSession + "/export", "GET " + pathSession + "/messages/:messageId/explain",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, []string{
-		"GET " + ofSession,
-		"POST " + ofSession + "/messages", "GET " + ofSession + "/messages",
-		"GET " + ofSession + "/messages/:messageId", "DELETE " + ofSession + "/messages/:messageId",
-		"POST " + ofSession + "/messages/:messageId/commit",
+		"GET " + pathSession,
+		"POST " + pathSession + "/messages", "GET " + pathSession + "/messages",
+		"GET " + pathSession + "/messages/:messageId", "DELETE " + pathSession + "/messages/:messageId",
+		"POST " + pathSession + "/messages/:messageId/commit",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true, OwnSession: true}, []string{
-		"POST " + ofApp + pathCompletions, "POST " + ofSession + pathCompletions,
-		"POST " + ofApp + pathResponses, "POST " + ofSession + pathResponses,
-		"GET " + ofApp + pathModels, "GET " + ofSession + pathModels,
-		"GET " + ofApp + pathModel, "GET " + ofSession + pathModel,
+		"POST " + pathApp + pathCompletions, "POST " + pathSession + pathCompletions,
+		"POST " + pathApp + pathResponses, "POST " + pathSession + pathResponses,
+		"GET " + pathApp + pathModels, "GET " + pathSession + pathModels,
+		"GET " + pathApp + pathModel, "GET " + pathSession + pathModel,
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
-		"POST " + ofApp + "/mcp", "POST " + ofApp + "/mcp/:repositoryId",
-		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",
-		"GET " + ofApp + "/triggers/:triggerId", "DELETE " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
-		"POST " + ofApp + "/triggers/retry", "GET " + ofApp + "/backlog",
+		"POST " + pathApp + "/mcp", "POST " + pathApp + "/mcp/:repositoryId",
+		"POST " + pathApp + "/triggers", "GET " + pathApp + "/triggers", "DELETE " + pathApp + "/triggers",
+		"GET " + pathApp + "/triggers/:triggerId", "DELETE " + pathApp + "/triggers/:triggerId", "POST " + pathApp + "/triggers/:triggerId/retry",
+		"POST " + pathApp + "/triggers/retry", "GET " + pathApp + "/backlog",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{
-		"POST " + ofSession + "/triggers", // only with source ui when called with a session token
-		"POST " + ofSession + "/mcp", "POST " + ofSession + "/mcp/:repositoryId",
+		"POST " + pathSession + "/triggers", // only with source ui when called with a session token
+		"POST " + pathSession + "/mcp", "POST " + pathSession + "/mcp/:repositoryId",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true, ByTrigger: true}, []string{
-		"POST " + ofApp + "/triggers/:triggerId/answer", "POST " + ofApp + "/triggers/:triggerId/confirm",
-		"POST " + ofApp + "/triggers/:triggerId/deny", "POST " + ofApp + "/triggers/:triggerId/cancel",
+		"POST " + pathApp + "/triggers/:triggerId/answer", "POST " + pathApp + "/triggers/:triggerId/confirm",
+		"POST " + pathApp + "/triggers/:triggerId/deny", "POST " + pathApp + "/triggers/:triggerId/cancel",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}, []string{
-		"GET " + ofApp + "/events", "GET " + ofSession + "/triggers",
+		"GET " + pathApp + "/events", "GET " + pathSession + "/triggers",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}, FrontEnd: true}, []string{
-		"GET " + ofSession + "/events", "GET " + pathSocket,
+		"GET " + pathSession + "/events", "GET " + pathSocket,
 	}},
 }
 
@@ -103,7 +103,7 @@ func accessTable() map[string]auth.Access {
 			// Operations that leave the app unchanged. MCP is left out, as it uses POST for everything; read-only
 			// keys list tools and triggers by GET.
 			if strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search") {
-				table[operation] = group.Reading()
+				table[operation] = group.ReadOnly()
 			}
 		}
 	}

@@ -154,7 +154,7 @@ func credentials(w apitest.World) map[string]string {
 	} {
 		life, err := w.Store.Generation(w.T.Context(), token.AppID, token.SessionID)
 		require.NoError(w.T, err)
-		token.Life = life
+		token.Generation = life
 		signed, err := w.Sealer.SignToken(token)
 		require.NoError(w.T, err)
 		sent[name] = signed.Reveal()

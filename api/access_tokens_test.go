@@ -20,7 +20,7 @@ func TestAccessTokenIsAKeyOfItsAppUntilItExpires(t *testing.T) {
 	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
 	token := store.AccessToken{
-		AppID: "clinic", ModuleID: "calendar", ClientID: "calendar", Lineage: "l1", Expires: now.Add(time.Minute), Life: life,
+		AppID: "clinic", ModuleID: "calendar", ClientID: "calendar", Lineage: "l1", Expires: now.Add(time.Minute), Generation: life,
 		Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers},
 	}
 	signed, err := s.Sealer.SignAccess(token, "t1")
@@ -44,7 +44,7 @@ func TestAccessTokenEndsWithItsApp(t *testing.T) {
 	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
 	signed, err := s.Sealer.SignAccess(store.AccessToken{
-		AppID: "clinic", ModuleID: "calendar", Expires: time.Now().Add(time.Minute), Life: life, Scopes: []store.Permission{store.PermitTriggers},
+		AppID: "clinic", ModuleID: "calendar", Expires: time.Now().Add(time.Minute), Generation: life, Scopes: []store.Permission{store.PermitTriggers},
 	}, "t1")
 	require.NoError(t, err)
 	with := "Authorization: Bearer " + signed.Reveal()
@@ -73,7 +73,7 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 			life, err := s.Store.Generation(t.Context(), "clinic", "")
 			require.NoError(t, err)
 			signed, err := s.Sealer.SignAccess(store.AccessToken{
-				AppID: "clinic", ModuleID: "avatar", ClientID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Life: life,
+				AppID: "clinic", ModuleID: "avatar", ClientID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Generation: life,
 				Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
 			}, "t1")
 			require.NoError(t, err)
@@ -105,7 +105,7 @@ func TestAccessTokenOfANewModuleIsGoodAtOnce(t *testing.T) {
 		app, err := s.Store.App(t.Context(), "clinic")
 		require.NoError(t, err)
 		signed, err := s.Sealer.SignAccess(store.AccessToken{
-			AppID: "clinic", ModuleID: "avatar", Expires: time.Now().Add(time.Hour), Life: life, Scopes: []store.Permission{store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
+			AppID: "clinic", ModuleID: "avatar", Expires: time.Now().Add(time.Hour), Generation: life, Scopes: []store.Permission{store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
 		}, "t1")
 		require.NoError(t, err)
 		s.Call("GET", "/v1/apps/clinic/triggers", "", apitest.Bearer(signed.Reveal())).Is(200, "")

@@ -27,64 +27,64 @@ type acts struct {
 }
 
 func (h acts) routes() []route {
-	return []route{{method: http.MethodGet, path: ofApp + "/audit", handle: h.list, query: slices.Concat(pageQuery, []string{"action", "by"})}}
+	return []route{{method: http.MethodGet, path: pathApp + "/audit", handler: h.list, query: slices.Concat(pageQuery, []string{"action", "by"})}}
 }
 
 func (h acts) list(c echo.Context) error {
 	a := &searchQuery{c: c}
 	page := a.page(pageByID)
-	asked := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: page.After, Limit: page.Limit}
+	search := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: page.After, Limit: page.Limit}
 	if err := a.problem(); err != nil {
 		return err
 	}
-	if asked.After != "" && !audit.IsID(asked.After) {
+	if search.After != "" && !audit.IsID(search.After) {
 		return answer.BadCursor()
 	}
-	items, next, err := h.audit.List(c.Request().Context(), asked)
+	items, next, err := h.audit.List(c.Request().Context(), search)
 	return listPage(c, items, next, err)
 }
 
 // Context keys: the id that the middleware of a route generated, and the handler's mark that it changed
 // nothing.
 const (
-	madeIDKey = "earshot.made"
-	undoneKey = "earshot.undone"
+	createdIDKey = "earshot.made"
+	unchangedKey = "earshot.undone"
 )
 
-// madeID returns the id for the new object. The audit log records it before the object exists.
-func madeID(c echo.Context) string {
-	id, _ := c.Get(madeIDKey).(string)
+// createdID returns the id for the new object. The audit log records it before the object exists.
+func createdID(c echo.Context) string {
+	id, _ := c.Get(createdIDKey).(string)
 	return id
 }
 
-// recorded returns the middleware that records an operation in the audit log before it runs.
-func (h acts) recorded(r route) echo.MiddlewareFunc {
+// auditing returns the middleware that records an operation in the audit log before it runs.
+func (h acts) auditing(r route) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			dry, err := isSet(c, "dryRun")
-			erases, wrong := isSet(c, "erase")
-			if dry || err != nil || wrong != nil || slices.Contains(r.query, "erase") && !erases {
+			dryRun, err := isSet(c, "dryRun")
+			erase, eraseErr := isSet(c, "erase")
+			if dryRun || err != nil || eraseErr != nil || slices.Contains(r.query, "erase") && !erase {
 				return next(c) // which reports the fault
 			}
-			entry := entryOf(c, r.act)
+			entry := entryOf(c, r.auditAction)
 			for _, name := range c.ParamNames() {
 				about(&entry, name, c.Param(name))
 			}
-			if r.makes != "" {
-				c.Set(madeIDKey, h.newID())
-				about(&entry, r.makes, madeID(c))
+			if r.createsID != "" {
+				c.Set(createdIDKey, h.newID())
+				about(&entry, r.createsID, createdID(c))
 			}
 			c.SetRequest(c.Request().WithContext(audit.WithAuthor(c.Request().Context(), audit.Author{By: entry.By, KeyName: entry.KeyName, Via: entry.Via})))
 			return h.audit.During(c.Request().Context(), c.Param("appId"), func() (bool, error) {
 				err := next(c)
-				return c.Get(undoneKey) == nil && mayBeDone(err), err
+				return c.Get(unchangedKey) == nil && mayBeDone(err), err
 			}, entry)
 		}
 	}
 }
 
-// moved records in the audit log that an agent changes the state of a trigger.
-func (h acts) moved(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error {
+// auditMCP records in the audit log that an agent changes the state of a trigger.
+func (h acts) auditMCP(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error {
 	entry := entryOf(c, action)
 	entry.Via, entry.TriggerID = audit.ViaMCP, triggerID
 	return h.audit.During(ctx, c.Param("appId"), func() (bool, error) {
@@ -100,9 +100,9 @@ func mayBeDone(err error) bool {
 }
 
 func entryOf(c echo.Context, action audit.Action) audit.Entry {
-	who := auth.PrincipalOf(c)
+	caller := auth.PrincipalOf(c)
 	return audit.Entry{
-		Action: action, By: who.Author(), KeyName: who.KeyName, Via: audit.ViaOf(c.Request().Context()), Request: c.Response().Header().Get(server.RequestIDHeader),
+		Action: action, By: caller.Author(), KeyName: caller.KeyName, Via: audit.ViaOf(c.Request().Context()), Request: c.Response().Header().Get(server.RequestIDHeader),
 	}
 }
 

@@ -68,8 +68,8 @@ type Options struct {
 	Audit Audit
 	// Usage returns the usage of apps. Missing: it is empty.
 	Usage Usage
-	// Asked keeps calls of agents that lack values. Missing: such calls are faults.
-	Asked Asked
+	// PendingCalls keeps calls of agents that lack values. Missing: such calls are faults.
+	PendingCalls PendingCalls
 	// Rehearser evaluates a change of tools. Missing: its route answers 404.
 	Rehearser Rehearser
 	// Webhooks returns the state of webhooks. Missing: its routes answer 503.
@@ -83,8 +83,8 @@ type Options struct {
 	Lineages mqtt.Lineages
 	// TaskAfter is how long a call by MCP may take before it becomes a task. Missing: 2 s.
 	TaskAfter time.Duration
-	// Kept is how long the record of a finished trigger is kept. Missing: a week.
-	Kept time.Duration
+	// Retention is how long the record of a finished trigger is kept. Missing: a week.
+	Retention time.Duration
 	// Streams is how many event streams an app may have open on this replica. Missing: 10,000.
 	Streams int
 	// Walls bounds the work in progress and the memory of its bodies. Missing: this handler gets its own.
@@ -123,52 +123,52 @@ func New(options Options) http.Handler {
 	options = options.withDefaults()
 	router := echo.New()
 	router.HTTPErrorHandler, options.rest = options.fail, router
-	router.Pre(unslashed)
-	table, open, long := options.routes(), map[string]bool{}, map[string]int64{}
-	for _, endpoint := range table {
+	router.Pre(trimSlash)
+	routes, openPaths, bodyLimits := options.routes(), map[string]bool{}, map[string]int64{}
+	for _, endpoint := range routes {
 		if endpoint.open {
-			open[endpoint.path] = true
+			openPaths[endpoint.path] = true
 		}
-		if endpoint.most > 0 {
-			long[endpoint.path] = endpoint.most
+		if endpoint.bodyLimit > 0 {
+			bodyLimits[endpoint.path] = endpoint.bodyLimit
 		}
 	}
-	around := []echo.MiddlewareFunc{
-		traced(options.Tracer),
-		logged(options.Logger, options.Now),
-		counted(options.Metrics),
-		answered,
-		recovered,
-		hardened(options.WriteTime, long),
+	middleware := []echo.MiddlewareFunc{
+		traceRequests(options.Tracer),
+		logRequests(options.Logger, options.Now),
+		countRequests(options.Metrics),
+		answerErrors,
+		recoverPanics,
+		limitBodies(options.WriteTime, bodyLimits),
 		crossOrigin(options.Origins),
 	}
 	if options.AdminKey.Empty() {
-		around = append(around, auth.Guarded(open))
+		middleware = append(middleware, auth.Guarded(openPaths))
 	}
-	around = append(around, auth.Authenticated(options.authenticator(), open))
+	middleware = append(middleware, auth.Authenticated(options.authenticator(), openPaths))
 	// Chained once; echo would chain them again for each request.
-	handle := chained(around...)(func(c echo.Context) error { return c.Handler()(c) })
+	handle := chain(middleware...)(func(c echo.Context) error { return c.Handler()(c) })
 	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })
 	may := accessTable()
-	for _, endpoint := range table {
+	for _, endpoint := range routes {
 		endpoint.register(router, may[endpoint.method+" "+endpoint.path], options.Walls, acts{options.Audit, options.NewID})
 	}
 	return router
 }
 
-// Doors lists the requirements of all HTTP operations except pages and the paths of SERMAS.
-func Doors() (all []ratelimit.Needs) {
+// Endpoints lists the requirements of all HTTP operations except pages and the paths of SERMAS.
+func Endpoints() (needs []ratelimit.Needs) {
 	may := accessTable()
 	for _, r := range (Options{SERMAS: true}).withDefaults().routes() {
-		all = append(all, r.needs(may[r.method+" "+r.path]))
+		needs = append(needs, r.limits(may[r.method+" "+r.path]))
 	}
-	return all
+	return needs
 }
 
 func (o Options) withDefaults() Options {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.WriteTime = cmp.Or(o.WriteTime, server.DefaultWriteTime)
-	o.Kept = cmp.Or(o.Kept, store.DefaultRetention)
+	o.Retention = cmp.Or(o.Retention, store.DefaultRetention)
 	o.streams = admission.NewStreamLimit(o.Streams)
 	if o.Metrics == nil {
 		o.Metrics = prometheus.NewRegistry()
@@ -213,7 +213,7 @@ type AppStore interface {
 	ChangeApp(ctx context.Context, change store.AppChange) (app *repositories.App, created bool, err error)
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
-	DeleteApp(ctx context.Context, appID string, on ...store.Condition) error
+	DeleteApp(ctx context.Context, appID string, on ...store.Precondition) error
 }
 
 type appReader interface {
@@ -230,7 +230,7 @@ type RepositoryReader interface {
 // does not fit the app, such as a module that the app lacks.
 type RepositoryWriter interface {
 	ChangeRepository(ctx context.Context, change store.RepositoryChange) (repository *repositories.Repository, created bool, err error)
-	DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...store.Condition) error
+	DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...store.Precondition) error
 }
 
 // Previewer returns what a change would do: store.WouldCreate, WouldUpdate or WouldLeave. It fails as the

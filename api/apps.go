@@ -20,22 +20,22 @@ type apps struct {
 	store   AppStore
 	preview Previewer
 	models  Models // nil: settings may name any
-	notes   notes
+	notes   writeNotes
 }
 
 func (h apps) routes() []route {
 	list := handleByID(func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
 		return h.store.Apps(ctx, page.After, page.Limit)
 	})
-	remove := withCondition(func(c echo.Context, on store.Condition) error {
-		return answer.Done(c, http.StatusNoContent, h.store.DeleteApp(c.Request().Context(), c.Param("appId"), on))
+	remove := withPrecondition(func(c echo.Context, precondition store.Precondition) error {
+		return answer.Done(c, http.StatusNoContent, h.store.DeleteApp(c.Request().Context(), c.Param("appId"), precondition))
 	})
 	return []route{
-		{method: http.MethodGet, path: "/v1/apps", handle: list, query: pageQuery},
-		{method: http.MethodPut, path: ofApp, handle: withBody(h.put), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
-		{method: http.MethodPatch, path: ofApp, handle: withBody(h.patch), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
-		{method: http.MethodGet, path: ofApp, handle: h.get, tagged: true},
-		{method: http.MethodDelete, path: ofApp, handle: remove, tagged: true, act: audit.DeleteApp},
+		{method: http.MethodGet, path: "/v1/apps", handler: list, query: pageQuery},
+		{method: http.MethodPut, path: pathApp, handler: withBody(h.put), query: []string{"force", "dryRun"}, readsBody: true, tagged: true, auditAction: audit.ChangeApp},
+		{method: http.MethodPatch, path: pathApp, handler: withBody(h.patch), query: []string{"force", "dryRun"}, readsBody: true, tagged: true, auditAction: audit.ChangeApp},
+		{method: http.MethodGet, path: pathApp, handler: h.get, tagged: true},
+		{method: http.MethodDelete, path: pathApp, handler: remove, tagged: true, auditAction: audit.DeleteApp},
 	}
 }
 
@@ -61,11 +61,11 @@ func (h apps) put(c echo.Context, body []byte) error {
 	if err := h.checkModel(c, app.Settings.LLM.Tools); err != nil {
 		return err
 	}
-	on, err := conditionOf(c)
+	precondition, err := preconditionOf(c)
 	if err != nil {
 		return err
 	}
-	return h.change(c, on, func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil })
+	return h.change(c, precondition, func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil })
 }
 
 func (h apps) patch(c echo.Context, body []byte) error {
@@ -73,16 +73,16 @@ func (h apps) patch(c echo.Context, body []byte) error {
 	if err != nil {
 		return h.withUnstored(c, err, body)
 	}
-	on, err := conditionOf(c)
+	precondition, err := preconditionOf(c)
 	if err != nil {
 		return err
 	}
-	return h.change(c, ifThere(on), func(there *repositories.App) (*repositories.App, error) {
-		if there.Revision == "" {
-			return nil, &repositories.NotFoundError{Kind: "app", ID: there.ID}
+	return h.change(c, ifExists(precondition), func(current *repositories.App) (*repositories.App, error) {
+		if current.Revision == "" {
+			return nil, &repositories.NotFoundError{Kind: "app", ID: current.ID}
 		}
-		next, err := patch.Next(there)
-		if err == nil && next.Settings.LLM.Tools != there.Settings.LLM.Tools {
+		next, err := patch.Next(current)
+		if err == nil && next.Settings.LLM.Tools != current.Settings.LLM.Tools {
 			err = h.checkModel(c, next.Settings.LLM.Tools)
 		}
 		return next, err
@@ -105,7 +105,7 @@ func (h apps) withUnstored(c echo.Context, err error, body []byte) error {
 	return faults
 }
 
-func (h apps) change(c echo.Context, on store.Condition, to func(there *repositories.App) (*repositories.App, error)) error {
+func (h apps) change(c echo.Context, precondition store.Precondition, nextApp func(current *repositories.App) (*repositories.App, error)) error {
 	if !auth.PrincipalOf(c).Admin { // an app's key must not create the app again after its deletion
 		_, err := h.store.App(c.Request().Context(), c.Param("appId"))
 		if errors.Is(err, repositories.ErrNotFound) {
@@ -119,8 +119,8 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 	if err != nil {
 		return err
 	}
-	change := store.AppChange{AppID: c.Param("appId"), On: on, To: to, Force: force}
-	if dry, err := isSet(c, "dryRun"); dry || err != nil {
+	change := store.AppChange{AppID: c.Param("appId"), If: precondition, Next: nextApp, Force: force}
+	if dryRun, err := isSet(c, "dryRun"); dryRun || err != nil {
 		if err != nil {
 			return err
 		}
@@ -134,21 +134,21 @@ func (h apps) change(c echo.Context, on store.Condition, to func(there *reposito
 		return err
 	}
 	return tagged(c, answer.Created(created), app.Revision,
-		notedApp{app, append(app.NotesInWords(), h.notes.on(c.Request().Context(), repositories.Scope{AppID: app.ID}, nil)...)})
+		notedApp{app, append(app.NotesInWords(), h.notes.ofWrite(c.Request().Context(), repositories.Scope{AppID: app.ID}, nil)...)})
 }
 
 // checkModel refuses settings that name a model which this service cannot ask: each message would be
 // answered with 502. Prefer: handling=lenient (RFC 7240) accepts them, as the service may get its key
 // later.
-func (h apps) checkModel(c echo.Context, named string) error {
-	if h.models == nil || named == "" {
+func (h apps) checkModel(c echo.Context, model string) error {
+	if h.models == nil || model == "" {
 		return nil
 	}
-	wrong := h.models.CheckModel(named)
-	if wrong == nil || prefers(c.Request().Header, "handling=lenient") {
+	modelErr := h.models.CheckModel(model)
+	if modelErr == nil || prefers(c.Request().Header, "handling=lenient") {
 		return nil
 	}
-	return fault.List{{Pointer: fault.Point("settings", "llm", "tools"), Detail: wrong.Error()}}
+	return fault.List{{Pointer: fault.Point("settings", "llm", "tools"), Detail: modelErr.Error()}}
 }
 
 func (h apps) get(c echo.Context) error {

@@ -46,7 +46,7 @@ func readBody(c echo.Context) ([]byte, error) {
 	return body, err
 }
 
-// readOptional reads the JSON body, which may be missing. The middleware hardened has bounded it.
+// readOptional reads the JSON body, which may be missing. The middleware limitBodies has bounded it.
 func readOptional(c echo.Context) ([]byte, error) {
 	header := c.Request().Header
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -62,9 +62,9 @@ func readOptional(c echo.Context) ([]byte, error) {
 	return answer.ReadBody(c.Request().Body)
 }
 
-// drained reads the unused body of a request before the answer: net/http would read it afterwards, too late
+// drainBody reads the unused body of a request before the answer: net/http would read it afterwards, too late
 // to report that it did not arrive.
-func drained(next echo.HandlerFunc) echo.HandlerFunc {
+func drainBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := drain(c.Request()); err != nil {
 			return err
@@ -90,26 +90,26 @@ func drain(request *http.Request) error {
 // maxUnread is how many bytes of a body are looked at on a route that takes none.
 const maxUnread = 4 << 10
 
-var errBodiless = fault.List{{Detail: "the request takes no body; leave it out"}}
+var errNoBody = fault.List{{Detail: "the request takes no body; leave it out"}}
 
-// bodiless refuses a body on a route that takes none, except null and {}: a filter there would be ignored, and the request
+// refuseBody refuses a body on a route that takes none, except null and {}: a filter there would be ignored, and the request
 // would change everything.
-func bodiless(taken []string) echo.MiddlewareFunc {
+func refuseBody(accepted []string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			body := c.Request().Body
-			begun, err := io.ReadAll(io.LimitReader(body, maxUnread))
-			rest := int64(0)
+			head, err := io.ReadAll(io.LimitReader(body, maxUnread))
+			excess := int64(0)
 			if err == nil {
-				rest, err = io.Copy(io.Discard, body)
+				excess, err = io.Copy(io.Discard, body)
 			}
 			if err != nil {
 				return answer.Unread(err)
 			}
-			if rest > 0 {
-				return errBodiless
+			if excess > 0 {
+				return errNoBody
 			}
-			if err := checkBodiless(begun, taken); err != nil {
+			if err := checkNoBody(head, accepted); err != nil {
 				return err
 			}
 			return next(c)
@@ -117,22 +117,22 @@ func bodiless(taken []string) echo.MiddlewareFunc {
 	}
 }
 
-// checkBodiless returns a fault for each field, with the query parameter that it may have meant.
-func checkBodiless(body []byte, taken []string) error {
+// checkNoBody returns a fault for each field, with the query parameter that it may have meant.
+func checkNoBody(body []byte, accepted []string) error {
 	if text := string(bytes.TrimSpace(body)); text == "" || text == "null" {
 		return nil
 	}
 	var object map[string]json.RawMessage
 	if json.Unmarshal(body, &object) != nil {
-		return errBodiless
+		return errNoBody
 	}
 	var faults fault.List
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		instead := "leave it out"
-		if meant := fault.DidYouMean(name, taken).Suggestion; meant != "" {
-			instead = "put this into the query: ?" + meant + "=…"
+		advice := "leave it out"
+		if suggestion := fault.DidYouMean(name, accepted).Suggestion; suggestion != "" {
+			advice = "put this into the query: ?" + suggestion + "=…"
 		}
-		faults.Put(fault.Fault{Pointer: fault.Point(name), Detail: "the request takes no body; " + instead, Meant: fault.Meant{Code: fault.UnknownField}})
+		faults.Put(fault.Fault{Pointer: fault.Point(name), Detail: "the request takes no body; " + advice, Meant: fault.Meant{Code: fault.UnknownField}})
 	}
 	return faults.Err()
 }
@@ -152,7 +152,7 @@ const (
 )
 
 func newBodies() *bodies.Definitions {
-	described := bodies.Compile(bodiesSchema, map[string]func(string) error{
+	definitions := bodies.Compile(bodiesSchema, map[string]func(string) error{
 		"id":         func(id string) error { return repositories.CheckID("the id", id) },
 		"user":       func(name string) error { return repositories.CheckUser("the user", name) },
 		"tool-name":  repositories.CheckToolName,
@@ -172,21 +172,21 @@ func newBodies() *bodies.Definitions {
 		"language":     locale.CheckLanguage,
 		"time-zone":    locale.CheckZone,
 	})
-	described.Absent = true
-	return described
+	definitions.Absent = true
+	return definitions
 }
 
-func checkMetadata(read *bodies.Body, given repositories.Metadata) {
-	if err := repositories.CheckMetadata(given); err != nil {
-		read.Add(fault.Point("metadata"), "%s", err)
+func checkMetadata(body *bodies.Body, metadata repositories.Metadata) {
+	if err := repositories.CheckMetadata(metadata); err != nil {
+		body.Add(fault.Point("metadata"), "%s", err)
 	}
 }
 
 // checkMessageID allows more than CheckID: a message id is no part of a subject, and front-ends have their
 // own formats.
 func checkMessageID(id string) error {
-	foreign := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
-	if foreign || id == "" || utf8.RuneCountInString(id) > maxMessageID {
+	invalid := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
+	if invalid || id == "" || utf8.RuneCountInString(id) > maxMessageID {
 		return fmt.Errorf("must be 1 to %d printable characters without spaces", maxMessageID)
 	}
 	return nil
@@ -209,14 +209,14 @@ func checkModelID(id string) error {
 }
 
 // idempotent returns the id of a body, or else the header Idempotency-Key.
-func idempotent(c echo.Context, field, given string, check func(string) error) (string, error) {
+func idempotent(c echo.Context, field, id string, check func(string) error) (string, error) {
 	const header = "Idempotency-Key"
 	key := c.Request().Header.Get(header)
 	switch {
-	case key == "" || key == given:
-		return given, nil
-	case given != "":
-		return "", answer.NewProblem(answer.IdempotencyKeyDiffers, header+" is "+answer.Quote(key)+" and "+field+" "+answer.Quote(given)+": send one of them, or both alike")
+	case key == "" || key == id:
+		return id, nil
+	case id != "":
+		return "", answer.NewProblem(answer.IdempotencyKeyDiffers, header+" is "+answer.Quote(key)+" and "+field+" "+answer.Quote(id)+": send one of them, or both alike")
 	}
 	if err := check(key); err != nil {
 		return "", answer.NewProblem(answer.InvalidIdempotencyKey, header+" "+answer.Quote(key)+" is no "+field+": "+err.Error())
@@ -234,10 +234,10 @@ const (
 	maxTokenLife = 24 * time.Hour
 )
 
-func checkLife(text string, most time.Duration, example string) error {
-	life, err := time.ParseDuration(text)
-	if err != nil || life < time.Second || life > most {
-		return fmt.Errorf("%s is no duration of at least 1s and at most %dh, as in %s", answer.Quote(text), int(most.Hours()), example)
+func checkLife(text string, limit time.Duration, example string) error {
+	duration, err := time.ParseDuration(text)
+	if err != nil || duration < time.Second || duration > limit {
+		return fmt.Errorf("%s is no duration of at least 1s and at most %dh, as in %s", answer.Quote(text), int(limit.Hours()), example)
 	}
 	return nil
 }

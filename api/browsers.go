@@ -103,8 +103,8 @@ var hardening = http.Header{
 	"Cache-Control":          {"no-store"},
 }
 
-// hardened bounds request bodies, and sets the headers of hardening, which a handler may replace.
-func hardened(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc {
+// limitBodies bounds request bodies, and sets the headers of hardening, which a handler may replace.
+func limitBodies(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			maps.Copy(c.Response().Header(), hardening)
@@ -118,7 +118,7 @@ func hardened(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc 
 			}
 			request.Body = http.MaxBytesReader(c.Response().Writer, request.Body, most)
 			if request.Method == http.MethodOptions { // no route answers these
-				return drained(next)(c)
+				return drainBody(next)(c)
 			}
 			return next(c)
 		}

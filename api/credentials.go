@@ -45,85 +45,85 @@ type credentials struct {
 }
 
 func (h credentials) routes() []route {
-	const all = ofApp + "/keys"
-	list := handleByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
-		return h.keys.AppKeys(ctx, of.AppID, page.After, page.Limit)
+	const keysPath = pathApp + "/keys"
+	list := handleByID(func(ctx context.Context, scope repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
+		return h.keys.AppKeys(ctx, scope.AppID, page.After, page.Limit)
 	})
 	return []route{
-		{method: http.MethodPost, path: all, handle: withBody(h.createKey), reads: true, act: audit.CreateKey, makes: "keyId"},
-		{method: http.MethodGet, path: all, handle: list, query: pageQuery},
-		{method: http.MethodDelete, path: all + "/:keyId", handle: removes(h.keys, KeyStore.RevokeKey, "keyId"), act: audit.RevokeKey},
-		{method: http.MethodPost, path: ofSession + "/token", handle: h.createToken, nats: "token", reads: true},
-		{method: http.MethodGet, path: "/v1/whoami", handle: h.whoami},
+		{method: http.MethodPost, path: keysPath, handler: withBody(h.createKey), readsBody: true, auditAction: audit.CreateKey, createsID: "keyId"},
+		{method: http.MethodGet, path: keysPath, handler: list, query: pageQuery},
+		{method: http.MethodDelete, path: keysPath + "/:keyId", handler: removes(h.keys, KeyStore.RevokeKey, "keyId"), auditAction: audit.RevokeKey},
+		{method: http.MethodPost, path: pathSession + "/token", handler: h.createToken, natsName: "token", readsBody: true},
+		{method: http.MethodGet, path: "/v1/whoami", handler: h.whoami},
 	}
 }
 
-// madeKey is a new key with its secret, which is shown only once.
-type madeKey struct {
+// newKey is a new key with its secret, which is shown only once.
+type newKey struct {
 	store.AppKey
 	Key string `json:"key"`
 }
 
 func (h credentials) createKey(c echo.Context, body []byte) error {
-	var asked struct {
+	var request struct {
 		Name      string             `json:"name"`
 		Scopes    []store.Permission `json:"scopes"`
 		ExpiresIn string             `json:"expiresIn"`
 	}
-	if err := h.bodies.Decode("KeyRequest", body, &asked); err != nil {
+	if err := h.bodies.Decode("KeyRequest", body, &request); err != nil {
 		return err
 	}
-	lifetime, _ := time.ParseDuration(asked.ExpiresIn) // checked by the schema; empty means none
+	lifetime, _ := time.ParseDuration(request.ExpiresIn) // checked by the schema; empty means none
 	key, text, err := h.keys.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
-		ID: madeID(c), Name: asked.Name, Scopes: asked.Scopes, Lifetime: lifetime, By: auth.PrincipalOf(c).KeyID,
+		ID: createdID(c), Name: request.Name, Scopes: request.Scopes, Lifetime: lifetime, Parent: auth.PrincipalOf(c).KeyID,
 	})
 	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
 		return auth.Unauthorized(err) // the asking key has ended in the meantime
 	}
-	return answer.Result(c, http.StatusCreated, madeKey{key, text.Reveal()}, err)
+	return answer.Result(c, http.StatusCreated, newKey{key, text.Reveal()}, err)
 }
 
 // defaultTokenTTL is the default lifetime of a session token.
 const defaultTokenTTL = "1h"
 
-type madeToken struct {
+type newToken struct {
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
 func (h credentials) createToken(c echo.Context) error {
-	var asked struct {
+	var request struct {
 		ExpiresIn string `json:"expiresIn"`
 	}
 	body, err := readOptional(c)
 	if err == nil && len(body) > 0 {
-		err = h.bodies.Decode("TokenRequest", body, &asked)
+		err = h.bodies.Decode("TokenRequest", body, &request)
 	}
 	if err != nil {
 		return err
 	}
-	life, _ := time.ParseDuration(cmp.Or(asked.ExpiresIn, defaultTokenTTL)) // checked by the schema
-	alive, err := h.keys.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
+	lifetime, _ := time.ParseDuration(cmp.Or(request.ExpiresIn, defaultTokenTTL)) // checked by the schema
+	generation, err := h.keys.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
 	if err != nil {
 		return err
 	}
-	who := auth.PrincipalOf(c)
+	caller := auth.PrincipalOf(c)
 	token := store.SessionToken{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: who.KeyID, Expires: h.now().Add(life).UTC().Truncate(time.Second), Life: alive,
-		ModuleID: who.Grant().ModuleID, Grant: who.Grant().Word,
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), KeyID: caller.KeyID, Expires: h.now().Add(lifetime).UTC().Truncate(time.Second), Generation: generation,
+		ModuleID: caller.Grant().ModuleID, Grant: caller.Grant().Word,
 	}
-	if !who.Expires.IsZero() && who.Expires.Before(token.Expires) {
-		token.Expires = who.Expires
+	if !caller.Expires.IsZero() && caller.Expires.Before(token.Expires) {
+		token.Expires = caller.Expires
 	}
 	signed, err := h.tokens.SignToken(token)
-	return answer.Result(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires}, err)
+	return answer.Result(c, http.StatusCreated, newToken{signed.Reveal(), token.Expires}, err)
 }
 
 // whoami describes the caller's key, so that a client can find its app.
 func (h credentials) whoami(c echo.Context) error {
-	who := auth.PrincipalOf(c)
-	keyID := who.KeyID
-	if who.FrontEnd() {
+	caller := auth.PrincipalOf(c)
+	keyID := caller.KeyID
+	if caller.FrontEnd() {
 		keyID = "" // hidden from browsers
 	}
 	return answer.JSON(c, http.StatusOK, struct {
@@ -134,5 +134,5 @@ func (h credentials) whoami(c echo.Context) error {
 		Scopes    []store.Permission `json:"scopes,omitempty"`
 		ExpiresAt time.Time          `json:"expiresAt,omitzero"`
 		NATSURL   string             `json:"natsUrl,omitempty"`
-	}{who.Admin, who.AppID(), who.SessionID, keyID, who.Scopes(), who.Expires, h.natsURL})
+	}{caller.Admin, caller.AppID(), caller.SessionID, keyID, caller.Scopes(), caller.Expires, h.natsURL})
 }

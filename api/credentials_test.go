@@ -229,8 +229,8 @@ func TestAKeyMadeByAKeyEndsWithItAndDoesNoMore(t *testing.T) {
 
 const tokenPath = "/v1/apps/clinic/sessions/s1/token"
 
-// over checks that a token is no longer valid on any of its routes.
-func over(w apitest.World, token string, replicas ...*apitest.Service) {
+// requireEnded checks that a token is no longer valid on any of its routes.
+func requireEnded(w apitest.World, token string, replicas ...*apitest.Service) {
 	w.T.Helper()
 	for _, replica := range append(replicas, w.Service) {
 		replica.Call("POST", apitest.MessagesPath, apitest.HelloBody, apitest.Bearer(token)).Problem(401, "ended with its session")
@@ -252,11 +252,11 @@ func TestASessionTokenEndsWithItsAppAndItsSession(t *testing.T) {
 	}
 	unused := token()
 	w.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
-	over(w, unused, other)
+	requireEnded(w, unused, other)
 	w.Call("PUT", "/v1/apps/clinic", `{"name":"The next tenant"}`).Is(201, "")
-	over(w, unused, other)
+	requireEnded(w, unused, other)
 	w.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"for the next tenant alone"}`).Is(200, "")
-	over(w, unused, other)
+	requireEnded(w, unused, other)
 
 	mine := token()
 	elsewhere := w.Call("POST", "/v1/apps/clinic/sessions/s2/token", "").Made().Token
@@ -264,9 +264,9 @@ func TestASessionTokenEndsWithItsAppAndItsSession(t *testing.T) {
 	w.Call("PUT", "/v1/apps/clinic", `{"name":"changed"}`).Is(200, "")
 	w.Call("GET", apitest.MessagesPath, "", apitest.Bearer(mine)).Is(200, "")
 	w.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
-	over(w, mine, other)
+	requireEnded(w, mine, other)
 	w.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"for the next visitor alone"}`).Is(200, "")
-	over(w, mine, other)
+	requireEnded(w, mine, other)
 	w.Call("GET", "/v1/apps/clinic/sessions/s2/messages", "", apitest.Bearer(elsewhere)).Is(200, "")
 	w.Call("GET", apitest.MessagesPath, "", apitest.Bearer(token())).Is(200, "")
 }

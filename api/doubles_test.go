@@ -84,12 +84,12 @@ func (versionsDouble) Version(context.Context, string, string, int) (store.Versi
 	return store.Version{Number: 1, Operation: "deleted"}, nil, nil
 }
 
-func (versionsDouble) ToVersion(_ context.Context, appID, id string, _ int) (store.RepositoryChange, error) {
-	return store.ToRepository(&repositories.Repository{AppID: appID, ID: id}), nil
+func (versionsDouble) RestoreChange(_ context.Context, appID, id string, _ int) (store.RepositoryChange, error) {
+	return store.ReplaceChange(&repositories.Repository{AppID: appID, ID: id}), nil
 }
 
 func (versionsDouble) NextRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, error) {
-	return change.To(&repositories.Repository{})
+	return change.Next(&repositories.Repository{})
 }
 
 // testsDouble keeps one test, whatever its name.
@@ -118,7 +118,7 @@ func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*rep
 	if !s.created {
 		there.Revision = "before"
 	}
-	app, err := change.To(there)
+	app, err := change.Next(there)
 	s.took("ChangeApp", app)
 	return app, s.created, errors.Join(err, s.err)
 }
@@ -177,7 +177,7 @@ func (s *storeDouble) SameNames(context.Context, repositories.Scope, string) ([]
 	return nil, s.err
 }
 
-func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Condition) error {
+func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Precondition) error {
 	s.took("DeleteApp", appID)
 	return s.err
 }
@@ -187,7 +187,7 @@ func (s *storeDouble) ChangeRepository(_ context.Context, change store.Repositor
 	if !s.created && len(s.repositories) > 0 {
 		there.Revision, there.Tools = "before", s.repositories[0].Tools
 	}
-	repository, err := change.To(there)
+	repository, err := change.Next(there)
 	s.took("ChangeRepository", repository)
 	return repository, s.created, errors.Join(err, s.err)
 }
@@ -208,7 +208,7 @@ func (s *storeDouble) Repositories(_ context.Context, scope repositories.Scope, 
 	return s.repositories, s.next, s.err
 }
 
-func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string, _ ...store.Condition) error {
+func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string, _ ...store.Precondition) error {
 	s.took("DeleteRepository", scope, id)
 	return s.err
 }
@@ -224,7 +224,7 @@ func (s *storeDouble) CheckKey(context.Context, secret.Secret) (string, store.Ap
 	return "", store.AppKey{}, store.ErrKey
 }
 
-func (s *storeDouble) KeyValid(context.Context, string, string) (store.AppKey, error) {
+func (s *storeDouble) ValidKey(context.Context, string, string) (store.AppKey, error) {
 	return store.AppKey{}, store.ErrKey
 }
 
@@ -232,7 +232,7 @@ func (s *storeDouble) Generation(_ context.Context, appID, _ string) (store.Gene
 	return store.Generation{App: appID}, s.err
 }
 
-func (s *storeDouble) LifeOf(_ context.Context, appID, _ string) (store.Generation, error) {
+func (s *storeDouble) CachedGeneration(_ context.Context, appID, _ string) (store.Generation, error) {
 	return store.Generation{App: appID}, nil
 }
 

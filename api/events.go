@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	pathAppEvents     = ofApp + "/events"
-	pathSessionEvents = ofSession + "/events"
+	pathAppEvents     = pathApp + "/events"
+	pathSessionEvents = pathSession + "/events"
 )
 
 // Events reads the event stream for any number of subscribers.
@@ -38,82 +38,82 @@ type Events interface {
 
 // events serves server-sent events (HTML standard, section 9.2).
 type events struct {
-	apps    appReader
-	engine  Triggers
-	events  Events
-	by      auth.Authenticator
-	limit   *admission.StreamLimit
-	closing <-chan struct{}
+	apps          appReader
+	engine        Triggers
+	events        Events
+	authenticator auth.Authenticator
+	limit         *admission.StreamLimit
+	closing       <-chan struct{}
 }
 
 func (h events) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathAppEvents, handle: h.stream, query: []string{lastEventQuery}, kind: admission.Stream},
-		{method: http.MethodGet, path: pathSessionEvents, handle: h.stream, query: []string{auth.TokenQuery, lastEventQuery}, kind: admission.Stream},
+		{method: http.MethodGet, path: pathAppEvents, handler: h.stream, query: []string{lastEventQuery}, share: admission.Stream},
+		{method: http.MethodGet, path: pathSessionEvents, handler: h.stream, query: []string{auth.TokenQuery, lastEventQuery}, share: admission.Stream},
 	}
 }
 
 func (h events) stream(c echo.Context) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	begun, err := h.open(ctx, c)
+	opened, err := h.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer begun.leave()
-	out := &eventWriter{out: c.Response(), with: http.NewResponseController(c.Response())}
+	defer opened.release()
+	out := &eventWriter{out: c.Response(), controller: http.NewResponseController(c.Response())}
 	out.out.Header().Set("Content-Type", "text/event-stream")
 	out.out.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
 	out.out.WriteHeader(http.StatusOK)
 	// The id precedes any event: otherwise a client without an event would miss those during its reconnect.
-	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, begun.after)
+	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, opened.after)
 	if err := out.flush(); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
-	h.pump(ctx, out, begun)
+	h.pump(ctx, out, opened)
 	return nil
 }
 
 // stream is an opened event stream.
 type stream struct {
-	after     uint64 // the sequence after which it starts
-	published <-chan effect.Published
-	by        *openedWith
-	leave     func() // releases its slot
+	after        uint64 // the sequence after which it starts
+	published    <-chan effect.Published
+	subscription *subscription
+	release      func() // releases its slot
 }
 
 // open takes a slot for a stream, and determines where it starts.
-func (h events) open(ctx context.Context, c echo.Context) (begun stream, err error) {
+func (h events) open(ctx context.Context, c echo.Context) (opened stream, err error) {
 	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
-		return begun, err
+		return opened, err
 	}
-	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
-	if begun.leave, err = h.limit.Enter(by.session); err != nil {
-		return begun, err
+	sub := &subscription{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
+	if opened.release, err = h.limit.Enter(sub.session); err != nil {
+		return opened, err
 	}
 	defer func() {
 		if err != nil {
-			begun.leave()
+			opened.release()
 		}
 	}()
-	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
-	by.outlives = by.session.SessionID != "" && !by.FrontEnd()
-	if by.session.SessionID != "" {
-		if by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID); err != nil {
-			return begun, err
+	sub.watch = auth.NewWatch(h.authenticator.Now, func(ctx context.Context) error { return h.authenticator.StillValid(ctx, sub.Principal) })
+	sub.watchesSession = sub.session.SessionID != "" && !sub.FrontEnd()
+	if sub.session.SessionID != "" {
+		if sub.generation, err = h.authenticator.Keys.CachedGeneration(ctx, sub.session.AppID, sub.session.SessionID); err != nil {
+			return opened, err
 		}
 	}
-	if by.since, err = h.by.Keys.LifeSince(ctx, by.session.AppID, by.Principal.SessionID); err != nil {
-		return begun, err
+	if sub.since, err = h.authenticator.Keys.LifeSince(ctx, sub.session.AppID, sub.Principal.SessionID); err != nil {
+		return opened, err
 	}
-	begun.by = by
-	if begun.after, err = h.start(ctx, c); err != nil {
-		return begun, err
+	opened.subscription = sub
+	if opened.after, err = h.startAfter(ctx, c); err != nil {
+		return opened, err
 	}
-	if begun.published, err = h.events.Follow(ctx, by.session.AppID, by.session.SessionID, begun.after); err != nil {
-		err = unreadable(err)
+	if opened.published, err = h.events.Follow(ctx, sub.session.AppID, sub.session.SessionID, opened.after); err != nil {
+		err = eventsUnreadable(err)
 	}
-	return begun, err
+	return opened, err
 }
 
 // The last event that a client has seen: a reconnecting browser sends the header; a page with a new token
@@ -123,34 +123,34 @@ const (
 	lastEventQuery  = "lastEventId"
 )
 
-func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
+func (h events) startAfter(ctx context.Context, c echo.Context) (uint64, error) {
 	if h.events == nil {
-		return 0, readsNoEvents()
+		return 0, eventsDisabled()
 	}
-	from, wrong, last := lastEventHeader, answer.InvalidHeader, c.Request().Header.Get(lastEventHeader)
-	if last == "" {
-		from, wrong, last = lastEventQuery, answer.InvalidQuery, c.QueryParam(lastEventQuery)
+	source, code, lastID := lastEventHeader, answer.InvalidHeader, c.Request().Header.Get(lastEventHeader)
+	if lastID == "" {
+		source, code, lastID = lastEventQuery, answer.InvalidQuery, c.QueryParam(lastEventQuery)
 	}
-	if last == "" {
+	if lastID == "" {
 		after, err := h.events.Now(ctx)
 		if err != nil {
-			return 0, unreadable(err)
+			return 0, eventsUnreadable(err)
 		}
 		return after, nil
 	}
-	after, err := strconv.ParseUint(last, 10, 64)
+	after, err := strconv.ParseUint(lastID, 10, 64)
 	if err != nil {
-		return 0, answer.NewProblem(wrong, from+" "+answer.Quote(last)+" is none of this stream's: send the id of its last event, unchanged")
+		return 0, answer.NewProblem(code, source+" "+answer.Quote(lastID)+" is none of this stream's: send the id of its last event, unchanged")
 	}
 	return after, nil
 }
 
-// readsNoEvents returns the problem of a service without Options.Events.
-func readsNoEvents() error {
+// eventsDisabled returns the problem of a service without Options.Events.
+func eventsDisabled() error {
 	return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 }
 
-func unreadable(cause error) error {
+func eventsUnreadable(cause error) error {
 	return answer.NewProblem(answer.EventsUnavailable, "the events cannot be read now; connect again, with Last-Event-ID where there is one").
 		With("Retry-After", answer.Soon).Because(cause)
 }
@@ -168,91 +168,91 @@ type eventSink interface {
 	event(event effect.Published) error
 	// notice sends an event of the service itself, without an id, so that a client resumes after the last
 	// stream event.
-	notice(name string, data tokenEnd) error
-	alive() error
+	notice(name string, data tokenNotice) error
+	keepAlive() error
 }
 
-// ending is the reason why a stream ends.
-type ending int
+// streamEnd is the reason why a stream ends.
+type streamEnd int
 
 const (
-	gone    ending = iota // the client disconnected
-	behind                // the reader is too slow, or the events cannot be read: the client may resume
-	over                  // the key, token or session ended
-	parting               // this process stops
+	endClientGone streamEnd = iota // the client disconnected
+	endTooSlow                     // the reader is too slow, or the events cannot be read: the client may resume
+	endNoAccess                    // the key, token or session ended
+	endShutdown                    // this process stops
 )
 
 // pump writes events until the stream ends, and returns the reason.
-func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
-	by := of.by
-	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
-	defer beats.Stop()
+func (h events) pump(ctx context.Context, out eventSink, opened stream) streamEnd {
+	sub := opened.subscription
+	heartbeats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
+	defer heartbeats.Stop()
 	defer checks.Stop()
-	if by.warn(out, h.by.Now()) != nil {
-		return gone
+	if sub.warn(out, h.authenticator.Now()) != nil {
+		return endClientGone
 	}
 	for {
 		select {
-		case event, open := <-of.published:
+		case event, open := <-opened.published:
 			if !open {
-				return behind
+				return endTooSlow
 			}
-			if end, ends := h.ended(ctx, out, by); ends { // the event may be of the session's next life
+			if end, ends := h.checkAccess(ctx, out, sub); ends { // the event may be of the session's next life
 				return end
 			}
-			shows, err := h.sees(ctx, by, event)
+			shows, err := h.sees(ctx, sub, event)
 			if err != nil {
-				return behind
+				return endTooSlow
 			}
 			if shows && out.event(event) != nil {
-				return gone
+				return endClientGone
 			}
-		case <-beats.C:
-			if out.alive() != nil {
-				return gone
+		case <-heartbeats.C:
+			if out.keepAlive() != nil {
+				return endClientGone
 			}
 		case <-checks.C:
-			if end, ends := h.ended(ctx, out, by); ends {
+			if end, ends := h.checkAccess(ctx, out, sub); ends {
 				return end
 			}
 		case <-h.closing:
-			return parting
+			return endShutdown
 		case <-ctx.Done():
-			return gone
+			return endClientGone
 		}
 	}
 }
 
-// openedWith is the key or token of a stream.
-type openedWith struct {
+// subscription is the key or token of a stream.
+type subscription struct {
 	auth.Principal
 	watch  *auth.Watch
 	warned bool // whether the expiry notice was sent
-	// outlives reports that the key does not end with the session of the stream, as a session token would.
-	outlives bool
-	session  repositories.Scope
-	life     store.Generation // of the session when the stream was opened
-	since    time.Time        // when the life of a token's session began, or of the app
+	// watchesSession reports that the key does not end with the session of the stream, as a session token would.
+	watchesSession bool
+	session        repositories.Scope
+	generation     store.Generation // of the session when the stream was opened
+	since          time.Time        // when the life of a token's session began, or of the app
 }
 
 // sees reports whether a stream shows an event. It hides what an earlier app of that id has left. Tokens of front-ends
 // may read neither repositories nor what an earlier life of their session leaves: its triggers may still end in this one.
-func (h events) sees(ctx context.Context, by *openedWith, event effect.Published) (bool, error) {
+func (h events) sees(ctx context.Context, sub *subscription, event effect.Published) (bool, error) {
 	switch {
-	case event.Time.Before(by.since):
+	case event.Time.Before(sub.since):
 		return false, nil
-	case !by.FrontEnd():
+	case !sub.FrontEnd():
 		return true, nil
 	case strings.HasPrefix(event.Subject, "tool.changed."):
 		return false, nil
-	case by.life.Session == "": // it was never closed
+	case sub.generation.Session == "": // it was never closed
 		return true, nil
 	}
 	id := triggerOf(event)
 	if id == "" {
 		return true, nil
 	}
-	return h.engine.FiredIn(ctx, by.session.AppID, by.session.SessionID, id)
+	return h.engine.FiredIn(ctx, sub.session.AppID, sub.session.SessionID, id)
 }
 
 // triggerOf returns the trigger of an event; empty for none.
@@ -268,55 +268,55 @@ func triggerOf(event effect.Published) string {
 	return of.TriggerID
 }
 
-type tokenEnd struct {
+type tokenNotice struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	Detail    string    `json:"detail,omitempty"` // why it ended early
 }
 
 // warn sends the expiry notice once, when it is due.
-func (o *openedWith) warn(out eventSink, now time.Time) error {
+func (o *subscription) warn(out eventSink, now time.Time) error {
 	if o.warned || o.Expires.IsZero() || now.Before(o.Expires.Add(-tokenWarning)) {
 		return nil
 	}
 	o.warned = true
-	return out.notice(tokenExpiring, tokenEnd{ExpiresAt: o.Expires})
+	return out.notice(tokenExpiring, tokenNotice{ExpiresAt: o.Expires})
 }
 
-// ended reports whether a stream has to end because its key, token or session has ended. It sends the
+// checkAccess reports whether a stream has to end because its key, token or session has ended. It sends the
 // notices before and at the end.
-func (h events) ended(ctx context.Context, out eventSink, by *openedWith) (end ending, ends bool) {
-	now := h.by.Now()
-	if !by.Expires.IsZero() && !now.Before(by.Expires) {
-		_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires}) // the last event
-		return over, true
+func (h events) checkAccess(ctx context.Context, out eventSink, sub *subscription) (reason streamEnd, ends bool) {
+	now := h.authenticator.Now()
+	if !sub.Expires.IsZero() && !now.Before(sub.Expires) {
+		_ = out.notice(tokenExpired, tokenNotice{ExpiresAt: sub.Expires}) // the last event
+		return endNoAccess, true
 	}
-	if by.warn(out, now) != nil {
-		return gone, true
+	if sub.warn(out, now) != nil {
+		return endClientGone, true
 	}
-	err := by.watch.Over(ctx)
+	err := sub.watch.Over(ctx)
 	switch {
-	case err == nil && !by.outlives:
-		return over, false
+	case err == nil && !sub.watchesSession:
+		return endNoAccess, false
 	case err == nil: // the session may have been closed or erased
-		life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
-		return over, err == nil && life != by.life
+		generation, err := h.authenticator.Keys.CachedGeneration(ctx, sub.session.AppID, sub.session.SessionID)
+		return endNoAccess, err == nil && generation != sub.generation
 	case answer.IsUnavailable(err):
-		return behind, true
+		return endTooSlow, true
 	}
-	_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
-	return over, true
+	_ = out.notice(tokenExpired, tokenNotice{ExpiresAt: sub.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
+	return endNoAccess, true
 }
 
 const (
-	writeTime  = 10 * time.Second // how long a client may take for one event
-	retryAfter = 2000             // after how many ms a browser reconnects
+	writeTimeout = 10 * time.Second // how long a client may take for one event
+	retryAfter   = 2000             // after how many ms a browser reconnects
 )
 
 // eventWriter writes a stream of server-sent events.
 type eventWriter struct {
-	out  http.ResponseWriter
-	with *http.ResponseController
-	text bytes.Buffer
+	out        http.ResponseWriter
+	controller *http.ResponseController
+	text       bytes.Buffer
 }
 
 // kindOf returns the first two words of an event's subject.
@@ -347,7 +347,7 @@ func (w *eventWriter) event(event effect.Published) error {
 	return w.flush()
 }
 
-func (w *eventWriter) notice(name string, data tokenEnd) error {
+func (w *eventWriter) notice(name string, data tokenNotice) error {
 	text, err := exactjson.Encode(data)
 	if err != nil {
 		return err
@@ -356,7 +356,7 @@ func (w *eventWriter) notice(name string, data tokenEnd) error {
 	return w.flush()
 }
 
-func (w *eventWriter) alive() error {
+func (w *eventWriter) keepAlive() error {
 	w.text.WriteString(": alive\n\n")
 	return w.flush()
 }
@@ -364,7 +364,7 @@ func (w *eventWriter) alive() error {
 // write sends the buffer and then text, without copying text.
 func (w *eventWriter) write(text []byte) error {
 	defer w.text.Reset()
-	_ = w.with.SetWriteDeadline(time.Now().Add(writeTime)) // recorders in tests support none
+	_ = w.controller.SetWriteDeadline(time.Now().Add(writeTimeout)) // recorders in tests support none
 	if _, err := w.out.Write(w.text.Bytes()); err != nil {
 		return err
 	}
@@ -376,5 +376,5 @@ func (w *eventWriter) flush() error {
 	if err := w.write(nil); err != nil {
 		return err
 	}
-	return w.with.Flush()
+	return w.controller.Flush()
 }

@@ -37,43 +37,43 @@ type ingress struct {
 
 func (o ingress) routes() (all []route) {
 	agents := mcp.New(mcp.Options{
-		Engine: o.Engine, Asked: o.Asked, Events: o.Events, Enter: o.streams.Enter, StillGood: o.by.StillGood, Closing: o.Closing,
+		Engine: o.Engine, PendingCalls: o.PendingCalls, Events: o.Events, EnterStream: o.streams.Enter, StillValid: o.by.StillValid, Closing: o.Closing,
 		Users: func(c echo.Context) (mcp.User, error) {
-			who, err := o.users.of(c)
-			return mcp.User{Claims: who.claims, Explained: who.explained}, err
+			caller, err := o.users.verify(c)
+			return mcp.User{Claims: caller.claims, Explain: caller.explain}, err
 		},
-		Admitted: o.Walls.Gates.Admitted(admission.Turn),
-		Moved:    acts{o.Audit, o.NewID}.moved, Tracer: o.Tracer, TaskAfter: o.TaskAfter, Kept: o.Kept, NewID: o.NewID,
+		Admission: o.Walls.Gates.Admitted(admission.Turn),
+		WithAudit: acts{o.Audit, o.NewID}.auditMCP, Tracer: o.Tracer, TaskAfter: o.TaskAfter, Retention: o.Retention, NewID: o.NewID,
 	})
-	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
-		for _, path := range []string{at, at + "/:repositoryId"} {
+	for _, prefix := range []string{pathApp + "/mcp", pathSession + "/mcp"} {
+		for _, path := range []string{prefix, prefix + "/:repositoryId"} {
 			// A subscription stays open, so the MCP server admits other calls by itself.
-			all = append(all, route{method: http.MethodPost, path: path, handle: agents.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
+			all = append(all, route{method: http.MethodPost, path: path, handler: agents.Serve, readsBody: true, query: []string{"tools"}, share: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
 		}
 	}
 
-	all = append(all, route{method: http.MethodGet, path: auth.MetadataPath + "/*", open: true, handle: o.metadata})
+	all = append(all, route{method: http.MethodGet, path: auth.MetadataPath + "/*", open: true, handler: o.metadata})
 
 	chats := gateway.New(gateway.Options{
-		Engine: o.Engine, Settings: o.Store, Lives: o.Keys, Model: o.Model,
+		Engine: o.Engine, Settings: o.Store, Generations: o.Keys, Model: o.Model,
 		Users: func(ctx context.Context, appID string, header http.Header) (parameters.Claims, map[string]string, error) {
-			found, err := o.users.in(ctx, appID, header)
-			return found.claims, found.faults, err
+			verified, err := o.users.verifyHeaders(ctx, appID, header)
+			return verified.claims, verified.faults, err
 		},
 		Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
-	for _, owner := range []string{ofApp, ofSession} {
-		asks := route{method: http.MethodPost, reads: true, most: gateway.MaxBody, kind: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models}
-		looks := route{method: http.MethodGet, surface: ratelimit.Chats, counts: ratelimit.Models}
-		for _, one := range []struct {
-			path   string
-			as     route
-			handle echo.HandlerFunc
+	for _, owner := range []string{pathApp, pathSession} {
+		post := route{method: http.MethodPost, readsBody: true, bodyLimit: gateway.MaxBody, share: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models}
+		get := route{method: http.MethodGet, surface: ratelimit.Chats, counts: ratelimit.Models}
+		for _, endpoint := range []struct {
+			path    string
+			route   route
+			handler echo.HandlerFunc
 		}{
-			{pathCompletions, asks, chats.Completions}, {pathResponses, asks, chats.Responses}, {pathModels, looks, chats.Models}, {pathModel, looks, chats.Models},
+			{pathCompletions, post, chats.Completions}, {pathResponses, post, chats.Responses}, {pathModels, get, chats.Models}, {pathModel, get, chats.Models},
 		} {
-			one.as.path, one.as.handle = owner+one.path, one.handle
-			all = append(all, one.as)
+			endpoint.route.path, endpoint.route.handler = owner+endpoint.path, endpoint.handler
+			all = append(all, endpoint.route)
 		}
 	}
 
@@ -81,7 +81,7 @@ func (o ingress) routes() (all []route) {
 		Principal: func(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 			return o.by.SignIn(ctx, signin.ClientIn(ctx), token)
 		},
-		Engine: o.Engine, Events: o.Events, Origins: o.Origins, StillGood: o.by.StillGood,
+		Engine: o.Engine, Events: o.Events, Origins: o.Origins, StillValid: o.by.StillValid,
 		Lineages: o.Lineages, Enter: o.streams.Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
 	})
 	handle := broker.Serve
@@ -90,24 +90,24 @@ func (o ingress) routes() (all []route) {
 			return answer.NewProblem(answer.UnknownPath, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
 		}
 	}
-	return append(all, route{method: http.MethodGet, path: "/mqtt", handle: handle, open: true, reads: true})
+	return append(all, route{method: http.MethodGet, path: "/mqtt", handler: handle, open: true, readsBody: true})
 }
 
-// unslashed removes the final slash that some clients add to MCP URLs.
-func unslashed(next echo.HandlerFunc) echo.HandlerFunc {
+// trimSlash removes the final slash that some clients add to MCP URLs.
+func trimSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		at := c.Request().URL
-		short, slashed := strings.CutSuffix(at.Path, "/")
-		if !slashed {
+		trimmed, hasSlash := strings.CutSuffix(at.Path, "/")
+		if !hasSlash {
 			return next(c)
 		}
-		rest, inApp := strings.CutPrefix(short, "/v1/apps/")
+		rest, inApp := strings.CutPrefix(trimmed, "/v1/apps/")
 		parts := strings.Split(rest, "/")[min(1, strings.Count(rest, "/")):]
 		if len(parts) > 2 && parts[0] == "sessions" {
 			parts = parts[2:]
 		}
 		if inApp && len(parts) <= 2 && parts[0] == "mcp" {
-			at.Path, at.RawPath = short, ""
+			at.Path, at.RawPath = trimmed, ""
 		}
 		return next(c)
 	}

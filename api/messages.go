@@ -37,24 +37,24 @@ type messages struct {
 }
 
 func (h messages) routes() []route {
-	const path = ofSession + "/messages"
+	const path = pathSession + "/messages"
 	withdraw := func(c echo.Context) error {
 		return answer.Done(c, http.StatusNoContent, h.engine.WithdrawDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
 	}
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, nats: "message", query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodGet, path: path, handle: h.history, nats: "messages", query: slices.Concat(pageQuery, []string{"since", "order"})},
-		{method: http.MethodGet, path: path + "/:messageId", handle: showMessage(h, Messages.Message), nats: "get-message"},
-		{method: http.MethodGet, path: path + "/:messageId/explain", handle: showMessage(h, Messages.Explain), nats: "explain"},
-		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, nats: "commit", query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodDelete, path: path + "/:messageId", handle: withdraw, nats: "withdraw", before: "retract"},
+		{method: http.MethodPost, path: path, handler: h.post, natsName: "message", query: []string{"dryRun", "explain"}, readsBody: true, share: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodGet, path: path, handler: h.history, natsName: "messages", query: slices.Concat(pageQuery, []string{"since", "order"})},
+		{method: http.MethodGet, path: path + "/:messageId", handler: showMessage(h, Messages.Message), natsName: "get-message"},
+		{method: http.MethodGet, path: path + "/:messageId/explain", handler: showMessage(h, Messages.Explain), natsName: "explain"},
+		{method: http.MethodPost, path: path + "/:messageId/commit", handler: h.commit, natsName: "commit", query: []string{"explain"}, share: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodDelete, path: path + "/:messageId", handler: withdraw, natsName: "withdraw", oldNATSName: "retract"},
 	}
 }
 
 // messageQuery holds the query parameters of a posted message.
-type messageQuery struct{ dry, why bool }
+type messageQuery struct{ dryRun, explain bool }
 
-func queryOf(c echo.Context) (messageQuery, error) {
+func readMessageQuery(c echo.Context) (messageQuery, error) {
 	dry, err := isSet(c, "dryRun")
 	if err != nil {
 		return messageQuery{}, err
@@ -67,44 +67,44 @@ func queryOf(c echo.Context) (messageQuery, error) {
 }
 
 func (h messages) post(c echo.Context) error {
-	want, err := queryOf(c)
+	options, err := readMessageQuery(c)
 	if err != nil {
 		return err
 	}
-	message, isDraft, err := h.read(c, want.dry)
+	message, isDraft, err := h.readMessage(c, options.dryRun)
 	if err != nil {
 		return err
 	}
-	message.Explained = want.why
+	message.Explained = options.explain
 	ctx := c.Request().Context()
 	switch {
-	case want.dry:
-		return h.try(c, message, want.why)
+	case options.dryRun:
+		return h.dryRun(c, message, options.explain)
 	case isDraft:
-		shown, err := h.engine.Draft(ctx, message)
+		matches, err := h.engine.Draft(ctx, message)
 		if err != nil {
-			return undecided(err, message.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
+			return unmatchedProblem(err, message.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
 		}
-		if want.why {
-			return h.explained(c, message, shown, h.engine.ExplainDraft)
+		if options.explain {
+			return h.answerExplained(c, message, matches, h.engine.ExplainDraft)
 		}
-		return answer.Stored(c, http.StatusOK, shown)
+		return answer.Stored(c, http.StatusOK, matches)
 	case prefers(c.Request().Header, "respond-async"):
 		id, err := h.engine.PostAsync(ctx, message)
-		return acceptedLater(c, id, err)
+		return answerAccepted(c, id, err)
 	}
 	stored, err := h.engine.Post(ctx, message)
-	return h.decided(c, message, stored, err, want.why)
+	return h.answerDecided(c, message, stored, err, options.explain)
 }
 
-// read decodes the message and reports whether it is a draft. It generates a missing id here, so that the
+// readMessage decodes the message and reports whether it is a draft. It generates a missing id here, so that the
 // answer can name an undecided message.
-func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDraft bool, err error) {
+func (h messages) readMessage(c echo.Context, dryRun bool) (message trigger.Message, isDraft bool, err error) {
 	body, err := readBody(c)
 	if err != nil {
 		return message, false, err
 	}
-	var given struct {
+	var fields struct {
 		MessageID string `json:"messageId"`
 		Actor     string `json:"actor"`
 		Text      string `json:"text"`
@@ -117,70 +117,70 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 		History  []trigger.Earlier     `json:"history"`
 		Now      time.Time             `json:"now"`
 	}
-	read, err := h.bodies.Read("Message", body)
+	parsed, err := h.bodies.Read("Message", body)
 	if err != nil {
 		return message, false, err
 	}
-	read.Into(&given)
-	checkMetadata(read, given.Metadata)
-	isDraft = given.Final != nil && !*given.Final
-	if isDraft && given.Actor == matcher.ActorAgent {
-		read.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
+	parsed.Into(&fields)
+	checkMetadata(parsed, fields.Metadata)
+	isDraft = fields.Final != nil && !*fields.Final
+	if isDraft && fields.Actor == matcher.ActorAgent {
+		parsed.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
 	}
-	if err := read.Err(); err != nil {
+	if err := parsed.Err(); err != nil {
 		return message, isDraft, err
 	}
-	if !auth.PrincipalOf(c).MaySay(given.Actor) {
+	if !auth.PrincipalOf(c).MaySay(fields.Actor) {
 		return message, isDraft, auth.Forbidden() // a browser posts only as its user
 	}
-	if given.User != "" && auth.PrincipalOf(c).FrontEnd() {
+	if fields.User != "" && auth.PrincipalOf(c).FrontEnd() {
 		return message, isDraft, answer.NewProblem(answer.NotPermitted, "user: a session's token does not say whose the session is; the app's back-end does, in the session or in a message")
 	}
-	who, err := h.users.of(c)
+	caller, err := h.users.verify(c)
 	if err != nil {
 		return message, isDraft, err
 	}
-	if given.MessageID, err = idempotent(c, "messageId", given.MessageID, checkMessageID); err != nil {
+	if fields.MessageID, err = idempotent(c, "messageId", fields.MessageID, checkMessageID); err != nil {
 		return message, isDraft, err
 	}
-	if given.MessageID == "" {
-		given.MessageID = h.newID()
+	if fields.MessageID == "" {
+		fields.MessageID = h.newID()
 	}
 	message = trigger.Message{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: given.MessageID, Actor: given.Actor, Text: given.Text,
-		Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata, User: given.User, History: given.History, Now: given.Now,
-		TraceParent: tracing.Of(c.Request().Context()), Claims: who.claims, Auth: who.faults,
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: fields.MessageID, Actor: fields.Actor, Text: fields.Text,
+		Language: fields.Language, TimeZone: fields.TimeZone, Metadata: fields.Metadata, User: fields.User, History: fields.History, Now: fields.Now,
+		TraceParent: tracing.Of(c.Request().Context()), Claims: caller.claims, Auth: caller.faults,
 	}
-	return message, isDraft, checkDry(message, dry)
+	return message, isDraft, checkDryRun(message, dryRun)
 }
 
-// checkDry reports the fields that are only for dry runs, or never for them.
-func checkDry(m trigger.Message, dry bool) error {
+// checkDryRun reports the fields that are only for dry runs, or never for them.
+func checkDryRun(m trigger.Message, dryRun bool) error {
 	var faults fault.List
-	if dry && m.User != "" {
+	if dryRun && m.User != "" {
 		faults.Add(fault.Point("user"), "goes with no dry run: nothing is kept that would be the user's")
 	}
-	if !dry && m.History != nil {
+	if !dryRun && m.History != nil {
 		faults.Add(fault.Point("history"), "goes with dryRun=true alone: the session has its own")
 	}
-	if !dry && !m.Now.IsZero() {
+	if !dryRun && !m.Now.IsZero() {
 		faults.Add(fault.Point("now"), "goes with dryRun=true alone: a message has the time at which it comes")
 	}
 	return faults.Err()
 }
 
-// decided answers with the stored answer of a message, or with err.
-func (h messages) decided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, why bool) error {
+// answerDecided answers with the stored answer of a message, or with err.
+func (h messages) answerDecided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, withExplanation bool) error {
 	if err != nil {
 		return withMessageID(err, m.ID)
 	}
-	if why {
-		return h.explained(c, m, stored, h.engine.Explain)
+	if withExplanation {
+		return h.answerExplained(c, m, stored, h.engine.Explain)
 	}
 	return answer.Stored(c, http.StatusOK, stored)
 }
 
-func acceptedLater(c echo.Context, messageID string, err error) error {
+func answerAccepted(c echo.Context, messageID string, err error) error {
 	if err == nil {
 		c.Response().Header().Set("Preference-Applied", "respond-async")
 	}
@@ -192,15 +192,15 @@ func acceptedLater(c echo.Context, messageID string, err error) error {
 // withMessageID adds the message's id to the problem of a message that may be stored but undecided. Posting
 // it again with the same id retries it; another id would make a second message.
 func withMessageID(err error, messageID string) error {
-	found := *answer.ProblemOf(err)
-	if found.Status < http.StatusInternalServerError {
+	problem := *answer.ProblemOf(err)
+	if problem.Status < http.StatusInternalServerError {
 		return err
 	}
-	found.MessageID = messageID
-	return &found
+	problem.MessageID = messageID
+	return &problem
 }
 
-func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
+func (h messages) dryRun(c echo.Context, m trigger.Message, withExplanation bool) error {
 	// It may ask a model, as a message does. The session's own limit applies to front-ends only: a key
 	// tries the messages of many conversations in one session.
 	if m.Actor == matcher.ActorUser {
@@ -209,72 +209,72 @@ func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
 			return err
 		}
 	}
-	found, why, err := h.engine.DryRun(c.Request().Context(), m)
+	match, explanation, err := h.engine.DryRun(c.Request().Context(), m)
 	if err != nil {
-		return undecided(err, "", "this was a dry run, and nothing is kept")
+		return unmatchedProblem(err, "", "this was a dry run, and nothing is kept")
 	}
-	tried := struct {
+	result := struct {
 		query.Answer
 		Explain *explain.Explanation `json:"explain,omitempty"`
-	}{Answer: found}
-	if explained {
-		tried.Explain = &why
+	}{Answer: match}
+	if withExplanation {
+		result.Explain = &explanation
 	}
-	return answer.JSON(c, http.StatusOK, tried)
+	return answer.JSON(c, http.StatusOK, result)
 }
 
-// undecided completes the error of an unavailable model with what became of the message.
-func undecided(err error, messageID, became string) error {
-	away := (*matcher.Unavailable)(nil)
-	if !errors.As(err, &away) {
+// unmatchedProblem completes the error of an unavailable model with what became of the message.
+func unmatchedProblem(err error, messageID, outcome string) error {
+	unavailable := (*matcher.Unavailable)(nil)
+	if !errors.As(err, &unavailable) {
 		return err
 	}
-	found := *answer.ProblemOf(err)
-	found.Detail, found.MessageID = away.Error()+"; "+became, messageID
-	return &found
+	problem := *answer.ProblemOf(err)
+	problem.Detail, problem.MessageID = unavailable.Error()+"; "+outcome, messageID
+	return &problem
 }
 
 // commit decides a draft as post decides a message.
 func (h messages) commit(c echo.Context) error {
-	want, err := queryOf(c)
+	options, err := readMessageQuery(c)
 	if err != nil {
 		return err
 	}
 	ctx, m := c.Request().Context(), trigger.Message{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: c.Param("messageId")}
 	if prefers(c.Request().Header, "respond-async") {
-		return acceptedLater(c, m.ID, h.engine.CommitDraftAsync(ctx, m.AppID, m.SessionID, m.ID))
+		return answerAccepted(c, m.ID, h.engine.CommitDraftAsync(ctx, m.AppID, m.SessionID, m.ID))
 	}
 	stored, err := h.engine.CommitDraft(ctx, m.AppID, m.SessionID, m.ID)
-	return h.decided(c, m, stored, err, want.why)
+	return h.answerDecided(c, m, stored, err, options.explain)
 }
 
-// explained answers with a stored answer and its explanation, if one is kept.
-func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage, why func(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)) error {
-	found, err := why(c.Request().Context(), m.AppID, m.SessionID, m.ID)
+// answerExplained answers with a stored answer and its explanation, if one is kept.
+func (h messages) answerExplained(c echo.Context, m trigger.Message, stored json.RawMessage, why func(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)) error {
+	explanation, err := why(c.Request().Context(), m.AppID, m.SessionID, m.ID)
 	if errors.Is(err, query.ErrUnexplained) || errors.Is(err, query.ErrNoMessage) {
 		return answer.Stored(c, http.StatusOK, stored)
 	}
 	if err != nil {
 		return withMessageID(err, m.ID)
 	}
-	text, err := exactjson.Encode(found)
+	text, err := exactjson.Encode(explanation)
 	if err != nil {
 		return err
 	}
-	begun := bytes.TrimSuffix(bytes.TrimSpace(stored), []byte("}"))
-	whole := append(append(append(bytes.Clone(begun), `,"explain":`...), text...), '}')
-	return answer.Stored(c, http.StatusOK, whole)
+	object := bytes.TrimSuffix(bytes.TrimSpace(stored), []byte("}"))
+	full := append(append(append(bytes.Clone(object), `,"explain":`...), text...), '}')
+	return answer.Stored(c, http.StatusOK, full)
 }
 
 func (h messages) history(c echo.Context) error {
 	a := &searchQuery{c: c}
-	asked := query.History{
+	search := query.History{
 		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Since: a.time("since"), Newest: a.oneOf("order", orders) == "desc", Page: a.page(pageOf),
 	}
 	if err := a.problem(); err != nil {
 		return err
 	}
-	items, next, err := h.engine.History(c.Request().Context(), asked)
+	items, next, err := h.engine.History(c.Request().Context(), search)
 	return listPage(c, items, next, err)
 }
 

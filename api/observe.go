@@ -21,10 +21,10 @@ import (
 	"earshot/repositories/tracing"
 )
 
-// answered writes the error of a handler as an answer, so that the outer middleware sees the client's
+// answerErrors writes the error of a handler as an answer, so that the outer middleware sees the client's
 // status. It first waits for a pending body, as on success: a stalled body is reported before any other
 // fault.
-func answered(next echo.HandlerFunc) echo.HandlerFunc {
+func answerErrors(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		err := next(c)
 		if err == nil {
@@ -42,9 +42,9 @@ func answered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recovered turns a panic into an error. If the answer has begun, it aborts the connection, so that no
+// recoverPanics turns a panic into an error. If the answer has begun, it aborts the connection, so that no
 // client takes a partial answer as complete.
-func recovered(next echo.HandlerFunc) echo.HandlerFunc {
+func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
 			value := recover()
@@ -65,12 +65,12 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 // errorKey is the context key of the error for the log.
 const errorKey = "earshot.error"
 
-// logged writes one line per request with its route and status. It leaves out query, headers and bodies,
+// logRequests writes one line per request with its route and status. It leaves out query, headers and bodies,
 // which hold texts and credentials. Path ids are logged once checked.
-func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
+func logRequests(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			began := now()
+			start := now()
 			err := next(c)
 			ctx, status, level := c.Request().Context(), c.Response().Status, slog.LevelInfo
 			switch {
@@ -82,7 +82,7 @@ func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 				level = slog.LevelDebug
 			}
 			if logger.Enabled(ctx, level) {
-				attributes := append(outcome(c), slog.Int64("ms", now().Sub(began).Milliseconds()))
+				attributes := append(requestAttributes(c), slog.Int64("ms", now().Sub(start).Milliseconds()))
 				logger.LogAttrs(ctx, level, "http.request", attributes...)
 			}
 			return err
@@ -93,7 +93,7 @@ func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 // maxAttributes is the size of a line: those of outcome, three ids, an error, the time.
 const maxAttributes = 11
 
-func outcome(c echo.Context) []slog.Attr {
+func requestAttributes(c echo.Context) []slog.Attr {
 	attributes := append(make([]slog.Attr, 0, maxAttributes),
 		slog.String("method", methodName(c.Request().Method)),
 		slog.String("route", routeName(c)),
@@ -125,9 +125,9 @@ func methodName(method string) string {
 	}
 }
 
-// traced sets the request id and continues the caller's trace (W3C Trace Context) or begins one. It starts
+// traceRequests sets the request id and continues the caller's trace (W3C Trace Context) or begins one. It starts
 // a span, or at least a span id, which logs, events and calls carry on.
-func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
+func traceRequests(tracer *tracing.Tracer) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			request := c.Request()
@@ -171,9 +171,9 @@ func routeName(c echo.Context) string {
 	return c.Path()
 }
 
-// counted counts requests by route, method and status, all from closed sets, so that no caller can add time
+// countRequests counts requests by route, method and status, all from closed sets, so that no caller can add time
 // series.
-func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
+func countRequests(registry *prometheus.Registry) echo.MiddlewareFunc {
 	requests := server.Counter(registry, "earshot_http_requests_total", "Requests that were answered.", []string{"route", "method", "status"})
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

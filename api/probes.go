@@ -41,11 +41,11 @@ type Check struct {
 // as in "is full".
 type Public interface{ Public() string }
 
-// spoken is an error with the service's own public text.
-type spoken interface{ Words() string }
+// detailed is an error with the service's own public text.
+type detailed interface{ Detail() string }
 
-// Away is the error of a service with several parts, some of them unusable.
-type Away struct {
+// Unavailable is the error of a service with several parts, some of them unusable.
+type Unavailable struct {
 	Parts []Part
 	// All reports that no part is usable. Otherwise the service is ready.
 	All bool
@@ -58,7 +58,7 @@ type Part struct {
 }
 
 // Error names all parts.
-func (a *Away) Error() string {
+func (a *Unavailable) Error() string {
 	var texts []string
 	for _, part := range a.Parts {
 		texts = append(texts, strings.TrimPrefix(part.Name+": "+part.Err.Error(), ": "))
@@ -67,12 +67,12 @@ func (a *Away) Error() string {
 }
 
 // Unwrap returns the errors of the parts.
-func (a *Away) Unwrap() []error {
-	var list []error
+func (a *Unavailable) Unwrap() []error {
+	var errs []error
 	for _, part := range a.Parts {
-		list = append(list, part.Err)
+		errs = append(errs, part.Err)
 	}
-	return list
+	return errs
 }
 
 type probes struct {
@@ -86,9 +86,9 @@ func (h probes) routes() []route {
 	health := func(c echo.Context) error { return answer.JSON(c, http.StatusOK, map[string]string{"status": "alive"}) }
 	metrics := echo.WrapHandler(promhttp.HandlerFor(h.metrics, promhttp.HandlerOpts{Registry: h.metrics}))
 	return []route{
-		{method: http.MethodGet, path: pathHealth, handle: health, open: true},
-		{method: http.MethodGet, path: pathReady, handle: h.ready, open: true, query: []string{queryVerbose}},
-		{method: http.MethodGet, path: pathMetrics, handle: metrics, open: true},
+		{method: http.MethodGet, path: pathHealth, handler: health, open: true},
+		{method: http.MethodGet, path: pathReady, handler: h.ready, open: true, query: []string{queryVerbose}},
+		{method: http.MethodGet, path: pathMetrics, handler: metrics, open: true},
 	}
 }
 
@@ -98,8 +98,8 @@ const queryVerbose = "verbose"
 func (h probes) ready(c echo.Context) error {
 	verbose := c.QueryParams().Has(queryVerbose) && c.QueryParam(queryVerbose) != "false"
 	var services []serviceState
-	var silent, wrong []string
-	for i, err := range h.look(c.Request().Context()) {
+	var unreachable, problems []string
+	for i, err := range h.check(c.Request().Context()) {
 		name := h.checks[i].Name
 		if verbose {
 			services = append(services, stateOf(name, err))
@@ -107,18 +107,18 @@ func (h probes) ready(c echo.Context) error {
 		if usable(err) {
 			continue
 		}
-		var shown Public
-		if errors.As(err, &shown) {
-			wrong = append(wrong, name+" "+shown.Public())
+		var public Public
+		if errors.As(err, &public) {
+			problems = append(problems, name+" "+public.Public())
 		} else {
-			silent = append(silent, name)
+			unreachable = append(unreachable, name)
 		}
 	}
-	if len(silent) > 0 {
-		wrong = append([]string{"no answer from " + strings.Join(silent, ", ")}, wrong...)
+	if len(unreachable) > 0 {
+		problems = append([]string{"no answer from " + strings.Join(unreachable, ", ")}, problems...)
 	}
-	if len(wrong) > 0 {
-		problem := answer.NewProblem(answer.NotReady, "not ready: "+strings.Join(wrong, "; ")).With("Retry-After", answer.Soon)
+	if len(problems) > 0 {
+		problem := answer.NewProblem(answer.NotReady, "not ready: "+strings.Join(problems, "; ")).With("Retry-After", answer.Soon)
 		if verbose {
 			problem.Services = services
 		}
@@ -132,9 +132,9 @@ func (h probes) ready(c echo.Context) error {
 
 // States of a service.
 const (
-	stateReady  = "ready"
-	statePartly = "partly"
-	stateAway   = "away"
+	stateReady       = "ready"
+	statePartly      = "partly"
+	stateUnavailable = "away"
 )
 
 // serviceState is the public state of a service.
@@ -155,13 +155,13 @@ func stateOf(name string, err error) serviceState {
 	if err == nil {
 		return state
 	}
-	state.State = stateAway
+	state.State = stateUnavailable
 	if usable(err) {
 		state.State = statePartly
 	} else {
 		state.Says = saysOf(err)
 	}
-	if parts := (*Away)(nil); errors.As(err, &parts) {
+	if parts := (*Unavailable)(nil); errors.As(err, &parts) {
 		for _, part := range parts.Parts {
 			if part.Name != "" {
 				state.Away = append(state.Away, partState{part.Name, saysOf(part.Err)})
@@ -173,34 +173,34 @@ func stateOf(name string, err error) serviceState {
 
 // saysOf returns the public text of an error, preferably the service's own.
 func saysOf(err error) string {
-	var words spoken
-	if errors.As(err, &words) {
-		return words.Words()
+	var detail detailed
+	if errors.As(err, &detail) {
+		return detail.Detail()
 	}
-	var shown Public
-	if errors.As(err, &shown) {
-		return shown.Public()
+	var public Public
+	if errors.As(err, &public) {
+		return public.Public()
 	}
 	return "no answer"
 }
 
 // usable reports whether a service can be used, at least in part.
 func usable(err error) bool {
-	var parts *Away
+	var parts *Unavailable
 	return err == nil || errors.As(err, &parts) && !parts.All
 }
 
-// look checks all services at once, and logs only changes of state: probes come every few seconds.
-func (h probes) look(ctx context.Context) []error {
+// check checks all services at once, and logs only changes of state: probes come every few seconds.
+func (h probes) check(ctx context.Context) []error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
-	found := make([]error, len(h.checks))
-	var asking sync.WaitGroup
+	errs := make([]error, len(h.checks))
+	var checks sync.WaitGroup
 	for i, check := range h.checks {
-		asking.Go(func() { found[i] = check.Ready(ctx) })
+		checks.Go(func() { errs[i] = check.Ready(ctx) })
 	}
-	asking.Wait()
-	for i, err := range found {
+	checks.Wait()
+	for i, err := range errs {
 		service := h.checks[i].Name
 		if err == nil {
 			h.troubles.Over(ctx, service, "ready.again", "service", service)
@@ -214,5 +214,5 @@ func (h probes) look(ctx context.Context) []error {
 		state := stateOf(service, err)
 		h.troubles.Trouble(ctx, service, fmt.Sprint(state.State, state.Says, state.Away), event, "service", service, "error", err)
 	}
-	return found
+	return errs
 }

@@ -60,7 +60,7 @@ type spoken struct{ error }
 
 func (spoken) Public() string { return "answers NOREPLICAS" }
 
-func (spoken) Words() string { return "NOREPLICAS Not enough good replicas to write." }
+func (spoken) Detail() string { return "NOREPLICAS Not enough good replicas to write." }
 
 func TestReadyzWithAPartAwayIsReadyAndNamesItWhereAsked(t *testing.T) {
 	silent, wordy := api.Part{Name: "shard of slot 7", Err: errors.New("10.0.0.7:6379: refused")}, api.Part{Name: "shard of slot 9", Err: spoken{errors.New("10.0.0.9")}}
@@ -68,20 +68,20 @@ func TestReadyzWithAPartAwayIsReadyAndNamesItWhereAsked(t *testing.T) {
 	s := start(t, func(o *api.Options) {
 		o.Ready = []api.Check{{Name: "redis", Ready: func(context.Context) error { return found }}, check("nats", nil)}
 	})
-	found = &api.Away{Parts: []api.Part{silent, wordy}}
+	found = &api.Unavailable{Parts: []api.Part{silent, wordy}}
 	s.Call("GET", "/readyz", "").Is(200, `{"status":"ready"}`)
 	s.Call("GET", "/readyz?verbose=false", "").Is(200, `{"status":"ready"}`)
 	got := s.Call("GET", "/readyz?verbose", "").Is(200, `{"status":"ready","services":[{"name":"redis","state":"partly","away":[
 		{"name":"shard of slot 7","says":"no answer"},{"name":"shard of slot 9","says":"NOREPLICAS Not enough good replicas to write."}]},{"name":"nats","state":"ready"}]}`)
 	require.NotContains(t, string(got.Body), "10.0.0")
 
-	found = &api.Away{Parts: []api.Part{silent, wordy}, All: true}
+	found = &api.Unavailable{Parts: []api.Part{silent, wordy}, All: true}
 	s.Call("GET", "/readyz", "").Problem(503, "not ready: redis answers NOREPLICAS")
 	got = s.Call("GET", "/readyz?verbose", "")
 	got.Problem(503, "not ready: redis answers NOREPLICAS")
 	require.Contains(t, string(got.Body), `"services":[{"name":"redis","state":"away","says":"NOREPLICAS Not enough good replicas to write.","away":[{"name":"shard of slot 7"`)
 
-	found = &api.Away{Parts: []api.Part{{Err: errors.New("10.0.0.7")}}, All: true}
+	found = &api.Unavailable{Parts: []api.Part{{Err: errors.New("10.0.0.7")}}, All: true}
 	s.Call("GET", "/readyz", "").Problem(503, "not ready: no answer from redis")
 	require.Contains(t, string(s.Call("GET", "/readyz?verbose", "").Body), `{"name":"redis","state":"away","says":"no answer"}`)
 }

@@ -35,12 +35,12 @@ const (
 // pageQuery lists the parameters of every list.
 var pageQuery = []string{"limit", "after"}
 
-// knownQuery refuses unknown and repeated parameters.
-func knownQuery(taken []string) echo.MiddlewareFunc {
-	if !slices.Contains(taken, metadataQuery) {
-		return answer.KnownQuery(taken)
+// checkQuery refuses unknown and repeated parameters.
+func checkQuery(accepted []string) echo.MiddlewareFunc {
+	if !slices.Contains(accepted, metadataQuery) {
+		return answer.KnownQuery(accepted)
 	}
-	return answer.KnownQuery(taken, func(name string) bool { return memberOf(name) != "" })
+	return answer.KnownQuery(accepted, func(name string) bool { return memberOf(name) != "" })
 }
 
 // pageOf reads limit and after of a list that checks places itself: cursors of earlier builds come as they are.
@@ -51,29 +51,29 @@ func pageOf(c echo.Context) (query.Page, error) {
 
 // pageByID reads limit and after of a list whose places are ids, or other texts that it does not encode itself.
 func pageByID(c echo.Context) (query.Page, error) {
-	page, bare, err := readPage(c)
-	if err == nil && bare {
+	page, unmarked, err := readPage(c)
+	if err == nil && unmarked {
 		err = answer.BadCursor()
 	}
 	return page, err
 }
 
 // readPage reads limit and after. After is then a place in the list; bare reports that no mark says so.
-func readPage(c echo.Context) (page query.Page, bare bool, err error) {
+func readPage(c echo.Context) (page query.Page, unmarked bool, err error) {
 	page = query.Page{Limit: defaultLimit}
-	if page.After, bare, err = placeIn(c, c.QueryParam("after")); err != nil {
-		return page, bare, err
+	if page.After, unmarked, err = decodeCursor(c, c.QueryParam("after")); err != nil {
+		return page, unmarked, err
 	}
 	text := c.QueryParam("limit")
 	if text == "" {
-		return page, bare, nil
+		return page, unmarked, nil
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > maxLimit {
-		return page, bare, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is no whole number from 1 to "+strconv.Itoa(maxLimit))
+		return page, unmarked, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is no whole number from 1 to "+strconv.Itoa(maxLimit))
 	}
 	page.Limit = limit
-	return page, bare, nil
+	return page, unmarked, nil
 }
 
 // Marks at the beginning of a cursor, before base64. Behind listMark are the digest of a list and a place in it;
@@ -83,33 +83,33 @@ const (
 	idMark   = "id:"
 )
 
-// cursorOf returns the cursor of a place in the list that is asked for; empty for none. It names its list, so that
+// encodeCursor returns the cursor of a position in the requested list; empty for none. It names its list, so that
 // no other list takes it for a place of its own, and leaves out what is before it.
-func cursorOf(c echo.Context, place string) string {
-	if place == "" {
+func encodeCursor(c echo.Context, position string) string {
+	if position == "" {
 		return ""
 	}
-	return base64.RawURLEncoding.EncodeToString([]byte(listMark + listOf(c) + place))
+	return base64.RawURLEncoding.EncodeToString([]byte(listMark + listOf(c) + position))
 }
 
-// placeIn returns the place in a cursor. A bare cursor has no mark.
-func placeIn(c echo.Context, cursor string) (place string, bare bool, err error) {
+// decodeCursor returns the position in a cursor. An unmarked cursor has no mark.
+func decodeCursor(c echo.Context, cursor string) (position string, unmarked bool, err error) {
 	if len(cursor) > maxCursor {
 		return "", false, answer.BadCursor()
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(cursor)
 	text := string(raw)
-	if id, is := strings.CutPrefix(text, idMark); is && err == nil {
+	if id, marked := strings.CutPrefix(text, idMark); marked && err == nil {
 		return id, false, nil
 	}
-	named, is := strings.CutPrefix(text, listMark)
-	if !is || err != nil {
+	listed, marked := strings.CutPrefix(text, listMark)
+	if !marked || err != nil {
 		return cursor, cursor != "", nil
 	}
-	if place, is = strings.CutPrefix(named, listOf(c)); !is || place == "" {
+	if position, marked = strings.CutPrefix(listed, listOf(c)); !marked || position == "" {
 		return "", false, answer.BadCursor()
 	}
-	return place, false, nil
+	return position, false, nil
 }
 
 // listOf returns the digest of the list that a request is for: of its route and of the ids in its path.
@@ -121,7 +121,7 @@ func listOf(c echo.Context) string {
 
 // listPage answers with a page of a list; next is the place of its last item if more follow.
 func listPage[T any](c echo.Context, items []T, next string, err error) error {
-	return answer.List(c, items, cursorOf(c, next), err)
+	return answer.List(c, items, encodeCursor(c, next), err)
 }
 
 // listNamed answers with a page of a complete list, sorted by name.
@@ -137,10 +137,10 @@ func pageNamed[T any](c echo.Context, all []T, nameOf func(T) string) (items []T
 		return nil, "", err
 	}
 	all = slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(nameOf(a), nameOf(b)) })
-	all = slices.DeleteFunc(all, func(one T) bool { return nameOf(one) <= page.After })
-	room := repositories.Room{}
-	for i, one := range all {
-		if i == page.Limit || !room.Takes(one) {
+	all = slices.DeleteFunc(all, func(item T) bool { return nameOf(item) <= page.After })
+	budget := repositories.PageBudget{}
+	for i, item := range all {
+		if i == page.Limit || !budget.Fits(item) {
 			return all[:i], nameOf(all[i-1]), nil
 		}
 	}
@@ -152,18 +152,18 @@ func isSet(c echo.Context, name string) (bool, error) {
 	if c.Request().URL.RawQuery == "" {
 		return false, nil
 	}
-	given, there := c.QueryParams()[name]
+	values, present := c.QueryParams()[name]
 	switch {
-	case !there || given[0] == "false":
+	case !present || values[0] == "false":
 		return false, nil
-	case given[0] == "true":
+	case values[0] == "true":
 		return true, nil
 	}
-	return false, answer.NewProblem(answer.InvalidQuery, name+" "+answer.Quote(given[0])+" is neither true nor false")
+	return false, answer.NewProblem(answer.InvalidQuery, name+" "+answer.Quote(values[0])+" is neither true nor false")
 }
 
 // handleByID returns the handler of a list whose cursors are ids.
-func handleByID[T any](read func(ctx context.Context, of repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
+func handleByID[T any](read func(ctx context.Context, scope repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		page, err := pageByID(c)
 		if err != nil {
@@ -191,8 +191,8 @@ const maxSearched = 128
 
 // searchQuery reads query parameters and collects their faults.
 type searchQuery struct {
-	c     echo.Context
-	wrong []string
+	c        echo.Context
+	problems []string
 	// cursor is the fault of after, which has a code of its own.
 	cursor *answer.Problem
 }
@@ -209,32 +209,32 @@ func (a *searchQuery) page(read func(echo.Context) (query.Page, error)) query.Pa
 
 // oneOf reads an optional parameter with a fixed set of values.
 func (a *searchQuery) oneOf(name string, words []string) string {
-	given := a.c.QueryParam(name)
-	if given != "" && !slices.Contains(words, given) {
-		a.fault(name + " " + answer.Quote(given) + " is none of " + strings.Join(words, ", ") + fault.DidYouMean(given, words).String())
+	value := a.c.QueryParam(name)
+	if value != "" && !slices.Contains(words, value) {
+		a.fault(name + " " + answer.Quote(value) + " is none of " + strings.Join(words, ", ") + fault.DidYouMean(value, words).String())
 	}
-	return given
+	return value
 }
 
 // valid reads an optional parameter that must pass check.
 func (a *searchQuery) valid(name string, check func(string) error) string {
-	given := a.c.QueryParam(name)
-	if given == "" {
+	value := a.c.QueryParam(name)
+	if value == "" {
 		return ""
 	}
-	if err := check(given); err != nil {
+	if err := check(value); err != nil {
 		a.fault(err.Error())
 	}
-	return given
+	return value
 }
 
 // text reads an optional parameter with any short text.
 func (a *searchQuery) text(name string) string {
-	given := a.c.QueryParam(name)
-	if !utf8.ValidString(given) || utf8.RuneCountInString(given) > maxSearched {
+	value := a.c.QueryParam(name)
+	if !utf8.ValidString(value) || utf8.RuneCountInString(value) > maxSearched {
 		a.fault(name + " is no text of up to " + strconv.Itoa(maxSearched) + " characters")
 	}
-	return given
+	return value
 }
 
 // metadataQuery represents the parameters that name a member of metadata.
@@ -242,11 +242,11 @@ const metadataQuery = "metadata.*"
 
 // memberOf returns the member that a parameter names: metadata.visitor, or metadata[visitor] as in OpenAPI.
 func memberOf(parameter string) string {
-	if name, is := strings.CutPrefix(parameter, "metadata."); is {
+	if name, isMember := strings.CutPrefix(parameter, "metadata."); isMember {
 		return name
 	}
-	name, is := strings.CutPrefix(parameter, "metadata[")
-	if name, ends := strings.CutSuffix(name, "]"); is && ends {
+	name, isMember := strings.CutPrefix(parameter, "metadata[")
+	if name, closed := strings.CutSuffix(name, "]"); isMember && closed {
 		return name
 	}
 	return ""
@@ -262,7 +262,7 @@ func (a *searchQuery) metadata() map[string]string {
 		if name == "" {
 			continue
 		}
-		if earlier, twice := members[name]; twice && earlier != values[0] {
+		if earlier, repeated := members[name]; repeated && earlier != values[0] {
 			a.fault("metadata." + answer.Quote(name) + " is given twice, with two values")
 		}
 		members[name] = values[0]
@@ -278,56 +278,56 @@ func (a *searchQuery) metadata() map[string]string {
 
 // time reads an optional time.
 func (a *searchQuery) time(name string) time.Time {
-	return a.written(name, time.RFC3339, "is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
+	return a.parsedTime(name, time.RFC3339, "is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
 }
 
 // day reads an optional day in UTC; zero if missing.
 func (a *searchQuery) day(name string) time.Time {
-	return a.written(name, time.DateOnly, "is no day, as 2026-11-30")
+	return a.parsedTime(name, time.DateOnly, "is no day, as 2026-11-30")
 }
 
-// written reads an optional time in a layout; zero if missing.
-func (a *searchQuery) written(name, layout, fault string) time.Time {
-	given := a.c.QueryParam(name)
-	if given == "" {
+// parsedTime reads an optional time in a layout; zero if missing.
+func (a *searchQuery) parsedTime(name, layout, reason string) time.Time {
+	value := a.c.QueryParam(name)
+	if value == "" {
 		return time.Time{}
 	}
-	at, err := time.Parse(layout, given)
+	parsed, err := time.Parse(layout, value)
 	if err != nil {
-		a.fault(name + " " + answer.Quote(given) + " " + fault)
+		a.fault(name + " " + answer.Quote(value) + " " + reason)
 	}
-	return at
+	return parsed
 }
 
-func (a *searchQuery) fault(detail string) { a.wrong = append(a.wrong, detail) }
+func (a *searchQuery) fault(detail string) { a.problems = append(a.problems, detail) }
 
 // problem reports all faults at once; nil without any.
 func (a *searchQuery) problem() error {
 	switch {
-	case a.wrong == nil && a.cursor == nil:
+	case a.problems == nil && a.cursor == nil:
 		return nil
-	case a.wrong == nil:
+	case a.problems == nil:
 		return a.cursor
 	case a.cursor != nil:
 		a.fault(a.cursor.Detail)
 	}
-	return answer.NewProblem(answer.InvalidQuery, strings.Join(a.wrong, "; "))
+	return answer.NewProblem(answer.InvalidQuery, strings.Join(a.problems, "; "))
 }
 
 // idsKey is the context key of the path's ids, for the log.
 const idsKey = "earshot.ids"
 
-// checkedIDs refuses a path with invalid ids, naming each. Afterwards c.Param returns ids that are safe in
+// checkIDs refuses a path with invalid ids, naming each. Afterwards c.Param returns ids that are safe in
 // subjects and keys.
-func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
+func checkIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()
 		ids := make([]slog.Attr, 0, len(values))
-		var wrong []string
+		var problems []string
 		for i, name := range c.ParamNames() {
 			// The router matches the raw path, so that an encoded slash stays within its segment.
-			if plain, err := url.PathUnescape(values[i]); err == nil && c.Request().URL.RawPath != "" {
-				values[i] = plain
+			if unescaped, err := url.PathUnescape(values[i]); err == nil && c.Request().URL.RawPath != "" {
+				values[i] = unescaped
 			}
 			var err error
 			switch name {
@@ -349,12 +349,12 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 				err = repositories.CheckID(name, values[i])
 			}
 			if err != nil {
-				wrong = append(wrong, err.Error())
+				problems = append(problems, err.Error())
 			}
 			ids = append(ids, slog.String(name, values[i]))
 		}
-		if len(wrong) > 0 {
-			return answer.NewProblem(answer.InvalidPath, strings.Join(wrong, "; "))
+		if len(problems) > 0 {
+			return answer.NewProblem(answer.InvalidPath, strings.Join(problems, "; "))
 		}
 		c.Set(idsKey, ids)
 		return next(c)

@@ -39,11 +39,11 @@ type rehearsals struct {
 }
 
 func (h rehearsals) routes() []route {
-	return []route{{method: http.MethodPost, path: ofApp + "/rehearsals", handle: withBody(h.post), reads: true, kind: admission.Rehearsal}}
+	return []route{{method: http.MethodPost, path: pathApp + "/rehearsals", handler: withBody(h.post), readsBody: true, share: admission.Rehearsal}}
 }
 
-// rehearsed is a repository under trial: one of its versions, or a definition.
-type rehearsed struct {
+// trialRepository is a repository under trial: one of its versions, or a definition.
+type trialRepository struct {
 	Version    int             `json:"version"`
 	Definition json.RawMessage `json:"definition"`
 }
@@ -52,43 +52,43 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 	if h.rehearser == nil {
 		return answer.NewProblem(answer.UnknownPath, "this service rehearses nothing")
 	}
-	var given struct {
-		Repositories map[string]rehearsed `json:"repositories"`
-		Messages     *int                 `json:"messages"`
-		Tests        json.RawMessage      `json:"tests"`
-		Model        string               `json:"model"`
+	var fields struct {
+		Repositories map[string]trialRepository `json:"repositories"`
+		Messages     *int                       `json:"messages"`
+		Tests        json.RawMessage            `json:"tests"`
+		Model        string                     `json:"model"`
 	}
-	if err := h.bodies.Decode("Rehearsal", body, &given); err != nil {
+	if err := h.bodies.Decode("Rehearsal", body, &fields); err != nil {
 		return err
 	}
 	appID := c.Param("appId")
-	change := trial.Change{AppID: appID, Model: given.Model, Messages: trial.MostMessages}
-	if given.Model != "" {
+	change := trial.Change{AppID: appID, Model: fields.Model, Messages: trial.MostMessages}
+	if fields.Model != "" {
 		change.Messages = trial.MostByModel
 	}
-	var wrong fault.List
-	if given.Messages != nil {
-		if *given.Messages > change.Messages {
-			wrong.Add(fault.Point("messages"), "is %d; the most is %d with a model, which costs money, and %d by words", *given.Messages, trial.MostByModel, trial.MostMessages)
+	var faults fault.List
+	if fields.Messages != nil {
+		if *fields.Messages > change.Messages {
+			faults.Add(fault.Point("messages"), "is %d; the most is %d with a model, which costs money, and %d by words", *fields.Messages, trial.MostByModel, trial.MostMessages)
 		}
-		change.Messages = *given.Messages
+		change.Messages = *fields.Messages
 	}
-	if given.Model != "" && given.Model != trial.DefaultModel && h.models != nil {
-		if err := h.models.CheckModel(given.Model); err != nil {
-			wrong.Add(fault.Point("model"), "%s", err)
+	if fields.Model != "" && fields.Model != trial.DefaultModel && h.models != nil {
+		if err := h.models.CheckModel(fields.Model); err != nil {
+			faults.Add(fault.Point("model"), "%s", err)
 		}
 	}
-	if err := wrong.Err(); err != nil {
+	if err := faults.Err(); err != nil {
 		return err
 	}
 	var err error
-	if change.Repositories, err = h.repositories(c, given.Repositories); err != nil {
+	if change.Repositories, err = h.repositories(c, fields.Repositories); err != nil {
 		return err
 	}
-	if change.Tests, err = h.tests(c.Request().Context(), appID, given.Tests); err != nil {
+	if change.Tests, err = h.tests(c.Request().Context(), appID, fields.Tests); err != nil {
 		return err
 	}
-	if given.Model != "" { // each message may ask the model twice
+	if fields.Model != "" { // each message may ask the model twice
 		said := change.Messages
 		for _, test := range change.Tests {
 			said += len(test.Chat)
@@ -98,68 +98,68 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 			return err
 		}
 	}
-	found, err := h.rehearser.Rehearse(c.Request().Context(), change)
-	missing := (*trial.NoModelError)(nil)
-	if errors.As(err, &missing) {
-		return fault.List{{Pointer: fault.Point("model"), Detail: missing.Error()}}
+	result, err := h.rehearser.Rehearse(c.Request().Context(), change)
+	noModel := (*trial.NoModelError)(nil)
+	if errors.As(err, &noModel) {
+		return fault.List{{Pointer: fault.Point("model"), Detail: noModel.Error()}}
 	}
-	return answer.Result(c, http.StatusOK, found, err)
+	return answer.Result(c, http.StatusOK, result, err)
 }
 
 // repositories returns the changed repositories as they would be stored.
-func (h rehearsals) repositories(c echo.Context, given map[string]rehearsed) (list []*repositories.Repository, err error) {
+func (h rehearsals) repositories(c echo.Context, definitions map[string]trialRepository) (changed []*repositories.Repository, err error) {
 	ctx, appID, owner := c.Request().Context(), c.Param("appId"), auth.PrincipalOf(c).Owner()
-	for _, id := range slices.Sorted(maps.Keys(given)) {
-		of := given[id]
+	for _, id := range slices.Sorted(maps.Keys(definitions)) {
+		definition := definitions[id]
 		if err := repositories.CheckID("the id", id); err != nil {
 			return nil, fault.List{{Pointer: fault.Point("repositories", id), Detail: err.Error()}}
 		}
 		var change store.RepositoryChange
 		switch {
-		case (of.Version > 0) == (len(of.Definition) > 0):
+		case (definition.Version > 0) == (len(definition.Definition) > 0):
 			return nil, fault.List{{Pointer: fault.Point("repositories", id), Detail: "needs version, or definition, and not both"}}
-		case of.Version > 0:
-			if change, err = h.store.ToVersion(ctx, appID, id, of.Version); err != nil {
-				if missing := (*repositories.NotFoundError)(nil); errors.Is(err, store.ErrDeleted) || errors.As(err, &missing) {
+		case definition.Version > 0:
+			if change, err = h.store.RestoreChange(ctx, appID, id, definition.Version); err != nil {
+				if notFound := (*repositories.NotFoundError)(nil); errors.Is(err, store.ErrDeleted) || errors.As(err, &notFound) {
 					return nil, fault.List{{Pointer: fault.Point("repositories", id, "version"), Detail: err.Error()}}
 				}
 				return nil, err
 			}
 		default:
-			next, err := repositories.DecodeRepository(repositories.Scope{AppID: appID}, id, of.Definition)
+			next, err := repositories.DecodeRepository(repositories.Scope{AppID: appID}, id, definition.Definition)
 			if err != nil {
 				return nil, faultsWithin(err, fault.Point("repositories", id, "definition"))
 			}
-			change = store.ToRepository(next)
+			change = store.ReplaceChange(next)
 		}
-		next, err := h.store.NextRepository(ctx, change.By(owner))
+		next, err := h.store.NextRepository(ctx, change.WithGrantsOf(owner))
 		if err != nil {
 			return nil, faultsWithin(err, fault.Point("repositories", id, "definition"))
 		}
-		list = append(list, next)
+		changed = append(changed, next)
 	}
-	return list, nil
+	return changed, nil
 }
 
 // faultsWithin prefixes faults with the pointer of their part of the body.
-func faultsWithin(err error, at string) error {
+func faultsWithin(err error, prefix string) error {
 	var faults fault.List
 	if !errors.As(err, &faults) {
 		return err
 	}
-	moved := slices.Clone(faults)
-	for i := range moved {
-		moved[i].Pointer = at + moved[i].Pointer
+	prefixed := slices.Clone(faults)
+	for i := range prefixed {
+		prefixed[i].Pointer = prefix + prefixed[i].Pointer
 	}
-	return moved
+	return prefixed
 }
 
 // tests returns the selected tests: all, some by name, or none.
-func (h rehearsals) tests(ctx context.Context, appID string, given json.RawMessage) (list []*files.Test, err error) {
+func (h rehearsals) tests(ctx context.Context, appID string, selection json.RawMessage) (selected []*files.Test, err error) {
 	var all bool
 	var names []string
-	if json.Unmarshal(given, &all) != nil {
-		_ = json.Unmarshal(given, &names) // the schema allows nothing else
+	if json.Unmarshal(selection, &all) != nil {
+		_ = json.Unmarshal(selection, &names) // the schema allows nothing else
 	}
 	if all {
 		for after, more := "", true; more; more = after != "" {
@@ -167,30 +167,30 @@ func (h rehearsals) tests(ctx context.Context, appID string, given json.RawMessa
 			if page, after, err = h.store.Tests(ctx, appID, after, maxLimit); err != nil {
 				return nil, err
 			}
-			for _, one := range page {
-				if list, err = added(list, one); err != nil {
+			for _, test := range page {
+				if selected, err = appendTest(selected, test); err != nil {
 					return nil, err
 				}
 			}
 		}
-		return list, nil
+		return selected, nil
 	}
 	for i, name := range names {
-		one, err := h.store.Test(ctx, appID, name)
+		test, err := h.store.Test(ctx, appID, name)
 		if errors.Is(err, repositories.ErrNotFound) {
 			return nil, fault.List{{Pointer: fault.Point("tests", i), Detail: err.Error()}}
 		}
 		if err == nil {
-			list, err = added(list, one)
+			selected, err = appendTest(selected, test)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	return list, nil
+	return selected, nil
 }
 
-func added(list []*files.Test, stored *store.Test) ([]*files.Test, error) {
+func appendTest(list []*files.Test, stored *store.Test) ([]*files.Test, error) {
 	test, err := files.ReadTest(stored.Name, stored.Body)
 	return append(list, test), err
 }

@@ -48,7 +48,7 @@ func desk(t *testing.T, server *redistest.Server, change ...func(*api.Options)) 
 	return w
 }
 
-func rehearsed(w apitest.World, body string) trial.Outcome {
+func rehearse(w apitest.World, body string) trial.Outcome {
 	return bodyOf[trial.Outcome](w.Call("POST", "/v1/apps/clinic/rehearsals", body).Is(200, ""))
 }
 
@@ -61,7 +61,7 @@ func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
 		repository := w.Call("GET", "/v1/apps/clinic/repositories/desk", "").Is(200, "").Body
 		history := w.Call("GET", "/v1/apps/clinic/sessions/s1/messages", "").Is(200, "").Body
 
-		found := rehearsed(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}},"tests":true}`)
+		found := rehearse(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}},"tests":true}`)
 		require.Equal(t, trial.Counts{Tried: 4, Same: 3, Fires: 1}, found.Messages)
 		require.Len(t, found.Differs, 1)
 		one := found.Differs[0]
@@ -81,10 +81,10 @@ func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
 		require.Equal(t, string(history), string(w.Call("GET", "/v1/apps/clinic/sessions/s1/messages", "").Body))
 		require.Len(t, w.Triggers("s0"), 1, "nothing more has fired")
 
-		found = rehearsed(w, `{"tests":["nothing"],"messages":2}`)
+		found = rehearse(w, `{"tests":["nothing"],"messages":2}`)
 		require.Equal(t, trial.Counts{Tried: 2, Same: 2}, found.Messages, "without a change")
 		require.True(t, found.Tests[0].After.OK)
-		found = rehearsed(w, `{"repositories":{"desk":{"definition":{"tools":[]}},"other":{"definition":`+deskTools("")+`}},"messages":1}`)
+		found = rehearse(w, `{"repositories":{"desk":{"definition":{"tools":[]}},"other":{"definition":`+deskTools("")+`}},"messages":1}`)
 		require.Equal(t, trial.Counts{Tried: 1, OtherTool: 1}, found.Messages, "the last message, by the tool of another repository")
 	})
 }
@@ -95,7 +95,7 @@ func TestARehearsalKnowsTheConversationBeforeAMessage(t *testing.T) {
 	w.Call("POST", "/v1/apps/clinic/sessions/s3/messages", `{"messageId":"a1","actor":"user","text":"I want an appointment"}`).Is(200, "")
 	answer := w.Call("POST", "/v1/apps/clinic/sessions/s3/messages", `{"messageId":"a2","actor":"user","text":"Tuesday"}`).Is(200, "").Body
 	require.Contains(t, string(answer), `"values":{"day":"Tuesday"}`)
-	found := rehearsed(w, `{"repositories":{"desk":{"definition":{"tools":[]}}},"messages":1}`)
+	found := rehearse(w, `{"repositories":{"desk":{"definition":{"tools":[]}}},"messages":1}`)
 	require.Equal(t, trial.Counts{Tried: 1, NoLonger: 1}, found.Messages)
 	require.Equal(t, map[string]any{"day": "Tuesday"}, found.Differs[0].Before.Fired[0].Values, "the value completes the call before")
 }
@@ -125,7 +125,7 @@ func TestAThousandMessagesAreRehearsedInSeconds(t *testing.T) {
 		w.Call("POST", fmt.Sprintf("/v1/apps/clinic/sessions/t%d/messages", i%50), fmt.Sprintf(`{"actor":"user","text":"can you squeeze me in on Friday, number %d"}`, i)).Is(200, "")
 	}
 	began := time.Now()
-	found := rehearsed(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}}}`)
+	found := rehearse(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}}}`)
 	t.Logf("%s for 2,000 matchings", time.Since(began))
 	require.Equal(t, 1000, found.Messages.Tried)
 	require.Less(t, found.Before.Milliseconds+found.After.Milliseconds, int64(20_000))
@@ -139,7 +139,7 @@ func TestAModelIsAskedForFewMessagesAndItsTokensAreCounted(t *testing.T) {
 	for i := range 60 {
 		w.Call("POST", "/v1/apps/clinic/sessions/s5/messages", fmt.Sprintf(`{"actor":"user","text":"is there room on Friday, %d"}`, i)).Is(200, "")
 	}
-	found := rehearsed(w, `{"model":"default"}`)
+	found := rehearse(w, `{"model":"default"}`)
 	require.Equal(t, 50, found.Messages.Tried)
 	require.EqualValues(t, 50, found.Before.ModelRequests)
 	require.Equal(t, 50, server.Count())

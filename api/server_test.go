@@ -125,8 +125,8 @@ func dialed(t *testing.T, address string, secure bool) net.Conn {
 	return connection
 }
 
-// answered sends text, reads one answer, and checks that the connection is closed after it.
-func answered(t *testing.T, connection net.Conn, text, method string) int {
+// answerErrors sends text, reads one answer, and checks that the connection is closed after it.
+func answerErrors(t *testing.T, connection net.Conn, text, method string) int {
 	t.Helper()
 	_, err := io.WriteString(connection, text)
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestHalfABodyHoldsNoConnection(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, TLS %t", name, secure), func(t *testing.T) {
 				t.Parallel()
 				request := c.method + " " + c.path + " HTTP/1.1\r\nHost: x\r\n" + c.rest
-				require.Equal(t, c.status, answered(t, dialed(t, address, secure), request, c.method))
+				require.Equal(t, c.status, answerErrors(t, dialed(t, address, secure), request, c.method))
 			})
 		}
 	}
@@ -193,7 +193,7 @@ func TestEveryRouteTellsThatTheBodyDidNotCome(t *testing.T) {
 			t.Run(name+" "+path, func(t *testing.T) {
 				t.Parallel()
 				request := name + " " + filled + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apitest.AdminKey + "\r\nContent-Length: 200000\r\n\r\n{"
-				require.Equal(t, 408, answered(t, dialed(t, address, false), request, name))
+				require.Equal(t, 408, answerErrors(t, dialed(t, address, false), request, name))
 			})
 		}
 	}

@@ -38,32 +38,32 @@ type Memory interface {
 	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
 }
 
-// Asked keeps and lists the calls of agents that lack values. pendingcalls.Calls implements it.
-type Asked interface {
-	mcp.Asked
+// PendingCalls keeps and lists the calls of agents that lack values. pendingcalls.Calls implements it.
+type PendingCalls interface {
+	mcp.PendingCalls
 	Waiting(ctx context.Context, of repositories.Scope) ([]pendingcalls.Waiting, error)
 }
 
 // sessions serves, closes, erases and exports sessions. A session begins with its first use and need not be
 // put.
 type sessions struct {
-	store  SessionStore
-	apps   appReader
-	engine Engine
-	memory Memory // nil: erasure and export answer 503
-	asked  Asked  // nil: no agent's call can wait
-	bodies *bodies.Definitions
+	store        SessionStore
+	apps         appReader
+	engine       Engine
+	memory       Memory       // nil: erasure and export answer 503
+	pendingCalls PendingCalls // nil: no agent's call can wait
+	bodies       *bodies.Definitions
 }
 
 func (h sessions) routes() []route {
 	return []route{
-		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), nats: "session", reads: true},
-		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }, nats: "get-session"},
-		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, nats: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", "text", "outcome", "order", metadataQuery})},
-		{method: http.MethodDelete, path: ofSession, handle: h.close, nats: "close-session", query: []string{"erase"}, act: audit.EraseSession},
-		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
-		{method: http.MethodGet, path: ofUser + "/export", handle: h.exportUser},
-		{method: http.MethodDelete, path: ofUser, handle: h.eraseUser, query: []string{"erase"}, act: audit.EraseUser},
+		{method: http.MethodPut, path: pathSession, handler: withBody(h.put), natsName: "session", readsBody: true},
+		{method: http.MethodGet, path: pathSession, handler: func(c echo.Context) error { return h.show(c, http.StatusOK) }, natsName: "get-session"},
+		{method: http.MethodGet, path: pathApp + "/sessions", handler: h.list, natsName: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", "text", "outcome", "order", metadataQuery})},
+		{method: http.MethodDelete, path: pathSession, handler: h.close, natsName: "close-session", query: []string{"erase"}, auditAction: audit.EraseSession},
+		{method: http.MethodGet, path: pathSession + "/export", handler: h.export},
+		{method: http.MethodGet, path: pathUser + "/export", handler: h.exportUser},
+		{method: http.MethodDelete, path: pathUser, handler: h.eraseUser, query: []string{"erase"}, auditAction: audit.EraseUser},
 	}
 }
 
@@ -82,47 +82,47 @@ func (h sessions) list(c echo.Context) error {
 	}
 	a := &searchQuery{c: c}
 	byActivity := a.oneOf("order", sessionOrders) == sessionsByActivity
-	if place := page.After; place != "" {
-		used, id, by := strings.Cut(place, "/")
-		if _, err := strconv.ParseInt(used, 10, 64); by != byActivity || by && err != nil || !by && repositories.CheckID("after", place) != nil || by && repositories.CheckID("after", id) != nil {
+	if cursor := page.After; cursor != "" {
+		used, id, by := strings.Cut(cursor, "/")
+		if _, err := strconv.ParseInt(used, 10, 64); by != byActivity || by && err != nil || !by && repositories.CheckID("after", cursor) != nil || by && repositories.CheckID("after", id) != nil {
 			return answer.BadCursor()
 		}
 	}
-	asked := store.SessionQuery{
+	search := store.SessionQuery{
 		AppID: c.Param("appId"), Metadata: a.metadata(), UsedSince: a.time("usedSince"), UsedBefore: a.time("usedBefore"), After: page.After, Limit: page.Limit,
 		ByActivity: byActivity,
 	}
 	if c.QueryParams().Has("user") { // an empty user is a fault, not all users
-		asked.User = c.QueryParam("user")
-		if err := repositories.CheckUser("user", asked.User); err != nil {
+		search.User = c.QueryParam("user")
+		if err := repositories.CheckUser("user", search.User); err != nil {
 			a.fault(err.Error())
 		}
 	}
-	state, came, text := a.oneOf("state", sessionStates), a.oneOf("outcome", sessionOutcomes), a.text("text")
+	state, outcome, text := a.oneOf("state", sessionStates), a.oneOf("outcome", sessionOutcomes), a.text("text")
 	if err := a.problem(); err != nil {
 		return err
 	}
-	ctx, said := c.Request().Context(), map[string]query.Said{}
-	if asked.Among, asked.Most, err = h.filter(ctx, asked.AppID, state, came, text, said); err != nil {
+	ctx, latest := c.Request().Context(), map[string]query.Said{}
+	if search.Filter, search.MaxExamined, err = h.newFilter(ctx, search.AppID, state, outcome, text, latest); err != nil {
 		return err
 	}
-	found, next, err := h.store.Sessions(ctx, asked)
+	found, next, err := h.store.Sessions(ctx, search)
 	if err != nil {
 		return err
 	}
 	if byActivity && text == "" {
-		if err := h.findMessages(ctx, asked.AppID, found, "", said); err != nil {
+		if err := h.findMessages(ctx, search.AppID, found, "", latest); err != nil {
 			return err
 		}
 	}
 	items := make([]listedSession, len(found))
 	for i, session := range found {
 		items[i].Session = session
-		for _, letter := range session.Came {
+		for _, letter := range session.Outcomes {
 			items[i].Outcomes = append(items[i].Outcomes, outcomeOf[string(letter)])
 		}
-		if one, has := said[session.ID]; has {
-			items[i].Message = &one
+		if message, has := latest[session.ID]; has {
+			items[i].Message = &message
 		}
 	}
 	return listPage(c, items, next, nil)
@@ -147,111 +147,111 @@ var sessionOrders = []string{sessionsByID, sessionsByActivity}
 
 // Outcomes that sessions are filtered by: of a message, or the state of a trigger.
 const (
-	cameFired     = "fired"
-	cameRejected  = "rejected"
-	cameUnmatched = "unmatched"
+	outcomeFired     = "fired"
+	outcomeRejected  = "rejected"
+	outcomeUnmatched = "unmatched"
 )
 
 var (
-	outcomeOf       = map[string]string{keyspace.CameFired: cameFired, keyspace.CameRejected: cameRejected, keyspace.CameUnmatched: cameUnmatched}
-	sessionOutcomes = []string{cameFired, cameRejected, cameUnmatched, query.StateConfirming, query.StateFailed}
+	outcomeOf       = map[string]string{keyspace.OutcomeFired: outcomeFired, keyspace.OutcomeRejected: outcomeRejected, keyspace.OutcomeUnmatched: outcomeUnmatched}
+	sessionOutcomes = []string{outcomeFired, outcomeRejected, outcomeUnmatched, query.StateConfirming, query.StateFailed}
 )
 
 // Most sessions that are read for one page, when each needs a lookup of its own or of its messages.
 const (
-	mostByState = 1000
-	mostByText  = 2000
+	maxByState = 1000
+	maxByText  = 2000
 )
 
-// filter returns the filter for state, outcome and text; nil without any. It puts the messages with the text
+// newFilter returns the filter for state, outcome and text; nil without any. It puts the messages with the text
 // into said.
-func (h sessions) filter(ctx context.Context, appID, state, came, text string, said map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
-	if state+came+text == "" {
+func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text string, latest map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
+	if state+outcome+text == "" {
 		return nil, 0, nil
 	}
-	most, inState, err := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }, error(nil)
+	limit, inState, err := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }, error(nil)
 	if state != "" {
-		most = mostByState
+		limit = maxByState
 		inState, err = h.stateFilter(ctx, appID, state)
 	} else if text != "" {
-		most = mostByText
+		limit = maxByText
 	}
-	var having map[string]bool // the sessions with a trigger in state came
-	if came == query.StateConfirming || came == query.StateFailed {
-		if having, err = h.engine.SessionsIn(ctx, appID, came); err == nil && having == nil {
-			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(came)+" is that of too many triggers to say of which sessions: list the triggers of the state")
+	var withTrigger map[string]bool // the sessions with a trigger in the state outcome
+	if outcome == query.StateConfirming || outcome == query.StateFailed {
+		if withTrigger, err = h.engine.SessionsIn(ctx, appID, outcome); err == nil && withTrigger == nil {
+			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" is that of too many triggers to say of which sessions: list the triggers of the state")
 		}
 	}
 	letter := ""
-	for one, word := range outcomeOf {
-		if word == came {
-			letter = one
+	for key, word := range outcomeOf {
+		if word == outcome {
+			letter = key
 		}
 	}
-	return func(ctx context.Context, of []*repositories.Session) ([]bool, error) {
-		are := make([]bool, len(of))
+	return func(ctx context.Context, batch []*repositories.Session) ([]bool, error) {
+		keep := make([]bool, len(batch))
 		var candidates []*repositories.Session
-		for i, session := range of {
-			are[i] = came == "" || having[session.ID] || letter != "" && strings.Contains(session.Came, letter) || came == cameFired && session.Fired
-			if are[i] {
+		for i, session := range batch {
+			keep[i] = outcome == "" || withTrigger[session.ID] || letter != "" && strings.Contains(session.Outcomes, letter) || outcome == outcomeFired && session.Fired
+			if keep[i] {
 				candidates = append(candidates, session)
 			}
 		}
 		if text != "" {
-			if err := h.findMessages(ctx, appID, candidates, text, said); err != nil {
+			if err := h.findMessages(ctx, appID, candidates, text, latest); err != nil {
 				return nil, err
 			}
 		}
-		for i, session := range of {
-			if _, has := said[session.ID]; text != "" && !has {
-				are[i] = false
+		for i, session := range batch {
+			if _, has := latest[session.ID]; text != "" && !has {
+				keep[i] = false
 			}
-			if are[i] {
-				if are[i], err = inState(ctx, session); err != nil {
+			if keep[i] {
+				if keep[i], err = inState(ctx, session); err != nil {
 					return nil, err
 				}
 			}
 		}
-		return are, nil
-	}, most, err
+		return keep, nil
+	}, limit, err
 }
 
 // findMessages puts the messages with a text, or the latest, into said.
-func (h sessions) findMessages(ctx context.Context, appID string, in []*repositories.Session, text string, said map[string]query.Said) error {
-	if len(in) == 0 {
+func (h sessions) findMessages(ctx context.Context, appID string, batch []*repositories.Session, text string, latest map[string]query.Said) error {
+	if len(batch) == 0 {
 		return nil
 	}
-	ids := make([]string, len(in))
-	for i, session := range in {
+	ids := make([]string, len(batch))
+	for i, session := range batch {
 		ids[i] = session.ID
 	}
 	found, err := h.engine.Said(ctx, appID, ids, text)
-	maps.Copy(said, found)
+	maps.Copy(latest, found)
 	return err
 }
 
 // stateFilter returns the filter for a state. It skips the lookup for most sessions: nothing can wait in them.
 func (h sessions) stateFilter(ctx context.Context, appID, state string) (func(context.Context, *repositories.Session) (bool, error), error) {
-	unsettled, err := h.engine.SessionsIn(ctx, appID, query.StatePending)
+	withPending, err := h.engine.SessionsIn(ctx, appID, query.StatePending)
 	if err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, session *repositories.Session) (bool, error) {
-		if unsettled != nil && !unsettled[session.ID] && !session.Unfinished {
+		if withPending != nil && !withPending[session.ID] && !session.Unfinished {
 			return state == sessionIdle, nil
 		}
 		open, err := h.engine.Open(ctx, appID, session.ID)
 		if err != nil {
 			return false, err
 		}
-		asking, err := h.asking(ctx, repositories.Scope{AppID: appID, SessionID: session.ID})
-		return len(open)+len(asking) > 0 == (state == sessionWaiting), err
+		incomplete, err := h.incompleteCalls(ctx, repositories.Scope{AppID: appID, SessionID: session.ID})
+		return len(open)+len(incomplete) > 0 == (state == sessionWaiting), err
 	}, nil
 }
 
 func (h sessions) exportUser(c echo.Context) error {
 	appID, name := c.Param("appId"), c.Param("user")
-	return h.exported(c, func(ctx context.Context, out exportWriter) error {
+	return h.streamExport(c, func(ctx context.Context, out exportWriter) error {
 		for after := ""; ; {
 			ids, next, err := h.store.SessionsOf(ctx, appID, name, after, maxLimit)
 			if err != nil {
@@ -265,7 +265,7 @@ func (h sessions) exportUser(c echo.Context) error {
 				if err := out.line("session", session, err); err != nil {
 					return err
 				}
-				if err := h.contents(ctx, out, appID, id); err != nil {
+				if err := h.writeContents(ctx, out, appID, id); err != nil {
 					return err
 				}
 			}
@@ -285,7 +285,7 @@ func (h sessions) eraseUser(c echo.Context) error {
 	case !erase:
 		return answer.NewProblem(answer.InvalidQuery, "add erase=true to erase all sessions of the user; to close one of them, delete that session")
 	case h.memory == nil:
-		return readsNoEvents()
+		return eventsDisabled()
 	}
 	erased, err := h.memory.EraseUser(c.Request().Context(), c.Param("appId"), c.Param("user"))
 	return answer.Result(c, http.StatusOK, struct {
@@ -316,37 +316,37 @@ func (h sessions) put(c echo.Context, body []byte) error {
 }
 
 func (h sessions) show(c echo.Context, status int) error {
-	ctx, of := c.Request().Context(), repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}
-	session, err := h.store.Session(ctx, of.AppID, of.SessionID)
+	ctx, owner := c.Request().Context(), repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}
+	session, err := h.store.Session(ctx, owner.AppID, owner.SessionID)
 	if err != nil && !errors.Is(err, repositories.ErrNotFound) {
 		return err
 	}
-	asking, failed := h.asking(ctx, of)
-	if failed != nil || err != nil && len(asking) == 0 {
-		return errors.Join(failed, err)
+	incomplete, callsErr := h.incompleteCalls(ctx, owner)
+	if callsErr != nil || err != nil && len(incomplete) == 0 {
+		return errors.Join(callsErr, err)
 	}
 	if err != nil { // only an agent has used it, and nothing has fired
-		session = &repositories.Session{AppID: of.AppID, ID: of.SessionID}
+		session = &repositories.Session{AppID: owner.AppID, ID: owner.SessionID}
 	}
-	open, err := h.engine.Open(ctx, of.AppID, of.SessionID)
+	open, err := h.engine.Open(ctx, owner.AppID, owner.SessionID)
 	return answer.Result(c, status, struct {
 		*repositories.Session
 		Open []scope.OpenCall `json:"open"`
-	}{session, append(open, asking...)}, err)
+	}{session, append(open, incomplete...)}, err)
 }
 
-// asking lists the calls of agents that lack values.
-func (h sessions) asking(ctx context.Context, of repositories.Scope) (list []scope.OpenCall, err error) {
-	if h.asked == nil {
+// incompleteCalls lists the calls of agents that lack values.
+func (h sessions) incompleteCalls(ctx context.Context, owner repositories.Scope) (calls []scope.OpenCall, err error) {
+	if h.pendingCalls == nil {
 		return nil, nil
 	}
-	waiting, err := h.asked.Waiting(ctx, of)
-	for _, one := range waiting {
-		list = append(list, scope.OpenCall{
-			TriggerID: one.ID, State: scope.OpenAsking, ExpiresAt: &one.Ends, RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
+	waiting, err := h.pendingCalls.Waiting(ctx, owner)
+	for _, call := range waiting {
+		calls = append(calls, scope.OpenCall{
+			TriggerID: call.ID, State: scope.OpenAsking, ExpiresAt: &call.Ends, RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values, Missing: call.Missing,
 		})
 	}
-	return list, err
+	return calls, err
 }
 
 func (h sessions) close(c echo.Context) error {
@@ -357,7 +357,7 @@ func (h sessions) close(c echo.Context) error {
 	end := h.store.CloseSession
 	if erase {
 		if h.memory == nil {
-			return readsNoEvents()
+			return eventsDisabled()
 		}
 		end = h.memory.Erase
 	}
@@ -375,22 +375,22 @@ func streamProblem(err error) error {
 
 func (h sessions) export(c echo.Context) error {
 	appID, sessionID := c.Param("appId"), c.Param("sessionId")
-	return h.exported(c, func(ctx context.Context, out exportWriter) error {
+	return h.streamExport(c, func(ctx context.Context, out exportWriter) error {
 		session, err := h.store.Session(ctx, appID, sessionID)
 		if !errors.Is(err, repositories.ErrNotFound) {
 			if err := out.line("session", session, err); err != nil {
 				return err
 			}
 		}
-		return h.contents(ctx, out, appID, sessionID)
+		return h.writeContents(ctx, out, appID, sessionID)
 	})
 }
 
-// exported answers with the JSON lines that write produces. If it fails midway, the connection is aborted:
+// streamExport answers with the JSON lines that write produces. If it fails midway, the connection is aborted:
 // a part must not look complete.
-func (h sessions) exported(c echo.Context, write func(ctx context.Context, out exportWriter) error) error {
+func (h sessions) streamExport(c echo.Context, write func(ctx context.Context, out exportWriter) error) error {
 	if h.memory == nil {
-		return readsNoEvents()
+		return eventsDisabled()
 	}
 	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
 		return err
@@ -402,12 +402,12 @@ func (h sessions) exported(c echo.Context, write func(ctx context.Context, out e
 		}
 		return streamProblem(err)
 	}
-	out.begin()
+	out.writeHeader()
 	return nil
 }
 
-// contents writes all messages, triggers and events of a session, one page in memory at a time.
-func (h sessions) contents(ctx context.Context, out exportWriter, appID, sessionID string) error {
+// writeContents writes all messages, triggers and events of a session, one page in memory at a time.
+func (h sessions) writeContents(ctx context.Context, out exportWriter, appID, sessionID string) error {
 	for _, part := range []func() error{
 		func() error {
 			return exportPages(out, "message", func(page query.Page) ([]query.Entry, string, error) {
@@ -460,8 +460,8 @@ func exportPages[T any](out exportWriter, kind string, read func(query.Page) (it
 // exportWriter writes JSON lines.
 type exportWriter struct{ echo.Context }
 
-// begin sends the header once.
-func (w exportWriter) begin() {
+// writeHeader sends the header once.
+func (w exportWriter) writeHeader() {
 	if !w.Response().Committed {
 		w.Response().Header().Set(echo.HeaderContentType, "application/x-ndjson")
 		w.Response().WriteHeader(http.StatusOK)
@@ -481,16 +481,16 @@ func (w exportWriter) event(event effect.Published) error {
 }
 
 // line writes an object with its kind as the first field, or returns err.
-func (w exportWriter) line(kind string, of any, err error) error {
+func (w exportWriter) line(kind string, value any, err error) error {
 	if err != nil {
 		return err
 	}
-	text, err := exactjson.Encode(of)
+	text, err := exactjson.Encode(value)
 	if err != nil {
 		return err
 	}
-	w.begin()
-	whole := append([]byte(`{"kind":"`+kind+`",`), text[1:]...)
-	_, err = w.Response().Write(append(whole, '\n'))
+	w.writeHeader()
+	line := append([]byte(`{"kind":"`+kind+`",`), text[1:]...)
+	_, err = w.Response().Write(append(line, '\n'))
 	return err
 }

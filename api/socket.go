@@ -30,13 +30,13 @@ import (
 	"earshot/trigger/effect"
 )
 
-const pathSocket = ofSession + "/socket"
+const pathSocket = pathSession + "/socket"
 
 const (
 	// maxFrame is the longest body plus room for the other fields, in bytes.
 	maxFrame = maxBody + 64<<10
-	// atOnce is how many requests of a socket run at once; further ones wait.
-	atOnce = 16
+	// maxConcurrent is how many requests of a socket run at once; further ones wait.
+	maxConcurrent = 16
 )
 
 // sockets serves sessions over WebSockets: requests as over NATS, answers as over REST, and events as in an
@@ -51,7 +51,7 @@ type sockets struct {
 
 func (h sockets) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathSocket, handle: h.serve, reads: true, query: []string{auth.TokenQuery, lastEventQuery}, kind: admission.Stream,
+		{method: http.MethodGet, path: pathSocket, handler: h.serve, readsBody: true, query: []string{auth.TokenQuery, lastEventQuery}, share: admission.Stream,
 			bounds: "16 requests at once, each held to what it is over HTTP; frames of 1 MiB"},
 	}
 }
@@ -62,7 +62,7 @@ var socketRequests = sync.OnceValue(func() map[string]Request {
 	all := map[string]Request{}
 	for _, one := range Requests() {
 		name := strings.Split(strings.TrimPrefix(one.Subject, requestSubjects), ".")[0]
-		if _, has := all[name]; !has || strings.HasPrefix(one.Path, ofSession) {
+		if _, has := all[name]; !has || strings.HasPrefix(one.Path, pathSession) {
 			all[name] = one
 		}
 	}
@@ -70,43 +70,43 @@ var socketRequests = sync.OnceValue(func() map[string]Request {
 })
 
 func (h sockets) serve(c echo.Context) error {
-	if origin, elsewhere := auth.Elsewhere(c); elsewhere {
-		return auth.NoPage(origin)
+	if origin, elsewhere := auth.CrossOrigin(c); elsewhere {
+		return auth.ForeignPage(origin)
 	}
-	outer := c.Request()
-	if outer.Method != http.MethodGet || outer.Header.Get("Sec-WebSocket-Key") == "" {
-		return answer.NewProblem(answer.UpgradeRequired, "this is a WebSocket: connect to ws://"+outer.Host+outer.URL.Path).
+	handshake := c.Request()
+	if handshake.Method != http.MethodGet || handshake.Header.Get("Sec-WebSocket-Key") == "" {
+		return answer.NewProblem(answer.UpgradeRequired, "this is a WebSocket: connect to ws://"+handshake.Host+handshake.URL.Path).
 			With("Upgrade", "websocket").With("Connection", "Upgrade")
 	}
-	ctx, cancel := context.WithCancel(outer.Context())
+	ctx, cancel := context.WithCancel(handshake.Context())
 	defer cancel()
-	begun, err := h.open(ctx, c)
+	opened, err := h.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer begun.leave()
-	conn, err := websocket.Accept(c.Response(), outer, &websocket.AcceptOptions{InsecureSkipVerify: true}) // auth.Elsewhere has checked the origin
+	defer opened.release()
+	conn, err := websocket.Accept(c.Response(), handshake, &websocket.AcceptOptions{InsecureSkipVerify: true}) // auth.CrossOrigin has checked the origin
 	if err != nil {
 		return nil // Accept has answered
 	}
 	defer conn.CloseNow()
 	conn.SetReadLimit(maxFrame)
 	s := &socket{
-		sockets: h, conn: conn, ctx: ctx, cancel: cancel, outer: outer, credential: h.by.Credential(c), payer: ratelimit.PayerOf(c),
-		ids: map[string]string{"appId": c.Param("appId"), "sessionId": c.Param("sessionId")}, slots: make(chan struct{}, atOnce),
+		sockets: h, conn: conn, ctx: ctx, cancel: cancel, handshake: handshake, credential: h.authenticator.Credential(c), payer: ratelimit.PayerOf(c),
+		ids: map[string]string{"appId": c.Param("appId"), "sessionId": c.Param("sessionId")}, slots: make(chan struct{}, maxConcurrent),
 	}
-	if s.send(eventFrame{Event: "open", LastEventID: strconv.FormatUint(begun.after, 10)}) == nil {
-		go s.read()
-		end := h.pump(ctx, s, begun)
+	if s.send(eventFrame{Event: "open", LastEventID: strconv.FormatUint(opened.after, 10)}) == nil {
+		go s.readFrames()
+		end := h.pump(ctx, s, opened)
 		s.mu.Lock()
 		s.closing = true
 		s.mu.Unlock()
-		if end == gone {
+		if end == endClientGone {
 			s.cancel() // no client waits for the answers
 		}
-		s.working.Wait()
-		if how, known := closes[end]; known {
-			_ = s.conn.Close(how.Code, how.Reason)
+		s.requests.Wait()
+		if closeError, known := closeErrors[end]; known {
+			_ = s.conn.Close(closeError.Code, closeError.Reason)
 		}
 	}
 	return nil
@@ -119,16 +119,16 @@ type socket struct {
 	conn       *websocket.Conn
 	ctx        context.Context // ends with the connection
 	cancel     context.CancelFunc
-	outer      *http.Request // the opening request
+	handshake  *http.Request // the opening request
 	credential secret.Secret // of the opening request
 	payer      ratelimit.Payer
 	ids        map[string]string // of the path
 	slots      chan struct{}     // one element per running request
 
-	writing sync.Mutex
-	mu      sync.Mutex
-	closing bool           // no further requests are taken
-	working sync.WaitGroup // running requests
+	writeMutex sync.Mutex
+	mu         sync.Mutex
+	closing    bool           // no further requests are taken
+	requests   sync.WaitGroup // running requests
 }
 
 // eventFrame is an event as sent to clients.
@@ -164,9 +164,9 @@ func (s *socket) send(frame any) error {
 	if err != nil {
 		return err
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	ctx, cancel := context.WithTimeout(s.ctx, writeTime) // a slower client is disconnected
+	s.writeMutex.Lock()
+	defer s.writeMutex.Unlock()
+	ctx, cancel := context.WithTimeout(s.ctx, writeTimeout) // a slower client is disconnected
 	defer cancel()
 	return s.conn.Write(ctx, websocket.MessageText, text)
 }
@@ -179,7 +179,7 @@ func (s *socket) event(event effect.Published) error {
 	return s.send(eventFrame{kindOf(event), strconv.FormatUint(event.Sequence, 10), data})
 }
 
-func (s *socket) notice(name string, end tokenEnd) error {
+func (s *socket) notice(name string, end tokenNotice) error {
 	data, err := exactjson.Encode(end)
 	if err != nil {
 		return err
@@ -187,18 +187,18 @@ func (s *socket) notice(name string, end tokenEnd) error {
 	return s.send(eventFrame{Event: name, Data: data})
 }
 
-// alive sends an event, as pages do not see pings.
-func (s *socket) alive() error { return s.send(eventFrame{Event: "alive"}) }
+// keepAlive sends an event, as pages do not see pings.
+func (s *socket) keepAlive() error { return s.send(eventFrame{Event: "alive"}) }
 
-// closes holds the close status and reason, at most 123 bytes.
-var closes = map[ending]websocket.CloseError{
-	behind:  {Code: websocket.StatusTryAgainLater, Reason: "events are taken too slowly, or cannot be read: connect again with lastEventId"},
-	over:    {Code: websocket.StatusPolicyViolation, Reason: "the key, the token or the session has ended"},
-	parting: {Code: websocket.StatusGoingAway, Reason: "this replica is stopping: connect again with lastEventId"},
+// closeErrors holds the close status and reason, at most 123 bytes.
+var closeErrors = map[streamEnd]websocket.CloseError{
+	endTooSlow:  {Code: websocket.StatusTryAgainLater, Reason: "events are taken too slowly, or cannot be read: connect again with lastEventId"},
+	endNoAccess: {Code: websocket.StatusPolicyViolation, Reason: "the key, the token or the session has ended"},
+	endShutdown: {Code: websocket.StatusGoingAway, Reason: "this replica is stopping: connect again with lastEventId"},
 }
 
-// read takes requests until the connection ends.
-func (s *socket) read() {
+// readFrames takes requests until the connection ends.
+func (s *socket) readFrames() {
 	defer s.cancel()
 	for {
 		select {
@@ -206,26 +206,26 @@ func (s *socket) read() {
 		case <-s.ctx.Done():
 			return
 		}
-		frame, held, err := s.frame()
+		frame, body, err := s.readFrame()
 		if err != nil {
 			return
 		}
 		s.mu.Lock()
 		if !s.closing {
-			s.working.Go(func() {
+			s.requests.Go(func() {
 				defer func() {
-					held.Free()
+					body.Free()
 					<-s.slots
 				}()
-				panics.Run(s.logger, "http", pathSocket, func() { s.answer(frame) })
+				panics.Run(s.logger, "http", pathSocket, func() { s.handle(frame) })
 			})
 		}
 		s.mu.Unlock()
 	}
 }
 
-// frame waits for a frame and reads it. It closes the connection if the frame cannot be read.
-func (s *socket) frame() (text []byte, held *ratelimit.Body, err error) {
+// readFrame waits for a frame and reads it. It closes the connection if the frame cannot be read.
+func (s *socket) readFrame() (text []byte, body *ratelimit.Body, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
 	kind, reader, err := s.conn.Reader(ctx)
@@ -236,31 +236,31 @@ func (s *socket) frame() (text []byte, held *ratelimit.Body, err error) {
 		_ = s.conn.Close(websocket.StatusUnsupportedData, "a frame is a text of JSON")
 		return nil, nil, errors.ErrUnsupported
 	}
-	late := time.AfterFunc(server.BodyTime, cancel)
-	defer late.Stop()
-	held = s.memory.Hold(&http.Request{Body: io.NopCloser(reader)}, s.payer, maxFrame)
-	if text, err = io.ReadAll(held); err != nil {
-		held.Free()
-		if found := (*answer.Problem)(nil); errors.As(err, &found) { // out of memory for bodies
+	timeout := time.AfterFunc(server.BodyTime, cancel)
+	defer timeout.Stop()
+	body = s.memory.Hold(&http.Request{Body: io.NopCloser(reader)}, s.payer, maxFrame)
+	if text, err = io.ReadAll(body); err != nil {
+		body.Free()
+		if problem := (*answer.Problem)(nil); errors.As(err, &problem) { // out of memory for bodies
 			_ = s.conn.Close(websocket.StatusTryAgainLater, "too many long requests are under work on this replica: connect again")
 		}
 	}
-	return text, held, err
+	return text, body, err
 }
 
-// answer runs a request and sends its answer.
-func (s *socket) answer(frame []byte) {
-	var asked requestFrame
-	request, err := s.request(frame, &asked)
-	var got *answer.Recorder
+// handle runs a request and sends its answer.
+func (s *socket) handle(frame []byte) {
+	var fields requestFrame
+	request, err := s.request(frame, &fields)
+	var recorder *answer.Recorder
 	if err != nil {
-		got = answer.Refused(answer.ProblemOf(err))
+		recorder = answer.Refused(answer.ProblemOf(err))
 	} else {
-		got = answer.Whole(s.rest, request)
+		recorder = answer.Whole(s.rest, request)
 	}
-	reply := replyFrame{ID: asked.ID, Status: got.Status, Headers: map[string]string{}, Body: bytes.TrimSpace(got.Body.Bytes())}
-	for _, name := range Replied {
-		if value := got.Header().Get(name); value != "" {
+	reply := replyFrame{ID: fields.ID, Status: recorder.Status, Headers: map[string]string{}, Body: bytes.TrimSpace(recorder.Body.Bytes())}
+	for _, name := range ReplyHeaders {
+		if value := recorder.Header().Get(name); value != "" {
 			reply.Headers[name] = value
 		}
 	}
@@ -270,58 +270,58 @@ func (s *socket) answer(frame []byte) {
 }
 
 // request converts a frame into a REST request with the socket's credential.
-func (s *socket) request(frame []byte, asked *requestFrame) (*http.Request, error) {
-	read, err := s.bodies.Read("SocketRequest", frame)
+func (s *socket) request(frame []byte, fields *requestFrame) (*http.Request, error) {
+	parsed, err := s.bodies.Read("SocketRequest", frame)
 	if err != nil {
 		return nil, err
 	}
-	read.Into(asked)
-	method, path := s.target(read, asked)
-	for name := range asked.Headers {
-		if !Carries(name) {
-			read.Add(fault.Point("headers", name), "is not carried: %s and {name}_token are", strings.Join(carried, ", "))
+	parsed.Into(fields)
+	method, path := s.target(parsed, fields)
+	for name := range fields.Headers {
+		if !ForwardsHeader(name) {
+			parsed.Add(fault.Point("headers", name), "is not carried: %s and {name}_token are", strings.Join(forwardedHeaders, ", "))
 		}
 	}
-	if err := read.Err(); err != nil {
+	if err := parsed.Err(); err != nil {
 		return nil, err
 	}
-	if string(asked.Body) == "null" {
-		asked.Body = nil // as any optional field
+	if string(fields.Body) == "null" {
+		fields.Body = nil // as any optional field
 	}
 	ctx := trace.ContextWithSpanContext(s.ctx, trace.SpanContext{}) // each has its own trace
-	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.outer.Host+path, bytes.NewReader(asked.Body))
+	request, err := http.NewRequestWithContext(ctx, method, "http://"+s.handshake.Host+path, bytes.NewReader(fields.Body))
 	if err != nil {
 		return nil, answer.NewProblem(answer.InvalidPath, "the ids of the request cannot be read")
 	}
-	for name, value := range asked.Headers {
+	for name, value := range fields.Headers {
 		request.Header.Set(name, value)
 	}
 	if !s.credential.Empty() {
 		request.Header.Set("Authorization", "Bearer "+s.credential.Reveal())
 	}
-	request.URL.RawQuery = asked.Query
-	request.RemoteAddr, request.TLS, request.RequestURI = s.outer.RemoteAddr, s.outer.TLS, request.URL.RequestURI()
+	request.URL.RawQuery = fields.Query
+	request.RemoteAddr, request.TLS, request.RequestURI = s.handshake.RemoteAddr, s.handshake.TLS, request.URL.RequestURI()
 	return request, nil
 }
 
 // target returns the method and path of a request. A missing or surplus id is a fault.
-func (s *socket) target(read *bodies.Body, asked *requestFrame) (method, path string) {
-	known, is := socketRequests()[asked.Request]
-	if !is {
+func (s *socket) target(parsed *bodies.Body, fields *requestFrame) (method, path string) {
+	operation, ok := socketRequests()[fields.Request]
+	if !ok {
 		return "", "" // already a fault of the schema
 	}
-	given := map[string]string{"messageId": asked.MessageID, "triggerId": asked.TriggerID, "repositoryId": asked.RepositoryID, "toolName": asked.ToolName}
-	method, path = known.Target(func(name string) string {
-		id := s.ids[name] + given[name]
+	ids := map[string]string{"messageId": fields.MessageID, "triggerId": fields.TriggerID, "repositoryId": fields.RepositoryID, "toolName": fields.ToolName}
+	method, path = operation.Target(func(name string) string {
+		id := s.ids[name] + ids[name]
 		if id == "" {
-			read.Miss(fault.Point(name), ": "+string(asked.Request)+" needs it")
+			parsed.Miss(fault.Point(name), ": "+string(fields.Request)+" needs it")
 		}
-		delete(given, name)
+		delete(ids, name)
 		return id
 	})
-	for name, id := range given {
+	for name, id := range ids {
 		if id != "" {
-			read.Add(fault.Point(name), "does not go with %s, unless in its body", asked.Request)
+			parsed.Add(fault.Point(name), "does not go with %s, unless in its body", fields.Request)
 		}
 	}
 	return method, path

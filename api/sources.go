@@ -22,28 +22,28 @@ type sources struct {
 	reach Reach
 	now   func() time.Time
 
-	mu     sync.Mutex
-	looked map[string]look // by host and port
+	mu      sync.Mutex
+	results map[string]reachability // by host and port
 }
 
-// look is the result of a check.
-type look struct {
-	at    time.Time
-	took  time.Duration
-	fault string
+// reachability is the result of a check.
+type reachability struct {
+	at       time.Time
+	duration time.Duration
+	fault    string
 }
 
 // Bounds of the checks: how long a result is fresh, how long a check may take, how many a request runs at
 // once, and how many results are kept.
 const (
-	lookFresh = 30 * time.Second
-	lookTime  = 3 * time.Second
-	lookMany  = 8
-	looksKept = 1000
+	checkTTL     = 30 * time.Second
+	checkTimeout = 3 * time.Second
+	maxChecks    = 8
+	maxResults   = 1000
 )
 
 func (h *sources) routes() []route {
-	return []route{{method: http.MethodGet, path: ofApp + "/sources", handle: h.list, query: pageQuery}}
+	return []route{{method: http.MethodGet, path: pathApp + "/sources", handler: h.list, query: pageQuery}}
 }
 
 // sourceState is a source in the list. Sources without a host, such as files, are not checked.
@@ -63,37 +63,37 @@ func (h *sources) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	shown, next, err := pageNamed(c, app.Sources, func(source repositories.Source) string { return source.Name })
+	listed, next, err := pageNamed(c, app.Sources, func(source repositories.Source) string { return source.Name })
 	if err != nil {
 		return err
 	}
-	items, slots := make([]sourceState, len(shown)), make(chan struct{}, lookMany)
-	var all sync.WaitGroup
-	for i, source := range shown {
+	items, slots := make([]sourceState, len(listed)), make(chan struct{}, maxChecks)
+	var checks sync.WaitGroup
+	for i, source := range listed {
 		items[i] = sourceState{Name: source.Name, Type: source.Type}
 		host, port := addressOf(source)
 		if host == "" || h.reach == nil {
 			continue
 		}
-		all.Go(func() {
+		checks.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			found := h.look(c.Request().Context(), host, port)
-			reachable, s := found.fault == "", &items[i]
-			s.Host, s.Reachable, s.Error, s.Checked, s.Took = host+":"+port, &reachable, found.fault, &found.at, found.took.Milliseconds()
+			result := h.check(c.Request().Context(), host, port)
+			reachable, s := result.fault == "", &items[i]
+			s.Host, s.Reachable, s.Error, s.Checked, s.Took = host+":"+port, &reachable, result.fault, &result.at, result.duration.Milliseconds()
 		})
 	}
-	all.Wait()
+	checks.Wait()
 	return listPage(c, items, next, nil)
 }
 
 // addressOf returns the host and port of a source; empty for a file.
 func addressOf(source repositories.Source) (host, port string) {
-	at := cmp.Or(source.BaseURL, source.URL)
-	if at == "" {
+	address := cmp.Or(source.BaseURL, source.URL)
+	if address == "" {
 		return source.Host, cmp.Or(source.Port, "5432")
 	}
-	base, err := url.Parse(at)
+	base, err := url.Parse(address)
 	if err != nil {
 		return "", ""
 	}
@@ -103,27 +103,27 @@ func addressOf(source repositories.Source) (host, port string) {
 	return base.Hostname(), cmp.Or(base.Port(), "443")
 }
 
-// look connects to a host, unless a fresh result is cached.
-func (h *sources) look(ctx context.Context, host, port string) look {
+// check connects to a host, unless a fresh result is cached.
+func (h *sources) check(ctx context.Context, host, port string) reachability {
 	name := host + " " + port
 	h.mu.Lock()
-	found, known := h.looked[name]
+	result, cached := h.results[name]
 	h.mu.Unlock()
-	if known && h.now().Sub(found.at) < lookFresh {
-		return found
+	if cached && h.now().Sub(result.at) < checkTTL {
+		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	found = look{at: h.now().UTC()}
+	result = reachability{at: h.now().UTC()}
 	if err := h.reach(ctx, host, port); err != nil {
-		found.fault = err.Error()
+		result.fault = err.Error()
 	}
-	found.took = h.now().Sub(found.at)
+	result.duration = h.now().Sub(result.at)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.looked) >= looksKept {
-		clear(h.looked)
+	if len(h.results) >= maxResults {
+		clear(h.results)
 	}
-	h.looked[name] = found
-	return found
+	h.results[name] = result
+	return result
 }

@@ -36,12 +36,12 @@ const (
 )
 
 func (h tests) routes() []route {
-	const all, one = ofApp + "/tests", ofApp + "/tests/:testName"
+	const all, one = pathApp + "/tests", pathApp + "/tests/:testName"
 	return []route{
-		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodGet, path: one, handle: h.get},
-		{method: http.MethodPut, path: one, handle: withBody(h.put), reads: true},
-		{method: http.MethodDelete, path: one, handle: removes(h.store, TestStore.DeleteTest, "testName")},
+		{method: http.MethodGet, path: all, handler: h.list, query: pageQuery},
+		{method: http.MethodGet, path: one, handler: h.get},
+		{method: http.MethodPut, path: one, handler: withBody(h.put), readsBody: true},
+		{method: http.MethodDelete, path: one, handler: removes(h.store, TestStore.DeleteTest, "testName")},
 	}
 }
 

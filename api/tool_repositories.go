@@ -25,7 +25,7 @@ type toolRepositories struct {
 	reader  RepositoryReader
 	writer  RepositoryWriter
 	preview Previewer
-	notes   notes
+	notes   writeNotes
 	offer   Offer // nil: a write does not ask servers
 	newID   func() string
 }
@@ -38,31 +38,31 @@ type Offer func(ctx context.Context, app *repositories.App, source string) (tool
 const offerTime = 10 * time.Second
 
 func (h toolRepositories) routes() (all []route) {
-	list := handleByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
-		items, next, err := h.reader.Repositories(ctx, of, page.After, page.Limit)
+	list := handleByID(func(ctx context.Context, scope repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
+		items, next, err := h.reader.Repositories(ctx, scope, page.After, page.Limit)
 		shown := make([]repositories.Repository, len(items))
 		for i, item := range items {
 			shown[i] = withTools(item)
 		}
 		return shown, next, err
 	})
-	drop := withCondition(func(c echo.Context, on store.Condition) error {
-		return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on))
+	drop := withPrecondition(func(c echo.Context, precondition store.Precondition) error {
+		return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), precondition))
 	})
-	for _, owner := range []string{ofApp, ofSession} {
+	for _, owner := range []string{pathApp, pathSession} {
 		change, remove, removeTool := audit.ChangeRepository, audit.DeleteRepository, audit.DeleteTool
-		if owner == ofSession { // a session's own tools do not change the app
+		if owner == pathSession { // a session's own tools do not change the app
 			change, remove, removeTool = "", "", ""
 		}
-		every, one := owner+"/repositories", owner+"/repositories/:repositoryId"
+		collection, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 		all = append(all,
-			route{method: http.MethodGet, path: every, handle: list, nats: "repositories", query: pageQuery},
-			route{method: http.MethodPost, path: every, handle: withBody(h.post), nats: "create-repository", reads: true, tagged: true, act: change, makes: "repositoryId"},
-			route{method: http.MethodPut, path: one, handle: withBody(h.put), nats: "repository", query: []string{"dryRun"}, reads: true, tagged: true, act: change},
-			route{method: http.MethodPatch, path: one, handle: withBody(h.patch), nats: "patch-repository", reads: true, tagged: true, act: change},
-			route{method: http.MethodGet, path: one, handle: h.get, nats: "get-repository", tagged: true},
-			route{method: http.MethodDelete, path: one, handle: drop, nats: "delete-repository", tagged: true, act: remove},
-			route{method: http.MethodDelete, path: one + "/tools/:toolName", handle: withCondition(h.deleteTool), nats: "delete-tool", tagged: true, act: removeTool},
+			route{method: http.MethodGet, path: collection, handler: list, natsName: "repositories", query: pageQuery},
+			route{method: http.MethodPost, path: collection, handler: withBody(h.post), natsName: "create-repository", readsBody: true, tagged: true, auditAction: change, createsID: "repositoryId"},
+			route{method: http.MethodPut, path: one, handler: withBody(h.put), natsName: "repository", query: []string{"dryRun"}, readsBody: true, tagged: true, auditAction: change},
+			route{method: http.MethodPatch, path: one, handler: withBody(h.patch), natsName: "patch-repository", readsBody: true, tagged: true, auditAction: change},
+			route{method: http.MethodGet, path: one, handler: h.get, natsName: "get-repository", tagged: true},
+			route{method: http.MethodDelete, path: one, handler: drop, natsName: "delete-repository", tagged: true, auditAction: remove},
+			route{method: http.MethodDelete, path: one + "/tools/:toolName", handler: withPrecondition(h.deleteTool), natsName: "delete-tool", tagged: true, auditAction: removeTool},
 		)
 	}
 	return all
@@ -76,13 +76,13 @@ func (h toolRepositories) post(c echo.Context, body []byte) error {
 	if repository.ID != "" {
 		return fault.List{{Pointer: "/repositoryId", Detail: "is generated here; PUT the repository under the id that it is to have"}}
 	}
-	repository.ID = cmp.Or(madeID(c), h.newID())
-	noted := h.read(c.Request().Context(), repository)
-	stored, _, err := h.writer.ChangeRepository(c.Request().Context(), store.ToRepository(repository))
+	repository.ID = cmp.Or(createdID(c), h.newID())
+	advice := h.readOffer(c.Request().Context(), repository)
+	stored, _, err := h.writer.ChangeRepository(c.Request().Context(), store.ReplaceChange(repository))
 	if err != nil {
 		return err
 	}
-	return h.answer(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored, noted...)
+	return h.respond(c, http.StatusCreated, c.Request().URL.Path+"/"+repository.ID, stored, advice...)
 }
 
 // decode reads a body on behalf of the caller: the owner of the app may grant its modules everywhere. The faults of
@@ -111,11 +111,11 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	change := store.ToRepository(repository)
-	if change.On, err = conditionOf(c); err != nil {
+	change := store.ReplaceChange(repository)
+	if change.If, err = preconditionOf(c); err != nil {
 		return err
 	}
-	if dry, err := isSet(c, "dryRun"); dry || err != nil {
+	if dryRun, err := isSet(c, "dryRun"); dryRun || err != nil {
 		if err != nil {
 			return err
 		}
@@ -126,7 +126,7 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 		preview := repositoryPreview{Operation: operation, Notes: append(repository.NotesInWords(), h.notes.unconfirmed(c.Request().Context(), repository)...)}
 		for i := range repository.Tools {
 			tool := &repository.Tools[i]
-			one := shownTool{Name: tool.Name, Description: matcher.Description(tool), InputSchema: tool.Params().ModelSchema(), Asks: map[string]string{}}
+			one := modelTool{Name: tool.Name, Description: matcher.Description(tool), InputSchema: tool.Params().ModelSchema(), Asks: map[string]string{}}
 			for _, parameter := range matcher.Shown(tool.Params()) {
 				if question := tool.Params().Ask(parameter.Name); question != "" && parameter.Required {
 					one.Asks[parameter.Name] = question
@@ -136,27 +136,27 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 		}
 		return c.JSON(http.StatusOK, preview)
 	}
-	return h.change(c, change, h.read(c.Request().Context(), repository)...)
+	return h.change(c, change, h.readOffer(c.Request().Context(), repository)...)
 }
 
 // repositoryPreview is what a PUT would do, and the tools as a model sees them.
 type repositoryPreview struct {
 	Operation string      `json:"operation"`
 	Notes     []string    `json:"notes,omitempty"`
-	Tools     []shownTool `json:"tools,omitempty"`
+	Tools     []modelTool `json:"tools,omitempty"`
 }
 
-// shownTool is a tool as a model sees it, with the questions for missing values.
-type shownTool struct {
+// modelTool is a tool as a model sees it, with the questions for missing values.
+type modelTool struct {
 	Name        string            `json:"name"`
 	Description string            `json:"description"`
 	InputSchema json.RawMessage   `json:"inputSchema"`
 	Asks        map[string]string `json:"asks,omitempty"`
 }
 
-// read replaces the tools of a repository by those of its MCP server. An error does not fail the write: the
+// readOffer replaces the tools of a repository by those of its MCP server. An error does not fail the write: the
 // server is asked again later.
-func (h toolRepositories) read(ctx context.Context, repository *repositories.Repository) (noted []string) {
+func (h toolRepositories) readOffer(ctx context.Context, repository *repositories.Repository) (advice []string) {
 	if repository.From == "" || h.offer == nil {
 		return nil
 	}
@@ -166,23 +166,23 @@ func (h toolRepositories) read(ctx context.Context, repository *repositories.Rep
 	}
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
-	tools, noted, err := h.offer(ctx, app, repository.From)
+	tools, advice, err := h.offer(ctx, app, repository.From)
 	if err != nil {
 		source, _ := app.Source(repository.From)
 		return []string{fmt.Sprintf("the tools of source %q could not be read: %s; the repository keeps those that it had from it, and the server is asked again every %s",
 			repository.From, err, source.RefreshEvery())}
 	}
 	repository.Tools = tools
-	return noted
+	return advice
 }
 
 // change writes the next state of the path's repository.
-func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, noted ...string) error {
+func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, advice ...string) error {
 	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change)
 	if err != nil {
 		return err
 	}
-	return h.answer(c, answer.Created(created), c.Request().URL.Path, stored, noted...)
+	return h.respond(c, answer.Created(created), c.Request().URL.Path, stored, advice...)
 }
 
 func (h toolRepositories) patch(c echo.Context, body []byte) error {
@@ -193,11 +193,11 @@ func (h toolRepositories) patch(c echo.Context, body []byte) error {
 	if auth.PrincipalOf(c).Owner() {
 		patch.GrantModules()
 	}
-	on, err := conditionOf(c)
+	precondition, err := preconditionOf(c)
 	if err != nil {
 		return err
 	}
-	return h.change(c, store.RepositoryChange{Scope: scopeOf(c), ID: c.Param("repositoryId"), On: on, To: patch.Next})
+	return h.change(c, store.RepositoryChange{Scope: scopeOf(c), ID: c.Param("repositoryId"), If: precondition, Next: patch.Next})
 }
 
 func (h toolRepositories) get(c echo.Context) error {
@@ -209,32 +209,32 @@ func (h toolRepositories) get(c echo.Context) error {
 }
 
 // deleteTool removes one tool; the repository stays even without tools.
-func (h toolRepositories) deleteTool(c echo.Context, on store.Condition) error {
+func (h toolRepositories) deleteTool(c echo.Context, precondition store.Precondition) error {
 	_, _, err := h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
-		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on), Removes: true,
-		To: func(there *repositories.Repository) (*repositories.Repository, error) {
-			if there.Revision == "" {
-				return nil, &repositories.NotFoundError{Kind: "repository", ID: there.ID}
+		Scope: scopeOf(c), ID: c.Param("repositoryId"), If: ifExists(precondition), Removes: true,
+		Next: func(current *repositories.Repository) (*repositories.Repository, error) {
+			if current.Revision == "" {
+				return nil, &repositories.NotFoundError{Kind: "repository", ID: current.ID}
 			}
-			return there.Without(c.Param("toolName"))
+			return current.Without(c.Param("toolName"))
 		},
 	})
 	return answer.Done(c, http.StatusNoContent, err)
 }
 
-// answer shows a repository as stored, with its times.
-func (h toolRepositories) answer(c echo.Context, status int, location string, stored *repositories.Repository, noted ...string) error {
+// respond shows a repository as stored, with its times.
+func (h toolRepositories) respond(c echo.Context, status int, location string, stored *repositories.Repository, advice ...string) error {
 	if status == http.StatusCreated {
 		c.Response().Header().Set(echo.HeaderLocation, location)
 	}
-	return tagged(c, status, stored.Revision, notedRepository{withTools(stored), append(noted, h.notes.on(c.Request().Context(), stored.Scope(), stored)...)})
+	return tagged(c, status, stored.Revision, notedRepository{withTools(stored), append(advice, h.notes.ofWrite(c.Request().Context(), stored.Scope(), stored)...)})
 }
 
 // withTools copies a repository for an answer, with a list of tools even if it is empty.
 func withTools(repository *repositories.Repository) repositories.Repository {
-	shown := *repository
-	if shown.Tools == nil {
-		shown.Tools = []repositories.Tool{}
+	result := *repository
+	if result.Tools == nil {
+		result.Tools = []repositories.Tool{}
 	}
-	return shown
+	return result
 }

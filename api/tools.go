@@ -33,13 +33,13 @@ type scopedTools struct {
 var toolsQuery = append([]string{"name"}, pageQuery...)
 
 func (h scopedTools) routes() []route {
-	const app, session = ofApp + "/tools", ofSession + "/tools"
+	const app, session = pathApp + "/tools", pathSession + "/tools"
 	return []route{
-		{method: http.MethodGet, path: app, handle: h.list, nats: "tools", query: toolsQuery},
-		{method: http.MethodGet, path: session, handle: h.list, nats: "tools", query: toolsQuery},
-		{method: http.MethodGet, path: app + "/usage", handle: h.usage, query: pageQuery},
-		{method: http.MethodPost, path: app + "/search", handle: withBody(h.search), nats: "search-tools", reads: true},
-		{method: http.MethodPost, path: session + "/search", handle: withBody(h.search), nats: "search-tools", reads: true},
+		{method: http.MethodGet, path: app, handler: h.list, natsName: "tools", query: toolsQuery},
+		{method: http.MethodGet, path: session, handler: h.list, natsName: "tools", query: toolsQuery},
+		{method: http.MethodGet, path: app + "/usage", handler: h.usage, query: pageQuery},
+		{method: http.MethodPost, path: app + "/search", handler: withBody(h.search), natsName: "search-tools", readsBody: true},
+		{method: http.MethodPost, path: session + "/search", handler: withBody(h.search), natsName: "search-tools", readsBody: true},
 	}
 }
 

@@ -39,8 +39,8 @@ var (
 
 func (h triggers) routes() []route {
 	const (
-		app     = ofApp + "/triggers"
-		session = ofSession + "/triggers"
+		app     = pathApp + "/triggers"
+		session = pathSession + "/triggers"
 		one     = app + "/:triggerId"
 	)
 	noBody := func(echo.Context) ([]byte, error) { return nil, nil }
@@ -52,30 +52,30 @@ func (h triggers) routes() []route {
 		return answer.Done(c, http.StatusAccepted, h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), by))
 	}
 	retryAll := func(c echo.Context) error {
-		return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q query.Triggers) (int, error) {
+		return h.changeFailed(c, http.StatusAccepted, func(ctx context.Context, q query.Triggers) (int, error) {
 			return h.engine.RetryAll(ctx, q, auth.PrincipalOf(c).Name())
 		})
 	}
 	return []route{
-		{method: http.MethodPost, path: app, handle: withBody(h.fire), nats: "trigger", reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodPost, path: session, handle: withBody(h.fire), nats: "trigger", reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodGet, path: app, handle: h.list, nats: "triggers", query: appQuery},
-		{method: http.MethodGet, path: session, handle: h.list, nats: "triggers", query: listedQuery},
-		{method: http.MethodGet, path: ofApp + "/backlog", handle: h.backlog},
-		{method: http.MethodGet, path: one, handle: h.get, nats: "get-trigger"},
-		{method: http.MethodDelete, path: one, handle: removes(h.engine, Triggers.Remove, "triggerId"), act: audit.Remove},
-		{method: http.MethodPost, path: one + "/retry", handle: retry, nats: "retry", act: audit.Retry},
-		{method: http.MethodPost, path: one + "/answer", handle: withBody(h.answer), nats: "answer", reads: true},
-		{method: http.MethodPost, path: one + "/confirm", handle: h.move(readBody, "Confirmation", Triggers.Confirm), nats: "confirm", reads: true, kind: admission.Turn, act: audit.Confirm},
-		{method: http.MethodPost, path: one + "/deny", handle: h.move(readOptional, "Denial", Triggers.Deny), nats: "deny", reads: true, act: audit.Deny},
-		{method: http.MethodPost, path: one + "/cancel", handle: h.move(noBody, "", cancel), nats: "cancel", act: audit.Cancel},
-		{method: http.MethodPost, path: app + "/retry", handle: retryAll, query: bulkQuery, act: audit.RetryAll},
-		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery, act: audit.Purge},
+		{method: http.MethodPost, path: app, handler: withBody(h.fire), natsName: "trigger", readsBody: true, share: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodPost, path: session, handler: withBody(h.fire), natsName: "trigger", readsBody: true, share: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodGet, path: app, handler: h.list, natsName: "triggers", query: appQuery},
+		{method: http.MethodGet, path: session, handler: h.list, natsName: "triggers", query: listedQuery},
+		{method: http.MethodGet, path: pathApp + "/backlog", handler: h.backlog},
+		{method: http.MethodGet, path: one, handler: h.get, natsName: "get-trigger"},
+		{method: http.MethodDelete, path: one, handler: removes(h.engine, Triggers.Remove, "triggerId"), auditAction: audit.Remove},
+		{method: http.MethodPost, path: one + "/retry", handler: retry, natsName: "retry", auditAction: audit.Retry},
+		{method: http.MethodPost, path: one + "/answer", handler: withBody(h.answer), natsName: "answer", readsBody: true},
+		{method: http.MethodPost, path: one + "/confirm", handler: h.transition(readBody, "Confirmation", Triggers.Confirm), natsName: "confirm", readsBody: true, share: admission.Turn, auditAction: audit.Confirm},
+		{method: http.MethodPost, path: one + "/deny", handler: h.transition(readOptional, "Denial", Triggers.Deny), natsName: "deny", readsBody: true, auditAction: audit.Deny},
+		{method: http.MethodPost, path: one + "/cancel", handler: h.transition(noBody, "", cancel), natsName: "cancel", auditAction: audit.Cancel},
+		{method: http.MethodPost, path: app + "/retry", handler: retryAll, query: bulkQuery, auditAction: audit.RetryAll},
+		{method: http.MethodDelete, path: app, handler: h.purge, query: bulkQuery, auditAction: audit.Purge},
 	}
 }
 
 func (h triggers) fire(c echo.Context, body []byte) error {
-	var given struct {
+	var fields struct {
 		Name         string         `json:"name"`
 		RepositoryID string         `json:"repositoryId"`
 		Values       map[string]any `json:"values"` // json.Number keeps the digits as sent
@@ -84,33 +84,33 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 
 		Metadata repositories.Metadata `json:"metadata"`
 	}
-	read, err := h.bodies.Read("Direct", body)
+	parsed, err := h.bodies.Read("Direct", body)
 	if err != nil {
 		return err
 	}
-	read.Into(&given)
-	checkMetadata(read, given.Metadata)
-	if err := read.Err(); err != nil {
+	parsed.Into(&fields)
+	checkMetadata(parsed, fields.Metadata)
+	if err := parsed.Err(); err != nil {
 		return err
 	}
-	if given.TriggerID, err = idempotent(c, "triggerId", given.TriggerID, func(id string) error { return repositories.CheckID("the id", id) }); err != nil {
+	if fields.TriggerID, err = idempotent(c, "triggerId", fields.TriggerID, func(id string) error { return repositories.CheckID("the id", id) }); err != nil {
 		return err
 	}
-	caller := auth.PrincipalOf(c)
-	if caller.FrontEnd() && given.Source != query.SourceUI {
+	principal := auth.PrincipalOf(c)
+	if principal.FrontEnd() && fields.Source != query.SourceUI {
 		return auth.Forbidden() // browsers may not act as a task or an agent
 	}
-	who, err := h.users.of(c)
+	caller, err := h.users.verify(c)
 	if err != nil {
 		return err
 	}
 	match, err := h.engine.Fire(c.Request().Context(), trigger.Direct{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Claims: who.claims, FrontEnd: caller.FrontEnd(), Life: caller.Life(), TraceParent: tracing.Of(c.Request().Context()),
-		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
-		Source: given.Source, TriggerID: given.TriggerID, Metadata: given.Metadata,
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Claims: caller.claims, FrontEnd: principal.FrontEnd(), Life: principal.Life(), TraceParent: tracing.Of(c.Request().Context()),
+		Name: fields.Name, RepositoryID: fields.RepositoryID, Values: fields.Values,
+		Source: fields.Source, TriggerID: fields.TriggerID, Metadata: fields.Metadata,
 	})
 	if err != nil {
-		return who.explained(err)
+		return caller.explain(err)
 	}
 	var fired struct {
 		TriggerID string `json:"triggerId"`
@@ -123,22 +123,22 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 
 func (h triggers) list(c echo.Context) error {
 	a := &searchQuery{c: c}
-	asked := a.triggers()
-	asked.Page, asked.Oldest = a.page(pageOf), a.oneOf("order", orders) == "asc"
+	search := a.triggers()
+	search.Page, search.Oldest = a.page(pageOf), a.oneOf("order", orders) == "asc"
 	if err := a.problem(); err != nil {
 		return err
 	}
-	items, next, err := h.engine.Triggers(c.Request().Context(), asked)
+	items, next, err := h.engine.Triggers(c.Request().Context(), search)
 	var until *time.Time
-	if at := query.SearchedUntil(next); len(items) < asked.Page.Limit && !at.IsZero() {
-		until = &at
+	if reached := query.SearchedUntil(next); len(items) < search.Page.Limit && !reached.IsZero() {
+		until = &reached
 	}
 	return answer.Result(c, http.StatusOK, struct {
 		Items []query.Record `json:"items"`
 		Next  string         `json:"next,omitempty"`
 		// SearchedUntil is how far the search got if the page is not full.
 		SearchedUntil *time.Time `json:"searchedUntil,omitempty"`
-	}{append([]query.Record{}, items...), cursorOf(c, next), until}, err)
+	}{append([]query.Record{}, items...), encodeCursor(c, next), until}, err)
 }
 
 // Accepted values of the search parameters.
@@ -180,44 +180,44 @@ func (h triggers) get(c echo.Context) error {
 }
 
 func (h triggers) answer(c echo.Context, body []byte) error {
-	if err := h.own(c); err != nil {
+	if err := h.checkOwner(c); err != nil {
 		return err
 	}
-	given, err := effect.ReadAnswer(body)
+	reply, err := effect.ReadAnswer(body)
 	if err != nil {
 		return err
 	}
-	record, err := h.engine.Answer(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given)
+	record, err := h.engine.Answer(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), reply)
 	return writeRecord(c, http.StatusOK, record, err)
 }
 
-// move returns the handler that changes the state of a trigger. read reads the body, which may be empty,
+// transition returns the handler that changes the state of a trigger. read reads the body, which may be empty,
 // and form is its schema. do makes the first attempts at the effects before it returns, as Fire does.
-func (h triggers) move(
-	read func(c echo.Context) ([]byte, error), form string,
-	do func(e Triggers, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),
+func (h triggers) transition(
+	read func(c echo.Context) ([]byte, error), schema string,
+	change func(e Triggers, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),
 ) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := read(c)
 		if err != nil {
 			return err
 		}
-		if err := h.own(c); err != nil {
+		if err := h.checkOwner(c); err != nil {
 			return err
 		}
-		var given struct {
+		var fields struct {
 			Digest string `json:"digest"`
 		}
 		if len(body) > 0 {
-			if err := h.bodies.Decode(form, body, &given); err != nil {
+			if err := h.bodies.Decode(schema, body, &fields); err != nil {
 				return err
 			}
 		}
-		record, err := do(h.engine, c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given.Digest, auth.PrincipalOf(c).Author())
+		record, err := change(h.engine, c.Request().Context(), c.Param("appId"), c.Param("triggerId"), fields.Digest, auth.PrincipalOf(c).Author())
 		status := http.StatusAccepted
 		if record.Repeated { // the client lost the first answer
 			status = http.StatusOK
-			c.Set(undoneKey, true)
+			c.Set(unchangedKey, true)
 		}
 		return writeRecord(c, status, record, err)
 	}
@@ -235,15 +235,14 @@ func writeRecord(c echo.Context, status int, record query.Record, err error) err
 	return answer.JSON(c, status, record)
 }
 
-// own refuses a front-end the triggers of other sessions, and of an earlier session of its session's id, with the same
-// error whether they exist or not.
-// Every route of auth.Access.ByTrigger calls it first.
-func (h triggers) own(c echo.Context) error {
-	who := auth.PrincipalOf(c)
-	if !who.FrontEnd() {
+// checkOwner refuses a front-end the triggers of other sessions, and of an earlier session of its session's id, with
+// the same error whether they exist or not. Every route of auth.Access.ByTrigger calls it first.
+func (h triggers) checkOwner(c echo.Context) error {
+	caller := auth.PrincipalOf(c)
+	if !caller.FrontEnd() {
 		return nil
 	}
-	fired, err := h.engine.FiredIn(c.Request().Context(), c.Param("appId"), who.SessionID, c.Param("triggerId"))
+	fired, err := h.engine.FiredIn(c.Request().Context(), c.Param("appId"), caller.SessionID, c.Param("triggerId"))
 	if err == nil && !fired {
 		return auth.Forbidden()
 	}
@@ -256,18 +255,18 @@ func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != query.StateFailed {
 		return answer.NewProblem(answer.InvalidQuery, "only failed triggers can be purged: add ?state=failed")
 	}
-	return h.inBulk(c, http.StatusOK, h.engine.Purge)
+	return h.changeFailed(c, http.StatusOK, h.engine.Purge)
 }
 
-// inBulk changes all failed triggers of the query, and answers with their number. A dry run only counts
+// changeFailed changes all failed triggers of the query, and answers with their number. A dry run only counts
 // them.
-func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, query.Triggers) (int, error)) error {
+func (h triggers) changeFailed(c echo.Context, status int, change func(context.Context, query.Triggers) (int, error)) error {
 	a := &searchQuery{c: c}
-	asked := a.triggers()
-	if asked.State != "" && asked.State != query.StateFailed {
-		a.fault("state " + answer.Quote(asked.State) + " is not failed, as only failed triggers are retried and purged")
+	search := a.triggers()
+	if search.State != "" && search.State != query.StateFailed {
+		a.fault("state " + answer.Quote(search.State) + " is not failed, as only failed triggers are retried and purged")
 	}
-	asked.State = query.StateFailed
+	search.State = query.StateFailed
 	dryRun, err := isSet(c, "dryRun")
 	if err != nil {
 		a.fault(err.Error())
@@ -276,10 +275,10 @@ func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, quer
 		return err
 	}
 	if dryRun {
-		do, done = h.engine.CountFailed, http.StatusOK
+		change, status = h.engine.CountFailed, http.StatusOK
 	}
-	count, err := do(c.Request().Context(), asked)
-	return answer.Result(c, done, struct {
+	count, err := change(c.Request().Context(), search)
+	return answer.Result(c, status, struct {
 		Triggers int `json:"triggers"`
 	}{count}, err)
 }

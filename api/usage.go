@@ -25,8 +25,8 @@ type usages struct {
 
 func (h usages) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: ofApp + "/usage", handle: h.list, query: append([]string{"from", "to", "step", "since", "until"}, pageQuery...)},
-		{method: http.MethodGet, path: ofApp + "/usage/hosts", handle: h.hosts, query: append([]string{"since", "until"}, pageQuery...)},
+		{method: http.MethodGet, path: pathApp + "/usage", handler: h.list, query: append([]string{"from", "to", "step", "since", "until"}, pageQuery...)},
+		{method: http.MethodGet, path: pathApp + "/usage/hosts", handler: h.hosts, query: append([]string{"since", "until"}, pageQuery...)},
 	}
 }
 
@@ -41,53 +41,53 @@ const (
 
 func (h usages) list(c echo.Context) error {
 	a := &searchQuery{c: c}
-	by, back := usage.Day, usageDays
+	step, count := usage.Day, usageDays
 	switch a.oneOf("step", usageSteps) {
 	case usage.Minute.Name:
-		by, back = usage.Minute, usageMinutes
+		step, count = usage.Minute, usageMinutes
 	case usage.Hour.Name:
-		by, back = usage.Hour, usageHours
+		step, count = usage.Hour, usageHours
 	}
-	from, to := a.usedTime(by, h.now(), back)
+	from, to := a.usedTime(step, h.now(), count)
 	if err := a.problem(); err != nil {
 		return err
 	}
-	all, total, err := h.usage.Read(c.Request().Context(), c.Param("appId"), by, from, to)
+	steps, total, err := h.usage.Read(c.Request().Context(), c.Param("appId"), step, from, to)
 	if err != nil {
 		return err
 	}
-	items, next, err := pageNamed(c, all, func(one usage.Used) string { return one.Begins.Format(time.RFC3339) })
+	items, next, err := pageNamed(c, steps, func(used usage.Used) string { return used.Begins.Format(time.RFC3339) })
 	return answer.Result(c, http.StatusOK, struct {
 		Items []usage.Used `json:"items"`
 		Next  string       `json:"next,omitempty"`
 		Total usage.Used   `json:"total"`
-	}{append([]usage.Used{}, items...), cursorOf(c, next), total}, err)
+	}{append([]usage.Used{}, items...), encodeCursor(c, next), total}, err)
 }
 
 // hosts lists hosts by minutes if these are kept for the whole time, otherwise by hours.
 func (h usages) hosts(c echo.Context) error {
 	a := &searchQuery{c: c}
-	by, back := usage.Minute, usageMinutes
-	if since := a.time("since"); !since.IsZero() && h.now().Sub(since) >= time.Duration(by.Kept-1)*by.Length {
-		by, back = usage.Hour, usageHours
+	step, count := usage.Minute, usageMinutes
+	if since := a.time("since"); !since.IsZero() && h.now().Sub(since) >= time.Duration(step.Kept-1)*step.Length {
+		step, count = usage.Hour, usageHours
 	}
-	from, to := a.usedTime(by, h.now(), back)
+	from, to := a.usedTime(step, h.now(), count)
 	if err := a.problem(); err != nil {
 		return err
 	}
-	items, err := h.usage.Hosts(c.Request().Context(), c.Param("appId"), by, from, to)
+	items, err := h.usage.Hosts(c.Request().Context(), c.Param("appId"), step, from, to)
 	if err != nil {
 		return err
 	}
-	return listNamed(c, items, func(one usage.Host) string { return one.Name })
+	return listNamed(c, items, func(host usage.Host) string { return host.Name })
 }
 
 // usedTime reads the requested time range: since and until, or the days from and to. Its length is limited
 // by how long its steps are kept.
-func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to time.Time) {
+func (a *searchQuery) usedTime(step usage.Step, now time.Time, count int) (from, to time.Time) {
 	since, until, first, last := a.time("since"), a.time("until"), a.day("from"), a.day("to")
 	days := !first.IsZero() || !last.IsZero()
-	if days && (by != usage.Day || !since.IsZero() || !until.IsZero()) {
+	if days && (step != usage.Day || !since.IsZero() || !until.IsZero()) {
 		a.fault("from and to name days, where step is day: name times by since and until")
 	}
 	if to = last; !days && !until.IsZero() {
@@ -100,16 +100,16 @@ func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to
 		from = since
 	}
 	if from.IsZero() {
-		from = to.Add(-time.Duration(back-1) * by.Length)
+		from = to.Add(-time.Duration(count-1) * step.Length)
 	}
 	names := [2]string{"since", "until"}
 	if days {
 		names = [2]string{"from", "to"}
 	}
-	if count := int(to.Truncate(by.Length).Sub(from.Truncate(by.Length))/by.Length) + 1; to.Before(from) {
+	if count := int(to.Truncate(step.Length).Sub(from.Truncate(step.Length))/step.Length) + 1; to.Before(from) {
 		a.fault(names[1] + " is before " + names[0])
-	} else if count > by.Kept {
-		a.fault(names[0] + " and " + names[1] + " are " + strconv.Itoa(count) + " " + by.Name + "s; ask for " + strconv.Itoa(by.Kept) + " at most, as long as they are kept")
+	} else if count > step.Kept {
+		a.fault(names[0] + " and " + names[1] + " are " + strconv.Itoa(count) + " " + step.Name + "s; ask for " + strconv.Itoa(step.Kept) + " at most, as long as they are kept")
 	}
 	return from, to
 }

@@ -30,27 +30,27 @@ type users struct {
 
 // user holds the verified claims of a user, and why other tokens were refused, in words and by service.
 type user struct {
-	claims  parameters.Claims
-	refused []string
-	faults  map[string]string // nil for none
+	claims   parameters.Claims
+	refusals []string
+	faults   map[string]string // nil for none
 }
 
-// of verifies the ID tokens of a request, in the {service}_token headers of the app's services. Requests
+// verify verifies the ID tokens of a request, in the {service}_token headers of the app's services. Requests
 // without any cost nothing. The claims of an access token are already verified.
-func (u users) of(c echo.Context) (user, error) {
-	found, err := u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
+func (u users) verify(c echo.Context) (user, error) {
+	verified, err := u.verifyHeaders(c.Request().Context(), c.Param("appId"), c.Request().Header)
 	if service, claims := auth.ClaimsOf(c); service != "" && err == nil {
-		if found.claims == nil {
-			found.claims = parameters.Claims{}
+		if verified.claims == nil {
+			verified.claims = parameters.Claims{}
 		}
-		found.claims[service] = claims
+		verified.claims[service] = claims
 	}
-	return found, err
+	return verified, err
 }
 
-func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user, error) {
+func (u users) verifyHeaders(ctx context.Context, appID string, headers http.Header) (user, error) {
 	hasToken := false
-	for name := range sentWith {
+	for name := range headers {
 		end := name[max(0, len(name)-len(repositories.TokenHeaderEnd)):]
 		hasToken = hasToken || strings.EqualFold(end, repositories.TokenHeaderEnd)
 	}
@@ -61,29 +61,29 @@ func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user
 	if err != nil {
 		return user{}, err
 	}
-	found := user{claims: parameters.Claims{}}
+	verified := user{claims: parameters.Claims{}}
 	for _, service := range app.AuthServices {
 		header := repositories.TokenHeader(service.Name)
-		sent := sentWith.Values(header)
-		if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
+		tokens := headers.Values(header)
+		if len(tokens) == 0 || len(tokens) == 1 && tokens[0] == "" {
 			continue
 		}
-		if len(sent) > 1 {
-			found.refuse(service.Name, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"})
+		if len(tokens) > 1 {
+			verified.refuse(service.Name, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"})
 			continue
 		}
-		claims, err := u.identities.Verify(ctx, service, sent[0])
+		claims, err := u.identities.Verify(ctx, service, tokens[0])
 		if err != nil {
-			found.refuse(service.Name, err)
+			verified.refuse(service.Name, err)
 			continue
 		}
-		found.claims[service.Name] = claims
+		verified.claims[service.Name] = claims
 	}
-	return found, nil
+	return verified, nil
 }
 
 func (u *user) refuse(service string, err error) {
-	u.refused = append(u.refused, repositories.TokenHeader(service)+": "+err.Error())
+	u.refusals = append(u.refusals, repositories.TokenHeader(service)+": "+err.Error())
 	if u.faults == nil {
 		u.faults = map[string]string{}
 	}
@@ -93,13 +93,13 @@ func (u *user) refuse(service string, err error) {
 	}
 }
 
-// explained adds to an Unverified error why the tokens of the request were refused.
-func (u user) explained(err error) error {
-	lacks := &repositories.Unverified{}
-	if !errors.As(err, &lacks) || len(u.refused) == 0 {
+// explain adds to an Unverified error why the tokens of the request were refused.
+func (u user) explain(err error) error {
+	unverified := &repositories.Unverified{}
+	if !errors.As(err, &unverified) || len(u.refusals) == 0 {
 		return err
 	}
-	found := *answer.ProblemOf(err)
-	found.Detail += "; " + strings.Join(u.refused, "; ")
-	return &found
+	problem := *answer.ProblemOf(err)
+	problem.Detail += "; " + strings.Join(u.refusals, "; ")
+	return &problem
 }

@@ -20,8 +20,8 @@ type VersionStore interface {
 	Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []store.Version, next int, err error)
 	// Version returns a version with its definition; nil if that write removed the repository.
 	Version(ctx context.Context, appID, repositoryID string, number int) (store.Version, *repositories.Repository, error)
-	// ToVersion returns the change that restores a version; store.ErrDeleted if it has no definition.
-	ToVersion(ctx context.Context, appID, repositoryID string, number int) (store.RepositoryChange, error)
+	// RestoreChange returns the change that restores a version; store.ErrDeleted if it has no definition.
+	RestoreChange(ctx context.Context, appID, repositoryID string, number int) (store.RepositoryChange, error)
 	// NextRepository returns what a change would write, or why it cannot.
 	NextRepository(ctx context.Context, change store.RepositoryChange) (*repositories.Repository, error)
 }
@@ -29,15 +29,15 @@ type VersionStore interface {
 type versions struct {
 	store  VersionStore
 	writer RepositoryWriter
-	notes  notes
+	notes  writeNotes
 }
 
 func (h versions) routes() []route {
-	const all = ofApp + "/repositories/:repositoryId/versions"
+	const all = pathApp + "/repositories/:repositoryId/versions"
 	return []route{
-		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodGet, path: all + "/:version", handle: h.get},
-		{method: http.MethodPost, path: all + "/:version/restore", handle: withCondition(h.restore), tagged: true, act: audit.ChangeRepository},
+		{method: http.MethodGet, path: all, handler: h.list, query: pageQuery},
+		{method: http.MethodGet, path: all + "/:version", handler: h.get},
+		{method: http.MethodPost, path: all + "/:version/restore", handler: withPrecondition(h.restore), tagged: true, auditAction: audit.ChangeRepository},
 	}
 }
 
@@ -49,7 +49,7 @@ func checkVersion(text string) error {
 }
 
 func numberOf(c echo.Context) int {
-	n, _ := strconv.Atoi(c.Param("version")) // checked by checkedIDs
+	n, _ := strconv.Atoi(c.Param("version")) // checked by checkIDs
 	return n
 }
 
@@ -93,15 +93,15 @@ func (h versions) get(c echo.Context) error {
 }
 
 // restore writes a version as the newest one, with the checks of a PUT.
-func (h versions) restore(c echo.Context, on store.Condition) error {
-	change, err := h.store.ToVersion(c.Request().Context(), c.Param("appId"), c.Param("repositoryId"), numberOf(c))
+func (h versions) restore(c echo.Context, on store.Precondition) error {
+	change, err := h.store.RestoreChange(c.Request().Context(), c.Param("appId"), c.Param("repositoryId"), numberOf(c))
 	if err != nil {
 		return err
 	}
-	change.On = on
-	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change.By(auth.PrincipalOf(c).Owner()))
+	change.If = on
+	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change.WithGrantsOf(auth.PrincipalOf(c).Owner()))
 	if err != nil {
 		return err
 	}
-	return tagged(c, answer.Created(created), stored.Revision, notedRepository{withTools(stored), h.notes.on(c.Request().Context(), stored.Scope(), stored)})
+	return tagged(c, answer.Created(created), stored.Revision, notedRepository{withTools(stored), h.notes.ofWrite(c.Request().Context(), stored.Scope(), stored)})
 }

@@ -32,7 +32,7 @@ type hooks struct {
 }
 
 func (h hooks) routes() []route {
-	const all, one = ofApp + "/webhooks", ofApp + "/webhooks/:webhookName"
+	const all, one = pathApp + "/webhooks", pathApp + "/webhooks/:webhookName"
 	list := func(c echo.Context) error {
 		items, err := h.webhooks.List(c.Request().Context(), c.Param("appId"))
 		if err != nil {
@@ -42,14 +42,14 @@ func (h hooks) routes() []route {
 	}
 	served := func(handle echo.HandlerFunc) echo.HandlerFunc {
 		if h.webhooks == nil {
-			return func(echo.Context) error { return readsNoEvents() }
+			return func(echo.Context) error { return eventsDisabled() }
 		}
 		return handle
 	}
 	return []route{
-		{method: http.MethodGet, path: all, handle: served(list), query: pageQuery},
-		{method: http.MethodGet, path: one + "/deliveries", handle: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
-		{method: http.MethodPost, path: one + "/resend", handle: served(h.resend), reads: true, act: audit.ResendWebhook},
+		{method: http.MethodGet, path: all, handler: served(list), query: pageQuery},
+		{method: http.MethodGet, path: one + "/deliveries", handler: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
+		{method: http.MethodPost, path: one + "/resend", handler: served(h.resend), readsBody: true, auditAction: audit.ResendWebhook},
 	}
 }
 

@@ -37,66 +37,66 @@ func tagged(c echo.Context, status int, revision string, value any) error {
 	if tag != "" {
 		c.Response().Header().Set(headerETag, tag)
 	}
-	if reads := c.Request().Method; reads == http.MethodGet || reads == http.MethodHead {
-		known, err := tagsIn(c, headerIfNoneMatch)
+	if method := c.Request().Method; method == http.MethodGet || method == http.MethodHead {
+		ifNoneMatch, err := tagsIn(c, headerIfNoneMatch)
 		if err != nil {
 			return err
 		}
-		if known.has(tag) || known.has("W/"+tag) {
+		if ifNoneMatch.match(tag) || ifNoneMatch.match("W/"+tag) {
 			return c.NoContent(http.StatusNotModified)
 		}
 	}
 	return answer.JSON(c, status, value)
 }
 
-// conditionOf returns the precondition of a write, from If-Match and If-None-Match; nil without both.
-func conditionOf(c echo.Context) (store.Condition, error) {
-	wanted, err := tagsIn(c, headerIfMatch)
+// preconditionOf returns the precondition of a write, from If-Match and If-None-Match; nil without both.
+func preconditionOf(c echo.Context) (store.Precondition, error) {
+	ifMatch, err := tagsIn(c, headerIfMatch)
 	if err != nil {
 		return nil, err
 	}
-	unwanted, err := tagsIn(c, headerIfNoneMatch)
-	if err != nil || wanted == nil && unwanted == nil {
+	ifNoneMatch, err := tagsIn(c, headerIfNoneMatch)
+	if err != nil || ifMatch == nil && ifNoneMatch == nil {
 		return nil, err
 	}
 	return func(revision string) error {
 		tag := tagOf(revision)
 		switch {
-		case wanted != nil && tag == "":
+		case ifMatch != nil && tag == "":
 			return failedCondition("there is nothing here, and " + headerIfMatch + " asks for something that was read: leave it out to create it")
-		case wanted.has("W/" + tag):
+		case ifMatch.match("W/" + tag):
 			return failedCondition("a weak " + headerETag + " is no condition of a write, and ours are strong: something on the way has made " + tag + " a weak one; send it without W/")
-		case wanted != nil && !wanted.has(tag):
+		case ifMatch != nil && !ifMatch.match(tag):
 			return failedCondition("it was changed by another since it was read: its " + headerETag + " is " + tag + " now. Read it again, make the change in what it is now, and send that with the new one as " + headerIfMatch)
-		case unwanted.has(tag), unwanted.has("W/" + tag):
+		case ifNoneMatch.match(tag), ifNoneMatch.match("W/" + tag):
 			return failedCondition("it is there already, and " + headerIfNoneMatch + " asks that it is not: leave it out to replace it")
 		}
 		return nil
 	}, nil
 }
 
-// withCondition adapts a handler of a write without a body.
-func withCondition(handle func(c echo.Context, on store.Condition) error) echo.HandlerFunc {
+// withPrecondition adapts a handler of a write without a body.
+func withPrecondition(handle func(c echo.Context, precondition store.Precondition) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		on, err := conditionOf(c)
+		precondition, err := preconditionOf(c)
 		if err != nil {
 			return err
 		}
-		return handle(c, on)
+		return handle(c, precondition)
 	}
 }
 
-// ifThere skips the precondition for a missing object, so that the change answers 404 (RFC 9110, section
+// ifExists skips the precondition for a missing object, so that the change answers 404 (RFC 9110, section
 // 13.2.1).
-func ifThere(on store.Condition) store.Condition {
-	if on == nil {
+func ifExists(precondition store.Precondition) store.Precondition {
+	if precondition == nil {
 		return nil
 	}
 	return func(revision string) error {
 		if revision == "" {
 			return nil
 		}
-		return on(revision)
+		return precondition(revision)
 	}
 }
 
@@ -107,24 +107,24 @@ func failedCondition(detail string) error {
 // tags are the entity tags of a header; nil without the header. "*" matches any.
 type tags []string
 
-// has reports whether tag is in the list. An empty tag never is; a weak tag (W/) differs from the strong
+// match reports whether tag is in the list. An empty tag never is; a weak tag (W/) differs from the strong
 // one.
-func (t tags) has(tag string) bool {
-	anything := slices.Contains(t, "*") && !strings.HasPrefix(tag, "W/")
-	return tag != "" && (slices.Contains(t, tag) || anything)
+func (t tags) match(tag string) bool {
+	wildcard := slices.Contains(t, "*") && !strings.HasPrefix(tag, "W/")
+	return tag != "" && (slices.Contains(t, tag) || wildcard)
 }
 
 func tagsIn(c echo.Context, header string) (tags, error) {
-	given := strings.TrimSpace(strings.Join(c.Request().Header.Values(header), ","))
-	if given == "*" {
+	value := strings.TrimSpace(strings.Join(c.Request().Header.Values(header), ","))
+	if value == "*" {
 		return tags{"*"}, nil
 	}
 	var found tags
-	for rest := given; rest != ""; rest = strings.TrimLeft(rest, ", \t") {
+	for rest := value; rest != ""; rest = strings.TrimLeft(rest, ", \t") {
 		opaque := strings.TrimPrefix(rest, "W/")
 		end := strings.IndexByte(strings.TrimPrefix(opaque, `"`), '"')
 		if !strings.HasPrefix(opaque, `"`) || end < 0 {
-			return nil, answer.NewProblem(answer.InvalidHeader, header+" "+answer.Quote(given)+` is no list of entity tags: send the `+headerETag+` as it came, with its quotation marks, or *`)
+			return nil, answer.NewProblem(answer.InvalidHeader, header+" "+answer.Quote(value)+` is no list of entity tags: send the `+headerETag+` as it came, with its quotation marks, or *`)
 		}
 		length := len(rest) - len(opaque) + end + len(`""`)
 		found = append(found, rest[:length])
@@ -143,8 +143,8 @@ type SameNamer interface {
 // fail. It runs none.
 type Prepare func(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string
 
-// notes collects notes on a write that its author may not expect.
-type notes struct {
+// writeNotes collects notes on a write that its author may not expect.
+type writeNotes struct {
 	names   SameNamer
 	apps    appReader
 	engine  Tools
@@ -161,9 +161,9 @@ type notedRepository struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// on collects the notes on a repository, or without one on the whole scope. The write is done: if the store
+// ofWrite collects the notes on a repository, or without one on the whole scope. The write is done: if the store
 // fails now, only the notes are lost.
-func (n notes) on(ctx context.Context, scope repositories.Scope, written *repositories.Repository) []string {
+func (n writeNotes) ofWrite(ctx context.Context, scope repositories.Scope, written *repositories.Repository) []string {
 	if written == nil {
 		found, _ := n.names.SameNames(ctx, scope, "")
 		return found
@@ -175,8 +175,8 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 	found = append(written.NotesInWords(), found...)
 	found = append(found, n.unconfirmed(ctx, written)...)
 	found = append(found, n.engine.Examples(ctx, scope, written.ID)...)
-	runs := func(t repositories.Tool) bool { return t.RunsStatement() }
-	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runs) {
+	runsStatement := func(t repositories.Tool) bool { return t.RunsStatement() }
+	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runsStatement) {
 		return found
 	}
 	app, err := n.apps.App(ctx, scope.AppID)
@@ -187,7 +187,7 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 }
 
 // unconfirmed advises a confirmation for each tool that acts irreversibly without asking first.
-func (n notes) unconfirmed(ctx context.Context, written *repositories.Repository) []string {
+func (n writeNotes) unconfirmed(ctx context.Context, written *repositories.Repository) []string {
 	if len(matcher.Unconfirmed(&repositories.App{}, written)) == 0 {
 		return nil // whatever the app's settings are
 	}
@@ -195,14 +195,14 @@ func (n notes) unconfirmed(ctx context.Context, written *repositories.Repository
 	if err != nil {
 		return nil
 	}
-	advised, more := matcher.Unconfirmed(app, written).Listed()
-	found := make([]string, 0, len(advised)+1)
+	advised, omitted := matcher.Unconfirmed(app, written).Listed()
+	texts := make([]string, 0, len(advised)+1)
 	for _, note := range advised {
 		i, _ := strconv.Atoi(strings.TrimPrefix(note.Pointer, "/tools/"))
-		found = append(found, fmt.Sprintf("tool %q %s", written.Tools[i].Name, note.Detail))
+		texts = append(texts, fmt.Sprintf("tool %q %s", written.Tools[i].Name, note.Detail))
 	}
-	if more > 0 {
-		found = append(found, fmt.Sprintf("and %d tools more do what nobody takes back, without a question", more))
+	if omitted > 0 {
+		texts = append(texts, fmt.Sprintf("and %d tools more do what nobody takes back, without a question", omitted))
 	}
-	return found
+	return texts
 }

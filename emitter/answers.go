@@ -20,12 +20,12 @@ import (
 	"earshot/trigger/effect"
 )
 
-// StreamIn is the stream of answers to triggers. A denial for it does not block events.
-const StreamIn = "EARSHOT_IN"
+// AnswerStream is the stream of answers to triggers. A denial for it does not block events.
+const AnswerStream = "EARSHOT_IN"
 
-// Taker stores an answer, and reports whether the trigger needs no other; after an error it gets the answer
+// AnswerHandler stores an answer, and reports whether the trigger needs no other; after an error it gets the answer
 // again.
-type Taker func(ctx context.Context, appID, triggerID string, given effect.Answer) (settled bool, err error)
+type AnswerHandler func(ctx context.Context, appID, triggerID string, given effect.Answer) (settled bool, err error)
 
 // Intake reads published answers to triggers from stream EARSHOT_IN. It is safe for concurrent use. The stream
 // timestamps each answer, so that an answer from an outage of all replicas counts later. All replicas share one
@@ -45,36 +45,36 @@ func (e *Emitter) Intake() *Intake { return &Intake{nats: e, log: e.options.Logg
 const (
 	consumerName = "earshot"
 	// ackWait is how long a message may be in progress before another replica gets it.
-	ackWait     = 10 * time.Second
-	retryAfter  = time.Second
-	atOnce      = 16
-	watchEvery  = 5 * time.Second
-	deniedPause = 30 * time.Second
+	ackWait       = 10 * time.Second
+	retryAfter    = time.Second
+	maxConcurrent = 16
+	checkInterval = 5 * time.Second
+	deniedPause   = 30 * time.Second
 )
 
-// in makes requests about StreamIn within the time limit. They end early if the connection is lost or NATS
+// withStream makes requests about AnswerStream within the time limit. They end early if the connection is lost or NATS
 // denies one.
-func (i *Intake) in(ctx context.Context, what func(context.Context, jetstream.JetStream) error) error {
-	return i.nats.bounded(ctx, StreamIn, func(ctx context.Context) error { return what(ctx, i.nats.js) })
+func (i *Intake) withStream(ctx context.Context, do func(context.Context, jetstream.JetStream) error) error {
+	return i.nats.withTimeout(ctx, AnswerStream, func(ctx context.Context) error { return do(ctx, i.nats.js) })
 }
 
 // Run creates the stream, and passes its messages to take until ctx ends, through outages and denials.
-func (i *Intake) Run(ctx context.Context, take Taker) {
+func (i *Intake) Run(ctx context.Context, handle AnswerHandler) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 100*time.Millisecond, 2*time.Second
 	logged := ""
 	for ctx.Err() == nil {
-		opened, err := i.read(ctx, take)
+		consumed, err := i.consume(ctx, handle)
 		if ctx.Err() != nil {
 			return
 		}
-		if opened {
+		if consumed {
 			pauses.Reset()
 			logged = ""
 		}
 		if text := err.Error(); text != logged { // one line per outage
 			logged = text
-			i.log.Warn("answers.unheard", "stream", StreamIn, "error", text)
+			i.log.Warn("answers.unheard", "stream", AnswerStream, "error", text)
 		}
 		pause := pauses.NextBackOff()
 		if errors.Is(err, errAnswersDenied) {
@@ -87,15 +87,15 @@ func (i *Intake) Run(ctx context.Context, take Taker) {
 	}
 }
 
-// read consumes messages until ctx or the consumer ends. opened reports whether there was a consumer.
-func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) {
-	r := &answerReading{Intake: i, take: take, slots: make(chan struct{}, atOnce)}
+// consume consumes messages until ctx or the consumer ends. opened reports whether there was a consumer.
+func (i *Intake) consume(ctx context.Context, handle AnswerHandler) (started bool, err error) {
+	r := &answerReader{Intake: i, handle: handle, slots: make(chan struct{}, maxConcurrent)}
 	var consumer jetstream.Consumer
-	err = i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
-		if r.held, err = i.stream(ctx, js); err != nil {
+	err = i.withStream(ctx, func(ctx context.Context, js jetstream.JetStream) error {
+		if r.stream, err = i.stream(ctx, js); err != nil {
 			return err
 		}
-		consumer, err = r.held.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+		consumer, err = r.stream.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1,
 		})
 		return err
@@ -103,11 +103,11 @@ func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) 
 	if err != nil {
 		return false, fmt.Errorf("hear answers that are published: %w", err)
 	}
-	consuming, err := consumer.Consume(func(message jetstream.Msg) { r.receive(ctx, message) }, jetstream.PullMaxMessages(4*atOnce))
+	consuming, err := consumer.Consume(func(message jetstream.Msg) { r.receive(ctx, message) }, jetstream.PullMaxMessages(4*maxConcurrent))
 	if err != nil {
 		return false, err
 	}
-	ticks := time.NewTicker(watchEvery)
+	ticks := time.NewTicker(checkInterval)
 	defer ticks.Stop()
 	for err = nil; err == nil; {
 		select {
@@ -116,8 +116,8 @@ func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) 
 		case <-consuming.Closed():
 			err = errors.New("the consumer was closed")
 		case <-ticks.C:
-			err = i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
-				_, err := js.Consumer(ctx, StreamIn, consumerName)
+			err = i.withStream(ctx, func(ctx context.Context, js jetstream.JetStream) error {
+				_, err := js.Consumer(ctx, AnswerStream, consumerName)
 				return err
 			})
 			if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -127,63 +127,63 @@ func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) 
 	}
 	consuming.Drain() // pending messages are returned to the server
 	<-consuming.Closed()
-	r.working.Wait()
+	r.requests.Wait()
 	return true, err
 }
 
-// streamInSizes are tried in order: an account may have less storage. A full stream drops its oldest message,
+// answerStreamSizes are tried in order: an account may have less storage. A full stream drops its oldest message,
 // which was processed long ago.
-var streamInSizes = []int64{256 << 20, 16 << 20}
+var answerStreamSizes = []int64{256 << 20, 16 << 20}
 
 // stream creates the stream, or restores the required fields; the others belong to the operator.
-func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetstream.Stream, err error) {
-	held, err = js.Stream(ctx, StreamIn)
+func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (current jetstream.Stream, err error) {
+	current, err = js.Stream(ctx, AnswerStream)
 	if err == nil {
-		was := held.CachedInfo().Config
-		if wanted := requiredIn(was); !reflect.DeepEqual(wanted, was) {
-			return js.UpdateStream(ctx, wanted)
+		config := current.CachedInfo().Config
+		if required := answerStreamConfig(config); !reflect.DeepEqual(required, config) {
+			return js.UpdateStream(ctx, required)
 		}
-		return held, nil
+		return current, nil
 	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, err
 	}
-	for _, size := range streamInSizes {
-		made := requiredIn(jetstream.StreamConfig{MaxBytes: size, MaxMsgs: -1, MaxConsumers: -1, Replicas: max(i.nats.options.Replicas, 1)})
-		if held, err = js.CreateStream(ctx, made); !slices.Contains(roomCodes, code(err)) {
+	for _, size := range answerStreamSizes {
+		config := answerStreamConfig(jetstream.StreamConfig{MaxBytes: size, MaxMsgs: -1, MaxConsumers: -1, Replicas: max(i.nats.options.Replicas, 1)})
+		if current, err = js.CreateStream(ctx, config); !slices.Contains(noSpaceCodes, code(err)) {
 			break
 		}
 	}
 	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return js.Stream(ctx, StreamIn) // another replica was faster
+		return js.Stream(ctx, AnswerStream) // another replica was faster
 	}
-	return held, err
+	return current, err
 }
 
-// requiredIn sets the required fields: messages are kept in order and read from the leader.
-func requiredIn(held jetstream.StreamConfig) jetstream.StreamConfig {
-	held.Name = StreamIn
+// answerStreamConfig sets the required fields: messages are kept in order and read from the leader.
+func answerStreamConfig(config jetstream.StreamConfig) jetstream.StreamConfig {
+	config.Name = AnswerStream
 	// answer.{appId}.{triggerId}: longer subjects belong to other programs, whose requests the stream would
 	// acknowledge.
-	held.Subjects = []string{"answer.*.*"}
-	held.Retention, held.Storage, held.Discard = jetstream.LimitsPolicy, jetstream.FileStorage, jetstream.DiscardOld
-	held.MaxAge = 25 * time.Hour // an answer may take 24 hours
-	held.MaxMsgSize = 1 << 20    // the same as over REST
-	held.MaxMsgsPerSubject = -1
-	held.AllowDirect, held.NoAck = false, false
-	return held
+	config.Subjects = []string{"answer.*.*"}
+	config.Retention, config.Storage, config.Discard = jetstream.LimitsPolicy, jetstream.FileStorage, jetstream.DiscardOld
+	config.MaxAge = 25 * time.Hour // an answer may take 24 hours
+	config.MaxMsgSize = 1 << 20    // the same as over REST
+	config.MaxMsgsPerSubject = -1
+	config.AllowDirect, config.NoAck = false, false
+	return config
 }
 
-type answerReading struct {
+type answerReader struct {
 	*Intake
-	held    jetstream.Stream
-	take    Taker
-	slots   chan struct{}
-	working sync.WaitGroup
+	stream   jetstream.Stream
+	handle   AnswerHandler
+	slots    chan struct{}
+	requests sync.WaitGroup
 }
 
 // receive processes a message in the background, or returns it if the process ends.
-func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
+func (r *answerReader) receive(ctx context.Context, message jetstream.Msg) {
 	select {
 	case r.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -192,7 +192,7 @@ func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
 		_ = message.Nak() // without it, another replica gets the message some seconds later
 		return
 	}
-	r.working.Go(func() {
+	r.requests.Go(func() {
 		defer func() { <-r.slots }()
 		err := errors.New("the work on it failed inside Earshot")
 		panics.Run(r.log, "answers", message.Subject(), func() { err = r.process(ctx, message) })
@@ -206,9 +206,9 @@ func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
 }
 
 // process passes the earlier messages on the subject to take, and then this message.
-func (r *answerReading) process(ctx context.Context, message jetstream.Msg) error {
+func (r *answerReader) process(ctx context.Context, message jetstream.Msg) error {
 	var app, triggerID string
-	own, err := effect.ReadAnswer(message.Data())
+	answer, err := effect.ReadAnswer(message.Data())
 	if words := strings.Split(message.Subject(), "."); len(words) != 3 {
 		err = errors.Join(errors.New("the subject is not answer.{appId}.{triggerId}"), err)
 	} else { // only valid ids may become part of a key
@@ -219,32 +219,32 @@ func (r *answerReading) process(ctx context.Context, message jetstream.Msg) erro
 		r.log.Info("answer.ignored", "subject", message.Subject(), "error", effect.Clip(err.Error()))
 		return nil
 	}
-	at, err := message.Metadata()
+	metadata, err := message.Metadata()
 	if err != nil {
 		return err
 	}
-	own.At = at.Timestamp
+	answer.At = metadata.Timestamp
 	settled := false
-	err = r.each(ctx, r.held, message.Subject(), at.Sequence.Stream-1, func(given effect.Answer) (_ bool, err error) {
-		settled, err = r.take(ctx, app, triggerID, given)
+	err = r.eachAnswer(ctx, r.stream, message.Subject(), metadata.Sequence.Stream-1, func(stored effect.Answer) (_ bool, err error) {
+		settled, err = r.handle(ctx, app, triggerID, stored)
 		return settled, err
 	})
 	if err == nil && !settled {
-		_, err = r.take(ctx, app, triggerID, own)
+		_, err = r.handle(ctx, app, triggerID, answer)
 	}
 	return err
 }
 
-// mostOfOne bounds how many messages are read for one trigger: a flood must end.
-const mostOfOne = 100
+// maxAnswersRead bounds how many messages are read for one trigger: a flood must end.
+const maxAnswersRead = 100
 
-// each passes the valid answers for a trigger, oldest first, up to a sequence, until one is enough.
-func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string, last uint64, found func(effect.Answer) (enough bool, err error)) error {
+// eachAnswer passes the valid answers for a trigger, oldest first, up to a sequence, until one is enough.
+func (i *Intake) eachAnswer(ctx context.Context, answers jetstream.Stream, subject string, last uint64, visit func(effect.Answer) (enough bool, err error)) error {
 	next := uint64(1)
-	for range mostOfOne {
+	for range maxAnswersRead {
 		var message *jetstream.RawStreamMsg
-		err := i.in(ctx, func(ctx context.Context, _ jetstream.JetStream) (err error) {
-			message, err = held.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))
+		err := i.withStream(ctx, func(ctx context.Context, _ jetstream.JetStream) (err error) {
+			message, err = answers.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))
 			return err
 		})
 		switch {
@@ -254,38 +254,38 @@ func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string
 			return err
 		}
 		next = message.Sequence + 1
-		given, err := effect.ReadAnswer(message.Data)
+		answer, err := effect.ReadAnswer(message.Data)
 		if err != nil {
 			continue // logged on arrival
 		}
-		given.At = message.Time
-		if enough, err := found(given); enough || err != nil {
+		answer.At = message.Time
+		if enough, err := visit(answer); enough || err != nil {
 			return err
 		}
 	}
-	i.log.Warn("answer.flooded", "subject", subject, "looked", mostOfOne)
+	i.log.Warn("answer.flooded", "subject", subject, "looked", maxAnswersRead)
 	return nil
 }
 
 // Deliver looks for the first answer published in time. Without one, or without the stream, the trigger is
 // unanswered. It asks for a Retry if NATS fails.
 func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
-	of, outcome := delivery.Awaited, effect.Unanswered()
-	if delivery.Kind != effect.KindAnswer || of == nil {
+	awaited, outcome := delivery.Awaited, effect.Unanswered()
+	if delivery.Kind != effect.KindAnswer || awaited == nil {
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %s of kind %q waits for no answer", delivery.ID, delivery.Kind))
 	}
-	var held jetstream.Stream
-	err := i.in(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {
-		held, err = js.Stream(ctx, StreamIn)
+	var answers jetstream.Stream
+	err := i.withStream(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {
+		answers, err = js.Stream(ctx, AnswerStream)
 		return err
 	})
 	if err == nil {
-		err = i.each(ctx, held, of.Subject, math.MaxUint64, func(given effect.Answer) (bool, error) {
-			if given.At.Before(of.Since) {
+		err = i.eachAnswer(ctx, answers, awaited.Subject, math.MaxUint64, func(answer effect.Answer) (bool, error) {
+			if answer.At.Before(awaited.Since) {
 				return false, nil
 			}
-			if !given.At.After(of.Until) {
-				outcome = given.Bounded().Outcome()
+			if !answer.At.After(awaited.Until) {
+				outcome = answer.Bounded().Outcome()
 			}
 			return true, nil
 		})
@@ -301,13 +301,13 @@ func (i *Intake) Forget(ctx context.Context, appID string, triggerIDs []string) 
 	if len(triggerIDs) == 0 {
 		return nil
 	}
-	var held jetstream.Stream
+	var answers jetstream.Stream
 	var published map[string]uint64
-	err := i.in(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {
-		if held, err = js.Stream(ctx, StreamIn); err != nil {
+	err := i.withStream(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {
+		if answers, err = js.Stream(ctx, AnswerStream); err != nil {
 			return err
 		}
-		info, err := held.Info(ctx, jetstream.WithSubjectFilter("answer."+appID+".*"))
+		info, err := answers.Info(ctx, jetstream.WithSubjectFilter("answer."+appID+".*"))
 		if err == nil {
 			published = info.State.Subjects
 		}
@@ -318,24 +318,24 @@ func (i *Intake) Forget(ctx context.Context, appID string, triggerIDs []string) 
 	}
 	for _, id := range triggerIDs {
 		subject := effect.AnswerSubject(appID, id)
-		for left := published[subject] > 0; left && err == nil; {
-			err = i.in(ctx, func(ctx context.Context, _ jetstream.JetStream) error {
-				message, err := held.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+		for remaining := published[subject] > 0; remaining && err == nil; {
+			err = i.withStream(ctx, func(ctx context.Context, _ jetstream.JetStream) error {
+				message, err := answers.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
 				if err != nil {
 					return err
 				}
-				return held.SecureDeleteMsg(ctx, message.Sequence)
+				return answers.SecureDeleteMsg(ctx, message.Sequence)
 			})
 			switch {
 			case errors.Is(err, jetstream.ErrMsgNotFound):
-				left, err = false, nil
+				remaining, err = false, nil
 			case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful): // already deleted
 				err = ctx.Err()
 			}
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("remove answers from stream %s: %w", StreamIn, err)
+		return fmt.Errorf("remove answers from stream %s: %w", AnswerStream, err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func answer(t *testing.T, s *natstest.Server, subject, body string) time.Time {
 	t.Helper()
 	_, err := natstest.JetStream(t, s.URL()).Publish(t.Context(), subject, []byte(body))
 	require.NoError(t, err)
-	stored := s.Stored(emitter.StreamIn, subject)
+	stored := s.Stored(emitter.AnswerStream, subject)
 	return stored[len(stored)-1].Time
 }
 
@@ -99,7 +99,7 @@ func heard(t *testing.T, s *natstest.Server) {
 	t.Helper()
 	js := natstest.JetStream(t, s.URL())
 	until(t, func() bool {
-		consumer, err := js.Consumer(t.Context(), emitter.StreamIn, "earshot")
+		consumer, err := js.Consumer(t.Context(), emitter.AnswerStream, "earshot")
 		if err != nil {
 			return false
 		}
@@ -115,7 +115,7 @@ func TestAnswersThatArePublishedAreTakenAndTheFirstHolds(t *testing.T) {
 	second, _, _ := replica(t, s.URL())
 	stop := runIntake(t, first, into)
 	heard(t, s)
-	config := s.StreamConfig(emitter.StreamIn)
+	config := s.StreamConfig(emitter.AnswerStream)
 	require.Equal(t, []string{"answer.*.*"}, config.Subjects)
 	require.Equal(t, 25*time.Hour, config.MaxAge)
 
@@ -152,7 +152,7 @@ func TestAnswersWaitForTheLedgerAndForTheStream(t *testing.T) {
 	into.set(func() { into.away = false })
 	until(t, func() bool { return into.has()["clinic/t1"] == "1" })
 
-	s.DeleteStream(emitter.StreamIn)
+	s.DeleteStream(emitter.AnswerStream)
 	heard(t, s) // the stream is recreated
 	answer(t, s, "answer.clinic.t2", `{"ok":true,"result":2}`)
 	until(t, func() bool { return into.has()["clinic/t2"] == "2" })

@@ -47,7 +47,7 @@ func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, 
 }
 
 // connect opens a connection that reconnects forever.
-func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) {
+func connect(list string, login Login, extra ...nats.Option) (*nats.Conn, error) {
 	options, err := login.Options()
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) 
 		// Credentials change on servers and clients at different times.
 		nats.IgnoreAuthErrorAbort(),
 	)
-	conn, err := nats.Connect(list, append(options, more...)...)
+	conn, err := nats.Connect(list, append(options, extra...)...)
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		return nil, wrapped.Err // the error of net/url contains the URL
@@ -72,13 +72,13 @@ func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) 
 
 var (
 	errDenied        error = &public{errors.New("the NATS user of Earshot has no permission"), "refuses events: it denies them to the user"}
-	errAnswersDenied       = errors.New("the NATS user of Earshot has no permission for what stream " + StreamIn + " needs")
+	errAnswersDenied       = errors.New("the NATS user of Earshot has no permission for what stream " + AnswerStream + " needs")
 	errLost                = errors.New("the connection to NATS was lost before the answer came")
 )
 
 const (
-	// deniedFor is how long a subject counts as denied: longer than the longest retry pause.
-	deniedFor = 5 * time.Minute
+	// denialTTL is how long a subject counts as denied: longer than the longest retry pause.
+	denialTTL = 5 * time.Minute
 	maxDenied = 100
 	// maxReported bounds the log lines of one outage with alternating errors.
 	maxReported = 5
@@ -92,49 +92,49 @@ type link struct {
 	now    func() time.Time
 
 	mu       sync.Mutex
-	waiting  map[*request]struct{} // for an answer
+	pending  map[*request]struct{} // for an answer
 	reported map[string]bool       // error texts of this outage
 	last     error                 // the last error of this outage
 
-	deniedAt map[string]time.Time // when subjects were last denied
-	inbox    string               // the denied inbox subject, which carries all answers
-	deniedIn map[string]bool      // denied subjects of StreamIn
+	deniedAt      map[string]time.Time // when subjects were last denied
+	inbox         string               // the denied inbox subject, which carries all answers
+	deniedAnswers map[string]bool      // denied subjects of AnswerStream
 }
 
-// request waits for an answer; its subject is that of the event, StreamIn, or empty.
+// request waits for an answer; its subject is that of the event, AnswerStream, or empty.
 type request struct {
 	subject string
 	cancel  context.CancelFunc
-	ended   error // why no answer can arrive any more; nil if one can
+	cause   error // why no answer can arrive any more; nil if one can
 }
 
-// begin registers a request, whose cancel is called when no answer can arrive any more. Call it before reading the
+// track registers a request, whose cancel is called when no answer can arrive any more. Call it before reading the
 // connection's state, so that no loss in between is missed. denied reports that no answer can arrive.
-func (l *link) begin(subject string, cancel context.CancelFunc) (begun *request, denied error) {
-	begun = &request{subject: subject, cancel: cancel}
+func (l *link) track(subject string, cancel context.CancelFunc) (tracked *request, denied error) {
+	tracked = &request{subject: subject, cancel: cancel}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.waiting[begun] = struct{}{}
+	l.pending[tracked] = struct{}{}
 	if l.inbox != "" {
 		denied = fmt.Errorf("%w for %q", errDenied, l.inbox)
 	}
-	return begun, denied
+	return tracked, denied
 }
 
-// finish removes a request, and returns why it was ended; nil if it was not.
-func (l *link) finish(begun *request) error {
+// untrack removes a request, and returns why it was ended; nil if it was not.
+func (l *link) untrack(tracked *request) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	delete(l.waiting, begun)
-	return begun.ended
+	delete(l.pending, tracked)
+	return tracked.cause
 }
 
-// end ends the requests whose subject is picked. The caller holds l.mu.
-func (l *link) end(cause error, picked func(subject string) bool) {
-	for one := range l.waiting {
-		if picked(one.subject) && one.ended == nil {
-			one.ended = cause
-			one.cancel()
+// cancelRequests ends the requests whose subject matches. The caller holds l.mu.
+func (l *link) cancelRequests(cause error, matches func(subject string) bool) {
+	for pendingRequest := range l.pending {
+		if matches(pendingRequest.subject) && pendingRequest.cause == nil {
+			pendingRequest.cause = cause
+			pendingRequest.cancel()
 		}
 	}
 }
@@ -147,21 +147,21 @@ func (l *link) connected(conn *nats.Conn) {
 	l.logger.Info("connected to NATS", "servers", l.hosts, "server", conn.ConnectedServerName())
 }
 
-// lost ends all requests, and clears denials: a new connection may have other permissions.
-func (l *link) lost(_ *nats.Conn, err error) {
+// disconnected ends all requests, and clears denials: a new connection may have other permissions.
+func (l *link) disconnected(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.end(errLost, func(string) bool { return true })
+	l.cancelRequests(errLost, func(string) bool { return true })
 	if err == nil {
 		return // closed by ourselves
 	}
 	clear(l.deniedAt)
-	clear(l.deniedIn)
+	clear(l.deniedAnswers)
 	l.inbox = ""
 	l.logger.Warn("the connection to NATS is lost; events wait until it is back", "servers", l.hosts, "error", err)
 }
 
-func (l *link) failed(_ *nats.Conn, err error) {
+func (l *link) connectFailed(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = err
@@ -176,33 +176,33 @@ func (l *link) failed(_ *nats.Conn, err error) {
 // violation matches a server's permission error.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
 
-// trouble handles asynchronous errors. A denial ends the requests that it concerns, and is logged once.
-func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
+// asyncError handles asynchronous errors. A denial ends the requests that it concerns, and is logged once.
+func (l *link) asyncError(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
-		l.failed(conn, err)
+		l.connectFailed(conn, err)
 		return
 	}
-	found := violation.FindStringSubmatch(err.Error())
-	answers := found != nil && found[1] != "Publish to" && strings.HasPrefix(found[2], nats.InboxPrefix) // carries all answers
-	if found == nil || !errors.Is(err, nats.ErrPermissionViolation) || !answers && found[1] != "Publish to" {
+	match := violation.FindStringSubmatch(err.Error())
+	isInbox := match != nil && match[1] != "Publish to" && strings.HasPrefix(match[2], nats.InboxPrefix) // carries all answers
+	if match == nil || !errors.Is(err, nats.ErrPermissionViolation) || !isInbox && match[1] != "Publish to" {
 		l.logger.Error("NATS reports an error", "servers", l.hosts, "error", err)
 		return
 	}
-	subject := found[2]
+	subject := match[2]
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if strings.Contains(subject+".", "."+StreamIn+".") {
-		what, _, _ := strings.Cut(subject, StreamIn) // each acknowledgement has its own subject
-		if !l.deniedIn[what] {
-			l.deniedIn[what] = true
+	if strings.Contains(subject+".", "."+AnswerStream+".") {
+		prefix, _, _ := strings.Cut(subject, AnswerStream) // each acknowledgement has its own subject
+		if !l.deniedAnswers[prefix] {
+			l.deniedAnswers[prefix] = true
 			l.logger.Error("answers.denied", "subject", subject,
-				"error", "NATS denies this to the user of Earshot: answers that are published are not heard, those over REST are; allow it to publish on $JS.API.> and $JS.ACK."+StreamIn+".>")
+				"error", "NATS denies this to the user of Earshot: answers that are published are not heard, those over REST are; allow it to publish on $JS.API.> and $JS.ACK."+AnswerStream+".>")
 		}
-		l.end(fmt.Errorf("%w: %q", errAnswersDenied, subject), func(of string) bool { return of == StreamIn })
+		l.cancelRequests(fmt.Errorf("%w: %q", errAnswersDenied, subject), func(candidate string) bool { return candidate == AnswerStream })
 		return
 	}
 	known := !l.deniedAt[subject].IsZero()
-	if answers {
+	if isInbox {
 		known, l.inbox = l.inbox != "", subject
 	} else if len(l.deniedAt) < maxDenied || known {
 		l.deniedAt[subject] = l.now()
@@ -211,13 +211,13 @@ func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 		l.logger.Error("publish.denied", "subject", subject,
 			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
 	}
-	l.end(fmt.Errorf("%w for %q", errDenied, subject), func(of string) bool {
-		return answers || of == subject || of != StreamIn && strings.HasPrefix(subject, "$JS.API.STREAM.") // every event needs these
+	l.cancelRequests(fmt.Errorf("%w for %q", errDenied, subject), func(candidate string) bool {
+		return isInbox || candidate == subject || candidate != AnswerStream && strings.HasPrefix(subject, "$JS.API.STREAM.") // every event needs these
 	})
 }
 
-// allowed clears the denial of a subject after a successful publish.
-func (l *link) allowed(subject string) {
+// clearDenial clears the denial of a subject after a successful publish.
+func (l *link) clearDenial(subject string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, denied := l.deniedAt[subject]; denied {
@@ -229,7 +229,7 @@ func (l *link) allowed(subject string) {
 func (l *link) denied() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	maps.DeleteFunc(l.deniedAt, func(_ string, last time.Time) bool { return l.now().Sub(last) > deniedFor })
+	maps.DeleteFunc(l.deniedAt, func(_ string, last time.Time) bool { return l.now().Sub(last) > denialTTL })
 	subjects := slices.Sorted(maps.Keys(l.deniedAt))
 	if l.inbox != "" {
 		subjects = append(subjects, l.inbox)
@@ -253,8 +253,8 @@ func (l Login) Check(list string, now time.Time) error {
 			faults = append(faults, fmt.Errorf("%s: %w", credsSetting, err))
 		}
 	}
-	for i, one := range strings.Split(list, ",") {
-		parsed, err := parseServer(one)
+	for i, address := range strings.Split(list, ",") {
+		parsed, err := parseServer(address)
 		if err != nil {
 			continue // CheckURLs reports it
 		}
@@ -349,8 +349,8 @@ var schemes = []string{"nats", "tls", "ws", "wss"}
 // URL: in a malformed one, any part may be a password.
 func servers(list string) (string, error) {
 	var hosts []string
-	for i, one := range strings.Split(list, ",") {
-		parsed, err := parseServer(one)
+	for i, address := range strings.Split(list, ",") {
+		parsed, err := parseServer(address)
 		switch {
 		case err != nil || parsed.Hostname() == "" || strings.Contains(parsed.Path+parsed.RawQuery, "@") || parsed.Fragment != "":
 			err = errors.New("it should look like nats://host:4222 or nats://user:password@host:4222, " +

@@ -58,10 +58,10 @@ func toldOf(t *testing.T, err error) string {
 	t.Helper()
 	var told interface {
 		Public() string
-		Words() string
+		Detail() string
 	}
 	require.ErrorAs(t, err, &told)
-	return told.Public() + ": " + told.Words()
+	return told.Public() + ": " + told.Detail()
 }
 
 func TestGoesOnTryingWhereItsCredentialsAreRefused(t *testing.T) {

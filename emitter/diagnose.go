@@ -19,15 +19,15 @@ import (
 )
 
 type diagnosis struct {
-	conn    *nats.Conn
-	js      jetstream.JetStream
-	stream  *stream
-	options Options
-	found   []finding.Finding
+	conn     *nats.Conn
+	js       jetstream.JetStream
+	stream   *stream
+	options  Options
+	findings []finding.Finding
 }
 
-func (d *diagnosis) add(what string, grade finding.Grade, value, advice string) {
-	d.found = append(d.found, finding.Finding{Check: what, Grade: grade, Value: value, Advice: advice})
+func (d *diagnosis) add(check string, grade finding.Grade, value, advice string) {
+	d.findings = append(d.findings, finding.Finding{Check: check, Grade: grade, Value: value, Advice: advice})
 }
 
 // dialer records the dial error, which the library does not report.
@@ -54,8 +54,8 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 		return nil, err
 	}
 	d, dial := &diagnosis{options: options}, &dialer{Dialer: net.Dialer{Timeout: options.Timeout}}
-	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
-	conn, err := connect(list, options.Login, nats.Name("earshot-doctor"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(dial), quiet)
+	ignoreErrors := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
+	conn, err := connect(list, options.Login, nats.Name("earshot-doctor"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(dial), ignoreErrors)
 	if errors.Is(err, nats.ErrNoServers) && dial.err != nil {
 		err = dial.err
 	}
@@ -66,7 +66,7 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	}
 	if err != nil {
 		d.add("reach", finding.Unusable, "", fmt.Sprintf("it is not reached: %s; see NATS_URL (--nats-url)", err))
-		return d.found, nil
+		return d.findings, nil
 	}
 	d.stream = newStream(d.js, options)
 	version, major, minor := conn.ConnectedServerVersion(), 0, 0
@@ -80,14 +80,14 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	} else {
 		d.add("max_payload", finding.Good, fmt.Sprint(payload), "")
 	}
-	for _, look := range []func(context.Context){
+	for _, examine := range []func(context.Context){
 		func(ctx context.Context) { d.permissions(ctx, ingress) }, d.account, d.events, d.answers,
 	} {
-		bounded, cancel := context.WithTimeout(ctx, options.Timeout)
-		look(bounded)
+		stepCtx, cancel := context.WithTimeout(ctx, options.Timeout)
+		examine(stepCtx)
 		cancel()
 	}
-	return d.found, nil
+	return d.findings, nil
 }
 
 // codeNoLeader is the code of a cluster without a leader.
@@ -100,8 +100,8 @@ const wantedPayload = 2 << 20
 func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	const what = "permissions"
-	const way = "give it what deploy/package/nats-permissions.conf has"
+	const check = "permissions"
+	const remedy = "give it what deploy/package/nats-permissions.conf has"
 	reply, err := d.conn.RequestWithContext(ctx, AskUser, nil)
 	var info struct {
 		Data struct {
@@ -115,130 +115,130 @@ func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 		err = json.Unmarshal(reply.Data, &info)
 	}
 	if err != nil {
-		d.add(what, finding.Doubtful, "not asked", "it does not say what its user may ("+AskUser+"); "+way)
+		d.add(check, finding.Doubtful, "not asked", "it does not say what its user may ("+AskUser+"); "+remedy)
 		return
 	}
-	needed, given := Needed(ingress), info.Data.Permissions
-	var lacks []string
-	if publish := given.Publish.lacks(needed.Publish); publish != nil {
-		lacks = append(lacks, "publish on "+strings.Join(publish, ", "))
+	needed, granted := Needed(ingress), info.Data.Permissions
+	var denied []string
+	if publish := granted.Publish.lacks(needed.Publish); publish != nil {
+		denied = append(denied, "publish on "+strings.Join(publish, ", "))
 	}
-	if subscribe := given.Subscribe.lacks(needed.Subscribe); subscribe != nil {
-		lacks = append(lacks, "subscribe to "+strings.Join(subscribe, ", "))
+	if subscribe := granted.Subscribe.lacks(needed.Subscribe); subscribe != nil {
+		denied = append(denied, "subscribe to "+strings.Join(subscribe, ", "))
 	}
-	if lacks == nil {
-		d.add(what, finding.Good, fmt.Sprintf("all %d subjects", len(needed.Publish)+len(needed.Subscribe)), "")
+	if denied == nil {
+		d.add(check, finding.Good, fmt.Sprintf("all %d subjects", len(needed.Publish)+len(needed.Subscribe)), "")
 		return
 	}
-	missing := "its user may not " + strings.Join(lacks, " or ")
-	d.add(what, finding.Unusable, missing, missing+"; "+way)
+	missing := "its user may not " + strings.Join(denied, " or ")
+	d.add(check, finding.Unusable, missing, missing+"; "+remedy)
 }
 
 func (d *diagnosis) account(ctx context.Context) {
-	const what = "JetStream"
+	const check = "JetStream"
 	account, err := d.js.AccountInfo(ctx)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
-		d.add(what, finding.Unusable, "off", "NATS has no JetStream for this account; enable it in the server's configuration, and for the account")
+		d.add(check, finding.Unusable, "off", "NATS has no JetStream for this account; enable it in the server's configuration, and for the account")
 		return
 	case code(err) == codeNoLeader:
-		d.add(what, finding.Unusable, "no leader", "JetStream has no leader: too few servers of the cluster are up; start them")
+		d.add(check, finding.Unusable, "no leader", "JetStream has no leader: too few servers of the cluster are up; start them")
 		return
 	case err != nil:
-		d.add(what, finding.Doubtful, "not asked", "it does not say how much room the account has ($JS.API.INFO): "+err.Error())
+		d.add(check, finding.Doubtful, "not asked", "it does not say how much room the account has ($JS.API.INFO): "+err.Error())
 		return
 	}
-	most, used := account.Limits.MaxStore, int64(account.Store)
+	limit, used := account.Limits.MaxStore, int64(account.Store)
 	value := fmt.Sprintf("%d bytes used, no limit of the account", used)
-	if most > 0 {
-		value = fmt.Sprintf("%d of %d bytes used", used, most)
+	if limit > 0 {
+		value = fmt.Sprintf("%d of %d bytes used", used, limit)
 	}
-	if need := d.options.MaxBytes; most > 0 && most < need {
-		d.add(what, finding.Doubtful, value, fmt.Sprintf("the account may store %d bytes, and the stream %d; give EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less, or the account more", most, need))
+	if need := d.options.MaxBytes; limit > 0 && limit < need {
+		d.add(check, finding.Doubtful, value, fmt.Sprintf("the account may store %d bytes, and the stream %d; give EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less, or the account more", limit, need))
 		return
 	}
-	d.add(what, finding.Good, value, "")
+	d.add(check, finding.Good, value, "")
 }
 
 // events checks the stream of events, which serve creates and repairs.
 func (d *diagnosis) events(ctx context.Context) {
-	held := d.held(ctx, Stream)
-	if held == nil {
+	current := d.readStream(ctx, Stream)
+	if current == nil {
 		return
 	}
-	info := held.CachedInfo()
+	info := current.CachedInfo()
 	wanted := d.stream.config(info.Config, true)
 	value := fmt.Sprintf("%d of %d bytes, max age %s, replicas %d", info.State.Bytes, info.Config.MaxBytes, info.Config.MaxAge, info.Config.Replicas)
-	what := "stream " + Stream
+	check := "stream " + Stream
 	switch {
 	case d.stream.fullness.observe(info) != nil:
-		d.add(what, finding.Unusable, value, errFull.Error())
+		d.add(check, finding.Unusable, value, errFull.Error())
 	case !reflect.DeepEqual(wanted, info.Config):
 		var differences []string
-		is, asked := reflect.ValueOf(info.Config), reflect.ValueOf(wanted)
-		for i := range is.NumField() {
-			if a, b := is.Field(i).Interface(), asked.Field(i).Interface(); !reflect.DeepEqual(a, b) {
-				differences = append(differences, fmt.Sprintf("%s %v, asked for %v", is.Type().Field(i).Name, a, b))
+		present, expected := reflect.ValueOf(info.Config), reflect.ValueOf(wanted)
+		for i := range present.NumField() {
+			if a, b := present.Field(i).Interface(), expected.Field(i).Interface(); !reflect.DeepEqual(a, b) {
+				differences = append(differences, fmt.Sprintf("%s %v, asked for %v", present.Type().Field(i).Name, a, b))
 			}
 		}
-		d.add(what, finding.Notable, value, "it is not as the settings ask for ("+strings.Join(differences, ", ")+"); the next start of serve changes it")
+		d.add(check, finding.Notable, value, "it is not as the settings ask for ("+strings.Join(differences, ", ")+"); the next start of serve changes it")
 	case info.Cluster != nil && len(info.Cluster.Replicas) == 0 && info.Cluster.Name != "" && len(d.conn.Servers()) > 1:
-		d.add(what, finding.Notable, value, "one server of the cluster holds it alone; give --nats-replicas 3")
+		d.add(check, finding.Notable, value, "one server of the cluster holds it alone; give --nats-replicas 3")
 	default:
-		d.add(what, finding.Good, value, "")
+		d.add(check, finding.Good, value, "")
 	}
-	d.leader(info, what)
+	d.leader(info, check)
 }
 
 func (d *diagnosis) answers(ctx context.Context) {
-	if held := d.held(ctx, StreamIn); held != nil {
-		info, what := held.CachedInfo(), "stream "+StreamIn
-		d.add(what, finding.Good, fmt.Sprintf("%d of %d bytes, replicas %d", info.State.Bytes, info.Config.MaxBytes, info.Config.Replicas), "")
-		d.leader(info, what)
+	if current := d.readStream(ctx, AnswerStream); current != nil {
+		info, check := current.CachedInfo(), "stream "+AnswerStream
+		d.add(check, finding.Good, fmt.Sprintf("%d of %d bytes, replicas %d", info.State.Bytes, info.Config.MaxBytes, info.Config.Replicas), "")
+		d.leader(info, check)
 	}
 }
 
-// held returns a stream, or nil after a finding if it does not exist or cannot be read.
-func (d *diagnosis) held(ctx context.Context, name string) jetstream.Stream {
-	held, err := d.js.Stream(ctx, name)
-	switch what := "stream " + name; {
+// readStream returns a stream, or nil after a finding if it does not exist or cannot be read.
+func (d *diagnosis) readStream(ctx context.Context, name string) jetstream.Stream {
+	current, err := d.js.Stream(ctx, name)
+	switch check := "stream " + name; {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
-		d.add(what, finding.Good, "not there yet: serve makes it", "")
+		d.add(check, finding.Good, "not there yet: serve makes it", "")
 	case errors.Is(err, context.DeadlineExceeded):
-		d.add(what, finding.Unusable, "no answer", "no server answers for the stream: its user is denied $JS.API.STREAM.INFO."+name+", or too few servers of the cluster are up for it to have a leader")
+		d.add(check, finding.Unusable, "no answer", "no server answers for the stream: its user is denied $JS.API.STREAM.INFO."+name+", or too few servers of the cluster are up for it to have a leader")
 	case err != nil:
-		d.add(what, finding.Unusable, "", explain(err).Error())
+		d.add(check, finding.Unusable, "", explain(err).Error())
 	default:
-		return held
+		return current
 	}
 	return nil
 }
 
-func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
+func (d *diagnosis) leader(info *jetstream.StreamInfo, check string) {
 	if info.Cluster == nil {
 		return
 	}
-	what += " leader"
+	check += " leader"
 	if info.Cluster.Leader == "" {
-		d.add(what, finding.Unusable, "none", "the stream has no leader: too few servers of the cluster are up; start them")
+		d.add(check, finding.Unusable, "none", "the stream has no leader: too few servers of the cluster are up; start them")
 		return
 	}
-	var away []string
+	var unavailable []string
 	for _, peer := range info.Cluster.Replicas {
 		if peer.Offline || !peer.Current {
-			away = append(away, peer.Name)
+			unavailable = append(unavailable, peer.Name)
 		}
 	}
 	// A leader without a quorum reports itself as leader for a while.
 	switch all := len(info.Cluster.Replicas) + 1; {
-	case 2*(all-len(away)) <= all:
-		d.add(what, finding.Unusable, "no quorum", fmt.Sprintf("%d of the %d servers that hold the stream are away, or behind, and it takes nothing: %s; start them", len(away), all, strings.Join(away, ", ")))
+	case 2*(all-len(unavailable)) <= all:
+		d.add(check, finding.Unusable, "no quorum", fmt.Sprintf("%d of the %d servers that hold the stream are away, or behind, and it takes nothing: %s; start them", len(unavailable), all, strings.Join(unavailable, ", ")))
 		return
-	case away != nil:
-		d.add(what, finding.Notable, info.Cluster.Leader, "these servers that hold the stream are away, or behind: "+strings.Join(away, ", "))
+	case unavailable != nil:
+		d.add(check, finding.Notable, info.Cluster.Leader, "these servers that hold the stream are away, or behind: "+strings.Join(unavailable, ", "))
 		return
 	}
-	d.add(what, finding.Good, info.Cluster.Leader, "")
+	d.add(check, finding.Good, info.Cluster.Leader, "")
 }
 
 // Permissions lists the subjects that a NATS user must be allowed to publish and subscribe to, as in
@@ -253,8 +253,8 @@ const AskUser = "$SYS.REQ.USER.INFO"
 
 // Needed returns the permissions for events and answers, and with ingress for requests over NATS.
 func Needed(ingress bool) Permissions {
-	needed := Permissions{Publish: slices.Concat([]string{"tool.*.>", "app.*.*.*"}, chatSubjects, apiOf(Stream), apiOf(StreamIn)), Subscribe: []string{"_INBOX.>"}}
-	needed.Publish = append(needed.Publish, "$JS.API.CONSUMER.DELETE."+Stream+".*", "$JS.API.STREAM.MSG.GET."+StreamIn, "$JS.ACK."+StreamIn+".>", "$JS.API.INFO", AskUser)
+	needed := Permissions{Publish: slices.Concat([]string{"tool.*.>", "app.*.*.*"}, chatSubjects, apiOf(Stream), apiOf(AnswerStream)), Subscribe: []string{"_INBOX.>"}}
+	needed.Publish = append(needed.Publish, "$JS.API.CONSUMER.DELETE."+Stream+".*", "$JS.API.STREAM.MSG.GET."+AnswerStream, "$JS.ACK."+AnswerStream+".>", "$JS.API.INFO", AskUser)
 	if ingress {
 		needed.Publish = append(needed.Publish, "_INBOX.>")
 		needed.Subscribe = append(needed.Subscribe, "earshot.v1.>", "$SRV.>")
@@ -263,8 +263,8 @@ func Needed(ingress bool) Permissions {
 }
 
 func apiOf(name string) (subjects []string) {
-	for _, what := range []string{"STREAM.CREATE.#", "STREAM.INFO.#", "STREAM.UPDATE.#", "STREAM.MSG.DELETE.#", "CONSUMER.CREATE.#.>", "CONSUMER.INFO.#.*", "CONSUMER.MSG.NEXT.#.*"} {
-		subjects = append(subjects, "$JS.API."+strings.Replace(what, "#", name, 1))
+	for _, operation := range []string{"STREAM.CREATE.#", "STREAM.INFO.#", "STREAM.UPDATE.#", "STREAM.MSG.DELETE.#", "CONSUMER.CREATE.#.>", "CONSUMER.INFO.#.*", "CONSUMER.MSG.NEXT.#.*"} {
+		subjects = append(subjects, "$JS.API."+strings.Replace(operation, "#", name, 1))
 	}
 	return subjects
 }
@@ -272,18 +272,18 @@ func apiOf(name string) (subjects []string) {
 // within reports whether all subjects of a pattern match another pattern. The server's function would link the
 // whole server.
 func within(pattern, other string) bool {
-	words, of := strings.Split(pattern, "."), strings.Split(other, ".")
-	for i, word := range of {
+	patternParts, otherParts := strings.Split(pattern, "."), strings.Split(other, ".")
+	for i, word := range otherParts {
 		switch {
 		case word == ">":
-			return len(words) > i
-		case i >= len(words) || words[i] == ">":
+			return len(patternParts) > i
+		case i >= len(patternParts) || patternParts[i] == ">":
 			return false
-		case word != "*" && word != words[i]:
+		case word != "*" && word != patternParts[i]:
 			return false
 		}
 	}
-	return len(words) == len(of)
+	return len(patternParts) == len(otherParts)
 }
 
 func collide(a, b string) bool {
@@ -311,8 +311,8 @@ func (a *allowance) lacks(needed []string) (missing []string) {
 		if a == nil {
 			return nil
 		}
-		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(one string) bool { return within(subject, one) })
-		if !allowed || slices.ContainsFunc(a.Deny, func(one string) bool { return collide(subject, one) }) {
+		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(pattern string) bool { return within(subject, pattern) })
+		if !allowed || slices.ContainsFunc(a.Deny, func(pattern string) bool { return collide(subject, pattern) }) {
 			missing = append(missing, subject)
 		}
 	}

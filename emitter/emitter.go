@@ -105,12 +105,12 @@ func Connect(list string, options Options) (*Emitter, error) {
 		return nil, err
 	}
 	l := &link{
-		logger: o.Logger, hosts: hosts, now: o.Now, waiting: map[*request]struct{}{}, reported: map[string]bool{},
-		deniedAt: map[string]time.Time{}, deniedIn: map[string]bool{},
+		logger: o.Logger, hosts: hosts, now: o.Now, pending: map[*request]struct{}{}, reported: map[string]bool{},
+		deniedAt: map[string]time.Time{}, deniedAnswers: map[string]bool{},
 	}
 	conn, err := connect(list, o.Login, nats.Name("earshot"), nats.ReconnectBufSize(-1), // see the package's comment
-		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected), nats.DisconnectErrHandler(l.lost),
-		nats.ReconnectErrHandler(l.failed), nats.ErrorHandler(l.trouble))
+		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected), nats.DisconnectErrHandler(l.disconnected),
+		nats.ReconnectErrHandler(l.connectFailed), nats.ErrorHandler(l.asyncError))
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
 	}
@@ -145,92 +145,92 @@ func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Ou
 	case !isEventSubject(event.Subject):
 		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("%q is no subject of stream %s: they are %s", event.Subject, Stream, subjectList())}
 	}
-	subject, seen := delivery.Event.Subject, e.stream.checks.Load()
-	err := e.bounded(ctx, subject, func(ctx context.Context) error { return e.publish(ctx, delivery) })
-	if unanswered(err) && ctx.Err() == nil {
-		found := e.bounded(ctx, subject, func(ctx context.Context) error { return e.stream.ensure(ctx, seen) })
-		if found != nil && !errors.Is(found, errDown) && !unanswered(found) {
-			err = fmt.Errorf("%w: %w", err, found) // the stream's fault is the cause
+	subject, checked := delivery.Event.Subject, e.stream.checks.Load()
+	err := e.withTimeout(ctx, subject, func(ctx context.Context) error { return e.publish(ctx, delivery) })
+	if isUnanswered(err) && ctx.Err() == nil {
+		repairErr := e.withTimeout(ctx, subject, func(ctx context.Context) error { return e.stream.ensure(ctx, checked) })
+		if repairErr != nil && !errors.Is(repairErr, errDown) && !isUnanswered(repairErr) {
+			err = fmt.Errorf("%w: %w", err, repairErr) // the stream's fault is the cause
 		}
 	}
 	return outcomeOf(err)
 }
 
-// unanswered reports whether no stream acknowledged a publish. A missing stream looks the same if subscribers
+// isUnanswered reports whether no stream acknowledged a publish. A missing stream looks the same if subscribers
 // without JetStream receive the message.
-func unanswered(err error) bool {
+func isUnanswered(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrInvalidJSAck)
 }
 
-// bounded runs what within the time limit, while the connection is up and the subject is not denied.
-func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) (err error) {
+// withTimeout runs do within the time limit, while the connection is up and the subject is not denied.
+func (e *Emitter) withTimeout(ctx context.Context, subject string, do func(context.Context) error) (err error) {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
-	begun, denied := e.link.begin(subject, cancel)
+	tracked, denied := e.link.track(subject, cancel)
 	defer func() {
-		if cause := e.link.finish(begun); err != nil && cause != nil {
+		if cause := e.link.untrack(tracked); err != nil && cause != nil {
 			err = cause
 		}
 	}()
 	if err := cmp.Or(e.connected(), denied); err != nil {
 		return err
 	}
-	return what(ctx)
+	return do(ctx)
 }
 
 func (e *Emitter) connected() error {
 	status := e.conn.Status()
-	switch last := e.conn.LastError(); {
+	switch lastErr := e.conn.LastError(); {
 	case e.closed:
 		return fmt.Errorf("%w: the emitter is closed", errDown)
 	case status == nats.CONNECTED:
 		return nil
-	case last != nil:
-		return fmt.Errorf("%w: the connection is %s after: %w", errDown, status, last)
+	case lastErr != nil:
+		return fmt.Errorf("%w: the connection is %s after: %w", errDown, status, lastErr)
 	}
 	return fmt.Errorf("%w: the connection is %s", errDown, status)
 }
 
 // publish repairs the stream before the first event, and again if no stream accepts the event.
 func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
-	seen := e.stream.checks.Load()
-	if seen == 0 {
-		if err := e.stream.ensure(ctx, seen); err != nil {
+	checked := e.stream.checks.Load()
+	if checked == 0 {
+		if err := e.stream.ensure(ctx, checked); err != nil {
 			return err
 		}
-		seen = e.stream.checks.Load()
+		checked = e.stream.checks.Load()
 	}
 	err := e.send(ctx, delivery, sendOnce)
 	if !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, jetstream.ErrStreamNotFound) && code(err) != codeOtherStream {
 		return err
 	}
-	if err := e.stream.ensure(ctx, seen); err != nil {
+	if err := e.stream.ensure(ctx, checked); err != nil {
 		return err
 	}
-	return e.send(ctx, delivery, sendAgain)
+	return e.send(ctx, delivery, sendRetrying)
 }
 
 // Some servers do not know a new stream or leader at once: they answer some tens of milliseconds later.
 var (
-	sendOnce  = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
-	sendAgain = []jetstream.PublishOpt{jetstream.WithRetryAttempts(10), jetstream.WithRetryWait(50 * time.Millisecond)}
+	sendOnce     = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
+	sendRetrying = []jetstream.PublishOpt{jetstream.WithRetryAttempts(10), jetstream.WithRetryWait(50 * time.Millisecond)}
 )
 
-func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jetstream.PublishOpt) error {
-	out := messageOf(delivery)
+func (e *Emitter) send(ctx context.Context, delivery effect.Effect, options []jetstream.PublishOpt) error {
+	message := messageOf(delivery)
 	failpoint.At(failpoint.PublishBefore)
-	if ends, bounded := ctx.Deadline(); bounded && !time.Now().Before(ends) {
+	if deadline, hasDeadline := ctx.Deadline(); hasDeadline && !time.Now().Before(deadline) {
 		return context.DeadlineExceeded // a suspended process notices this before its timers fire
 	}
-	_, err := e.js.PublishMsg(ctx, out, tries...)
+	_, err := e.js.PublishMsg(ctx, message, options...)
 	failpoint.At(failpoint.PublishAcked)
-	e.stream.fullness.published(out.Size(), err)
+	e.stream.fullness.published(message.Size(), err)
 	limit := ""
 	switch {
 	case err == nil:
-		e.link.allowed(out.Subject)
+		e.link.clearDenial(message.Subject)
 	case errors.Is(err, nats.ErrMaxPayload):
 		limit = fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload())
 	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum): // set by the operator
@@ -240,36 +240,36 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 		return err
 	}
 	return fmt.Errorf("%w: the message on %s has %d bytes with its headers, and %s: raise it, or send less",
-		errTooLarge, out.Subject, out.Size()-len(out.Subject), limit)
+		errTooLarge, message.Subject, message.Size()-len(message.Subject), limit)
 }
 
 // Ready returns nil if an event could be published now: NATS is connected and denies nothing, and the stream is
 // correct, repaired if needed, with a leader and room.
 func (e *Emitter) Ready(ctx context.Context) error {
-	err := e.bounded(ctx, "", func(ctx context.Context) error {
+	err := e.withTimeout(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
 	})
 	e.link.mu.Lock()
-	why := e.link.last
+	lastErr := e.link.last
 	e.link.mu.Unlock()
-	if errors.Is(err, errDown) && why != nil {
-		err = fmt.Errorf("%w: %w", err, why)
+	if errors.Is(err, errDown) && lastErr != nil {
+		err = fmt.Errorf("%w: %w", err, lastErr)
 	}
 	if denied := e.link.denied(); err == nil && len(denied) > 0 {
 		err = fmt.Errorf("%w for %q (%d denied in all)", errDenied, denied[0], len(denied))
 	}
 	if err == nil {
-		err = e.stream.able()
+		err = e.stream.health()
 	}
 	return withPublicText(err)
 }
 
-// Room returns how many bytes the stream holds, and may hold; zero without a bound.
-func (e *Emitter) Room(ctx context.Context) (used, limit int64, err error) {
-	err = e.bounded(ctx, "", func(ctx context.Context) error {
-		held, err := e.js.Stream(ctx, Stream)
+// Usage returns how many bytes the stream holds, and may hold; zero without a bound.
+func (e *Emitter) Usage(ctx context.Context) (used, limit int64, err error) {
+	err = e.withTimeout(ctx, "", func(ctx context.Context) error {
+		current, err := e.js.Stream(ctx, Stream)
 		if err == nil {
-			used, limit = int64(held.CachedInfo().State.Bytes), max(0, held.CachedInfo().Config.MaxBytes)
+			used, limit = int64(current.CachedInfo().State.Bytes), max(0, current.CachedInfo().Config.MaxBytes)
 		}
 		return err
 	})
@@ -286,12 +286,12 @@ func (e *Emitter) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByC
 
 // Collect implements prometheus.Collector.
 func (e *Emitter) Collect(out chan<- prometheus.Metric) {
-	value, room := 0.0, e.stream.fullness
-	room.mu.Lock()
-	if room.full {
+	value, full := 0.0, e.stream.fullness
+	full.mu.Lock()
+	if full.full {
 		value = 1
 	}
-	room.mu.Unlock()
+	full.mu.Unlock()
 	out <- prometheus.MustNewConstMetric(fullDesc, prometheus.GaugeValue, value)
 	out <- prometheus.MustNewConstMetric(deniedDesc, prometheus.GaugeValue, float64(len(e.link.denied())))
 }
@@ -304,7 +304,7 @@ var (
 // outcomeOf maps an error to a verdict. Unknown errors may be temporary: Retry. An attempt is deferred if the
 // connection was down before anything was sent.
 func outcomeOf(err error) effect.Outcome {
-	text, down := "", func(one error) bool { return errors.Is(err, one) }
+	text, matches := "", func(target error) bool { return errors.Is(err, target) }
 	switch {
 	case err == nil:
 		return effect.Outcome{Verdict: effect.Done}
@@ -321,18 +321,18 @@ func outcomeOf(err error) effect.Outcome {
 	case slices.Contains(fullCodes, code(err)):
 		text = "stream " + Stream + " takes no more, raise its limits or shorten its max age: "
 	}
-	return effect.Outcome{Verdict: effect.Retry, Deferred: slices.ContainsFunc(downs, down), Error: text + err.Error()}
+	return effect.Outcome{Verdict: effect.Retry, Deferred: slices.ContainsFunc(connectionErrors, matches), Error: text + err.Error()}
 }
 
-var downs = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
+var connectionErrors = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
 
 // refusals are the errors of a server that refuses the connection.
 var refusals = []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired}
 
 // withPublicText adds a public text to an error of NATS.
 func withPublicText(err error) error {
-	var known *public
-	if err == nil || errors.As(err, &known) {
+	var existing *public
+	if err == nil || errors.As(err, &existing) {
 		return err
 	}
 	var api *jetstream.APIError
@@ -342,8 +342,8 @@ func withPublicText(err error) error {
 	if errors.Is(err, nats.ErrNoResponders) {
 		return &refused{public{err, "answers without JetStream"}, nats.ErrNoResponders.Error()}
 	}
-	if at := slices.IndexFunc(refusals, func(one error) bool { return errors.Is(err, one) }); at >= 0 {
-		return &refused{public{err, "refuses the connection"}, refusals[at].Error()}
+	if index := slices.IndexFunc(refusals, func(target error) bool { return errors.Is(err, target) }); index >= 0 {
+		return &refused{public{err, "refuses the connection"}, refusals[index].Error()}
 	}
 	return err
 }
@@ -351,19 +351,19 @@ func withPublicText(err error) error {
 // public is an error with a public text, without hosts, apps or subjects.
 type public struct {
 	error
-	shown string
+	publicText string
 }
 
 // Unwrap returns the error for operators.
 func (p *public) Unwrap() error { return p.error }
 
 // Public returns the public text, which follows the word NATS.
-func (p *public) Public() string { return p.shown }
+func (p *public) Public() string { return p.publicText }
 
 type refused struct {
 	public
-	words string
+	text string
 }
 
-// Words returns the text of NATS.
-func (r *refused) Words() string { return r.words }
+// Detail returns the text of NATS.
+func (r *refused) Detail() string { return r.text }

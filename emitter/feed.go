@@ -23,7 +23,7 @@ const (
 // any of all. It omits events of emitters, which repeat their tool.trigger. Up to reached, no event was left
 // out for lack of room; more reports whether any was. A place beyond the stream's end belongs to an earlier
 // stream: reading starts at the beginning.
-func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, more bool, err error) {
+func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, limit int) (events []effect.StoredEvent, reached uint64, more bool, err error) {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	if err := e.connected(); err != nil {
@@ -56,8 +56,8 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 	}
 	defer remove()
 	pending := int(consumer.CachedInfo().NumPending)
-	for bytes := 0; len(events) < min(pending, most) && bytes < feedBytes; {
-		batch, err := consumer.Fetch(min(feedBatch, min(pending, most)-len(events)), jetstream.FetchMaxWait(e.options.Timeout))
+	for bytes := 0; len(events) < min(pending, limit) && bytes < feedBytes; {
+		batch, err := consumer.Fetch(min(feedBatch, min(pending, limit)-len(events)), jetstream.FetchMaxWait(e.options.Timeout))
 		if err != nil {
 			return nil, after, false, err
 		}
@@ -67,7 +67,7 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 			events, bytes = append(events, storedEvent(published, msg.Headers())), bytes+len(msg.Data())
 		}
 		if err := batch.Error(); err != nil || len(events) == count {
-			return nil, after, false, errors.Join(err, ctx.Err(), errNothingCame)
+			return nil, after, false, errors.Join(err, ctx.Err(), errNoEvents)
 		}
 	}
 	if len(events) < pending {
@@ -79,7 +79,7 @@ func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after
 	return events, last, false, nil
 }
 
-var errNothingCame = errors.New("the stream has events and handed none out")
+var errNoEvents = errors.New("the stream has events and handed none out")
 
 // kindOf returns the first two words of a subject.
 func kindOf(subject string) string {
@@ -94,9 +94,9 @@ func storedEvent(published effect.Published, header nats.Header) effect.StoredEv
 }
 
 // At reads the events at places of the stream; nil for deleted ones.
-func (e *Emitter) At(ctx context.Context, places []uint64) ([]*effect.StoredEvent, error) {
-	events := make([]*effect.StoredEvent, len(places))
-	if len(places) == 0 {
+func (e *Emitter) At(ctx context.Context, sequences []uint64) ([]*effect.StoredEvent, error) {
+	events := make([]*effect.StoredEvent, len(sequences))
+	if len(sequences) == 0 {
 		return events, nil
 	}
 	e.inFlight.RLock()
@@ -104,25 +104,25 @@ func (e *Emitter) At(ctx context.Context, places []uint64) ([]*effect.StoredEven
 	if err := e.connected(); err != nil {
 		return nil, err
 	}
-	held, err := e.held(ctx)
+	current, err := e.readStream(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
 		return events, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i, place := range places {
-		if events[i], err = e.at(ctx, held, place); err != nil {
+	for i, sequence := range sequences {
+		if events[i], err = e.readAt(ctx, current, sequence); err != nil {
 			return nil, err
 		}
 	}
 	return events, nil
 }
 
-func (e *Emitter) at(ctx context.Context, held jetstream.Stream, place uint64) (*effect.StoredEvent, error) {
+func (e *Emitter) readAt(ctx context.Context, current jetstream.Stream, sequence uint64) (*effect.StoredEvent, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
-	msg, err := held.GetMsg(ctx, place)
+	msg, err := current.GetMsg(ctx, sequence)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
 	}
@@ -169,14 +169,14 @@ func (e *Emitter) Before(ctx context.Context, moment time.Time) (uint64, error) 
 
 // end returns the last place of the stream.
 func (e *Emitter) end(ctx context.Context) (uint64, error) {
-	held, err := e.held(ctx)
+	current, err := e.readStream(ctx)
 	if err != nil {
 		return 0, err
 	}
-	return held.CachedInfo().State.LastSeq, nil
+	return current.CachedInfo().State.LastSeq, nil
 }
 
-func (e *Emitter) held(ctx context.Context) (jetstream.Stream, error) {
+func (e *Emitter) readStream(ctx context.Context) (jetstream.Stream, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
 	return e.js.Stream(ctx, Stream)

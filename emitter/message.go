@@ -20,7 +20,7 @@ import (
 // expected stream keeps another stream with our subjects from acknowledging.
 func messageOf(delivery effect.Effect) *nats.Msg {
 	event := delivery.Event
-	h := headers{make(nats.Header, mostHeaders), make([]string, 0, mostHeaders)}
+	h := headers{make(nats.Header, maxHeaders), make([]string, 0, maxHeaders)}
 	h.set("ce-specversion", "1.0")
 	h.set("ce-id", escape(event.ID))
 	h.set("ce-type", escape(event.Type))
@@ -36,7 +36,7 @@ func messageOf(delivery effect.Effect) *nats.Msg {
 	return &nats.Msg{Subject: event.Subject, Header: h.Header, Data: event.Data}
 }
 
-const mostHeaders = 10
+const maxHeaders = 10
 
 // headers stores the one-value lists of a header in one slice.
 type headers struct {
@@ -102,10 +102,10 @@ func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	if err != nil {
 		return effect.Published{}, audience{}, err
 	}
-	of, err := audienceOf(msg.Subject(), msg.Headers().Get("ce-source"))
+	target, err := audienceOf(msg.Subject(), msg.Headers().Get("ce-source"))
 	return effect.Published{
-		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: of.session, Time: timeOf(msg.Headers(), metadata.Timestamp), Data: msg.Data(),
-	}, of, err
+		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: target.session, Time: timeOf(msg.Headers(), metadata.Timestamp), Data: msg.Data(),
+	}, target, err
 }
 
 // timeOf returns the time of an event. Another publisher may give none: it is then when it was stored.
@@ -116,23 +116,23 @@ func timeOf(header nats.Header, stored time.Time) time.Time {
 	return stored
 }
 
-func audienceOf(subject, source string) (of audience, err error) {
+func audienceOf(subject, source string) (target audience, err error) {
 	tokens := strings.Split(subject, ".")
 	switch {
 	case !isEventSubject(subject):
 		err = errNotAnEvent
 	case tokens[0] == "app":
-		of = audience{tokens[1], sessionOf(source, tokens[1])}
+		target = audience{tokens[1], sessionOf(source, tokens[1])}
 	case tokens[1] == "changed", tokens[1] == "webhook":
-		of = audience{tokens[2], sessionOf(source, tokens[2])}
+		target = audience{tokens[2], sessionOf(source, tokens[2])}
 	case len(tokens) < 4:
 		err = errNotAnEvent
 	case tokens[3] == keyspace.NoSession:
-		of = audience{app: tokens[2]}
+		target = audience{app: tokens[2]}
 	default:
-		of = audience{tokens[2], tokens[3]}
+		target = audience{tokens[2], tokens[3]}
 	}
-	return of, err
+	return target, err
 }
 
 // sessionOf returns the session in a ce-source of the app.
@@ -146,14 +146,14 @@ func sessionOf(source, appID string) string {
 
 // filters returns the subjects of an audience's events; those without a session must be filtered by ce-source.
 func (a audience) filters() []string {
-	of := a.app + ".>"
+	suffix := a.app + ".>"
 	if a.session != "" {
-		of = a.app + "." + a.session
+		suffix = a.app + "." + a.session
 	}
 	session := cmp.Or(a.session, "*")
 	filters := []string{"app." + a.app + ".*.*", "chat.message." + a.app + "." + session, "chat.failed." + a.app + "." + session}
 	for _, kind := range toolKinds {
-		subject := "tool." + kind + "." + of
+		subject := "tool." + kind + "." + suffix
 		switch {
 		case kind == "changed", kind == "webhook":
 			subject = "tool." + kind + "." + a.app + ".*"

@@ -83,7 +83,7 @@ func (e *Emitter) eachOf(ctx context.Context, own audience, bodiless bool, do fu
 }
 
 // each passes the stored messages; without data if bodiless.
-func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, do func(jetstream.Msg) error) error {
+func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, visit func(jetstream.Msg) error) error {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	if err := e.connected(); err != nil {
@@ -103,7 +103,7 @@ func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, do
 			return err
 		}
 		for msg := range batch.Messages() {
-			if err := do(msg); err != nil {
+			if err := visit(msg); err != nil {
 				return err
 			}
 		}

@@ -37,7 +37,7 @@ var chatSubjects = []string{"chat.message.*.*", "chat.failed.*.*"}
 const (
 	codeAccountFull jetstream.ErrorCode = 10002 // the account's storage is full
 	codeServerFull  jetstream.ErrorCode = 10023 // the server's storage is full
-	codeNoRoom      jetstream.ErrorCode = 10047 // the server cannot reserve the stream's limit
+	codeNoSpace     jetstream.ErrorCode = 10047 // the server cannot reserve the stream's limit
 	codeInvalid     jetstream.ErrorCode = 10052 // invalid stream configuration
 	codeOtherStream jetstream.ErrorCode = 10060 // the subject belongs to another stream
 	codeOverlap     jetstream.ErrorCode = 10065 // subjects of two streams overlap
@@ -46,8 +46,8 @@ const (
 )
 
 var (
-	// roomCodes mean that the server has less room than the stream may use.
-	roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
+	// noSpaceCodes mean that the server has less room than the stream may use.
+	noSpaceCodes = []jetstream.ErrorCode{codeNoSpace, codeAccountFull, codeServerFull}
 	// fullCodes refuse a message: a limit of the stream, its disk, the account or the server is reached.
 	fullCodes = []jetstream.ErrorCode{codeStoreFailed, codeAccountFull, codeServerFull}
 )
@@ -73,7 +73,7 @@ type stream struct {
 	// checks counts how often the stream was found correct or repaired.
 	checks   atomic.Uint64
 	fullness *fullness
-	found    atomic.Pointer[jetstream.StreamInfo]
+	info     atomic.Pointer[jetstream.StreamInfo]
 	// noChat reports that another stream has some of our chat subjects.
 	noChat atomic.Bool
 }
@@ -83,14 +83,14 @@ func newStream(js jetstream.JetStream, options Options) *stream {
 }
 
 // ensure repairs the stream, unless another caller did so since seen was read from checks.
-func (s *stream) ensure(ctx context.Context, seen uint64) error {
+func (s *stream) ensure(ctx context.Context, checked uint64) error {
 	select {
 	case s.repairSlot <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 	defer func() { <-s.repairSlot }()
-	if s.checks.Load() != seen {
+	if s.checks.Load() != checked {
 		return nil
 	}
 	if err := s.repair(ctx); err != nil {
@@ -103,16 +103,16 @@ func (s *stream) ensure(ctx context.Context, seen uint64) error {
 // repair creates the stream, or restores the required fields. It sets the limits only once, at the start:
 // replicas with different limits would alternate, and an operator may change them by hand.
 func (s *stream) repair(ctx context.Context) error {
-	held, err := s.js.Stream(ctx, Stream)
+	current, err := s.js.Stream(ctx, Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		made, err := s.withChat(s.config(jetstream.StreamConfig{}, true), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
+		created, err := s.withChat(s.config(jetstream.StreamConfig{}, true), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
 			return s.js.CreateStream(ctx, config)
 		})
 		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
 			return nil // another replica was faster; Ready finds out if it differs
 		}
 		if err == nil {
-			s.found.Store(made.CachedInfo())
+			s.info.Store(created.CachedInfo())
 			s.logger.Info("stream created", "stream", Stream)
 		}
 		return err
@@ -120,49 +120,49 @@ func (s *stream) repair(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.found.Store(held.CachedInfo())
-	first := s.checks.Load() == 0
-	err = s.change(ctx, held.CachedInfo().Config, first)
-	if !first || !slices.Contains(roomCodes, code(err)) {
+	s.info.Store(current.CachedInfo())
+	isFirst := s.checks.Load() == 0
+	err = s.update(ctx, current.CachedInfo().Config, isFirst)
+	if !isFirst || !slices.Contains(noSpaceCodes, code(err)) {
 		return err
 	}
 	// A stream with other limits is better than none.
 	s.logger.Error("stream.limits", "stream", Stream, "error", explain(err).Error())
-	return s.change(ctx, held.CachedInfo().Config, false)
+	return s.update(ctx, current.CachedInfo().Config, false)
 }
 
-func (s *stream) change(ctx context.Context, held jetstream.StreamConfig, limits bool) error {
-	changed, err := s.withChat(s.config(held, limits), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
-		if reflect.DeepEqual(config, held) {
+func (s *stream) update(ctx context.Context, current jetstream.StreamConfig, limits bool) error {
+	updated, err := s.withChat(s.config(current, limits), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
+		if reflect.DeepEqual(config, current) {
 			return nil, nil
 		}
 		return s.js.UpdateStream(ctx, config)
 	})
-	if err != nil || changed == nil {
+	if err != nil || updated == nil {
 		return err
 	}
-	s.found.Store(changed.CachedInfo())
+	s.info.Store(updated.CachedInfo())
 	s.logger.Warn("stream was not as it should be and was changed", "stream", Stream)
 	return nil
 }
 
 // withChat calls do with the configuration. If another stream has some of our chat subjects, it calls do again
 // without them: tools do not need them.
-func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.StreamConfig) (jetstream.Stream, error)) (jetstream.Stream, error) {
-	done, overlap := do(config)
+func (s *stream) withChat(config jetstream.StreamConfig, write func(jetstream.StreamConfig) (jetstream.Stream, error)) (jetstream.Stream, error) {
+	result, overlap := write(config)
 	if code(overlap) != codeOverlap {
 		if overlap == nil {
 			s.noChat.Store(false)
 		}
-		return done, overlap
+		return result, overlap
 	}
 	config.Subjects = toolSubjects()
-	done, err := do(config)
+	result, err := write(config)
 	if err == nil && !s.noChat.Swap(true) {
 		s.logger.Error("stream.chat", "stream", Stream, "subjects", strings.Join(chatSubjects, ", "),
 			"error", "no chat events are published, another stream holds some of their subjects: "+overlap.Error())
 	}
-	return done, err
+	return result, err
 }
 
 // config sets the required fields and the limits. Others, such as compression, belong to the operator.
@@ -193,15 +193,15 @@ var errLeaderless error = &public{
 	errors.New("stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other"), "takes no events: its stream has no leader",
 }
 
-// able returns an error if the stream had no leader, quorum or room at the last check. A leader without a
+// health returns an error if the stream had no leader, quorum or room at the last check. A leader without a
 // quorum still reports itself for some seconds.
-func (s *stream) able() error {
-	found := s.found.Load()
-	if found == nil {
+func (s *stream) health() error {
+	info := s.info.Load()
+	if info == nil {
 		return nil
 	}
 	var leaderless error
-	if cluster := found.Cluster; cluster != nil {
+	if cluster := info.Cluster; cluster != nil {
 		offline := 0
 		for _, peer := range cluster.Replicas {
 			if peer.Offline {
@@ -212,7 +212,7 @@ func (s *stream) able() error {
 			leaderless = errLeaderless
 		}
 	}
-	return errors.Join(leaderless, s.fullness.observe(found))
+	return errors.Join(leaderless, s.fullness.observe(info))
 }
 
 // errFull means that the stream accepts no more events; they stay pending.
@@ -220,16 +220,16 @@ var errFull error = &public{
 	errors.New("stream " + Stream + " is full: raise EARSHOT_STREAM_MAX_BYTES, shorten EARSHOT_STREAM_MAX_AGE, or purge it"), "refuses events: its stream is full",
 }
 
-// minRoom is the least free space of a stream that is not full, in bytes.
-const minRoom = 1 << 10
+// minFree is the least free space of a stream that is not full, in bytes.
+const minFree = 1 << 10
 
 // fullness tracks whether the stream is full, from refused publishes and the stream's state.
 type fullness struct {
 	logger *slog.Logger
 
-	mu   sync.Mutex
-	full bool
-	need uint64 // bytes of the refused event
+	mu          sync.Mutex
+	full        bool
+	refusedSize uint64 // bytes of the refused event
 	// limit reports that the stream's own limit was reached, so that its state shows when there is room again.
 	limit bool
 }
@@ -240,9 +240,9 @@ func (f *fullness) published(size int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if slices.Contains(fullCodes, code(err)) {
-		f.need, f.limit = uint64(size), strings.Contains(err.Error(), "maximum")
+		f.refusedSize, f.limit = uint64(size), strings.Contains(err.Error(), "maximum")
 		f.set(true, err.Error())
-	} else if err == nil && f.full && uint64(size) >= f.need {
+	} else if err == nil && f.full && uint64(size) >= f.refusedSize {
 		f.set(false, "")
 	}
 }
@@ -250,16 +250,16 @@ func (f *fullness) published(size int, err error) {
 func (f *fullness) observe(info *jetstream.StreamInfo) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	limits, held := info.Config, info.State
-	why := ""
-	if limits.MaxBytes > 0 && held.Bytes+max(f.need, minRoom) > uint64(limits.MaxBytes) {
-		why = fmt.Sprintf("it holds %d of %d bytes", held.Bytes, limits.MaxBytes)
-	} else if limits.MaxMsgs > 0 && held.Msgs >= uint64(limits.MaxMsgs) {
-		why = fmt.Sprintf("it holds %d of %d messages", held.Msgs, limits.MaxMsgs)
+	limits, current := info.Config, info.State
+	reason := ""
+	if limits.MaxBytes > 0 && current.Bytes+max(f.refusedSize, minFree) > uint64(limits.MaxBytes) {
+		reason = fmt.Sprintf("it holds %d of %d bytes", current.Bytes, limits.MaxBytes)
+	} else if limits.MaxMsgs > 0 && current.Msgs >= uint64(limits.MaxMsgs) {
+		reason = fmt.Sprintf("it holds %d of %d messages", current.Msgs, limits.MaxMsgs)
 	}
-	if why != "" || f.limit {
-		f.limit = f.limit || why != ""
-		f.set(why != "", why)
+	if reason != "" || f.limit {
+		f.limit = f.limit || reason != ""
+		f.set(reason != "", reason)
 	}
 	if f.full {
 		return errFull
@@ -267,13 +267,13 @@ func (f *fullness) observe(info *jetstream.StreamInfo) error {
 	return nil
 }
 
-func (f *fullness) set(isFull bool, why string) {
+func (f *fullness) set(isFull bool, reason string) {
 	switch {
 	case isFull == f.full:
 	case isFull:
-		f.logger.Error("stream.full", "stream", Stream, "why", why, "error", errFull.Error()+"; events wait in the ledger until there is room")
+		f.logger.Error("stream.full", "stream", Stream, "why", reason, "error", errFull.Error()+"; events wait in the ledger until there is room")
 	default:
-		f.need = 0
+		f.refusedSize = 0
 		f.logger.Info("stream.room", "stream", Stream)
 	}
 	f.full = isFull
@@ -289,7 +289,7 @@ func explain(err error) error {
 			"take them from that stream, or give Earshot a NATS account of its own: %w", Stream, subjectList(), err)
 	case jetstream.JSErrCodeJetStreamNotEnabled, jetstream.JSErrCodeJetStreamNotEnabledForAccount:
 		return fmt.Errorf("NATS has no JetStream for this account; enable it in the server's configuration: %w", err)
-	case codeNoRoom, codeAccountFull, codeServerFull: // roomCodes
+	case codeNoSpace, codeAccountFull, codeServerFull: // noSpaceCodes
 		return fmt.Errorf("NATS has no room for what stream %s may hold: give EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less, "+
 			"or the server more (max_file_store): %w", Stream, err)
 	case codeUpdate, codeInvalid:

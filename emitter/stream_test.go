@@ -216,15 +216,15 @@ func TestServerWithLessRoomThanTheStreamMayTakeSaysSo(t *testing.T) {
 func TestRoomIsWhatTheStreamHoldsAndMay(t *testing.T) {
 	s := natstest.Run(t)
 	e := connect(t, s.URL(), emitter.Options{MaxBytes: 5000})
-	_, _, err := e.Room(t.Context())
+	_, _, err := e.Usage(t.Context())
 	require.ErrorIs(t, err, jetstream.ErrStreamNotFound)
 	require.Equal(t, done, e.Deliver(t.Context(), sized("e1", 1200)))
-	used, limit, err := e.Room(t.Context())
+	used, limit, err := e.Usage(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(5000), limit)
 	require.Greater(t, used, int64(1200))
 	require.Less(t, used, int64(2400))
 	s.Stop()
-	_, _, err = e.Room(t.Context())
+	_, _, err = e.Usage(t.Context())
 	require.Error(t, err)
 }

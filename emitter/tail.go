@@ -20,27 +20,27 @@ import (
 // ErrNotReading means that the stream cannot be read now.
 var ErrNotReading = errors.New("the stream of events cannot be read now")
 
-// DefaultWatch is how often an idle reader checks the stream: it would never get an event of a recreated one.
-const DefaultWatch = 5 * time.Second
+// DefaultCheckInterval is how often an idle reader checks the stream: it would never get an event of a recreated one.
+const DefaultCheckInterval = 5 * time.Second
 
 // Tail is the consumer of the stream that one process shares. It reads each event once for all subscribers, and
 // pauses without any. It is safe for concurrent use.
 type Tail struct {
-	emitter      *Emitter
-	log          *slog.Logger
-	troubles     *outages.Log
-	every        time.Duration
-	catchUpSlots chan struct{} // one slot per subscriber that catches up
-	wake         chan struct{} // signals a new subscriber; capacity 1
-	queuedBytes  atomic.Int64  // queued for subscribers
+	emitter       *Emitter
+	log           *slog.Logger
+	troubles      *outages.Log
+	checkInterval time.Duration
+	catchUpSlots  chan struct{} // one slot per subscriber that catches up
+	wake          chan struct{} // signals a new subscriber; capacity 1
+	queuedBytes   atomic.Int64  // queued for subscribers
 
 	mu          sync.Mutex
 	subscribers map[audience]map[*subscriber]bool
 	last        uint64 // sequence of the last dispatched event
-	positioned  bool   // whether last is valid
-	advanced    bool   // since the last check of watch
-	coming      int    // callers that wait for reading, or are about to subscribe
-	recent      bool   // a caller arrived since the last check of watch
+	hasPosition bool   // whether last is valid
+	dispatched  bool   // since the last check of watch
+	entering    int    // callers that wait for reading, or are about to subscribe
+	recentEntry bool   // a caller arrived since the last check of watch
 	ready       chan struct{}
 }
 
@@ -49,10 +49,10 @@ type Tail struct {
 // left.
 func (e *Emitter) Tail(every time.Duration) *Tail {
 	if every == 0 {
-		every = DefaultWatch
+		every = DefaultCheckInterval
 	}
 	return &Tail{
-		emitter: e, log: e.options.Logger, troubles: outages.New(e.options.Logger), every: every, catchUpSlots: make(chan struct{}, maxCatchUps),
+		emitter: e, log: e.options.Logger, troubles: outages.New(e.options.Logger), checkInterval: every, catchUpSlots: make(chan struct{}, maxCatchUps),
 		wake: make(chan struct{}, 1), subscribers: map[audience]map[*subscriber]bool{}, ready: make(chan struct{}),
 	}
 }
@@ -67,14 +67,14 @@ func (t *Tail) Run(ctx context.Context) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
 	for ctx.Err() == nil {
-		began := t.emitter.options.Now()
+		started := t.emitter.options.Now()
 		err := t.read(ctx)
 		if err == nil {
 			pauses.Reset()
 			t.mu.Lock()
-			t.positioned = false // the next read starts at the end of the stream
+			t.hasPosition = false // the next read starts at the end of the stream
 			t.mu.Unlock()
-			for ctx.Err() == nil && !t.wanted() {
+			for ctx.Err() == nil && !t.hasReaders() {
 				select {
 				case <-t.wake:
 				case <-ctx.Done():
@@ -86,11 +86,11 @@ func (t *Tail) Run(ctx context.Context) {
 			return
 		}
 		t.troubles.Trouble(ctx, "tail", "", "tail.interrupted", "error", err.Error())
-		if t.emitter.options.Now().Sub(began) > t.every {
+		if t.emitter.options.Now().Sub(started) > t.checkInterval {
 			pauses.Reset()
 		}
 		t.mu.Lock()
-		t.recent = false // as in watch: without readers nothing is tried again
+		t.recentEntry = false // as in watch: without readers nothing is tried again
 		t.mu.Unlock()
 		select {
 		case <-ctx.Done():
@@ -99,13 +99,15 @@ func (t *Tail) Run(ctx context.Context) {
 	}
 }
 
-func (t *Tail) wanted() bool {
+func (t *Tail) hasReaders() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.wantedLocked()
+	return t.hasReadersLocked()
 }
 
-func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.subscribers) > 0 }
+func (t *Tail) hasReadersLocked() bool {
+	return t.entering > 0 || t.recentEntry || len(t.subscribers) > 0
+}
 
 // read follows the stream from the last event on. It returns an error if the stream fails, and nil when the
 // last subscriber has left. If the stream ends before the last event, it is a new stream: all subscribers start
@@ -114,7 +116,7 @@ func (t *Tail) read(ctx context.Context) error {
 	if err := t.emitter.Ready(ctx); err != nil {
 		return err
 	}
-	if !t.wanted() {
+	if !t.hasReaders() {
 		t.troubles.Over(ctx, "tail", "tail.resumed")
 		return nil
 	}
@@ -123,8 +125,8 @@ func (t *Tail) read(ctx context.Context) error {
 		return err
 	}
 	t.mu.Lock()
-	if !t.positioned || last < t.last {
-		t.last, t.positioned = last, true
+	if !t.hasPosition || last < t.last {
+		t.last, t.hasPosition = last, true
 		t.dropAll()
 	}
 	start := t.last + 1
@@ -137,10 +139,10 @@ func (t *Tail) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reading, err := consumer.Consume(func(msg jetstream.Msg) {
+	consumption, err := consumer.Consume(func(msg jetstream.Msg) {
 		panics.Run(t.log, "events", msg.Subject(), func() {
-			event, of, _ := readEvent(msg) // a foreign message has no audience, and only counts
-			t.dispatch(event, of)
+			event, target, _ := readEvent(msg) // a foreign message has no audience, and only counts
+			t.dispatch(event, target)
 		})
 	})
 	if err != nil {
@@ -153,26 +155,26 @@ func (t *Tail) read(ctx context.Context) error {
 	defer func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.unready()
+		t.markNotReady()
 	}()
 	trouble := make(chan error, 1)
 	go func() { trouble <- t.watch(ctx, consumer) }()
 	select {
 	case err = <-trouble:
-	case <-reading.Closed():
+	case <-consumption.Closed():
 		err = errors.New("the consumer was closed")
 	}
-	reading.Stop()
+	consumption.Stop()
 	if info := consumer.CachedInfo(); err == nil && info != nil { // nobody reads this consumer any more
-		removing, cancel := context.WithTimeout(context.Background(), t.emitter.options.Timeout)
+		removeCtx, cancel := context.WithTimeout(context.Background(), t.emitter.options.Timeout)
 		defer cancel()
-		_ = t.emitter.js.DeleteConsumer(removing, Stream, info.Name)
+		_ = t.emitter.js.DeleteConsumer(removeCtx, Stream, info.Name)
 	}
 	return err
 }
 
-// unready replaces a closed channel; an open one may have waiters. The caller holds t.mu.
-func (t *Tail) unready() {
+// markNotReady replaces a closed channel; an open one may have waiters. The caller holds t.mu.
+func (t *Tail) markNotReady() {
 	select {
 	case <-t.ready:
 		t.ready = make(chan struct{})
@@ -183,57 +185,57 @@ func (t *Tail) unready() {
 // watch returns an error when the reader is stuck or the stream was recreated, and nil when the last subscriber
 // has left. Deletions at the stream's end are no missed events.
 func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
-	ticks := time.NewTicker(t.every)
+	ticks := time.NewTicker(t.checkInterval)
 	defer ticks.Stop()
-	for still := false; ; {
+	for wasBehind := false; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-ticks.C:
 		}
 		t.mu.Lock()
-		t.recent = false
-		unwanted := !t.wantedLocked()
-		if unwanted { // new subscribers wait until the stream is read again
-			t.unready()
+		t.recentEntry = false
+		idle := !t.hasReadersLocked()
+		if idle { // new subscribers wait until the stream is read again
+			t.markNotReady()
 		}
 		t.mu.Unlock()
-		if unwanted {
+		if idle {
 			return nil
 		}
 		last, err := t.emitter.end(ctx)
 		t.mu.Lock()
-		moved, at := t.advanced, t.last
-		t.advanced = false
+		progressed, position := t.dispatched, t.last
+		t.dispatched = false
 		t.mu.Unlock()
 		switch {
-		case err != nil || moved:
-			still = false
+		case err != nil || progressed:
+			wasBehind = false
 			continue
-		case last < at:
-			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, at)
-		case last > at && still:
+		case last < position:
+			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, position)
+		case last > position && wasBehind:
 			if info, err := consumer.Info(ctx); err != nil || info.NumPending > 0 {
-				return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, at)
+				return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, position)
 			}
 		}
-		still = last > at
+		wasBehind = last > position
 	}
 }
 
 // dispatch passes an event to the subscribers of its session and app. It never blocks.
-func (t *Tail) dispatch(event effect.Published, of audience) {
+func (t *Tail) dispatch(event effect.Published, target audience) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if event.Sequence <= t.last {
 		return
 	}
-	t.last, t.advanced = event.Sequence, true
-	for s := range t.subscribers[audience{app: of.app}] {
+	t.last, t.dispatched = event.Sequence, true
+	for s := range t.subscribers[audience{app: target.app}] {
 		s.enqueue(event)
 	}
-	if of.session != "" {
-		for s := range t.subscribers[of] {
+	if target.session != "" {
+		for s := range t.subscribers[target] {
 			s.enqueue(event)
 		}
 	}
@@ -241,47 +243,47 @@ func (t *Tail) dispatch(event effect.Published, of audience) {
 
 // dropAll ends all subscriptions. The caller holds t.mu.
 func (t *Tail) dropAll() {
-	for _, of := range t.subscribers {
-		for s := range of {
-			s.drop(ended)
+	for _, group := range t.subscribers {
+		for s := range group {
+			s.drop(stateEnded)
 		}
 	}
 }
 
-// enter waits until the stream is read, which then continues at least until leave is called.
-func (t *Tail) enter(ctx context.Context) (leave func(), err error) {
+// awaitReady waits until the stream is read, which then continues at least until release is called.
+func (t *Tail) awaitReady(ctx context.Context) (release func(), err error) {
 	t.mu.Lock()
-	t.coming++
-	t.recent = true
+	t.entering++
+	t.recentEntry = true
 	ready := t.ready
 	t.mu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
 	default:
 	}
-	leave = func() {
+	release = func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.coming--
+		t.entering--
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
 	defer cancel()
 	select {
 	case <-ready:
-		return leave, nil
+		return release, nil
 	case <-ctx.Done():
-		leave()
+		release()
 		return nil, ErrNotReading
 	}
 }
 
 // Now returns the sequence after which a new subscriber gets events.
 func (t *Tail) Now(ctx context.Context) (uint64, error) {
-	leave, err := t.enter(ctx)
+	release, err := t.awaitReady(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer leave()
+	defer release()
 	return t.position(), nil
 }
 
@@ -296,11 +298,11 @@ func (t *Tail) position() uint64 {
 // when the stream was recreated. Following again from the last event misses nothing. It fails with
 // ErrNotReading.
 func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error) {
-	leave, err := t.enter(ctx)
+	release, err := t.awaitReady(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
+	defer release()
 	if after > t.position() { // the caller read it on a replica that is ahead, or from an earlier stream
 		last, err := t.emitter.end(ctx)
 		if err != nil {
@@ -311,22 +313,22 @@ func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64
 		}
 	}
 	t.mu.Lock()
-	s := t.join(audience{appID, sessionID}, after, make(chan effect.Published))
+	s := t.addSubscriber(audience{appID, sessionID}, after, make(chan effect.Published))
 	t.mu.Unlock()
 	go t.serve(ctx, s)
 	return s.out, nil
 }
 
-// join adds a subscriber, whose queue gets all events from now on. The caller holds t.mu.
-func (t *Tail) join(of audience, after uint64, out chan effect.Published) *subscriber {
+// addSubscriber adds a subscriber, whose queue gets all events from now on. The caller holds t.mu.
+func (t *Tail) addSubscriber(target audience, after uint64, out chan effect.Published) *subscriber {
 	s := &subscriber{
-		audience: of, seen: after, joinedAt: t.last, queue: make(chan effect.Published, queueLength), out: out,
-		allQueued: &t.queuedBytes, dropped: make(chan struct{}),
+		audience: target, delivered: after, joinedAt: t.last, queue: make(chan effect.Published, queueLength), out: out,
+		totalQueued: &t.queuedBytes, dropped: make(chan struct{}),
 	}
-	if t.subscribers[of] == nil {
-		t.subscribers[of] = map[*subscriber]bool{}
+	if t.subscribers[target] == nil {
+		t.subscribers[target] = map[*subscriber]bool{}
 	}
-	t.subscribers[of][s] = true
+	t.subscribers[target][s] = true
 	return s
 }
 
@@ -336,11 +338,11 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	defer close(s.out)
 	for {
 		var err error // of NATS or ctx
-		for err == nil && s.seen < s.joinedAt && s.state() != ended {
+		for err == nil && s.delivered < s.joinedAt && s.state() != stateEnded {
 			var events []effect.Published
 			var through uint64
-			if events, through, err = t.stored(ctx, s); err != nil {
-				err = fmt.Errorf("read what stream %s has after %d: %w", Stream, s.seen, err)
+			if events, through, err = t.readStored(ctx, s); err != nil {
+				err = fmt.Errorf("read what stream %s has after %d: %w", Stream, s.delivered, err)
 				break
 			}
 			for i := 0; i < len(events) && err == nil; i++ {
@@ -349,20 +351,20 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 				}
 			}
 			if err == nil {
-				s.seen = through
+				s.delivered = through
 			}
 		}
 		if err != nil && ctx.Err() == nil {
 			t.log.Warn("tail.catchup", "app", s.app, "session", s.session, "error", err.Error())
 		}
 		why := s.state()
-		if err == nil && why == subscribed {
-			s.live(ctx)
+		if err == nil && why == stateSubscribed {
+			s.forwardQueue(ctx)
 		}
 		t.mu.Lock()
 		next := s
-		if err == nil && why == slow {
-			next = t.join(s.audience, s.seen, s.out)
+		if err == nil && why == stateSlow {
+			next = t.addSubscriber(s.audience, s.delivered, s.out)
 		}
 		delete(t.subscribers[s.audience], s)
 		if len(t.subscribers[s.audience]) == 0 {
@@ -380,8 +382,8 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	}
 }
 
-// stored reads the subscriber's next stored events. It has read all of its events through last.
-func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, last uint64, err error) {
+// readStored reads the subscriber's next stored events. It has read all of its events through last.
+func (t *Tail) readStored(ctx context.Context, s *subscriber) (events []effect.Published, last uint64, err error) {
 	select {
 	case t.catchUpSlots <- struct{}{}:
 		defer func() { <-t.catchUpSlots }()
@@ -391,7 +393,7 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 	ctx, cancel := context.WithTimeout(ctx, consumerIdle)
 	defer cancel()
 	consumer, remove, err := t.emitter.consumer(ctx, jetstream.ConsumerConfig{
-		FilterSubjects: s.filters(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.seen + 1,
+		FilterSubjects: s.filters(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.delivered + 1,
 	})
 	if err != nil {
 		return nil, 0, err
@@ -406,28 +408,28 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 	if err != nil {
 		return nil, 0, err
 	}
-	through, whole := s.seen, true // whether all matching events were kept
-	got, kept := 0, 0
+	through, complete := s.delivered, true // whether all matching events were kept
+	received, size := 0, 0
 	for msg := range batch.Messages() {
-		got++
-		if !whole {
+		received++
+		if !complete {
 			continue
 		}
-		event, of, err := readEvent(msg)
+		event, target, err := readEvent(msg)
 		through = max(through, event.Sequence)
-		if err == nil && event.Sequence <= s.joinedAt && of.app == s.app && (s.session == "" || of.session == s.session) {
+		if err == nil && event.Sequence <= s.joinedAt && target.app == s.app && (s.session == "" || target.session == s.session) {
 			events = append(events, event)
-			kept += len(event.Data)
-			whole = kept < catchUpBytes
+			size += len(event.Data)
+			complete = size < catchUpBytes
 		}
 	}
 	switch {
 	case batch.Error() != nil:
 		return nil, 0, batch.Error()
-	case got == 0:
+	case received == 0:
 		return nil, 0, fmt.Errorf("none of %d events came in time", count)
-	case got < count: // a slow connection still makes progress
-	case whole && pending <= catchUpBatch:
+	case received < count: // a slow connection still makes progress
+	case complete && pending <= catchUpBatch:
 		through = s.joinedAt
 	}
 	return events, min(through, s.joinedAt), nil
@@ -449,33 +451,33 @@ const (
 
 type subscriber struct {
 	audience
-	seen     uint64 // the last delivered sequence
-	joinedAt uint64 // earlier events are read from the stream
-	queue    chan effect.Published
-	out      chan effect.Published
+	delivered uint64 // the last delivered sequence
+	joinedAt  uint64 // earlier events are read from the stream
+	queue     chan effect.Published
+	out       chan effect.Published
 
 	queuedBytes atomic.Int64  // in its queue
-	allQueued   *atomic.Int64 // in the queues of all subscribers
+	totalQueued *atomic.Int64 // in the queues of all subscribers
 
-	dropped chan struct{} // closed when it is dropped
-	once    sync.Once
-	endedAs state
+	dropped   chan struct{} // closed when it is dropped
+	once      sync.Once
+	dropState state
 }
 
 type state int
 
 const (
-	subscribed state = iota
-	slow             // its queue was full
-	ended            // reading or the stream ended
+	stateSubscribed state = iota
+	stateSlow             // its queue was full
+	stateEnded            // reading or the stream ended
 )
 
 // enqueue never blocks: a subscriber without room is dropped.
 func (s *subscriber) enqueue(event effect.Published) {
 	size := int64(len(event.Data))
 	queued := s.queuedBytes.Load()
-	if queued > 0 && (queued+size > maxQueuedBytes || s.allQueued.Load()+size > maxQueuedBytesInAll) {
-		s.drop(slow)
+	if queued > 0 && (queued+size > maxQueuedBytes || s.totalQueued.Load()+size > maxQueuedBytesInAll) {
+		s.drop(stateSlow)
 		return
 	}
 	s.count(size)
@@ -483,18 +485,18 @@ func (s *subscriber) enqueue(event effect.Published) {
 	case s.queue <- event:
 	default:
 		s.count(-size)
-		s.drop(slow)
+		s.drop(stateSlow)
 	}
 }
 
 func (s *subscriber) count(size int64) {
 	s.queuedBytes.Add(size)
-	s.allQueued.Add(size)
+	s.totalQueued.Add(size)
 }
 
-func (s *subscriber) drop(why state) {
+func (s *subscriber) drop(reason state) {
 	s.once.Do(func() {
-		s.endedAs = why
+		s.dropState = reason
 		close(s.dropped)
 	})
 }
@@ -502,19 +504,19 @@ func (s *subscriber) drop(why state) {
 func (s *subscriber) state() state {
 	select {
 	case <-s.dropped:
-		return s.endedAs
+		return s.dropState
 	default:
-		return subscribed
+		return stateSubscribed
 	}
 }
 
-// live delivers queued events, until ctx ends or the subscriber is dropped.
-func (s *subscriber) live(ctx context.Context) {
+// forwardQueue delivers queued events, until ctx ends or the subscriber is dropped.
+func (s *subscriber) forwardQueue(ctx context.Context) {
 	for {
 		select {
 		case event := <-s.queue:
 			s.count(-int64(len(event.Data)))
-			if event.Sequence > s.seen && !s.deliver(ctx, event) {
+			if event.Sequence > s.delivered && !s.deliver(ctx, event) {
 				return
 			}
 		case <-s.dropped:
@@ -529,7 +531,7 @@ func (s *subscriber) live(ctx context.Context) {
 func (s *subscriber) deliver(ctx context.Context, event effect.Published) bool {
 	select {
 	case s.out <- event:
-		s.seen = event.Sequence
+		s.delivered = event.Sequence
 		return true
 	case <-ctx.Done():
 		return false

@@ -177,22 +177,22 @@ const maxPage = 1 << 20
 // pageFrame reserves bytes for the page's own fields, such as the cursor.
 const pageFrame = 2 << 10
 
-// Room is the remaining space on a page of a list. The zero value is an empty page.
-type Room struct {
-	used int
-	any  bool
+// PageBudget is the remaining space on a page of a list. The zero value is an empty page.
+type PageBudget struct {
+	used    int
+	started bool
 }
 
 // Takes reports whether an item fits, and reserves its bytes. The first item always fits.
-func (r *Room) Takes(item any) bool {
+func (b *PageBudget) Fits(item any) bool {
 	size := len(",")
 	if exactjson.Use(item, func(text []byte) { size += len(text) }) != nil {
 		return true // the caller that encodes it reports the error
 	}
-	if r.any && r.used+size > maxPage-pageFrame {
+	if b.started && b.used+size > maxPage-pageFrame {
 		return false
 	}
-	r.used, r.any = r.used+size, true
+	b.used, b.started = b.used+size, true
 	return true
 }
 

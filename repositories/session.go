@@ -30,8 +30,8 @@ type Session struct {
 	// LastActive is the last use, by a message or otherwise; set only in lists by activity.
 	LastActive time.Time `json:"lastActive,omitzero"`
 
-	// Came lists the outcomes of its messages as letters of keyspace.CameTo, the last one first.
-	Came string `json:"-"`
+	// Outcomes are those of its messages, as letters like keyspace.OutcomeFired, the last one first.
+	Outcomes string `json:"-"`
 	// Fired reports whether the session has triggers.
 	Fired bool `json:"-"`
 	// Unfinished reports whether it may have calls that lack values, begun by messages or agents.

@@ -314,7 +314,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, known *scope.State) (a ledger.Acceptance, err error) {
 	a = ledger.Acceptance{
 		Turn: id, Token: ts.Token(), Lease: ts.Lease, OfDraft: message == ofDraft, History: ts.history, Version: known.Version,
-		Life: ts.Store.SessionTTL(), Remembers: ts.Store.Remembers(), Messages: ts.Store.Retention().Messages,
+		Life: ts.Store.SessionTTL(), Remembers: ts.Store.GenerationTTL(), Messages: ts.Store.Retention().Messages,
 	}
 	if message == nil || message == ofDraft {
 		return a, nil

@@ -40,14 +40,14 @@ type ChatEnd struct {
 //
 // Errors: keyspace.ErrUnavailable.
 func (t *Turns) EndChat(ctx context.Context, of ledger.Turn, end ChatEnd) error {
-	came := keyspace.CameUnmatched
+	came := keyspace.OutcomeUnmatched
 	switch {
 	case end.Length == 0:
 		came = ""
 	case end.Decided:
-		came = keyspace.CameFired
+		came = keyspace.OutcomeFired
 	case end.Rejected:
-		came = keyspace.CameRejected
+		came = keyspace.OutcomeRejected
 	}
 	found, err := ledger.EndChat(ctx, t.Ledger, of, end.Length, came)
 	switch outcome, counts := outcomes[found]; {

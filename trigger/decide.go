@@ -615,15 +615,15 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 	return found.Status, nil
 }
 
-// came returns the outcome of the message as a letter of keyspace.CameTo.
+// came returns the outcome of the message as a letter of keyspace.OutcomeTo.
 func (p *plan) came() string {
 	switch {
 	case len(p.Answer.Matches) > 0:
-		return keyspace.CameFired
+		return keyspace.OutcomeFired
 	case len(p.Answer.Rejected) > 0:
-		return keyspace.CameRejected
+		return keyspace.OutcomeRejected
 	}
-	return keyspace.CameUnmatched
+	return keyspace.OutcomeUnmatched
 }
 
 // commitment completes the plan's document for the ledger. newID makes the app's next version if a repository of the

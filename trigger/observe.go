@@ -61,8 +61,8 @@ func (d *decider) countFired(appID, tool string) {
 	d.Usage.Add(appID, usage.Triggers, 1)
 }
 
-// outcomes are the outcomes of messages in metrics, by letters of keyspace.CameTo.
-var outcomes = map[string]string{keyspace.CameFired: "matched", keyspace.CameRejected: "rejected", keyspace.CameUnmatched: "unmatched"}
+// outcomes are the outcomes of messages in metrics, by letters of keyspace.OutcomeTo.
+var outcomes = map[string]string{keyspace.OutcomeFired: "matched", keyspace.OutcomeRejected: "rejected", keyspace.OutcomeUnmatched: "unmatched"}
 
 // countMessage counts a message by one of the outcomes.
 func (d *decider) countMessage(appID, outcome string) {

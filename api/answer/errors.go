@@ -94,7 +94,7 @@ func typedProblem(err error) *Problem {
 		return limited(LimitReached, limit.Limit, err)
 	case errors.As(err, &scopes):
 		var beyond fault.List
-		for _, i := range scopes.Beyond {
+		for _, i := range scopes.Excess {
 			beyond.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
 		}
 		return faulty(ScopesExceeded, scopes.Error(), beyond)

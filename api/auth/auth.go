@@ -31,7 +31,7 @@ import (
 // Keys looks up API keys. It fails with store.ErrKey, ErrKeyExpired or ErrUnavailable.
 type Keys interface {
 	CheckKey(ctx context.Context, key secret.Secret) (appID string, found store.AppKey, err error)
-	KeyValid(ctx context.Context, appID, keyID string) (store.AppKey, error)
+	ValidKey(ctx context.Context, appID, keyID string) (store.AppKey, error)
 	Lives
 }
 
@@ -39,8 +39,8 @@ type Keys interface {
 // id. Both fail with repositories.ErrNotFound without the app.
 type Lives interface {
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
-	// LifeOf is a cached Generation, which costs less.
-	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
+	// CachedGeneration is a cached Generation, which costs less.
+	CachedGeneration(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeSince is when the present life of a session began, or without a session that of the app; zero if unknown.
 	LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error)
 	// Granted fails with repositories.ErrNotFound if the module is gone, or is not the one that an access token
@@ -187,8 +187,8 @@ func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Princip
 	if !a.Now().Before(token.Expires) {
 		return Principal{}, errTokenExpired
 	}
-	who := Principal{appID: token.AppID, SessionID: token.SessionID, KeyID: token.KeyID, Expires: token.Expires, life: token.Life, given: Grant{token.ModuleID, token.Grant}}
-	return who, a.StillGood(ctx, who)
+	who := Principal{appID: token.AppID, SessionID: token.SessionID, KeyID: token.KeyID, Expires: token.Expires, life: token.Generation, given: Grant{token.ModuleID, token.Grant}}
+	return who, a.StillValid(ctx, who)
 }
 
 // byAccess reads an access token. It ends with its app, its module, and the module's secret.
@@ -201,21 +201,21 @@ func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Princi
 		return Principal{}, errAccessExpired
 	}
 	who := Principal{
-		appID: token.AppID, scopes: token.Scopes, RootKey: moduleName + token.ModuleID, module: token.ModuleID, given: Grant{token.ModuleID, token.Grant}, Lineage: token.Lineage, Expires: token.Expires, life: token.Life,
+		appID: token.AppID, scopes: token.Scopes, RootKey: moduleName + token.ModuleID, module: token.ModuleID, given: Grant{token.ModuleID, token.Grant}, Lineage: token.Lineage, Expires: token.Expires, life: token.Generation,
 	}
-	return who, a.StillGood(ctx, who)
+	return who, a.StillValid(ctx, who)
 }
 
 // moduleName prefixes the name of a SERMAS client, where others have their key's id.
 const moduleName = "module:"
 
-// StillGood returns why a principal is no longer valid.
-func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
+// StillValid returns why a principal is no longer valid.
+func (a Authenticator) StillValid(ctx context.Context, who Principal) error {
 	if who.Bearer() != "" {
 		return a.stillIssued(ctx, who)
 	}
 	if who.KeyID != "" {
-		if _, err := a.Keys.KeyValid(ctx, who.appID, who.KeyID); err != nil {
+		if _, err := a.Keys.ValidKey(ctx, who.appID, who.KeyID); err != nil {
 			return err
 		}
 	}
@@ -226,7 +226,7 @@ func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
 	case !who.FrontEnd():
 		return nil
 	}
-	life, err := a.Keys.LifeOf(ctx, who.appID, who.SessionID)
+	life, err := a.Keys.CachedGeneration(ctx, who.appID, who.SessionID)
 	if errors.Is(err, repositories.ErrNotFound) || err == nil && life != who.life {
 		return over
 	}
@@ -265,7 +265,7 @@ func isOneOf(err error, known ...error) bool {
 func Guarded(open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			origin, elsewhere := Elsewhere(c)
+			origin, elsewhere := CrossOrigin(c)
 			name := c.Request().Host
 			if host, _, err := net.SplitHostPort(name); err == nil {
 				name = host
@@ -277,16 +277,16 @@ func Guarded(open map[string]bool) echo.MiddlewareFunc {
 			case !loopback:
 				return answer.NewProblem(answer.HostNotAllowed, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
 			case elsewhere:
-				return NoPage(origin)
+				return ForeignPage(origin)
 			}
 			return next(c)
 		}
 	}
 }
 
-// Elsewhere reports whether a request comes from a page that is neither the service's own nor of an allowed
+// CrossOrigin reports whether a request comes from a page that is neither the service's own nor of an allowed
 // origin, and returns its origin.
-func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
+func CrossOrigin(c echo.Context) (origin string, elsewhere bool) {
 	origin = c.Request().Header.Get(echo.HeaderOrigin)
 	allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
 	page, err := url.Parse(origin)
@@ -294,8 +294,8 @@ func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
 	return origin, origin != "" && !allowed && !same
 }
 
-// NoPage returns the problem for a request from a foreign page.
-func NoPage(origin string) error {
+// ForeignPage returns the problem for a request from a foreign page.
+func ForeignPage(origin string) error {
 	return answer.NewProblem(answer.OriginNotAllowed, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
 }
 
@@ -400,11 +400,11 @@ type Access struct {
 	Anyone     bool // any authenticated caller, for a route without an app
 }
 
-// Reading returns the access for read-only operations: the read variant of each scope suffices.
-func (a Access) Reading() Access {
+// ReadOnly returns the access for read-only operations: the read variant of each scope suffices.
+func (a Access) ReadOnly() Access {
 	scopes := slices.Clone(a.Scopes)
 	for _, scope := range a.Scopes {
-		scopes = append(scopes, scope.Reading())
+		scopes = append(scopes, scope.ReadOnly())
 	}
 	a.Scopes = scopes
 	return a

@@ -24,11 +24,11 @@ import (
 )
 
 const (
-	// mostRounds bounds how often the model is asked for one answer. The last round offers only the
+	// maxRounds bounds how often the model is asked for one answer. The last round offers only the
 	// caller's tools; if the model calls another one all the same, the answer is an error.
-	mostRounds = 8
-	// mostOffered is how many tools models take in a request, the caller's and ours.
-	mostOffered = 128
+	maxRounds = 8
+	// maxOffered is how many tools models take in a request, the caller's and ours.
+	maxOffered = 128
 	// maxAnswer is the longest unstreamed answer, and the longest event of a stream, in bytes.
 	maxAnswer = 16 << 20
 )
@@ -75,7 +75,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	c.Request().Header.Del("Accept-Encoding") // the answer is read here
 	for a.round = 1; ; a.round++ {
 		var tools [][]byte
-		if a.over = a.round == mostRounds; !a.over {
+		if a.over = a.round == maxRounds; !a.over {
 			for _, name := range a.names {
 				of := a.tools[name].Tool
 				tools = append(tools, f.tool(name, of.Shown(), of.Params().ModelSchema()))
@@ -90,14 +90,14 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 		case !retry || err != nil:
 			return err
 		case a.over:
-			return a.broken(answer.NewProblem(answer.ModelUnreachable, fmt.Sprintf("the model was asked %d times and still calls tools; what it called before is done", mostRounds)))
+			return a.broken(answer.NewProblem(answer.ModelUnreachable, fmt.Sprintf("the model was asked %d times and still calls tools; what it called before is done", maxRounds)))
 		}
 	}
 }
 
 func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	ctx := c.Request().Context()
-	life, err := h.Lives.LifeOf(ctx, r.app, r.session)
+	life, err := h.Generations.CachedGeneration(ctx, r.app, r.session)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +109,13 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	if err := a.post(ctx); err != nil {
 		return nil, err
 	}
-	own, taken := map[string]bool{}, map[string]bool{}    // names
-	theirs, _ := elements(r.body, r.fields["tools"].from) // the model refuses a broken list
-	for _, one := range theirs {
+	clientNames, usedNames := map[string]bool{}, map[string]bool{}
+	clientTools, _ := elements(r.body, r.fields["tools"].from) // the model refuses a broken list
+	for _, one := range clientTools {
 		name := toolName(one.in(r.body))
-		own[name], taken[name] = true, true
+		clientNames[name], usedNames[name] = true, true
 	}
-	scope, zone, err := h.Engine.Offered(ctx, r.app, r.session, []string{a.text, r.earlierText()}, mostOffered-len(theirs), claims)
+	scope, zone, err := h.Engine.Offered(ctx, r.app, r.session, []string{a.text, r.earlierText()}, maxOffered-len(clientTools), claims)
 	if err != nil {
 		return nil, err
 	}
@@ -123,20 +123,20 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 
 	for _, one := range scope {
 		name := one.Tool.Name
-		for taken[name] {
+		for usedNames[name] {
 			name = "earshot_" + name[:min(len(name), 56)]
-			if taken[name] {
+			if usedNames[name] {
 				name = "e" + name[:min(len(name), 63)]
 			}
 		}
-		taken[name], a.tools[name], a.names = true, offered{one, name}, append(a.names, name)
+		usedNames[name], a.tools[name], a.names = true, offered{one, name}, append(a.names, name)
 	}
 	if r.goesOn() && len(a.names) > 0 {
 		if a.earlierDone, err = a.done(ctx); err != nil {
 			return nil, err
 		}
 	}
-	err = a.addOutstanding(ctx, own)
+	err = a.addOutstanding(ctx, clientNames)
 	excluded := func(name string) bool { return !r.permits(name) }
 	a.names = slices.DeleteFunc(a.names, excluded)
 	maps.DeleteFunc(a.tools, func(name string, _ offered) bool { return excluded(name) })

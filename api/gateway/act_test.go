@@ -188,11 +188,11 @@ type unreadLives struct {
 	failing *atomic.Bool
 }
 
-func (l unreadLives) LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error) {
+func (l unreadLives) CachedGeneration(ctx context.Context, appID, sessionID string) (store.Generation, error) {
 	if l.failing.Load() {
 		return store.Generation{}, keyspace.ErrUnavailable
 	}
-	return l.KeyStore.LifeOf(ctx, appID, sessionID)
+	return l.KeyStore.CachedGeneration(ctx, appID, sessionID)
 }
 
 func TestACallOfASessionWhoseLifeCannotBeReadIsNotCarriedOut(t *testing.T) {
@@ -282,9 +282,9 @@ type firstLives struct {
 	first *store.Generation
 }
 
-func (l firstLives) LifeOf(ctx context.Context, appID, sessionID string) (life store.Generation, err error) {
+func (l firstLives) CachedGeneration(ctx context.Context, appID, sessionID string) (life store.Generation, err error) {
 	if l.first.App == "" {
-		*l.first, err = l.KeyStore.LifeOf(ctx, appID, sessionID)
+		*l.first, err = l.KeyStore.CachedGeneration(ctx, appID, sessionID)
 	}
 	return *l.first, err
 }

@@ -12,8 +12,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// lookUp bounds the lookup of an earlier response at the model's host.
-const lookUp = 5 * time.Second
+// responseTimeout bounds the lookup of an earlier response at the model's host.
+const responseTimeout = 5 * time.Second
 
 var plainResponse = regexp.MustCompile(`^[0-9A-Za-z_-]{1,256}$`)
 
@@ -31,13 +31,13 @@ func (h *Handler) before(ctx context.Context, r *chatRequest) string {
 		}
 	}
 	if before == "" && r.last >= 0 {
-		var said []string
-		for _, one := range h.stored(ctx, r) {
-			if words := textOf(one.raw); one.kind == "message" && words != "" {
-				said = append(said, words)
+		var texts []string
+		for _, entry := range h.stored(ctx, r) {
+			if text := textOf(entry.raw); entry.kind == "message" && text != "" {
+				texts = append(texts, text)
 			}
 		}
-		before = strings.Join(said, "\n")
+		before = strings.Join(texts, "\n")
 	}
 	if !matchable(before) {
 		return ""
@@ -53,7 +53,7 @@ func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 		return r.stored
 	}
 	r.fetched = true
-	ctx, cancel := context.WithTimeout(ctx, lookUp)
+	ctx, cancel := context.WithTimeout(ctx, responseTimeout)
 	defer cancel()
 	request, err := h.toModel(ctx, http.MethodGet, responsesAt+"/"+id, nil, passes(r.header, h.Model.Headers))
 	if err != nil {
@@ -74,18 +74,18 @@ func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 // addOutstanding adds results for our calls in the previous response. A stream has the id of its first round, which
 // may contain such calls: the client cannot answer them, and the model's host refuses a call without a
 // result. Their firings are the latest of the session.
-func (a *acting) addOutstanding(ctx context.Context, own map[string]bool) error {
-	answered, taken := map[string]bool{}, map[string]int{}
+func (a *acting) addOutstanding(ctx context.Context, clientNames map[string]bool) error {
+	answered, used := map[string]bool{}, map[string]int{}
 	for i := range a.r.messages {
 		answered[unquoted(memberIn(a.r.raw(i), "call_id"))] = true
 	}
-	for _, one := range slices.Backward(a.h.stored(ctx, a.r)) {
-		id := unquoted(memberIn(one.raw, "call_id"))
-		if one.kind != functionCall || own[one.name] || answered[id] {
+	for _, entry := range slices.Backward(a.h.stored(ctx, a.r)) {
+		id := unquoted(memberIn(entry.raw, "call_id"))
+		if entry.kind != functionCall || clientNames[entry.name] || answered[id] {
 			continue
 		}
-		name := one.name
-		if tool, is := a.tools[name]; is {
+		name := entry.name
+		if tool, isOurTool := a.tools[name]; isOurTool {
 			name = tool.Tool.Name
 		}
 		fired, _, err := a.h.Engine.Triggers(ctx, query.Triggers{AppID: a.r.app, SessionID: a.r.session, Name: name, Source: query.SourceMessage, Page: query.Page{Limit: 100}})
@@ -93,8 +93,8 @@ func (a *acting) addOutstanding(ctx context.Context, own map[string]bool) error 
 			return err
 		}
 		outstanding := result{id, refusal("it is not known any more what came of it")}
-		if n := taken[name]; n < len(fired) {
-			outstanding.text, taken[name] = outcomeText(fired[n].Match, false), n+1
+		if n := used[name]; n < len(fired) {
+			outstanding.text, used[name] = outcomeText(fired[n].Match, false), n+1
 		}
 		a.outstanding = append(outputs([]result{outstanding}), a.outstanding...)
 	}

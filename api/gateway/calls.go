@@ -55,7 +55,7 @@ type turn struct {
 
 // alive fails with trigger.ErrClosed once the session was closed, or its app was deleted and made anew.
 func (t *turn) alive(ctx context.Context) error {
-	life, err := t.h.Lives.LifeOf(ctx, t.r.app, t.r.session)
+	life, err := t.h.Generations.CachedGeneration(ctx, t.r.app, t.r.session)
 	if err == nil && life != t.life {
 		err = trigger.ErrClosed
 	}
@@ -83,15 +83,15 @@ func (t *turn) readEarlier(ctx context.Context) error {
 		return err
 	}
 	t.acted = answered > 0 && t.r.length() <= answered
-	list, _, err := t.h.Engine.Triggers(ctx, query.Triggers{
+	records, _, err := t.h.Engine.Triggers(ctx, query.Triggers{
 		AppID: t.r.app, SessionID: t.r.session, MessageID: t.r.messageID, Source: query.SourceMessage, Oldest: true, Page: query.Page{Limit: 100},
 	})
 	if err != nil {
 		return err
 	}
 	t.fired = map[string][]*firing{}
-	for _, one := range list {
-		t.fired[one.Name] = append(t.fired[one.Name], &firing{id: one.TriggerID, values: one.Values, record: one})
+	for _, record := range records {
+		t.fired[record.Name] = append(t.fired[record.Name], &firing{id: record.TriggerID, values: record.Values, record: record})
 	}
 	return nil
 }
@@ -119,17 +119,17 @@ func (t *turn) done(ctx context.Context) (messages [][]byte, err error) {
 	var calls []call
 	var results []result
 	for _, tool := range t.tools {
-		for _, one := range t.fired[tool.Tool.Name] {
-			one.taken = true
+		for _, earlier := range t.fired[tool.Tool.Name] {
+			earlier.taken = true
 			visible := map[string]any{}
-			for name, value := range one.values {
+			for name, value := range earlier.values {
 				if !tool.Tool.Params().Hidden(name) {
 					visible[name] = value
 				}
 			}
 			text, _ := json.Marshal(visible)
-			calls = append(calls, call{one.id, tool.name, string(text)})
-			results = append(results, result{one.id, outcomeText(one.record.Match, false)})
+			calls = append(calls, call{earlier.id, tool.name, string(text)})
+			results = append(results, result{earlier.id, outcomeText(earlier.record.Match, false)})
 		}
 	}
 	if len(calls) == 0 {
@@ -154,23 +154,23 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 	}
 	exclusive := slices.ContainsFunc(calls, func(c call) bool { return t.tools[c.name].Repository.Options.Exclusive })
 	plans := make([]*planned, len(calls))
-	for i, one := range calls {
-		plans[i] = t.plan(ctx, one, exclusive)
+	for i, p := range calls {
+		plans[i] = t.plan(ctx, p, exclusive)
 	}
 	err := t.readEarlier(ctx)
 	if err == nil {
 		t.assign(plans)
 	}
-	for _, one := range plans {
-		text := one.refused
+	for _, p := range plans {
+		text := p.refused
 		switch {
 		case text != "":
 		case err != nil:
 			text = t.failure(err)
 		default:
 			fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
-				AppID: t.r.app, SessionID: t.r.session, Name: one.tool.Tool.Name, RepositoryID: one.tool.Repository.ID, Values: one.arguments, OfModel: true,
-				Source: query.SourceMessage, TriggerID: one.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
+				AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, OfModel: true,
+				Source: query.SourceMessage, TriggerID: p.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
 				Lives: &ledger.Lives{App: t.life.App, Session: t.life.Session},
 			})
 			var match query.Match
@@ -180,10 +180,10 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 			if err != nil {
 				text = t.failure(err)
 			} else {
-				text = outcomeText(match, !one.sameValues(one.firing))
+				text = outcomeText(match, !p.sameValues(p.firing))
 			}
 		}
-		results = append(results, result{one.id, text})
+		results = append(results, result{p.id, text})
 	}
 	return results
 }
@@ -224,20 +224,20 @@ func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	return p
 }
 
-// mostHistory is how many messages of the session count as context, as in matching.
-const mostHistory = 40
+// maxHistory is how many messages of the session count as context, as in matching.
+const maxHistory = 40
 
 // conversation returns the session's conversation, for a tool with grounded values or amounts. The client's
 // own copy is not trusted.
-func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher.Request, error) {
+func (t *turn) conversation(ctx context.Context, definition *repositories.Tool) (matcher.Request, error) {
 	request := matcher.Request{Text: t.text, Now: t.now}
-	if !slices.ContainsFunc(of.Params().List(), func(p parameters.Parameter) bool { return p.Grounded || p.Unit != nil }) {
+	if !slices.ContainsFunc(definition.Params().List(), func(p parameters.Parameter) bool { return p.Grounded || p.Unit != nil }) {
 		return request, nil
 	}
-	list, _, err := t.h.Engine.History(ctx, query.History{AppID: t.r.app, SessionID: t.r.session, Newest: true, Page: query.Page{Limit: mostHistory}})
-	for _, one := range slices.Backward(list) {
-		if one.MessageID != t.r.messageID {
-			request.History = append(request.History, matcher.Utterance{ID: one.MessageID, Actor: one.Actor, Text: one.Text})
+	entries, _, err := t.h.Engine.History(ctx, query.History{AppID: t.r.app, SessionID: t.r.session, Newest: true, Page: query.Page{Limit: maxHistory}})
+	for _, entry := range slices.Backward(entries) {
+		if entry.MessageID != t.r.messageID {
+			request.History = append(request.History, matcher.Utterance{ID: entry.MessageID, Actor: entry.Actor, Text: entry.Text})
 		}
 	}
 	return request, err
@@ -280,17 +280,17 @@ func (t *turn) triggerID(name string, n int) string {
 }
 
 func (t *turn) known(p *planned, exact bool) *firing {
-	for _, one := range t.fired[p.tool.Tool.Name] {
-		if exact && p.sameValues(one) || !exact && !one.taken {
-			one.taken = true
-			return one
+	for _, candidate := range t.fired[p.tool.Tool.Name] {
+		if exact && p.sameValues(candidate) || !exact && !candidate.taken {
+			candidate.taken = true
+			return candidate
 		}
 	}
 	return nil
 }
 
-func (p *planned) sameValues(as *firing) bool {
-	return conversation.Digest(as.values) == conversation.Digest(p.values)
+func (p *planned) sameValues(earlier *firing) bool {
+	return conversation.Digest(earlier.values) == conversation.Digest(p.values)
 }
 
 // failure returns the outcome, for the model, of a call that did not run.

@@ -31,14 +31,14 @@ func readChat(f form, text []byte) (*chat, error) {
 		return nil, err
 	}
 	field, orText := f.list()
-	list, has := c.fields[field]
+	messages, exists := c.fields[field]
 	switch {
-	case !has:
+	case !exists:
 		return nil, errNoJSON
-	case orText && startsWith(text, list.from, '"'):
-		c.messages = []span{list}
+	case orText && startsWith(text, messages.from, '"'):
+		c.messages = []span{messages}
 	default:
-		if c.messages, err = elements(text, list.from); err != nil {
+		if c.messages, err = elements(text, messages.from); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +53,9 @@ func readChat(f form, text []byte) (*chat, error) {
 	return c, nil
 }
 
-func (c *chat) member(of span, name string) []byte { return memberOf(c.text, of, name).in(c.text) }
+func (c *chat) member(object span, name string) []byte {
+	return memberOf(c.text, object, name).in(c.text)
+}
 
 // raw returns a message as written. A text instead of a list is one user message.
 func (c *chat) raw(i int) []byte {
@@ -127,13 +129,13 @@ func (c *chat) lastText() string {
 	return textOf(c.raw(c.last))
 }
 
-// followed is how many messages before the user's last one tell what that is about.
-const followed = 4
+// earlierMessages is how many messages before the user's last one tell what that is about.
+const earlierMessages = 4
 
 // earlierText returns the texts of the messages before the user's last one, without instructions.
 func (c *chat) earlierText() string {
 	var texts []string
-	for i := max(0, c.last-followed); i < c.last; i++ {
+	for i := max(0, c.last-earlierMessages); i < c.last; i++ {
 		if text := textOf(c.raw(i)); !isRule(c.roles[i]) && matchable(text) {
 			texts = append(texts, text)
 		}
@@ -173,11 +175,11 @@ func (c *chat) permits(name string) bool {
 		return unquoted(choice) != "none"
 	}
 	allowed := memberIn(choice, "tools")
-	if nested := memberIn(choice, "allowed_tools"); isObject(nested) {
-		allowed = memberIn(nested, "tools")
+	if allowedTools := memberIn(choice, "allowed_tools"); isObject(allowedTools) {
+		allowed = memberIn(allowedTools, "tools")
 	}
-	list, _ := elements(allowed, 0) // a choice of one tool has none
-	return toolName(choice) == name || slices.ContainsFunc(list, func(at span) bool { return toolName(at.in(allowed)) == name })
+	choices, _ := elements(allowed, 0) // a choice of one tool has none
+	return toolName(choice) == name || slices.ContainsFunc(choices, func(at span) bool { return toolName(at.in(allowed)) == name })
 }
 
 // textParts are the types of a message's parts that are texts.
@@ -228,13 +230,13 @@ func (c *chat) request(outstanding, done, since, tools [][]byte, retry bool) []b
 		done = nil
 	}
 	since = slices.Concat(done, since)
-	switch all := c.messages[end]; {
+	switch lastMessage := c.messages[end]; {
 	case len(outstanding)+len(since) == 0:
-	case startsWith(c.text, all.from, '"'):
-		edits = append(edits, edit{all, array(slices.Concat(outstanding, [][]byte{c.raw(end)}, since))})
+	case startsWith(c.text, lastMessage.from, '"'):
+		edits = append(edits, edit{lastMessage, array(slices.Concat(outstanding, [][]byte{c.raw(end)}, since))})
 		outstanding = nil
 	case len(since) > 0:
-		edits = append(edits, insertAfter(all, since))
+		edits = append(edits, insertAfter(lastMessage, since))
 	}
 	if len(outstanding) > 0 {
 		start := c.messages[0].from
@@ -242,15 +244,15 @@ func (c *chat) request(outstanding, done, since, tools [][]byte, retry bool) []b
 	}
 	if len(tools) > 0 {
 		at := c.fields["tools"]
-		own, err := elements(c.text, at.from)
+		clientTools, err := elements(c.text, at.from)
 		switch {
 		case at.to == 0:
 			start := blank(c.text, 0) + 1
 			edits = append(edits, edit{span{start, start}, slices.Concat([]byte(`"tools":[`), bytes.Join(tools, []byte{','}), []byte(`],`))})
-		case err != nil || len(own) == 0:
+		case err != nil || len(clientTools) == 0:
 			edits = append(edits, edit{at, array(tools)})
 		default:
-			edits = append(edits, insertAfter(own[len(own)-1], tools))
+			edits = append(edits, insertAfter(clientTools[len(clientTools)-1], tools))
 		}
 	}
 	// A required call was made in the first round.

@@ -37,11 +37,11 @@ func (*completions) tool(name, description string, schema any) []byte {
 }
 
 func (*completions) called(calls []call, results []result) (messages [][]byte) {
-	written := make([][]byte, len(calls))
-	for i, one := range calls {
-		written[i] = writtenCall(one)
+	texts := make([][]byte, len(calls))
+	for i, c := range calls {
+		texts[i] = writtenCall(c)
 	}
-	return assistant(nil, written, results)
+	return assistant(nil, texts, results)
 }
 
 func writtenCall(one call) []byte {
@@ -55,8 +55,8 @@ func assistant(content []byte, calls [][]byte, results []result) (messages [][]b
 		content = []byte("null")
 	}
 	messages = [][]byte{slices.Concat([]byte(`{"role":"assistant","content":`), content, []byte(`,"tool_calls":`), array(calls), []byte{'}'})}
-	for _, one := range results {
-		messages = append(messages, slices.Concat([]byte(`{"role":"tool","tool_call_id":`), quote(one.id), []byte(`,"content":`), quote(one.text), []byte{'}'}))
+	for _, r := range results {
+		messages = append(messages, slices.Concat([]byte(`{"role":"tool","tool_call_id":`), quote(r.id), []byte(`,"content":`), quote(r.text), []byte{'}'}))
 	}
 	return messages
 }
@@ -72,11 +72,11 @@ func (f *completions) whole(a *acting, text []byte) (edits []edit, retry bool) {
 	cut := isWithheld(memberOf(text, choice, "finish_reason").in(text)) || unquoted(memberOf(text, message, "refusal").in(text)) != ""
 	if len(ours) > 0 && !cut {
 		var calls []call
-		var written [][]byte
+		var texts [][]byte
 		for _, at := range ours {
-			calls, written = append(calls, callAt(text, at)), append(written, at.in(text))
+			calls, texts = append(calls, callAt(text, at)), append(texts, at.in(text))
 		}
-		a.since = append(a.since, assistant(content.in(text), written, a.carryOut(a.c.Request().Context(), calls))...)
+		a.since = append(a.since, assistant(content.in(text), texts, a.carryOut(a.c.Request().Context(), calls))...)
 		if len(clientCalls) == 0 {
 			a.spent, f.texts = append(a.spent, usage.in(text)), append(f.texts, unquoted(content.in(text)))
 			return nil, true
@@ -105,9 +105,9 @@ func isWithheld(finish []byte) bool {
 // firstChoice returns the choice of index 0, or without indexes the first; empty for none. The client asked for no
 // others, which some hosts send: they are passed on.
 func firstChoice(text []byte, choices []span) span {
-	for _, one := range choices {
-		if index := string(memberOf(text, one, "index").in(text)); index == "" || index == "null" || index == "0" {
-			return one
+	for _, choice := range choices {
+		if index := string(memberOf(text, choice, "index").in(text)); index == "" || index == "null" || index == "0" {
+			return choice
 		}
 	}
 	return span{}
@@ -125,8 +125,8 @@ func (a *acting) callsOf(text []byte) (choice, message span, ours []span, client
 	if message.to == 0 || at.to == 0 {
 		return choice, message, nil, nil
 	}
-	list, _ := elements(text, at.from) // null has none
-	for _, at := range list {
+	spans, _ := elements(text, at.from) // null has none
+	for _, at := range spans {
 		if _, is := a.tools[callAt(text, at).name]; is {
 			ours = append(ours, at)
 		} else {
@@ -187,15 +187,15 @@ func (s *completionStream) end() (retry bool, err error) {
 
 func (s *completionStream) carry() {
 	var ours []call
-	var written [][]byte
-	for _, one := range s.ours {
-		ours, written = append(ours, one.call), append(written, writtenCall(one.call))
+	var texts [][]byte
+	for _, streamed := range s.ours {
+		ours, texts = append(ours, streamed.call), append(texts, writtenCall(streamed.call))
 	}
 	var content []byte
 	if s.text.Len() > 0 {
 		content = quote(s.text.String())
 	}
-	s.since = append(s.since, assistant(content, written, s.carryOut(s.c.Request().Context(), ours))...)
+	s.since = append(s.since, assistant(content, texts, s.carryOut(s.c.Request().Context(), ours))...)
 }
 
 func (s *completionStream) take(event []byte, data span) ([]byte, error) {
@@ -267,13 +267,13 @@ func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, re
 func (s *completionStream) takeCalls(event []byte, list span) (clientCalls [][]byte) {
 	parts, _ := elements(event, list.from) // a malformed list has none
 	for _, part := range parts {
-		index, of := memberOf(event, part, "index"), s.callOf(event, part)
-		if of.ours {
+		index, target := memberOf(event, part, "index"), s.callOf(event, part)
+		if target.ours {
 			continue
 		}
 		raw := part.in(event)
 		if index.to > 0 {
-			text, _ := json.Marshal(of.index)
+			text, _ := json.Marshal(target.index)
 			raw = edited(raw, []edit{{span{index.from - part.from, index.to - part.from}, text}})
 		}
 		clientCalls = append(clientCalls, raw)
@@ -288,20 +288,20 @@ func (s *completionStream) callOf(event []byte, part span) *streamedCall {
 	if _, err := json.Number(key).Int64(); err != nil {
 		key = "id " + found.id
 	}
-	of := s.begun[key]
+	target := s.begun[key]
 	if key == "id " && found.name == "" {
-		of = s.last
+		target = s.last
 	}
-	if of == nil || found.name != "" && (key == "id " || found.id != "" && of.id != "" && found.id != of.id) {
+	if target == nil || found.name != "" && (key == "id " || found.id != "" && target.id != "" && found.id != target.id) {
 		_, ours := s.tools[found.name]
-		of = &streamedCall{call{name: found.name}, ours, s.others}
+		target = &streamedCall{call{name: found.name}, ours, s.others}
 		if ours {
-			s.ours = append(s.ours, of)
+			s.ours = append(s.ours, target)
 		} else {
 			s.others++
 		}
 	}
-	s.begun[key], s.last = of, of
-	of.id, of.arguments = cmp.Or(of.id, found.id), of.arguments+found.arguments
-	return of
+	s.begun[key], s.last = target, target
+	target.id, target.arguments = cmp.Or(target.id, found.id), target.arguments+found.arguments
+	return target
 }

@@ -39,8 +39,8 @@ const (
 	smallBody = 64 << 10
 	// firstRead is the initial read buffer of a request, in bytes.
 	firstRead = 16 << 10
-	// mostPosting is how many messages are being posted at once.
-	mostPosting = 4096
+	// maxPosting is how many messages are being posted at once.
+	maxPosting = 4096
 )
 
 // Model is the OpenAI-compatible upstream of chats.
@@ -92,17 +92,17 @@ type Settings interface {
 	ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error)
 }
 
-// Lives returns the generations of an app and a session, which distinguish them from earlier ones with their ids.
-type Lives interface {
-	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
+// Generations returns the generations of an app and a session, which distinguish them from earlier ones with their ids.
+type Generations interface {
+	CachedGeneration(ctx context.Context, appID, sessionID string) (store.Generation, error)
 }
 
 // Options configures New.
 type Options struct {
-	Engine   Engine
-	Settings Settings
-	Lives    Lives
-	Model    Model
+	Engine      Engine
+	Settings    Settings
+	Generations Generations
+	Model       Model
 	// Users verifies the ID tokens in a header. It returns their claims, and faults by service.
 	Users func(ctx context.Context, appID string, header http.Header) (claims parameters.Claims, faults map[string]string, err error)
 	// Trace returns the W3C trace context of a request.
@@ -138,7 +138,7 @@ func New(options Options) *Handler {
 				"Messages of relayed chats, by outcome: kept, limited by a rate, failed, or dropped for lack of room.",
 				outcome, "kept", "limited", "failed", "dropped"),
 		},
-		posting: make(chan struct{}, mostPosting), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},
+		posting: make(chan struct{}, maxPosting), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},
 	}
 }
 
@@ -171,12 +171,12 @@ func (h *Handler) chat(c echo.Context, f form) error {
 	if err != nil {
 		return err
 	}
-	var read bytes.Buffer
-	read.Grow(int(min(max(c.Request().ContentLength, 0), firstRead)) + bytes.MinRead)
-	if _, err := read.ReadFrom(c.Request().Body); err != nil {
+	var buffer bytes.Buffer
+	buffer.Grow(int(min(max(c.Request().ContentLength, 0), firstRead)) + bytes.MinRead)
+	if _, err := buffer.ReadFrom(c.Request().Body); err != nil {
 		return answer.Unread(err)
 	}
-	body, err := h.limit(f, settings.Limits, read.Bytes())
+	body, err := h.limit(f, settings.Limits, buffer.Bytes())
 	if err != nil {
 		return err
 	}

@@ -21,12 +21,12 @@ import (
 
 // count counts a model request against the limits per minute. Without limits it skips the store.
 func (h *Handler) count(c echo.Context, limits repositories.ModelLimits) error {
-	who := auth.PrincipalOf(c)
-	if !who.FrontEnd() && limits.RequestsPerMinute <= 0 {
+	caller := auth.PrincipalOf(c)
+	if !caller.FrontEnd() && limits.RequestsPerMinute <= 0 {
 		return nil
 	}
-	use := ledger.Use{ModelRequests: 1, FrontEnd: who.FrontEnd()}
-	return h.Engine.Count(c.Request().Context(), c.Param("appId"), who.SessionID, use)
+	use := ledger.Use{ModelRequests: 1, FrontEnd: caller.FrontEnd()}
+	return h.Engine.Count(c.Request().Context(), c.Param("appId"), caller.SessionID, use)
 }
 
 // limit returns the body for the model: unchanged, or with a maximum length if it has none. Its error is a
@@ -36,13 +36,13 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 		return body, nil
 	}
 	// OpenAI's newer models refuse the older field for lengths, which compatible servers expect.
-	at, err := url.Parse(h.url)
-	lengths := f.lengths(err == nil && (at.Hostname() == "api.openai.com" || strings.HasSuffix(at.Hostname(), ".azure.com")))
-	asked, err := readDemand(body, lengths)
+	endpoint, err := url.Parse(h.url)
+	lengths := f.lengths(err == nil && (endpoint.Hostname() == "api.openai.com" || strings.HasSuffix(endpoint.Hostname(), ".azure.com")))
+	requested, err := readDemand(body, lengths)
 	if err != nil {
 		return nil, err
 	}
-	for _, model := range asked.models {
+	for _, model := range requested.models {
 		if !limits.Allows(model) {
 			return nil, answer.NewProblem(answer.ModelNotAllowed, fmt.Sprintf("model %s may not be asked by this app, but %s (settings.openai.limits.models)", answer.Quote(model), strings.Join(limits.Models, ", ")))
 		}
@@ -50,19 +50,19 @@ func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([
 	if limits.MaxTokens == 0 {
 		return body, nil
 	}
-	most := int64(limits.MaxTokens)
-	if asked.choices > most || asked.tokens > most/asked.choices {
-		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by %s or n", most, strings.Join(lengths, ", ")))
+	limit := int64(limits.MaxTokens)
+	if requested.choices > limit || requested.tokens > limit/requested.choices {
+		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by %s or n", limit, strings.Join(lengths, ", ")))
 	}
-	if asked.tokens > 0 {
+	if requested.tokens > 0 {
 		return body, nil
 	}
-	given := fmt.Append(nil, most/asked.choices)
-	if asked.unset.to > 0 { // beside it, the model might use the null
-		return edited(body, []edit{{asked.unset, given}}), nil
+	tokens := fmt.Append(nil, limit/requested.choices)
+	if requested.unset.to > 0 { // beside it, the model might use the null
+		return edited(body, []edit{{requested.unset, tokens}}), nil
 	}
 	start := bytes.IndexByte(body, '{') + 1
-	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%s,", lengths[0], given)}}), nil
+	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%s,", lengths[0], tokens)}}), nil
 }
 
 type demand struct {
@@ -77,51 +77,51 @@ var bounded = []string{"model", "models", "n", "max_tokens", "max_completion_tok
 // limitedMembers returns the members of a body. Each limited one may occur once: of duplicates, the model might use
 // the other. It refuses other spellings of them, since some hosts ignore case.
 func limitedMembers(body []byte, limited []string) (map[string]span, error) {
-	found, refused := map[string]span{}, ""
+	byName, problem := map[string]span{}, ""
 	err := members(body, 0, func(name []byte, value span) {
 		key := unquoted(name)
-		if _, has := found[key]; has && slices.Contains(limited, key) {
-			refused = answer.Quote(key) + " is named twice"
+		if _, exists := byName[key]; exists && slices.Contains(limited, key) {
+			problem = answer.Quote(key) + " is named twice"
 		}
-		if i := slices.IndexFunc(bounded, func(one string) bool { return strings.EqualFold(one, key) }); i >= 0 && bounded[i] != key {
-			refused = fmt.Sprintf("%s differs from %s, which this app limits, in case alone: write %[2]s", answer.Quote(key), bounded[i])
+		if i := slices.IndexFunc(bounded, func(known string) bool { return strings.EqualFold(known, key) }); i >= 0 && bounded[i] != key {
+			problem = fmt.Sprintf("%s differs from %s, which this app limits, in case alone: write %[2]s", answer.Quote(key), bounded[i])
 		}
-		found[key] = value
+		byName[key] = value
 	})
 	if err != nil {
-		refused = errNoJSON.Error()
+		problem = errNoJSON.Error()
 	}
-	if refused != "" {
-		return nil, answer.NewProblem(answer.InvalidBody, refused)
+	if problem != "" {
+		return nil, answer.NewProblem(answer.InvalidBody, problem)
 	}
-	return found, nil
+	return byName, nil
 }
 
 func readDemand(body []byte, lengths []string) (demand, error) {
 	limited := append([]string{"model", "models", "n"}, lengths...)
-	found, err := limitedMembers(body, limited)
+	byName, err := limitedMembers(body, limited)
 	if err != nil {
 		return demand{}, err
 	}
-	d := demand{models: []string{unquoted(found["model"].in(body))}, choices: 1}
-	if at := found["models"]; at.to > 0 && string(at.in(body)) != "null" {
-		others, err := elements(body, at.from)
+	d := demand{models: []string{unquoted(byName["model"].in(body))}, choices: 1}
+	if at := byName["models"]; at.to > 0 && string(at.in(body)) != "null" {
+		models, err := elements(body, at.from)
 		if err != nil { // it is one model, or nothing that a limit allows
-			others = []span{at}
+			models = []span{at}
 		}
-		for _, one := range others {
-			d.models = append(d.models, unquoted(one.in(body)))
+		for _, model := range models {
+			d.models = append(d.models, unquoted(model.in(body)))
 		}
 	}
-	if at := found[lengths[0]]; string(at.in(body)) == "null" {
+	if at := byName[lengths[0]]; string(at.in(body)) == "null" {
 		d.unset = at
 	}
 	for _, name := range limited[2:] {
-		into := &d.tokens
+		target := &d.tokens
 		if name == "n" {
-			into = &d.choices
+			target = &d.choices
 		}
-		value := string(found[name].in(body))
+		value := string(byName[name].in(body))
 		if value == "" || value == "null" {
 			continue
 		}
@@ -129,7 +129,7 @@ func readDemand(body []byte, lengths []string) (demand, error) {
 		if err != nil || number < 1 {
 			return demand{}, answer.NewProblem(answer.InvalidBody, name+" is "+answer.Quote(value)+", and must be a whole number from 1")
 		}
-		*into = max(*into, number)
+		*target = max(*target, number)
 	}
 	return d, nil
 }

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// shortestKey is the length of the shortest key that is masked: "ollama" and the like stand for none, and occur in
+// minMaskedKey is the length of the shortest key that is masked: "ollama" and the like stand for none, and occur in
 // answers.
-const shortestKey = 12
+const minMaskedKey = 12
 
 // maskKey masks the model's key in an answer: some hosts repeat it in an error. A whole answer is read first, since
 // masking changes its length and encoding; any other is masked as it arrives. A compressed stream stays as it is.
 func (h *Handler) maskKey(response *http.Response) {
 	key := h.Model.Key.Reveal()
-	if len(key) < shortestKey {
+	if len(key) < minMaskedKey {
 		return
 	}
 	for _, values := range response.Header {
@@ -44,14 +44,14 @@ func readable(accepted string) string {
 }
 
 func (h *Handler) maskWhole(response *http.Response) {
-	read, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the body repeats its error
-	plain := string(read)
-	if unzipping, err := gzip.NewReader(bytes.NewReader(read)); err == nil {
+	data, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the body repeats its error
+	plain := string(data)
+	if unzipping, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
 		unzipped, _ := io.ReadAll(io.LimitReader(unzipping, maxAnswer)) // what is left of a broken answer
 		plain = string(unzipped)
 	}
 	if masked := h.Model.Redact(plain); masked != plain {
-		read = []byte(masked)
+		data = []byte(masked)
 		for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Digest"} {
 			response.Header.Del(name)
 		}
@@ -59,7 +59,7 @@ func (h *Handler) maskWhole(response *http.Response) {
 	response.Body = struct {
 		io.Reader
 		io.Closer
-	}{io.MultiReader(bytes.NewReader(read), response.Body), response.Body}
+	}{io.MultiReader(bytes.NewReader(data), response.Body), response.Body}
 }
 
 // masking masks a key in a body as it arrives. It holds back an end that may be the beginning of the key; an encoded
@@ -78,7 +78,7 @@ func (m *masking) Read(p []byte) (n int, err error) {
 		text := m.held + string(p[:n])
 		m.ready, m.held = m.redact(text), ""
 		if m.err == nil {
-			if end := len(text) - begun(text, m.key); len(text)-end >= shortestKey { // as a piece it was masked without its rest
+			if end := len(text) - begun(text, m.key); len(text)-end >= minMaskedKey { // as a piece it was masked without its rest
 				m.ready = m.redact(text[:end]) + text[end:]
 			}
 			end := len(m.ready) - begun(m.ready, m.key)

@@ -43,12 +43,12 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 			"no model is behind this endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another than OpenAI's, where Earshot runs").
 			With("X-Should-Retry", "false")
 	}
-	from := c.Request()
-	header := passes(from.Header, toModel, h.Model.Headers)
+	incoming := c.Request()
+	header := passes(incoming.Header, toModel, h.Model.Headers)
 	if accepted := header.Get("Accept-Encoding"); accepted != "" {
 		header.Set("Accept-Encoding", readable(accepted))
 	}
-	request, err := h.toModel(from.Context(), from.Method, path, body, header)
+	request, err := h.toModel(incoming.Context(), incoming.Method, path, body, header)
 	if err != nil {
 		return nil, err
 	}
@@ -57,9 +57,9 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 	case err == nil:
 		h.maskKey(response)
 		return response, nil
-	case from.Context().Err() != nil:
+	case incoming.Context().Err() != nil:
 		h.metrics.requests.WithLabelValues("left").Inc()
-		return nil, from.Context().Err()
+		return nil, incoming.Context().Err()
 	default:
 		h.metrics.requests.WithLabelValues("unreachable").Inc()
 		return nil, unreachable(err)
@@ -119,7 +119,7 @@ func (h *Handler) copyBody(c echo.Context, response *http.Response, begin func()
 		n, err := response.Body.Read(buffer[:])
 		if n > 0 {
 			sent()
-			if _, gone := out.Write(buffer[:n]); gone != nil {
+			if _, writeErr := out.Write(buffer[:n]); writeErr != nil {
 				h.metrics.requests.WithLabelValues("left").Inc()
 				return nil //nolint:nilerr // the client is gone
 			}

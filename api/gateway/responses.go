@@ -25,13 +25,13 @@ const responsesAt = "/responses"
 
 func (*responses) path() string { return responsesAt }
 
-// afterMark separates a call's id from the id of its response, if the client knows the response by the id
+// previousIDMark separates a call's id from the id of its response, if the client knows the response by the id
 // of an earlier round. The client returns both with its result.
-const afterMark = "@after:"
+const previousIDMark = "@after:"
 
 // resume removes response ids from call ids, and continues from the last of them.
 func (f *responses) resume(body []byte) []byte {
-	if !bytes.Contains(body, []byte(afterMark)) {
+	if !bytes.Contains(body, []byte(previousIDMark)) {
 		return body
 	}
 	c, err := readChat(f, body)
@@ -40,9 +40,9 @@ func (f *responses) resume(body []byte) []byte {
 	}
 	var edits []edit
 	last := ""
-	for _, one := range c.messages {
-		at := memberOf(body, one, "call_id")
-		if id, after, marked := strings.Cut(unquoted(at.in(body)), afterMark); marked {
+	for _, message := range c.messages {
+		at := memberOf(body, message, "call_id")
+		if id, after, isMarked := strings.Cut(unquoted(at.in(body)), previousIDMark); isMarked {
 			edits, last = append(edits, edit{at, quote(id)}), after
 		}
 	}
@@ -74,16 +74,16 @@ func (*responses) tool(name, description string, schema any) []byte {
 }
 
 func (*responses) called(calls []call, results []result) (messages [][]byte) {
-	for _, one := range calls {
-		text, _ := json.Marshal(map[string]string{"type": "function_call", "call_id": one.id, "name": one.name, "arguments": one.arguments})
+	for _, c := range calls {
+		text, _ := json.Marshal(map[string]string{"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments})
 		messages = append(messages, text)
 	}
 	return append(messages, outputs(results)...)
 }
 
 func outputs(results []result) (messages [][]byte) {
-	for _, one := range results {
-		text, _ := json.Marshal(map[string]string{"type": "function_call_output", "call_id": one.id, "output": one.text})
+	for _, r := range results {
+		text, _ := json.Marshal(map[string]string{"type": "function_call_output", "call_id": r.id, "output": r.text})
 		messages = append(messages, text)
 	}
 	return messages
@@ -91,13 +91,13 @@ func outputs(results []result) (messages [][]byte) {
 
 // fault repeats the error as a member, as the model's events do, and its parts as in the API reference.
 func (f *responses) fault(problem []byte) []byte {
-	of := problem
+	detail := problem
 	if inner := memberIn(problem, "error"); isObject(inner) {
-		of = inner
+		detail = inner
 	}
-	part := func(name string) string { return cmp.Or(string(memberIn(of, name)), "null") }
+	part := func(name string) string { return cmp.Or(string(memberIn(detail, name)), "null") }
 	return fmt.Appendf(nil, "event: error\ndata: {\"type\":\"error\",\"sequence_number\":%d,\"code\":%s,\"message\":%s,\"param\":%s,\"error\":%s}\n\n",
-		f.sequence, part("code"), part("message"), part("param"), of)
+		f.sequence, part("code"), part("message"), part("param"), detail)
 }
 
 // item is an item of a response's output.
@@ -112,16 +112,16 @@ func itemOf(raw []byte, place int) item {
 }
 
 func rawItems(items []item) (raw [][]byte) {
-	for _, one := range items {
-		raw = append(raw, one.raw)
+	for _, entry := range items {
+		raw = append(raw, entry.raw)
 	}
 	return raw
 }
 
 const functionCall = "function_call"
 
-// asks lists the item types that the client has to answer.
-var asks = map[string]bool{
+// needsClient lists the item types that the client has to answer.
+var needsClient = map[string]bool{
 	functionCall: true, "custom_tool_call": true, "computer_call": true, "local_shell_call": true, "shell_call": true, "apply_patch_call": true,
 	"tool_search_call": true, "mcp_approval_request": true,
 }
@@ -130,31 +130,31 @@ const reasoning = "reasoning"
 
 // without drops the items that match some, and reasoning that led only to these: a model refuses reasoning
 // without its result.
-func without(items []item, some func(item) bool) (rest []item) {
+func without(items []item, drop func(item) bool) (rest []item) {
 	var thoughts []item
-	ended := false // the reasoning has led to an item
-	for _, one := range items {
+	closed := false // the reasoning has led to an item
+	for _, entry := range items {
 		switch {
-		case one.kind == reasoning && ended:
-			thoughts, ended = []item{one}, false
-		case one.kind == reasoning:
-			thoughts = append(thoughts, one)
-		case some(one):
-			ended = true
+		case entry.kind == reasoning && closed:
+			thoughts, closed = []item{entry}, false
+		case entry.kind == reasoning:
+			thoughts = append(thoughts, entry)
+		case drop(entry):
+			closed = true
 		default:
-			rest = append(append(rest, thoughts...), one)
-			thoughts, ended = nil, true
+			rest = append(append(rest, thoughts...), entry)
+			thoughts, closed = nil, true
 		}
 	}
-	if !ended {
+	if !closed {
 		rest = append(rest, thoughts...)
 	}
 	return rest
 }
 
-func (a *acting) isOurs(one item) bool {
-	_, is := a.tools[one.name]
-	return is && one.kind == functionCall
+func (a *acting) isOurs(entry item) bool {
+	_, is := a.tools[entry.name]
+	return is && entry.kind == functionCall
 }
 
 // refuses reports whether an item has words of refusal.
@@ -173,23 +173,23 @@ func (a *acting) kept(items []item, complete bool) (kept []item, runs, retry boo
 	kept = without(items, a.isOurs)
 	// A truncated call does not run, nor one beside a refusal.
 	complete = complete && !slices.ContainsFunc(items, refuses)
-	return kept, complete, complete && !slices.ContainsFunc(kept, func(one item) bool { return asks[one.kind] })
+	return kept, complete, complete && !slices.ContainsFunc(kept, func(one item) bool { return needsClient[one.kind] })
 }
 
 // carryItems runs our calls of a round, and adds the items and results to the next round's input, if any.
 func (a *acting) carryItems(items []item) {
 	var ours []call
-	for _, one := range items {
-		if a.isOurs(one) {
-			ours = append(ours, call{unquoted(memberIn(one.raw, "call_id")), one.name, argumentsIn(one.raw)})
+	for _, entry := range items {
+		if a.isOurs(entry) {
+			ours = append(ours, call{unquoted(memberIn(entry.raw, "call_id")), entry.name, argumentsIn(entry.raw)})
 		}
 	}
 	a.since = slices.Concat(a.since, rawItems(items), outputs(a.carryOut(a.c.Request().Context(), ours)))
 }
 
 func itemsAt(text []byte, list span) (items []item) {
-	found, _ := elements(text, list.from) // an invalid list has none
-	for i, at := range found {
+	spans, _ := elements(text, list.from) // an invalid list has none
+	for i, at := range spans {
 		items = append(items, itemOf(at.in(text), i))
 	}
 	return items
@@ -296,7 +296,7 @@ func (s *responseStream) take(text []byte, data span) ([]byte, error) {
 		return s.pass(e), nil
 	case "response.output_item.added":
 		switch one := itemOf(memberOf(text, data, "item").in(text), e.item); {
-		case asks[one.kind]:
+		case needsClient[one.kind]:
 			s.calls = true
 		case one.kind != reasoning && !s.calls:
 			return append(s.release(nil), s.pass(e)...), nil
@@ -370,7 +370,7 @@ func (s *responseStream) marked(text []byte, of span) []edit {
 	if at.to == 0 || len(s.form.id) == 0 || len(s.id) == 0 || bytes.Equal(s.id, s.form.id) {
 		return nil
 	}
-	return []edit{{at, quote(unquoted(at.in(text)) + afterMark + unquoted(s.id))}}
+	return []edit{{at, quote(unquoted(at.in(text)) + previousIDMark + unquoted(s.id))}}
 }
 
 // finish processes the last event of a round, which contains the response.

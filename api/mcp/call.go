@@ -27,7 +27,7 @@ import (
 func (x *rpcCall) callTool() (any, error) {
 	defer x.beginSpan()()
 	p := &x.request.Params
-	if x.searches() {
+	if x.inSearchMode() {
 		switch p.Name {
 		case searchTool:
 			return x.search()
@@ -36,15 +36,15 @@ func (x *rpcCall) callTool() (any, error) {
 			given := p.Arguments["arguments"]
 			arguments, isObject := given.(map[string]any)
 			if repositories.CheckToolName(name) != nil {
-				return x.faulty("name: is required, the name of a tool that search_tools has found"), nil
+				return x.toolError("name: is required, the name of a tool that search_tools has found"), nil
 			}
 			if given != nil && !isObject {
-				return x.faulty("arguments: is no object"), nil
+				return x.toolError("arguments: is no object"), nil
 			}
-			p.Name, p.Arguments, x.wrapped = name, arguments, true
+			p.Name, p.Arguments, x.viaCallTool = name, arguments, true
 		}
 	}
-	if result, err := x.resume(); result != nil || err != nil {
+	if result, err := x.resumeInput(); result != nil || err != nil {
 		return result, err
 	}
 
@@ -57,12 +57,12 @@ func (x *rpcCall) callTool() (any, error) {
 	}
 	result, err := x.fire(d)
 	if values := (*trigger.ValuesError)(nil); errors.As(err, &values) {
-		if asks, err := x.askFor(d); asks != nil || err != nil {
+		if asks, err := x.requestValues(d); asks != nil || err != nil {
 			return asks, err
 		}
 	}
-	if fault := x.fault(err); fault != "" { // the model can correct it
-		return x.faulty(fault), nil
+	if fault := x.valueFault(err); fault != "" { // the model can correct it
+		return x.toolError(fault), nil
 	}
 	if errors.Is(err, trigger.ErrNotInScope) {
 		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(d.Name)+": it is not in scope here, or was just taken; list the tools again")
@@ -75,7 +75,7 @@ func (x *rpcCall) callTool() (any, error) {
 func (x *rpcCall) beginSpan() (end func()) {
 	request, parent := trace.SpanContextFromContext(x.ctx()), x.request.Params.Meta.TraceParent
 	x.trace = tracing.Of(x.ctx())
-	if _, named := tracing.Read(parent); named {
+	if _, valid := tracing.Read(parent); valid {
 		x.trace = parent
 	}
 	if x.server.Tracer == nil {
@@ -96,9 +96,9 @@ func (x *rpcCall) beginSpan() (end func()) {
 	return func() { span.End() }
 }
 
-// resume continues a call that was answered with questions. It returns nil if the call should be made, with the
+// resumeInput continues a call that was answered with questions. It returns nil if the call should be made, with the
 // given values.
-func (x *rpcCall) resume() (any, error) {
+func (x *rpcCall) resumeInput() (any, error) {
 	p := &x.request.Params
 	if p.InputResponses == nil && p.RequestState == "" {
 		return nil, nil
@@ -112,10 +112,10 @@ func (x *rpcCall) resume() (any, error) {
 		return nil, err
 	}
 	if state.Trigger != "" {
-		return x.resumeConfirming(state, responses)
+		return x.resumeConfirmation(state, responses)
 	}
 
-	t, err := x.find(p.Name, x.c.Param("repositoryId"))
+	t, err := x.findTool(p.Name, x.c.Param("repositoryId"))
 	if err != nil {
 		return nil, err
 	}
@@ -124,16 +124,16 @@ func (x *rpcCall) resume() (any, error) {
 	maps.Copy(merged, p.Arguments)
 	values, declined := valuesOf(t, missingOf(t, merged), responses)
 	if declined {
-		return x.faulty("nothing was called: the user has declined to give the values"), nil
+		return x.toolError("nothing was called: the user has declined to give the values"), nil
 	}
 	maps.Copy(merged, values)
 	x.values = merged
 	return nil, nil
 }
 
-// resumeConfirming answers a call that awaited a confirmation. A call with other arguments is a new one, and
+// resumeConfirmation answers a call that awaited a confirmation. A call with other arguments is a new one, and
 // asks again.
-func (x *rpcCall) resumeConfirming(state requestState, responses map[string]response) (any, error) {
+func (x *rpcCall) resumeConfirmation(state requestState, responses map[string]response) (any, error) {
 	record, err := x.record(state.Trigger)
 	if errors.Is(err, query.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
 		return nil, nil
@@ -148,13 +148,13 @@ func (x *rpcCall) resumeConfirming(state requestState, responses map[string]resp
 		return nil, err
 	}
 	if record.Match.State == query.StateCancelled {
-		return x.faulty("nothing was called: the user has said no"), nil
+		return x.toolError("nothing was called: the user has said no"), nil
 	}
 	text, err := exactjson.Encode(record.Match)
 	if err != nil {
 		return nil, err
 	}
-	return x.matched(record.Match, text)
+	return x.matchResult(record.Match, text)
 }
 
 func (x *rpcCall) direct() trigger.Direct {
@@ -166,7 +166,7 @@ func (x *rpcCall) direct() trigger.Direct {
 	return trigger.Direct{
 		AppID: x.AppID, SessionID: x.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
 		Source: query.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
-		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), Life: auth.PrincipalOf(x.c).Life(), TraceParent: x.trace, Unawaited: x.request.tasks(), Vet: x.vetHeaders,
+		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), Life: auth.PrincipalOf(x.c).Life(), TraceParent: x.trace, Unawaited: x.request.supportsTasks(), Vet: x.vetHeaders,
 	}
 }
 
@@ -174,52 +174,52 @@ func (x *rpcCall) direct() trigger.Direct {
 // returns the task while the first attempt continues here. If this replica fails, another makes the next
 // attempt, and the client has the id.
 func (x *rpcCall) fire(d trigger.Direct) (any, error) {
-	var answered json.RawMessage
-	do := func(ctx context.Context) (err error) {
-		answered, err = x.server.Engine.Fire(ctx, d)
+	var stored json.RawMessage
+	run := func(ctx context.Context) (err error) {
+		stored, err = x.server.Engine.Fire(ctx, d)
 		return err
 	}
-	chosen, followed := d.TriggerID != "", x.request.tasks() || x.request.notifies() || ownerOf(x) != ""
-	if followed {
-		d.TriggerID, d.New = x.idOf(d), !chosen // the id is known before the call ends
+	hasID, needsID := d.TriggerID != "", x.request.supportsTasks() || x.request.wantsProgress() || ownerOf(x) != ""
+	if needsID {
+		d.TriggerID, d.New = x.idOf(d), !hasID // the id is known before the call ends
 	}
-	err := x.within(d.TriggerID, do)
+	err := x.runReporting(d.TriggerID, run)
 	switch {
-	case errors.Is(err, errSlow):
+	case errors.Is(err, errBecameTask):
 		return x.beginTask(d.TriggerID)
-	case followed && !chosen && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound):
+	case needsID && !hasID && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound):
 		return nil, fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another client has just deleted the repository
 	case err != nil:
 		return nil, err
 	}
 	match := query.Match{}
-	if err := exactjson.Unmarshal(answered, &match); err != nil {
+	if err := exactjson.Unmarshal(stored, &match); err != nil {
 		return nil, err
 	}
-	return x.matched(match, answered)
+	return x.matchResult(match, stored)
 }
 
-func (x *rpcCall) matched(match query.Match, text json.RawMessage) (any, error) {
+func (x *rpcCall) matchResult(match query.Match, text json.RawMessage) (any, error) {
 	switch status := statusOf(match); {
 	case status == taskCompleted || status == taskCancelled:
 		return x.outcome(match, text), nil
-	case x.request.tasks():
+	case x.request.supportsTasks():
 		return x.beginTask(match.TriggerID)
-	case match.State == query.StateConfirming && x.request.elicits():
+	case match.State == query.StateConfirming && x.request.supportsElicitation():
 		state := requestState{Trigger: match.TriggerID, Arguments: digestOf(x.request.Params.Arguments)}
 		return inputRequired{x.head("input_required"), map[string]inputRequest{confirmKey: confirmation(match)}, state.text()}, nil
 	}
 	return x.resultOf(text), nil // the outcome says that it is pending, and why
 }
 
-// askFor asks the user for missing values, if nothing else is wrong with the call and the client can ask;
+// requestValues asks the user for missing values, if nothing else is wrong with the call and the client can ask;
 // otherwise it returns nil. One value is asked for in the answer. Several become a task, in which different
 // users may give them one by one.
-func (x *rpcCall) askFor(d trigger.Direct) (any, error) {
-	if !x.request.elicits() {
+func (x *rpcCall) requestValues(d trigger.Direct) (any, error) {
+	if !x.request.supportsElicitation() {
 		return nil, nil
 	}
-	t, err := x.find(d.Name, d.RepositoryID)
+	t, err := x.findTool(d.Name, d.RepositoryID)
 	if err != nil {
 		return nil, err
 	}
@@ -227,7 +227,7 @@ func (x *rpcCall) askFor(d trigger.Direct) (any, error) {
 	switch {
 	case len(missing) == 0:
 		return nil, nil
-	case len(missing) == 1 || !x.request.tasks() || x.server.Asked == nil:
+	case len(missing) == 1 || !x.request.supportsTasks() || x.server.PendingCalls == nil:
 		return inputRequired{x.head("input_required"), valueRequests(t, missing), requestState{Values: d.Values}.text()}, nil
 	}
 
@@ -240,9 +240,9 @@ func (x *rpcCall) askFor(d trigger.Direct) (any, error) {
 	if err := x.server.Engine.Count(x.ctx(), x.AppID, x.SessionID, use); err != nil {
 		return nil, err
 	}
-	err = x.server.Asked.Begin(x.ctx(), x.Scope, id, call)
+	err = x.server.PendingCalls.Begin(x.ctx(), x.Scope, id, call)
 	if errors.Is(err, pendingcalls.ErrMany) || errors.Is(err, pendingcalls.ErrLong) {
-		return x.faulty(err.Error()), nil
+		return x.toolError(err.Error()), nil
 	}
 	if err != nil {
 		return nil, err
@@ -257,26 +257,26 @@ const (
 	headerPrefix  = "Mcp-Param-"
 )
 
-type mirrored struct {
+type headerParameter struct {
 	path   []string // of the value in the arguments
 	header string
 }
 
-// mirroredForm is the key for the derived mirrored values of a tool's parameters.
-type mirroredForm struct{}
+// headerParametersKey is the key for the derived headerParameters of a tool's parameters.
+type headerParametersKey struct{}
 
-func (x *rpcCall) vetHeaders(of *repositories.Tool) error {
-	if !x.request.modern || x.wrapped {
+func (x *rpcCall) vetHeaders(definition *repositories.Tool) error {
+	if !x.request.modern || x.viaCallTool {
 		return nil
 	}
-	list := of.Params().Derived(mirroredForm{}, func() any {
-		schema := of.Params().ModelSchema()
+	headers := definition.Params().Derived(headerParametersKey{}, func() any {
+		schema := definition.Params().ModelSchema()
 		if !strings.Contains(string(schema), headerKeyword) {
-			return []mirrored(nil)
+			return []headerParameter(nil)
 		}
-		return mirroredIn(schema, nil)
-	}).([]mirrored)
-	for _, m := range list {
+		return headerParametersIn(schema, nil)
+	}).([]headerParameter)
+	for _, m := range headers {
 		value := any(x.request.Params.Arguments)
 		for _, name := range m.path {
 			object, _ := value.(map[string]any)
@@ -289,7 +289,7 @@ func (x *rpcCall) vetHeaders(of *repositories.Tool) error {
 	return nil
 }
 
-func mirroredIn(schema json.RawMessage, path []string) (list []mirrored) {
+func headerParametersIn(schema json.RawMessage, path []string) (list []headerParameter) {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
@@ -297,49 +297,49 @@ func mirroredIn(schema json.RawMessage, path []string) (list []mirrored) {
 		return nil
 	}
 	for name, property := range object.Properties {
-		at := append(slices.Clone(path), name)
-		var named struct {
+		valuePath := append(slices.Clone(path), name)
+		var annotation struct {
 			Header string `json:"x-mcp-header"`
 		}
-		if json.Unmarshal(property, &named) == nil && named.Header != "" {
-			list = append(list, mirrored{at, headerPrefix + named.Header})
+		if json.Unmarshal(property, &annotation) == nil && annotation.Header != "" {
+			list = append(list, headerParameter{valuePath, headerPrefix + annotation.Header})
 		}
-		list = append(list, mirroredIn(property, at)...)
+		list = append(list, headerParametersIn(property, valuePath)...)
 	}
 	return list
 }
 
 // headerFault describes how a header differs from its value; empty if it does not.
 func headerFault(header http.Header, name string, value any) string {
-	sent, has := header[http.CanonicalHeaderKey(name)]
+	values, isSent := header[http.CanonicalHeaderKey(name)]
 	switch {
-	case value == nil && has:
+	case value == nil && isSent:
 		return "is there, and there is no"
 	case value == nil:
 		return ""
-	case len(sent) != 1 || sent[0] == "":
+	case len(values) != 1 || values[0] == "":
 		return "is missing, which is to repeat"
 	}
-	text := sent[0]
-	if coded, is := strings.CutPrefix(text, "=?base64?"); is && strings.HasSuffix(coded, "?=") { // it is not valid in a header
-		raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(coded, "?="))
+	text := values[0]
+	if encoded, isEncoded := strings.CutPrefix(text, "=?base64?"); isEncoded && strings.HasSuffix(encoded, "?=") { // it is not valid in a header
+		raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, "?="))
 		if err != nil {
 			return "is no good Base64 of"
 		}
 		text = string(raw)
 	}
-	same := false
+	equal := false
 	switch value := value.(type) {
 	case string:
-		same = text == value
+		equal = text == value
 	case bool:
-		same = text == fmt.Sprint(value)
+		equal = text == fmt.Sprint(value)
 	case json.Number:
-		sent, isNumber := exactjson.ParseDecimal(text)
-		is, _ := exactjson.ParseDecimal(value.String())
-		same = isNumber && sent.Whole() && sent.Compare(is) == 0
+		values, isNumber := exactjson.ParseDecimal(text)
+		isEncoded, _ := exactjson.ParseDecimal(value.String())
+		equal = isNumber && values.Whole() && values.Compare(isEncoded) == 0
 	}
-	if !same {
+	if !equal {
 		return "says something else than"
 	}
 	return ""

@@ -44,9 +44,9 @@ func confirmation(match query.Match) inputRequest {
 }
 
 // valueRequests returns one form per value.
-func valueRequests(of *repositories.Tool, names []string) map[string]inputRequest {
+func valueRequests(definition *repositories.Tool, names []string) map[string]inputRequest {
 	requests := map[string]inputRequest{}
-	for _, p := range of.Params().List() {
+	for _, p := range definition.Params().List() {
 		if !slices.Contains(names, p.Name) {
 			continue
 		}
@@ -63,7 +63,7 @@ func valueRequests(of *repositories.Tool, names []string) map[string]inputReques
 		if p.Max != "" {
 			field["maximum"] = p.Max
 		}
-		message := cmp.Or(of.Params().Ask(p.Name), p.Description, plaintext.Text(p.Name))
+		message := cmp.Or(definition.Params().Ask(p.Name), p.Description, plaintext.Text(p.Name))
 		requests[p.Name] = ask(message, p.Name, field)
 	}
 	return requests
@@ -73,13 +73,13 @@ var formTypes = []string{"string", "number", "integer", "boolean"}
 
 // missingOf lists the missing values of a call; nil if it has other faults, or a form cannot ask for all of
 // them.
-func missingOf(of *repositories.Tool, values map[string]any) []string {
-	_, faults := of.Params().Check(values)
+func missingOf(definition *repositories.Tool, values map[string]any) []string {
+	_, faults := definition.Params().Check(values)
 	isLacking := func(name string) bool {
 		return slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name && f.Meant.Code == fault.Missing })
 	}
 	var missing []string
-	for _, parameter := range of.Params().List() {
+	for _, parameter := range definition.Params().List() {
 		if !parameter.Required && !isLacking(parameter.Name) || parameter.Hidden || values[parameter.Name] != nil {
 			continue
 		}
@@ -88,8 +88,8 @@ func missingOf(of *repositories.Tool, values map[string]any) []string {
 		}
 		missing = append(missing, parameter.Name)
 	}
-	for _, found := range faults {
-		if !slices.Contains(missing, found.Parameter) {
+	for _, reported := range faults {
+		if !slices.Contains(missing, reported.Parameter) {
 			return nil
 		}
 	}
@@ -133,8 +133,8 @@ func readState(text string) (requestState, error) {
 		return state, nil
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	whole := err == nil && len(raw) > checksumSize && bytes.Equal(raw[:checksumSize], checksum(raw[checksumSize:]))
-	if !whole || exactjson.Unmarshal(raw[checksumSize:], &state) != nil {
+	intact := err == nil && len(raw) > checksumSize && bytes.Equal(raw[:checksumSize], checksum(raw[checksumSize:]))
+	if !intact || exactjson.Unmarshal(raw[checksumSize:], &state) != nil {
 		return state, invalid(answer.InvalidBody, "requestState is none that was given here: send it back as it came")
 	}
 	return state, nil
@@ -159,37 +159,37 @@ type response struct {
 
 // readResponses parses a client's responses. An object without an action is ignored, and its question is asked
 // again. An unknown action is a fault of the client: read as a decline, it would end the call for good.
-func readResponses(given map[string]json.RawMessage) (map[string]response, error) {
+func readResponses(texts map[string]json.RawMessage) (map[string]response, error) {
 	responses := map[string]response{}
-	for key, text := range given {
-		one := response{}
-		if err := exactjson.Unmarshal(text, &one); err != nil {
+	for key, text := range texts {
+		parsed := response{}
+		if err := exactjson.Unmarshal(text, &parsed); err != nil {
 			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+` is no response: {"action":"accept"|"decline"|"cancel","content"}`)
 		}
-		switch one.Action {
+		switch parsed.Action {
 		case "":
 		case actionAccept, actionDecline, actionCancel:
-			responses[key] = one
+			responses[key] = parsed
 		default:
-			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+": action "+exactQuote(one.Action)+` is not known; "accept", "decline" and "cancel" are`)
+			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+": action "+exactQuote(parsed.Action)+` is not known; "accept", "decline" and "cancel" are`)
 		}
 	}
 	return responses, nil
 }
 
 // valuesOf returns the values that a user gave for the names and that fit their forms. declined reports that the user refused one.
-func valuesOf(of *repositories.Tool, names []string, responses map[string]response) (values map[string]any, declined bool) {
+func valuesOf(definition *repositories.Tool, names []string, responses map[string]response) (values map[string]any, declined bool) {
 	values = map[string]any{}
 	for _, name := range names {
-		given, has := responses[name]
+		reply, isAnswered := responses[name]
 		switch {
-		case !has || given.Action == actionCancel:
+		case !isAnswered || reply.Action == actionCancel:
 			continue
-		case given.Action == actionDecline:
+		case reply.Action == actionDecline:
 			return nil, true
 		}
-		value := given.Content[name]
-		_, faults := of.Params().Check(map[string]any{name: value})
+		value := reply.Content[name]
+		_, faults := definition.Params().Check(map[string]any{name: value})
 		if value != nil && !slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name }) {
 			values[name] = value
 		}

@@ -32,28 +32,28 @@ var (
 	paramKeys  = []string{"com.google.cloud/authParam", "toolbox/authParam"}
 )
 
-func listing(app *repositories.App, of *repositories.Tool) tool {
-	t := tool{Name: of.Name, InputSchema: of.Params().ModelSchema()}
-	t.Description = cmp.Or(of.Shown(), of.Name) // clients refuse a tool without a description
-	if dialect := of.Params().Dialect(); dialect != "" {
+func describeTool(app *repositories.App, definition *repositories.Tool) tool {
+	t := tool{Name: definition.Name, InputSchema: definition.Params().ModelSchema()}
+	t.Description = cmp.Or(definition.Shown(), definition.Name) // clients refuse a tool without a description
+	if dialect := definition.Params().Dialect(); dialect != "" {
 		// Without $schema, an agent would read an older dialect as its own.
 		t.InputSchema = append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), t.InputSchema[1:]...)
 	}
-	if app.ReadOnly(of) {
+	if app.ReadOnly(definition) {
 		t.Annotations = &annotations{ReadOnly: true, Idempotent: true}
 	}
 
-	if !of.AsksForUser() {
+	if !definition.AsksForUser() {
 		return t
 	}
 	t.Meta = map[string]any{}
-	filled, invoke := map[string][]string{}, slices.Clone(of.AuthRequired)
-	for _, parameter := range of.Params().Placed() {
+	claimServices, invoke := map[string][]string{}, slices.Clone(definition.AuthRequired)
+	for _, parameter := range definition.Params().Placed() {
 		for _, claim := range parameter.Claims {
-			filled[parameter.Name] = append(filled[parameter.Name], claim.Service)
+			claimServices[parameter.Name] = append(claimServices[parameter.Name], claim.Service)
 		}
 		// Toolbox's SDK sends a token only for parameters it knows, and inputSchema does not show this one.
-		if service := filled[parameter.Name]; parameter.Required && len(service) == 1 && !slices.Contains(invoke, service[0]) {
+		if service := claimServices[parameter.Name]; parameter.Required && len(service) == 1 && !slices.Contains(invoke, service[0]) {
 			invoke = append(invoke, service[0])
 		}
 	}
@@ -61,8 +61,8 @@ func listing(app *repositories.App, of *repositories.Tool) tool {
 		if len(invoke) > 0 {
 			t.Meta[invokeKeys[i]] = invoke
 		}
-		if len(filled) > 0 {
-			t.Meta[paramKeys[i]] = filled
+		if len(claimServices) > 0 {
+			t.Meta[paramKeys[i]] = claimServices
 		}
 	}
 	return t
@@ -70,8 +70,8 @@ func listing(app *repositories.App, of *repositories.Tool) tool {
 
 // Limits of cached lists: their number, and their size in bytes. A longer one is built for each request.
 const (
-	keptLists = 64
-	keptList  = 8 << 20
+	maxCachedLists    = 64
+	maxCachedListSize = 8 << 20
 )
 
 // listKey identifies a list: the tools of a version of a scope, or of one repository in it.
@@ -79,12 +79,12 @@ type listKey struct{ appID, version, repositoryID string }
 
 // listHead begins a list for modern clients. They may not cache it (ttlMs): tools change at any time, which a
 // subscription reports.
-var listHead = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":` + string(exactjson.EncodeOrNull(identified)) + `,`
+var listHead = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":` + string(exactjson.EncodeOrNull(serverMeta)) + `,`
 
 // listTools answers tools/list with all tools in one page, without copying the list.
 func (x *rpcCall) listTools() (any, error) {
 	list := searchTools
-	if !x.searches() {
+	if !x.inSearchMode() {
 		catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
 		if err != nil {
 			return nil, err
@@ -94,13 +94,13 @@ func (x *rpcCall) listTools() (any, error) {
 		if !hit {
 			candidates := catalog.Tools(key.repositoryID)
 			tools := make([]tool, len(candidates))
-			for i, one := range candidates {
-				tools[i] = listing(catalog.App(), one.Tool)
+			for i, candidate := range candidates {
+				tools[i] = describeTool(catalog.App(), candidate.Tool)
 			}
 			if text, err = exactjson.Encode(tools); err != nil {
 				return nil, err
 			}
-			if len(text) <= keptList {
+			if len(text) <= maxCachedListSize {
 				x.server.lists.Add(key, text)
 			}
 		}
@@ -134,8 +134,8 @@ const (
 )
 
 const (
-	foundTools = 10
-	mostFound  = 50
+	defaultFound = 10
+	maxFound     = 50
 )
 
 var searchTools = exactjson.EncodeOrNull([]tool{
@@ -152,20 +152,20 @@ var searchTools = exactjson.EncodeOrNull([]tool{
 	},
 })
 
-func (x *rpcCall) searches() bool { return x.c.QueryParam("tools") == searchMode }
+func (x *rpcCall) inSearchMode() bool { return x.c.QueryParam("tools") == searchMode }
 
 func (x *rpcCall) search() (any, error) {
 	query, _ := x.request.Params.Arguments["query"].(string)
-	limit := int64(foundTools)
-	if given, has := x.request.Params.Arguments["limit"]; has {
-		number, _ := given.(json.Number)
+	limit := int64(defaultFound)
+	if limitValue, isGiven := x.request.Params.Arguments["limit"]; isGiven {
+		number, _ := limitValue.(json.Number)
 		var err error
-		if limit, err = number.Int64(); err != nil || limit < 1 || limit > mostFound {
-			return x.faulty("limit: is no whole number from 1 to 50"), nil
+		if limit, err = number.Int64(); err != nil || limit < 1 || limit > maxFound {
+			return x.toolError("limit: is no whole number from 1 to 50"), nil
 		}
 	}
 	if query == "" {
-		return x.faulty("query: is required, a text that says what is to be done"), nil
+		return x.toolError("query: is required, a text that says what is to be done"), nil
 	}
 	tools, err := x.server.Engine.SearchTools(x.ctx(), x.AppID, x.SessionID, query, int(limit))
 	if err != nil {
@@ -176,9 +176,9 @@ func (x *rpcCall) search() (any, error) {
 		Score float64 `json:"score"`
 	}
 	list := []found{}
-	for _, one := range tools {
-		if in := x.c.Param("repositoryId"); in == "" || in == one.RepositoryID {
-			list = append(list, found{tool{Name: one.Name, Description: one.Description, InputSchema: one.InputSchema}, one.Score})
+	for _, match := range tools {
+		if repositoryID := x.c.Param("repositoryId"); repositoryID == "" || repositoryID == match.RepositoryID {
+			list = append(list, found{tool{Name: match.Name, Description: match.Description, InputSchema: match.InputSchema}, match.Score})
 		}
 	}
 	text, err := exactjson.Encode(map[string]any{"tools": list})

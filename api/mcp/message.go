@@ -26,8 +26,8 @@ const (
 	methodPing       = "ping"
 )
 
-// mostID is the largest number as an id: the SDK reads ids as floats, and would answer larger ones as others.
-const mostID = 1 << 53
+// maxID is the largest number as an id: the SDK reads ids as floats, and would answer larger ones as others.
+const maxID = 1 << 53
 
 // readRequest reads a message and checks it as JSON-RPC and MCP have it, before any method or the SDK sees it. An
 // error is an *rpcError; the request then has what could be read, its id above all. A request without a method is
@@ -35,8 +35,8 @@ const mostID = 1 << 53
 func readRequest(header http.Header, body []byte) (*rpcRequest, error) {
 	version := header.Get(versionHeader)
 	r := &rpcRequest{
-		modern:  version == revision,
-		streams: strings.Contains(strings.ToLower(strings.Join(header.Values("Accept"), ",")), "text/event-stream"),
+		modern:        version == revision,
+		acceptsStream: strings.Contains(strings.ToLower(strings.Join(header.Values("Accept"), ",")), "text/event-stream"),
 	}
 	members, err := membersOf(body)
 	if err == nil {
@@ -46,7 +46,7 @@ func readRequest(header http.Header, body []byte) (*rpcRequest, error) {
 	if err == nil {
 		tree, err = exactTree(body)
 	}
-	if err != nil || !r.asks() {
+	if err != nil || !r.hasAnswer() {
 		return r, err
 	}
 	if err := r.readParams(members["params"], tree["params"]); err != nil {
@@ -54,29 +54,29 @@ func readRequest(header http.Header, body []byte) (*rpcRequest, error) {
 	}
 	meta := r.Params.Meta
 	if !r.modern {
-		r.plain = version < revision && meta.Version == "" && (r.Method == methodList || r.Method == methodCall)
+		r.complete = version < revision && meta.Version == "" && (r.Method == methodList || r.Method == methodCall)
 		return r, nil
 	}
-	r.plain = meta.Version == revision && meta.Capabilities != nil && header.Get(methodHeader) == r.Method &&
+	r.complete = meta.Version == revision && meta.Capabilities != nil && header.Get(methodHeader) == r.Method &&
 		(r.Method != methodCall || r.Params.Name != "" && header.Get(nameHeader) == r.Params.Name)
 	return r, nil
 }
 
-// asks reports whether the message is to be answered. Others are notifications and answers.
-func (r *rpcRequest) asks() bool { return r.Method != "" && len(r.ID) > 0 }
+// hasAnswer reports whether the message is to be answered. Others are notifications and answers.
+func (r *rpcRequest) hasAnswer() bool { return r.Method != "" && len(r.ID) > 0 }
 
 // membersOf returns the members of the one object that a body must be. Their names are those of the protocol,
 // letter by letter.
 func membersOf(body []byte) (members map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(body, &members)
-	flaw := exactjson.TextFlaw(body)
-	switch broken := (*json.SyntaxError)(nil); {
+	textFlaw := exactjson.TextFlaw(body)
+	switch syntaxErr := (*json.SyntaxError)(nil); {
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, unreadable(codeParse, "the body is empty: a JSON-RPC message is to be in it")
-	case flaw != "":
-		return nil, unreadable(codeParse, "the body "+flaw)
-	case errors.As(err, &broken):
-		return nil, unreadable(codeParse, "the body is not one JSON value: "+broken.Error())
+	case textFlaw != "":
+		return nil, unreadable(codeParse, "the body "+textFlaw)
+	case errors.As(err, &syntaxErr):
+		return nil, unreadable(codeParse, "the body is not one JSON value: "+syntaxErr.Error())
 	case bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("[")):
 		return nil, unreadable(codeInvalidRequest, "batches are not taken, in no revision: send each message in a request of its own")
 	case err != nil || members == nil:
@@ -164,7 +164,7 @@ func (r *rpcRequest) readEnvelope(members map[string]json.RawMessage) error {
 	if json.Unmarshal(method, &r.Method) != nil || r.Method == "" {
 		return unreadable(codeInvalidRequest, `method is to be a text, as "tools/list"`)
 	}
-	if !hasID && slices.Contains(haveAnswers, r.Method) {
+	if !hasID && slices.Contains(answeredMethods, r.Method) {
 		return unreadable(codeInvalidRequest, "id is missing: "+r.Method+" has an answer")
 	}
 	return nil
@@ -176,11 +176,11 @@ func isID(id json.RawMessage) bool {
 		return true
 	}
 	number, err := strconv.ParseInt(string(id), 10, 64)
-	return err == nil && strconv.FormatInt(number, 10) == string(id) && -mostID <= number && number <= mostID
+	return err == nil && strconv.FormatInt(number, 10) == string(id) && -maxID <= number && number <= maxID
 }
 
-// haveAnswers are the methods that have an answer.
-var haveAnswers = []string{
+// answeredMethods are the methods that have an answer.
+var answeredMethods = []string{
 	methodList, methodCall, methodTaskGet, methodTaskUpdate, methodTaskCancel, methodSubscribe,
 	methodInitialize, methodDiscover, methodPing,
 }
@@ -188,29 +188,29 @@ var haveAnswers = []string{
 // readParams reads the parameters of a request. Those of the SDK's methods are read only to refuse wrong types: the
 // SDK would name its own.
 func (r *rpcRequest) readParams(params json.RawMessage, tree any) error {
-	into := any(&r.Params)
+	target := any(&r.Params)
 	switch r.Method {
 	case methodInitialize:
 		if params == nil || string(params) == "null" {
 			return invalid(answer.InvalidBody, `params is missing: the client's protocolVersion, capabilities and clientInfo`)
 		}
-		into = &sdk.InitializeParams{}
+		target = &sdk.InitializeParams{}
 	case methodDiscover, methodPing:
-		into = &struct {
+		target = &struct {
 			Meta *requestMeta `json:"_meta"`
 		}{&r.Params.Meta}
 	default:
-		if !slices.Contains(haveAnswers, r.Method) {
+		if !slices.Contains(answeredMethods, r.Method) {
 			return &rpcError{Code: codeUnknownMethod, Message: "there is no method " + exactQuote(r.Method) + " here"}
 		}
 	}
 	if params == nil {
 		return nil
 	}
-	if err := exactjson.Unmarshal(params, into); err != nil {
-		return invalid(answer.InvalidBody, mistyped(err))
+	if err := exactjson.Unmarshal(params, target); err != nil {
+		return invalid(answer.InvalidBody, typeErrorText(err))
 	}
-	wrong := otherCase(tree, reflect.TypeOf(into), "params.")
+	wrong := otherCase(tree, reflect.TypeOf(target), "params.")
 	if object, _ := tree.(map[string]any); wrong == "" {
 		wrong = otherCase(object["inputResponses"], reflect.TypeFor[map[string]response](), "params.inputResponses.")
 	}
@@ -220,18 +220,18 @@ func (r *rpcRequest) readParams(params json.RawMessage, tree any) error {
 	return nil
 }
 
-// mistyped says which parameter has a wrong type, in the words of JSON.
-func mistyped(err error) string {
-	wrong := (*json.UnmarshalTypeError)(nil)
-	if !errors.As(err, &wrong) {
+// typeErrorText says which parameter has a wrong type, in the words of JSON.
+func typeErrorText(err error) string {
+	typeErr := (*json.UnmarshalTypeError)(nil)
+	if !errors.As(err, &typeErr) {
 		return "params: " + err.Error()
 	}
 	name := "params"
-	if wrong.Field != "" {
-		name += "." + wrong.Field
+	if typeErr.Field != "" {
+		name += "." + typeErr.Field
 	}
-	is, _, _ := strings.Cut(wrong.Value, " ") // "number 5" has its digits
-	return name + " is " + jsonKinds[is] + ", and is to be " + jsonKinds[kindOf(wrong.Type)]
+	kind, _, _ := strings.Cut(typeErr.Value, " ") // "number 5" has its digits
+	return name + " is " + jsonKinds[kind] + ", and is to be " + jsonKinds[kindOf(typeErr.Type)]
 }
 
 // jsonKinds are the words for encoding/json's names of values.
@@ -239,8 +239,8 @@ var jsonKinds = map[string]string{
 	"string": "a text", "number": "a number", "bool": "true or false", "array": "a list", "object": "an object",
 }
 
-func kindOf(of reflect.Type) string {
-	switch of.Kind() {
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
 	case reflect.String:
 		return "string"
 	case reflect.Bool:

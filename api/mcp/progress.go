@@ -13,10 +13,10 @@ import (
 // progressEvery is the interval of progress notifications. A faster call has none: its answer is plain JSON.
 const progressEvery = time.Second
 
-// notifies reports whether the client asks for progress and accepts a stream.
-func (r *rpcRequest) notifies() bool {
+// wantsProgress reports whether the client asks for progress and accepts a stream.
+func (r *rpcRequest) wantsProgress() bool {
 	token := string(r.Params.Meta.ProgressToken)
-	return r.streams && r.Method == methodCall && strings.ContainsAny(token[:min(len(token), 1)], `"-0123456789`)
+	return r.acceptsStream && r.Method == methodCall && strings.ContainsAny(token[:min(len(token), 1)], `"-0123456789`)
 }
 
 // reporter sends the progress of a call to its client.
@@ -30,8 +30,8 @@ func (r *reporter) report(triggerID string) {
 	r.reported++
 	params := map[string]any{"progressToken": r.request.Params.Meta.ProgressToken, "progress": r.reported}
 	if record, err := r.record(triggerID); err == nil {
-		if said := r.progress(record); said != "" {
-			params["message"] = said
+		if message := r.progress(record); message != "" {
+			params["message"] = message
 		}
 	}
 	if r.stream == nil {
@@ -42,12 +42,12 @@ func (r *reporter) report(triggerID string) {
 
 // stream is an answer of several messages.
 type stream struct {
-	to   *echo.Response
-	with *http.ResponseController
+	response   *echo.Response
+	controller *http.ResponseController
 }
 
-// writeTime bounds the sending of one message.
-const writeTime = 10 * time.Second
+// writeTimeout bounds the sending of one message.
+const writeTimeout = 10 * time.Second
 
 func openStream(c echo.Context) *stream {
 	header := c.Response().Header()
@@ -70,9 +70,9 @@ func (s *stream) sendMessage(message map[string]any) error {
 }
 
 func (s *stream) send(text string) error {
-	_ = s.with.SetWriteDeadline(time.Now().Add(writeTime)) // recorders in tests support none
-	if _, err := s.to.Write([]byte(text)); err != nil {
+	_ = s.controller.SetWriteDeadline(time.Now().Add(writeTimeout)) // recorders in tests support none
+	if _, err := s.response.Write([]byte(text)); err != nil {
 		return err
 	}
-	return s.with.Flush()
+	return s.controller.Flush()
 }

@@ -134,7 +134,7 @@ func TestAStreamEndsWithTheErrorOfItsCall(t *testing.T) {
 	engine := failing{fail: make(chan error)}
 	service := echo.New()
 	service.POST("/", agentsmcp.New(agentsmcp.Options{
-		Engine: engine, NewID: func() string { return "id" }, Admitted: func(next echo.HandlerFunc) echo.HandlerFunc { return next },
+		Engine: engine, NewID: func() string { return "id" }, Admission: func(next echo.HandlerFunc) echo.HandlerFunc { return next },
 		Users: func(echo.Context) (agentsmcp.User, error) { return agentsmcp.User{}, nil },
 	}).Serve)
 	server := httptest.NewServer(service)

@@ -34,7 +34,7 @@ func (r *refusal) Write(part []byte) (int, error) {
 
 // Flush flushes a stream.
 func (r *refusal) Flush() {
-	if f, is := r.ResponseWriter.(http.Flusher); is && r.status == 0 {
+	if f, ok := r.ResponseWriter.(http.Flusher); ok && r.status == 0 {
 		f.Flush()
 	}
 }

@@ -28,13 +28,13 @@ type callResult struct {
 	truncated bool
 }
 
-// faulty is the result of a failed call, whose text the model should read.
-func (x *rpcCall) faulty(text string) callResult {
+// toolError is the result of a failed call, whose text the model should read.
+func (x *rpcCall) toolError(text string) callResult {
 	return callResult{resultHead: x.head("complete"), Content: []content{{"text", text}}, IsError: true}
 }
 
-// fault describes a fault that the model or its user can correct; empty for other errors.
-func (x *rpcCall) fault(err error) string {
+// valueFault describes a fault that the model or its user can correct; empty for other errors.
+func (x *rpcCall) valueFault(err error) string {
 	values, unverified := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
 	switch {
 	case errors.As(err, &values):
@@ -44,7 +44,7 @@ func (x *rpcCall) fault(err error) string {
 		}
 		return strings.Join(lines, "\n")
 	case errors.As(err, &unverified):
-		return x.user.Explained(err).Error()
+		return x.user.Explain(err).Error()
 	}
 	return ""
 }
@@ -68,20 +68,20 @@ func (x *rpcCall) resultOf(outcome json.RawMessage) callResult {
 // truncatedKey in a result's metadata says that the result goes on, as truncated does over REST.
 const truncatedKey = "earshot/truncated"
 
-// cut says of a result that it is the beginning of a longer one. A model reads the text, a program the metadata.
-func (r callResult) cut() callResult {
+// markTruncated says of a result that it is the beginning of a longer one. A model reads the text, a program the metadata.
+func (r callResult) markTruncated() callResult {
 	length := len(r.Content[0].Text)
 	r.Content = append(r.Content, content{"text", fmt.Sprintf("This is not the whole result: it was cut after %d bytes. Ask for less, or for the rest of it.", length)})
 	meta := map[string]any{truncatedKey: true}
-	if own, is := r.Meta.(map[string]any); is {
-		maps.Copy(meta, own)
+	if existing, ok := r.Meta.(map[string]any); ok {
+		maps.Copy(meta, existing)
 	}
 	r.Meta, r.truncated = meta, true
 	return r
 }
 
-// inTask is the result as a part of its task, whose head is that of the answer.
-func (r callResult) inTask() *callResult {
+// forTask is the result as a part of its task, whose head is that of the answer.
+func (r callResult) forTask() *callResult {
 	r.resultHead = resultHead{}
 	if r.truncated {
 		r.Meta = map[string]any{truncatedKey: true}
@@ -94,15 +94,15 @@ func (x *rpcCall) outcome(match query.Match, text json.RawMessage) callResult {
 	call := match.Call
 	switch {
 	case call == nil && match.Event != nil && match.Event.State == query.StateFailed:
-		return x.faulty(cmp.Or(match.Event.Error, "its event could not be published"))
+		return x.toolError(cmp.Or(match.Event.Error, "its event could not be published"))
 	case call == nil || call.State == query.StateDelivered && len(call.Result) == 0:
 		return x.resultOf(text) // there is no other result
 	case call.State == query.StateDelivered && call.Truncated:
-		return x.resultOf(call.Result).cut()
+		return x.resultOf(call.Result).markTruncated()
 	case call.State == query.StateDelivered:
 		return x.resultOf(call.Result)
 	}
-	return x.faulty(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
+	return x.toolError(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
 }
 
 // taskStatus is the status of a task (SEP-2663). The status failed is not used: a refused or unanswered call

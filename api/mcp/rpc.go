@@ -43,10 +43,10 @@ type rpcRequest struct {
 	Params rpcParams
 	// modern reports that the request has this revision, not an earlier one.
 	modern bool
-	// plain reports that headers and body agree and are complete. The SDK refuses other requests.
-	plain bool
-	// streams reports that the client accepts a stream.
-	streams bool
+	// complete reports that headers and body agree and are complete. The SDK refuses other requests.
+	complete bool
+	// acceptsStream reports that the client accepts a stream.
+	acceptsStream bool
 }
 
 type rpcParams struct {
@@ -83,7 +83,7 @@ type requestMeta struct {
 	ProgressToken json.RawMessage `json:"progressToken"`
 }
 
-func (r *rpcRequest) tasks() bool {
+func (r *rpcRequest) supportsTasks() bool {
 	if !r.modern {
 		return false
 	}
@@ -91,13 +91,13 @@ func (r *rpcRequest) tasks() bool {
 	return declared
 }
 
-// elicits reports whether the client can ask its user. Without a declared mode it supports forms.
-func (r *rpcRequest) elicits() bool {
+// supportsElicitation reports whether the client can ask its user. Without a declared mode it supports forms.
+func (r *rpcRequest) supportsElicitation() bool {
 	if !r.modern {
 		return false
 	}
-	can := r.Params.Meta.Capabilities.Elicitation
-	return can != nil && (can.Form != nil || can.URL == nil)
+	elicitation := r.Params.Meta.Capabilities.Elicitation
+	return elicitation != nil && (elicitation.Form != nil || elicitation.URL == nil)
 }
 
 // Error codes (JSON-RPC 2.0; SEP-2243, SEP-2575).
@@ -140,9 +140,9 @@ type rpcCall struct {
 	// values are the arguments merged with the user's answers; nil without any. The client repeats its own
 	// arguments and headers in each round.
 	values map[string]any
-	// wrapped reports a call through call_tool, whose schema names no headers.
-	wrapped bool
-	trace   string
+	// viaCallTool reports a call through call_tool, whose schema names no headers.
+	viaCallTool bool
+	trace       string
 	// stream is the started stream; nil while the answer may still be plain JSON.
 	stream *stream
 }
@@ -152,7 +152,7 @@ func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }
 // serviceInfo describes the server, and identified names it in results (SEP-2575).
 var (
 	serviceInfo = &sdk.Implementation{Name: "earshot", Title: "Earshot", Version: version.Current().Version}
-	identified  = map[string]any{sdk.MetaKeyServerInfo: serviceInfo}
+	serverMeta  = map[string]any{sdk.MetaKeyServerInfo: serviceInfo}
 )
 
 type resultHead struct {
@@ -165,7 +165,7 @@ func (x *rpcCall) head(resultType string) resultHead {
 	if !x.request.modern {
 		return resultHead{}
 	}
-	return resultHead{resultType, identified}
+	return resultHead{resultType, serverMeta}
 }
 
 func (x *rpcCall) write(status int, member string, text []byte) error {
@@ -185,13 +185,13 @@ func (x *rpcCall) write(status int, member string, text []byte) error {
 // fail answers with a protocol error or a problem. The HTTP status is that of the revision, or of the problem,
 // for proxies.
 func (x *rpcCall) fail(err error) error {
-	var own *rpcError
+	var rpcErr *rpcError
 	status := http.StatusOK
-	if errors.As(err, &own) {
+	if errors.As(err, &rpcErr) {
 		switch {
-		case own.Code == codeUnknownMethod && x.request.modern:
+		case rpcErr.Code == codeUnknownMethod && x.request.modern:
 			status = http.StatusNotFound
-		case x.request.modern || own.Code == codeParse || own.Code == codeInvalidRequest:
+		case x.request.modern || rpcErr.Code == codeParse || rpcErr.Code == codeInvalidRequest:
 			status = http.StatusBadRequest
 		}
 	} else {
@@ -203,13 +203,13 @@ func (x *rpcCall) fail(err error) error {
 			return err
 		}
 		problem.SetHeader(x.c.Response().Header())
-		own = &rpcError{Code: codeInternal, Message: problem.Detail, Data: problem}
+		rpcErr = &rpcError{Code: codeInternal, Message: problem.Detail, Data: problem}
 	}
-	return writeError(x, status, own)
+	return writeError(x, status, rpcErr)
 }
 
-func writeError(x *rpcCall, status int, found *rpcError) error {
-	text, err := exactjson.Encode(found)
+func writeError(x *rpcCall, status int, rpcErr *rpcError) error {
+	text, err := exactjson.Encode(rpcErr)
 	if err != nil {
 		return err
 	}
@@ -218,14 +218,14 @@ func writeError(x *rpcCall, status int, found *rpcError) error {
 
 func exactQuote(text string) string { return string(exactjson.EncodeOrNull(text)) }
 
-// find returns the named tool as the user may call it.
-func (x *rpcCall) find(name, repositoryID string) (*repositories.Tool, error) {
+// findTool returns the named tool as the user may call it.
+func (x *rpcCall) findTool(name, repositoryID string) (*repositories.Tool, error) {
 	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	candidate, is := catalog.Find(name, repositoryID)
-	if !is {
+	candidate, found := catalog.Find(name, repositoryID)
+	if !found {
 		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(name))
 	}
 	return candidate.Tool.For(x.user.Claims)

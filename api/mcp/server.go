@@ -60,8 +60,8 @@ type Engine interface {
 	Background(run func(ctx context.Context))
 }
 
-// Asked keeps calls until their missing values are given. pendingcalls.Calls implements it.
-type Asked interface {
+// PendingCalls keeps calls until their missing values are given. pendingcalls.Calls implements it.
+type PendingCalls interface {
 	Begin(ctx context.Context, scope repositories.Scope, id string, call pendingcalls.Call) error
 	Get(ctx context.Context, scope repositories.Scope, id string) (pendingcalls.Call, error)
 	Change(ctx context.Context, scope repositories.Scope, id string, change func(*pendingcalls.Call)) (pendingcalls.Call, error)
@@ -76,56 +76,56 @@ type Events interface {
 
 // User holds the verified claims of the agent's user. Explained adds to an error why tokens were refused.
 type User struct {
-	Claims    parameters.Claims
-	Explained func(error) error
+	Claims  parameters.Claims
+	Explain func(error) error
 }
 
 // Options configures New. All but Asked, Events and Tracer are required.
 type Options struct {
 	Engine Engine
-	// Asked missing: calls that lack values are faults.
-	Asked Asked
+	// PendingCalls missing: calls that lack values are faults.
+	PendingCalls PendingCalls
 	// Events missing: subscriptions answer 503.
 	Events Events
-	// Enter takes a stream slot of a scope.
-	Enter func(scope repositories.Scope) (leave func(), err error)
-	// StillGood returns why a request's key or token is no longer valid.
-	StillGood func(ctx context.Context, who auth.Principal) error
-	// Admitted bounds concurrent requests; open streams do not count.
-	Admitted echo.MiddlewareFunc
+	// EnterStream takes a stream slot of a scope.
+	EnterStream func(scope repositories.Scope) (leave func(), err error)
+	// StillValid returns why a request's key or token is no longer valid.
+	StillValid func(ctx context.Context, who auth.Principal) error
+	// Admission bounds concurrent requests; open streams do not count.
+	Admission echo.MiddlewareFunc
 	// Closing ends streams when it is closed.
 	Closing <-chan struct{}
 	// Users verifies the ID tokens of a request.
 	Users func(c echo.Context) (User, error)
-	// Moved runs do, which changes a trigger's state, and records it in the audit log.
-	Moved func(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error
+	// WithAudit runs do, which changes a trigger's state, and records it in the audit log.
+	WithAudit func(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error
 	// Tracer starts the spans of calls; nil: none.
 	Tracer *tracing.Tracer
 	// TaskAfter is how long a call may take before it becomes a task. Missing: 2 s (section 19 of the
 	// contract).
 	TaskAfter time.Duration
-	// Kept is how long the record of a finished task is kept.
-	Kept  time.Duration
-	NewID func() string
+	// Retention is how long the record of a finished task is kept.
+	Retention time.Duration
+	NewID     func() string
 }
 
 // Server answers MCP requests. It is safe for concurrent use.
 type Server struct {
 	Options
-	lists *lru.Cache[listKey, []byte] // JSON of tool lists: thousands of tools cost only their bytes
-	slow  chan struct{}               // one element per call that may continue after its answer
+	lists      *lru.Cache[listKey, []byte] // JSON of tool lists: thousands of tools cost only their bytes
+	background chan struct{}               // one element per call that may continue after its answer
 	// sdk answers all other requests, of all revisions.
 	sdk *sdk.StreamableHTTPHandler
 }
 
-// mostSlow bounds calls that continue after the answer to their client. Further ones hold their request, so
+// maxBackground bounds calls that continue after the answer to their client. Further ones hold their request, so
 // that a client has no more calls than requests.
-const mostSlow = 1024
+const maxBackground = 1024
 
 // New returns a Server.
 func New(options Options) *Server {
-	s := &Server{Options: options, slow: make(chan struct{}, mostSlow)}
-	s.lists, _ = lru.New[listKey, []byte](keptLists) // fails only for a size of 0
+	s := &Server{Options: options, background: make(chan struct{}, maxBackground)}
+	s.lists, _ = lru.New[listKey, []byte](maxCachedLists) // fails only for a size of 0
 	s.TaskAfter = cmp.Or(s.TaskAfter, 2*time.Second)
 	modern, legacy := newSDKServer(true), newSDKServer(false)
 	s.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
@@ -142,28 +142,28 @@ func New(options Options) *Server {
 // newSDKServer returns a server without tools: it gets only malformed requests about tools. It offers earlier
 // revisions no tasks and no notifications, which would need a session.
 func newSDKServer(modern bool) *sdk.Server {
-	can := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: modern}}
+	capabilities := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: modern}}
 	if modern {
-		can.Extensions = map[string]any{tasksExtension: map[string]any{}}
+		capabilities.Extensions = map[string]any{tasksExtension: map[string]any{}}
 	}
 	server := sdk.NewServer(serviceInfo, &sdk.ServerOptions{
-		Capabilities: can,
+		Capabilities: capabilities,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
 	for _, method := range []string{methodTaskGet, methodTaskUpdate, methodTaskCancel} {
-		if err := sdk.AddReceivingCustomMethod(server, method, refused); err != nil {
+		if err := sdk.AddReceivingCustomMethod(server, method, refuseTaskMethod); err != nil {
 			panic(err) // the SDK has none of these methods
 		}
 	}
 	return server
 }
 
-type refusedParams struct{ sdk.ParamsBase }
+type taskMethodParams struct{ sdk.ParamsBase }
 
-type refusedResult struct{ sdk.ResultBase }
+type taskMethodResult struct{ sdk.ResultBase }
 
-// refused answers task methods with wrong headers or _meta that the SDK does not refuse itself.
-func refused(context.Context, *sdk.ServerSession, *refusedParams) (*refusedResult, error) {
+// refuseTaskMethod answers task methods with wrong headers or _meta that the SDK does not refuse itself.
+func refuseTaskMethod(context.Context, *sdk.ServerSession, *taskMethodParams) (*taskMethodResult, error) {
 	return nil, errors.New("tasks are of revision " + revision + ": name it in the header and in _meta")
 }
 
@@ -178,8 +178,8 @@ var methods = map[string]func(*rpcCall) (result any, err error){
 
 // Serve answers a request.
 func (s *Server) Serve(c echo.Context) error {
-	if origin, elsewhere := auth.Elsewhere(c); elsewhere {
-		return auth.NoPage(origin)
+	if origin, crossOrigin := auth.CrossOrigin(c); crossOrigin {
+		return auth.ForeignPage(origin)
 	}
 	if mode := c.QueryParam("tools"); mode != "" && mode != searchMode {
 		return answer.NewProblem(answer.InvalidQuery, "tools="+answer.Quote(mode)+" is not known; tools="+searchMode+" is")
@@ -201,9 +201,9 @@ func (s *Server) Serve(c echo.Context) error {
 		})
 	case fault != nil:
 		return x.fail(fault)
-	case !request.asks(): // the spec has a 202 for whatever needs no answer, known or not
+	case !request.hasAnswer(): // the spec has a 202 for whatever needs no answer, known or not
 		return c.NoContent(http.StatusAccepted)
-	case !request.plain || handle == nil && request.Method != methodSubscribe:
+	case !request.complete || handle == nil && request.Method != methodSubscribe:
 		return s.delegate(x, body)
 	}
 	if x.user, err = s.Users(c); err != nil {
@@ -212,7 +212,7 @@ func (s *Server) Serve(c echo.Context) error {
 	if handle == nil {
 		return x.subscribe()
 	}
-	return s.Admitted(func(echo.Context) error {
+	return s.Admission(func(echo.Context) error {
 		result, err := handle(x)
 		switch {
 		case err != nil:
@@ -231,19 +231,19 @@ func (s *Server) Serve(c echo.Context) error {
 // delegate lets the SDK answer. A missing Accept header is completed, and the answer is then JSON, as curl
 // expects.
 func (s *Server) delegate(x *rpcCall, body []byte) error {
-	to := x.c.Request()
-	to.Body = io.NopCloser(bytes.NewReader(body))
-	if accepts := to.Header.Get("Accept"); accepts == "" || accepts == "*/*" {
-		to.Header.Set("Accept", "application/json, text/event-stream")
+	request := x.c.Request()
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	if accept := request.Header.Get("Accept"); accept == "" || accept == "*/*" {
+		request.Header.Set("Accept", "application/json, text/event-stream")
 	}
-	if to.Header.Get("Content-Type") == "" {
-		to.Header.Set("Content-Type", echo.MIMEApplicationJSON)
+	if request.Header.Get("Content-Type") == "" {
+		request.Header.Set("Content-Type", echo.MIMEApplicationJSON)
 	}
-	out := &refusal{ResponseWriter: x.c.Response()}
-	s.sdk.ServeHTTP(out, to)
-	if out.status != 0 { // a JSON-RPC error instead of the plain text
-		out.Header().Del(echo.HeaderContentType)
-		return writeError(x, out.status, &rpcError{Code: codeInvalidRequest, Message: strings.TrimSpace(out.text.String())})
+	recorder := &refusal{ResponseWriter: x.c.Response()}
+	s.sdk.ServeHTTP(recorder, request)
+	if recorder.status != 0 { // a JSON-RPC error instead of the plain text
+		recorder.Header().Del(echo.HeaderContentType)
+		return writeError(x, recorder.status, &rpcError{Code: codeInvalidRequest, Message: strings.TrimSpace(recorder.text.String())})
 	}
 	if x.c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
 		_, _ = x.c.Response().Write([]byte{'\n'}) // like all answers

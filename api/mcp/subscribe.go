@@ -21,7 +21,7 @@ type subscription struct {
 	TaskIDs          []string `json:"taskIds,omitempty"`
 }
 
-const mostTasks = 1000
+const maxTasks = 1000
 
 // heartbeat is less than the 30 s after which some proxies drop a silent connection.
 const heartbeat = 15 * time.Second
@@ -29,20 +29,20 @@ const heartbeat = 15 * time.Second
 // subscribe answers subscriptions/listen with a stream of notifications, until the client, its key or this
 // process ends it. Their source is the event stream, so they cover changes on all replicas.
 func (x *rpcCall) subscribe() error {
-	wanted := x.request.Params.Notifications
+	filter := x.request.Params.Notifications
 	switch {
-	case wanted == nil:
+	case filter == nil:
 		return x.fail(invalid(answer.InvalidBody, "notifications is missing: what to hear of, as {\"toolsListChanged\":true}"))
-	case len(wanted.TaskIDs) > mostTasks:
+	case len(filter.TaskIDs) > maxTasks:
 		return x.fail(invalid(answer.InvalidBody, "taskIds are more than 1000"))
 	case x.server.Events == nil:
 		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 	}
-	leave, err := x.server.Enter(x.Scope)
+	release, err := x.server.EnterStream(x.Scope)
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer release()
 	ctx, cancel := context.WithCancel(x.ctx())
 	defer cancel()
 	after, err := x.server.Events.Now(ctx)
@@ -55,12 +55,12 @@ func (x *rpcCall) subscribe() error {
 			With("Retry-After", answer.Soon).Because(err)
 	}
 
-	l := &listener{rpcCall: x, wanted: *wanted, meta: map[string]any{sdk.MetaKeySubscriptionID: x.request.ID}}
-	if !x.request.tasks() {
-		l.wanted.TaskIDs = nil
+	l := &listener{rpcCall: x, filter: *filter, meta: map[string]any{sdk.MetaKeySubscriptionID: x.request.ID}}
+	if !x.request.supportsTasks() {
+		l.filter.TaskIDs = nil
 	}
 	x.stream = openStream(x.c)
-	if x.stream.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.wanted}) == nil && l.pump(ctx, events) {
+	if x.stream.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.filter}) == nil && l.pump(ctx, events) {
 		// The final answer: the client may subscribe again.
 		_ = x.stream.sendMessage(map[string]any{"jsonrpc": "2.0", "id": x.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta}})
 	}
@@ -71,14 +71,14 @@ func (x *rpcCall) subscribe() error {
 // several.
 type listener struct {
 	*rpcCall
-	wanted subscription
+	filter subscription
 	meta   map[string]any
 }
 
 // pump sends notifications of the app's events. It reports whether the client is still connected.
 func (l *listener) pump(ctx context.Context, events <-chan effect.Published) bool {
-	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
-	defer beats.Stop()
+	heartbeats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
+	defer heartbeats.Stop()
 	defer checks.Stop()
 	for {
 		select {
@@ -86,12 +86,12 @@ func (l *listener) pump(ctx context.Context, events <-chan effect.Published) boo
 			if !open || l.forward(event) != nil {
 				return true
 			}
-		case <-beats.C:
+		case <-heartbeats.C:
 			if l.stream.send(": alive\n\n") != nil {
 				return false
 			}
 		case <-checks.C:
-			if err := l.server.StillGood(ctx, auth.PrincipalOf(l.c)); err != nil && !answer.IsUnavailable(err) {
+			if err := l.server.StillValid(ctx, auth.PrincipalOf(l.c)); err != nil && !answer.IsUnavailable(err) {
 				return true
 			}
 		case <-l.server.Closing:
@@ -104,18 +104,18 @@ func (l *listener) pump(ctx context.Context, events <-chan effect.Published) boo
 
 func (l *listener) forward(event effect.Published) error {
 	if strings.HasPrefix(event.Subject, "tool.changed.") {
-		if !l.wanted.ToolsListChanged || event.SessionID != "" && event.SessionID != l.SessionID {
+		if !l.filter.ToolsListChanged || event.SessionID != "" && event.SessionID != l.SessionID {
 			return nil
 		}
 		return l.stream.notify("tools/list_changed", map[string]any{"_meta": l.meta})
 	}
-	var of struct {
+	var payload struct {
 		ID        string `json:"id"`
 		TriggerID string `json:"triggerId"`
 	}
-	_ = json.Unmarshal(event.Data, &of) // events without a trigger have no requested id
-	id := cmp.Or(of.TriggerID, of.ID)
-	if !slices.Contains(l.wanted.TaskIDs, id) {
+	_ = json.Unmarshal(event.Data, &payload) // events without a trigger have no requested id
+	id := cmp.Or(payload.TriggerID, payload.ID)
+	if !slices.Contains(l.filter.TaskIDs, id) {
 		return nil
 	}
 	t, err := l.task(id)

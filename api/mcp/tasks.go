@@ -53,7 +53,7 @@ func (x *rpcCall) updateTask() (any, error) {
 		return nil, err
 	}
 	id := x.request.Params.TaskID
-	record, call, err := x.look(id)
+	record, call, err := x.findTask(id)
 	switch {
 	case err != nil:
 	case call == nil:
@@ -69,23 +69,23 @@ func (x *rpcCall) cancelTask() (any, error) {
 	if err := x.checkTask(); err != nil {
 		return nil, err
 	}
-	id, done := x.request.Params.TaskID, x.head("complete")
-	record, call, err := x.look(id)
+	id, empty := x.request.Params.TaskID, x.head("complete")
+	record, call, err := x.findTask(id)
 	if err != nil {
 		return nil, err
 	}
 	if call != nil {
-		if _, err = x.server.Asked.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Cancelled = true }); !errors.Is(err, pendingcalls.ErrNone) {
-			return done, err
+		if _, err = x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Cancelled = true }); !errors.Is(err, pendingcalls.ErrNone) {
+			return empty, err
 		}
 		if record, err = x.record(id); err != nil { // another client has fired it
 			return nil, unknownTask(err)
 		}
 	}
 	if record.State != query.StatePending && record.State != query.StateConfirming {
-		return done, nil
+		return empty, nil
 	}
-	err = x.server.Moved(x.ctx(), x.c, audit.Cancel, id, func() (query.Record, error) {
+	err = x.server.WithAudit(x.ctx(), x.c, audit.Cancel, id, func() (query.Record, error) {
 		record, err := x.server.Engine.Cancel(x.ctx(), x.AppID, id, auth.PrincipalOf(x.c).Author())
 		if errors.Is(err, query.ErrEnded) { // its event is published, and the trigger waits for an answer
 			record, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + auth.PrincipalOf(x.c).Author()})
@@ -93,15 +93,15 @@ func (x *rpcCall) cancelTask() (any, error) {
 		return record, err
 	})
 	if errors.Is(err, query.ErrEnded) || errors.Is(err, query.ErrNotAsked) {
-		return done, nil
+		return empty, nil
 	}
-	return done, err
+	return empty, err
 }
 
 func (x *rpcCall) checkTask() error {
 	id := x.request.Params.TaskID
 	switch {
-	case !x.request.tasks():
+	case !x.request.supportsTasks():
 		return &rpcError{Code: codeMissingCapability, Message: "this needs a client that declares the extension " + tasksExtension,
 			Data: errorData{answer.CapabilityMissing, map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
 	case x.c.Request().Header.Get(nameHeader) != id:
@@ -128,7 +128,7 @@ func (x *rpcCall) beginTask(id string) (any, error) {
 
 // task reads a trigger or a call that lacks values.
 func (x *rpcCall) task(id string) (task, error) {
-	record, call, err := x.look(id)
+	record, call, err := x.findTask(id)
 	switch {
 	case err != nil:
 		return task{}, err
@@ -140,16 +140,16 @@ func (x *rpcCall) task(id string) (task, error) {
 	return x.pendingTask(id, *call)
 }
 
-// look reads a task: call is nil for a trigger. Another client may fire the call in between, so look then reads
+// findTask reads a task: call is nil for a trigger. Another client may fire the call in between, so findTask then reads
 // the trigger again.
-func (x *rpcCall) look(id string) (record query.Record, call *pendingcalls.Call, err error) {
+func (x *rpcCall) findTask(id string) (record query.Record, call *pendingcalls.Call, err error) {
 	if !owns(x, id) {
 		return record, nil, unknownTask(query.ErrNotFound)
 	}
-	if record, err = x.record(id); !errors.Is(err, query.ErrNotFound) || x.server.Asked == nil {
+	if record, err = x.record(id); !errors.Is(err, query.ErrNotFound) || x.server.PendingCalls == nil {
 		return record, nil, unknownTask(err)
 	}
-	pending, err := x.server.Asked.Get(x.ctx(), x.Scope, id)
+	pending, err := x.server.PendingCalls.Get(x.ctx(), x.Scope, id)
 	if errors.Is(err, pendingcalls.ErrNone) {
 		record, err = x.record(id)
 		return record, nil, unknownTask(err)
@@ -177,7 +177,7 @@ func (x *rpcCall) record(id string) (query.Record, error) {
 
 func (x *rpcCall) newTask(id string, began, changed time.Time, ttl time.Duration) task {
 	return task{
-		ResultType: "complete", Meta: identified, ID: id, CreatedAt: began.UTC(), UpdatedAt: changed.UTC(),
+		ResultType: "complete", Meta: serverMeta, ID: id, CreatedAt: began.UTC(), UpdatedAt: changed.UTC(),
 		TTL: ttl.Milliseconds(), PollInterval: pollInterval,
 	}
 }
@@ -194,14 +194,14 @@ func (x *rpcCall) triggerTask(record query.Record) (task, error) {
 			changed = move.Time
 		}
 	}
-	t := x.newTask(record.TriggerID, record.Time, changed, x.server.Kept)
+	t := x.newTask(record.TriggerID, record.Time, changed, x.server.Retention)
 	t.Status = statusOf(record.Match)
 	switch t.Status {
 	case taskWorking:
 		t.StatusMessage = x.progress(record)
 	case taskInputRequired:
 		t.StatusMessage = record.Question
-		if !x.request.elicits() {
+		if !x.request.supportsElicitation() {
 			t.Status = taskWorking // another client may confirm it
 			break
 		}
@@ -211,7 +211,7 @@ func (x *rpcCall) triggerTask(record query.Record) (task, error) {
 		if err != nil {
 			return t, err
 		}
-		t.Result = x.outcome(record.Match, text).inTask()
+		t.Result = x.outcome(record.Match, text).forTask()
 	}
 	return t, nil
 }
@@ -242,43 +242,43 @@ func (x *rpcCall) pendingTask(id string, call pendingcalls.Call) (task, error) {
 		t.Status = taskCancelled
 		return t, nil
 	case call.Failed != "":
-		t.Status, t.Result = taskCompleted, x.faulty(call.Failed).inTask()
+		t.Status, t.Result = taskCompleted, x.toolError(call.Failed).forTask()
 		return t, nil
 	}
 	t.Status, t.StatusMessage = taskInputRequired, "values are needed"
-	if !x.request.elicits() {
+	if !x.request.supportsElicitation() {
 		return t, nil
 	}
-	of, err := x.find(call.Name, call.RepositoryID)
+	definition, err := x.findTool(call.Name, call.RepositoryID)
 	if err != nil {
 		return x.failTask(id, err)
 	}
-	t.InputRequests = valueRequests(of, call.Missing)
+	t.InputRequests = valueRequests(definition, call.Missing)
 	return t, nil
 }
 
 // confirm confirms or denies a waiting trigger; other triggers are unchanged.
 func (x *rpcCall) confirm(match query.Match, responses map[string]response) error {
-	given, is := responses[confirmKey]
-	if !is || match.State != query.StateConfirming || given.Action == actionCancel { // a closed form may be shown again
+	reply, ok := responses[confirmKey]
+	if !ok || match.State != query.StateConfirming || reply.Action == actionCancel { // a closed form may be shown again
 		return nil
 	}
-	do, action := x.server.Engine.Deny, audit.Deny
-	if given.Action == actionAccept {
-		yes, fits := given.Content[confirmKey].(bool)
-		if !fits {
+	decide, action := x.server.Engine.Deny, audit.Deny
+	if reply.Action == actionAccept {
+		yes, isBool := reply.Content[confirmKey].(bool)
+		if !isBool {
 			return nil // nobody has said yes or no: the form is shown again
 		}
 		if yes {
-			do, action = x.server.Engine.Confirm, audit.Confirm
+			decide, action = x.server.Engine.Confirm, audit.Confirm
 		}
 	}
-	err := x.within(match.TriggerID, func(ctx context.Context) error {
-		return x.server.Moved(ctx, x.c, action, match.TriggerID, func() (query.Record, error) {
-			return do(ctx, x.AppID, match.TriggerID, match.Digest, auth.PrincipalOf(x.c).Author())
+	err := x.runReporting(match.TriggerID, func(ctx context.Context) error {
+		return x.server.WithAudit(ctx, x.c, action, match.TriggerID, func() (query.Record, error) {
+			return decide(ctx, x.AppID, match.TriggerID, match.Digest, auth.PrincipalOf(x.c).Author())
 		})
 	})
-	if errors.Is(err, query.ErrEnded) || errors.Is(err, errSlow) {
+	if errors.Is(err, query.ErrEnded) || errors.Is(err, errBecameTask) {
 		return nil // another client was first, or the call continues
 	}
 	return err
@@ -286,13 +286,13 @@ func (x *rpcCall) confirm(match query.Match, responses map[string]response) erro
 
 // giveValues adds values to a waiting call, and fires it when it is complete.
 func (x *rpcCall) giveValues(id string, call pendingcalls.Call, responses map[string]response) error {
-	of, err := x.find(call.Name, call.RepositoryID)
+	definition, err := x.findTool(call.Name, call.RepositoryID)
 	if err != nil {
 		_, err = x.failTask(id, err)
 		return err
 	}
-	values, declined := valuesOf(of, call.Missing, responses)
-	call, err = x.server.Asked.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) {
+	values, declined := valuesOf(definition, call.Missing, responses)
+	call, err = x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) {
 		c.Cancelled = declined
 		c.Give(values)
 	})
@@ -312,18 +312,18 @@ func (x *rpcCall) giveValues(id string, call pendingcalls.Call, responses map[st
 func (x *rpcCall) fireTask(id string, call pendingcalls.Call) (task, error) {
 	d := x.direct()
 	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited, d.Counted = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true, true
-	err := x.within(id, func(ctx context.Context) error {
+	err := x.runReporting(id, func(ctx context.Context) error {
 		_, err := x.server.Engine.Fire(ctx, d)
 		return err
 	})
-	if err != nil && !errors.Is(err, errSlow) {
+	if err != nil && !errors.Is(err, errBecameTask) {
 		return x.failTask(id, err)
 	}
 	record, err := x.record(id)
 	if err != nil {
 		return task{}, unknownTask(err)
 	}
-	if err := x.server.Asked.End(x.ctx(), x.Scope, id); err != nil {
+	if err := x.server.PendingCalls.End(x.ctx(), x.Scope, id); err != nil {
 		return task{}, err
 	}
 	return x.triggerTask(record)
@@ -331,14 +331,14 @@ func (x *rpcCall) fireTask(id string, call pendingcalls.Call) (task, error) {
 
 // failTask ends a task whose values do not fit, or whose tool is gone. Other errors leave it unchanged.
 func (x *rpcCall) failTask(id string, err error) (task, error) {
-	text := x.fault(err)
-	if gone := (*rpcError)(nil); text == "" && (errors.Is(err, trigger.ErrNotInScope) || errors.As(err, &gone)) {
+	text := x.valueFault(err)
+	if rpcErr := (*rpcError)(nil); text == "" && (errors.Is(err, trigger.ErrNotInScope) || errors.As(err, &rpcErr)) {
 		text = err.Error()
 	}
 	if text == "" {
 		return task{}, err
 	}
-	call, err := x.server.Asked.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Failed = text })
+	call, err := x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Failed = text })
 	switch {
 	case errors.Is(err, pendingcalls.ErrNone): // another client has fired it
 		return x.task(id)
@@ -377,32 +377,32 @@ func owns(x *rpcCall, id string) bool {
 	return owner == "" || trigger.OwnID(owner, id) == id
 }
 
-// errSlow means that a call continues as a task.
-var errSlow = errors.New("the call goes on as a task")
+// errBecameTask means that a call continues as a task.
+var errBecameTask = errors.New("the call goes on as a task")
 
-// storedSoon is the pause before within checks again whether a trigger is stored.
-const storedSoon = 20 * time.Millisecond
+// storeRetry is the pause before runReporting checks again whether a trigger is stored.
+const storeRetry = 20 * time.Millisecond
 
 // errPanic is the error of a function that panicked.
 var errPanic = errors.New("it failed inside Earshot")
 
-// within runs do, which ends with the perhaps long first attempt at a trigger's call, and reports its progress
+// runReporting runs do, which ends with the perhaps long first attempt at a trigger's call, and reports its progress
 // if requested. For a client with tasks it returns errSlow once TaskAfter is over and the trigger is stored and
 // awaits no confirmation: the call continues.
-func (x *rpcCall) within(triggerID string, do func(context.Context) error) error {
-	tasks, notifies := x.request.tasks(), x.request.notifies()
-	if !tasks && !notifies {
-		return do(x.ctx())
+func (x *rpcCall) runReporting(triggerID string, run func(context.Context) error) error {
+	tasks, reportsProgress := x.request.supportsTasks(), x.request.wantsProgress()
+	if !tasks && !reportsProgress {
+		return run(x.ctx())
 	}
 	select {
-	case x.server.slow <- struct{}{}:
+	case x.server.background <- struct{}{}:
 	default:
-		return do(x.ctx())
+		return run(x.ctx())
 	}
-	over, ctx := make(chan error, 1), x.ctx()
+	done, ctx := make(chan error, 1), x.ctx()
 	progress := reporter{rpcCall: x}
-	var reports, after <-chan time.Time
-	if notifies {
+	var reports, becomeTask <-chan time.Time
+	if reportsProgress {
 		ticker := time.NewTicker(progressEvery)
 		defer ticker.Stop()
 		reports = ticker.C
@@ -410,28 +410,28 @@ func (x *rpcCall) within(triggerID string, do func(context.Context) error) error
 	timer := time.NewTimer(x.server.TaskAfter)
 	defer timer.Stop()
 	if tasks {
-		ctx, after = context.WithoutCancel(ctx), timer.C
+		ctx, becomeTask = context.WithoutCancel(ctx), timer.C
 	}
 	x.server.Engine.Background(func(context.Context) {
 		err := errPanic
 		defer func() {
-			<-x.server.slow
-			over <- err
+			<-x.server.background
+			done <- err
 		}()
-		err = do(ctx)
+		err = run(ctx)
 	})
 	for {
 		select {
-		case err := <-over:
+		case err := <-done:
 			return err
 		case <-reports:
 			progress.report(triggerID)
 			continue
-		case <-after:
+		case <-becomeTask:
 		}
 		if record, err := x.record(triggerID); err == nil && record.State != query.StateConfirming {
-			return errSlow
+			return errBecameTask
 		}
-		timer.Reset(storedSoon) // nothing is stored yet: Redis is slow, not the endpoint
+		timer.Reset(storeRetry) // nothing is stored yet: Redis is slow, not the endpoint
 	}
 }

@@ -353,7 +353,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 
 // overtaken keeps calls that lack values; after a read, another client acts first.
 type overtaken struct {
-	api.Asked
+	api.PendingCalls
 	meanwhile *func()
 }
 
@@ -362,14 +362,14 @@ func (o overtaken) Change(ctx context.Context, scope repositories.Scope, id stri
 		*o.meanwhile = nil
 		do()
 	}
-	return o.Asked.Change(ctx, scope, id, change)
+	return o.PendingCalls.Change(ctx, scope, id, change)
 }
 
 func TestATaskIsCancelledThatHasJustGotItsLastValue(t *testing.T) {
 	s := agents(t, refunds)
 	here := agentAt(s, agentsOfSession, withBoth)
 	var meanwhile func()
-	there := agentAt(s.Replica(func(o *api.Options) { o.Asked = overtaken{o.Asked, &meanwhile} }), agentsOfSession, withBoth)
+	there := agentAt(s.Replica(func(o *api.Options) { o.PendingCalls = overtaken{o.PendingCalls, &meanwhile} }), agentsOfSession, withBoth)
 	id := here.calls("refund", `{}`)["taskId"]
 	meanwhile = func() {
 		here.update(id, `{"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":5}}}`)

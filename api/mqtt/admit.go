@@ -101,11 +101,11 @@ func (s *Server) admit(ctx context.Context, conn *connection, origin string) (au
 // admitPage refuses a foreign page whose origin the app does not allow, as sockets and MCP do.
 func (s *Server) admitPage(ctx context.Context, appID, origin string) error {
 	if s.Origins == nil {
-		return auth.NoPage(origin)
+		return auth.ForeignPage(origin)
 	}
 	allowed, err := s.Origins.AllowsOrigin(ctx, appID, origin)
 	if err == nil && !allowed {
-		err = auth.NoPage(origin)
+		err = auth.ForeignPage(origin)
 	}
 	return err
 }
@@ -116,7 +116,7 @@ var (
 	errSession = errors.New("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
 )
 
-var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}.Reading()
+var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}.ReadOnly()
 
 func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 	if token.Empty() {

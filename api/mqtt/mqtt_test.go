@@ -301,7 +301,7 @@ func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	require.NoError(t, err)
 	connected := func(lineage string) *subscriber {
 		signed, err := s.Sealer.SignAccess(store.AccessToken{
-			AppID: "clinic", ModuleID: "avatar", Lineage: lineage, Expires: clock.Now().Add(time.Minute), Life: life, Scopes: []store.Permission{store.PermitTriggers},
+			AppID: "clinic", ModuleID: "avatar", Lineage: lineage, Expires: clock.Now().Add(time.Minute), Generation: life, Scopes: []store.Permission{store.PermitTriggers},
 		}, "t1")
 		require.NoError(t, err)
 		return connected(s, signed.Reveal(), func(hello *packets.Packet) { hello.Connect.ClientIdentifier = lineage }).subscribe("#")
@@ -390,7 +390,7 @@ func TestAConnectionEndsWithTheModuleOfItsToken(t *testing.T) {
 			life, err := s.Store.Generation(t.Context(), "clinic", "")
 			require.NoError(t, err)
 			signed, err := s.Sealer.SignAccess(store.AccessToken{
-				AppID: "clinic", ModuleID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Life: life,
+				AppID: "clinic", ModuleID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Generation: life,
 				Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
 			}, "t1")
 			require.NoError(t, err)

@@ -44,8 +44,8 @@ type Options struct {
 	Origins interface {
 		AllowsOrigin(ctx context.Context, appID, origin string) (bool, error)
 	}
-	// StillGood returns why a principal is no longer valid.
-	StillGood func(ctx context.Context, who auth.Principal) error
+	// StillValid returns why a principal is no longer valid.
+	StillValid func(ctx context.Context, who auth.Principal) error
 	// Lineages returns until when an access token was renewed. Missing: none was.
 	Lineages Lineages
 	// Enter takes a stream slot of an app.
@@ -124,7 +124,7 @@ func (s *Server) Serve(c echo.Context) error {
 	}
 	socket.SetReadLimit(maxPacket)
 	defer socket.CloseNow()
-	origin, elsewhere := auth.Elsewhere(c)
+	origin, elsewhere := auth.CrossOrigin(c)
 	if !elsewhere {
 		origin = ""
 	}
@@ -214,7 +214,7 @@ func (s *Server) good(ctx context.Context, who *auth.Principal) error {
 	if over() || who.Expires.IsZero() && who.Lineage != "" {
 		return store.ErrKeyExpired
 	}
-	return s.StillGood(ctx, *who)
+	return s.StillValid(ctx, *who)
 }
 
 // why describes the end of a token briefly: a close reason has at most 123 bytes.

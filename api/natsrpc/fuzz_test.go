@@ -204,7 +204,7 @@ func isKeyed(message *nats.Msg) bool {
 }
 
 func isCarried(name string) bool {
-	return api.Carries(name) || strings.EqualFold(name, keyHeader)
+	return api.ForwardsHeader(name) || strings.EqualFold(name, keyHeader)
 }
 
 // listener returns a pattern of the service or of NATS that matches a subject; empty for none.

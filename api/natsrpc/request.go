@@ -86,7 +86,7 @@ func (s *Service) ask(e *endpoint, message *nats.Msg) *answer.Recorder {
 		return answer.Refused(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"))
 	}
 	for name, values := range message.Header { // NATS keeps the case of header names
-		goes := api.Carries(name) || strings.EqualFold(name, keyHeader)
+		goes := api.ForwardsHeader(name) || strings.EqualFold(name, keyHeader)
 		for _, value := range values {
 			if goes {
 				request.Header.Add(name, value)
@@ -116,7 +116,7 @@ const keyHeader = "Authorization"
 func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	made := nats.NewMsg(message.Reply)
 	made.Data = got.Body.Bytes()
-	for _, name := range append([]string{"Content-Type"}, api.Replied...) {
+	for _, name := range append([]string{"Content-Type"}, api.ReplyHeaders...) {
 		if value := got.Header().Get(name); value != "" {
 			made.Header.Set(name, value)
 		}

@@ -55,8 +55,8 @@ type Store interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
 	Generation(ctx context.Context, appID, sessionID string) (store.Generation, error)
-	// Places lists the scopes of an app with a repository of that id.
-	Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error)
+	// ScopesOf lists the scopes of an app with a repository of that id.
+	ScopesOf(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error)
 	ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error
 	AllowsOrigin(ctx context.Context, appID, origin string) (bool, error)
 }
@@ -133,7 +133,7 @@ func (h *handler) routes() []route {
 	grant := ratelimit.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
 	tools := ratelimit.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
 	posts := ratelimit.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: ratelimit.Messages}
-	reads := ratelimit.Needs{May: posts.May.Reading(), Share: admission.Request}
+	reads := ratelimit.Needs{May: posts.May.ReadOnly(), Share: admission.Request}
 	at := func(needs ratelimit.Needs, operation string, handle echo.HandlerFunc, query ...string) route {
 		needs.Surface, needs.Operation = ratelimit.SERMAS, operation
 		return route{needs, handle, query}

@@ -164,7 +164,7 @@ const sent = `{"repositoryId":"r1","appId":"clinic","sessionId":"s1","clientId":
 const oneTool = `{"name":"book","description":"d","schema":[{"parameter":"day","type":"string"}]}`
 
 func (s *service) places(id string) (sessions []string) {
-	found, err := s.store.Places(s.t.Context(), "clinic", id)
+	found, err := s.store.ScopesOf(s.t.Context(), "clinic", id)
 	require.NoError(s.t, err)
 	for _, at := range found {
 		sessions = append(sessions, at.SessionID)

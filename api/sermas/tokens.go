@@ -88,7 +88,7 @@ func (h *handler) client(ctx context.Context, token *store.AccessToken, find fun
 	if err != nil {
 		return module, err
 	}
-	token.Life = life
+	token.Generation = life
 	module, ok := find(app)
 	if !ok {
 		return module, errClient
@@ -127,12 +127,12 @@ func (h *handler) renew(c echo.Context) error {
 	if err != nil || !h.Now().Before(token.Expires) || differs(appID, token.AppID) || differs(clientID, token.ClientID) {
 		return h.refuse(c, appID, errRenewal)
 	}
-	life, credential := token.Life, secret.New(given) // the app and the module must be unchanged
+	life, credential := token.Generation, secret.New(given) // the app and the module must be unchanged
 	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
 		found, ok := app.Module(token.ModuleID)
 		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (credential.Empty() || auth.SameSecret(found.Secret, credential))
 	})
-	if errors.Is(err, errClient) || err == nil && token.Life != life {
+	if errors.Is(err, errClient) || err == nil && token.Generation != life {
 		err = errRenewal
 	}
 	if err != nil {

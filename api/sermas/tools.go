@@ -77,7 +77,7 @@ func (h *handler) place(c echo.Context, w *writing) error {
 	if err := repositories.CheckID("repositoryId", w.id); err != nil {
 		return answer.NewProblem(answer.InvalidPath, err.Error())
 	}
-	w.places, err = h.Store.Places(c.Request().Context(), w.scope.AppID, w.id)
+	w.places, err = h.Store.ScopesOf(c.Request().Context(), w.scope.AppID, w.id)
 	return err
 }
 

@@ -233,7 +233,7 @@ func (w *world) redisDump() string {
 func (w *world) streamDump() string {
 	w.t.Helper()
 	var all strings.Builder
-	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
+	for _, stream := range []string{emitter.Stream, emitter.AnswerStream} {
 		for _, message := range w.nats.Stored(stream, ">") {
 			fmt.Fprintf(&all, "%s %v %s\n", message.Subject, message.Header, message.Data)
 		}

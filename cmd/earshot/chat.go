@@ -38,8 +38,8 @@ func newChat(env environment) *cobra.Command {
 			if c.appID, err = c.client.App(ctx, c.appID); err != nil {
 				return err
 			}
-			fresh := c.sessionID == ""
-			if fresh {
+			isNew := c.sessionID == ""
+			if isNew {
 				c.sessionID = "chat-" + strings.ToLower(rand.Text()[:8])
 			}
 			if err := repositories.CheckID("--session", c.sessionID); err != nil {
@@ -47,13 +47,13 @@ func newChat(env environment) *cobra.Command {
 			}
 			c.style = terminal.StyleOf(c.env.out, c.env.lookup)
 			if len(args) == 1 {
-				return c.say(ctx, args[0])
+				return c.post(ctx, args[0])
 			}
 			if !c.json {
 				fmt.Fprintf(c.env.out, "app %s, session %s; /help lists commands\n", c.appID, c.sessionID)
-				c.typed = terminal.NewEditor(c.env.in, c.env.out, c.style.Paint(terminal.Bold, "> "), c.commandNames())
+				c.editor = terminal.NewEditor(c.env.in, c.env.out, c.style.Paint(terminal.Bold, "> "), c.commandNames())
 			}
-			if !fresh && !c.json {
+			if !isNew && !c.json {
 				if err := c.showHistory(ctx); err != nil {
 					return err
 				}
@@ -74,8 +74,8 @@ type chat struct {
 	style            terminal.Style
 	appID, sessionID string
 	json             bool
-	last             string           // id of the last posted message
-	typed            *terminal.Editor // nil unless a person types
+	lastMessage      string           // id of the last posted message
+	editor           *terminal.Editor // nil unless a person types
 	// unexplained is set once the service has refused to explain its decisions.
 	unexplained bool
 }
@@ -98,36 +98,36 @@ func (c *chat) converse(ctx context.Context) error {
 		}
 		return "", io.EOF
 	}
-	if c.typed != nil {
-		next = c.typed.Line
+	if c.editor != nil {
+		next = c.editor.Line
 	}
 	for {
 		var text string
-		var ended error
+		var readErr error
 		got := make(chan struct{})
-		go func() { defer close(got); text, ended = next() }()
+		go func() { defer close(got); text, readErr = next() }()
 		select {
 		case <-ctx.Done():
-			if c.typed != nil {
-				c.typed.Restore()
+			if c.editor != nil {
+				c.editor.Restore()
 			}
 			return nil
 		case <-got:
 		}
-		if errors.Is(ended, io.EOF) {
-			if c.typed != nil {
+		if errors.Is(readErr, io.EOF) {
+			if c.editor != nil {
 				fmt.Fprintln(c.env.out) // after the prompt
 			}
 			return nil
 		}
-		if ended != nil {
-			return ended
+		if readErr != nil {
+			return readErr
 		}
 		err := c.handle(ctx, strings.TrimSpace(text))
 		switch {
 		case errors.Is(err, errQuit):
 			return nil
-		case err != nil && c.typed == nil:
+		case err != nil && c.editor == nil:
 			return err
 		case err != nil:
 			fmt.Fprintln(c.env.err, c.style.Paint(terminal.Red, err.Error()))
@@ -136,7 +136,7 @@ func (c *chat) converse(ctx context.Context) error {
 }
 
 type chatCommand struct {
-	name, does string
+	name, help string
 	run        func(ctx context.Context) error
 }
 
@@ -164,21 +164,21 @@ func (c *chat) handle(ctx context.Context, line string) error {
 		return nil
 	}
 	if !strings.HasPrefix(line, "/") {
-		return c.say(ctx, line)
+		return c.post(ctx, line)
 	}
 	word := terminal.OneLine(strings.Fields(line)[0])
 	commands := c.commands()
-	if i := slices.IndexFunc(commands, func(one chatCommand) bool { return one.name == word }); i > 0 {
+	if i := slices.IndexFunc(commands, func(entry chatCommand) bool { return entry.name == word }); i > 0 {
 		return commands[i].run(ctx)
 	} else if i == 0 {
-		for _, one := range commands {
-			fmt.Fprintf(c.env.out, "  %s  %s\n", c.style.Paint(terminal.Bold, fmt.Sprintf("%-8s", one.name)), one.does)
+		for _, entry := range commands {
+			fmt.Fprintf(c.env.out, "  %s  %s\n", c.style.Paint(terminal.Bold, fmt.Sprintf("%-8s", entry.name)), entry.help)
 		}
 		fmt.Fprintln(c.env.out, "Anything else is a message.\nThe arrow keys move in a line, and back to earlier ones.")
 		return nil
 	}
-	known := c.commandNames()
-	return fmt.Errorf("%s is no command: %s%s", word, strings.Join(known, ", "), fault.DidYouMean(word, known))
+	names := c.commandNames()
+	return fmt.Errorf("%s is no command: %s%s", word, strings.Join(names, ", "), fault.DidYouMean(word, names))
 }
 
 func (c *chat) commandNames() []string {
@@ -194,20 +194,20 @@ type explainedAnswer struct {
 	Explain json.RawMessage `json:"explain"`
 }
 
-func (c *chat) say(ctx context.Context, content string) error {
-	c.last = rand.Text()
-	body, err := json.Marshal(map[string]string{"messageId": c.last, "actor": "user", "text": content})
+func (c *chat) post(ctx context.Context, content string) error {
+	c.lastMessage = rand.Text()
+	body, err := json.Marshal(map[string]string{"messageId": c.lastMessage, "actor": "user", "text": content})
 	if err != nil {
 		return err
 	}
-	at := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
+	path := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
 	var answer []byte
 	if !c.unexplained {
-		answer, err = c.client.Call(ctx, http.MethodPost, at+"?explain=true", body)
+		answer, err = c.client.Call(ctx, http.MethodPost, path+"?explain=true", body)
 		c.unexplained = client.HasStatus(err, http.StatusBadRequest)
 	}
 	if c.unexplained {
-		answer, err = c.client.Call(ctx, http.MethodPost, at, body)
+		answer, err = c.client.Call(ctx, http.MethodPost, path, body)
 	}
 	if err != nil {
 		return err
@@ -216,11 +216,11 @@ func (c *chat) say(ctx context.Context, content string) error {
 		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(answer))
 		return nil
 	}
-	var said explainedAnswer
-	if err := client.Decode(answer, &said); err != nil {
+	var result explainedAnswer
+	if err := client.Decode(answer, &result); err != nil {
 		return err
 	}
-	c.show(ctx, said)
+	c.show(ctx, result)
 	return nil
 }
 
@@ -238,8 +238,8 @@ func (c *chat) showHistory(ctx context.Context) error {
 			fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(item))
 			continue
 		}
-		if c.typed != nil && entry.Actor == matcher.ActorUser {
-			c.typed.Remember(entry.Text)
+		if c.editor != nil && entry.Actor == matcher.ActorUser {
+			c.editor.Remember(entry.Text)
 		}
 		when := entry.Time.Local().Format("15:04:05")
 		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.Paint(terminal.Faint, when), c.style.Paint(terminal.Bold, terminal.OneLine(entry.Actor)), terminal.Printable(entry.Text))

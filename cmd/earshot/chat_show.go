@@ -16,41 +16,41 @@ import (
 	"earshot/trigger/query"
 )
 
-func (c *chat) show(ctx context.Context, said explainedAnswer) {
-	for _, match := range said.Matches {
+func (c *chat) show(ctx context.Context, result explainedAnswer) {
+	for _, match := range result.Matches {
 		c.showMatch(match)
 	}
-	for _, rejected := range said.Rejected {
+	for _, rejected := range result.Rejected {
 		fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
 		for _, fault := range rejected.Errors {
 			fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
 		}
 	}
-	if len(said.Matches)+len(said.Rejected) == 0 {
-		var explained explain.Explanation
-		why, names := "", []string(nil)
-		if len(said.Explain) > 0 && client.Decode(said.Explain, &explained) == nil {
-			why = terminal.OneLine(strings.TrimPrefix(explained.Why, "Nothing fired: "))
-			for _, candidate := range explained.Candidates {
+	if len(result.Matches)+len(result.Rejected) == 0 {
+		var explanation explain.Explanation
+		reason, names := "", []string(nil)
+		if len(result.Explain) > 0 && client.Decode(result.Explain, &explanation) == nil {
+			reason = terminal.OneLine(strings.TrimPrefix(explanation.Why, "Nothing fired: "))
+			for _, candidate := range explanation.Candidates {
 				names = append(names, nameOf(candidate))
 			}
 			if len(names) > 0 {
-				why += " In scope: " + strings.Join(names, ", ")
+				reason += " In scope: " + strings.Join(names, ", ")
 			}
 		} else { // otherwise the tools in scope are shown
 			inScope, err := c.toolsInScope(ctx)
 			switch {
 			case err != nil:
-				why = "none of the tools in scope matched"
+				reason = "none of the tools in scope matched"
 			case len(inScope) == 0:
-				why = "there is no tool in scope; register one with: earshot apply -f FILE"
+				reason = "there is no tool in scope; register one with: earshot apply -f FILE"
 			default:
-				why = "none of the tools in scope matched: " + strings.Join(inScope, ", ")
+				reason = "none of the tools in scope matched: " + strings.Join(inScope, ", ")
 			}
 		}
-		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), why)
+		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), reason)
 	}
-	if reply := said.Reply; len(reply) > 0 && string(reply) != "null" {
+	if reply := result.Reply; len(reply) > 0 && string(reply) != "null" {
 		var text string
 		if json.Unmarshal(reply, &text) != nil {
 			text = string(terminal.Compact(reply))
@@ -133,10 +133,10 @@ func nameOf(candidate explain.Candidate) string {
 }
 
 func (c *chat) showWhy(ctx context.Context) error {
-	if c.last == "" {
+	if c.lastMessage == "" {
 		return errors.New("nothing was said yet; /why is about the last message")
 	}
-	body, err := c.client.Call(ctx, http.MethodGet, client.Path("apps", c.appID, "sessions", c.sessionID, "messages", c.last, "explain"), nil)
+	body, err := c.client.Call(ctx, http.MethodGet, client.Path("apps", c.appID, "sessions", c.sessionID, "messages", c.lastMessage, "explain"), nil)
 	if client.HasStatus(err, http.StatusNotFound) {
 		return errors.New("the service has no explanation of the last message: it keeps them for 24 h as a rule, or is too old to make them")
 	}
@@ -147,40 +147,40 @@ func (c *chat) showWhy(ctx context.Context) error {
 		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(body))
 		return nil
 	}
-	var said explain.Explanation
-	if err := client.Decode(body, &said); err != nil {
+	var explanation explain.Explanation
+	if err := client.Decode(body, &explanation); err != nil {
 		return err
 	}
 	out := c.env.out
-	fmt.Fprintf(out, "  %s (%s)\n", terminal.OneLine(said.Why), terminal.OneLine(said.Stage))
-	for _, asked := range said.Requests {
-		cost := fmt.Sprintf("%s in %d ms, %d tokens %s", asked.Model, asked.Millis, asked.Tokens.Prompt+asked.Tokens.Completion, asked.Error)
+	fmt.Fprintf(out, "  %s (%s)\n", terminal.OneLine(explanation.Why), terminal.OneLine(explanation.Stage))
+	for _, request := range explanation.Requests {
+		cost := fmt.Sprintf("%s in %d ms, %d tokens %s", request.Model, request.Millis, request.Tokens.Prompt+request.Tokens.Completion, request.Error)
 		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "asked"), terminal.OneLine(cost))
 	}
 	codes := map[string]string{explain.Fired: terminal.Green, explain.Rejected: terminal.Yellow}
-	for _, call := range said.Calls {
+	for _, call := range explanation.Calls {
 		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(codes[call.Verdict], terminal.OneLine(call.Verdict)),
 			terminal.OneLine(call.Name+" "+string(terminal.Compact(call.Arguments))+" "+call.Why))
 	}
-	for _, candidate := range said.Candidates {
+	for _, candidate := range explanation.Candidates {
 		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "in scope"), terminal.OneLine(nameOf(candidate)+" "+candidate.Why))
 	}
-	for _, barred := range said.NotInScope {
-		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "not in scope"), terminal.OneLine(barred.RepositoryID+"/"+barred.Name+" "+barred.Why))
+	for _, excluded := range explanation.NotInScope {
+		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "not in scope"), terminal.OneLine(excluded.RepositoryID+"/"+excluded.Name+" "+excluded.Why))
 	}
 	return nil
 }
 
 func (c *chat) toolsInScope(ctx context.Context) ([]string, error) {
 	var names []string
-	for _, at := range []string{
+	for _, path := range []string{
 		client.Path("apps", c.appID, "sessions", c.sessionID, "repositories"), client.Path("apps", c.appID, "repositories"),
 	} {
-		list, err := client.All[repositories.Repository](ctx, c.client, at)
+		page, err := client.All[repositories.Repository](ctx, c.client, path)
 		if err != nil {
 			return nil, err
 		}
-		for _, repository := range list {
+		for _, repository := range page {
 			for _, tool := range repository.Tools {
 				names = append(names, repository.ID+"/"+tool.Name)
 			}

@@ -174,12 +174,12 @@ func (w *world) rest() {
 	empty := func() bool {
 		owed = nil
 		counts, _ := client.Pipelined(w.t.Context(), func(all redis.Pipeliner) error {
-			for _, key := range keyspace.AllOwed() {
+			for _, key := range keyspace.AllPendingCounts() {
 				all.Get(w.t.Context(), key)
 			}
 			return nil
 		}) // each has its own error
-		for n, key := range keyspace.AllOwed() {
+		for n, key := range keyspace.AllPendingCounts() {
 			if count, err := counts[n].(*redis.StringCmd).Int(); count > 0 || err != nil && !errors.Is(err, redis.Nil) {
 				lanes := client.ZRangeWithScores(w.t.Context(), keyspace.PartitionKeys(n).Due(), 0, 9).Val()
 				owed = append(owed, fmt.Sprintf("%s: %d %v, of the lanes %v", key, count, err, lanes))

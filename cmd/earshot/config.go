@@ -124,11 +124,11 @@ func (c *config) register(flags *pflag.FlagSet) {
 		s.text(&c.LogLevel, "log-level", "EARSHOT_LOG_LEVEL", "info", "debug, info, warn or error")
 		s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "json or text (words with name=value)")
 		s.BoolVar(&c.LogTexts, "log-texts", false, "write the texts of messages to the log")
-		s.named("log-texts", "EARSHOT_LOG_TEXTS")
+		s.annotate("log-texts", "EARSHOT_LOG_TEXTS")
 		s.number(&c.MetricsApps, "metrics-apps", "EARSHOT_METRICS_APPS", 0, "apps that metrics name, at most 10,000: the first that use a replica. All others count as (other). 0: no metric is by app. /metrics needs no key and shows the names")
 	})
 	s.group("SERMAS", func(s settings) {
-		s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, at /api and /mqtt: on or off")
+		s.flagValue(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, at /api and /mqtt: on or off")
 		s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long tokens of SERMAS's clients are valid, 35s to 576h (24 days). A client renews its token 30s before the end")
 	})
 }
@@ -147,8 +147,8 @@ func (c *config) registerNATS(s settings) {
 	s.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 keeps the present number")
 	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
-	s.value(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes. A full stream refuses events, which stay pending until there is room")
-	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: also take requests over NATS, on earshot.v1.>. With keys each request needs a key of its app. With on, anyone who may publish there has the admin's rights")
+	s.flagValue(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes. A full stream refuses events, which stay pending until there is room")
+	s.flagValue(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: also take requests over NATS, on earshot.v1.>. With keys each request needs a key of its app. With on, anyone who may publish there has the admin's rights")
 	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "comma-separated `PREFIXES` of subjects for replies to these requests, for clients with their own inbox prefix. > is any subject but the service's own")
 }
 
@@ -159,7 +159,7 @@ func (c *config) registerRetention(s settings) {
 	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of failed triggers are kept, with what can be retried")
 	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long explanations of messages are kept")
 	s.Float64Var(&c.ExplainShare, "explain-share", 1, "`SHARE` of messages that keep an explanation, 0 to 1, if all their calls fired and nobody asked why. Other messages always keep one")
-	s.named("explain-share", "EARSHOT_EXPLAIN_SHARE")
+	s.annotate("explain-share", "EARSHOT_EXPLAIN_SHARE")
 	s.number(&c.Audit.Entries, "audit-entries", "EARSHOT_AUDIT_ENTRIES", audit.DefaultEntries, "newest entries of an app's audit list that are kept")
 	s.duration(&c.Audit.Retention, "audit-retention", "EARSHOT_AUDIT_RETENTION", audit.DefaultRetention, "how long entries of an audit list are kept; the default is 400 days")
 }
@@ -171,34 +171,34 @@ func (c *config) registerModels(s settings) {
 	s.text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by meaning beside their words, as text-embedding-3-small. It ranks when a model is offered some of many tools, and in searches for tools")
 	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, if it is not OPENAI_BASE_URL")
 	s.credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint. OPENAI_API_KEY goes to the endpoint of the LLM only")
-	for _, one := range []struct {
-		into *llm.Config
-		name string
-		also string
+	for _, provider := range []struct {
+		target *llm.Config
+		name   string
+		suffix string
 	}{
 		{&c.Anthropic, "Anthropic", ""},
 		{&c.Gemini, "Gemini", ". One that ends in /projects/P/locations/L is Vertex AI's, and takes Google's default credentials without a key"},
 		{&c.Cohere, "Cohere", ""},
 	} {
-		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
-		s.credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API, the default LLM if OpenAI is not configured")
-		s.text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", "`URL` of "+one.name+"'s own API at another address"+one.also)
-		s.text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+" if the settings of an app name none; default: a small one")
+		flag, env := strings.ToLower(provider.name), strings.ToUpper(provider.name)
+		s.credential(&provider.target.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+provider.name+"'s own API, the default LLM if OpenAI is not configured")
+		s.text(&provider.target.BaseURL, flag+"-base-url", env+"_BASE_URL", "", "`URL` of "+provider.name+"'s own API at another address"+provider.suffix)
+		s.text(&provider.target.Model, flag+"-model", env+"_MODEL", "", "model of "+provider.name+" if the settings of an app name none; default: a small one")
 	}
 	s.duration(&c.LLMTimeout, "llm-timeout", "EARSHOT_LLM_TIMEOUT", llm.DefaultTimeout, "time for one LLM request, including its search for tools")
 	s.number(&c.History, "history", "EARSHOT_HISTORY", llm.DefaultHistory, "messages of history that the matcher sees")
 	s.StringSliceVar(&c.RelayHeaders, "relay-headers", nil, "comma-separated `HEADERS` that also pass both ways between chat clients and the model's host. A * at the end stands for any rest, as in X-Gateway-*")
-	s.named("relay-headers", "EARSHOT_RELAY_HEADERS")
+	s.annotate("relay-headers", "EARSHOT_RELAY_HEADERS")
 }
 
 func (c *config) check() error {
 	var faults []error
-	add := func(wrong bool, format string, args ...any) {
-		if wrong {
+	add := func(isFault bool, format string, args ...any) {
+		if isFault {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	refused := func(setting string, err error) { add(err != nil, setting+": %w", err) }
+	addErr := func(setting string, err error) { add(err != nil, setting+": %w", err) }
 	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
@@ -226,24 +226,24 @@ func (c *config) check() error {
 		faults = append(faults, err)
 	}
 	if !c.NATSURL.Empty() {
-		refused("NATS_URL (--nats-url)", emitter.CheckURLs(c.NATSURL.Reveal()))
+		addErr("NATS_URL (--nats-url)", emitter.CheckURLs(c.NATSURL.Reveal()))
 	}
 	add((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key (EARSHOT_TLS_CERT, EARSHOT_TLS_KEY) go together: they are %q and %q, and one is missing", c.TLSCert, c.TLSKey)
 	_, err := c.level()
 	faults = append(faults, err)
 	add(c.LogFormat != "json" && c.LogFormat != "text", "--log-format (EARSHOT_LOG_FORMAT) is %q; it must be json or text", c.LogFormat)
 	_, err = guard.ParsePolicy(c.PrivateURLs)
-	refused("--private-urls (EARSHOT_PRIVATE_URLS)", err)
-	refused("--relay-headers (EARSHOT_RELAY_HEADERS)", gateway.CheckHeaders(c.RelayHeaders))
+	addErr("--private-urls (EARSHOT_PRIVATE_URLS)", err)
+	addErr("--relay-headers (EARSHOT_RELAY_HEADERS)", gateway.CheckHeaders(c.RelayHeaders))
 	_, err = server.ParseProxies(c.Proxies)
-	refused("--trusted-proxies (EARSHOT_TRUSTED_PROXIES)", err)
+	addErr("--trusted-proxies (EARSHOT_TRUSTED_PROXIES)", err)
 	if !c.SecretKey.Empty() {
 		_, err = c.sealer()
 		faults = append(faults, err)
 	}
 	add(c.NATSIngress == ingressKeyed && c.lacks(c.AdminKey, "admin-key"), "--nats-ingress (EARSHOT_NATS_INGRESS) is keys, and no key is asked for here: give EARSHOT_ADMIN_KEY (--admin-key) as well")
 	_, err = natsrpc.ParseReplies(c.NATSReplies)
-	refused("--nats-replies (EARSHOT_NATS_REPLIES)", err)
+	addErr("--nats-replies (EARSHOT_NATS_REPLIES)", err)
 	faults = append(faults, c.checkAddresses())
 	add(strings.ContainsFunc(c.AdminKey.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }),
 		"EARSHOT_ADMIN_KEY (--admin-key) has a space or a character outside of ASCII in it, and cannot be sent as a bearer key: %s", makeKey)
@@ -272,16 +272,16 @@ func (c *config) checkAddresses() error {
 // embedder returns the endpoint of the embedding model: its own, or that of the LLM. Without a model there is
 // none.
 func (c *config) embedder() (llm.Config, error) {
-	own := c.Embedding
+	embedding := c.Embedding
 	switch {
-	case own.Model == "" && (own.BaseURL != "" || !own.Key.Empty()):
-		return own, errors.New("OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY is set, and no model is named: set OPENAI_EMBEDDING_MODEL (--openai-embedding-model), as in text-embedding-3-small")
-	case own.Model == "" || own.BaseURL != "" || !own.Key.Empty():
-		return own, nil
+	case embedding.Model == "" && (embedding.BaseURL != "" || !embedding.Key.Empty()):
+		return embedding, errors.New("OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY is set, and no model is named: set OPENAI_EMBEDDING_MODEL (--openai-embedding-model), as in text-embedding-3-small")
+	case embedding.Model == "" || embedding.BaseURL != "" || !embedding.Key.Empty():
+		return embedding, nil
 	case c.OpenAIBaseURL == "" && c.OpenAIKey.Empty():
-		return own, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", own.Model)
+		return embedding, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", embedding.Model)
 	}
-	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
+	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: embedding.Model}, nil
 }
 
 // checkFiles returns the faults of files at start, before the first connection.
@@ -298,7 +298,7 @@ func (c *config) checkFiles(now time.Time) error {
 		faults = append(faults, c.NATSLogin.Check(c.NATSURL.Reveal(), now))
 	}
 	if c.SQLiteDir != "" {
-		if about, err := os.Stat(c.SQLiteDir); err != nil || !about.IsDir() {
+		if info, err := os.Stat(c.SQLiteDir); err != nil || !info.IsDir() {
 			faults = append(faults, fmt.Errorf("--sqlite-dir (EARSHOT_SQLITE_DIR) is %q, and there is no such folder that can be read", c.SQLiteDir))
 		}
 	}
@@ -332,8 +332,8 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 	if c.LogFormat == "text" {
 		write = func(out io.Writer) slog.Handler { return slog.NewTextHandler(out, options) }
 	}
-	if to, is := out.(journal); is {
-		return slog.New(to.handler(write))
+	if sink, isJournal := out.(journal); isJournal {
+		return slog.New(sink.handler(write))
 	}
 	return slog.New(write(out))
 }

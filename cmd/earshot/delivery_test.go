@@ -379,7 +379,7 @@ func (w *world) publishAnswer(triggerID, body string) time.Time {
 		_, err := js.Publish(w.t.Context(), subject, []byte(body))
 		return err == nil
 	})
-	stored := w.nats.Stored(emitter.StreamIn, subject)
+	stored := w.nats.Stored(emitter.AnswerStream, subject)
 	return stored[len(stored)-1].Time
 }
 

@@ -64,7 +64,7 @@ func TestDoctorFindsNothingWrongWithServersAsThePackageHasThem(t *testing.T) {
 		require.ElementsMatch(t, keys, w.redis.Keys(), "it writes nothing")
 		if step == "before the first start" {
 			r := w.serve()
-			w.until("both streams are there", func() bool { return w.nats.StreamConfig(emitter.StreamIn).Name != "" })
+			w.until("both streams are there", func() bool { return w.nats.StreamConfig(emitter.AnswerStream).Name != "" })
 			require.Zero(t, r.stop())
 		}
 	}

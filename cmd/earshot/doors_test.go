@@ -29,7 +29,7 @@ import (
 
 // doors are all operations of all surfaces.
 func doors() []ratelimit.Needs {
-	return slices.Concat(api.Doors(), sermas.Doors(), console.Doors(), mqtt.Doors(), natsrpc.Doors())
+	return slices.Concat(api.Endpoints(), sermas.Doors(), console.Doors(), mqtt.Doors(), natsrpc.Doors())
 }
 
 // siege is a service with two apps, of which rival is hostile.

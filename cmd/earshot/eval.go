@@ -45,7 +45,7 @@ func newEval(env environment) *cobra.Command {
 			"decided.",
 		Example: "  earshot eval tools.yaml\n  earshot eval ./clinic --json\n  earshot eval ./clinic --examples",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := e.given(args); err != nil && !(e.examples && e.service.Server != "") {
+			if err := e.setPaths(args); err != nil && !(e.examples && e.service.Server != "") {
 				return err
 			}
 			return e.run(cmd)
@@ -83,7 +83,7 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 	if len(e.paths) > 0 {
 		e.tests = !e.examples
 		set, err = e.read(e.env)
-		if err = set.All(err); err == nil && e.tests && len(set.Tests) == 0 {
+		if err = set.JoinCheck(err); err == nil && e.tests && len(set.Tests) == 0 {
 			err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should fire (chat: [{user: …}, {expect: {tool: …}}])")
 		}
 		if err != nil {
@@ -110,7 +110,7 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 }
 
 func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage trial.Stage) (err error) {
-	list, at := set.Decoded(), set.Place
+	list, at := set.Decoded(), set.Position
 	if there, is := stage.(*eval.Service); is {
 		if list, err = there.Repositories(ctx); err != nil {
 			return err

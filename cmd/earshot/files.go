@@ -38,13 +38,13 @@ func newValidate(env environment) *cobra.Command {
 			"is an error.",
 		Example: "  earshot validate tools.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := source.given(args); err != nil {
+			if err := source.setPaths(args); err != nil {
 				return err
 			}
-			source.tests, source.advised = true, true
+			source.tests, source.withAdvice = true, true
 			set, err := source.read(env)
-			err = set.All(err)
-			if faults, is := errors.AsType[files.Faults](err); is {
+			err = set.JoinCheck(err)
+			if faults, isFaults := errors.AsType[files.Faults](err); isFaults {
 				fmt.Fprintln(env.out, faults)
 				return fmt.Errorf("%s in the files", plural(len(faults), "error"))
 			}
@@ -56,11 +56,11 @@ func newValidate(env environment) *cobra.Command {
 				return err
 			}
 			noteExamples(cmd.Context(), env, set, app, nil)
-			found := fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
+			summary := fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
 			if len(set.Tests) > 0 {
-				found += ", " + plural(len(set.Tests), "test")
+				summary += ", " + plural(len(set.Tests), "test")
 			}
-			fmt.Fprintf(env.out, "%s, %s: no errors\n", plural(len(set.Files), "file"), found)
+			fmt.Fprintf(env.out, "%s, %s: no errors\n", plural(len(set.Files), "file"), summary)
 			return nil
 		},
 	}
@@ -81,18 +81,18 @@ func newMigrate(env environment) *cobra.Command {
 			"input is converted to standard output.",
 		Example: "  earshot migrate tools.yaml --dry-run",
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := source.given(args); err != nil {
+			if err := source.setPaths(args); err != nil {
 				return err
 			}
 			names, err := files.Expand(source.paths)
 			faults := []error{err}
-			var typed bytes.Buffer // what the check has read of standard input, to be read again
-			wrong := files.Wrong(source.paths, files.Options{
-				Lookup: env.lookup, Stdin: io.TeeReader(env.in, &typed), SkipUnsupported: source.skip, Tests: true,
+			var consumed bytes.Buffer // what the check has read of standard input, to be read again
+			faulty := files.Faulty(source.paths, files.Options{
+				Lookup: env.lookup, Stdin: io.TeeReader(env.in, &consumed), SkipUnsupported: source.skip, Tests: true,
 			})
-			env.in = &typed
+			env.in = &consumed
 			for _, name := range names {
-				if found := wrong[name]; found != nil {
+				if found := faulty[name]; found != nil {
 					faults = append(faults, found)
 					continue
 				}
@@ -145,16 +145,16 @@ func migrateFile(name string, dryRun bool, env environment) error {
 
 // printDifference prints a unified diff with all unchanged lines.
 func printDifference(out io.Writer, name, before, after string) error {
-	shown, err := udiff.ToUnified(name, name, before, udiff.Lines(before, after), strings.Count(before, "\n"))
+	diff, err := udiff.ToUnified(name, name, before, udiff.Lines(before, after), strings.Count(before, "\n"))
 	if err == nil {
-		_, err = io.WriteString(out, shown)
+		_, err = io.WriteString(out, diff)
 	}
 	return err
 }
 
 // writeOver atomically replaces a file by a new one of the same mode; a link stays one. before, unless nil, runs when
 // the new file is written and the old one still exists.
-func writeOver(name, content string, before func() error) error {
+func writeOver(name, content string, prepare func() error) error {
 	name, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return err
@@ -172,8 +172,8 @@ func writeOver(name, content string, before func() error) error {
 	if err := errors.Join(err, next.Chmod(info.Mode().Perm()), next.Sync(), next.Close()); err != nil {
 		return err
 	}
-	if before != nil {
-		if err := before(); err != nil {
+	if prepare != nil {
+		if err := prepare(); err != nil {
 			return err
 		}
 	}
@@ -198,7 +198,7 @@ func newApply(env environment) *cobra.Command {
 			if exitCode && !dryRun {
 				return errors.New("--exit-code goes with --dry-run; add --dry-run")
 			}
-			if err := source.given(args); err != nil {
+			if err := source.setPaths(args); err != nil {
 				return err
 			}
 			set, err := source.readFor(env)
@@ -206,25 +206,25 @@ func newApply(env environment) *cobra.Command {
 				return err
 			}
 			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(m plan.Member) bool { return prune && m.Kind != "app" }}
-			made, err := p.Plan(cmd.Context())
+			planned, err := p.Plan(cmd.Context())
 			if err != nil {
 				return err
 			}
-			made.Print(env.out)
+			planned.Print(env.out)
 			if dryRun {
-				if app, stays, err := made.After(); err == nil { // notes never fail a plan
-					noteExamples(cmd.Context(), env, set, app, stays)
+				if app, unlisted, err := planned.After(); err == nil { // notes never fail a plan
+					noteExamples(cmd.Context(), env, set, app, unlisted)
 				}
-				fmt.Fprintf(env.out, "nothing was done (--dry-run): would have %s\n", made.Summary())
-				if exitCode && made.Changes() > 0 {
+				fmt.Fprintf(env.out, "nothing was done (--dry-run): would have %s\n", planned.Summary())
+				if exitCode && planned.Changes() > 0 {
 					return exitWith(2)
 				}
 				return nil
 			}
-			if err := made.Apply(cmd.Context(), remote, env.out); err != nil {
+			if err := planned.Apply(cmd.Context(), remote, env.out); err != nil {
 				return err
 			}
-			fmt.Fprintln(env.out, made.Summary())
+			fmt.Fprintln(env.out, planned.Summary())
 			return nil
 		},
 	}
@@ -238,19 +238,19 @@ func newApply(env environment) *cobra.Command {
 
 // noteExamples notes the examples in the files that do not set off their tool by words, with the tools of all
 // files and of other remaining repositories in scope.
-func noteExamples(ctx context.Context, env environment, set *files.Set, app *repositories.App, stays []*repositories.Repository) {
-	own := set.Decoded()
-	shared := scope.Of(app, slices.Concat(own, stays)).Shared
+func noteExamples(ctx context.Context, env environment, set *files.Set, app *repositories.App, unlisted []*repositories.Repository) {
+	decoded := set.Decoded()
+	shared := scope.Of(app, slices.Concat(decoded, unlisted)).Shared
 	now := env.now()
 	stage := &examples.Stage{Matcher: chain.New(llm.Options{}), Request: matcher.Request{
 		App: app, Candidates: shared.Tools, Shared: shared, Language: app.Settings.Language,
 		Now: now.In(locale.Zone(app.Settings.TimeZone, now.Location())),
 	}}
-	said := map[string]bool{} // tools may repeat in several repositories
-	for _, repository := range own {
+	printed := map[string]bool{} // tools may repeat in several repositories
+	for _, repository := range decoded {
 		for _, note := range set.Locate(repository.ID, stage.Faults(ctx, repository)) {
-			if text := note.String(); !said[text] {
-				said[text] = true
+			if text := note.String(); !printed[text] {
+				printed[text] = true
 				fmt.Fprintf(env.err, "note: %s\n", text)
 			}
 		}

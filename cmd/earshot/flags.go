@@ -39,8 +39,8 @@ const (
 // settings declares flags with environment variables, which their usage names.
 type settings struct{ *pflag.FlagSet }
 
-// named adds the variables of a flag, as "A" or "A, else B".
-func (s settings) named(name, env string) {
+// annotate adds the variables of a flag, as "A" or "A, else B".
+func (s settings) annotate(name, env string) {
 	s.SetAnnotation(name, envAnnotation, strings.Split(env, ", else ")) //nolint:errcheck // the flag exists
 	s.Lookup(name).Usage += " (" + env + ")"
 }
@@ -75,30 +75,30 @@ func byGroup(flags *pflag.FlagSet) (headings []string, groups map[string]*pflag.
 	return headings, groups
 }
 
-func (s settings) text(into *string, name, env, fallback, usage string) {
-	s.StringVar(into, name, fallback, usage)
-	s.named(name, env)
+func (s settings) text(target *string, name, env, fallback, usage string) {
+	s.StringVar(target, name, fallback, usage)
+	s.annotate(name, env)
 }
 
-func (s settings) credential(into *secret.Secret, name, env, usage string) {
-	s.TextVar(into, name, secret.Secret{}, usage)
-	s.named(name, env)
+func (s settings) credential(target *secret.Secret, name, env, usage string) {
+	s.TextVar(target, name, secret.Secret{}, usage)
+	s.annotate(name, env)
 	s.SetAnnotation(name, fileAnnotation, []string{"yes"}) //nolint:errcheck // the flag exists
 }
 
-func (s settings) duration(into *time.Duration, name, env string, fallback time.Duration, usage string) {
-	s.DurationVar(into, name, fallback, usage)
-	s.named(name, env)
+func (s settings) duration(target *time.Duration, name, env string, fallback time.Duration, usage string) {
+	s.DurationVar(target, name, fallback, usage)
+	s.annotate(name, env)
 }
 
-func (s settings) number(into *int, name, env string, fallback int, usage string) {
-	s.IntVar(into, name, fallback, usage)
-	s.named(name, env)
+func (s settings) number(target *int, name, env string, fallback int, usage string) {
+	s.IntVar(target, name, fallback, usage)
+	s.annotate(name, env)
 }
 
-func (s settings) value(into pflag.Value, name, env, usage string) {
-	s.Var(into, name, usage)
-	s.named(name, env)
+func (s settings) flagValue(target pflag.Value, name, env, usage string) {
+	s.Var(target, name, usage)
+	s.annotate(name, env)
 }
 
 func (s settings) service(c *client.Client) {
@@ -119,23 +119,23 @@ func (s settings) secretKeys(c *config) {
 	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` before a rotation: it decrypts what it has encrypted, until earshot reseal has run")
 }
 
-func (s settings) tls(of string, into *certfiles.Files) {
-	for _, one := range []struct {
+func (s settings) tls(server string, target *certfiles.Files) {
+	for _, file := range []struct {
 		file  string
 		into  *string
 		usage string
 	}{
-		{"ca", &into.CA, "PEM `FILE` with the certificate authorities to trust for " + of + "; default: those of the system"},
-		{"cert", &into.Cert, "PEM `FILE` with the client certificate for " + of + ", and its chain"},
-		{"key", &into.Key, "PEM `FILE` with the private key of that certificate"},
+		{"ca", &target.CA, "PEM `FILE` with the certificate authorities to trust for " + server + "; default: those of the system"},
+		{"cert", &target.Cert, "PEM `FILE` with the client certificate for " + server + ", and its chain"},
+		{"key", &target.Key, "PEM `FILE` with the private key of that certificate"},
 	} {
-		s.text(one.into, strings.ToLower(of)+"-"+one.file+"-file", strings.ToUpper(of+"_"+one.file)+"_FILE", "", one.usage)
+		s.text(file.into, strings.ToLower(server)+"-"+file.file+"-file", strings.ToUpper(server+"_"+file.file)+"_FILE", "", file.usage)
 	}
 }
 
-func (s settings) login(into *emitter.Login) {
-	s.text(&into.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a NATS user, as nsc writes it, or with an nkey seed")
-	s.tls("NATS", &into.TLS)
+func (s settings) login(target *emitter.Login) {
+	s.text(&target.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a NATS user, as nsc writes it, or with an nkey seed")
+	s.tls("NATS", &target.TLS)
 }
 
 // fromEnvironment sets flags that were not given from the first of their environment variables that is set. It
@@ -168,18 +168,18 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // unreadable returns the fault of a variable that its flag refuses, and gives the flag its default: a fault would
 // otherwise be told of what it keeps of the value.
 func unreadable(name, value string, flag *pflag.Flag) error {
-	if _, is := flag.Value.(pflag.SliceValue); !is { // one of these keeps nothing
+	if _, isSlice := flag.Value.(pflag.SliceValue); !isSlice { // one of these keeps nothing
 		_ = flag.Value.Set(flag.DefValue)
 	}
-	shown := ""
+	given := ""
 	if len(flag.Annotations[fileAnnotation]) == 0 {
 		kind := "no " + cmp.Or(map[string]string{"float64": "number", "stringSlice": "list"}[flag.Value.Type()], flag.Value.Type())
 		if words := strings.Split(flag.Value.Type(), "|"); len(words) > 1 {
 			kind = "not " + fault.OneOf(words)
 		}
-		shown = fmt.Sprintf(" is %q, %s, and", fault.Clip(value), kind)
+		given = fmt.Sprintf(" is %q, %s, and", fault.Clip(value), kind)
 	}
-	return fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, shown, flag.Name, flag.Usage)
+	return fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, given, flag.Name, flag.Usage)
 }
 
 // maxCredentialFile bounds a credential file, in bytes: a longer one is the wrong file.
@@ -226,15 +226,15 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var known []string
+	var names []string
 	for _, child := range cmd.Commands() {
 		if child.IsAvailableCommand() {
-			known = append(known, child.Name())
+			names = append(names, child.Name())
 		}
 	}
 	hint := elsewhere[args[0]]
 	if hint == "" || cmd.HasParent() {
-		hint = cmp.Or(fault.DidYouMean(args[0], known).String(), "; there are "+strings.Join(known, ", "))
+		hint = cmp.Or(fault.DidYouMean(args[0], names).String(), "; there are "+strings.Join(names, ", "))
 	}
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
 }
@@ -289,11 +289,11 @@ func (*size) Type() string { return "size" }
 
 // sourceFlags name the files to read, as flags or arguments, and their app.
 type sourceFlags struct {
-	paths   []string
-	appID   string
-	skip    bool // skip unsupported types
-	tests   bool // also read the tests, which only eval runs
-	advised bool // add the advice that the service would give on a write
+	paths      []string
+	appID      string
+	skip       bool // skip unsupported types
+	tests      bool // also read the tests, which only eval runs
+	withAdvice bool // add the advice that the service would give on a write
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
@@ -319,8 +319,8 @@ func (s *sourceFlags) add(prefix string) func(path string) error {
 	}
 }
 
-// given adds files from the arguments. It fails if there are none.
-func (s *sourceFlags) given(args []string) error {
+// setPaths adds files from the arguments. It fails if there are none.
+func (s *sourceFlags) setPaths(args []string) error {
 	s.paths = append(s.paths, args...)
 	if len(s.paths) == 0 {
 		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt")
@@ -335,7 +335,7 @@ func (s *sourceFlags) read(env environment) (*files.Set, error) {
 		}
 	}
 	options := files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip, Tests: s.tests}
-	if s.advised {
+	if s.withAdvice {
 		options.Advise = matcher.Unconfirmed
 	}
 	set, err := files.Read(s.paths, options)

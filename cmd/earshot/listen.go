@@ -110,8 +110,8 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 	if l.url.Empty() {
 		ctx, cancel := context.WithTimeout(ctx, askTimeout)
 		defer cancel()
-		if who, err := l.client.WhoAmI(ctx); err == nil && who.NATSURL != "" {
-			list = who.NATSURL
+		if caller, err := l.client.WhoAmI(ctx); err == nil && caller.NATSURL != "" {
+			list = caller.NATSURL
 		}
 	} else {
 		list = l.url.Reveal()
@@ -125,11 +125,11 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 			return nil, "", err
 		}
 	}
-	var shown []string
-	for one := range strings.SplitSeq(list, ",") {
-		shown = append(shown, client.Redacted(strings.TrimSpace(one)))
+	var hosts []string
+	for address := range strings.SplitSeq(list, ",") {
+		hosts = append(hosts, client.Redacted(strings.TrimSpace(address)))
 	}
-	at = strings.Join(shown, ",")
+	at = strings.Join(hosts, ",")
 	conn, err = nats.Connect(list, append(login, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))...)
 	if err != nil {
 		cause := errors.New("it cannot be connected to under this URL") // other errors contain the URL with its password
@@ -186,17 +186,17 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 		if err != nil {
 			return err
 		}
-		data, about := message.Data(), message.Headers()
+		data, header := message.Data(), message.Headers()
 		if l.json {
 			if !json.Valid(data) {
 				data, _ = json.Marshal(string(data)) // strings always encode
 			}
 			data, err = exactjson.Encode(eventLine{
-				metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), about.Get("ce-type"), about.Get("ce-source"), about.Get("ce-id"), data,
+				metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), header.Get("ce-type"), header.Get("ce-source"), header.Get("ce-id"), data,
 			})
 		} else {
-			at, shown := metadata.Timestamp.Local().Format(time.TimeOnly), terminal.EventOf(message.Subject(), data)
-			data = []byte(shown.Line(terminal.StyleOf(l.env.out, l.env.lookup), at, terminal.Width(l.env.out, l.env.lookup)))
+			at, summary := metadata.Timestamp.Local().Format(time.TimeOnly), terminal.EventOf(message.Subject(), data)
+			data = []byte(summary.Line(terminal.StyleOf(l.env.out, l.env.lookup), at, terminal.Width(l.env.out, l.env.lookup)))
 		}
 		if err == nil {
 			_, err = fmt.Fprintf(l.env.out, "%s\n", data)
@@ -210,8 +210,8 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 // checkSubject refuses a pattern that no event matches: the command would wait forever.
 func checkSubject(subject string) error {
 	a := strings.Split(subject, ".")
-	isTaken := func(taken string) bool {
-		b := strings.Split(taken, ".")
+	overlaps := func(pattern string) bool {
+		b := strings.Split(pattern, ".")
 		for i := 0; i < len(a) && i < len(b); i++ {
 			switch {
 			case a[i] == ">" || b[i] == ">":
@@ -224,7 +224,7 @@ func checkSubject(subject string) error {
 		}
 		return len(a) == len(b)
 	}
-	if slices.ContainsFunc(emitter.Subjects(), isTaken) {
+	if slices.ContainsFunc(emitter.Subjects(), overlaps) {
 		return nil
 	}
 	return fmt.Errorf("no event has the subject %q; events have these: %s", subject, strings.Join(emitter.Subjects(), ", "))

@@ -189,11 +189,11 @@ func TestTheUsersOfThePackageMayDoAllThatIsNeeded(t *testing.T) {
 	allowed := slices.DeleteFunc(emitter.Needed(true).Publish, func(pattern string) bool { return pattern == "_INBOX.>" })
 	seen := w.subjects(allowed)
 	first := w.serve()
-	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
+	for _, stream := range []string{emitter.Stream, emitter.AnswerStream} {
 		w.until("it has made the stream", func() bool { return w.nats.StreamConfig(stream).Name != "" }) // asynchronously
 	}
 	require.Zero(t, first.stop())
-	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
+	for _, stream := range []string{emitter.Stream, emitter.AnswerStream} {
 		byHand := w.nats.StreamConfig(stream)
 		byHand.MaxMsgsPerSubject = 5
 		w.nats.UpdateStream(byHand)
@@ -201,7 +201,7 @@ func TestTheUsersOfThePackageMayDoAllThatIsNeeded(t *testing.T) {
 	w.replicas = nil
 	r := w.serve("--strict-redis")
 	w.everyDoor(r)
-	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
+	for _, stream := range []string{emitter.Stream, emitter.AnswerStream} {
 		w.until("it is as it should be", func() bool { return w.nats.StreamConfig(stream).MaxMsgsPerSubject == -1 })
 	}
 	require.Empty(t, w.denials())

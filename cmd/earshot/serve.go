@@ -69,12 +69,12 @@ func (s *service) URL() string {
 
 // run serves until ctx ends, continues while load balancers notice, and then finishes running work. It ends
 // early if the HTTP server fails, or if Redis must not be used.
-func (s *service) run(signalled context.Context) error {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
+func (s *service) run(signals context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signals))
 	defer cancel(nil)
-	defer context.AfterFunc(signalled, func() {
-		if s.config.Drain > 0 && errors.Is(context.Cause(signalled), errTerminated) { // by a supervisor, which may have load balancers
-			s.parting.Begin()
+	defer context.AfterFunc(signals, func() {
+		if s.config.Drain > 0 && errors.Is(context.Cause(signals), errTerminated) { // by a supervisor, which may have load balancers
+			s.shutdown.Begin()
 			s.log.Info("service.draining", "for", s.config.Drain.String())
 			_ = s.env.pause(ctx, s.config.Drain) // or until it fails
 		}
@@ -140,7 +140,7 @@ func (s *service) work(ctx context.Context, end func(error)) {
 		s.log.Info("service.started", "version", version.Current().Version, "url", s.URL())
 	})
 	if !s.db.Embedded { // the store of dev is new at each start
-		running.Go(func() { s.sealed.Run(ctx) })
+		running.Go(func() { s.sealingWatch.Run(ctx) })
 		running.Go(func() {
 			for s.env.pause(ctx, formatPause) == nil {
 				if err := format.Check(ctx, s.db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {

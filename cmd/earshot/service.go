@@ -55,31 +55,31 @@ import (
 
 // service is one replica with all its parts. Adapters meet only here.
 type service struct {
-	config    config
-	env       environment
-	log       *slog.Logger
-	db        *keyspace.DB
-	redisGate *redisdb.Gate
-	store     *store.Store
-	audit     *audit.Log
-	usage     *usage.Counter
-	rehearser *trial.Rehearser
-	matcher   *chain.Chain
-	space     *embeddings.Space // nil without an embedding model
-	sealer    *store.Sealer
-	sealed    *sealing.Watch
-	emitter   *emitter.Emitter
-	tail      *emitter.Tail
-	intake    *emitter.Intake
-	caller    *httpcall.Caller
-	runner    *sqlquery.Runner
-	engine    *trigger.Engine
-	refresher *refresh.Refresher
-	http      *http.Server
-	parting   server.Parting
-	ingress   *natsrpc.Service // over NATS; nil if off
-	telemetry telemetry
-	listener  net.Listener
+	config       config
+	env          environment
+	log          *slog.Logger
+	db           *keyspace.DB
+	redisGate    *redisdb.Gate
+	store        *store.Store
+	audit        *audit.Log
+	usage        *usage.Counter
+	rehearser    *trial.Rehearser
+	matcher      *chain.Chain
+	embeddings   *embeddings.Space // nil without an embedding model
+	sealer       *store.Sealer
+	sealingWatch *sealing.Watch
+	emitter      *emitter.Emitter
+	tail         *emitter.Tail
+	intake       *emitter.Intake
+	caller       *httpcall.Caller
+	runner       *sqlquery.Runner
+	engine       *trigger.Engine
+	refresher    *refresh.Refresher
+	http         *http.Server
+	shutdown     server.Parting
+	ingress      *natsrpc.Service // over NATS; nil if off
+	telemetry    telemetry
+	listener     net.Listener
 	// certificate is for HTTPS; nil for HTTP.
 	certificate *servedCertificate
 }
@@ -124,7 +124,7 @@ func (s *service) openStore(embedded bool) error {
 		return err
 	}
 	s.store = store.New(s.db, store.Options{Sealer: s.sealer, SessionTTL: s.config.SessionTTL, Retention: s.config.Retention, Now: s.env.now})
-	s.sealed = sealing.NewWatch(sealing.Walk{DB: s.db, Sealer: s.sealer}, s.log, s.env.now, s.env.pause)
+	s.sealingWatch = sealing.NewWatch(sealing.Walk{DB: s.db, Sealer: s.sealer}, s.log, s.env.now, s.env.pause)
 	return nil
 }
 
@@ -144,14 +144,14 @@ func (s *service) openDeliverers() (err error) {
 	}
 	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
 	dial := guard.Dial(policy)
-	under := func(ctx context.Context, network, address string) (net.Conn, error) { // converts refusals to sqlquery's error
+	guardedDial := func(ctx context.Context, network, address string) (net.Conn, error) { // converts refusals to sqlquery's error
 		conn, err := dial(ctx, network, address)
-		if blocked, is := errors.AsType[*guard.Blocked](err); is {
+		if blocked, isBlocked := errors.AsType[*guard.Blocked](err); isBlocked {
 			return nil, fmt.Errorf("%w: %s", sqlquery.ErrRefused, blocked)
 		}
 		return conn, err
 	}
-	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: under, SQLiteDir: s.config.SQLiteDir, Logger: s.log})
+	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: guardedDial, SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	redisMemory := func(ctx context.Context) (used, limit int64, err error) { return redisdb.Memory(ctx, s.db) }
-	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models, s.emitter, s.sealed, newCapacityMetrics(s.env.now, redisMemory, s.emitter.Room),
+	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models, s.emitter, s.sealingWatch, newCapacityMetrics(s.env.now, redisMemory, s.emitter.Usage),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.config.TLSCert != "" {
 		if s.certificate, err = openCertificate(s.config.certificate(), s.env.now, s.log); err != nil {
@@ -176,33 +176,33 @@ func (s *service) openEngine() (err error) {
 		}
 		registry.MustRegister(s.certificate)
 	}
-	of := s.config.models(s.log, s.env)
+	modelOptions := s.config.models(s.log, s.env)
 	s.usage = usage.NewCounter(s.db, s.env.now)
 	if s.config.MetricsApps > 0 {
 		registry.MustRegister(s.usage.ByApp(s.config.MetricsApps))
 	}
-	of.Observe, of.HTTPClient = func(exchange llm.Exchange) {
+	modelOptions.Observe, modelOptions.HTTPClient = func(exchange llm.Exchange) {
 		models.observe(exchange)
 		s.usage.Add(exchange.App, usage.ModelRequests, 1)
 		s.usage.Add(exchange.App, usage.PromptTokens, exchange.Usage.Prompt)
 		s.usage.Add(exchange.App, usage.CompletionTokens, exchange.Usage.Completion)
 	}, llm.NewHTTPClient(s.config.MaxTurns)
 	if endpoint, _ := s.config.embedder(); endpoint.Model != "" { // checked by check
-		s.space = embeddings.New(embeddings.Options{
+		s.embeddings = embeddings.New(embeddings.Options{
 			Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
 			HTTPClient: llm.NewHTTPClient(s.config.MaxTurns),
 		})
-		s.store.OnWrite(s.space.Learn)
-		of.Meaning = s.space
+		s.store.OnWrite(s.embeddings.Learn)
+		modelOptions.Meaning = s.embeddings
 	}
-	s.matcher = chain.New(of)
-	var words matcher.Matcher
-	if !of.Configured() {
-		words = s.matcher
+	s.matcher = chain.New(modelOptions)
+	var offlineMatcher matcher.Matcher
+	if !modelOptions.Configured() {
+		offlineMatcher = s.matcher
 	}
 	s.audit = &audit.Log{DB: s.db, Entries: s.config.Audit.Entries, Retention: s.config.Audit.Retention, Now: s.env.now}
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		Audit: s.audit, Usage: s.usage, DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
+		Audit: s.audit, Usage: s.usage, DB: s.db, Store: s.store, Matcher: s.matcher, Words: offlineMatcher,
 		Events: s.config.screen.watch(s.emitter), Calls: s.config.screen.watch(s.caller), Statements: s.config.screen.watch(s.runner), Answers: s.intake, Webhooks: s.caller, Stream: s.emitter,
 		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
@@ -211,7 +211,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	s.rehearser = &trial.Rehearser{Engine: s.engine, Words: s.matcher, History: s.config.History, Now: s.env.now}
-	if of.Configured() {
+	if modelOptions.Configured() {
 		s.rehearser.Words, s.rehearser.Models = chain.New(llm.Options{}), s.matcher
 	}
 	s.store.OnChange(s.engine.Wake)
@@ -247,8 +247,8 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
-		Asked: pendingcalls.New(s.db, s.env.now), Webhooks: s.engine.Webhooks, Kept: s.store.Retention().Done,
-		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
+		PendingCalls: pendingcalls.New(s.db, s.env.now), Webhooks: s.engine.Webhooks, Retention: s.store.Retention().Done,
+		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.shutdown.Ready}},
 	})
 	if s.config.NATSIngress.on() {
 		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // checked by check
@@ -260,13 +260,13 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 			},
 		})
 	}
-	all := sermas.New(sermas.Options{
+	surfaces := sermas.New(sermas.Options{
 		SignIns: signIns, Walls: walls,
 		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
 		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
 	proxies, _ := server.ParseProxies(s.config.Proxies) // checked by check
-	s.http = server.New(s.config.Addr, server.Identified(proxies.Handler(s.parting.Handler(console.New(console.Options{REST: all, Walls: walls, Sealer: s.sealer, Now: s.env.now})))))
+	s.http = server.New(s.config.Addr, server.Identified(proxies.Handler(s.shutdown.Handler(console.New(console.Options{REST: surfaces, Walls: walls, Sealer: s.sealer, Now: s.env.now})))))
 	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelInfo) // such as failed handshakes, which any client can cause
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
@@ -287,8 +287,8 @@ func (s *service) close() error {
 	if s.runner != nil {
 		s.runner.Close()
 	}
-	if s.space != nil {
-		s.space.Close()
+	if s.embeddings != nil {
+		s.embeddings.Close()
 	}
 	if s.emitter != nil {
 		s.emitter.Close()
@@ -307,15 +307,15 @@ func (s *service) close() error {
 // redisReady returns nil if all shards of Redis accept writes and the stored credentials use our key.
 func (s *service) redisReady(ctx context.Context) error {
 	shards := s.db.Shards(ctx)
-	away := &api.Away{}
+	unavailable := &api.Unavailable{}
 	for _, shard := range shards {
 		if shard.Err != nil {
-			away.Parts = append(away.Parts, api.Part{Name: shard.Name, Err: shard.Err})
+			unavailable.Parts = append(unavailable.Parts, api.Part{Name: shard.Name, Err: shard.Err})
 		}
 	}
-	away.All = len(away.Parts) == len(shards)
-	if away.All || len(away.Parts) > 0 {
-		return away
+	unavailable.All = len(unavailable.Parts) == len(shards)
+	if unavailable.All || len(unavailable.Parts) > 0 {
+		return unavailable
 	}
 	if s.db.Embedded {
 		return nil

@@ -33,7 +33,7 @@ type triggerList struct {
 }
 
 func newTriggers(env environment) *cobra.Command {
-	l, only := &triggerList{client: &client.Client{}, env: env}, &triggerFilter{}
+	l, filter := &triggerList{client: &client.Client{}, env: env}, &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:   "triggers",
 		Short: "List triggers, retry those that failed, decide those that wait",
@@ -43,14 +43,14 @@ func newTriggers(env environment) *cobra.Command {
 		Example: "  earshot triggers\n  earshot triggers --state failed --since 24h --json",
 		Args:    knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return l.list(cmd.Context(), only)
+			return l.list(cmd.Context(), filter)
 		},
 	}
 	settings{cmd.PersistentFlags()}.service(l.client)
 	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed with an app's key, or if there is only one app")
 	cmd.Flags().StringVar(&l.state, "state", "", "only those in `STATE`: pending, delivered, failed, confirming, cancelled or duplicate")
 	cmd.Flags().BoolVar(&l.oldest, "oldest", false, "oldest first")
-	only.register(cmd.Flags())
+	filter.register(cmd.Flags())
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N`, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
 	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{
@@ -73,15 +73,15 @@ func newTriggers(env environment) *cobra.Command {
 	return cmd
 }
 
-func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
-	set := url.Values{"limit": {fmt.Sprint(l.limit)}}
+func (l *triggerList) list(ctx context.Context, filter *triggerFilter) error {
+	params := url.Values{"limit": {fmt.Sprint(l.limit)}}
 	if l.state != "" {
-		set.Set("state", l.state)
+		params.Set("state", l.state)
 	}
 	if l.oldest {
-		set.Set("order", "asc")
+		params.Set("order", "asc")
 	}
-	path, err := l.path(ctx, "", only, set)
+	path, err := l.path(ctx, "", filter, params)
 	if err != nil {
 		return err
 	}
@@ -116,13 +116,13 @@ func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
 }
 
 // path returns the path of the app's triggers with the query of the filter and set.
-func (l *triggerList) path(ctx context.Context, below string, only *triggerFilter, set url.Values) (string, error) {
-	for name, value := range map[string]string{"name": only.tool, "session": only.session} {
+func (l *triggerList) path(ctx context.Context, suffix string, filter *triggerFilter, params url.Values) (string, error) {
+	for name, value := range map[string]string{"name": filter.tool, "session": filter.session} {
 		if value != "" {
-			set.Set(name, value)
+			params.Set(name, value)
 		}
 	}
-	for name, text := range map[string]string{"since": only.since, "until": only.until} {
+	for name, text := range map[string]string{"since": filter.since, "until": filter.until} {
 		if text == "" {
 			continue
 		}
@@ -130,11 +130,11 @@ func (l *triggerList) path(ctx context.Context, below string, only *triggerFilte
 		if err != nil {
 			return "", err
 		}
-		set.Set(name, at.UTC().Format(time.RFC3339Nano))
+		params.Set(name, at.UTC().Format(time.RFC3339Nano))
 	}
 	appID, err := l.client.App(ctx, l.appID)
 	l.appID = appID
-	return client.Path("apps", appID, "triggers") + below + "?" + set.Encode(), err
+	return client.Path("apps", appID, "triggers") + suffix + "?" + params.Encode(), err
 }
 
 // print writes a line per record, or two on a narrow screen, with the time or the date only.
@@ -176,9 +176,9 @@ func lastAttempt(record query.Record) string {
 		return "-"
 	}
 	last := record.Attempts[len(record.Attempts)-1]
-	for _, made := range slices.Backward(record.Attempts) {
-		if made.Error != "" && record.State != query.StateDelivered {
-			last = made
+	for _, attempt := range slices.Backward(record.Attempts) {
+		if attempt.Error != "" && record.State != query.StateDelivered {
+			last = attempt
 			break
 		}
 	}
@@ -202,7 +202,7 @@ func (m *triggerFilter) register(flags *pflag.FlagSet) {
 }
 
 func (l *triggerList) newRetry() *cobra.Command {
-	all, only := false, &triggerFilter{}
+	all, filter := false, &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:   "retry [ID...]",
 		Short: "Deliver failed triggers again",
@@ -214,7 +214,7 @@ func (l *triggerList) newRetry() *cobra.Command {
 				return errors.New("name the triggers that are to be tried again, or give --all")
 			}
 			if all {
-				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry", only, url.Values{}, "tried again")
+				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry", filter, url.Values{}, "tried again")
 			}
 			ctx := cmd.Context()
 			if l.appID, err = l.client.App(ctx, l.appID); err != nil {
@@ -233,12 +233,12 @@ func (l *triggerList) newRetry() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all failed triggers")
-	only.register(cmd.Flags())
+	filter.register(cmd.Flags())
 	return cmd
 }
 
 func (l *triggerList) newPurge() *cobra.Command {
-	only := &triggerFilter{}
+	filter := &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:   "purge",
 		Short: "Remove failed triggers",
@@ -247,15 +247,15 @@ func (l *triggerList) newPurge() *cobra.Command {
 		Example: "  earshot triggers purge --name book",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return l.forAllFailed(cmd.Context(), http.MethodDelete, "", only, url.Values{"state": {"failed"}}, "removed")
+			return l.forAllFailed(cmd.Context(), http.MethodDelete, "", filter, url.Values{"state": {"failed"}}, "removed")
 		},
 	}
-	only.register(cmd.Flags())
+	filter.register(cmd.Flags())
 	return cmd
 }
 
-func (l *triggerList) forAllFailed(ctx context.Context, method, below string, only *triggerFilter, set url.Values, done string) error {
-	path, err := l.path(ctx, below, only, set)
+func (l *triggerList) forAllFailed(ctx context.Context, method, below string, filter *triggerFilter, set url.Values, done string) error {
+	path, err := l.path(ctx, below, filter, set)
 	if err != nil {
 		return err
 	}
@@ -309,7 +309,7 @@ func (l *triggerList) newConfirm() *cobra.Command {
 			fmt.Fprintf(l.env.out, "%s %s/%s %s%s\n  %s\n", state, record.RepositoryID, record.Name,
 				terminal.OneLine(terminal.Value(record.Values)), until, terminal.OneLine(record.Question))
 			if !sure {
-				if err := l.askYes(); err != nil {
+				if err := l.askConfirmation(); err != nil {
 					return fmt.Errorf("%s is not confirmed: %w", id, err)
 				}
 			}
@@ -333,8 +333,8 @@ func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 		for _, id := range ids {
 			record, err := l.decide(cmd.Context(), id, cmd.Name(), nil)
 			if err != nil {
-				done := map[string]string{"deny": "denied", "cancel": "cancelled"}[cmd.Name()]
-				return fmt.Errorf("%s is not %s: %w", id, done, err)
+				participle := map[string]string{"deny": "denied", "cancel": "cancelled"}[cmd.Name()]
+				return fmt.Errorf("%s is not %s: %w", id, participle, err)
 			}
 			fmt.Fprintf(l.env.out, "%s is %s\n", id, record.State)
 		}
@@ -343,27 +343,27 @@ func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// askYes asks a person at a terminal. It returns nil only after a yes.
-func (l *triggerList) askYes() error {
-	person := terminal.NewEditor(l.env.in, l.env.out, "confirm it? [y/N] ", nil)
-	if person == nil {
+// askConfirmation asks a person at a terminal. It returns nil only after a yes.
+func (l *triggerList) askConfirmation() error {
+	editor := terminal.NewEditor(l.env.in, l.env.out, "confirm it? [y/N] ", nil)
+	if editor == nil {
 		return errors.New("nobody can be asked here; --yes says it")
 	}
-	said, err := person.Line()
+	reply, err := editor.Line()
 	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if said = strings.ToLower(strings.TrimSpace(said)); said != "y" && said != "yes" {
+	if reply = strings.ToLower(strings.TrimSpace(reply)); reply != "y" && reply != "yes" {
 		return errors.New("nobody said yes")
 	}
 	return nil
 }
 
-func (l *triggerList) decide(ctx context.Context, id, word string, body []byte) (record query.Record, err error) {
+func (l *triggerList) decide(ctx context.Context, id, verb string, body []byte) (record query.Record, err error) {
 	if err := repositories.CheckID("the trigger", id); err != nil {
 		return record, err
 	}
-	answer, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, word), body)
+	answer, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, verb), body)
 	if err == nil {
 		err = client.Decode(answer, &record)
 	}

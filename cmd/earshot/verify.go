@@ -23,12 +23,12 @@ import (
 )
 
 type verification struct {
-	env    environment
-	config config // REDIS_URL, which may contain a password, and the keys
-	keep   store.Retention
-	mend   bool
-	mayOwe bool
-	json   bool
+	env       environment
+	config    config // REDIS_URL, which may contain a password, and the keys
+	retention store.Retention
+	mend      bool
+	allowOwed bool
+	json      bool
 }
 
 func newVerify(env environment) *cobra.Command {
@@ -51,10 +51,10 @@ func newVerify(env environment) *cobra.Command {
 	}
 	set := settings{cmd.Flags()}
 	set.redis(&v.config)
-	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
-	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps failed ones")
+	set.duration(&v.retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
+	set.duration(&v.retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps failed ones")
 	set.BoolVar(&v.mend, "mend", false, "fix what can be fixed")
-	set.BoolVar(&v.mayOwe, "allow-owed", false, "exit with 0 even if something is pending, as while the service works")
+	set.BoolVar(&v.allowOwed, "allow-owed", false, "exit with 0 even if something is pending, as while the service works")
 	set.BoolVar(&v.json, "json", false, "print the report as JSON")
 	return cmd
 }
@@ -69,16 +69,16 @@ type verified struct {
 
 func (v *verification) run(ctx context.Context) error {
 	err := v.config.checkRedis(v.env.now(), "; what dev keeps without one is gone with it")
-	for name, keep := range map[string]time.Duration{"--retention (EARSHOT_RETENTION)": v.keep.Done, "--dead-retention (EARSHOT_DEAD_RETENTION)": v.keep.Dead} {
-		if keep < time.Second {
-			err = errors.Join(err, fmt.Errorf("%s is %s; it must be a second or more, as the service has it", name, keep))
+	for name, duration := range map[string]time.Duration{"--retention (EARSHOT_RETENTION)": v.retention.Done, "--dead-retention (EARSHOT_DEAD_RETENTION)": v.retention.Dead} {
+		if duration < time.Second {
+			err = errors.Join(err, fmt.Errorf("%s is %s; it must be a second or more, as the service has it", name, duration))
 		}
 	}
 	var sealer *store.Sealer
 	if !v.config.SecretKey.Empty() {
-		var fault error
-		sealer, fault = v.config.sealer()
-		err = errors.Join(err, fault)
+		var sealerErr error
+		sealer, sealerErr = v.config.sealer()
+		err = errors.Join(err, sealerErr)
 	}
 	if err != nil {
 		return err
@@ -90,22 +90,22 @@ func (v *verification) run(ctx context.Context) error {
 	defer db.Close()
 
 	report, err := verify.Ledger(ctx, verify.Options{
-		DB: db, Mend: v.mend, Done: v.keep.Done, Dead: v.keep.Dead,
+		DB: db, Mend: v.mend, Done: v.retention.Done, Dead: v.retention.Dead,
 		Pause: func(ctx context.Context) error { return v.env.pause(ctx, verifyPause) },
 	})
-	found := verified{Report: report}
+	result := verified{Report: report}
 	if err == nil && sealer != nil {
 		walk := sealing.Walk{DB: db, Sealer: sealer, After: func(ctx context.Context, _ sealing.Progress) error { return ctx.Err() }}
 		var pass sealing.Progress
 		pass, err = walk.Run(ctx)
-		found.Sealed = &pass.Tally
+		result.Sealed = &pass.Tally
 	}
-	v.print(found)
+	v.print(result)
 	if err != nil {
 		return fmt.Errorf("it was not looked through: %w", err)
 	}
-	owes := report.Owed.Messages+report.Owed.Calls+report.Owed.Events > 0
-	if found.Sealed != nil && found.Sealed.Sum(sealing.ByNone) > 0 || !report.Clean() || owes && !v.mayOwe {
+	hasPending := report.Owed.Messages+report.Owed.Calls+report.Owed.Events > 0
+	if result.Sealed != nil && result.Sealed.Sum(sealing.ByNone) > 0 || !report.Clean() || hasPending && !v.allowOwed {
 		return exitWith(1)
 	}
 	return nil
@@ -138,13 +138,13 @@ func (v *verification) print(report verified) {
 		fmt.Fprintf(v.env.out, "%s\n", text)
 		return
 	}
-	owed, since := report.Owed, ""
-	if owed.Oldest >= 1 {
-		since = fmt.Sprintf("; the oldest has been due for %s", time.Duration(owed.Oldest*float64(time.Second)).Round(time.Second))
+	pending, oldest := report.Owed, ""
+	if pending.Oldest >= 1 {
+		oldest = fmt.Sprintf("; the oldest has been due for %s", time.Duration(pending.Oldest*float64(time.Second)).Round(time.Second))
 	}
 	fmt.Fprintf(v.env.out, "looked at   %s: %s, %s, %s\n", plural(report.Keys, "key"), plural(report.Apps, "app"), plural(report.Sessions, "session"), plural(report.Triggers, "trigger"))
-	fmt.Fprintf(v.env.out, "owed        %s, %s, %s; %d held back, %d failed%s\n", plural(int(owed.Messages), "message"), plural(int(owed.Calls), "call"),
-		plural(int(owed.Events), "event"), owed.Held, owed.Failed, since)
+	fmt.Fprintf(v.env.out, "owed        %s, %s, %s; %d held back, %d failed%s\n", plural(int(pending.Messages), "message"), plural(int(pending.Calls), "call"),
+		plural(int(pending.Events), "event"), pending.Held, pending.Failed, oldest)
 	fmt.Fprintf(v.env.out, "orphaned    %d\nimpossible  %d\n", report.Orphaned, report.Impossible)
 	if v.mend {
 		fmt.Fprintf(v.env.out, "mended      %d\n", report.Mended)
@@ -163,10 +163,10 @@ func (v *verification) print(report verified) {
 	}
 }
 
-func printSealed(out io.Writer, found sealing.Tally) {
+func printSealed(out io.Writer, sealed sealing.Tally) {
 	fmt.Fprintf(out, "sealed      by the newest key: %s; by the old one: %s; by none that is here: %s\n",
-		found.Words(sealing.ByCurrent), found.Words(sealing.ByOld), found.Words(sealing.ByNone))
-	if found.Sum(sealing.ByNone) > 0 {
+		sealed.Words(sealing.ByCurrent), sealed.Words(sealing.ByOld), sealed.Words(sealing.ByNone))
+	if sealed.Sum(sealing.ByNone) > 0 {
 		fmt.Fprintln(out, "note: credentials that no key decrypts cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
 	}
 }

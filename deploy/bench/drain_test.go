@@ -124,7 +124,7 @@ type nobody struct{ matcher.Matcher }
 
 func drained(b *testing.B, client redis.UniversalClient) bool {
 	pipe := client.Pipeline()
-	for _, key := range keyspace.AllOwed() {
+	for _, key := range keyspace.AllPendingCounts() {
 		pipe.Get(b.Context(), key)
 	}
 	replies, err := pipe.Exec(b.Context())

@@ -28,13 +28,13 @@ func repository(tools any) (*repositories.Repository, error) {
 func saying(id string, history []evaldata.Message, expect ...files.Expectation) *files.Test {
 	test := &files.Test{Name: id}
 	for _, one := range history {
-		test.Chat = append(test.Chat, files.Said{Agent: one.Actor == "agent", Text: one.Text, Past: true})
+		test.Chat = append(test.Chat, files.Message{Agent: one.Actor == "agent", Text: one.Text, Decided: true})
 	}
 	if len(expect) == 0 {
 		expect = []files.Expectation{{None: true}}
 	}
 	last := &test.Chat[len(test.Chat)-1]
-	last.Past, last.Agent, last.Expect = false, false, expect
+	last.Decided, last.Agent, last.Expect = false, false, expect
 	return test
 }
 

@@ -273,7 +273,7 @@ func (s *system) await() error {
 func (s *system) due() (total int64) {
 	pipe := s.client.Pipeline()
 	var counts []*redis.StringCmd
-	for _, key := range keyspace.AllOwed() {
+	for _, key := range keyspace.AllPendingCounts() {
 		counts = append(counts, pipe.Get(context.Background(), key))
 	}
 	_, _ = pipe.Exec(context.Background()) // every command has its own error

@@ -16,8 +16,8 @@ var realTime = map[string]string{
 	"httpcall.tokenCache.request": "oauth2 says when a token ends by the real clock",
 	"matcher/llm.gemini.complete": ofDeadlines,
 
-	"repositories/store.fresh.get":               ofRevocations,
-	"repositories/store.fresh.read":              ofRevocations,
+	"repositories/store.freshCache.get":          ofRevocations,
+	"repositories/store.freshCache.read":         ofRevocations,
 	"trigger/effect.Late":                        ofDeadlines,
 	"trigger.decider.commit":                     ofLeases,
 	"trigger/delivery.Deliveries.Begin":          ofLeases,

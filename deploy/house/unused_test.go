@@ -11,9 +11,9 @@ import (
 
 // unusedOnPurpose are exported names that no other package needs, with the reason.
 var unusedOnPurpose = map[string]string{
-	"api.Public":            ofErrors,
-	"emitter.ErrNotReading": ofErrors,
-	"emitter.DefaultWatch":  ofDefaults,
+	"api.Public":                   ofErrors,
+	"emitter.ErrNotReading":        ofErrors,
+	"emitter.DefaultCheckInterval": ofDefaults,
 }
 
 const (

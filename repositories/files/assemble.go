@@ -14,7 +14,7 @@ func (c *collector) assemble(options Options) *Set {
 	c.dropDuplicates()
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
 		source := d.body.textOf("source")
-		if d.kind != kindTool || !c.skip || !c.missing[kindSource+" "+source] {
+		if d.kind != kindTool || !c.skipUnsupported || !c.missing[kindSource+" "+source] {
 			return false
 		}
 		c.missing[kindTool+" "+d.name] = true
@@ -24,7 +24,7 @@ func (c *collector) assemble(options Options) *Set {
 
 	set := &Set{AppID: options.AppID, App: &Definition{}, missing: c.missing}
 	set.App.tree = c.app(set)
-	for _, d := range c.of(kindSettings) {
+	for _, d := range c.ofKind(kindSettings) {
 		if first := set.App.tree.field("settings"); first != nil {
 			c.faults.add(d.at, "settings are given twice, first in %s on line %d", first.at.file, first.at.line)
 			continue
@@ -44,19 +44,19 @@ func (c *collector) dropDuplicates() {
 		if d.kind == kindTest {
 			key[0] += " " + d.at.file // tests need unique names only within a file
 		}
-		first, twice := seen[key]
+		first, isRepeated := seen[key]
 		if d.kind == kindSettings || d.name == "" {
 			return false
 		}
-		if !twice {
+		if !isRepeated {
 			seen[key] = d
 			return false
 		}
 		switch {
 		case d.kind == kindSource && d.at.file != first.at.file && d.body.equal(first.body):
-		case d.word == "toolset" && first.word == "group":
-		case d.word == "group" && first.word == "toolset":
-			first.body, first.at, first.word = d.body, d.at, d.word
+		case d.term == "toolset" && first.term == "group":
+		case d.term == "group" && first.term == "toolset":
+			first.body, first.at, first.term = d.body, d.at, d.term
 		default:
 			c.faults.add(d.at, "%s is defined twice, first in %s on line %d", d.label(), first.at.file, first.at.line)
 		}
@@ -73,7 +73,7 @@ func kindOf(d *document) string {
 
 // app makes the body of the app from the files' modules, sources and services, and finds its id.
 func (c *collector) app(set *Set) *node {
-	apps := c.of(kindApp)
+	apps := c.ofKind(kindApp)
 	if len(apps) == 0 {
 		app := &document{body: newObject(position{})}
 		if len(c.documents) > 0 {
@@ -101,7 +101,7 @@ func (c *collector) app(set *Set) *node {
 	// A module of a SERMAS app without a secret for sign-in is left out unless tools use it: SERMAS keeps the
 	// secret in its own Keycloak.
 	used := map[string]bool{}
-	for _, tool := range c.of(kindTool) {
+	for _, tool := range c.ofKind(kindTool) {
 		if id, ok := tool.body.get("request").get("moduleId").scalarText(); ok {
 			used[id] = true
 		}
@@ -109,72 +109,72 @@ func (c *collector) app(set *Set) *node {
 	for _, part := range []struct{ kind, field string }{
 		{kindModule, "modules"}, {kindAuthService, "authServices"}, {kindSource, "sources"},
 	} {
-		for _, d := range c.of(part.kind) {
+		for _, d := range c.ofKind(part.kind) {
 			if d.kind == kindModule && d.sermas && d.body.get("secret") == nil && !used[d.name] {
 				c.notes.add(d.at, "%s is left out: no tool calls with it, and it has no secret", d.label())
 				continue
 			}
 			members := body.get(part.field)
 			if members == nil {
-				members = &node{kind: list, at: d.at}
+				members = &node{kind: listValue, at: d.at}
 				body.add(part.field, members.at, members)
 			}
-			if members.kind == list { // else it is reported as a fault
-				members.items = append(members.items, d.named())
+			if members.kind == listValue { // else it is reported as a fault
+				members.items = append(members.items, d.namedBody())
 			}
 		}
 	}
 	return body
 }
 
-type grouping struct {
+type grouper struct {
 	*collector
-	tools map[string]*document
-	names []string        // of tools
-	taken map[string]bool // tools named by a repository
+	tools     map[string]*document
+	toolNames []string        // of tools
+	grouped   map[string]bool // tools named by a repository
 }
 
 // repositories groups the tools. It includes unnamed ones, so that their other faults are found.
 func (c *collector) repositories() []*Definition {
-	g := &grouping{collector: c, tools: map[string]*document{}, taken: map[string]bool{}}
-	for _, d := range c.of(kindTool) {
+	g := &grouper{collector: c, tools: map[string]*document{}, grouped: map[string]bool{}}
+	for _, d := range c.ofKind(kindTool) {
 		if d.name != "" {
 			g.tools[d.name] = d
-			g.names = append(g.names, d.name)
+			g.toolNames = append(g.toolNames, d.name)
 		}
 	}
 	var found []*Definition
-	var rest *Definition
+	var ungrouped *Definition
 	for _, d := range c.documents {
 		if kindOf(d) != kindRepository || d.name == "" {
 			continue
 		}
-		made := g.repository(d)
+		repository := g.repository(d)
 		if d.name == defaultRepository {
-			rest = made
+			ungrouped = repository
 			continue
 		}
-		found = append(found, made)
+		found = append(found, repository)
 	}
-	for _, d := range c.of(kindTool) {
-		if g.taken[d.name] {
+	for _, d := range c.ofKind(kindTool) {
+		if g.grouped[d.name] {
 			continue
 		}
-		if rest == nil {
-			rest = newRepository(defaultRepository, d.at)
+		if ungrouped == nil {
+			ungrouped = newRepository(defaultRepository, d.at)
 		}
-		members := rest.tree.get("tools")
-		members.items = append(members.items, d.named())
+		members := ungrouped.tree.get("tools")
+		members.items = append(members.items, d.namedBody())
 	}
-	if rest != nil {
-		found = append(found, rest)
+	if ungrouped != nil {
+		found = append(found, ungrouped)
 	}
 	return found
 }
 
 func newRepository(id string, at position) *Definition {
 	tree := newObject(at)
-	tree.add("tools", at, &node{kind: list, at: at})
+	tree.add("tools", at, &node{kind: listValue, at: at})
 	return &Definition{ID: id, tree: tree}
 }
 
@@ -183,11 +183,11 @@ var (
 	groupFields      = []string{"tools", "description"}
 )
 
-func (g *grouping) repository(d *document) *Definition {
-	made := newRepository(d.name, d.at)
+func (g *grouper) repository(d *document) *Definition {
+	definition := newRepository(d.name, d.at)
 	if err := repositories.CheckID("the name", d.name); err != nil {
 		g.faults.add(d.at, "%s", err)
-		made.ID = defaultRepository // so that its tools are checked
+		definition.ID = defaultRepository // so that its tools are checked
 	}
 	known := repositoryFields
 	if d.kind == kindGroup {
@@ -197,20 +197,20 @@ func (g *grouping) repository(d *document) *Definition {
 		isKnown := slices.Contains(known, f.name)
 		switch {
 		case !isKnown && slices.Contains(repositoryFields, f.name):
-			g.faults.add(f.at, "%s: %s is for a repository: write kind: repository in place of kind: %s", d.label(), f.name, d.word)
+			g.faults.add(f.at, "%s: %s is for a repository: write kind: repository in place of kind: %s", d.label(), f.name, d.term)
 		case !isKnown:
 			g.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
 		case f.name == "options" || f.name == "from":
-			made.tree.fields = append(made.tree.fields, f)
+			definition.tree.fields = append(definition.tree.fields, f)
 		}
 	}
 
-	named, to, here := d.body.get("tools"), made.tree.get("tools"), map[string]bool{}
+	toolNames, tools, seen := d.body.get("tools"), definition.tree.get("tools"), map[string]bool{}
 	switch {
-	case named == nil && made.tree.field("from") == nil:
+	case toolNames == nil && definition.tree.field("from") == nil:
 		g.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
-	case named != nil && named.kind != list:
-		g.faults.add(named.at, "%s: tools is %s; it must be a list of names", d.label(), named.kind)
+	case toolNames != nil && toolNames.kind != listValue:
+		g.faults.add(toolNames.at, "%s: tools is %s; it must be a list of names", d.label(), toolNames.kind)
 	}
 	for _, item := range d.body.itemsOf("tools") {
 		name, ok := item.scalarText()
@@ -219,15 +219,15 @@ func (g *grouping) repository(d *document) *Definition {
 		case !ok:
 			g.faults.add(item.at, "%s: a tool is %s; write its name, and the tool as a document of kind: tool", d.label(), item.kind)
 		case tool == nil && g.missing[kindTool+" "+name]:
-			g.taken[name] = true
+			g.grouped[name] = true
 		case tool == nil:
-			g.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, g.names))
-		case here[name]:
+			g.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, g.toolNames))
+		case seen[name]:
 			g.faults.add(item.at, "%s: the tool %q is named twice", d.label(), name)
 		default:
-			here[name], g.taken[name] = true, true
-			to.items = append(to.items, tool.named())
+			seen[name], g.grouped[name] = true, true
+			tools.items = append(tools.items, tool.namedBody())
 		}
 	}
-	return made
+	return definition
 }

@@ -31,10 +31,10 @@ var namedLists = map[string][2]string{
 func (d *Definition) Has(name string) bool { return d.tree.get(name) != nil }
 
 // Names lists the names of the modules, services, sources or tools of the body.
-func (d *Definition) Names(of string) []string {
+func (d *Definition) Names(listName string) []string {
 	var names []string
-	for _, member := range d.tree.itemsOf(of) {
-		if name, ok := member.get(namedLists[of][1]).scalarText(); ok {
+	for _, member := range d.tree.itemsOf(listName) {
+		if name, ok := member.get(namedLists[listName][1]).scalarText(); ok {
 			names = append(names, name)
 		}
 	}
@@ -44,75 +44,75 @@ func (d *Definition) Names(of string) []string {
 // Locate converts faults of the body to faults of the files: at the value, at the key, or at the map around it.
 func (d *Definition) Locate(found fault.List) Faults {
 	var faults Faults
-	for _, one := range found {
-		at, here := d.tree.at, d.tree
-		tokens := fault.Tokens(one.Pointer)
+	for _, reported := range found {
+		pos, value := d.tree.at, d.tree
+		tokens := fault.Tokens(reported.Pointer)
 		for _, token := range tokens {
-			if i, ok := here.index(token); ok {
-				here = here.items[i]
-				at = here.at
+			if i, ok := value.index(token); ok {
+				value = value.items[i]
+				pos = value.at
 				continue
 			}
-			f := here.field(token)
+			f := value.field(token)
 			if f == nil {
 				break
 			}
-			here, at = f.value, f.at
-			if !strings.HasPrefix(one.Detail, "unknown field") && (here.kind == text || here.kind == number || here.kind == boolean) {
-				at = here.at
+			value, pos = f.value, f.at
+			if !strings.HasPrefix(reported.Detail, "unknown field") && (value.kind == textValue || value.kind == numberValue || value.kind == booleanValue) {
+				pos = value.at
 			}
 		}
-		given := d.at(one.Pointer)
-		lacks := given != nil && strings.HasPrefix(one.Detail, "is missing") && slices.ContainsFunc(given.fields, func(f field) bool { return f.value.unset })
-		if here.unset || lacks { // the variable is reported
+		target := d.valueAt(reported.Pointer)
+		lacksVariable := target != nil && strings.HasPrefix(reported.Detail, "is missing") && slices.ContainsFunc(target.fields, func(f field) bool { return f.value.unset })
+		if value.unset || lacksVariable { // the variable is reported
 			continue
 		}
 
-		of := &document{word: kindApp}
+		part := &document{term: kindApp}
 		if d.ID != "" {
-			of = &document{word: kindRepository, name: d.ID}
+			part = &document{term: kindRepository, name: d.ID}
 		}
 		if len(tokens) > 1 {
 			members := d.tree.get(tokens[0])
-			owner, known := namedLists[tokens[0]]
-			if i, ok := members.index(tokens[1]); ok && known {
-				of = &document{word: owner[0], name: members.items[i].textOf(owner[1])}
+			named, isNamed := namedLists[tokens[0]]
+			if i, ok := members.index(tokens[1]); ok && isNamed {
+				part = &document{term: named[0], name: members.items[i].textOf(named[1])}
 				tokens = tokens[2:]
 			}
 		}
-		where := " "
+		path := " "
 		if len(tokens) > 0 {
-			where = ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
+			path = ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
 		}
-		faults.add(at, "%s%s%s", of.label(), where, one.Detail)
+		faults.add(pos, "%s%s%s", part.label(), path, reported.Detail)
 	}
 	return faults
 }
 
-// at returns the value at a JSON pointer; nil for none.
-func (d *Definition) at(pointer string) *node {
-	here := d.tree
+// valueAt returns the value at a JSON pointer; nil for none.
+func (d *Definition) valueAt(pointer string) *node {
+	value := d.tree
 	for _, token := range fault.Tokens(pointer) {
-		if here = here.step(token); here == nil {
+		if value = value.child(token); value == nil {
 			break
 		}
 	}
-	return here
+	return value
 }
 
 // decode runs a decoder on the definition. An unquoted scalar becomes text where text is required: a password may
 // be 12345.
-func (d *Definition) decode(by func(body []byte) error) Faults {
+func (d *Definition) decode(decoder func(body []byte) error) Faults {
 	for {
 		var found fault.List
-		if !errors.As(by(d.Body()), &found) {
+		if !errors.As(decoder(d.Body()), &found) {
 			return nil
 		}
 		converted := false
-		for _, one := range found {
-			here := d.at(one.Pointer)
-			if strings.Contains(one.Detail, ", not a string") && here != nil && here.kind != text && here.kind != null && here.unquoted != "" {
-				here.kind, here.text, converted = text, here.unquoted, true
+		for _, reported := range found {
+			value := d.valueAt(reported.Pointer)
+			if strings.Contains(reported.Detail, ", not a string") && value != nil && value.kind != textValue && value.kind != nullValue && value.unquoted != "" {
+				value.kind, value.text, converted = textValue, value.unquoted, true
 			}
 		}
 		if !converted {
@@ -131,21 +131,21 @@ func (s *Set) Locate(repositoryID string, found fault.List) Faults {
 	return nil
 }
 
-// Place returns the file and the line of a value of a repository, by its JSON Pointer.
-func (s *Set) Place(repositoryID, pointer string) (file string, line int) {
-	for _, at := range s.Locate(repositoryID, fault.List{{Pointer: pointer}}) {
-		return at.File, at.Line
+// Position returns the file and the line of a value of a repository, by its JSON Pointer.
+func (s *Set) Position(repositoryID, pointer string) (file string, line int) {
+	for _, located := range s.Locate(repositoryID, fault.List{{Pointer: pointer}}) {
+		return located.File, located.Line
 	}
 	return "", 0
 }
 
 // decode checks every definition like the API, and collects its notes.
 func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repositories.Repository) fault.List) {
-	of := &repositories.App{}
+	checked := &repositories.App{}
 	found := s.App.decode(func(body []byte) error {
 		app, err := repositories.DecodeApp(s.appID(), body)
 		if err == nil {
-			of = app
+			checked = app
 			*notes = append(*notes, s.App.Locate(app.Notes())...)
 		}
 		return err
@@ -158,7 +158,7 @@ func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repo
 			}
 			*notes = append(*notes, definition.Locate(repository.Notes())...)
 			if advise != nil {
-				*notes = append(*notes, definition.Locate(advise(of, repository))...)
+				*notes = append(*notes, definition.Locate(advise(checked, repository))...)
 			}
 			return nil
 		})...)
@@ -169,8 +169,8 @@ func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repo
 // appID returns the app's id, or a placeholder for checks if it is unknown.
 func (s *Set) appID() string { return cmp.Or(s.AppID, "app") }
 
-func (s *Set) repository(of *Definition, body []byte) (*repositories.Repository, error) {
-	return repositories.DecodeRepository(s.scope(), of.ID, body)
+func (s *Set) repository(definition *Definition, body []byte) (*repositories.Repository, error) {
+	return repositories.DecodeRepository(s.scope(), definition.ID, body)
 }
 
 func (s *Set) scope() repositories.Scope { return repositories.Scope{AppID: s.appID()} }
@@ -203,18 +203,18 @@ func (s *Set) Check() error {
 	for _, definition := range s.Repositories {
 		found := repositories.Unresolved(app, s.scope(), definition.ID, definition.Body(), nil)
 		faults = append(faults, definition.Locate(slices.DeleteFunc(found, func(one fault.Fault) bool {
-			source, _ := definition.at(one.Pointer).scalarText()
+			source, _ := definition.valueAt(one.Pointer).scalarText()
 			return strings.HasSuffix(one.Pointer, "/source") && s.missing[kindSource+" "+source]
 		}))...)
 	}
 	return faults.sorted(s.Files).err()
 }
 
-// All joins the faults of Read and of Check; nil if there are none.
-func (s *Set) All(read error) error {
+// JoinCheck joins the faults of Read and of Check; nil if there are none.
+func (s *Set) JoinCheck(readErr error) error {
 	var faults, more Faults
-	if errors.As(read, &faults); read != nil && faults == nil {
-		return read
+	if errors.As(readErr, &faults); readErr != nil && faults == nil {
+		return readErr
 	}
 	errors.As(s.Check(), &more)
 	return slices.Concat(faults, more).sorted(s.Files).err()

@@ -23,7 +23,7 @@ const (
 
 type document struct {
 	kind string
-	word string   // the file's own term, such as toolset
+	term string   // the file's own term, such as toolset
 	name string   // empty if missing or faulty
 	at   position // of the name, or of the document
 	// body has the fields in REST form, without kind and name.
@@ -34,15 +34,15 @@ type document struct {
 
 func (d *document) label() string {
 	if d.name == "" {
-		return d.word
+		return d.term
 	}
-	return d.word + " " + string(quote(fault.Clip(d.name)))
+	return d.term + " " + string(quote(fault.Clip(d.name)))
 }
 
 // nameFields are the fields with the names of parts that have their own body in REST form.
 var nameFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
 
-func (d *document) named() *node {
+func (d *document) namedBody() *node {
 	if d.name == "" {
 		return d.body
 	}
@@ -56,30 +56,30 @@ type collector struct {
 	faults    Faults
 	notes     Faults
 	// missing are parts left out because of their type, as kind and name; references to them are no further faults.
-	missing map[string]bool
-	skip    bool
-	lookup  func(variable string) (value string, set bool)
-	tests   bool
-	tested  []testReader
-	// all also keeps documents that Earshot does not use, when a file is rewritten.
-	all bool
+	missing         map[string]bool
+	skipUnsupported bool
+	lookup          func(variable string) (value string, set bool)
+	readTests       bool
+	testParsers     []testParser
+	// keepUnused also keeps documents that Earshot does not use, when a file is rewritten.
+	keepUnused bool
 }
 
 func (c *collector) add(d *document) { c.documents = append(c.documents, d) }
 
-func (c *collector) of(kind string) []*document {
+func (c *collector) ofKind(kind string) []*document {
 	return slices.DeleteFunc(slices.Clone(c.documents), func(d *document) bool { return d.kind != kind })
 }
 
-func (c *collector) named(kind, as string, name, body *node) *document {
-	d := &document{kind: kind, word: as, at: body.at, body: body}
-	given, ok := name.scalarText()
-	if ok && given != "" {
-		d.name, d.at = given, name.at
+func (c *collector) newDocument(kind, term string, name, body *node) *document {
+	d := &document{kind: kind, term: term, at: body.at, body: body}
+	label, ok := name.scalarText()
+	if ok && label != "" {
+		d.name, d.at = label, name.at
 		return d
 	}
 	article := "a "
-	if strings.ContainsRune("aeiou", rune(as[0])) {
+	if strings.ContainsRune("aeiou", rune(term[0])) {
 		article = "an "
 	}
 	switch id := nameFields[kind]; {
@@ -87,11 +87,11 @@ func (c *collector) named(kind, as string, name, body *node) *document {
 		d.body = body.with(id, name) // the decoder reports its faults
 	case id != "":
 	case name == nil:
-		c.faults.add(body.at, "%s has no name", article+as)
+		c.faults.add(body.at, "%s has no name", article+term)
 	case !ok:
-		c.faults.add(name.at, "the name of %s is %s; it must be a text", article+as, name.kind)
+		c.faults.add(name.at, "the name of %s is %s; it must be a text", article+term, name.kind)
 	default:
-		c.faults.add(name.at, "the name of %s is empty", article+as)
+		c.faults.add(name.at, "the name of %s is empty", article+term)
 	}
 	return d
 }
@@ -105,4 +105,4 @@ func nameOf(kind string, value *node) *node {
 	return name
 }
 
-func sortedKeys[V any](of map[string]V) []string { return slices.Sorted(maps.Keys(of)) }
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

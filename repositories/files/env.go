@@ -24,10 +24,10 @@ type environment struct {
 	file string
 	// lookup is nil if placeholders stay unchanged.
 	lookup func(string) (string, bool)
-	masked []marked
+	masked []maskedVariable
 }
 
-type marked struct {
+type maskedVariable struct {
 	text string
 	at   position
 }
@@ -36,50 +36,50 @@ type marked struct {
 func (e *environment) mask(source string) string {
 	at := newCursor(e.file)
 	var out strings.Builder
-	last := 0
+	end := 0
 	for _, found := range placeholder.FindAllStringIndex(source, -1) {
 		if len(e.masked) == markBase*markBase {
 			break
 		}
-		whole := source[found[0]:found[1]]
-		out.WriteString(source[last:found[0]])
+		variable := source[found[0]:found[1]]
+		out.WriteString(source[end:found[0]])
 		n := len(e.masked)
 		out.WriteRune(markFirst)
 		out.WriteRune(markDigit + rune(n/markBase))
 		out.WriteRune(markDigit + rune(n%markBase))
-		for range len([]rune(whole)) - 3 {
+		for range len([]rune(variable)) - 3 {
 			out.WriteRune(markPad)
 		}
-		e.masked = append(e.masked, marked{whole, at.to(source, found[0])})
-		last = found[1]
+		e.masked = append(e.masked, maskedVariable{variable, at.advance(source, found[0])})
+		end = found[1]
 	}
-	out.WriteString(source[last:])
+	out.WriteString(source[end:])
 	return out.String()
 }
 
-func (e *environment) split(masked string) (texts []string, marks []marked) {
+func (e *environment) split(masked string) (texts []string, marks []maskedVariable) {
 	if !strings.ContainsRune(masked, markFirst) {
 		return []string{masked}, nil
 	}
-	rest := []rune(masked)
-	from := 0
-	for i := 0; i < len(rest); i++ {
-		if rest[i] != markFirst || i+2 >= len(rest) {
+	runes := []rune(masked)
+	start := 0
+	for i := 0; i < len(runes); i++ {
+		if runes[i] != markFirst || i+2 >= len(runes) {
 			continue
 		}
-		texts = append(texts, string(rest[from:i]))
-		marks = append(marks, e.masked[int(rest[i+1]-markDigit)*markBase+int(rest[i+2]-markDigit)])
+		texts = append(texts, string(runes[start:i]))
+		marks = append(marks, e.masked[int(runes[i+1]-markDigit)*markBase+int(runes[i+2]-markDigit)])
 		i += 2
-		for i+1 < len(rest) && rest[i+1] == markPad {
+		for i+1 < len(runes) && runes[i+1] == markPad {
 			i++
 		}
-		from = i + 1
+		start = i + 1
 	}
-	return append(texts, string(rest[from:])), marks
+	return append(texts, string(runes[start:])), marks
 }
 
 // fillMasked replaces the placeholders of a masked value; whole is true if the value is one placeholder.
-func (e *environment) fillMasked(masked string, faults *Faults) (filled string, whole bool) {
+func (e *environment) fillMasked(masked string, faults *Faults) (filled string, isPlaceholder bool) {
 	texts, marks := e.split(masked)
 	var out strings.Builder
 	for i, mark := range marks {
@@ -89,7 +89,7 @@ func (e *environment) fillMasked(masked string, faults *Faults) (filled string, 
 	return out.String(), len(marks) == 1 && texts[0] == "" && texts[1] == ""
 }
 
-func (e *environment) value(mark marked, faults *Faults) string {
+func (e *environment) value(mark maskedVariable, faults *Faults) string {
 	if e.lookup == nil {
 		return mark.text
 	}

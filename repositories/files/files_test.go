@@ -170,7 +170,7 @@ func TestAMissingVariableIsItsValuesOnlyFault(t *testing.T) {
 		"b.yaml": "kind: tool\nname: y\nurl: https://a/\nrequest: {auth: basic, timeout: \"${THREE}\"}\n",
 	})
 	set, err := files.Read([]string{"a.yaml", "b.yaml"}, files.Options{Lookup: variables()})
-	found := faults(t, set.All(err))
+	found := faults(t, set.JoinCheck(err))
 	require.Len(t, found, 4, "%v", found)
 	require.Contains(t, found[0], `"ONE" is not set`)
 	require.Contains(t, found[1], `"TWO" is not set`)

@@ -322,7 +322,7 @@ tools: [hotels, rows, ping]
 func TestSourcesOfACloudAreReachedByTheirHost(t *testing.T) {
 	folder(t, map[string]string{"t.yaml": cloudFile})
 	set, err := files.Read([]string{"t.yaml"}, files.Options{Lookup: variables()})
-	require.EqualError(t, set.All(err), `t.yaml:3:7: source "my-pg": type: "cloud-sql-postgres" is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set MY_PG_HOST
+	require.EqualError(t, set.JoinCheck(err), `t.yaml:3:7: source "my-pg": type: "cloud-sql-postgres" is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set MY_PG_HOST
 t.yaml:19:7: source "span": type: "spanner" is not a supported type of source: postgres, mysql, sqlite, http or mcp
 t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: http, mcp, postgres-sql, mysql-sql, sqlite-sql, postgres-execute-sql, mysql-execute-sql, sqlite-execute-sql, postgres-list-tables or mysql-list-tables; a tool without a type fires an event and calls its url`)
 
@@ -330,7 +330,7 @@ t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: h
 		return map[string]string{"MY_PG_HOST": "10.0.0.3"}[name], name == "MY_PG_HOST" || name == "MY_PG_PORT"
 	}
 	set, err = files.Read([]string{"t.yaml"}, files.Options{Lookup: at, SkipUnsupported: true})
-	require.NoError(t, set.All(err))
+	require.NoError(t, set.JoinCheck(err))
 	require.Equal(t, `{"sources":[{"name":"my-pg","type":"postgres","database":"d","user":"u","host":"10.0.0.3"}]}`, bodies(set)["app"])
 	require.Equal(t, []string{"hotels", "ping"}, set.Repositories[0].Names("tools"))
 	require.Len(t, set.Notes, 3, "of the connector, the source and the tool: %v", set.Notes)
@@ -339,7 +339,7 @@ t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: h
 func TestASkippedSourceStopsWhatNeedsItAlone(t *testing.T) {
 	folder(t, map[string]string{"t.yaml": cloudFile})
 	set, err := files.Read([]string{"t.yaml"}, files.Options{Lookup: variables(), SkipUnsupported: true})
-	require.NoError(t, set.All(err))
+	require.NoError(t, set.JoinCheck(err))
 	require.Equal(t, []string{"ping"}, set.Repositories[0].Names("tools"))
 }
 
@@ -349,7 +349,7 @@ func TestUnknownSourcesAreNamedBesideOtherFaults(t *testing.T) {
 		"b.yaml": "kind: tool\nname: b\ntype: sqlite-sql\nsource: nowhere\ndescripton: d\n---\nkind: tool\nname: c\ntype: sqlite-sql\nsource: there\ndescription: d\nstatement: SELECT 1\n---\nkind: toolset\nname: t\ntools: [c]\noptions: {exclusive: true}\n",
 	})
 	set, err := files.Read([]string{"."}, files.Options{})
-	require.EqualError(t, set.All(err), `a.yaml:2:7: source "s": database: is missing: sqlite needs it
+	require.EqualError(t, set.JoinCheck(err), `a.yaml:2:7: source "s": database: is missing: sqlite needs it
 a.yaml:4:1: source "s": file: unknown field "file"
 b.yaml:2:7: tool "b": statement: is missing: sqlite-sql needs it
 b.yaml:4:9: tool "b": source: the app has no source "nowhere"; it has s

@@ -18,13 +18,13 @@ const maxDepth = 100
 type jsonReader struct {
 	decoder *json.Decoder
 	source  string
-	at      *cursor
+	cursor  *cursor
 	env     *environment
 	faults  *Faults
 }
 
 func readJSON(source string, env *environment, faults *Faults) *node {
-	r := &jsonReader{decoder: json.NewDecoder(strings.NewReader(source)), source: source, at: newCursor(env.file), env: env, faults: faults}
+	r := &jsonReader{decoder: json.NewDecoder(strings.NewReader(source)), source: source, cursor: newCursor(env.file), env: env, faults: faults}
 	r.decoder.UseNumber()
 	value, err := r.value(0)
 	if err == nil {
@@ -35,11 +35,11 @@ func readJSON(source string, env *environment, faults *Faults) *node {
 	}
 	offset := r.decoder.InputOffset()
 	var syntax *json.SyntaxError
-	var whole any
-	if errors.As(json.Unmarshal([]byte(source), &whole), &syntax) {
+	var discarded any
+	if errors.As(json.Unmarshal([]byte(source), &discarded), &syntax) {
 		offset, err = syntax.Offset-1, syntax // Unmarshal has the more accurate position
 	}
-	faults.add(newCursor(env.file).to(source, int(max(offset, 0))), "malformed JSON: %s", fault.Clip(err.Error()))
+	faults.add(newCursor(env.file).advance(source, int(max(offset, 0))), "malformed JSON: %s", fault.Clip(err.Error()))
 	return nil
 }
 
@@ -47,32 +47,32 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	if depth > maxDepth {
 		return nil, errors.New("it is nested too deep")
 	}
-	token, at, err := r.next()
+	token, at, err := r.nextToken()
 	if err != nil {
 		return nil, err
 	}
 	switch value := token.(type) {
 	case string:
 		before := len(*r.faults)
-		filled := placeholder.ReplaceAllStringFunc(value, func(found string) string { return r.env.value(marked{found, at}, r.faults) })
-		return &node{kind: text, text: filled, at: at, unset: len(*r.faults) > before}, nil
+		filled := placeholder.ReplaceAllStringFunc(value, func(found string) string { return r.env.value(maskedVariable{found, at}, r.faults) })
+		return &node{kind: textValue, text: filled, at: at, unset: len(*r.faults) > before}, nil
 	case json.Number:
-		return &node{kind: number, text: value.String(), at: at}, nil
+		return &node{kind: numberValue, text: value.String(), at: at}, nil
 	case bool:
-		return &node{kind: boolean, text: fmt.Sprint(value), at: at}, nil
+		return &node{kind: booleanValue, text: fmt.Sprint(value), at: at}, nil
 	case nil:
 		return &node{at: at}, nil
 	}
 
-	made := &node{kind: list, at: at}
+	result := &node{kind: listValue, at: at}
 	if token == json.Delim('{') {
-		made.kind = object
+		result.kind = objectValue
 	}
 	seen := map[string]position{}
 	for r.decoder.More() {
 		var key field
-		if made.kind == object {
-			if token, key.at, err = r.next(); err != nil {
+		if result.kind == objectValue {
+			if token, key.at, err = r.nextToken(); err != nil {
 				return nil, err
 			}
 			key.name, _ = token.(string)
@@ -80,22 +80,22 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		if key.value, err = r.value(depth + 1); err != nil {
 			return nil, err
 		}
-		if made.kind == object {
-			made.addOnce(key, seen, r.faults)
+		if result.kind == objectValue {
+			result.addOnce(key, seen, r.faults)
 		} else {
-			made.items = append(made.items, key.value)
+			result.items = append(result.items, key.value)
 		}
 	}
 	_, err = r.decoder.Token()
-	return made, err
+	return result, err
 }
 
-func (r *jsonReader) next() (json.Token, position, error) {
+func (r *jsonReader) nextToken() (json.Token, position, error) {
 	start := int(r.decoder.InputOffset())
 	token, err := r.decoder.Token()
 	if err != nil {
 		return nil, position{}, err
 	}
 	start += len(r.source[start:]) - len(strings.TrimLeft(r.source[start:], " \t\r\n,:"))
-	return token, r.at.to(r.source, start), nil
+	return token, r.cursor.advance(r.source, start), nil
 }

@@ -16,30 +16,30 @@ type Migration struct {
 // Changed reports whether the file has an older form.
 func (m *Migration) Changed() bool { return m.Before != m.After }
 
-// Wrong returns, by file, the faults of files that are to be migrated: those that Read and Set.Check find in all of
+// Faulty returns, by file, the faults of files that are to be migrated: those that Read and Set.Check find in all of
 // them together, as one may name what another has. Variables need not be set where files are migrated, so lines with
 // one that is not are not judged.
-func Wrong(paths []string, options Options) map[string]Faults {
+func Faulty(paths []string, options Options) map[string]Faults {
 	set, err := Read(paths, options)
 	var all Faults
-	errors.As(set.All(err), &all)
+	errors.As(set.JoinCheck(err), &all)
 	type line struct {
 		file string
 		at   int
 	}
-	open := map[line]bool{}
-	for _, found := range all {
-		if found.unset {
-			open[line{found.File, found.Line}] = true
+	unset := map[line]bool{}
+	for _, reported := range all {
+		if reported.unset {
+			unset[line{reported.File, reported.Line}] = true
 		}
 	}
-	wrong := map[string]Faults{}
-	for _, found := range all {
-		if !open[line{found.File, found.Line}] {
-			wrong[found.File] = append(wrong[found.File], found)
+	faulty := map[string]Faults{}
+	for _, reported := range all {
+		if !unset[line{reported.File, reported.Line}] {
+			faulty[reported.File] = append(faulty[reported.File], reported)
 		}
 	}
-	return wrong
+	return faulty
 }
 
 // Migrate rewrites a file of Toolbox's older forms as flat documents with singular kinds, and toolsets as groups.
@@ -63,10 +63,10 @@ func Migrate(file string, options Options) (*Migration, error) {
 		return nil, Faults{{File: file, Line: 1, Column: 1, Detail: "is of an older form, and JSON cannot hold the several documents of the newest; write it as YAML"}}
 	}
 	rewritten := rewrite(file, clean(source), false)
-	if !before.means(readAll(file, rewritten)) {
+	if !before.sameMeaning(readAll(file, rewritten)) {
 		rewritten = rewrite(file, clean(source), true)
 	}
-	if !before.means(readAll(file, rewritten)) {
+	if !before.sameMeaning(readAll(file, rewritten)) {
 		return nil, Faults{{File: file, Line: 1, Column: 1, Detail: "cannot be rewritten without changing what it means; write it in the newest form by hand"}}
 	}
 	rewritten = forEditors(rewritten)
@@ -79,11 +79,11 @@ func Migrate(file string, options Options) (*Migration, error) {
 
 // readAll reads a file for rewriting: it keeps placeholders, and documents that Earshot does not use.
 func readAll(file, source string) *collector {
-	c := &collector{all: true}
-	c.read(file, source)
+	c := &collector{keepUnused: true}
+	c.readSource(file, source)
 	seen := map[[2]string]bool{}
 	for _, d := range c.documents {
-		key := [2]string{d.word, d.name}
+		key := [2]string{d.term, d.name}
 		if seen[key] {
 			c.faults.add(d.at, "%s is defined twice", d.label())
 		}
@@ -92,16 +92,16 @@ func readAll(file, source string) *collector {
 	return c
 }
 
-func (c *collector) means(other *collector) bool {
+func (c *collector) sameMeaning(other *collector) bool {
 	return len(other.faults) == 0 && slices.EqualFunc(c.documents, other.documents, func(a, b *document) bool {
 		return a.kind == b.kind && a.name == b.name && a.body.equal(b.body)
 	})
 }
 
 type rewriter struct {
-	lines []string // of the whole file, with line ends
-	last  int      // the line after the document's last, from 0
-	anew  bool     // rewrite every entry without its layout
+	lines         []string // of the whole file, with line ends
+	end           int      // the line after the document's last, from 0
+	discardLayout bool     // rewrite every entry without its layout
 }
 
 func rewrite(file, source string, anew bool) string {
@@ -111,12 +111,12 @@ func rewrite(file, source string, anew bool) string {
 		lines[last] += "\n"
 	}
 	var out []string
-	for _, part := range chunks(env.mask(source)) {
-		r := &rewriter{lines: slices.Clone(lines), last: part.before + len(part.lines), anew: anew}
+	for _, doc := range splitYAML(env.mask(source)) {
+		r := &rewriter{lines: slices.Clone(lines), end: doc.lineOffset + len(doc.lines), discardLayout: anew}
 		var faults Faults
-		value := readDocument(part, env, &faults)
-		if value != nil && value.kind == object && value.field("kind") == nil && nestedSection(value) {
-			out = append(out, r.nested(value, part.before)...)
+		value := readDocument(doc, env, &faults)
+		if value != nil && value.kind == objectValue && value.field("kind") == nil && nestedSection(value) {
+			out = append(out, r.nested(value, doc.lineOffset)...)
 			continue
 		}
 		if value != nil && value.field("kind") != nil { // a flat document gets the newest term for its kind
@@ -127,7 +127,7 @@ func rewrite(file, source string, anew bool) string {
 			}
 		}
 		var flat strings.Builder
-		for _, line := range r.lines[part.before:min(r.last, len(r.lines))] {
+		for _, line := range r.lines[doc.lineOffset:min(r.end, len(r.lines))] {
 			isMarker := marker.MatchString(line)
 			if isMarker {
 				line = strings.TrimLeft(line[3:], " \t")
@@ -145,8 +145,8 @@ func rewrite(file, source string, anew bool) string {
 // replace replaces a word at a position, where the parser has found it.
 func (r *rewriter) replace(at position, old, new string) {
 	line := []rune(r.lines[at.line-1])
-	from := min(at.column-1, len(line))
-	r.lines[at.line-1] = string(line[:from]) + strings.Replace(string(line[from:]), old, new, 1)
+	start := min(at.column-1, len(line))
+	r.lines[at.line-1] = string(line[:start]) + strings.Replace(string(line[start:]), old, new, 1)
 }
 
 // nested writes every entry as a document. Comments between two entries belong to the second.
@@ -156,7 +156,7 @@ func (r *rewriter) nested(value *node, first int) (out []string) {
 		heading := section.at.line - 1
 		lead := r.comments(at, heading) + commentOf(r.lines[heading])
 		at = max(at, heading+1)
-		end := r.last // the line of the next section, which may not be the next field
+		end := r.end // the line of the next section, which may not be the next field
 		if i := slices.IndexFunc(value.fields, func(f field) bool { return f.at.line > section.at.line }); i >= 0 {
 			end = value.fields[i].at.line - 1
 		}
@@ -184,7 +184,7 @@ func (r *rewriter) nested(value *node, first int) (out []string) {
 		}
 	}
 	if len(out) > 0 {
-		out[len(out)-1] += r.comments(at, r.last)
+		out[len(out)-1] += r.comments(at, r.end)
 	}
 	return out
 }
@@ -217,33 +217,33 @@ func commentOf(line string) string {
 // entry writes one entry: from its own lines if these alone mean the same, else without its layout.
 func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	body := new(collector).withTypes(entryBody(kind, entry))
-	rest, comment := afterKey(r.lines[from], entry)
+	inline, comment := afterKey(r.lines[from], entry)
 	head := "kind: " + kind + "\nname: " + renderText(entry.name, "")
-	kept := ""
-	switch isList := kind == kindGroup && entry.value.kind == list; {
-	case isList && rest == "":
-		kept = comment + "\ntools:\n" + strings.Join(r.lines[from+1:to], "")
+	layout := ""
+	switch isList := kind == kindGroup && entry.value.kind == listValue; {
+	case isList && inline == "":
+		layout = comment + "\ntools:\n" + strings.Join(r.lines[from+1:to], "")
 	case isList:
-		kept = "\ntools: " + rest + comment + "\n" + strings.Join(r.lines[from+1:to], "")
-	case entry.value.kind == object && len(entry.value.fields) > 0 && rest == "":
-		kept = comment + "\n"
+		layout = "\ntools: " + inline + comment + "\n" + strings.Join(r.lines[from+1:to], "")
+	case entry.value.kind == objectValue && len(entry.value.fields) > 0 && inline == "":
+		layout = comment + "\n"
 		first := entry.value.fields[0].at
 		if first.line-1 <= from || first.line-1 >= to {
 			break // an alias of another value
 		}
 		r.rename(entry.value)
 		for _, line := range r.lines[from+1 : to] { // dedent
-			kept += line[min(len(line)-len(strings.TrimLeft(line, " ")), first.column-1):]
+			layout += line[min(len(line)-len(strings.TrimLeft(line, " ")), first.column-1):]
 		}
 	}
-	if kept == "" || r.anew {
+	if layout == "" || r.discardLayout {
 		return head + comment + "\n" + render(body, "")
 	}
 	var faults Faults
-	values := readValues("", head+kept, nil, &faults)
-	want := body.with("name", newText(entry.name, body.at)).with("kind", newText(kind, body.at))
-	if len(faults) == 0 && len(values) == 1 && len(want.fields) == len(body.fields)+2 && want.equal(values[0]) {
-		return head + kept
+	values := readValues("", head+layout, nil, &faults)
+	expected := body.with("name", newText(entry.name, body.at)).with("kind", newText(kind, body.at))
+	if len(faults) == 0 && len(values) == 1 && len(expected.fields) == len(body.fields)+2 && expected.equal(values[0]) {
+		return head + layout
 	}
 	return head + comment + "\n" + render(body, "")
 }

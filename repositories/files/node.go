@@ -19,12 +19,12 @@ type position struct {
 type valueKind int
 
 const (
-	null valueKind = iota
-	boolean
-	number
-	text
-	list
-	object
+	nullValue valueKind = iota
+	booleanValue
+	numberValue
+	textValue
+	listValue
+	objectValue
 )
 
 // String returns the kind with its article, for faults.
@@ -53,16 +53,16 @@ type field struct {
 	value *node
 }
 
-func newText(value string, at position) *node { return &node{kind: text, text: value, at: at} }
+func newText(value string, at position) *node { return &node{kind: textValue, text: value, at: at} }
 
-func newObject(at position) *node { return &node{kind: object, at: at} }
+func newObject(at position) *node { return &node{kind: objectValue, at: at} }
 
-func textsOf(at position, namesAndTexts ...string) *node {
-	made := newObject(at)
+func newTextObject(at position, namesAndTexts ...string) *node {
+	fields := newObject(at)
 	for i := 0; i < len(namesAndTexts); i += 2 {
-		made.add(namesAndTexts[i], at, newText(namesAndTexts[i+1], at))
+		fields.add(namesAndTexts[i], at, newText(namesAndTexts[i+1], at))
 	}
-	return made
+	return fields
 }
 
 func (n *node) add(name string, at position, value *node) {
@@ -71,7 +71,7 @@ func (n *node) add(name string, at position, value *node) {
 
 // addOnce adds a field, or reports a fault if it is in seen.
 func (n *node) addOnce(f field, seen map[string]position, faults *Faults) {
-	if first, twice := seen[f.name]; twice {
+	if first, isRepeated := seen[f.name]; isRepeated {
 		faults.add(f.at, "%q is given twice in one map, first on line %d", fault.Clip(f.name), first.line)
 		return
 	}
@@ -117,22 +117,22 @@ func (n *node) textOf(name string) string {
 	return value
 }
 
-func isOn(n *node) bool { return n != nil && n.kind == boolean && n.text == "true" }
+func isTrue(n *node) bool { return n != nil && n.kind == booleanValue && n.text == "true" }
 
 // scalarText returns a scalar where text is required: an unquoted 12 is "12".
 func (n *node) scalarText() (string, bool) {
 	switch {
 	case n == nil:
 		return "", false
-	case n.kind == text:
+	case n.kind == textValue:
 		return n.text, true
-	case n.unquoted != "" && n.kind != null:
+	case n.unquoted != "" && n.kind != nullValue:
 		return n.unquoted, true
 	}
 	return "", false
 }
 
-func (n *node) step(token string) *node {
+func (n *node) child(token string) *node {
 	if i, ok := n.index(token); ok {
 		return n.items[i]
 	}
@@ -177,19 +177,19 @@ func (n *node) json() []byte {
 
 func (n *node) write(out *strings.Builder) {
 	switch n.kind {
-	case null:
+	case nullValue:
 		out.WriteString("null")
-	case boolean, number:
+	case booleanValue, numberValue:
 		out.WriteString(n.text)
-	case text:
+	case textValue:
 		out.Write(quote(n.text))
-	case list:
+	case listValue:
 		for i, item := range n.items {
 			out.WriteByte("[,"[min(i, 1)])
 			item.write(out)
 		}
 		out.WriteString("[]"[min(len(n.items), 1):])
-	case object:
+	case objectValue:
 		for i, f := range n.fields {
 			out.WriteByte("{,"[min(i, 1)])
 			out.Write(quote(f.name))
@@ -212,15 +212,15 @@ type cursor struct {
 
 func newCursor(file string) *cursor { return &cursor{position: position{file, 1, 1}} }
 
-func (c *cursor) to(source string, offset int) position {
+func (c *cursor) advance(source string, offset int) position {
 	offset = min(max(offset, c.offset), len(source))
-	passed := source[c.offset:offset]
-	if lines := strings.Count(passed, "\n"); lines > 0 {
+	skipped := source[c.offset:offset]
+	if lines := strings.Count(skipped, "\n"); lines > 0 {
 		c.line += lines
 		c.column = 1
-		passed = passed[strings.LastIndexByte(passed, '\n')+1:]
+		skipped = skipped[strings.LastIndexByte(skipped, '\n')+1:]
 	}
-	c.column += utf8.RuneCountInString(passed)
+	c.column += utf8.RuneCountInString(skipped)
 	c.offset = offset
 	return c.position
 }

@@ -53,60 +53,60 @@ type OpenAPI struct {
 // FromOpenAPI converts an OpenAPI document, version 3.0 to 3.2, in JSON or YAML, to a file. The error is Faults. It
 // reads no other document than the overlays of the options, and fetches nothing.
 func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
-	im := &openapi{file: path, options: options, names: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
+	im := &openapi{file: path, options: options, toolNames: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
 	order := append([]string{path}, options.Overlays...)
-	refused := func() (*OpenAPI, error) { return nil, im.faults.sorted(order).err() }
+	fail := func() (*OpenAPI, error) { return nil, im.faults.sorted(order).err() }
 	source, err := readSource(path, options.Stdin, maxDescriptionBytes, "an OpenAPI document is read up to that length")
 	if err != nil {
 		im.faults.add(position{file: path}, "%s", err)
-		return refused()
+		return fail()
 	}
 	values := readValues(path, source, nil, &im.faults)
-	if len(im.faults) == 0 && im.begin(values) {
+	if len(im.faults) == 0 && im.readRoot(values) {
 		im.operations()
 	}
 	if len(im.faults) > 0 {
-		return refused()
+		return fail()
 	}
 
-	repository, named := im.textsOf("kind", kindRepository, "name", im.name), &node{kind: list}
+	repository, toolNames := im.textsOf("kind", kindRepository, "name", im.name), &node{kind: listValue}
 	for _, tool := range im.tools {
-		named.items = append(named.items, tool.get("name"))
+		toolNames.items = append(toolNames.items, tool.get("name"))
 	}
-	repository.add("tools", im.root.at, named)
-	documents := readValues("made.yaml", renderAll(append(append(im.sources(), im.tools...), repository)), nil, &im.faults)
-	with := sumsOf(documents) // from the values as they will be read
+	repository.add("tools", im.root.at, toolNames)
+	documents := readValues("made.yaml", renderAll(append(append(im.sourceDocuments(), im.tools...), repository)), nil, &im.faults)
+	comments := checksumsOf(documents) // from the values as they will be read
 	if options.Into != nil {
 		documents = im.mergeInto(documents)
 	}
 	if len(im.faults) > 0 {
-		return refused()
+		return fail()
 	}
-	written := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed(path), renderAll(documents), with)
-	made := &OpenAPI{
-		Text: forEditors(written), Tools: len(im.tools), Operations: im.count,
+	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed(path), renderAll(documents), comments)
+	result := &OpenAPI{
+		Text: forEditors(header), Tools: len(im.tools), Operations: im.operationCount,
 		Variables: sortedKeys(im.variables), Notes: im.notes.sorted(order),
 	}
-	if len(made.Text) > maxBytes {
-		im.faults.add(im.root.at, "has %d operations, which make a file of %d bytes; one of %d can be read: take a part of them, as with --path /v1/customers", im.count, len(made.Text), maxBytes)
-		return refused()
+	if len(result.Text) > maxBytes {
+		im.faults.add(im.root.at, "has %d operations, which make a file of %d bytes; one of %d can be read: take a part of them, as with --path /v1/customers", im.operationCount, len(result.Text), maxBytes)
+		return fail()
 	}
 	// Read the file as users will, with every variable set.
-	set, err := Read([]string{Stdin}, Options{AppID: "import", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
-		return "https://api.example", options.Into != nil || slices.Contains(made.Variables, name)
+	set, err := Read([]string{Stdin}, Options{AppID: "import", Stdin: strings.NewReader(result.Text), Lookup: func(name string) (string, bool) {
+		return "https://api.example", options.Into != nil || slices.Contains(result.Variables, name)
 	}})
 	if err == nil {
 		err = set.Check()
 	}
 	if err != nil {
-		at, what := im.root.at, "has something that no file of ours can say"
+		at, problem := im.root.at, "has something that no file of ours can say"
 		if options.Into != nil {
-			at, what = position{file: options.Into.Path}, "has errors with what is new in the document"
+			at, problem = position{file: options.Into.Path}, "has errors with what is new in the document"
 		}
-		im.faults.add(at, "%s: %s", what, err)
-		return refused()
+		im.faults.add(at, "%s: %s", problem, err)
+		return fail()
 	}
-	return made, nil
+	return result, nil
 }
 
 // printed returns a path for a comment.
@@ -121,18 +121,18 @@ func printed(path string) string {
 
 func renderAll(documents []*node) string {
 	var written strings.Builder
-	for i, one := range documents {
-		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
+	for i, doc := range documents {
+		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(doc, ""))
 	}
 	return written.String()
 }
 
-func (im *openapi) begin(values []*node) bool {
-	if len(values) != 1 || values[0].kind != object {
+func (im *openapi) readRoot(values []*node) bool {
+	if len(values) != 1 || values[0].kind != objectValue {
 		im.faults.add(position{im.file, 1, 1}, "is no OpenAPI document: that is one object with openapi, info and paths")
 		return false
 	}
-	if im.root = im.overlaid(values[0]); len(im.faults) > 0 {
+	if im.root = im.applyOverlays(values[0]); len(im.faults) > 0 {
 		return false
 	}
 	version := im.root.textOf("openapi")
@@ -145,7 +145,7 @@ func (im *openapi) begin(values []*node) bool {
 		return false
 	}
 
-	im.name = cmp.Or(idOf(im.options.Name), idOf(strings.ToLower(im.root.get("info").textOf("title"))), "api")
+	im.name = cmp.Or(idFrom(im.options.Name), idFrom(strings.ToLower(im.root.get("info").textOf("title"))), "api")
 	im.readSchemes()
 	if hooks := im.root.field("webhooks"); hooks != nil {
 		im.notes.add(hooks.at, "webhooks are left out: they are requests to somebody else, and no tools")
@@ -193,12 +193,12 @@ func (im *openapi) operations() {
 		for _, one := range item.fields {
 			switch one.name {
 			case "get", "post", "put", "patch", "delete":
-				if one.value.kind == object {
-					im.count++
+				if one.value.kind == objectValue {
+					im.operationCount++
 					im.operation(path.name, one, item)
 				}
 			case "head", "options", "trace", "query":
-				im.count++
+				im.operationCount++
 				im.notes.add(one.at, "%s %s is left out: a tool is one of GET, POST, PUT, PATCH and DELETE", strings.ToUpper(one.name), fault.Clip(path.name))
 			case "servers":
 				im.notes.add(one.at, "the servers of this path are left out: all tools are at the source's baseUrl")
@@ -207,9 +207,9 @@ func (im *openapi) operations() {
 	}
 	switch {
 	case len(im.tools) > 0 || len(im.faults) > 0:
-	case im.count == 0 && len(im.options.Paths) > 0:
+	case im.operationCount == 0 && len(im.options.Paths) > 0:
 		im.faults.add(paths.at, "has no operation whose path begins with %s: --path names the beginning of a path, as %s", fault.Show(strings.Join(im.options.Paths, ", ")), fault.Show(paths.fields[0].name))
-	case im.count == 0:
+	case im.operationCount == 0:
 		im.faults.add(paths.at, "has no operation, of which a tool could be made")
 	default:
 		im.faults.add(paths.at, "has no operation that can be a tool:\n%s", im.notes.Error())

@@ -55,9 +55,9 @@ var behindHyphen = regexp.MustCompile(`-[a-z]`)
 // extended returns the tool with the document's fields, and with the confirmation that the options require.
 func (o *operation) extended(tool *node) *node {
 	made := tool.without()
-	for _, f := range o.own {
+	for _, f := range o.extensionFields {
 		current := made.get(f.name)
-		if current != nil && current.kind == object && f.value.kind == object { // such as request, which has the credentials
+		if current != nil && current.kind == objectValue && f.value.kind == objectValue { // such as request, which has the credentials
 			both := current.without()
 			for _, inner := range f.value.fields {
 				both = both.without(inner.name)

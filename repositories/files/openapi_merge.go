@@ -14,36 +14,36 @@ import (
 
 // An imported file ends with a line for each of its documents with a checksum of each field. They tell a later
 // import which fields users have edited and which the document has changed.
-const importedWith = "# imported with: "
+const checksumLine = "# imported with: "
 
-// sumOf returns the checksum of a value, independent of the order of fields.
-func sumOf(value *node) string {
-	read, _ := exactjson.Decode(value.json()) // is JSON
-	ordered, _ := json.Marshal(read)          // with fields by name
+// checksumOf returns the checksum of a value, independent of the order of fields.
+func checksumOf(value *node) string {
+	decoded, _ := exactjson.Decode(value.json()) // is JSON
+	ordered, _ := json.Marshal(decoded)          // with fields by name
 	return fmt.Sprintf("%x", sha256.Sum256(ordered))[:8]
 }
 
-func titleOf(one *node) string { return one.textOf("kind") + " " + one.textOf("name") }
+func titleOf(doc *node) string { return doc.textOf("kind") + " " + doc.textOf("name") }
 
-// sums are the checksums of the fields of each document, by its kind and name.
-type sums map[string]map[string]string
+// checksums are the checksums of the fields of each document, by its kind and name.
+type checksums map[string]map[string]string
 
-func sumsOf(documents []*node) sums {
-	all := sums{}
-	for _, one := range documents {
-		of := map[string]string{}
-		for _, f := range one.fields {
-			of[f.name] = sumOf(f.value)
+func checksumsOf(documents []*node) checksums {
+	byTitle := checksums{}
+	for _, doc := range documents {
+		byField := map[string]string{}
+		for _, f := range doc.fields {
+			byField[f.name] = checksumOf(f.value)
 		}
-		all[titleOf(one)] = of
+		byTitle[titleOf(doc)] = byField
 	}
-	return all
+	return byTitle
 }
 
-func (s sums) String() string {
+func (s checksums) String() string {
 	var lines strings.Builder
 	for _, title := range slices.Sorted(maps.Keys(s)) {
-		lines.WriteString(importedWith + title)
+		lines.WriteString(checksumLine + title)
 		for _, name := range slices.Sorted(maps.Keys(s[title])) {
 			lines.WriteString(" " + name + "=" + s[title][name])
 		}
@@ -52,91 +52,91 @@ func (s sums) String() string {
 	return lines.String()
 }
 
-func readSums(source string) sums {
-	all := sums{}
+func readChecksums(source string) checksums {
+	byTitle := checksums{}
 	for line := range strings.Lines(source) {
-		message, ok := strings.CutPrefix(line, importedWith)
+		message, ok := strings.CutPrefix(line, checksumLine)
 		parts := strings.Fields(message)
 		if !ok || len(parts) < 2 {
 			continue
 		}
-		of := map[string]string{}
+		byField := map[string]string{}
 		for _, part := range parts[2:] {
 			name, sum, _ := strings.Cut(part, "=")
-			of[name] = sum
+			byField[name] = sum
 		}
-		all[parts[0]+" "+parts[1]] = of
+		byTitle[parts[0]+" "+parts[1]] = byField
 	}
-	return all
+	return byTitle
 }
 
 // edited reports whether users have changed a document since its import with these checksums.
-func edited(one *node, with map[string]string) bool {
-	return len(one.fields) != len(with) || slices.ContainsFunc(one.fields, func(f field) bool { return sumOf(f.value) != with[f.name] })
+func edited(doc *node, imported map[string]string) bool {
+	return len(doc.fields) != len(imported) || slices.ContainsFunc(doc.fields, func(f field) bool { return checksumOf(f.value) != imported[f.name] })
 }
 
 // mergeInto merges the converted document into the existing file. Users' edits, removals and own documents are
 // kept.
-func (im *openapi) mergeInto(made []*node) (merged []*node) {
+func (im *openapi) mergeInto(imported []*node) (merged []*node) {
 	current := readValues(im.options.Into.Path, im.options.Into.Text, nil, &im.faults)
-	before := readSums(im.options.Into.Text)
-	if len(im.faults) == 0 && len(before) == 0 {
-		im.faults.add(position{file: im.options.Into.Path}, "does not say what it was imported with, in lines that begin with %q: it was written by hand or by an earlier version; import it anew with --force, and edit that", importedWith)
+	checksumsBefore := readChecksums(im.options.Into.Text)
+	if len(im.faults) == 0 && len(checksumsBefore) == 0 {
+		im.faults.add(position{file: im.options.Into.Path}, "does not say what it was imported with, in lines that begin with %q: it was written by hand or by an earlier version; import it anew with --force, and edit that", checksumLine)
 	}
-	named, kept, fresh := map[string]*node{}, map[string]bool{}, []*node{}
-	for _, one := range made {
-		named[titleOf(one)] = one
+	byTitle, kept, added := map[string]*node{}, map[string]bool{}, []*node{}
+	for _, doc := range imported {
+		byTitle[titleOf(doc)] = doc
 	}
-	for _, one := range current {
-		title := titleOf(one)
-		with, next := before[title], named[title]
+	for _, doc := range current {
+		title := titleOf(doc)
+		with, next := checksumsBefore[title], byTitle[title]
 		kept[title] = true
 		switch {
 		case with == nil: // the user's own
-			merged = append(merged, one)
+			merged = append(merged, doc)
 		case next != nil:
-			merged = append(merged, im.mergeFields(title, one, next, with))
-		case edited(one, with):
-			im.notes.add(one.at, "%s is not in the document any more; it was edited, and is kept", title)
-			merged = append(merged, one)
+			merged = append(merged, im.mergeFields(title, doc, next, with))
+		case edited(doc, with):
+			im.notes.add(doc.at, "%s is not in the document any more; it was edited, and is kept", title)
+			merged = append(merged, doc)
 		default:
-			im.notes.add(one.at, "%s is not in the document any more, and is taken out", title)
+			im.notes.add(doc.at, "%s is not in the document any more, and is taken out", title)
 		}
 	}
-	for _, one := range made {
-		switch title := titleOf(one); {
+	for _, doc := range imported {
+		switch title := titleOf(doc); {
 		case kept[title]:
-		case before[title] != nil:
+		case checksumsBefore[title] != nil:
 			im.notes.add(position{file: im.options.Into.Path}, "%s was taken out of the file, and is left out", title)
 		default:
-			fresh = append(fresh, one)
+			added = append(added, doc)
 		}
 	}
-	merged = append(merged, fresh...)
-	im.listTools(merged, fresh, current, before)
+	merged = append(merged, added...)
+	im.listTools(merged, added, current, checksumsBefore)
 	return merged
 }
 
 // mergeFields merges the fields of one document.
-func (im *openapi) mergeFields(title string, current, next *node, with map[string]string) *node {
+func (im *openapi) mergeFields(title string, current, next *node, imported map[string]string) *node {
 	merged := newObject(current.at)
 	for _, f := range current.fields {
-		from := next.field(f.name)
+		source := next.field(f.name)
 		switch {
-		case with[f.name] != sumOf(f.value):
-			if from != nil && f.name != "tools" && with[f.name] != sumOf(from.value) && !from.value.equal(f.value) { // listTools merges tools
-				im.notes.add(f.at, "%s of %s was edited and has changed in the document as well: the edit is kept, and the document has %s", f.name, title, fault.Clip(string(from.value.json())))
+		case imported[f.name] != checksumOf(f.value):
+			if source != nil && f.name != "tools" && imported[f.name] != checksumOf(source.value) && !source.value.equal(f.value) { // listTools merges tools
+				im.notes.add(f.at, "%s of %s was edited and has changed in the document as well: the edit is kept, and the document has %s", f.name, title, fault.Clip(string(source.value.json())))
 			}
 			merged.fields = append(merged.fields, f)
-		case from != nil:
-			merged.fields = append(merged.fields, *from)
+		case source != nil:
+			merged.fields = append(merged.fields, *source)
 		case f.name == "confirm" && f.value.text != "never": // calls must not lose their question to a forgotten flag
 			im.notes.add(f.at, "confirm of %s is kept, though neither the document nor --confirm-writes sets it now: if nobody is to be asked, remove it there", title)
 			merged.fields = append(merged.fields, f)
 		}
 	}
 	for _, f := range next.fields {
-		if current.get(f.name) == nil && with[f.name] == "" {
+		if current.get(f.name) == nil && imported[f.name] == "" {
 			merged.fields = append(merged.fields, f)
 		}
 	}
@@ -145,32 +145,32 @@ func (im *openapi) mergeFields(title string, current, next *node, with map[strin
 
 // listTools updates the tools of imported repositories: a list that users have edited gets the new tools and loses
 // those that are gone.
-func (im *openapi) listTools(merged, fresh, current []*node, before sums) {
+func (im *openapi) listTools(merged, added, current []*node, checksumsBefore checksums) {
 	tools := map[string]bool{}
-	for _, one := range merged {
-		if one.textOf("kind") == kindTool {
-			tools[one.textOf("name")] = true
+	for _, doc := range merged {
+		if doc.textOf("kind") == kindTool {
+			tools[doc.textOf("name")] = true
 		}
 	}
-	for _, one := range merged {
-		listed, with := one.get("tools"), before[titleOf(one)]
-		if one.textOf("kind") != kindRepository || listed == nil || with == nil {
+	for _, doc := range merged {
+		listed, imported := doc.get("tools"), checksumsBefore[titleOf(doc)]
+		if doc.textOf("kind") != kindRepository || listed == nil || imported == nil {
 			continue
 		}
-		names := &node{kind: list, at: listed.at}
+		names := &node{kind: listValue, at: listed.at}
 		for _, name := range listed.items {
 			if tools[name.text] {
 				names.items = append(names.items, name)
 			}
 		}
-		index := slices.IndexFunc(current, func(old *node) bool { return titleOf(old) == titleOf(one) })
-		if index >= 0 && sumOf(current[index].get("tools")) != with["tools"] {
-			for _, tool := range fresh {
+		index := slices.IndexFunc(current, func(old *node) bool { return titleOf(old) == titleOf(doc) })
+		if index >= 0 && checksumOf(current[index].get("tools")) != imported["tools"] {
+			for _, tool := range added {
 				if tool.textOf("kind") == kindTool {
 					names.items = append(names.items, tool.get("name"))
 				}
 			}
 		}
-		one.field("tools").value = names
+		doc.field("tools").value = names
 	}
 }

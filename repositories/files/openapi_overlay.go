@@ -26,12 +26,12 @@ var (
 // overlay is an OpenAPI Overlay during its application. Actions of version 1.0 are read by the more permissive
 // rules of 1.1.
 type overlay struct {
-	im    *openapi
-	plain any // the document for JSONPath; nil if outdated
+	im       *openapi
+	document any // the document for JSONPath; nil if outdated
 }
 
-// overlaid applies the overlays of the options to the document in order.
-func (im *openapi) overlaid(root *node) *node {
+// applyOverlays applies the overlays of the options to the document in order.
+func (im *openapi) applyOverlays(root *node) *node {
 	for _, path := range im.options.Overlays {
 		source, err := readSource(path, im.options.Stdin, maxDescriptionBytes, "an overlay is read up to that length")
 		if err != nil {
@@ -43,7 +43,7 @@ func (im *openapi) overlaid(root *node) *node {
 		if len(im.faults) > before {
 			continue
 		}
-		if len(values) != 1 || values[0].kind != object || values[0].field("overlay") == nil {
+		if len(values) != 1 || values[0].kind != objectValue || values[0].field("overlay") == nil {
 			im.faults.add(position{path, 1, 1}, "is no OpenAPI Overlay: that is one object with overlay, info and actions")
 			continue
 		}
@@ -52,93 +52,93 @@ func (im *openapi) overlaid(root *node) *node {
 	return root
 }
 
-func (o *overlay) apply(root, from *node) *node {
+func (o *overlay) apply(root, source *node) *node {
 	faults := &o.im.faults
-	version := from.textOf("overlay")
+	version := source.textOf("overlay")
 	if !strings.HasPrefix(version+".", "1.0.") && !strings.HasPrefix(version+".", "1.1.") {
-		faults.add(from.get("overlay").at, "has overlay %s; versions 1.0 and 1.1 are read", fault.Show(version))
+		faults.add(source.get("overlay").at, "has overlay %s; versions 1.0 and 1.1 are read", fault.Show(version))
 		return root
 	}
-	foreignFields(from, overlayFields, "an overlay", faults)
-	actions := from.get("actions")
+	checkFields(source, overlayFields, "an overlay", faults)
+	actions := source.get("actions")
 	switch {
-	case actions == nil || actions.kind != list || len(actions.items) == 0:
-		faults.add(from.at, "has no actions; that is a list of a target and an update, a copy or a remove each")
+	case actions == nil || actions.kind != listValue || len(actions.items) == 0:
+		faults.add(source.at, "has no actions; that is a list of a target and an update, a copy or a remove each")
 		return root
 	case len(actions.items) > maxActions:
 		faults.add(actions.at, "has %d actions; at most %d are read", len(actions.items), maxActions)
 		return root
 	}
 	for i, action := range actions.items {
-		at := fmt.Sprintf("actions[%d]", i)
-		if action.kind != object {
-			faults.add(action.at, "%s is %s and no map", at, action.kind)
+		label := fmt.Sprintf("actions[%d]", i)
+		if action.kind != objectValue {
+			faults.add(action.at, "%s is %s and no map", label, action.kind)
 			continue
 		}
 		before := len(*faults)
-		foreignFields(action, actionFields, at, faults)
-		changed := o.act(root, action, at)
+		checkFields(action, actionFields, label, faults)
+		changed := o.applyAction(root, action, label)
 		if len(*faults) > before {
 			continue // check the other actions
 		}
 		if changed != root && weight(changed, maxOverlaid) >= maxOverlaid {
-			faults.add(action.at, "%s: the document has more than %d values by now, and is read no further", at, maxOverlaid)
+			faults.add(action.at, "%s: the document has more than %d values by now, and is read no further", label, maxOverlaid)
 			return root
 		}
 		if changed != root {
-			root, o.plain = changed, nil
+			root, o.document = changed, nil
 		}
 	}
 	return root
 }
 
-// foreignFields reports fields that a map cannot have.
-func foreignFields(of *node, fields []string, called string, faults *Faults) {
-	for _, f := range of.fields {
+// checkFields reports fields that a map cannot have.
+func checkFields(value *node, fields []string, owner string, faults *Faults) {
+	for _, f := range value.fields {
 		if !slices.Contains(fields, f.name) && !strings.HasPrefix(f.name, "x-") {
-			faults.add(f.at, "%q is no field of %s%s", fault.Clip(f.name), called, fault.DidYouMean(f.name, fields))
+			faults.add(f.at, "%q is no field of %s%s", fault.Clip(f.name), owner, fault.DidYouMean(f.name, fields))
 		}
 	}
 }
 
-// act applies one action to the document. After a fault its result is not used.
-func (o *overlay) act(root, action *node, at string) *node {
+// applyAction applies one action to the document. After a fault its result is not used.
+func (o *overlay) applyAction(root, action *node, label string) *node {
 	faults := &o.im.faults
 	remove, update, source := action.get("remove"), action.get("update"), action.get("copy")
-	if remove != nil && remove.kind != boolean {
-		faults.add(remove.at, "%s: remove is %s and no boolean", at, remove.kind)
+	if remove != nil && remove.kind != booleanValue {
+		faults.add(remove.at, "%s: remove is %s and no boolean", label, remove.kind)
 		return root
 	}
-	targets, what, found := o.found(root, action, "target", at)
+	targets, expression, ok := o.selectValues(root, action, "target", label)
 	switch {
-	case !found:
+	case !ok:
 		return root
-	case isOn(remove):
+	case isTrue(remove):
 	case update != nil && source != nil:
-		faults.add(action.at, "%s: %s has both an update and a copy; give one of them", at, what)
+		faults.add(action.at, "%s: %s has both an update and a copy; give one of them", label, expression)
 		return root
 	case source != nil:
-		copied, from, ok := o.found(root, action, "copy", at)
+		sources, sourceExpression, ok := o.selectValues(root, action, "copy", label)
 		if !ok {
 			return root
 		}
-		if len(copied) != 1 {
-			faults.add(source.at, "%s: %s selects %d values, and one is copied", at, from, len(copied))
+		if len(sources) != 1 {
+			faults.add(source.at, "%s: %s selects %d values, and one is copied", label, sourceExpression, len(sources))
 			return root
 		}
-		update = root.inside(copied[0])
+		update = root.inside(sources[0])
 	case update == nil:
-		faults.add(action.at, "%s: %s has neither an update nor a copy nor remove: true", at, what)
+		faults.add(action.at, "%s: %s has neither an update nor a copy nor remove: true", label, expression)
 		return root
 	}
 	if len(targets) == 0 {
-		o.im.notes.add(action.get("target").at, "%s: %s matches nothing in the document", at, what)
+		o.im.notes.add(action.get("target").at, "%s: %s matches nothing in the document", label, expression)
 		return root
 	}
 	slices.Reverse(targets) // later and inner values first, so that the other positions stay valid
-	if isOn(remove) {
+	if isTrue(remove) {
 		if len(targets[len(targets)-1]) == 0 {
-			faults.add(action.at, "%s: %s is the whole document, which cannot be removed", at, what)
+			faults.add(action.at, "%s: %s is the whole document, which cannot be removed", label, expression)
 			return root
 		}
 		for _, path := range targets {
@@ -147,7 +147,7 @@ func (o *overlay) act(root, action *node, at string) *node {
 		return root
 	}
 	for _, path := range targets {
-		if root = o.update(root, update, path, at+": "+what); root == nil {
+		if root = o.update(root, update, path, label+": "+expression); root == nil {
 			return nil
 		}
 	}
@@ -157,21 +157,21 @@ func (o *overlay) act(root, action *node, at string) *node {
 // update returns the document with an update at one place; nil after a fault.
 func (o *overlay) update(root, update *node, path spec.NormalizedPath, what string) *node {
 	target := root.inside(path)
-	switch isObject := target.kind == object; {
-	case isObject && update.kind != object:
+	switch isObject := target.kind == objectValue; {
+	case isObject && update.kind != objectValue:
 		o.im.faults.add(update.at, "%s selects a map at %s, and is updated by %s: give a map", what, path.Pointer(), update.kind)
 		return nil
-	case !isObject && target.kind != list && (update.kind == object || update.kind == list):
+	case !isObject && target.kind != listValue && (update.kind == objectValue || update.kind == listValue):
 		o.im.faults.add(update.at, "%s selects %s at %s, and is updated by %s: target the map that has it", what, target.kind, path.Pointer(), update.kind)
 		return nil
-	case target.kind == list && update.kind != list:
-		update = &node{kind: list, at: update.at, items: []*node{update}}
+	case target.kind == listValue && update.kind != listValue:
+		update = &node{kind: listValue, at: update.at, items: []*node{update}}
 	}
 	return root.changed(path, func(n *node) *node { return withUpdate(n, update) })
 }
 
-// found selects the values of an action's JSONPath (RFC 9535), each once, in document order.
-func (o *overlay) found(root, action *node, name, at string) (paths []spec.NormalizedPath, what string, ok bool) {
+// selectValues selects the values of an action's JSONPath (RFC 9535), each once, in document order.
+func (o *overlay) selectValues(root, action *node, name, at string) (paths []spec.NormalizedPath, what string, ok bool) {
 	query, is := action.get(name).scalarText()
 	if !is {
 		o.im.faults.add(action.at, "%s has no %s, a JSONPath such as $.paths['/pets'].get", at, name)
@@ -183,10 +183,10 @@ func (o *overlay) found(root, action *node, name, at string) (paths []spec.Norma
 		o.im.faults.add(action.get(name).at, "%s: %s is no JSONPath of RFC 9535: %s", at, what, fault.Clip(strings.TrimPrefix(err.Error(), "jsonpath: ")))
 		return nil, what, false
 	}
-	if o.plain == nil {
-		o.plain = root.plain()
+	if o.document == nil {
+		o.document = root.plain()
 	}
-	selected := parsed.SelectLocated(o.plain).Deduplicate()
+	selected := parsed.SelectLocated(o.document).Deduplicate()
 	selected.Sort()
 	return slices.Collect(selected.Paths()), what, true
 }
@@ -194,19 +194,19 @@ func (o *overlay) found(root, action *node, name, at string) (paths []spec.Norma
 // plain returns a node's value without positions.
 func (n *node) plain() any {
 	switch n.kind {
-	case boolean:
+	case booleanValue:
 		return n.text == "true"
-	case number:
+	case numberValue:
 		return json.Number(n.text)
-	case text:
+	case textValue:
 		return n.text
-	case list:
+	case listValue:
 		items := make([]any, len(n.items))
 		for i, item := range n.items {
 			items[i] = item.plain()
 		}
 		return items
-	case object:
+	case objectValue:
 		fields := make(map[string]any, len(n.fields))
 		for _, f := range n.fields {
 			fields[f.name] = f.value.plain()
@@ -273,11 +273,11 @@ func (n *node) changed(path spec.NormalizedPath, change func(*node) *node) *node
 // withUpdate returns a value with an update: maps are merged, lists joined, and other values replaced.
 func withUpdate(current, update *node) *node {
 	switch {
-	case current.kind == list && update.kind == list:
+	case current.kind == listValue && update.kind == listValue:
 		next := *current
 		next.items = slices.Concat(current.items, update.items)
 		return &next
-	case current.kind != object || update.kind != object:
+	case current.kind != objectValue || update.kind != objectValue:
 		return update
 	}
 	next := *current

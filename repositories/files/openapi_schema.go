@@ -23,41 +23,41 @@ const (
 )
 
 type parameter struct {
-	name     string
-	schema   schema
-	words    string // description; empty for the schema's
-	required bool
-	inBody   bool // required once another member of the body has a value
+	name        string
+	schema      schema
+	description string // empty for the schema's
+	required    bool
+	inBody      bool // required once another member of the body has a value
 }
 
 type schema struct {
-	kind        string // of a parameter; empty for any
-	description string
-	format      string
-	hints       []string // rules that no field of a parameter can express
-	members     []field
-	required    map[string]bool
-	enum        []*node
-	byDefault   *node
-	least, most *node
-	items       *node
-	extra       *node // additionalProperties
-	readOnly    bool
+	kind             string // of a parameter; empty for any
+	description      string
+	format           string
+	hints            []string // rules that no field of a parameter can express
+	members          []field
+	required         map[string]bool
+	enum             []*node
+	defaultValue     *node
+	minimum, maximum *node
+	items            *node
+	additional       *node // additionalProperties
+	readOnly         bool
 }
 
 // schemaOf reads a schema with its references, and guesses a missing kind.
-func (im *openapi) schemaOf(from *node) schema {
+func (im *openapi) schemaOf(source *node) schema {
 	s := schema{required: map[string]bool{}}
-	im.merge(&s, from, 0)
+	im.merge(&s, source, 0)
 	switch {
 	case s.kind != "":
-	case len(s.members) > 0 || s.extra != nil:
+	case len(s.members) > 0 || s.additional != nil:
 		s.kind = "object"
 	case s.items != nil:
 		s.kind = "array"
-	case len(s.enum) > 0 && s.enum[0].kind == number:
+	case len(s.enum) > 0 && s.enum[0].kind == numberValue:
 		s.kind = "number"
-	case len(s.enum) > 0 && s.enum[0].kind == boolean:
+	case len(s.enum) > 0 && s.enum[0].kind == booleanValue:
 		s.kind = "boolean"
 	}
 	return s
@@ -65,40 +65,40 @@ func (im *openapi) schemaOf(from *node) schema {
 
 // merge adds the rules of a schema; earlier ones take precedence. Of oneOf and anyOf the first counts, without
 // null; fixed values of all become an enum.
-func (im *openapi) merge(s *schema, from *node, depth int) {
-	if from == nil || depth > maxAllOf {
+func (im *openapi) merge(s *schema, source *node, depth int) {
+	if source == nil || depth > maxAllOf {
 		return
 	}
-	s.description = cmp.Or(s.description, from.textOf("description")) // beside a reference
-	n := im.resolved(from)
-	if n == nil || n.kind != object {
+	s.description = cmp.Or(s.description, source.textOf("description")) // beside a reference
+	n := im.resolved(source)
+	if n == nil || n.kind != objectValue {
 		return
 	}
 	s.description = cmp.Or(s.description, n.textOf("description"))
 	s.kind = cmp.Or(s.kind, kindIn(n.get("type")))
-	s.take(n)
+	s.addKeywords(n)
 	for _, part := range n.itemsOf("allOf") {
 		im.merge(s, part, depth+1)
 	}
 	for _, name := range []string{"oneOf", "anyOf"} {
-		var left, fixed []*node
-		for _, one := range n.itemsOf(name) {
-			if im.resolved(one).textOf("type") != "null" {
-				left = append(left, one)
+		var variants, constants []*node
+		for _, variant := range n.itemsOf(name) {
+			if im.resolved(variant).textOf("type") != "null" {
+				variants = append(variants, variant)
 			}
 		}
-		for _, one := range left {
-			if value := im.resolved(one).get("const"); value != nil {
-				fixed = append(fixed, value)
+		for _, variant := range variants {
+			if value := im.resolved(variant).get("const"); value != nil {
+				constants = append(constants, value)
 			}
 		}
 		switch {
-		case len(left) == 0:
-		case len(fixed) == len(left) && s.enum == nil:
-			s.enum = fixed
+		case len(variants) == 0:
+		case len(constants) == len(variants) && s.enum == nil:
+			s.enum = constants
 		default:
-			im.merge(s, left[0], depth+1)
-			if others := len(left) - 1; others == 1 {
+			im.merge(s, variants[0], depth+1)
+			if others := len(variants) - 1; others == 1 {
 				s.hints = append(s.hints, "or of 1 other form")
 			} else if others > 1 {
 				s.hints = append(s.hints, fmt.Sprintf("or of %d other forms", others))
@@ -113,7 +113,7 @@ var hints = []struct{ keyword, words string }{
 	{"minItems", "at least %s"}, {"maxItems", "at most %s"}, {"multipleOf", "a multiple of %s"},
 }
 
-func (s *schema) take(n *node) {
+func (s *schema) addKeywords(n *node) {
 	for _, member := range n.fieldsOf("properties") {
 		if !slices.ContainsFunc(s.members, func(f field) bool { return f.name == member.name }) {
 			s.members = append(s.members, member)
@@ -123,24 +123,24 @@ func (s *schema) take(n *node) {
 		s.required[name.text] = true
 	}
 	if all := n.get("enum"); all != nil && s.enum == nil {
-		s.enum = slices.DeleteFunc(slices.Clone(all.items), func(one *node) bool { return one.kind == null })
+		s.enum = slices.DeleteFunc(slices.Clone(all.items), func(one *node) bool { return one.kind == nullValue })
 	}
 	if one := n.get("const"); one != nil && s.enum == nil {
 		s.enum = []*node{one}
 	}
-	if extra := n.get("additionalProperties"); extra != nil && extra.kind == object {
-		s.extra = extra
+	if extra := n.get("additionalProperties"); extra != nil && extra.kind == objectValue {
+		s.additional = extra
 	}
 	s.items = cmp.Or(s.items, n.get("items"))
-	s.byDefault = cmp.Or(s.byDefault, n.get("default"))
-	s.readOnly = s.readOnly || isOn(n.get("readOnly"))
+	s.defaultValue = cmp.Or(s.defaultValue, n.get("default"))
+	s.readOnly = s.readOnly || isTrue(n.get("readOnly"))
 	s.format = cmp.Or(s.format, n.textOf("format"))
-	s.least = cmp.Or(s.least, s.bound(n, "minimum", "exclusiveMinimum", "more than", 1))
-	s.most = cmp.Or(s.most, s.bound(n, "maximum", "exclusiveMaximum", "less than", -1))
+	s.minimum = cmp.Or(s.minimum, s.bound(n, "minimum", "exclusiveMinimum", "more than", 1))
+	s.maximum = cmp.Or(s.maximum, s.bound(n, "maximum", "exclusiveMaximum", "less than", -1))
 	for _, one := range hints {
 		given := n.get(one.keyword)
 		value, ok := given.scalarText()
-		if !ok && given != nil && given.kind == number {
+		if !ok && given != nil && given.kind == numberValue {
 			value, ok = given.text, true
 		}
 		if ok {
@@ -151,21 +151,21 @@ func (s *schema) take(n *node) {
 
 // bound returns an inclusive bound: an exclusive one is moved by one for integers, else it becomes a hint.
 func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node {
-	bound, strict := n.get(name), n.get(exclusive)
+	bound, exclusiveBound := n.get(name), n.get(exclusive)
 	switch {
-	case strict != nil && strict.kind == number:
-		bound = strict
-	case !isOn(strict) || bound == nil:
-		if bound == nil || bound.kind != number {
+	case exclusiveBound != nil && exclusiveBound.kind == numberValue:
+		bound = exclusiveBound
+	case !isTrue(exclusiveBound) || bound == nil:
+		if bound == nil || bound.kind != numberValue {
 			return nil
 		}
 		return bound
 	}
-	whole, ok := new(big.Int).SetString(bound.text, 10)
+	integer, ok := new(big.Int).SetString(bound.text, 10)
 	if kindIn(n.get("type")) == "integer" && ok {
-		moved := *bound
-		moved.text = whole.Add(whole, big.NewInt(step)).String()
-		return &moved
+		inclusive := *bound
+		inclusive.text = integer.Add(integer, big.NewInt(step)).String()
+		return &inclusive
 	}
 	s.hints = append(s.hints, hint+" "+bound.text)
 	return nil
@@ -174,94 +174,94 @@ func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node 
 // kindIn reads type, which is a list in version 3.1; null is skipped.
 func kindIn(n *node) string {
 	kinds := []*node{n}
-	if n != nil && n.kind == list {
+	if n != nil && n.kind == listValue {
 		kinds = n.items
 	}
-	for _, one := range kinds {
-		if name, ok := one.scalarText(); ok && slices.Contains([]string{"string", "number", "integer", "boolean", "array", "object"}, name) {
+	for _, entry := range kinds {
+		if name, ok := entry.scalarText(); ok && slices.Contains([]string{"string", "number", "integer", "boolean", "array", "object"}, name) {
 			return name
 		}
 	}
 	return ""
 }
 
-func words(name string) string {
+func wordsOfName(name string) string {
 	return strings.TrimSpace(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }), " "))
 }
 
 // rules writes the rules of a value; loose, its type and description only.
-func (im *openapi) rules(made *node, s schema, description string, loose bool, depth int) {
+func (im *openapi) rules(target *node, s schema, description string, loose bool, depth int) {
 	at, kind := im.root.at, cmp.Or(s.kind, "string")
-	im.set(made, "type", kind)
+	im.set(target, "type", kind)
 	if kind == "object" {
-		if inside := im.members(s, 0); inside != "" {
-			description = strings.TrimSpace(description) + " (an object with " + inside + ")"
+		if members := im.members(s, 0); members != "" {
+			description = strings.TrimSpace(description) + " (an object with " + members + ")"
 		}
 	}
-	given, ok := s.byDefault.scalarText()
+	defaultText, ok := s.defaultValue.scalarText()
 	format := parameters.Format(s.format)
-	kept := !loose && depth == 0 && kind == "string" && len(s.enum) == 0 && format.Known() && (s.byDefault == nil || ok && format.Flaw(given) == "")
-	if s.format != "" && !kept && !slices.Contains([]string{"int32", "int64", "float", "double"}, s.format) {
+	keepFormat := !loose && depth == 0 && kind == "string" && len(s.enum) == 0 && format.Known() && (s.defaultValue == nil || ok && format.Flaw(defaultText) == "")
+	if s.format != "" && !keepFormat && !slices.Contains([]string{"int32", "int64", "float", "double"}, s.format) {
 		s.hints = append([]string{"format " + fault.Clip(s.format)}, s.hints...)
 	}
 	if len(s.hints) > 0 {
 		description = strings.TrimSpace(description) + " (" + strings.Join(s.hints, ", ") + ")"
 	}
-	im.set(made, "description", cmp.Or(fault.ClipTo(strings.TrimSpace(withoutPlaceholders(description)), maxDescribed), "-"))
+	im.set(target, "description", cmp.Or(fault.ClipTo(strings.TrimSpace(withoutPlaceholders(description)), maxDescribed), "-"))
 
 	if kind == "array" {
 		inner := im.schemaOf(s.items)
 		if depth >= maxNested {
 			inner = schema{kind: "object"}
 		}
-		inner.byDefault = nil
+		inner.defaultValue = nil
 		items := newObject(at)
 		im.rules(items, inner, cmp.Or(inner.description, "a member"), loose, depth+1)
-		made.add("items", at, items)
+		target.add("items", at, items)
 	}
 	if loose {
 		return
 	}
-	if kept {
-		im.set(made, "format", s.format)
+	if keepFormat {
+		im.set(target, "format", s.format)
 	}
 	if allowed := allowedOf(s.enum, kind); len(allowed) > 0 {
-		made.add("allowedValues", at, &node{kind: list, items: allowed})
+		target.add("allowedValues", at, &node{kind: listValue, items: allowed})
 	}
-	if s.least != nil && (kind == "integer" || kind == "number") {
-		made.add("minValue", at, s.least)
+	if s.minimum != nil && (kind == "integer" || kind == "number") {
+		target.add("minValue", at, s.minimum)
 	}
-	if s.most != nil && (kind == "integer" || kind == "number") {
-		made.add("maxValue", at, s.most)
+	if s.maximum != nil && (kind == "integer" || kind == "number") {
+		target.add("maxValue", at, s.maximum)
 	}
-	if fits(s.byDefault, kind) {
-		made.add("default", at, withoutVariables(s.byDefault))
+	if fits(s.defaultValue, kind) {
+		target.add("default", at, withoutVariables(s.defaultValue))
 	}
 }
 
 func (im *openapi) members(s schema, depth int) string {
-	var listed []string
+	var parts []string
 	for i, member := range s.members {
-		inner := im.schemaOf(member.value)
+		memberSchema := im.schemaOf(member.value)
 		if i == maxMembers {
-			listed = append(listed, "…")
+			parts = append(parts, "…")
 			break
 		}
-		if inner.readOnly {
+		if memberSchema.readOnly {
 			continue
 		}
-		one := member.name + " " + cmp.Or(inner.kind, "string")
+		part := member.name + " " + cmp.Or(memberSchema.kind, "string")
 		if s.required[member.name] {
-			one += ", required"
+			part += ", required"
 		}
-		if inner.kind == "object" && depth == 0 {
-			if inside := im.members(inner, depth+1); inside != "" {
-				one += ": {" + inside + "}"
+		if memberSchema.kind == "object" && depth == 0 {
+			if nested := im.members(memberSchema, depth+1); nested != "" {
+				part += ": {" + nested + "}"
 			}
 		}
-		listed = append(listed, one)
+		parts = append(parts, part)
 	}
-	return fault.ClipTo(strings.TrimSpace(strings.Join(listed, "; ")), maxDescribed/2)
+	return fault.ClipTo(strings.TrimSpace(strings.Join(parts, "; ")), maxDescribed/2)
 }
 
 func fits(value *node, kind string) bool {
@@ -270,14 +270,14 @@ func fits(value *node, kind string) bool {
 	}
 	switch kind {
 	case "string":
-		return value.kind == text
+		return value.kind == textValue
 	case "boolean":
-		return value.kind == boolean
+		return value.kind == booleanValue
 	case "number":
-		return value.kind == number
+		return value.kind == numberValue
 	case "integer":
 		_, err := strconv.ParseInt(value.text, 10, 64)
-		return value.kind == number && err == nil
+		return value.kind == numberValue && err == nil
 	}
 	return false
 }
@@ -285,32 +285,32 @@ func fits(value *node, kind string) bool {
 // allowedOf returns the values of an enum. A text that is a regular expression is escaped.
 func allowedOf(enum []*node, kind string) []*node {
 	var allowed []*node
-	for _, one := range enum[:min(len(enum), maxEnumEntries)] {
-		if kind == "string" && one.kind != text && one.unquoted != "" { // a version, a year
-			one = newText(one.unquoted, one.at)
+	for _, value := range enum[:min(len(enum), maxEnumEntries)] {
+		if kind == "string" && value.kind != textValue && value.unquoted != "" { // a version, a year
+			value = newText(value.unquoted, value.at)
 		}
-		if !fits(one, kind) {
+		if !fits(value, kind) {
 			continue
 		}
-		if one.kind == text && strings.ContainsAny(one.text, `[](){}^$|*+?\`) {
-			one = newText(regexp.QuoteMeta(one.text), one.at)
+		if value.kind == textValue && strings.ContainsAny(value.text, `[](){}^$|*+?\`) {
+			value = newText(regexp.QuoteMeta(value.text), value.at)
 		}
-		allowed = append(allowed, withoutVariables(one))
+		allowed = append(allowed, withoutVariables(value))
 	}
 	return allowed
 }
 
 // withoutVariables copies a value with variables escaped.
 func withoutVariables(value *node) *node {
-	made := &node{kind: value.kind, text: value.text, at: value.at}
-	if made.kind == text {
-		made.text = withoutPlaceholders(made.text)
+	result := &node{kind: value.kind, text: value.text, at: value.at}
+	if result.kind == textValue {
+		result.text = withoutPlaceholders(result.text)
 	}
 	for _, f := range value.fields {
-		made.add(f.name, f.at, withoutVariables(f.value))
+		result.add(f.name, f.at, withoutVariables(f.value))
 	}
 	for _, item := range value.items {
-		made.items = append(made.items, withoutVariables(item))
+		result.items = append(result.items, withoutVariables(item))
 	}
-	return made
+	return result
 }

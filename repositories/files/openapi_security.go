@@ -23,10 +23,10 @@ const (
 const samePlace = "two of its credentials are sent in the same place"
 
 type securityScheme struct {
-	way       *node
-	kind      string
-	why       string
-	variables []string
+	definition  *node
+	kind        string
+	unsupported string
+	variables   []string
 }
 
 // grant is what authenticates an operation: the credentials of one of its alternatives, or nothing.
@@ -52,54 +52,54 @@ var credentialNames = map[string][]string{
 // readSchemes names a variable for each credential. Schemes never share one, because a credential would be sent to
 // the wrong place. Variables include the scheme's name if another scheme of the kind has credentials.
 func (im *openapi) readSchemes() {
-	im.schemes, im.noted = map[string]*securityScheme{}, map[string]bool{}
-	all := im.root.get("components").fieldsOf("securitySchemes")
+	im.schemes, im.notesGiven = map[string]*securityScheme{}, map[string]bool{}
+	definitions := im.root.get("components").fieldsOf("securitySchemes")
 	kinds := map[string]int{}
-	for _, one := range all {
-		s := &securityScheme{way: im.resolved(one.value)}
-		s.kind, s.why = sendable(s.way)
-		im.schemes[one.name] = s
+	for _, definition := range definitions {
+		s := &securityScheme{definition: im.resolved(definition.value)}
+		s.kind, s.unsupported = classifyScheme(s.definition)
+		im.schemes[definition.name] = s
 		kinds[s.kind]++
 	}
-	taken := map[string]bool{"URL": true}
-	for _, one := range all {
-		s := im.schemes[one.name]
+	usedVariables := map[string]bool{"URL": true}
+	for _, definition := range definitions {
+		s := im.schemes[definition.name]
 		s.variables = credentialNames[s.kind]
-		own := strings.ToUpper(strings.ReplaceAll(cmp.Or(idOf(one.name), "scheme"), "-", "_"))
-		for n, sole := 1, kinds[s.kind] == 1 && (s.kind != sentKey || len(all) == 1); ; n++ {
-			if n > 1 || !sole {
-				scheme := own
+		envName := strings.ToUpper(strings.ReplaceAll(cmp.Or(idFrom(definition.name), "scheme"), "-", "_"))
+		for n, isOnly := 1, kinds[s.kind] == 1 && (s.kind != sentKey || len(definitions) == 1); ; n++ {
+			if n > 1 || !isOnly {
+				scheme := envName
 				if n > 1 {
-					scheme = fmt.Sprintf("%s_%d", own, n)
+					scheme = fmt.Sprintf("%s_%d", envName, n)
 				}
 				s.variables = nil
-				for _, last := range credentialNames[s.kind] {
-					s.variables = append(s.variables, scheme+"_"+last)
+				for _, suffix := range credentialNames[s.kind] {
+					s.variables = append(s.variables, scheme+"_"+suffix)
 				}
 				if s.kind == sentKey {
 					s.variables = []string{scheme}
 				}
 			}
-			if !slices.ContainsFunc(s.variables, func(name string) bool { return taken[name] }) {
+			if !slices.ContainsFunc(s.variables, func(name string) bool { return usedVariables[name] }) {
 				break
 			}
 		}
 		for _, name := range s.variables {
-			taken[name] = true
+			usedVariables[name] = true
 		}
 	}
 }
 
-func sendable(way *node) (kind, why string) {
-	switch kind := way.textOf("type"); kind {
+func classifyScheme(definition *node) (kind, unsupported string) {
+	switch kind := definition.textOf("type"); kind {
 	case "apiKey":
-		in, name := way.textOf("in"), way.textOf("name")
-		if !slices.Contains([]string{"header", "query", "cookie"}, in) || name == "" || in == "cookie" && !httpguts.ValidHeaderFieldName(name) {
+		location, name := definition.textOf("in"), definition.textOf("name")
+		if !slices.Contains([]string{"header", "query", "cookie"}, location) || name == "" || location == "cookie" && !httpguts.ValidHeaderFieldName(name) {
 			return "", "it has no name that a header, a query or a cookie can have"
 		}
 		return sentKey, ""
 	case "http":
-		switch scheme := way.textOf("scheme"); strings.ToLower(scheme) {
+		switch scheme := definition.textOf("scheme"); strings.ToLower(scheme) {
 		case "basic":
 			return sentBasic, ""
 		case "bearer":
@@ -108,7 +108,7 @@ func sendable(way *node) (kind, why string) {
 			return "", "it is http with " + cmp.Or(fault.Clip(scheme), "no scheme")
 		}
 	case "oauth2":
-		flow := way.get("flows").get("clientCredentials")
+		flow := definition.get("flows").get("clientCredentials")
 		if flow != nil && checkRequest(clientOf(flow, nil, "a", "b")) == nil {
 			return sentClient, ""
 		}
@@ -122,42 +122,42 @@ func sendable(way *node) (kind, why string) {
 
 // authenticate returns the credentials of the first alternative that can be sent. Operations without security use
 // the document's (OpenAPI 3.1.1, 4.8.1 and 4.8.10).
-func (im *openapi) authenticate(from *node) *grant {
-	security := from.get("security")
+func (im *openapi) authenticate(source *node) *grant {
+	security := source.get("security")
 	if security == nil {
 		security = im.root.get("security")
 	}
-	sent := im.newGrant()
+	g := im.newGrant()
 	switch {
 	case security == nil:
-		return sent
-	case security.kind != list:
-		sent.notes.add(security.at, "security is %s and no list: calls are made without credentials", security.kind)
-		return sent
+		return g
+	case security.kind != listValue:
+		g.notes.add(security.at, "security is %s and no list: calls are made without credentials", security.kind)
+		return g
 	}
-	because, instead := "", "calls are made without it"
+	refusal, consequence := "", "calls are made without it"
 	for i, alternative := range security.items {
-		granted, why := im.granted(alternative)
+		next, problem := im.grantOf(alternative)
 		if i == 0 {
-			because = why
+			refusal = problem
 		}
-		if why != "" {
+		if problem != "" {
 			continue
 		}
-		sent, instead = granted, ""
+		g, consequence = next, ""
 		if i > 0 {
-			instead = "credentials of " + schemesOf(alternative) + ", a later alternative, are sent"
+			consequence = "credentials of " + schemesOf(alternative) + ", a later alternative, are sent"
 			if len(alternative.fields) == 0 {
-				instead = "calls are made without credentials, as a later alternative has it"
+				consequence = "calls are made without credentials, as a later alternative has it"
 			}
 		}
 		break
 	}
-	if because != "" {
+	if refusal != "" {
 		first := security.items[0]
-		sent.notes.add(first.at, "asks for %s, which cannot be carried over (%s): %s", schemesOf(first), because, instead)
+		g.notes.add(first.at, "asks for %s, which cannot be carried over (%s): %s", schemesOf(first), refusal, consequence)
 	}
-	return sent
+	return g
 }
 
 func (im *openapi) newGrant() *grant {
@@ -166,26 +166,26 @@ func (im *openapi) newGrant() *grant {
 
 func schemesOf(alternative *node) string {
 	names := make([]string, len(alternative.fields))
-	for i, asked := range alternative.fields {
-		names[i] = fault.Clip(asked.name)
+	for i, scheme := range alternative.fields {
+		names[i] = fault.Clip(scheme.name)
 	}
 	return cmp.Or(strings.Join(names, " and "), "something that is no map of schemes")
 }
 
-// granted returns the grant of an alternative, or why it cannot be sent, checked like the API's sources and tools.
-func (im *openapi) granted(alternative *node) (*grant, string) {
+// grantOf returns the grant of an alternative, or why it cannot be sent, checked like the API's sources and tools.
+func (im *openapi) grantOf(alternative *node) (*grant, string) {
 	g := im.newGrant()
-	if alternative.kind != object {
+	if alternative.kind != objectValue {
 		return nil, "it is " + alternative.kind.String()
 	}
-	for _, asked := range alternative.fields {
-		s := im.schemes[asked.name]
+	for _, scheme := range alternative.fields {
+		s := im.schemes[scheme.name]
 		switch {
 		case s == nil:
 			return nil, "the document has no such security scheme"
-		case s.why != "":
-			return nil, s.why
-		case !im.give(g, asked, s):
+		case s.unsupported != "":
+			return nil, s.unsupported
+		case !im.addCredential(g, scheme, s):
 			return nil, samePlace
 		}
 		g.variables = append(g.variables, s.variables...)
@@ -198,8 +198,8 @@ func (im *openapi) granted(alternative *node) (*grant, string) {
 			return nil, firstLine(err)
 		}
 	}
-	body, source := newObject(g.at), textsOf(g.at, "name", "s", "type", repositories.SourceHTTP, "baseUrl", "https://api.example/")
-	body.add("sources", g.at, &node{kind: list, items: []*node{g.addTo(source)}})
+	body, source := newObject(g.at), newTextObject(g.at, "name", "s", "type", repositories.SourceHTTP, "baseUrl", "https://api.example/")
+	body.add("sources", g.at, &node{kind: listValue, items: []*node{g.addTo(source)}})
 	if _, err := repositories.DecodeApp("import", body.json()); err != nil {
 		return nil, firstLine(err)
 	}
@@ -221,8 +221,8 @@ func (g *grant) sendsHeader(name string) bool {
 	return slices.ContainsFunc(g.headers.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 }
 
-// give adds the credentials of a scheme. It returns false if their place is taken.
-func (im *openapi) give(g *grant, asked field, s *securityScheme) bool {
+// addCredential adds the credentials of a scheme. It returns false if their place is taken.
+func (im *openapi) addCredential(g *grant, scheme field, s *securityScheme) bool {
 	value := im.placeholder(s.variables[0])
 	switch s.kind {
 	case sentBasic, sentClient:
@@ -233,39 +233,39 @@ func (im *openapi) give(g *grant, asked field, s *securityScheme) bool {
 		if s.kind == sentBasic {
 			g.request = requestWith(repositories.AuthBasic, im.textsOf("username", value, "password", other))
 		} else {
-			g.request = clientOf(s.way.get("flows").get("clientCredentials"), asked.value, value, other)
+			g.request = clientOf(s.definition.get("flows").get("clientCredentials"), scheme.value, value, other)
 		}
 		return true
 	case sentToken:
-		if s.way.textOf("type") != "http" {
-			g.notes.add(s.way.at, "%s has no client_credentials that can be asked for a token: one that was asked for elsewhere is sent, and nobody renews it", fault.Clip(asked.name))
+		if s.definition.textOf("type") != "http" {
+			g.notes.add(s.definition.at, "%s has no client_credentials that can be asked for a token: one that was asked for elsewhere is sent, and nobody renews it", fault.Clip(scheme.name))
 		}
-		return im.send(g, asked.name, "Authorization", "Bearer "+value)
+		return im.send(g, scheme.name, "Authorization", "Bearer "+value)
 	}
 
-	name := s.way.textOf("name")
-	switch s.way.textOf("in") {
+	name := s.definition.textOf("name")
+	switch s.definition.textOf("in") {
 	case "cookie": // all cookies share one header (RFC 6265, section 5.4)
 		current := g.headers.get("Cookie")
 		if current == nil {
-			return im.send(g, asked.name, "Cookie", name+"="+value)
+			return im.send(g, scheme.name, "Cookie", name+"="+value)
 		}
-		g.schemes = append(g.schemes, asked.name)
+		g.schemes = append(g.schemes, scheme.name)
 		current.text += "; " + name + "=" + value
 		return true
 	case "query":
 		if g.query.field(name) != nil {
 			return false
 		}
-		g.schemes = append(g.schemes, asked.name)
+		g.schemes = append(g.schemes, scheme.name)
 		im.set(g.query, name, value)
 	default:
-		if !im.send(g, asked.name, name, value) {
+		if !im.send(g, scheme.name, name, value) {
 			return false
 		}
 	}
 	if !repositories.NamesCredential(name) {
-		g.notes.add(s.way.at, "%s is sent in %s, which the service shows to those who may read the app: its name is not that of a credential", fault.Clip(asked.name), fault.Show(name))
+		g.notes.add(s.definition.at, "%s is sent in %s, which the service shows to those who may read the app: its name is not that of a credential", fault.Clip(scheme.name), fault.Show(name))
 	}
 	return true
 }
@@ -280,11 +280,11 @@ func (im *openapi) send(g *grant, scheme, header, value string) bool {
 }
 
 func clientOf(flow, scopes *node, id, secret string) *node {
-	client := textsOf(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", withoutPlaceholders(flow.textOf("tokenUrl")))
+	client := newTextObject(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", withoutPlaceholders(flow.textOf("tokenUrl")))
 	if scopes != nil && len(scopes.items) > 0 {
-		named := &node{kind: list}
-		for _, one := range scopes.items {
-			named.items = append(named.items, newText(withoutPlaceholders(one.text), one.at))
+		named := &node{kind: listValue}
+		for _, scope := range scopes.items {
+			named.items = append(named.items, newText(withoutPlaceholders(scope.text), scope.at))
 		}
 		client.add("scopes", flow.at, named)
 	}
@@ -292,7 +292,7 @@ func clientOf(flow, scopes *node, id, secret string) *node {
 }
 
 func requestWith(auth string, credentials *node) *node {
-	request := textsOf(credentials.at, "auth", auth)
+	request := newTextObject(credentials.at, "auth", auth)
 	request.add(auth, credentials.at, credentials)
 	return request
 }
@@ -302,44 +302,44 @@ func (im *openapi) use(g *grant, name *node) {
 	for _, variable := range g.variables {
 		im.variable(variable)
 	}
-	for _, one := range g.notes {
-		if !im.noted[one.Detail] {
-			im.noted[one.Detail] = true
-			im.notes.add(position{one.File, one.Line, one.Column}, "%s", one.Detail)
+	for _, note := range g.notes {
+		if !im.notesGiven[note.Detail] {
+			im.notesGiven[note.Detail] = true
+			im.notes.add(position{note.File, note.Line, note.Column}, "%s", note.Detail)
 		}
 	}
-	i := slices.IndexFunc(im.usedSources, func(s *grantedSource) bool { return s.headers.equal(g.headers) && s.query.equal(g.query) })
+	i := slices.IndexFunc(im.grantedSources, func(s *grantedSource) bool { return s.headers.equal(g.headers) && s.query.equal(g.query) })
 	if i < 0 {
-		i = len(im.usedSources)
-		im.usedSources = append(im.usedSources, &grantedSource{grant: g})
+		i = len(im.grantedSources)
+		im.grantedSources = append(im.grantedSources, &grantedSource{grant: g})
 	}
-	im.usedSources[i].users = append(im.usedSources[i].users, name)
+	im.grantedSources[i].users = append(im.grantedSources[i].users, name)
 }
 
-// sources returns the tools' sources, the one without credentials first. If there are several, their names include
+// sourceDocuments returns the tools' sources, the one without credentials first. If there are several, their names include
 // their schemes.
-func (im *openapi) sources() []*node {
-	var made []*node
-	taken := map[string]bool{}
-	slices.SortStableFunc(im.usedSources, func(a, b *grantedSource) int { return cmp.Compare(len(a.schemes), len(b.schemes)) })
-	for _, source := range im.usedSources {
+func (im *openapi) sourceDocuments() []*node {
+	var documents []*node
+	used := map[string]bool{}
+	slices.SortStableFunc(im.grantedSources, func(a, b *grantedSource) int { return cmp.Compare(len(a.schemes), len(b.schemes)) })
+	for _, source := range im.grantedSources {
 		name := im.name
-		if len(im.usedSources) > 1 && len(source.schemes) > 0 {
+		if len(im.grantedSources) > 1 && len(source.schemes) > 0 {
 			ids := make([]string, len(source.schemes))
 			for i, scheme := range source.schemes {
-				ids[i] = cmp.Or(idOf(scheme), "scheme")
+				ids[i] = cmp.Or(idFrom(scheme), "scheme")
 			}
 			name = fmt.Sprintf("%.120s", im.name+"-"+strings.Join(ids, "-and-"))
 		}
 		first := name
-		for n := 2; taken[name]; n++ {
+		for n := 2; used[name]; n++ {
 			name = fmt.Sprintf("%s-%d", first, n)
 		}
-		taken[name] = true
+		used[name] = true
 		for _, user := range source.users {
 			user.text = name
 		}
-		made = append(made, source.addTo(im.textsOf("kind", kindSource, "name", name, "type", repositories.SourceHTTP, "baseUrl", im.base)))
+		documents = append(documents, source.addTo(im.textsOf("kind", kindSource, "name", name, "type", repositories.SourceHTTP, "baseUrl", im.base)))
 	}
-	return made
+	return documents
 }

@@ -77,7 +77,7 @@ func distinct(paths []string) (kept []string) {
 	var known []fs.FileInfo
 	for _, path := range paths {
 		info, _ := statOf(path) // reading the file reports the error
-		if slices.Contains(kept, path) || info != nil && slices.ContainsFunc(known, func(one fs.FileInfo) bool { return os.SameFile(one, info) }) {
+		if slices.Contains(kept, path) || info != nil && slices.ContainsFunc(known, func(earlier fs.FileInfo) bool { return os.SameFile(earlier, info) }) {
 			continue
 		}
 		kept = append(kept, path)
@@ -108,8 +108,8 @@ func inFolder(folder string) ([]string, error) {
 	sermas := sermasFolder(names)
 	names = slices.DeleteFunc(names, func(name string) bool {
 		base := baseName(name)
-		known := slices.Contains([]string{kindApp, "tools", "modules", kindSettings}, base)
-		return filepath.Ext(name) == ".json" && !known || sermas && (base == "tasks" || base == "users")
+		wanted := slices.Contains([]string{kindApp, "tools", "modules", kindSettings}, base)
+		return filepath.Ext(name) == ".json" && !wanted || sermas && (base == "tasks" || base == "users")
 	})
 	if len(names) == 0 {
 		return nil, errors.New("the folder has no *.yaml and no *.yml")
@@ -162,7 +162,7 @@ var ignoredFiles = map[string]string{
 	testsFolder:  "earshot eval -f reads it",
 }
 
-func leftOut(paths []string, tests bool) Faults {
+func ignoredFileNotes(paths []string, tests bool) Faults {
 	var notes Faults
 	for _, path := range paths {
 		entries, err := os.ReadDir(path)

@@ -56,44 +56,44 @@ type Set struct {
 	Tests []*Test
 	// Notes name the parts that were left out.
 	Notes []Fault
-	// named means that files or options name the app, and not only their folder.
-	named   bool
-	missing map[string]bool
+	// appNamed means that files or options name the app, and not only their folder.
+	appNamed bool
+	missing  map[string]bool
 }
 
 // Read reads files and folders and merges their definitions. The error is Faults. It checks definitions like the
 // API, except references to the app (see Set.Check).
 func Read(paths []string, options Options) (*Set, error) {
-	var read []string
+	var inputs []string
 	for _, path := range paths {
-		read = append(read, path)
+		inputs = append(inputs, path)
 		folder := filepath.Join(path, testsFolder)
 		if names, err := inFolder(folder); options.Tests && path != Stdin && err == nil && len(names) > 0 {
-			read = append(read, folder)
+			inputs = append(inputs, folder)
 		}
 	}
-	names, err := Expand(read)
+	names, err := Expand(inputs)
 	faults, _ := err.(Faults)
-	c := &collector{faults: faults, missing: map[string]bool{}, skip: options.SkipUnsupported, lookup: options.Lookup, tests: options.Tests}
+	c := &collector{faults: faults, missing: map[string]bool{}, skipUnsupported: options.SkipUnsupported, lookup: options.Lookup, readTests: options.Tests}
 	for _, name := range names {
 		source, err := options.load(name)
 		if err != nil {
 			c.faults.add(position{file: name}, "%s", err)
 			continue
 		}
-		c.read(name, source)
+		c.readSource(name, source)
 	}
 
 	set := c.assemble(options)
 	set.Files = names
-	set.named = set.AppID != ""
-	if !set.named && len(paths) > 0 {
+	set.appNamed = set.AppID != ""
+	if !set.appNamed && len(paths) > 0 {
 		set.AppID = folderName(paths[0], names)
 	}
-	c.notes = append(c.notes, leftOut(paths, options.Tests)...)
+	c.notes = append(c.notes, ignoredFileNotes(paths, options.Tests)...)
 	set.decode(&c.faults, &c.notes, options.Advise)
 	set.checkTests(c)
-	order := append(append([]string{}, read...), names...)
+	order := append(append([]string{}, inputs...), names...)
 	set.Notes = c.notes.sorted(order)
 	if len(names) == 0 && len(c.faults) == 0 {
 		c.faults.add(position{file: "-f"}, "no file is given")
@@ -101,7 +101,7 @@ func Read(paths []string, options Options) (*Set, error) {
 	return set, c.faults.sorted(order).err()
 }
 
-func (c *collector) read(name, source string) {
+func (c *collector) readSource(name, source string) {
 	before := len(c.faults)
 	values := readValues(name, source, c.lookup, &c.faults)
 	if len(values) == 0 && len(c.faults) == before {
@@ -110,24 +110,24 @@ func (c *collector) read(name, source string) {
 	base := baseName(name)
 	for _, value := range values { // its structure and the file's name identify its form
 		switch {
-		case value.kind == list:
+		case value.kind == listValue:
 			c.sermasList(base, value)
-		case value.kind != object:
+		case value.kind != objectValue:
 			c.faults.add(value.at, "holds %s, where a map or a list of definitions is wanted", value.kind)
 		case value.field("kind") != nil:
-			c.flat(value)
-		case value.field("chat") != nil && (c.tests || c.all):
-			called := cmp.Or(value.get("name"), newText(base, value.at))
-			d := c.named(kindTest, kindTest, called, value.without("name"))
+			c.readFlat(value)
+		case value.field("chat") != nil && (c.readTests || c.keepUnused):
+			testName := cmp.Or(value.get("name"), newText(base, value.at))
+			d := c.newDocument(kindTest, kindTest, testName, value.without("name"))
 			d.sermas = true
-			c.test(d)
+			c.readTest(d)
 		case value.field("chat") != nil: // used by earshot eval only
 		case nestedSection(value):
-			c.nested(value)
+			c.readSections(value)
 		case base == kindApp:
 			c.sermasApp(value)
 		case base == kindSettings:
-			c.add(&document{kind: kindSettings, word: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
+			c.add(&document{kind: kindSettings, term: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
 		case value.field("name") != nil || len(value.fields) == 0:
 			c.faults.add(value.at, "has no kind; every document says what it is, as in kind: tool")
 		default:
@@ -157,11 +157,11 @@ func readValues(name, source string, lookup func(string) (string, bool), faults 
 		return nil
 	}
 	if at := strings.IndexFunc(source, func(r rune) bool { return r >= markFirst && r <= markLast }); at >= 0 {
-		faults.add(newCursor(name).to(source, at), "holds a character of the private plane U+F0000, which means nothing to anybody else")
+		faults.add(newCursor(name).advance(source, at), "holds a character of the private plane U+F0000, which means nothing to anybody else")
 		return nil
 	}
 	var values []*node
-	for _, part := range chunks(env.mask(source)) {
+	for _, part := range splitYAML(env.mask(source)) {
 		if value := readDocument(part, env, faults); value != nil {
 			values = append(values, value)
 		}

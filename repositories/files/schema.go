@@ -28,10 +28,10 @@ func forEditors(source string) string {
 // Schema returns the JSON Schema (draft 2020-12) of one document of a file, for editors: of Earshot's kinds, and
 // mostly of Toolbox's first form and of SERMAS. It extends the schema of bodies by the features of files: kinds,
 // names, placeholders for values, and numbers for texts. Rules across documents are only checked by validate.
-func Schema() json.RawMessage { return slices.Clone(madeSchema()) }
+func Schema() json.RawMessage { return slices.Clone(buildSchema()) }
 
-var madeSchema = sync.OnceValue(func() json.RawMessage {
-	m := &schemaMaker{defs: keywords{}}
+var buildSchema = sync.OnceValue(func() json.RawMessage {
+	m := &schemaBuilder{defs: keywords{}}
 	var given struct {
 		Definitions map[string]keywords `json:"$defs"`
 	}
@@ -75,49 +75,49 @@ var typesOf = map[string]func() []string{
 
 // forFiles converts the schema of a body to that of a file: optional fields may be null, values may be
 // placeholders.
-func forFiles(from keywords, needed bool) keywords {
-	made := maps.Clone(from)
-	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
-		delete(made, word)
+func forFiles(source keywords, isRequired bool) keywords {
+	result := maps.Clone(source)
+	for _, keyword := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
+		delete(result, keyword)
 	}
-	required, _ := from["required"].([]any)
-	if fields, ok := from["properties"].(keywords); ok {
+	required, _ := source["required"].([]any)
+	if fields, ok := source["properties"].(keywords); ok {
 		next := maps.Clone(fields)
 		for name, given := range fields {
 			if inner, ok := given.(keywords); ok {
 				next[name] = forFiles(inner, slices.Contains(required, any(name)))
 			}
 		}
-		made["properties"] = next
+		result["properties"] = next
 	}
-	for _, word := range []string{"items", "additionalProperties"} {
-		if inner, ok := from[word].(keywords); ok {
-			made[word] = forFiles(inner, true)
+	for _, keyword := range []string{"items", "additionalProperties"} {
+		if inner, ok := source[keyword].(keywords); ok {
+			result[keyword] = forFiles(inner, true)
 		}
 	}
 
-	format, _ := from["format"].(string)
-	allowed, _ := from["enum"].([]any)
-	if of := typesOf[format]; of != nil {
-		for _, word := range of() {
-			allowed = append(allowed, word)
+	format, _ := source["format"].(string)
+	allowed, _ := source["enum"].([]any)
+	if values := typesOf[format]; values != nil {
+		for _, keyword := range values() {
+			allowed = append(allowed, keyword)
 		}
 	}
 	if allowed != nil { // an enumerated text may also be a placeholder
-		delete(made, "type")
-		delete(made, "enum")
+		delete(result, "type")
+		delete(result, "enum")
 		choice := []any{keywords{"enum": allowed}, keywords{"type": "string", "pattern": placeholderPattern}}
-		if !needed {
+		if !isRequired {
 			choice = append(choice, keywords{"enum": []any{nil, ""}})
 		}
-		made["anyOf"] = choice
-		return made
+		result["anyOf"] = choice
+		return result
 	}
-	widen(made, needed)
-	if pattern := textFormats[format]; pattern != "" && made["type"] != nil {
-		made["pattern"] = pattern + "|" + placeholderPattern + map[bool]string{true: "", false: "|^$"}[needed]
+	widen(result, isRequired)
+	if pattern := textFormats[format]; pattern != "" && result["type"] != nil {
+		result["pattern"] = pattern + "|" + placeholderPattern + map[bool]string{true: "", false: "|^$"}[isRequired]
 	}
-	return made
+	return result
 }
 
 // widen lets a schema accept the alternatives of files for its types.
@@ -146,11 +146,11 @@ func widen(made keywords, needed bool) {
 	made["type"] = slices.Compact(kinds)
 }
 
-type schemaMaker struct{ defs keywords }
+type schemaBuilder struct{ defs keywords }
 
-func (m *schemaMaker) definition(name string) keywords { return m.defs[name].(keywords) }
+func (m *schemaBuilder) definition(name string) keywords { return m.defs[name].(keywords) }
 
-func (m *schemaMaker) copyOf(name string) (made, fields keywords) {
+func (m *schemaBuilder) copyOf(name string) (made, fields keywords) {
 	made = maps.Clone(m.definition(name))
 	fields = maps.Clone(made["properties"].(keywords))
 	made["properties"] = fields
@@ -158,45 +158,45 @@ func (m *schemaMaker) copyOf(name string) (made, fields keywords) {
 }
 
 // root returns the schema of any document. Those without a kind are recognised by a field.
-func (m *schemaMaker) root() keywords {
-	var known, otherForms []any
+func (m *schemaBuilder) root() keywords {
+	var kinds, otherForms []any
 	for _, word := range ownKinds {
-		known = append(known, word)
+		kinds = append(kinds, word)
 	}
 	for _, word := range sortedKeys(kindWords) {
 		if !slices.Contains(ownKinds, word) {
-			known = append(known, word)
+			kinds = append(kinds, word)
 		}
 	}
 	fields := slices.Concat(sectionNames, []string{"authSources", "appId", "modules", "chat"}, appFields[1:], settingsFields)
-	for _, one := range slices.Compact(slices.Sorted(slices.Values(fields))) {
-		otherForms = append(otherForms, keywords{"required": []any{one}})
+	for _, kind := range slices.Compact(slices.Sorted(slices.Values(fields))) {
+		otherForms = append(otherForms, keywords{"required": []any{kind}})
 	}
-	ways := []any{keywords{
+	branches := []any{keywords{
 		"if":   keywords{"type": "object", "required": []any{"kind"}},
-		"then": keywords{"properties": keywords{"kind": keywords{"enum": known}}},
+		"then": keywords{"properties": keywords{"kind": keywords{"enum": kinds}}},
 		"else": keywords{"if": keywords{"type": "object"}, "then": keywords{"anyOf": otherForms}},
 	}}
-	for _, one := range describedKinds {
-		made, fields := keywords{"type": "object"}, keywords{}
-		if one.of != "" {
-			made, fields = m.copyOf(one.of)
+	for _, kind := range describedKinds {
+		definition, fields := keywords{"type": "object"}, keywords{}
+		if kind.definition != "" {
+			definition, fields = m.copyOf(kind.definition)
 		}
-		for _, name := range one.without {
+		for _, name := range kind.omitted {
 			delete(fields, name)
 		}
-		if one.id != "" {
-			fields["name"] = fields[one.id]
-			delete(fields, one.id)
+		if kind.nameField != "" {
+			fields["name"] = fields[kind.nameField]
+			delete(fields, kind.nameField)
 		}
-		maps.Copy(fields, one.also)
-		fields["kind"] = keywords{"enum": wordsOf(one.kind)}
-		made["description"], made["additionalProperties"], made["properties"] = one.about, false, fields
-		made["required"] = append([]any{"kind"}, one.required...)
-		name := "Document of " + one.kind
-		m.defs[name] = made
-		ways = append(ways, keywords{
-			"if":   keywords{"type": "object", "required": []any{"kind"}, "properties": keywords{"kind": keywords{"enum": wordsOf(one.kind)}}},
+		maps.Copy(fields, kind.fields)
+		fields["kind"] = keywords{"enum": wordsOf(kind.kind)}
+		definition["description"], definition["additionalProperties"], definition["properties"] = kind.description, false, fields
+		definition["required"] = append([]any{"kind"}, kind.required...)
+		name := "Document of " + kind.kind
+		m.defs[name] = definition
+		branches = append(branches, keywords{
+			"if":   keywords{"type": "object", "required": []any{"kind"}, "properties": keywords{"kind": keywords{"enum": wordsOf(kind.kind)}}},
 			"then": keywords{"$ref": "#/$defs/" + name},
 		})
 	}
@@ -211,16 +211,16 @@ func (m *schemaMaker) root() keywords {
 			"type": "object",
 			"if":   keywords{"required": []any{"moduleId"}}, "then": keywords{"$ref": "#/$defs/Listed module"}, "else": keywords{"$ref": "#/$defs/Listed tool"},
 		},
-		"allOf": ways, "$defs": m.defs,
+		"allOf": branches, "$defs": m.defs,
 	}
 }
 
 // listed returns the schema of a SERMAS list's member, which may lack fields that are filled in elsewhere.
-func (m *schemaMaker) listed(name string, also ...string) keywords {
+func (m *schemaBuilder) listed(name string, optional ...string) keywords {
 	made, fields := m.copyOf(name)
-	for _, left := range also {
-		if fields[left] == nil {
-			fields[left] = anything
+	for _, fieldName := range optional {
+		if fields[fieldName] == nil {
+			fields[fieldName] = anything
 		}
 	}
 	delete(made, "required")
@@ -228,12 +228,12 @@ func (m *schemaMaker) listed(name string, also ...string) keywords {
 }
 
 type describedKind struct {
-	kind, of string // of is the definition; empty if fields are complete
-	id       string // field of the definition with the document's name
-	without  []string
-	also     keywords // additional fields of files
-	required []any
-	about    string
+	kind, definition string // the definition is empty if fields are complete
+	nameField        string // field of the definition with the document's name
+	omitted          []string
+	fields           keywords // additional fields of files
+	required         []any
+	description      string
 }
 
 // Parts of the documents. anything is ignored.
@@ -249,18 +249,18 @@ var (
 )
 
 var describedKinds = []describedKind{
-	{kind: kindTool, of: "Tool", about: "A tool that a user's words can fire."},
-	{kind: kindRepository, of: "Repository", id: "repositoryId", without: []string{"appId", "sessionId", "created", "updated", "notes"},
-		also: keywords{"tools": textsSchema, "description": anything}, required: []any{"name"}, about: "A named group of tools: tools lists their names, or from names a source of type mcp."},
-	{kind: kindGroup, also: keywords{"name": keywords{"type": []any{"string", "number"}}, "tools": textsSchema, "description": anything}, about: "A repository in Toolbox's words."},
-	{kind: kindApp, of: "App", id: "appId", without: []string{"name", "notes"}, required: []any{"name"},
-		also: keywords{"displayName": keywords{"description": "What people call it.", "type": []any{"string", "number", "boolean", "null"}}, "description": anything, "public": anything}, about: "A tenant; its name is the appId."},
-	{kind: kindModule, of: "Module", id: "moduleId", required: []any{"name", "secret"}, about: "An OAuth2 client of the app."},
-	{kind: kindAuthService, of: "AuthService", required: []any{"name", "type"},
-		also: keywords{"description": anything, "type": keywords{"enum": []any{"google", "oidc", "generic"}}, "authorizationServer": keywords{"type": "string", "description": "Of Toolbox's generic: the issuer."}}, about: "How ID tokens are verified."},
-	{kind: kindSource, of: "Source", required: []any{"name", "type"},
-		also: keywords{"description": anything, "project": anything, "region": anything, "instance": anything, "cluster": anything, "ipType": anything}, about: "A database, an HTTP API or an MCP server that tools work on."},
-	{kind: kindTest, required: []any{"name", "chat"}, about: "A conversation and what it should fire, for earshot eval.", also: keywords{
+	{kind: kindTool, definition: "Tool", description: "A tool that a user's words can fire."},
+	{kind: kindRepository, definition: "Repository", nameField: "repositoryId", omitted: []string{"appId", "sessionId", "created", "updated", "notes"},
+		fields: keywords{"tools": textsSchema, "description": anything}, required: []any{"name"}, description: "A named group of tools: tools lists their names, or from names a source of type mcp."},
+	{kind: kindGroup, fields: keywords{"name": keywords{"type": []any{"string", "number"}}, "tools": textsSchema, "description": anything}, description: "A repository in Toolbox's words."},
+	{kind: kindApp, definition: "App", nameField: "appId", omitted: []string{"name", "notes"}, required: []any{"name"},
+		fields: keywords{"displayName": keywords{"description": "What people call it.", "type": []any{"string", "number", "boolean", "null"}}, "description": anything, "public": anything}, description: "A tenant; its name is the appId."},
+	{kind: kindModule, definition: "Module", nameField: "moduleId", required: []any{"name", "secret"}, description: "An OAuth2 client of the app."},
+	{kind: kindAuthService, definition: "AuthService", required: []any{"name", "type"},
+		fields: keywords{"description": anything, "type": keywords{"enum": []any{"google", "oidc", "generic"}}, "authorizationServer": keywords{"type": "string", "description": "Of Toolbox's generic: the issuer."}}, description: "How ID tokens are verified."},
+	{kind: kindSource, definition: "Source", required: []any{"name", "type"},
+		fields: keywords{"description": anything, "project": anything, "region": anything, "instance": anything, "cluster": anything, "ipType": anything}, description: "A database, an HTTP API or an MCP server that tools work on."},
+	{kind: kindTest, required: []any{"name", "chat"}, description: "A conversation and what it should fire, for earshot eval.", fields: keywords{
 		"name": scalarSchema, "app": scalarSchema, "tools": namesSchema, "now": scalarSchema, "timeZone": scalarSchema, "language": scalarSchema,
 		"chat": keywords{"type": "array", "minItems": 1, "items": keywords{
 			"type": "object", "additionalProperties": false, "minProperties": 1,
@@ -269,11 +269,11 @@ var describedKinds = []describedKind{
 	}},
 }
 
-func wordsOf(kind string) (begin []any) {
+func wordsOf(kind string) (terms []any) {
 	for _, word := range sortedKeys(kindWords) {
 		if kindWords[word] == kind {
-			begin = append(begin, word)
+			terms = append(terms, word)
 		}
 	}
-	return begin
+	return terms
 }

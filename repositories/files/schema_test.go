@@ -165,7 +165,7 @@ func validated(t *testing.T, documents []any) error {
 		AppID: "clinic", Stdin: strings.NewReader(text.String()), Tests: true,
 		Lookup: func(string) (string, bool) { return "1", true },
 	})
-	return set.All(err)
+	return set.JoinCheck(err)
 }
 
 // spoil changes a tree in one place at a time, and calls look for each.

@@ -11,7 +11,7 @@ import (
 
 // sermasApp reads the app.yaml of a SERMAS folder, or an export of a whole app. Its name is the display name.
 func (c *collector) sermasApp(value *node) {
-	d := &document{kind: kindApp, word: kindApp, at: value.at, sermas: true}
+	d := &document{kind: kindApp, term: kindApp, at: value.at, sermas: true}
 	if id := value.get("appId"); id != nil {
 		given, ok := id.scalarText()
 		if !ok {
@@ -20,13 +20,13 @@ func (c *collector) sermasApp(value *node) {
 		d.name, d.at = given, id.at
 	}
 	for _, part := range []string{"tools", "modules"} {
-		if listed := value.get(part); listed != nil && listed.kind == list {
+		if listed := value.get(part); listed != nil && listed.kind == listValue {
 			c.sermasList(part, listed)
 		}
 	}
-	d.body = c.left("the app's", value.without("appId", "description", "public", "tools", "modules"), appFields)
-	if settings := d.body.get("settings"); settings != nil && settings.kind == object {
-		c.add(&document{kind: kindSettings, word: kindSettings, at: settings.at, body: c.sermasSettings(settings), sermas: true})
+	d.body = c.withoutUnknown("the app's", value.without("appId", "description", "public", "tools", "modules"), appFields)
+	if settings := d.body.get("settings"); settings != nil && settings.kind == objectValue {
+		c.add(&document{kind: kindSettings, term: kindSettings, at: settings.at, body: c.sermasSettings(settings), sermas: true})
 		d.body = d.body.without("settings")
 	}
 	c.add(d)
@@ -41,12 +41,12 @@ var (
 
 // sermasSettings reads the settings of an app, without models of providers that have another name here.
 func (c *collector) sermasSettings(value *node) *node {
-	next := c.left("the setting", value.without("description", "public"), settingsFields)
+	next := c.withoutUnknown("the setting", value.without("description", "public"), settingsFields)
 	for i, f := range next.fields {
-		if f.name != "llm" || f.value.kind != object {
+		if f.name != "llm" || f.value.kind != objectValue {
 			continue
 		}
-		models := c.left("the model for", f.value, modelFields)
+		models := c.withoutUnknown("the model for", f.value, modelFields)
 		model := models.textOf("tools")
 		provider, _, _ := strings.Cut(model, "/")
 		if hint := otherProviders[provider]; hint != "" {
@@ -70,36 +70,36 @@ var otherProviders = map[string]string{
 	"antrophic":    "set ANTHROPIC_API_KEY and ANTHROPIC_MODEL, or write anthropic/ for it",
 }
 
-// left removes fields that Earshot does not use. A field similar to a known one stays and becomes a fault, as a
+// withoutUnknown removes fields that Earshot does not use. A field similar to a known one stays and becomes a fault, as a
 // misspelling.
-func (c *collector) left(what string, value *node, known []string) *node {
-	var out []string
+func (c *collector) withoutUnknown(owner string, value *node, allowed []string) *node {
+	var unknown []string
 	for _, f := range value.fields {
-		near := slices.ContainsFunc(known, func(name string) bool {
+		near := slices.ContainsFunc(allowed, func(name string) bool {
 			return levenshtein.Distance(strings.ToLower(fault.Clip(f.name)), strings.ToLower(name), nil) <= 2
 		})
 		if !near {
-			out = append(out, f.name)
-			c.notes.add(f.at, "%s %q is left out: Earshot has no use for it", what, fault.Clip(f.name))
+			unknown = append(unknown, f.name)
+			c.notes.add(f.at, "%s %q is left out: Earshot has no use for it", owner, fault.Clip(f.name))
 		}
 	}
-	return value.without(out...)
+	return value.without(unknown...)
 }
 
 // sermasList reads tools.yaml, modules.yaml, or a list that its fields identify.
 func (c *collector) sermasList(base string, value *node) {
 	for _, item := range value.items {
-		if item.kind != object {
+		if item.kind != objectValue {
 			c.faults.add(item.at, "is %s; a list holds tools or modules, each a map", item.kind)
 			continue
 		}
 		if base == "modules" || base != "tools" && item.field("moduleId") != nil {
 			for _, name := range []string{"secret", "tokenUrl"} {
-				if given := item.get(name); given != nil && (given.kind == null || given.kind == text && given.text == "" && !given.unset) {
+				if given := item.get(name); given != nil && (given.kind == nullValue || given.kind == textValue && given.text == "" && !given.unset) {
 					item = item.without(name)
 				}
 			}
-			module := c.named(kindModule, kindModule, item.get("moduleId"), item.without("moduleId", "description", "supports", "config", "public"))
+			module := c.newDocument(kindModule, kindModule, item.get("moduleId"), item.without("moduleId", "description", "supports", "config", "public"))
 			module.sermas = true
 			c.add(module)
 			continue
@@ -108,7 +108,7 @@ func (c *collector) sermasList(base string, value *node) {
 			c.faults.add(kind.at, "a document with a kind stands by itself, with --- before it, and in no list")
 			continue
 		}
-		tool := c.named(kindTool, kindTool, nameOf(kindTool, item), item.without("name", "public", "supports"))
+		tool := c.newDocument(kindTool, kindTool, nameOf(kindTool, item), item.without("name", "public", "supports"))
 		tool.sermas = true
 		c.add(tool)
 	}

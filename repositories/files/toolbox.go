@@ -25,7 +25,7 @@ var kindWords = map[string]string{
 
 var ownKinds = []string{"app", "module", "authService", "source", "tool", "repository", "toolset", "group", "test"}
 
-func (c *collector) flat(value *node) {
+func (c *collector) readFlat(value *node) {
 	given := value.field("kind")
 	word, ok := given.value.scalarText()
 	kind := kindWords[word]
@@ -37,7 +37,7 @@ func (c *collector) flat(value *node) {
 		c.faults.add(given.value.at, "unknown kind %q: %s%s", fault.Clip(word), strings.Join(ownKinds, ", "), fault.DidYouMean(word, ownKinds))
 		return
 	}
-	if kind == kindTest && !c.tests && !c.all {
+	if kind == kindTest && !c.readTests && !c.keepUnused {
 		return // used by earshot eval only
 	}
 	as := strings.TrimSuffix(word, "s")
@@ -46,12 +46,12 @@ func (c *collector) flat(value *node) {
 	if as == kindGroup && name == nil && body.field("tools") == nil {
 		return // describes the group of all tools, which has no name
 	}
-	d := c.named(kind, as, name, body)
+	d := c.newDocument(kind, as, name, body)
 	d.legacy = word != kind
 	if kind == kindApp { // a document's name is the id, and its displayName the name
 		d.body = renamed(body.without("description", "public"), "displayName", "name")
 	}
-	c.typed(d)
+	c.classify(d)
 }
 
 func renamed(value *node, from, to string) *node {
@@ -85,39 +85,39 @@ var sectionNames = []string{
 // nestedSection reports whether a map has Toolbox's first format. A SERMAS app has its tools in a list.
 func nestedSection(value *node) bool {
 	return slices.ContainsFunc(value.fields, func(f field) bool {
-		return sections[f.name] != "" && f.value.kind != list
+		return sections[f.name] != "" && f.value.kind != listValue
 	})
 }
 
-// nested reads a document of the first format: every entry becomes a document.
-func (c *collector) nested(value *node) {
+// readSections reads a document of the first format: every entry becomes a document.
+func (c *collector) readSections(value *node) {
 	for _, section := range value.fields {
 		kind, known := sections[section.name]
 		switch {
 		case !known:
 			c.faults.add(section.at, "unknown section %q%s", fault.Clip(section.name), fault.DidYouMean(section.name, sectionNames))
 			continue
-		case section.value.kind != object:
+		case section.value.kind != objectValue:
 			c.faults.add(section.at, "section %q is %s; it must be a map of names", section.name, section.value.kind)
 			continue
 		}
 		as := strings.TrimSuffix(section.name, "s")
 		for _, entry := range section.value.fields {
 			body := entryBody(kind, entry)
-			if body.kind != object {
+			if body.kind != objectValue {
 				c.faults.add(entry.at, "%s %q is %s; it must be a map", as, fault.Clip(entry.name), body.kind)
 				continue
 			}
-			d := c.named(kind, as, newText(entry.name, entry.at), c.withTypes(body))
+			d := c.newDocument(kind, as, newText(entry.name, entry.at), c.withTypes(body))
 			d.legacy = true
-			c.typed(d)
+			c.classify(d)
 		}
 	}
 }
 
 // entryBody returns the body of an entry; a group may be only the list of its tools.
 func entryBody(kind string, entry field) *node {
-	if kind != kindGroup || entry.value.kind != list {
+	if kind != kindGroup || entry.value.kind != listValue {
 		return entry.value
 	}
 	body := newObject(entry.at)
@@ -153,27 +153,27 @@ func (c *collector) withTypes(value *node) *node {
 // openAIFunction is the type of a tool in OpenAI's form, which the decoder knows.
 const openAIFunction = "function"
 
-// typed classifies a document of a known kind, and leaves out with a note what Earshot does not use.
-func (c *collector) typed(d *document) {
+// classify classifies a document of a known kind, and leaves out with a note what Earshot does not use.
+func (c *collector) classify(d *document) {
 	switch d.kind {
 	case "prompt", "embeddingModel", "resource", "resourceTemplate":
-		if !c.all {
+		if !c.keepUnused {
 			c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), d.kind)
 			return
 		}
 	case kindAuthService:
 		d.body = d.body.without("description")
-		if kind := d.body.get("type"); kind != nil && kind.kind == text && kind.text == "generic" { // Toolbox's term for any OpenID Connect issuer
+		if kind := d.body.get("type"); kind != nil && kind.kind == textValue && kind.text == "generic" { // Toolbox's term for any OpenID Connect issuer
 			d.body = renamed(d.body, "authorizationServer", "issuer")
 			d.body.field("type").value = newText("oidc", kind.at)
 		}
 	case kindSource:
 		d.body = d.body.without("description")
 		kind := d.body.textOf("type")
-		if served, ok := clouds[kind]; ok && !c.all { // needs a host: in the file, or in the variable of its name
+		if served, ok := clouds[kind]; ok && !c.keepUnused { // needs a host: in the file, or in the variable of its name
 			variable := strings.ReplaceAll(strings.ToUpper(d.name), "-", "_")
 			at := d.body.get("type").at
-			body := d.body.without(append(served.connector, "type")...).with("type", newText(served.speaks, at))
+			body := d.body.without(append(served.connector, "type")...).with("type", newText(served.protocol, at))
 			for _, part := range []string{"host", "port"} {
 				if body.get(part) != nil || c.lookup == nil {
 					continue
@@ -187,22 +187,22 @@ func (c *collector) typed(d *document) {
 					fault.Clip(kind), variable))
 				return
 			}
-			c.notes.add(at, "%s: %q is read as %s, by host and port: what its connector takes is left out", d.label(), fault.Clip(kind), served.speaks)
+			c.notes.add(at, "%s: %q is read as %s, by host and port: what its connector takes is left out", d.label(), fault.Clip(kind), served.protocol)
 			d.body = body
 			break
 		}
-		if err := repositories.CheckSourceType(kind); kind != "" && !c.all && err != nil {
+		if err := repositories.CheckSourceType(kind); kind != "" && !c.keepUnused && err != nil {
 			c.unsupported(d, err)
 			return
 		}
 	case kindTool:
 		kind := d.body.textOf("type")
-		if err := repositories.CheckToolType(kind); kind != "" && kind != openAIFunction && !c.all && err != nil {
+		if err := repositories.CheckToolType(kind); kind != "" && kind != openAIFunction && !c.keepUnused && err != nil {
 			c.unsupported(d, err)
 			return
 		}
 	case kindTest:
-		c.test(d)
+		c.readTest(d)
 		return
 	}
 	c.add(d)
@@ -210,7 +210,7 @@ func (c *collector) typed(d *document) {
 
 // cloud is a type of source that Toolbox reaches through a connector and that speaks another type's protocol.
 type cloud struct {
-	speaks    string
+	protocol  string
 	connector []string // fields of the connector's address
 }
 
@@ -224,7 +224,7 @@ var clouds = map[string]cloud{
 func (c *collector) unsupported(d *document, err error) {
 	c.missing[d.kind+" "+d.name] = true
 	at := d.body.get("type").at
-	if c.skip {
+	if c.skipUnsupported {
 		c.notes.add(at, "%s is skipped: its type %s", d.label(), err)
 		return
 	}

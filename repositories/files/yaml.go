@@ -16,10 +16,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// chunk holds the lines of one document of a YAML stream, without markers, and the number of lines before it.
-type chunk struct {
-	lines  []string
-	before int
+// yamlChunk holds the lines of one document of a YAML stream, without markers, and the number of lines before it.
+type yamlChunk struct {
+	lines      []string
+	lineOffset int
 }
 
 var (
@@ -28,17 +28,17 @@ var (
 	directive = regexp.MustCompile(`^%(YAML|TAG)\s`)
 )
 
-// chunks splits a stream into its documents, because the parser stops at an empty document, and a fault in one
+// splitYAML splits a stream into its documents, because the parser stops at an empty document, and a fault in one
 // would hide those of the others. A document of only comments belongs to the next one.
-func chunks(source string) []chunk {
-	var found []chunk
-	current, isEmpty := chunk{}, true
+func splitYAML(source string) []yamlChunk {
+	var found []yamlChunk
+	current, isEmpty := yamlChunk{}, true
 	for i, line := range strings.SplitAfter(source, "\n") {
 		switch {
 		case marker.MatchString(line):
 			if !isEmpty {
 				found = append(found, current)
-				current, isEmpty = chunk{before: i}, true
+				current, isEmpty = yamlChunk{lineOffset: i}, true
 			}
 			line = "   " + line[3:] // keeps the columns of the text after it
 		case directive.MatchString(line) && isEmpty:
@@ -61,7 +61,7 @@ const (
 	maxDashes = 64
 )
 
-func (c chunk) violation() string {
+func (c yamlChunk) violation() string {
 	open, deepest, keys := 0, 0, 0
 	for _, line := range c.lines {
 		for _, sign := range line {
@@ -101,37 +101,37 @@ const maxValues = 100_000
 var errTooManyValues = errors.New("too many values")
 
 type yamlReader struct {
-	env     *environment
-	before  int // lines before the document
-	faults  *Faults
-	anchors map[string]*node
-	values  int
-	sizes   map[*node]int
+	env        *environment
+	lineOffset int // lines before the document
+	faults     *Faults
+	anchors    map[string]*node
+	values     int
+	sizes      map[*node]int
 }
 
 // readDocument returns the value of a document; nil for a faulty one.
-func readDocument(part chunk, env *environment, faults *Faults) *node {
-	r := &yamlReader{env: env, before: part.before, faults: faults, anchors: map[string]*node{}, sizes: map[*node]int{}}
-	start := position{env.file, part.before + 1, 1}
-	if flaw := part.violation(); flaw != "" {
-		faults.add(start, "the document %s", flaw)
+func readDocument(doc yamlChunk, env *environment, faults *Faults) *node {
+	r := &yamlReader{env: env, lineOffset: doc.lineOffset, faults: faults, anchors: map[string]*node{}, sizes: map[*node]int{}}
+	start := position{env.file, doc.lineOffset + 1, 1}
+	if violation := doc.violation(); violation != "" {
+		faults.add(start, "the document %s", violation)
 		return nil
 	}
-	body, err := parse(strings.Join(part.lines, ""))
+	body, err := parse(strings.Join(doc.lines, ""))
 	if err != nil {
-		at, message := start, ""
-		var known yaml.Error
-		if errors.As(err, &known) && known.GetToken() != nil {
-			at, message = r.placeOf(known.GetToken()), known.GetMessage()
+		pos, message := start, ""
+		var yamlErr yaml.Error
+		if errors.As(err, &yamlErr) && yamlErr.GetToken() != nil {
+			pos, message = r.positionOf(yamlErr.GetToken()), yamlErr.GetMessage()
 		} else {
 			message, _, _ = strings.Cut(err.Error(), "\n")
 		}
-		asWritten := environment{masked: env.masked}
-		message, _ = asWritten.fillMasked(fault.Clip(message), faults)
+		original := environment{masked: env.masked}
+		message, _ = original.fillMasked(fault.Clip(message), faults)
 		if strings.Contains(message, "'\t'") {
 			message += "; YAML is indented with spaces, not with tabs"
 		}
-		faults.add(at, "malformed YAML: %s", message)
+		faults.add(pos, "malformed YAML: %s", message)
 		return nil
 	}
 	if body == nil {
@@ -160,115 +160,115 @@ func parse(source string) (body ast.Node, err error) {
 	return file.Docs[0].Body, nil
 }
 
-func (r *yamlReader) placeOf(t *token.Token) position {
+func (r *yamlReader) positionOf(t *token.Token) position {
 	if t == nil || t.Position == nil {
-		return position{r.env.file, r.before + 1, 1}
+		return position{r.env.file, r.lineOffset + 1, 1}
 	}
-	return position{r.env.file, r.before + max(t.Position.Line, 1), max(t.Position.Column, 1)}
+	return position{r.env.file, r.lineOffset + max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-func (r *yamlReader) read(from ast.Node, depth int) (*node, error) {
+func (r *yamlReader) read(source ast.Node, depth int) (*node, error) {
 	if r.values++; r.values > maxValues {
 		return nil, errTooManyValues
 	}
-	at := r.placeOf(from.GetToken())
+	at := r.positionOf(source.GetToken())
 	if depth > maxDepth {
 		r.faults.add(at, "is nested more than %d deep", maxDepth)
 		return &node{at: at}, nil
 	}
-	switch from := from.(type) {
+	switch source := source.(type) {
 	case *ast.MappingNode:
-		return r.object(from.Values, at, from.IsFlowStyle, depth)
+		return r.object(source.Values, at, source.IsFlowStyle, depth)
 	case *ast.MappingValueNode:
-		return r.object([]*ast.MappingValueNode{from}, at, false, depth)
+		return r.object([]*ast.MappingValueNode{source}, at, false, depth)
 	case *ast.SequenceNode:
-		made := &node{kind: list, at: at}
-		for _, value := range from.Values {
+		result := &node{kind: listValue, at: at}
+		for _, value := range source.Values {
 			item, err := r.read(value, depth+1)
 			if err != nil {
 				return nil, err
 			}
-			made.items = append(made.items, item)
+			result.items = append(result.items, item)
 		}
-		return made, nil
+		return result, nil
 	case *ast.AnchorNode:
-		name := from.Name.GetToken().Value
-		if from.Value == nil {
+		name := source.Name.GetToken().Value
+		if source.Value == nil {
 			r.anchors[name] = &node{at: at}
 			return r.anchors[name], nil
 		}
 		before := r.values
-		made, err := r.read(from.Value, depth)
+		result, err := r.read(source.Value, depth)
 		if err == nil {
-			r.anchors[name], r.sizes[made] = made, r.values-before
+			r.anchors[name], r.sizes[result] = result, r.values-before
 		}
-		return made, err
+		return result, err
 	case *ast.AliasNode:
-		name := from.Value.GetToken().Value
-		made, known := r.anchors[name]
+		name := source.Value.GetToken().Value
+		result, known := r.anchors[name]
 		if !known {
 			r.faults.add(at, "the alias *%s names nothing that stands before it", fault.Clip(name))
 			return &node{at: at}, nil
 		}
-		if r.values += r.sizes[made]; r.values > maxValues {
+		if r.values += r.sizes[result]; r.values > maxValues {
 			return nil, errTooManyValues
 		}
-		return made, nil
+		return result, nil
 	case *ast.TagNode:
-		return r.tagged(from, at, depth)
+		return r.tagged(source, at, depth)
 	case *ast.LiteralNode:
 		before := len(*r.faults)
-		filled, _ := r.env.fillMasked(from.Value.Value, r.faults)
-		return &node{kind: text, text: filled, at: at, unset: len(*r.faults) > before}, nil
+		filled, _ := r.env.fillMasked(source.Value.Value, r.faults)
+		return &node{kind: textValue, text: filled, at: at, unset: len(*r.faults) > before}, nil
 	case *ast.NullNode, ast.ScalarNode:
-		return r.scalar(from, at), nil
+		return r.scalar(source, at), nil
 	default:
-		r.faults.add(at, "cannot be read here: %s", strings.ToLower(from.Type().String()))
+		r.faults.add(at, "cannot be read here: %s", strings.ToLower(source.Type().String()))
 		return &node{at: at}, nil
 	}
 }
 
 // tagged reads a value with a tag of YAML's own schema; others are faults.
-func (r *yamlReader) tagged(from *ast.TagNode, at position, depth int) (*node, error) {
-	tag := from.Start.Value
-	if from.Value == nil {
+func (r *yamlReader) tagged(source *ast.TagNode, at position, depth int) (*node, error) {
+	tag := source.Start.Value
+	if source.Value == nil {
 		return &node{at: at}, nil
 	}
-	made, err := r.read(from.Value, depth)
+	value, err := r.read(source.Value, depth)
 	if err != nil {
 		return nil, err
 	}
 	switch tag {
 	case "!!str":
-		if plain, ok := made.scalarText(); ok || made.kind == null {
+		if plain, ok := value.scalarText(); ok || value.kind == nullValue {
 			return newText(plain, at), nil
 		}
 	case "!!int", "!!float":
-		if made.kind == text {
-			return resolve(made.text, at)
+		if value.kind == textValue {
+			return resolve(value.text, at)
 		}
 	case "!!bool", "!!null", "!!map", "!!seq", "!!timestamp":
 	default:
 		r.faults.add(at, "the tag %s has no meaning here", fault.Clip(tag))
 	}
-	return made, nil
+	return value, nil
 }
 
 // object reads a map: its own fields, then those that << merges.
 func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow bool, depth int) (*node, error) {
-	made := newObject(at)
+	result := newObject(at)
 	seen := map[string]position{}
 	var merged []*node
 	for i, pair := range values {
-		at := r.placeOf(pair.Key.GetToken())
+		at := r.positionOf(pair.Key.GetToken())
 		if i == 0 && !isFlow {
-			made.at = at // the parser's position of a block is its first colon
+			result.at = at // the parser's position of a block is its first colon
 		}
-		from := pair.Value
-		if from == nil { // a key without a value
-			from = ast.Null(pair.Key.GetToken())
+		source := pair.Value
+		if source == nil { // a key without a value
+			source = ast.Null(pair.Key.GetToken())
 		}
-		value, err := r.read(from, depth+1)
+		value, err := r.read(source, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -277,81 +277,81 @@ func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow 
 			continue
 		}
 		if name, ok := r.key(pair.Key, at); ok {
-			made.addOnce(field{name, at, value}, seen, r.faults)
+			result.addOnce(field{name, at, value}, seen, r.faults)
 		}
 	}
-	for _, from := range merged {
-		r.merge(made, from)
+	for _, source := range merged {
+		r.merge(result, source)
 	}
-	return made, nil
+	return result, nil
 }
 
 // key reads a key: an unquoted 1 is "1". Placeholders in keys stay unchanged.
-func (r *yamlReader) key(from ast.MapKeyNode, at position) (string, bool) {
-	asWritten, keys := *r.env, *r
-	asWritten.lookup = nil
-	keys.env = &asWritten
-	var key ast.Node = from
-	if mapping, is := from.(*ast.MappingKeyNode); is {
+func (r *yamlReader) key(source ast.MapKeyNode, at position) (string, bool) {
+	original, reader := *r.env, *r
+	original.lookup = nil
+	reader.env = &original
+	var key ast.Node = source
+	if mapping, is := source.(*ast.MappingKeyNode); is {
 		key = mapping.Value
 	}
-	value, err := keys.read(key, 0)
+	value, err := reader.read(key, 0)
 	if err != nil {
 		return "", false
 	}
 	if name, ok := value.scalarText(); ok {
 		return name, true
 	}
-	if value.kind == null && value.unquoted != "" {
+	if value.kind == nullValue && value.unquoted != "" {
 		return value.unquoted, true
 	}
 	r.faults.add(at, "the key of a map is %s; it must be a text", value.kind)
 	return "", false
 }
 
-func (r *yamlReader) merge(to, from *node) {
-	switch from.kind {
-	case list:
-		for _, item := range from.items {
-			r.merge(to, item)
+func (r *yamlReader) merge(target, source *node) {
+	switch source.kind {
+	case listValue:
+		for _, item := range source.items {
+			r.merge(target, item)
 		}
-	case object:
-		for _, f := range from.fields {
-			if to.field(f.name) == nil {
-				to.fields = append(to.fields, f)
+	case objectValue:
+		for _, f := range source.fields {
+			if target.field(f.name) == nil {
+				target.fields = append(target.fields, f)
 			}
 		}
 	default:
-		r.faults.add(from.at, "<< merges maps, and this is %s", from.kind)
+		r.faults.add(source.at, "<< merges maps, and this is %s", source.kind)
 	}
 }
 
 // scalar reads a value of one line. ${PORT} can be a number, "${PORT}" is text.
-func (r *yamlReader) scalar(from ast.Node, at position) *node {
-	t := from.GetToken()
-	if _, ok := from.(*ast.NullNode); ok {
-		made := &node{at: at}
+func (r *yamlReader) scalar(source ast.Node, at position) *node {
+	t := source.GetToken()
+	if _, ok := source.(*ast.NullNode); ok {
+		value := &node{at: at}
 		if t.Type == token.NullType { // explicit, as ~
-			made.unquoted = t.Value
+			value.unquoted = t.Value
 		}
-		return made
+		return value
 	}
 	before := len(*r.faults)
-	filled, whole := r.env.fillMasked(t.Value, r.faults)
+	filled, isPlaceholder := r.env.fillMasked(t.Value, r.faults)
 	if len(*r.faults) > before {
-		return &node{kind: text, at: at, unset: true}
+		return &node{kind: textValue, at: at, unset: true}
 	}
-	if t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType || filled != t.Value && !whole {
+	if t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType || filled != t.Value && !isPlaceholder {
 		return newText(filled, at)
 	}
-	if r.env.lookup == nil && whole {
-		return &node{kind: text, text: filled, unquoted: filled, at: at}
+	if r.env.lookup == nil && isPlaceholder {
+		return &node{kind: textValue, text: filled, unquoted: filled, at: at}
 	}
-	made, err := resolve(filled, at)
+	value, err := resolve(filled, at)
 	if err != nil {
 		r.faults.add(at, "%s", err)
 	}
-	return made
+	return value
 }
 
 // jsonNumber matches a JSON number. The YAML parser reads some, such as 1e3 and long integers, as texts.
@@ -359,37 +359,37 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9
 
 // resolve reads an unquoted text by YAML's core schema.
 func resolve(plain string, at position) (*node, error) {
-	made := &node{kind: text, text: plain, at: at, unquoted: plain}
-	as := func(kind valueKind, literal string) (*node, error) {
-		made.kind, made.text = kind, literal
-		return made, nil
+	value := &node{kind: textValue, text: plain, at: at, unquoted: plain}
+	typed := func(kind valueKind, literal string) (*node, error) {
+		value.kind, value.text = kind, literal
+		return value, nil
 	}
 	switch plain {
 	case "", "~", "null", "Null", "NULL":
-		return as(null, "")
+		return typed(nullValue, "")
 	case "true", "True", "TRUE":
-		return as(boolean, "true")
+		return typed(booleanValue, "true")
 	case "false", "False", "FALSE":
-		return as(boolean, "false")
+		return typed(booleanValue, "false")
 	case ".inf", ".Inf", ".INF", "+.inf", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
-		return made, fmt.Errorf("%s is no number that JSON can hold", plain)
+		return value, fmt.Errorf("%s is no number that JSON can hold", plain)
 	}
 	if jsonNumber.MatchString(plain) {
-		return as(number, plain)
+		return typed(numberValue, plain)
 	}
 	if found := token.ToNumber(plain); found != nil { // in another form, such as 0x1F or 1_000
 		switch value := found.Value.(type) {
 		case int64:
-			return as(number, strconv.FormatInt(value, 10))
+			return typed(numberValue, strconv.FormatInt(value, 10))
 		case uint64:
-			return as(number, strconv.FormatUint(value, 10))
+			return typed(numberValue, strconv.FormatUint(value, 10))
 		case float64:
 			if !math.IsInf(value, 0) && !math.IsNaN(value) {
-				return as(number, strconv.FormatFloat(value, 'g', -1, 64))
+				return typed(numberValue, strconv.FormatFloat(value, 'g', -1, 64))
 			}
 		}
 	}
-	return made, nil
+	return value, nil
 }
 
 func render(value *node, indent string) string {
@@ -398,7 +398,7 @@ func render(value *node, indent string) string {
 		b.WriteString(indent + renderText(f.name, indent) + ":" + renderBeside(f.value, indent))
 	}
 	for _, item := range value.items {
-		if item.kind == object && len(item.fields) > 0 {
+		if item.kind == objectValue && len(item.fields) > 0 {
 			b.WriteString(indent + "- " + strings.TrimPrefix(render(item, indent+"  "), indent+"  "))
 			continue
 		}
@@ -409,15 +409,15 @@ func render(value *node, indent string) string {
 
 func renderBeside(value *node, indent string) string {
 	switch {
-	case value.kind == object && len(value.fields) == 0:
+	case value.kind == objectValue && len(value.fields) == 0:
 		return " {}\n"
-	case value.kind == list && len(value.items) == 0:
+	case value.kind == listValue && len(value.items) == 0:
 		return " []\n"
-	case value.kind == object || value.kind == list:
+	case value.kind == objectValue || value.kind == listValue:
 		return "\n" + render(value, indent+"  ")
-	case value.kind == null:
+	case value.kind == nullValue:
 		return " null\n"
-	case value.kind != text, value.unquoted != "" && placeholder.MatchString(value.unquoted):
+	case value.kind != textValue, value.unquoted != "" && placeholder.MatchString(value.unquoted):
 		return " " + value.text + "\n"
 	}
 	return " " + renderText(value.text, indent+"  ") + "\n"
@@ -443,7 +443,7 @@ func renderText(value, indent string) string {
 		}
 		return block
 	}
-	if plain, err := resolve(value, position{}); err == nil && plain.kind == text && plainText.MatchString(value) &&
+	if plain, err := resolve(value, position{}); err == nil && plain.kind == textValue && plainText.MatchString(value) &&
 		strings.TrimSpace(value) == value && !strings.HasSuffix(value, ":") {
 		return value
 	}

@@ -19,8 +19,8 @@ type Clock struct {
 // returned function is called with.
 func (db *DB) Clocks(ctx context.Context, pipe redis.Pipeliner) func(key string) Clock {
 	if _, cluster := db.UniversalClient.(*redis.ClusterClient); !cluster {
-		one := Clock{server: pipe.Time(ctx)}
-		return func(string) Clock { return one }
+		clock := Clock{server: pipe.Time(ctx)}
+		return func(string) Clock { return clock }
 	}
 	return func(key string) Clock {
 		// TIME has no key and may reach any node; a script reaches the node of its key.

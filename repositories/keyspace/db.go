@@ -36,14 +36,13 @@ type DB struct {
 	Replicas Replicas
 }
 
-// Script is a Lua script, which lives beside the Go function that calls it. A real server runs it with the line
-// #!lua, so that even a single node checks keys like a cluster.
-type Script struct{ real, bare *hashed }
+// Script is a Lua script, which lives beside the Go function that calls it. A Redis server runs it with the line
+// #!lua, so that even a single node checks keys like a cluster. The embedded store cannot read that line.
+type Script struct{ server, embedded *scriptText }
 
-// hashed is the text of a script with its hash.
-type hashed struct{ lua, hash string }
+type scriptText struct{ lua, hash string }
 
-func newHashed(lua string) *hashed { return &hashed{lua, redis.NewScript(lua).Hash()} }
+func newScriptText(lua string) *scriptText { return &scriptText{lua, redis.NewScript(lua).Hash()} }
 
 // NewScript prepares a script from its parts. The only clock is the TIME of Redis, as now() in milliseconds and
 // micros() in microseconds; it stands still during a script. A part may begin with lines that name its keys and
@@ -61,31 +60,31 @@ func NewReadingScript(parts ...string) *Script {
 	return newScript("#!lua flags=no-writes,allow-oom\n", parts)
 }
 
-func newScript(first string, parts []string) *Script {
-	lua := nowLua + named(strings.Join(parts, "\n"))
-	return &Script{real: newHashed(first + lua), bare: newHashed(lua)}
+func newScript(shebang string, parts []string) *Script {
+	lua := nowLua + resolveNames(strings.Join(parts, "\n"))
+	return &Script{server: newScriptText(shebang + lua), embedded: newScriptText(lua)}
 }
 
 var (
-	declared = regexp.MustCompile(`(?m)^(ITEM)?(KEYS|ARGV) (.*)\n`)
-	used     = regexp.MustCompile(`[@$][a-z]\w*`)
+	declarationLine = regexp.MustCompile(`(?m)^(ITEM)?(KEYS|ARGV) (.*)\n`)
+	nameUse         = regexp.MustCompile(`[@$][a-z]\w*`)
 )
 
-// named replaces the names of keys (@name) and arguments ($name) of a script by their places, in the order of its
+// resolveNames replaces the names of keys (@name) and arguments ($name) of a script by their places, in the order of its
 // KEYS and ARGV lines. ITEMKEYS and ITEMARGV name those of a group's item, which are after KEYS[k] and ARGV[a].
-func named(lua string) string {
+func resolveNames(lua string) string {
 	places, counts := map[string]string{}, map[string]int{}
-	for _, line := range declared.FindAllStringSubmatch(lua, -1) {
-		from := map[string]string{"ITEMKEYS": "k + ", "ITEMARGV": "a + "}[line[1]+line[2]]
+	for _, line := range declarationLine.FindAllStringSubmatch(lua, -1) {
+		offset := map[string]string{"ITEMKEYS": "k + ", "ITEMARGV": "a + "}[line[1]+line[2]]
 		for name := range strings.FieldsSeq(line[3]) {
 			counts[line[1]+line[2]]++
-			places[map[string]string{"KEYS": "@", "ARGV": "$"}[line[2]]+name] = line[2] + "[" + from + strconv.Itoa(counts[line[1]+line[2]]) + "]"
+			places[map[string]string{"KEYS": "@", "ARGV": "$"}[line[2]]+name] = line[2] + "[" + offset + strconv.Itoa(counts[line[1]+line[2]]) + "]"
 		}
 	}
 	if len(places) == 0 {
 		return lua
 	}
-	return used.ReplaceAllStringFunc(declared.ReplaceAllString(lua, ""), func(name string) string {
+	return nameUse.ReplaceAllStringFunc(declarationLine.ReplaceAllString(lua, ""), func(name string) string {
 		place, ok := places[name]
 		if !ok {
 			panic("keyspace: a script names " + name + ", which is none of its keys and arguments")
@@ -126,26 +125,26 @@ func (s *Script) command(db *DB, keys []string, args []any) []any {
 
 // head begins a command with so many keys and arguments.
 func (s *Script) head(db *DB, keys, args int) []any {
-	return append(make([]any, 0, firstKey+keys+args), "evalsha", &s.of(db).hash, keys)
+	return append(make([]any, 0, firstKey+keys+args), "evalsha", &s.variant(db).hash, keys)
 }
 
 // firstKey is the place of a script's first key in its command.
 const firstKey = 3
 
 func (s *Script) run(ctx context.Context, db *DB, command []any) (any, error) {
-	run := commandOf(ctx, command)
+	run := newCommand(ctx, command)
 	_ = db.Process(ctx, run) // the command holds its own error
 	reply, err := run.Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		run = commandOf(ctx, s.byText(db, command))
+		run = newCommand(ctx, s.byText(db, command))
 		_ = db.Process(ctx, run)
 		reply, err = run.Result()
 	}
 	return reply, Unavailable(err)
 }
 
-// commandOf returns a command as go-redis sends it.
-func commandOf(ctx context.Context, command []any) *redis.Cmd {
+// newCommand returns a command as go-redis sends it.
+func newCommand(ctx context.Context, command []any) *redis.Cmd {
 	run := redis.NewCmd(ctx, command...)
 	if command[firstKey-1] != 0 {
 		run.SetFirstKeyPos(firstKey)
@@ -156,15 +155,15 @@ func commandOf(ctx context.Context, command []any) *redis.Cmd {
 // byText returns a command as EVAL with the script's text.
 func (s *Script) byText(db *DB, command []any) []any {
 	command = slices.Clone(command)
-	command[0], command[1] = "eval", &s.of(db).lua
+	command[0], command[1] = "eval", &s.variant(db).lua
 	return command
 }
 
-func (s *Script) of(db *DB) *hashed {
+func (s *Script) variant(db *DB) *scriptText {
 	if db.Embedded {
-		return s.bare
+		return s.embedded
 	}
-	return s.real
+	return s.server
 }
 
 // Call is the keys and arguments of one run of a script.
@@ -186,7 +185,7 @@ func (s *Script) runAll(ctx context.Context, db *DB, count int, command func(i i
 	}
 	pipe, runs := db.Pipeline(), make([]*redis.Cmd, count)
 	for i := range runs {
-		runs[i] = commandOf(ctx, command(i))
+		runs[i] = newCommand(ctx, command(i))
 		_ = pipe.Process(ctx, runs[i]) // queues
 	}
 	_, _ = pipe.Exec(ctx) // each command holds its own error
@@ -221,11 +220,11 @@ func (db *DB) HashFields(ctx context.Context, keys []string, fields ...string) (
 }
 
 // Sizes returns the total size in bytes of fields of a hash, for several hashes in one round trip.
-func (db *DB) Sizes(ctx context.Context, count int, of func(i int) (key string, fields []string)) ([]int64, error) {
+func (db *DB) Sizes(ctx context.Context, count int, fieldsOf func(i int) (key string, fields []string)) ([]int64, error) {
 	pipe, sizes := db.Pipeline(), make([]int64, count)
 	var owners []int
 	for i := range count {
-		key, fields := of(i)
+		key, fields := fieldsOf(i)
 		for _, field := range fields {
 			owners = append(owners, i)
 			pipe.HStrLen(ctx, key, field)
@@ -257,8 +256,8 @@ var unavailableCodes = []string{
 	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",
 }
 
-// deniedInScript is in the reply to a script with a command that its user may not run. It has no code of its own.
-const deniedInScript = "The user executing the script can't run"
+// scriptDenied is in the reply to a script with a command that its user may not run. It has no code of its own.
+const scriptDenied = "The user executing the script can't run"
 
 // Unavailable wraps an error of go-redis with ErrUnavailable if the server or the network failed, and with
 // ErrMemory if the server is full. It keeps redis.Nil and the errors of a faulty command. A server's own reason is
@@ -272,15 +271,15 @@ func Unavailable(err error) error {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	text := reply.Error()
-	if strings.Contains(text, deniedInScript) {
+	if strings.Contains(text, scriptDenied) {
 		text = "NOPERM " + text
 	}
-	at := slices.IndexFunc(unavailableCodes, func(word string) bool { return strings.HasPrefix(text, word) })
-	if at < 0 {
+	code := slices.IndexFunc(unavailableCodes, func(word string) bool { return strings.HasPrefix(text, word) })
+	if code < 0 {
 		return err
 	}
-	refused := &Refusal{word: unavailableCodes[at], text: text, reply: err}
-	if refused.word == "OOM" {
+	refused := &Refusal{code: unavailableCodes[code], text: text, reply: err}
+	if refused.code == "OOM" {
 		return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, refused)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, refused)
@@ -288,7 +287,7 @@ func Unavailable(err error) error {
 
 // Refusal is the error reply of a server that cannot serve now.
 type Refusal struct {
-	word, text string
+	code, text string
 	reply      error
 }
 
@@ -299,15 +298,15 @@ func (r *Refusal) Error() string { return r.reply.Error() }
 func (r *Refusal) Unwrap() error { return r.reply }
 
 // Public returns the text for clients, which follows the word redis: the error's code.
-func (r *Refusal) Public() string { return "answers " + r.word }
+func (r *Refusal) Public() string { return "answers " + r.code }
 
-// placeCodes are the codes of replies that name hosts or users.
-var placeCodes = []string{"MOVED", "ASK", "NOPERM", "WRONGPASS", "NOAUTH"}
+// addressCodes are the codes of replies that name hosts or users.
+var addressCodes = []string{"MOVED", "ASK", "NOPERM", "WRONGPASS", "NOAUTH"}
 
-// Words returns the server's text, or only its code if the text names hosts or users.
-func (r *Refusal) Words() string {
-	if slices.Contains(placeCodes, r.word) {
-		return r.word
+// Detail returns the server's text, or only its code if the text names hosts or users.
+func (r *Refusal) Detail() string {
+	if slices.Contains(addressCodes, r.code) {
+		return r.code
 	}
 	return r.text
 }

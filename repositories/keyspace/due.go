@@ -29,12 +29,12 @@ func (k Keys) Lane(lane Lane) string { return k.named(string(lane), ":", k.app) 
 // Holders is a hash of an app: the lease token of an outbox, by its Box.
 func (k Keys) Holders() string { return k.named("holders:", k.app) }
 
-// Owed counts the pending work of the partition: undecided messages, calls, and events, without held ones.
-func (k Keys) Owed() string { return k.named("owed") }
+// PendingCount counts the pending work of the partition: undecided messages, calls, and events, without held ones.
+func (k Keys) PendingCount() string { return k.named("owed") }
 
 // Ledger returns the keys that DueLua needs, the last ones of a script. Webhooks have their own scripts.
 func (k Keys) Ledger() []string {
-	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Lane(LaneHeld), k.Holders(), k.Owed()}
+	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Lane(LaneHeld), k.Holders(), k.PendingCount()}
 }
 
 // DueLua defines how scripts write the ledger. The keys of Keys.Ledger are the last ones of such a script; others

@@ -39,7 +39,7 @@ func NewFreeingGroupScript(items Items, parts ...string) *GroupScript {
 
 func newGroupScript(prepare func(...string) *Script, items Items, parts []string) *GroupScript {
 	counts := map[string]int{}
-	for _, line := range declared.FindAllStringSubmatch(items.Shared, -1) {
+	for _, line := range declarationLine.FindAllStringSubmatch(items.Shared, -1) {
 		counts[line[2]] += len(strings.Fields(line[3]))
 	}
 	common := ""

@@ -21,20 +21,20 @@ const NoSession = "_"
 // Keys builds the names of one app's keys in Redis. No other code builds them.
 type Keys struct {
 	tag, app string
-	together *strings.Builder // see ManyKeysOf
+	buffer   *strings.Builder // see ManyKeysOf
 }
 
 // KeysOf returns the keys of an app.
 func KeysOf(appID string) Keys { return Keys{tag: partition(PartitionOf(appID)), app: appID} }
 
-// manyKeys is the approximate size in bytes of a script's key names.
-const manyKeys = 1 << 10
+// nameBufferSize is the approximate size in bytes of a script's key names.
+const nameBufferSize = 1 << 10
 
 // ManyKeysOf is KeysOf for callers that need many names at once, which share memory. The Keys are for one
 // goroutine, and each name retains the memory of all.
 func ManyKeysOf(appID string) Keys {
 	k := KeysOf(appID)
-	k.together = &strings.Builder{}
+	k.buffer = &strings.Builder{}
 	return k
 }
 
@@ -43,21 +43,21 @@ func (k Keys) named(parts ...string) string {
 	for _, part := range parts {
 		length += len(part)
 	}
-	b := k.together
+	b := k.buffer
 	switch {
 	case b == nil:
 		b = &strings.Builder{}
 		b.Grow(length)
 	case b.Cap()-b.Len() < length: // earlier names keep their memory
 		b.Reset()
-		b.Grow(max(manyKeys, length))
+		b.Grow(max(nameBufferSize, length))
 	}
-	begins := b.Len()
+	start := b.Len()
 	b.WriteString(k.tag)
 	for _, part := range parts {
 		b.WriteString(part)
 	}
-	return b.String()[begins:]
+	return b.String()[start:]
 }
 
 // scoped names a key of a session, or of the app itself without one.
@@ -77,7 +77,7 @@ func PartitionOf(appID string) int {
 	return int(hash % Partitions)
 }
 
-// tags begin the names of all keys of a partition. PlaceOf also compares with those beyond Partitions.
+// tags begin the names of all keys of a partition. ParseKey also compares with those beyond Partitions.
 var tags = func() (all [100]string) {
 	for n := range all {
 		all[n] = fmt.Sprintf("earshot:{p%02d}:", n)
@@ -327,7 +327,7 @@ end
 //
 //	userOf(turns, closed)  returns the user, false for none
 //	nameUser(turns, users, session, user)  sets the session's user
-//	keepUser(turns, closed, ended, session, remembered)  keeps the user of an ending session (named as in
+//	keepUser(turns, closed, ended, session, ttl)  keeps the user of an ending session (named as in
 //	    Keys.Idle) as long as its mark (ms). The session is examined a minute before that ends
 const UserLua = `
 local function userOf(turns, closed)
@@ -337,11 +337,11 @@ local function nameUser(turns, users, session, user)
   redis.call('HSET', turns, 'user', user)
   redis.call('ZADD', users, 0, user .. '\0' .. session)
 end
-local function keepUser(turns, closed, ended, session, remembered)
+local function keepUser(turns, closed, ended, session, ttl)
   local user = userOf(turns, closed)
   if not user then return end
   redis.call('HSET', closed, 'user', user)
-  redis.call('ZADD', ended, now() + remembered - 60000, session .. '/' .. user)
+  redis.call('ZADD', ended, now() + ttl - 60000, session .. '/' .. user)
 end
 `
 
@@ -355,18 +355,18 @@ func (k Keys) Confirm() string { return k.named("confirm") }
 func (k Keys) Dead() string { return k.named("dead") }
 
 // AllDue returns the Due keys of all partitions.
-func AllDue() []string { return every(Keys.Due) }
+func AllDue() []string { return inPartitions(Keys.Due) }
 
-// AllOwed returns the Owed keys of all partitions.
-func AllOwed() []string { return every(Keys.Owed) }
+// AllPendingCounts returns the PendingCount keys of all partitions.
+func AllPendingCounts() []string { return inPartitions(Keys.PendingCount) }
 
 // PartitionKeys returns the keys of a partition; keys of apps must not be used.
 func PartitionKeys(n int) Keys { return Keys{tag: partition(n)} }
 
 // AllApps returns the Apps keys of all partitions.
-func AllApps() []string { return every(Keys.Apps) }
+func AllApps() []string { return inPartitions(Keys.Apps) }
 
-func every(key func(Keys) string) []string {
+func inPartitions(key func(Keys) string) []string {
 	names := make([]string, Partitions)
 	for n := range names {
 		names[n] = key(PartitionKeys(n))
@@ -393,8 +393,8 @@ local function source(sourced, refreshes, app, member, mark, every)
   end
   redis.call('HSET', sourced, member, mark)
   local name = app .. '/' .. string.match(mark, '^%S+')
-  local due, at = redis.call('ZSCORE', refreshes, name), now() + every
-  redis.call('ZADD', refreshes, due and math.min(due - 1, at) or at, name)
+  local scheduled, due = redis.call('ZSCORE', refreshes, name), now() + every
+  redis.call('ZADD', refreshes, scheduled and math.min(scheduled - 1, due) or due, name)
 end
 `
 
@@ -402,23 +402,23 @@ end
 // a new session is listed in its app, and expires ttl (ms) after its last use, or at its fixed end.
 //
 // The fields of its hash, Keys.Turns, are since, the time (ms) of the first use; session, its settings (JSON);
-// expires, its fixed end (ms); came, the letters of its messages' outcomes, the last one first (see CameTo); put,
+// expires, its fixed end (ms); came, the letters of its messages' outcomes, the last one first (see OutcomeFired); put,
 // the token of the last PUT; and copied/ with the name of each repository copied from its app.
 const SessionLua = `
 local function useSession(turns, idle, sessions, recent, app, session, ttl)
-  local had = redis.call('HMGET', turns, 'since', 'expires')
-  if not had[1] then
+  local since, expires = unpack(redis.call('HMGET', turns, 'since', 'expires'))
+  if not since then
     redis.call('HSET', turns, 'since', now())
     redis.call('ZADD', sessions, 0, session)
   end
-  redis.call('ZADD', idle, had[2] or now() + ttl, app .. '/' .. session)
+  redis.call('ZADD', idle, expires or now() + ttl, app .. '/' .. session)
   redis.call('ZADD', recent, now(), session)
 end
 `
 
-// CameTo are the letters of messages' outcomes.
+// The letters of messages' outcomes in Keys.Turns.
 const (
-	CameFired     = "f"
-	CameRejected  = "r"
-	CameUnmatched = "u"
+	OutcomeFired     = "f"
+	OutcomeRejected  = "r"
+	OutcomeUnmatched = "u"
 )

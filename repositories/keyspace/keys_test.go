@@ -33,7 +33,7 @@ func TestPartitionsStayAsTheyAre(t *testing.T) {
 		require.Equal(t, n, keyspace.PartitionOf(app), app)
 		require.Equal(t, fmt.Sprintf("earshot:{p%02d}:app:%s", n, app), keyspace.KeysOf(app).App())
 	}
-	place, ok := keyspace.PlaceOf("earshot:{p99}:app:shop")
+	place, ok := keyspace.ParseKey("earshot:{p99}:app:shop")
 	require.True(t, ok, "one that is there by mistake is to be found")
 	require.Equal(t, 99, place.Partition)
 }

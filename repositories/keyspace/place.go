@@ -67,16 +67,16 @@ const (
 	KindOwed      Kind = "owed"
 )
 
-// Place is the parsed name of a key.
-type Place struct {
+// KeyName is the parsed name of a key.
+type KeyName struct {
 	Partition int
 	Kind      Kind
 	App       string // empty for a key of the partition
 	Name      string // the part after the app: a session, an id, an outbox; may be empty
 }
 
-// Key returns the name that PlaceOf parsed.
-func (p Place) Key() string {
+// Key returns the name that ParseKey parsed.
+func (p KeyName) Key() string {
 	key := partition(p.Partition) + string(p.Kind)
 	for _, part := range []string{p.App, p.Name} {
 		if part != "" {
@@ -86,50 +86,50 @@ func (p Place) Key() string {
 	return key
 }
 
-// tagged begins the name of each key of a partition; ofPartition is the length of the tag in bytes.
-const tagged = "earshot:{p"
+// tagPrefix begins the name of each key of a partition; tagLength is the length of the whole tag in bytes.
+const tagPrefix = "earshot:{p"
 
-var ofPartition = len(partition(0))
+var tagLength = len(partition(0))
 
-// PlaceOf parses the name of a key; false for a key outside the partitions.
-func PlaceOf(key string) (Place, bool) {
-	if len(key) < ofPartition || !strings.HasPrefix(key, tagged) {
-		return Place{}, false
+// ParseKey parses the name of a key; false for a key outside the partitions.
+func ParseKey(key string) (KeyName, bool) {
+	if len(key) < tagLength || !strings.HasPrefix(key, tagPrefix) {
+		return KeyName{}, false
 	}
-	n, err := strconv.Atoi(key[len(tagged) : ofPartition-2])
-	if err != nil || n < 0 || n >= len(tags) || key[:ofPartition] != partition(n) {
-		return Place{}, false
+	n, err := strconv.Atoi(key[len(tagPrefix) : tagLength-2])
+	if err != nil || n < 0 || n >= len(tags) || key[:tagLength] != partition(n) {
+		return KeyName{}, false
 	}
-	kind, rest, _ := strings.Cut(key[ofPartition:], ":")
+	kind, rest, _ := strings.Cut(key[tagLength:], ":")
 	app, name, _ := strings.Cut(rest, ":")
-	return Place{Partition: n, Kind: Kind(kind), App: app, Name: name}, true
+	return KeyName{Partition: n, Kind: Kind(kind), App: app, Name: name}, true
 }
 
-const scanned = 1000
+const scanCount = 1000
 
-// EachKey passes the names of all keys of partitions to do, in batches, from each master of a cluster. A key that
+// EachKey passes the names of all keys of partitions to visit, in batches, from each master of a cluster. A key that
 // exists throughout is passed at least once; one that is created or removed meanwhile may be missed. The error
-// wraps that of do, or ErrUnavailable.
-func (db *DB) EachKey(ctx context.Context, do func(keys []string) error) error {
+// wraps that of visit, or ErrUnavailable.
+func (db *DB) EachKey(ctx context.Context, visit func(keys []string) error) error {
 	cluster, ok := db.UniversalClient.(*redis.ClusterClient)
 	if !ok {
-		return scan(ctx, db, do)
+		return scan(ctx, db, visit)
 	}
-	var one sync.Mutex // masters are scanned concurrently
+	var mutex sync.Mutex // masters are scanned concurrently
 	return Unavailable(cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-		one.Lock()
-		defer one.Unlock()
-		return scan(ctx, master, do)
+		mutex.Lock()
+		defer mutex.Unlock()
+		return scan(ctx, master, visit)
 	}))
 }
 
-func scan(ctx context.Context, server redis.Cmdable, do func(keys []string) error) error {
+func scan(ctx context.Context, server redis.Cmdable, visit func(keys []string) error) error {
 	for cursor := uint64(0); ; {
-		keys, next, err := server.Scan(ctx, cursor, tagged+"*", scanned).Result()
+		keys, next, err := server.Scan(ctx, cursor, tagPrefix+"*", scanCount).Result()
 		if err != nil {
 			return Unavailable(err)
 		}
-		if err := do(keys); err != nil {
+		if err := visit(keys); err != nil {
 			return err
 		}
 		if cursor = next; cursor == 0 {

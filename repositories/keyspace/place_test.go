@@ -45,19 +45,19 @@ func TestThePlaceOfEveryKeyIsReadFromItsName(t *testing.T) {
 	all := append(names(k), k.Repos(""), k.Triggers(""), k.Rates(""), k.Asked(""))
 	require.Greater(t, len(all), 40)
 	for _, key := range all {
-		place, ok := keyspace.PlaceOf(key)
+		place, ok := keyspace.ParseKey(key)
 		require.True(t, ok, key)
 		require.Equal(t, n, place.Partition, key)
 		require.NotEmpty(t, place.Kind, key)
 		require.Equal(t, key, place.Key())
 		require.Contains(t, []string{"", "clinic"}, place.App, key)
 	}
-	place, _ := keyspace.PlaceOf(k.Outbox("s1/chat"))
-	require.Equal(t, keyspace.Place{Partition: n, Kind: keyspace.KindOutbox, App: "clinic", Name: "s1/chat"}, place)
-	place, _ = keyspace.PlaceOf(k.Due())
-	require.Equal(t, keyspace.Place{Partition: n, Kind: keyspace.KindDue}, place)
+	place, _ := keyspace.ParseKey(k.Outbox("s1/chat"))
+	require.Equal(t, keyspace.KeyName{Partition: n, Kind: keyspace.KindOutbox, App: "clinic", Name: "s1/chat"}, place)
+	place, _ = keyspace.ParseKey(k.Due())
+	require.Equal(t, keyspace.KeyName{Partition: n, Kind: keyspace.KindDue}, place)
 	for _, other := range []string{"", "earshot:{p", "earshot:{p0}:due", "earshot:{pxx}:due", "earshot:secretkey", "other:{p01}:due"} {
-		_, ok := keyspace.PlaceOf(other)
+		_, ok := keyspace.ParseKey(other)
 		require.False(t, ok, other)
 	}
 }
@@ -67,7 +67,7 @@ func TestEveryKeyIsHandedOut(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		db, want := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}, []string{}
 		for n := range keyspace.Partitions {
-			want = append(want, keyspace.PartitionKeys(n).Owed())
+			want = append(want, keyspace.PartitionKeys(n).PendingCount())
 			require.NoError(t, db.Set(t.Context(), want[n], 1, 0).Err())
 		}
 		require.NoError(t, db.Set(t.Context(), "another", 1, 0).Err())

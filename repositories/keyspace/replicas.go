@@ -40,9 +40,9 @@ func (s *Script) runSafely(ctx context.Context, db *DB, command []any) (reply an
 		return reply, Unavailable(err)
 	}
 	for range maxMoves { // WAIT names no key, and a cluster client would send it to any node
-		node, away := cluster.MasterForKey(ctx, *command[firstKey].(*string))
-		if away != nil {
-			return nil, Unavailable(away)
+		node, lookupErr := cluster.MasterForKey(ctx, *command[firstKey].(*string))
+		if lookupErr != nil {
+			return nil, Unavailable(lookupErr)
 		}
 		reply, err = runOn(ctx, node, db.Replicas, command)
 		if !redis.HasErrorPrefix(err, "MOVED") && !redis.HasErrorPrefix(err, "ASK") {
@@ -56,11 +56,11 @@ func (s *Script) runSafely(ctx context.Context, db *DB, command []any) (reply an
 // runOn sends a command and WAIT over one connection, because WAIT covers only its own connection's writes.
 func runOn(ctx context.Context, node redis.Cmdable, replicas Replicas, command []any) (any, error) {
 	pipe := node.Pipeline()
-	script, waited := commandOf(ctx, command), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
-	_, _ = pipe.Process(ctx, script), pipe.Process(ctx, waited) // queue
-	_, _ = pipe.Exec(ctx)                                       // each holds its own error
+	script, wait := newCommand(ctx, command), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
+	_, _ = pipe.Process(ctx, script), pipe.Process(ctx, wait) // queue
+	_, _ = pipe.Exec(ctx)                                     // each holds its own error
 	reply, err := script.Result()
-	if err == nil && (waited.Err() != nil || waited.Val() < int64(replicas.Count)) {
+	if err == nil && (wait.Err() != nil || wait.Val() < int64(replicas.Count)) {
 		err = ErrReplicas
 	}
 	return reply, err

@@ -17,11 +17,11 @@ type Shard struct {
 	Err error
 }
 
-// stragglerWait is how long to wait for the other shards once one has answered. A lost master never answers, and health
+// shardWait is how long to wait for the other shards once one has answered. A lost master never answers, and health
 // checks must not wait long.
-const stragglerWait = 500 * time.Millisecond
+const shardWait = 500 * time.Millisecond
 
-var errStraggles = errors.New("no answer, while another shard has answered")
+var errNoAnswer = errors.New("no answer, while another shard has answered")
 
 // Shards asks all shards concurrently whether they take writes; PING would not do, because a node answers it even
 // when its cluster is down. They are ordered by partition.
@@ -34,17 +34,17 @@ func (db *DB) Shards(ctx context.Context) []Shard {
 		err   error
 	}
 	answers := make(chan answer, len(shards))
-	for i, one := range holders {
-		shards[i].Err = one.locate(fmt.Errorf("%w: %w", ErrUnavailable, errStraggles))
-		go func() { answers <- answer{i, one.locate(db.mayWrite(ctx, one.keys))} }()
+	for i, h := range holders {
+		shards[i].Err = h.locate(fmt.Errorf("%w: %w", ErrUnavailable, errNoAnswer))
+		go func() { answers <- answer{i, h.locate(db.mayWrite(ctx, h.keys))} }()
 	}
 	var late <-chan time.Time
 	for range shards {
 		select {
-		case got := <-answers:
-			shards[got.shard].Err = got.err
-			if got.err == nil && late == nil {
-				late = time.After(stragglerWait)
+		case reply := <-answers:
+			shards[reply.shard].Err = reply.err
+			if reply.err == nil && late == nil {
+				late = time.After(shardWait)
 			}
 		case <-late:
 			return shards
@@ -68,22 +68,22 @@ func (h holder) locate(err error) error {
 }
 
 func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
-	cluster, several := db.UniversalClient.(*redis.ClusterClient)
-	if !several {
+	cluster, isCluster := db.UniversalClient.(*redis.ClusterClient)
+	if !isCluster {
 		return make([]Shard, 1), []holder{{keys: AllDue()}}
 	}
 	var shards []Shard
 	var holders []holder
-	at := map[string]int{}
+	byAddress := map[string]int{}
 	for _, key := range AllDue() {
 		address := "cluster" // if no node has described the cluster
 		if node, err := cluster.MasterForKey(ctx, key); err == nil {
 			address = node.Options().Addr
 		}
-		i, known := at[address]
+		i, known := byAddress[address]
 		if !known {
 			i = len(shards)
-			at[address] = i
+			byAddress[address] = i
 			shards, holders = append(shards, Shard{Name: fmt.Sprintf("shard of slot %d", slot(key))}), append(holders, holder{address: address})
 		}
 		holders[i].keys = append(holders[i].keys, key)
@@ -94,7 +94,7 @@ func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
 // slot returns the hash slot of a key of a partition: the CRC16 (XMODEM) of its tag.
 func slot(key string) int {
 	crc := uint16(0)
-	for _, char := range []byte(key[len("earshot:{") : ofPartition-2]) {
+	for _, char := range []byte(key[len("earshot:{") : tagLength-2]) {
 		crc ^= uint16(char) << 8
 		for range 8 {
 			carry := crc&0x8000 != 0

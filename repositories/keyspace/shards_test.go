@@ -99,7 +99,7 @@ func TestWhatRedisSaysOfWhyItTakesNothingIsPassedOn(t *testing.T) {
 		var refused *keyspace.Refusal
 		require.ErrorAs(t, err, &refused, c.word)
 		require.Equal(t, "answers "+c.word, refused.Public())
-		require.Equal(t, c.words, refused.Words())
+		require.Equal(t, c.words, refused.Detail())
 		require.NoError(t, operator.Do(t.Context(), c.back...).Err())
 		require.NoError(t, db.Shards(t.Context())[0].Err)
 	}
@@ -125,7 +125,7 @@ func TestFullRedisIsARefusalToo(t *testing.T) {
 	require.ErrorIs(t, err, keyspace.ErrMemory)
 	var refused *keyspace.Refusal
 	require.ErrorAs(t, err, &refused)
-	require.Equal(t, "OOM command not allowed when used memory > 'maxmemory'.", refused.Words())
+	require.Equal(t, "OOM command not allowed when used memory > 'maxmemory'.", refused.Detail())
 }
 
 // TestAShardThatSaysNothingIsNotWaitedFor has a node that answers later than the test ends.

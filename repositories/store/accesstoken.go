@@ -31,8 +31,8 @@ type AccessToken struct {
 	Lineage string
 	Scopes  []Permission
 	Expires time.Time // exact to a second
-	// Life is the generation of the app; the token ends with it.
-	Life Generation
+	// Generation is the app's; the token ends with it.
+	Generation Generation
 	// Grant identifies the module and the secret that the token was issued for (see Sealer.Grant). Access tokens
 	// from earlier versions lack it.
 	Grant string
@@ -52,23 +52,23 @@ const (
 var tokenUses = []string{useSession, useAccess, useRefresh, useGrant}
 
 // IsJWT reports whether a credential has the form of a JSON Web Token, from any issuer.
-func IsJWT(given secret.Secret) bool {
-	text := given.Reveal()
+func IsJWT(token secret.Secret) bool {
+	text := token.Reveal()
 	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
 }
 
 // SERMAS's client reads exp and aud.
 type jwtClaims struct {
-	Issuer   string     `json:"iss"`
-	Audience string     `json:"aud"`
-	Subject  string     `json:"sub"`
-	Expires  int64      `json:"exp"`
-	ID       string     `json:"jti"`
-	AppID    string     `json:"appId"`
-	Lineage  string     `json:"lin"`
-	Scope    string     `json:"scope,omitempty"`
-	Life     Generation `json:"life"`
-	Grant    string     `json:"grant,omitempty"`
+	Issuer     string     `json:"iss"`
+	Audience   string     `json:"aud"`
+	Subject    string     `json:"sub"`
+	Expires    int64      `json:"exp"`
+	ID         string     `json:"jti"`
+	AppID      string     `json:"appId"`
+	Lineage    string     `json:"lin"`
+	Scope      string     `json:"scope,omitempty"`
+	Generation Generation `json:"life"`
+	Grant      string     `json:"grant,omitempty"`
 }
 
 const jwtIssuer = "earshot"
@@ -80,8 +80,8 @@ func (s *Sealer) SignAccess(token AccessToken, id string) (secret.Secret, error)
 
 // OpenAccess reads an access token after checking its signature against the current and the old secret keys. The
 // caller checks the expiry. The error is ErrAccessToken.
-func (s *Sealer) OpenAccess(given secret.Secret) (AccessToken, error) {
-	return s.openJWT(useAccess, given)
+func (s *Sealer) OpenAccess(token secret.Secret) (AccessToken, error) {
+	return s.openJWT(useAccess, token)
 }
 
 // SignRefresh writes the token that renews an access token. It is not valid as an access token.
@@ -90,8 +90,8 @@ func (s *Sealer) SignRefresh(token AccessToken, id string) (secret.Secret, error
 }
 
 // OpenRefresh reads a refresh token as OpenAccess reads an access token.
-func (s *Sealer) OpenRefresh(given secret.Secret) (AccessToken, error) {
-	return s.openJWT(useRefresh, given)
+func (s *Sealer) OpenRefresh(token secret.Secret) (AccessToken, error) {
+	return s.openJWT(useRefresh, token)
 }
 
 // Grant returns an opaque digest of a module and its secret, which reveals neither. A new secret gives a new grant.
@@ -101,7 +101,7 @@ func (s *Sealer) Grant(appID string, module repositories.Module) string {
 
 // SameGrant reports whether a grant matches the module's present secret, under any secret key.
 func (s *Sealer) SameGrant(grant, appID string, module repositories.Module) bool {
-	return s.signed(useGrant, strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"), grant)
+	return s.verified(useGrant, strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"), grant)
 }
 
 func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secret, error) {
@@ -111,7 +111,7 @@ func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secre
 	}
 	claims, err := json.Marshal(jwtClaims{
 		Issuer: jwtIssuer, Audience: token.ClientID, Subject: token.ModuleID, Expires: token.Expires.Unix(), ID: id,
-		AppID: token.AppID, Lineage: token.Lineage, Scope: strings.Join(scopes, " "), Life: token.Life, Grant: token.Grant,
+		AppID: token.AppID, Lineage: token.Lineage, Scope: strings.Join(scopes, " "), Generation: token.Generation, Grant: token.Grant,
 	})
 	if err != nil {
 		return secret.Secret{}, err
@@ -128,8 +128,8 @@ func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secre
 	return secret.New(text), err
 }
 
-func (s *Sealer) openJWT(use string, given secret.Secret) (AccessToken, error) {
-	signed, err := jose.ParseSignedCompact(given.Reveal(), []jose.SignatureAlgorithm{jose.HS256})
+func (s *Sealer) openJWT(use string, token secret.Secret) (AccessToken, error) {
+	signed, err := jose.ParseSignedCompact(token.Reveal(), []jose.SignatureAlgorithm{jose.HS256})
 	if err != nil {
 		return AccessToken{}, ErrAccessToken
 	}
@@ -149,7 +149,7 @@ func (s *Sealer) openJWT(use string, given secret.Secret) (AccessToken, error) {
 
 func (c jwtClaims) token() AccessToken {
 	token := AccessToken{
-		AppID: c.AppID, ModuleID: c.Subject, ClientID: c.Audience, Lineage: c.Lineage, Expires: time.Unix(c.Expires, 0).UTC(), Life: c.Life, Grant: c.Grant,
+		AppID: c.AppID, ModuleID: c.Subject, ClientID: c.Audience, Lineage: c.Lineage, Expires: time.Unix(c.Expires, 0).UTC(), Generation: c.Generation, Grant: c.Grant,
 	}
 	for scope := range strings.FieldsSeq(c.Scope) {
 		token.Scopes = append(token.Scopes, Permission(scope))
@@ -157,23 +157,23 @@ func (c jwtClaims) token() AccessToken {
 	return token
 }
 
-// Granted checks that the app still has the module that an access token was issued for. Without one for which same
-// is true, it returns repositories.ErrNotFound. The module may be keyFresh old.
-func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
+// Granted checks that the app still has the module that an access token was issued for. Without one that matches,
+// it returns repositories.ErrNotFound. The module may be freshTTL old.
+func (a *appReads) Granted(ctx context.Context, appID, moduleID string, matches func(repositories.Module) bool) error {
 	read := func() (*repositories.App, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyReadTimeout)
 		defer cancel()
 		return a.App(ctx, appID)
 	}
 	for range 2 {
-		app, err := a.grants.get(appID, read)
+		app, err := a.grantCache.get(appID, read)
 		if err != nil {
 			return err
 		}
-		if module, ok := app.Module(moduleID); ok && same(module) {
+		if module, ok := app.Module(moduleID); ok && matches(module) {
 			return nil
 		}
-		a.grants.forget(appID) // the cached module may be outdated
+		a.grantCache.forget(appID) // the cached module may be outdated
 	}
 	return fmt.Errorf("app %q: %w", appID, &repositories.NotFoundError{Kind: "module", ID: moduleID})
 }
@@ -194,8 +194,8 @@ const lineageSlack = time.Minute
 
 // ExtendLineage records that a token of a lineage is valid until a time. The latest time wins.
 func (a *appReads) ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error {
-	kept := max(until.Sub(a.now()), 0) + lineageSlack
-	_, err := extendLineage.Run(ctx, a.db, []string{keyspace.KeysOf(appID).Lineage(lineage)}, until.UnixMilli(), kept.Milliseconds())
+	ttl := max(until.Sub(a.now()), 0) + lineageSlack
+	_, err := extendLineage.Run(ctx, a.db, []string{keyspace.KeysOf(appID).Lineage(lineage)}, until.UnixMilli(), ttl.Milliseconds())
 	return err
 }
 
@@ -227,8 +227,8 @@ type SessionToken struct {
 	// ModuleID and Grant are of the access token that requested this one and that it ends with.
 	ModuleID string `json:"module,omitempty"`
 	Grant    string `json:"grant,omitempty"`
-	// Life is the generation of the app and the session; the token ends with either.
-	Life Generation `json:"life"`
+	// Generation is that of the app and the session; the token ends with either.
+	Generation Generation `json:"life"`
 }
 
 // SessionTokenPrefix begins every session token.
@@ -249,9 +249,9 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 
 // OpenToken reads a token after checking its signature against the current and the old secret keys. The caller
 // checks the expiry.
-func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
-	text, signed, found := strings.Cut(given.Reveal(), ".")
-	if !found || !s.signed(useSession, text, signed) {
+func (s *Sealer) OpenToken(bearer secret.Secret) (SessionToken, error) {
+	text, mac, found := strings.Cut(bearer.Reveal(), ".")
+	if !found || !s.verified(useSession, text, mac) {
 		return SessionToken{}, ErrToken
 	}
 	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, SessionTokenPrefix))
@@ -265,12 +265,12 @@ func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	return token, nil
 }
 
-func (s *Sealer) signed(use, text, signed string) bool {
-	right := false
+func (s *Sealer) verified(use, text, mac string) bool {
+	valid := false
 	for _, key := range s.signers[use] {
-		right = hmac.Equal([]byte(signature(key, text)), []byte(signed)) || right
+		valid = hmac.Equal([]byte(signature(key, text)), []byte(mac)) || valid
 	}
-	return right
+	return valid
 }
 
 func signature(key []byte, text string) string {

@@ -17,7 +17,7 @@ import (
 
 var someAccess = store.AccessToken{
 	AppID: "clinic", ModuleID: "avatar", ClientID: "clinic-avatar", Lineage: "l1", Scopes: []store.Permission{store.PermitTools, store.PermitMessages},
-	Expires: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC), Life: store.Generation{App: "g1"},
+	Expires: time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC), Generation: store.Generation{App: "g1"},
 }
 
 func TestAccessTokenIsAJWTThatIsOpenedByThoseWhoHaveTheKey(t *testing.T) {

@@ -19,9 +19,9 @@ import (
 
 type appReads struct {
 	*core
-	origins *fresh[[]string]            // by app
-	chats   *fresh[repositories.OpenAI] // by app
-	grants  *fresh[*repositories.App]   // by app
+	originCache *freshCache[[]string]            // by app
+	chatCache   *freshCache[repositories.OpenAI] // by app
+	grantCache  *freshCache[*repositories.App]   // by app
 }
 
 type appWrites struct {
@@ -34,8 +34,8 @@ type appWrites struct {
 // errConflict means that another writer came first; retry repeats the write on the new state.
 var errConflict = errors.New("written by another at the same time")
 
-// conflicts turns the replies conflict and again of a script into errConflict.
-func conflicts(reply any, err error) error {
+// asConflict turns the replies conflict and again of a script into errConflict.
+func asConflict(reply any, err error) error {
 	if err == nil && (reply == "conflict" || reply == "again") {
 		return errConflict
 	}
@@ -74,7 +74,7 @@ func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, er
 // putApp writes an app.
 //
 //	KEYS as named, then the hash and the resends of each webhook
-//	ARGV was is the present revision ('' for none), chat '1' if messages are events; then for each of count
+//	ARGV expected is the present revision ('' for none), chat '1' if messages are events; then for each of count
 //	     webhooks its name, its state ('1' enabled, '0' disabled, '' removed) and a digest of its URL; then
 //	     appId/source of each source to refresh now
 //	=>   ok, or conflict
@@ -89,8 +89,8 @@ if there ~= $was then return 'conflict' end
 if there == '' then redis.call('HSET', @app, 'generation', $revision, 'created', now()) end
 redis.call('HSET', @app, 'rev', $revision, 'record', $record, 'version', $revision, 'limits', $limits, 'chat', $chat)
 redis.call('ZADD', @apps, 0, $app)
-local given = tonumber($count)
-for i = 1, given do
+local count = tonumber($count)
+for i = 1, count do
   local hook, resends = KEYS[4 + 2 * i], KEYS[5 + 2 * i]
   local name, enabled, url = ARGV[5 + 3 * i], ARGV[6 + 3 * i], ARGV[7 + 3 * i]
   if enabled == '' then
@@ -109,22 +109,22 @@ for i = 1, given do
     redis.call('ZREM', @webhooks, name)
   end
 end
-for i = 8 + 3 * given, #ARGV do redis.call('ZADD', @refreshes, now(), ARGV[i]) end
+for i = 8 + 3 * count, #ARGV do redis.call('ZADD', @refreshes, now(), ARGV[i]) end
 return 'ok'
 `)
 
 // PutApp creates or replaces an app. Masked credentials keep their stored values.
 func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
 	put := func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil }
-	_, created, err = w.ChangeApp(ctx, AppChange{AppID: app.ID, To: put})
+	_, created, err = w.ChangeApp(ctx, AppChange{AppID: app.ID, Next: put})
 	return created, err
 }
 
 // ChangeApp writes the next state of an app and returns it as stored, with its Revision. Masked credentials keep
 // their stored values.
-func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
+func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repositories.App, created bool, err error) {
 	err = retry(ctx, func() error {
-		current, next, err := w.nextApp(ctx, asked)
+		current, next, err := w.nextApp(ctx, change)
 		if err != nil {
 			return err
 		}
@@ -137,10 +137,10 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 		k := keyspace.KeysOf(app.ID)
 		keys := []string{k.App(), k.Apps(), k.Refreshes(), k.Due(), k.Lane(keyspace.LaneWebhooks)}
 		args := []any{app.ID, current.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents, 0}
-		for _, one := range webhookChanges(current, app) {
-			webhook, resends := keyspace.Webhook(k, one.name)
+		for _, hook := range webhookChanges(current, app) {
+			webhook, resends := keyspace.Webhook(k, hook.name)
 			keys = append(keys, webhook, resends)
-			args = append(args, one.name, one.enabled, one.url)
+			args = append(args, hook.name, hook.enabled, hook.url)
 		}
 		args[6] = (len(args) - 7) / 3
 		for _, source := range app.Sources {
@@ -150,8 +150,8 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 			}
 		}
 		reply, err := putApp.Run(ctx, w.db, keys, args...)
-		w.appReads.origins.forget(app.ID)
-		return conflicts(reply, err)
+		w.appReads.originCache.forget(app.ID)
+		return asConflict(reply, err)
 	})
 	return app, created, err
 }
@@ -160,48 +160,48 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 type webhookChange struct{ name, enabled, url string }
 
 func webhookChanges(current, next *repositories.App) (changes []webhookChange) {
-	for _, one := range next.Settings.Webhooks {
+	for _, webhook := range next.Settings.Webhooks {
 		enabled := "0"
-		if one.Enabled() {
+		if webhook.Enabled() {
 			enabled = "1"
 		}
-		digest := sha256.Sum256([]byte(one.URL))
-		changes = append(changes, webhookChange{one.Name, enabled, hex.EncodeToString(digest[:8])})
+		digest := sha256.Sum256([]byte(webhook.URL))
+		changes = append(changes, webhookChange{webhook.Name, enabled, hex.EncodeToString(digest[:8])})
 	}
-	for _, one := range current.Settings.Webhooks {
-		if _, still := next.Webhook(one.Name); !still {
-			changes = append(changes, webhookChange{name: one.Name})
+	for _, webhook := range current.Settings.Webhooks {
+		if _, kept := next.Webhook(webhook.Name); !kept {
+			changes = append(changes, webhookChange{name: webhook.Name})
 		}
 	}
 	return changes
 }
 
 // nextApp reads an app and makes its next state. A missing app is read as an empty one without a revision.
-func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (current, next *repositories.App, err error) {
-	if current, err = w.appReads.App(ctx, asked.AppID); errors.Is(err, repositories.ErrNotFound) {
-		current, err = &repositories.App{ID: asked.AppID}, nil
+func (w *appWrites) nextApp(ctx context.Context, change AppChange) (current, next *repositories.App, err error) {
+	if current, err = w.appReads.App(ctx, change.AppID); errors.Is(err, repositories.ErrNotFound) {
+		current, err = &repositories.App{ID: change.AppID}, nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := asked.On.check(current.Revision); err != nil {
+	if err := change.If.check(current.Revision); err != nil {
 		return nil, nil, err
 	}
-	if next, err = asked.To(current); err != nil {
+	if next, err = change.Next(current); err != nil {
 		return nil, nil, err
 	}
-	if !asked.Force {
-		if err := w.keepsInUse(ctx, current, next); err != nil {
+	if !change.Force {
+		if err := w.checkInUse(ctx, current, next); err != nil {
 			return nil, nil, err
 		}
 	}
 	return current, next, repositories.KeepMasked(next, next.Credentials(), current.Credentials())
 }
 
-// keepsInUse returns a *repositories.InUseError if the app would lose modules or sources that tools of its
+// checkInUse returns a *repositories.InUseError if the app would lose modules or sources that tools of its
 // repositories or its sessions' repositories name. Concurrent writes are not seen, and an unreadable repository
 // does not count.
-func (w *appWrites) keepsInUse(ctx context.Context, current, next *repositories.App) error {
+func (w *appWrites) checkInUse(ctx context.Context, current, next *repositories.App) error {
 	dropped := current.Drops(next)
 	if dropped == nil {
 		return nil
@@ -210,12 +210,12 @@ func (w *appWrites) keepsInUse(ctx context.Context, current, next *repositories.
 	if err != nil {
 		return err
 	}
-	for some := range slices.Chunk(append([]string{""}, sessions...), 100) {
+	for batch := range slices.Chunk(append([]string{""}, sessions...), 100) {
 		if dropped.Enough() {
 			break
 		}
 		pipe := w.db.Pipeline()
-		for _, session := range some {
+		for _, session := range batch {
 			pipe.HVals(ctx, keyspace.KeysOf(next.ID).Repos(session))
 		}
 		replies, err := pipe.Exec(ctx)
@@ -243,7 +243,7 @@ func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*reposi
 		return nil, "", err
 	}
 	ids, next := pageOf(ids, limit)
-	items, room := make([]*repositories.App, 0, len(ids)), &repositories.Room{}
+	items, budget := make([]*repositories.App, 0, len(ids)), &repositories.PageBudget{}
 	for i, id := range ids {
 		app, err := a.App(ctx, id)
 		if errors.Is(err, repositories.ErrNotFound) {
@@ -252,7 +252,7 @@ func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*reposi
 		if err != nil {
 			return nil, "", err
 		}
-		if !room.Takes(app) {
+		if !budget.Fits(app) {
 			return items, ids[i-1], nil
 		}
 		items = append(items, app)
@@ -316,8 +316,8 @@ return 'ok'
 // DeleteApp removes an app with its sessions, its trigger records and its repositories, and queues tool.changed for
 // each repository. Events in the ledger are still published, and calls that wait for another attempt are dropped when
 // they are due. When it returns, no replica accepts a key or a session token of the app.
-func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
-	if err := w.appReads.claim(ctx, appID, on); err != nil {
+func (w *appWrites) DeleteApp(ctx context.Context, appID string, preconditions ...Precondition) error {
+	if err := w.appReads.claimForDeletion(ctx, appID, preconditions); err != nil {
 		return err
 	}
 	keys := keyspace.KeysOf(appID)
@@ -352,8 +352,8 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keyspace.Recent(keys), keys.Users(), keys.Sourced(), keys.Asked(""), keyspace.Audit(keys), keyspace.Tests(keys), keyspace.Versioned(keys)}, keyspace.AllUses(keys, w.now())...)
 		names = append(names, keyspace.AllUsage(keys, w.now())...)
 		names = append(names, keys.Lane(keyspace.LaneWebhooks))
-		for _, one := range app.Settings.Webhooks {
-			webhook, resends := keyspace.Webhook(keys, one.Name)
+		for _, hook := range app.Settings.Webhooks {
+			webhook, resends := keyspace.Webhook(keys, hook.Name)
 			names = append(names, webhook, resends)
 		}
 		versioned, err := w.db.ZRange(ctx, keyspace.Versioned(keys), 0, -1).Result()
@@ -363,7 +363,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		for _, id := range versioned {
 			names = append(names, keyspace.Versions(keys, id))
 		}
-		return conflicts(dropApp.Run(ctx, w.db, names, appID, app.Revision))
+		return asConflict(dropApp.Run(ctx, w.db, names, appID, app.Revision))
 	})
 	if err != nil {
 		return err
@@ -374,24 +374,24 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 	return awaitRevocation(ctx)
 }
 
-// dropExplained removes the index entries of explanations of an app, or of a session (of is appId/sessionId).
-func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, of string) error {
-	names, err := a.membersOf(ctx, k.Explained(), of)
-	for some := range slices.Chunk(names, 1000) {
-		members := make([]any, len(some))
-		for i, name := range some {
-			members[i] = of + "/" + name
+// dropExplained removes the index entries of explanations of an app, or of a session (prefix is appId/sessionId).
+func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, prefix string) error {
+	names, err := a.membersOf(ctx, k.Explained(), prefix)
+	for batch := range slices.Chunk(names, 1000) {
+		members := make([]any, len(batch))
+		for i, name := range batch {
+			members[i] = prefix + "/" + name
 		}
 		err = cmp.Or(err, a.db.ZRem(ctx, k.Explained(), members...).Err())
 	}
 	return keyspace.Unavailable(err)
 }
 
-// membersOf lists the sorted set's members that begin with an app's id, without that prefix.
-func (a *appReads) membersOf(ctx context.Context, key, of string) (names []string, err error) {
-	members := a.db.ZScan(ctx, key, 0, of+"/*", 100).Iterator()
+// membersOf lists the sorted set's members that begin with a prefix and a slash, without them.
+func (a *appReads) membersOf(ctx context.Context, key, prefix string) (names []string, err error) {
+	members := a.db.ZScan(ctx, key, 0, prefix+"/*", 100).Iterator()
 	for members.Next(ctx) {
-		if name, ok := strings.CutPrefix(members.Val(), of+"/"); ok { // every second value is a score
+		if name, ok := strings.CutPrefix(members.Val(), prefix+"/"); ok { // every second value is a score
 			names = append(names, name)
 		}
 	}
@@ -399,9 +399,9 @@ func (a *appReads) membersOf(ctx context.Context, key, of string) (names []strin
 }
 
 // AllowsOrigin reports whether the app's settings allow calls from pages of the origin. A missing app allows none.
-// The settings may be keyFresh old.
+// The settings may be freshTTL old.
 func (a *appReads) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
-	allowed, err := a.origins.get(appID, func() ([]string, error) {
+	allowed, err := a.originCache.get(appID, func() ([]string, error) {
 		app, err := a.App(context.WithoutCancel(ctx), appID)
 		if err != nil {
 			return nil, err
@@ -414,9 +414,9 @@ func (a *appReads) AllowsOrigin(ctx context.Context, appID, origin string) (bool
 	return slices.Contains(allowed, origin) || slices.Contains(allowed, "*"), err
 }
 
-// ChatSettings returns the app's settings.openai, which may be keyFresh old.
+// ChatSettings returns the app's settings.openai, which may be freshTTL old.
 func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error) {
-	return a.chats.get(appID, func() (repositories.OpenAI, error) {
+	return a.chatCache.get(appID, func() (repositories.OpenAI, error) {
 		app, err := a.App(context.WithoutCancel(ctx), appID)
 		if err != nil {
 			return repositories.OpenAI{}, err
@@ -425,23 +425,23 @@ func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories
 	})
 }
 
-const placesPerRead = 1000
+const sessionsPerRead = 1000
 
-// Places lists the scopes of an app that contain the repository, the app's own first. It searches all sessions.
+// ScopesOf lists the scopes of an app that contain the repository, the app's own first. It searches all sessions.
 // Without the app it returns repositories.ErrNotFound.
-func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
+func (a *appReads) ScopesOf(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
 	if _, err := a.App(ctx, appID); err != nil {
 		return nil, err
 	}
 	sessions, after := []string{""}, "-"
 	var found []repositories.Scope
 	for {
-		places, err := a.placesAmong(ctx, appID, sessions, repositoryID)
+		scopes, err := a.scopesAmong(ctx, appID, sessions, repositoryID)
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, places...)
-		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: placesPerRead}).Result()
+		found = append(found, scopes...)
+		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: sessionsPerRead}).Result()
 		if err != nil || len(sessions) == 0 {
 			return found, keyspace.Unavailable(err)
 		}
@@ -449,7 +449,7 @@ func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]re
 	}
 }
 
-func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
+func (a *appReads) scopesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
 	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
 	exists := make([]*redis.BoolCmd, len(sessions))
 	for i, session := range sessions {
@@ -466,20 +466,20 @@ func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []str
 	return found, nil
 }
 
-// Condition is a precondition of a change. It gets the present revision (empty for none); its error aborts the
-// change before anything is written. After a conflict it runs again. Nil always holds.
-type Condition func(revision string) error
+// Precondition must hold for a change. It gets the present revision (empty for none); its error aborts the change
+// before anything is written. After a conflict it runs again. Nil always holds.
+type Precondition func(revision string) error
 
-func (c Condition) check(revision string) error {
+func (c Precondition) check(revision string) error {
 	if c == nil {
 		return nil
 	}
 	return c(revision)
 }
 
-func checkAll(conditions []Condition, revision string) error {
-	for _, one := range conditions {
-		if err := one.check(revision); err != nil {
+func checkPreconditions(preconditions []Precondition, revision string) error {
+	for _, precondition := range preconditions {
+		if err := precondition.check(revision); err != nil {
 			return err
 		}
 	}
@@ -489,10 +489,10 @@ func checkAll(conditions []Condition, revision string) error {
 // AppChange creates or changes an app.
 type AppChange struct {
 	AppID string
-	On    Condition
-	// To makes the next state from the present one, which it must not modify: an empty app without a Revision if
+	If    Precondition
+	// Next makes the next state from the present one, which it must not modify: an empty app without a Revision if
 	// there is none. After a conflict it runs again.
-	To func(current *repositories.App) (*repositories.App, error)
+	Next func(current *repositories.App) (*repositories.App, error)
 	// Force lets the app lose modules and sources that tools name.
 	Force bool
 }
@@ -501,50 +501,50 @@ type AppChange struct {
 type RepositoryChange struct {
 	Scope repositories.Scope
 	ID    string
-	On    Condition
-	// To is like AppChange.To. A next state without a Generation gets a new one.
-	To func(current *repositories.Repository) (*repositories.Repository, error)
+	If    Precondition
+	// Next is like AppChange.Next. A next state without a Generation gets a new one.
+	Next func(current *repositories.Repository) (*repositories.Repository, error)
 	// Restores is the number of the version to restore; 0 for none.
 	Restores int
 	// Removes marks a change that only removes something: even a full Redis takes it.
 	Removes bool
-	// unasked marks a change that no client of the session requested: it does not extend the session.
-	unasked bool
+	// background marks a change that no client of the session requested: it does not extend the session.
+	background bool
 }
 
-// ToRepository returns the change that replaces whatever is stored with the repository.
-func ToRepository(repository *repositories.Repository) RepositoryChange {
-	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, To: func(*repositories.Repository) (*repositories.Repository, error) {
+// ReplaceChange returns the change that replaces whatever is stored with the repository.
+func ReplaceChange(repository *repositories.Repository) RepositoryChange {
+	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, Next: func(*repositories.Repository) (*repositories.Repository, error) {
 		return repository.Clone(), nil
 	}}
 }
 
-// claimApp renews the revision of an app, so that writes based on the old one fail.
+// renewRevision renews the revision of an app, so that writes based on the old one fail.
 //
 //	KEYS app
 //	ARGV present revision, new revision
 //	=>   ok, or conflict
-var claimApp = keyspace.NewFreeingScript(`
-local there = redis.call('HGET', KEYS[1], 'rev')
-if there == ARGV[2] then return 'ok' end
-if there ~= ARGV[1] then return 'conflict' end
+var renewRevision = keyspace.NewFreeingScript(`
+local current = redis.call('HGET', KEYS[1], 'rev')
+if current == ARGV[2] then return 'ok' end
+if current ~= ARGV[1] then return 'conflict' end
 redis.call('HSET', KEYS[1], 'rev', ARGV[2])
 return 'ok'
 `)
 
-// claim checks the conditions of a deletion, which takes many steps, and renews the revision. From then on no
-// conditional change can be based on the state that was read.
-func (a *appReads) claim(ctx context.Context, appID string, conditions []Condition) error {
+// claimForDeletion checks the preconditions of a deletion, which takes many steps, and renews the revision. From then
+// on no conditional change can be based on the state that was read.
+func (a *appReads) claimForDeletion(ctx context.Context, appID string, preconditions []Precondition) error {
 	return retry(ctx, func() error {
 		app, err := a.App(ctx, appID)
 		if err != nil {
 			return err
 		}
-		none := !slices.ContainsFunc(conditions, func(one Condition) bool { return one != nil })
-		if err := checkAll(conditions, app.Revision); err != nil || none {
+		unconditional := !slices.ContainsFunc(preconditions, func(precondition Precondition) bool { return precondition != nil })
+		if err := checkPreconditions(preconditions, app.Revision); err != nil || unconditional {
 			return err
 		}
-		return conflicts(claimApp.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID()))
+		return asConflict(renewRevision.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID()))
 	})
 }
 
@@ -581,13 +581,13 @@ func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 		for i, id := range ids {
 			records[i] = keys.Trigger(id)
 		}
-		read, err := w.db.HashFields(ctx, records, "fire")
+		firings, err := w.db.HashFields(ctx, records, "fire")
 		if err != nil {
 			return err
 		}
 		names, args := []string{keys.Over(), keys.Triggers("")}, []any{appID, 1 + len(keyspace.Parts)}
 		for i, id := range ids {
-			names, args = append(append(names, records[i]), keyspace.Effects(keys, read[i][0])...), append(args, id)
+			names, args = append(append(names, records[i]), keyspace.Effects(keys, firings[i][0])...), append(args, id)
 		}
 		if _, err := dropTriggers.Run(ctx, w.db, names, args...); err != nil {
 			return err

@@ -75,7 +75,7 @@ func TestKeyEndsWithItsTime(t *testing.T) {
 		k.now = k.now.Add(time.Nanosecond)
 		_, _, err = k.CheckKey(t.Context(), secret)
 		require.ErrorIs(t, err, store.ErrKeyExpired)
-		_, err = k.KeyValid(t.Context(), "clinic", made.ID)
+		_, err = k.ValidKey(t.Context(), "clinic", made.ID)
 		require.ErrorIs(t, err, store.ErrKeyExpired)
 	})
 }
@@ -176,7 +176,7 @@ func TestKeyTakesThoseThatItMadeAlongAndNoOthers(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		k := newKeeper(t, server)
 		below := func(by string) (store.AppKey, error) {
-			made, _, err := k.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{store.PermitTools}, By: by})
+			made, _, err := k.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{store.PermitTools}, Parent: by})
 			return made, err
 		}
 		a, _ := k.key(t, 0)
@@ -185,7 +185,7 @@ func TestKeyTakesThoseThatItMadeAlongAndNoOthers(t *testing.T) {
 		for range 16 {
 			made, err := below(deep)
 			require.NoError(t, err)
-			require.Equal(t, deep, made.MadeBy)
+			require.Equal(t, deep, made.Parent)
 			deep = made.ID
 		}
 		_, err := below(deep)

@@ -34,12 +34,12 @@ const (
 	PermitApp      Permission = "app"      // the app and its keys
 )
 
-// Reading returns the read-only variant of the scope.
-func (p Permission) Reading() Permission { return p + ":read" }
+// ReadOnly returns the read-only variant of the scope.
+func (p Permission) ReadOnly() Permission { return p + ":read" }
 
-// within reports whether scopes include the permission, or the one that it is the read-only variant of.
-func (p Permission) within(scopes []Permission) bool {
-	return slices.ContainsFunc(scopes, func(scope Permission) bool { return p == scope || p == scope.Reading() })
+// coveredBy reports whether scopes include the permission, or the one that it is the read-only variant of.
+func (p Permission) coveredBy(scopes []Permission) bool {
+	return slices.ContainsFunc(scopes, func(scope Permission) bool { return p == scope || p == scope.ReadOnly() })
 }
 
 // AppKey is the listed form of an app's API key. The key is shown once, on creation, and stored as a hash.
@@ -47,8 +47,8 @@ type AppKey struct {
 	ID     string       `json:"keyId"`
 	Name   string       `json:"name,omitempty"`
 	Scopes []Permission `json:"scopes"`
-	// MadeBy is the key that requested this one and that it ends with; empty for the admin.
-	MadeBy  string    `json:"madeBy,omitempty"`
+	// Parent is the key that requested this one and that it ends with; empty for the admin.
+	Parent  string    `json:"madeBy,omitempty"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expiresAt,omitzero"`
 	// LastUsed is exact to a minute, so that most uses cost no write.
@@ -89,7 +89,7 @@ func hashKey(key secret.Secret) string {
 	return hex.EncodeToString(sum[:])
 }
 
-const maxLine = 16
+const maxAncestors = 16
 
 // NewKey is a request for an app key.
 type NewKey struct {
@@ -98,13 +98,13 @@ type NewKey struct {
 	Scopes []Permission
 	// Lifetime is how long the key is valid; zero means until it is revoked.
 	Lifetime time.Duration
-	// By is the app's key that requests this one; empty for the admin.
-	By string
+	// Parent is the app's key that requests this one; empty for the admin.
+	Parent string
 }
 
 // ScopeError reports that a key requested a key with more permissions than its own.
 type ScopeError struct {
-	Beyond []int // indexes into the requested scopes
+	Excess []int // indexes of the requested scopes that the key lacks
 	Has    []Permission
 }
 
@@ -131,63 +131,63 @@ return 'ok'
 
 // CreateKey makes a key of an app. A key that another key requests ends with it and may do no more than it; ErrKey
 // and ErrKeyExpired mean that the other has ended. The Secret is the key and cannot be shown again.
-func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
-	made := storedKey{AppKey: AppKey{ID: cmp.Or(asked.ID, k.newID()), Name: asked.Name, Scopes: asked.Scopes, Created: k.now().UTC(), MadeBy: asked.By}, Line: "/"}
-	if asked.Lifetime > 0 {
-		made.Expires = made.Created.Add(asked.Lifetime)
+func (k *accessKeys) CreateKey(ctx context.Context, appID string, request NewKey) (AppKey, secret.Secret, error) {
+	key := storedKey{AppKey: AppKey{ID: cmp.Or(request.ID, k.newID()), Name: request.Name, Scopes: request.Scopes, Created: k.now().UTC(), Parent: request.Parent}, Ancestors: "/"}
+	if request.Lifetime > 0 {
+		key.Expires = key.Created.Add(request.Lifetime)
 	}
-	if asked.By != "" {
-		if err := k.descend(ctx, appID, &made); err != nil {
+	if request.Parent != "" {
+		if err := k.inherit(ctx, appID, &key); err != nil {
 			return AppKey{}, secret.Secret{}, err
 		}
 	}
 	random := make([]byte, keySecret)
 	rand.Read(random) // never fails (crypto/rand)
-	text := secret.New(AppKeyPrefix + appID + "." + made.ID + "." + base64.RawURLEncoding.EncodeToString(random))
-	made.Hash = hashKey(text)
-	return made.AppKey, text, k.addKey(ctx, appID, made)
+	full := secret.New(AppKeyPrefix + appID + "." + key.ID + "." + base64.RawURLEncoding.EncodeToString(random))
+	key.Hash = hashKey(full)
+	return key.AppKey, full, k.addKey(ctx, appID, key)
 }
 
-// descend makes a key the child of the key that requests it.
-func (k *accessKeys) descend(ctx context.Context, appID string, made *storedKey) error {
-	by, err := k.storedKey(ctx, appID, made.MadeBy)
+// inherit makes a key the child of its Parent, whose scopes and expiry limit it.
+func (k *accessKeys) inherit(ctx context.Context, appID string, key *storedKey) error {
+	parent, err := k.storedKey(ctx, appID, key.Parent)
 	if err != nil {
 		return err
 	}
-	if err := k.checkExpiry(by.AppKey); err != nil {
+	if err := k.checkExpiry(parent.AppKey); err != nil {
 		return err
 	}
-	beyond := &ScopeError{Has: by.Scopes}
-	for i, scope := range made.Scopes {
-		if !scope.within(by.Scopes) {
-			beyond.Beyond = append(beyond.Beyond, i)
+	denied := &ScopeError{Has: parent.Scopes}
+	for i, scope := range key.Scopes {
+		if !scope.coveredBy(parent.Scopes) {
+			denied.Excess = append(denied.Excess, i)
 		}
 	}
-	if len(beyond.Beyond) > 0 {
-		return beyond
+	if len(denied.Excess) > 0 {
+		return denied
 	}
-	if !by.Expires.IsZero() && (made.Expires.IsZero() || by.Expires.Before(made.Expires)) {
-		made.Expires = by.Expires
+	if !parent.Expires.IsZero() && (key.Expires.IsZero() || parent.Expires.Before(key.Expires)) {
+		key.Expires = parent.Expires
 	}
-	made.Line = strings.TrimSuffix(by.Line, "/") + "/" + by.ID + "/"
-	if len(made.line()) > maxLine {
-		return fmt.Errorf("%w: a key may be made by a key %d times over; ask with one further up", repositories.ErrFull, maxLine)
+	key.Ancestors = strings.TrimSuffix(parent.Ancestors, "/") + "/" + parent.ID + "/"
+	if len(key.ancestorIDs()) > maxAncestors {
+		return fmt.Errorf("%w: a key may be made by a key %d times over; ask with one further up", repositories.ErrFull, maxAncestors)
 	}
 	return nil
 }
 
-// line lists the key's ancestors, the one that the admin made first.
-func (k *storedKey) line() []string {
-	return strings.FieldsFunc(k.Line, func(r rune) bool { return r == '/' })
+// ancestorIDs lists the key's ancestors, the one that the admin made first.
+func (k *storedKey) ancestorIDs() []string {
+	return strings.FieldsFunc(k.Ancestors, func(r rune) bool { return r == '/' })
 }
 
-func (k *accessKeys) addKey(ctx context.Context, appID string, made storedKey) error {
-	record, err := json.Marshal(made)
+func (k *accessKeys) addKey(ctx context.Context, appID string, key storedKey) error {
+	record, err := json.Marshal(key)
 	if err != nil {
 		return err
 	}
-	keys, args := keyspace.KeysOf(appID), []any{made.ID, made.Line + string(record), maxKeys}
-	for _, id := range made.line() {
+	keys, args := keyspace.KeysOf(appID), []any{key.ID, key.Ancestors + string(record), maxKeys}
+	for _, id := range key.ancestorIDs() {
 		args = append(args, id)
 	}
 	switch reply, err := addKey.Run(ctx, k.db, []string{keys.App(), keys.AppKeys()}, args...); {
@@ -205,19 +205,19 @@ func (k *accessKeys) addKey(ctx context.Context, appID string, made storedKey) e
 
 type accessKeys struct {
 	*core
-	access *fresh[*storedKey] // by app and keyId
+	keyCache *freshCache[*storedKey] // by app and keyId
 }
 
 const (
-	// keyFresh is the maximum age of cached keys. A revocation takes effect everywhere within it, and RevokeKey
-	// waits for that.
-	keyFresh = 250 * time.Millisecond
+	// freshTTL is the maximum age of cached credentials. A revocation takes effect everywhere within it, and
+	// RevokeKey waits for that.
+	freshTTL = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.
 	maxKeys = 1000
-	// useStep is the precision of a key's last use.
-	useStep = time.Minute
-	// keyTime bounds the read of a key, which all requests with the key wait for.
-	keyTime = 5 * time.Second
+	// useResolution is the precision of a key's last use.
+	useResolution = time.Minute
+	// keyReadTimeout bounds the read of a key, which all requests with the key wait for.
+	keyReadTimeout = 5 * time.Second
 )
 
 var (
@@ -227,12 +227,12 @@ var (
 	ErrKeyExpired = errors.New("the key has expired")
 )
 
-// storedKey is a key as stored in Redis: its line, then the record, which scripts do not read.
+// storedKey is a key as stored in Redis: its ancestors, then the record, which scripts do not read.
 type storedKey struct {
 	AppKey
 	Hash string `json:"hash"`
-	// Line lists the key's ancestors, the one that the admin made first, as /a/b/.
-	Line string `json:"-"`
+	// Ancestors lists the key's ancestors, the one that the admin made first, as /a/b/.
+	Ancestors string `json:"-"`
 }
 
 // AppKeys lists up to limit keys of an app by id, beginning after the given id.
@@ -240,37 +240,37 @@ func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int
 	keys := keyspace.KeysOf(appID)
 	pipe := k.db.Pipeline()
 	exists := pipe.Exists(ctx, keys.App())
-	all, uses := pipe.HGetAll(ctx, keys.AppKeys()), pipe.HGetAll(ctx, keys.KeyUses())
+	records, uses := pipe.HGetAll(ctx, keys.AppKeys()), pipe.HGetAll(ctx, keys.KeyUses())
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, "", keyspace.Unavailable(err)
 	}
 	if exists.Val() == 0 {
 		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
-	ids, next := pageAfter(slices.Collect(maps.Keys(all.Val())), after, limit)
-	list, room := make([]AppKey, len(ids)), &repositories.Room{}
+	ids, next := pageAfter(slices.Collect(maps.Keys(records.Val())), after, limit)
+	items, budget := make([]AppKey, len(ids)), &repositories.PageBudget{}
 	for i, id := range ids {
-		stored, err := readKey(all.Val()[id])
+		stored, err := readKey(records.Val()[id])
 		if err != nil {
 			return nil, "", err
 		}
-		list[i] = stored.AppKey
-		list[i].LastUsed = timeOf(uses.Val()[id])
-		if !room.Takes(list[i]) {
-			return list[:i], ids[i-1], nil
+		items[i] = stored.AppKey
+		items[i].LastUsed = timeOf(uses.Val()[id])
+		if !budget.Fits(items[i]) {
+			return items[:i], ids[i-1], nil
 		}
 	}
-	return list, next, nil
+	return items, next, nil
 }
 
 func readKey(text string) (*storedKey, error) {
-	begins := max(strings.IndexByte(text, '{'), 0)
-	stored := &storedKey{Line: text[:begins]}
-	if err := json.Unmarshal([]byte(text[begins:]), stored); err != nil {
+	start := max(strings.IndexByte(text, '{'), 0)
+	stored := &storedKey{Ancestors: text[:start]}
+	if err := json.Unmarshal([]byte(text[start:]), stored); err != nil {
 		return nil, fmt.Errorf("a stored key cannot be read: %w", err)
 	}
-	if line := stored.line(); len(line) > 0 {
-		stored.root = line[0]
+	if ancestors := stored.ancestorIDs(); len(ancestors) > 0 {
+		stored.root = ancestors[0]
 	}
 	return stored, nil
 }
@@ -279,15 +279,15 @@ func readKey(text string) (*storedKey, error) {
 //
 //	KEYS keys, uses
 //	ARGV keyId
-//	=>   the ids of the removed keys
+//	=>   the ids of the revoked keys
 var dropKey = keyspace.NewFreeingScript(`
-local all, gone = redis.call('HGETALL', KEYS[1]), {}
-for i = 1, #all, 2 do
-  local line = string.match(all[i + 1], '^[^{]*')
-  if all[i] == ARGV[1] or string.find(line, '/' .. ARGV[1] .. '/', 1, true) then gone[#gone + 1] = all[i] end
+local keys, revoked = redis.call('HGETALL', KEYS[1]), {}
+for i = 1, #keys, 2 do
+  local ancestors = string.match(keys[i + 1], '^[^{]*')
+  if keys[i] == ARGV[1] or string.find(ancestors, '/' .. ARGV[1] .. '/', 1, true) then revoked[#revoked + 1] = keys[i] end
 end
-for _, id in ipairs(gone) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', KEYS[2], id) end
-return gone
+for _, id in ipairs(revoked) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', KEYS[2], id) end
+return revoked
 `)
 
 // RevokeKey removes a key and its descendants, or returns repositories.ErrNotFound. It waits until no replica's
@@ -298,11 +298,11 @@ func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	if err != nil {
 		return err
 	}
-	gone, _ := reply.([]any)
-	for _, id := range gone {
-		k.access.forget(fmt.Sprintf("%s %s", appID, id))
+	revoked, _ := reply.([]any)
+	for _, id := range revoked {
+		k.keyCache.forget(fmt.Sprintf("%s %s", appID, id))
 	}
-	if len(gone) == 0 {
+	if len(revoked) == 0 {
 		return &repositories.NotFoundError{Kind: "key", ID: keyID}
 	}
 	return awaitRevocation(ctx)
@@ -325,8 +325,8 @@ func (k *accessKeys) CheckKey(ctx context.Context, key secret.Secret) (appID str
 	return appID, stored.AppKey, k.checkExpiry(stored.AppKey)
 }
 
-// KeyValid returns the key with an id if it exists and has not expired. Its errors are those of CheckKey.
-func (k *accessKeys) KeyValid(ctx context.Context, appID, keyID string) (AppKey, error) {
+// ValidKey returns the key with an id if it exists and has not expired. Its errors are those of CheckKey.
+func (k *accessKeys) ValidKey(ctx context.Context, appID, keyID string) (AppKey, error) {
 	stored, err := k.storedKey(ctx, appID, keyID)
 	if err != nil {
 		return AppKey{}, err
@@ -342,8 +342,8 @@ func (k *accessKeys) checkExpiry(key AppKey) error {
 }
 
 func (k *accessKeys) storedKey(ctx context.Context, appID, keyID string) (*storedKey, error) {
-	return k.access.get(appID+" "+keyID, func() (*storedKey, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+	return k.keyCache.get(appID+" "+keyID, func() (*storedKey, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyReadTimeout)
 		defer cancel()
 		pipe, keys := k.db.Pipeline(), keyspace.KeysOf(appID)
 		record, use := pipe.HGet(ctx, keys.AppKeys(), keyID), pipe.HGet(ctx, keys.KeyUses(), keyID)
@@ -354,7 +354,7 @@ func (k *accessKeys) storedKey(ctx context.Context, appID, keyID string) (*store
 			return nil, ErrKey
 		}
 		stored, err := readKey(record.Val())
-		if err == nil && k.now().Sub(timeOf(use.Val())) > useStep {
+		if err == nil && k.now().Sub(timeOf(use.Val())) > useResolution {
 			_, err = useKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
 		}
 		return stored, err

@@ -16,7 +16,7 @@ import (
 var errStale = errors.New("stale")
 
 // only is a condition for one revision.
-func only(revision string) store.Condition {
+func only(revision string) store.Precondition {
 	return func(current string) error {
 		if current != revision {
 			return errStale
@@ -58,7 +58,7 @@ func addOrigin(t *testing.T, definitions *store.Store, origin string) error {
 		next := read.Clone()
 		next.Settings.AllowedOrigins = append([]string{origin}, read.Settings.AllowedOrigins...)
 		_, _, err = definitions.ChangeApp(t.Context(), store.AppChange{
-			AppID: "clinic", On: only(read.Revision), To: func(*repositories.App) (*repositories.App, error) { return next, nil },
+			AppID: "clinic", If: only(read.Revision), Next: func(*repositories.App) (*repositories.App, error) { return next, nil },
 		})
 		if !errors.Is(err, errStale) {
 			return err
@@ -72,9 +72,9 @@ func addTool(t *testing.T, definitions *store.Store, name string) error {
 		if err != nil {
 			return err
 		}
-		change := store.ToRepository(read.Clone())
-		change.On = only(read.Revision)
-		change.To = func(*repositories.Repository) (*repositories.Repository, error) {
+		change := store.ReplaceChange(read.Clone())
+		change.If = only(read.Revision)
+		change.Next = func(*repositories.Repository) (*repositories.Repository, error) {
 			next := read.Clone()
 			next.Tools = append(next.Tools, repositories.Tool{Name: name})
 			return next, nil

@@ -14,19 +14,19 @@ const erasingTTL = time.Minute
 
 // markErasing marks a session as being erased, or renews the mark.
 //
-//	ARGV holds is the mark's duration (ms), generation the session's next one ('' to renew), remembered how
-//	     long the closure is recorded (ms)
+//	ARGV ttl is the mark's (ms), generation the session's next one ('' to renew), closedTTL how long the
+//	     closure is recorded (ms)
 //	=>   ok, or noapp
 //
 // Of two concurrent erasures, the last to mark removes the mark.
 var markErasing = keyspace.NewFreeingScript(`
 KEYS app closed
-ARGV token holds generation remembered
+ARGV token ttl generation closedTTL
 if redis.call('EXISTS', @app) == 0 then return 'noapp' end
-local ends = now() + tonumber($holds)
+local ends = now() + tonumber($ttl)
 if $generation ~= '' then redis.call('HSET', @closed, 'generation', $generation, 'at', now(), 'eraser', $token) end
 if redis.call('HEXISTS', @closed, 'eraser') == 1 then redis.call('HSET', @closed, 'erasing', ends) end
-redis.call('PEXPIRE', @closed, $remembered)
+redis.call('PEXPIRE', @closed, $closedTTL)
 return 'ok'
 `)
 
@@ -39,27 +39,27 @@ if redis.call('HGET', KEYS[1], 'eraser') == ARGV[1] then redis.call('HDEL', KEYS
 return 'ok'
 `)
 
-// erasing is the erasure of a session. Until it ends, nothing begins in the session, its tokens are invalid, and
+// erasure is the erasing of a session. Until it ends, nothing begins in the session, its tokens are invalid, and
 // work under way has no effect.
-type erasing struct {
+type erasure struct {
 	sessions       *sessionRecords
 	app, id, token string
 }
 
 // BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app; the session
 // need not exist.
-func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasing, error) {
-	e := &erasing{s, appID, sessionID, s.newID()}
+func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasure, error) {
+	e := &erasure{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
 }
 
 // Renew renews the mark. Call it several times a minute.
-func (e *erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
+func (e *erasure) Renew(ctx context.Context) error { return e.mark(ctx, "") }
 
-func (e *erasing) mark(ctx context.Context, generation string) error {
+func (e *erasure) mark(ctx context.Context, generation string) error {
 	k := keyspace.KeysOf(e.app)
 	reply, err := markErasing.Run(ctx, e.sessions.db, []string{k.App(), k.Closed(e.id)},
-		e.token, erasingTTL.Milliseconds(), generation, e.sessions.Remembers().Milliseconds())
+		e.token, erasingTTL.Milliseconds(), generation, e.sessions.GenerationTTL().Milliseconds())
 	if err == nil && reply == "noapp" {
 		return &repositories.NotFoundError{Kind: "app", ID: e.app}
 	}
@@ -67,7 +67,7 @@ func (e *erasing) mark(ctx context.Context, generation string) error {
 }
 
 // End removes the mark, so that the session can begin anew. When it returns, no replica accepts an earlier token.
-func (e *erasing) End(ctx context.Context) error {
+func (e *erasure) End(ctx context.Context) error {
 	if _, err := endErasing.Run(ctx, e.sessions.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ return 'ok'
 
 // Drop removes the session's messages, drafts and repositories. It queues no tool.changed, whose payload would
 // contain erased data.
-func (e *erasing) Drop(ctx context.Context) error {
+func (e *erasure) Drop(ctx context.Context) error {
 	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()
 	if err != nil {
@@ -111,7 +111,7 @@ func (e *erasing) Drop(ctx context.Context) error {
 	for _, id := range drafts {
 		keys = append(keys, k.Draft(e.id, id))
 	}
-	if _, err := dropErased.Run(ctx, db, append(keys, k.Ledger()...), e.app, e.id, e.sessions.Remembers().Milliseconds()); err != nil {
+	if _, err := dropErased.Run(ctx, db, append(keys, k.Ledger()...), e.app, e.id, e.sessions.GenerationTTL().Milliseconds()); err != nil {
 		return err
 	}
 	return e.sessions.appReads.dropExplained(ctx, k, e.app+"/"+e.id) // of messages that had left the history

@@ -21,18 +21,18 @@ const (
 )
 
 // PreviewApp returns the effect that ChangeApp would have, or its error. It also compares credentials, which
-// clients only see masked. by is the root of the requesting key, empty for the admin. Too many comparisons return a
+// clients only see masked. rootKey is the root of the requesting key, empty for the admin. Too many comparisons return a
 // *CompareError.
-func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
-	to := asked.To
-	asked.To = func(current *repositories.App) (*repositories.App, error) {
-		given, err := to(current)
+func (w *appWrites) PreviewApp(ctx context.Context, change AppChange, rootKey string) (string, error) {
+	nextApp := change.Next
+	change.Next = func(current *repositories.App) (*repositories.App, error) {
+		next, err := nextApp(current)
 		if err == nil {
-			err = w.mayCompare(ctx, asked.AppID, by, given.Credentials())
+			err = w.countComparisons(ctx, change.AppID, rootKey, next.Credentials())
 		}
-		return given, err
+		return next, err
 	}
-	current, next, err := w.nextApp(ctx, asked)
+	current, next, err := w.nextApp(ctx, change)
 	if err != nil {
 		return "", err
 	}
@@ -40,22 +40,22 @@ func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) 
 }
 
 // PreviewRepository returns the effect that ChangeRepository would have, as PreviewApp does.
-func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
-	app, current, next, err := w.repositories.forChange(ctx, asked)
+func (w *appWrites) PreviewRepository(ctx context.Context, change RepositoryChange, rootKey string) (string, error) {
+	app, current, next, err := w.repositories.forChange(ctx, change)
 	if err != nil {
 		return "", err
 	}
-	if err := w.mayCompare(ctx, asked.Scope.AppID, by, next.Credentials()); err != nil {
+	if err := w.countComparisons(ctx, change.Scope.AppID, rootKey, next.Credentials()); err != nil {
 		return "", err
 	}
-	if err := settle(next, app, current); err != nil {
+	if err := complete(next, app, current); err != nil {
 		return "", err
 	}
 	next.Created, next.Updated = current.Created, current.Updated
 	return effectOf(current.Revision, next, current, next.Credentials(), current.Credentials())
 }
 
-func effectOf(revision string, next, current any, given, stored []repositories.Credential) (string, error) {
+func effectOf(revision string, next, current any, credentials, stored []repositories.Credential) (string, error) {
 	if revision == "" {
 		return WouldCreate, nil
 	}
@@ -63,23 +63,23 @@ func effectOf(revision string, next, current any, given, stored []repositories.C
 	if err != nil {
 		return "", err
 	}
-	thereText, err := exactjson.Encode(current)
+	currentText, err := exactjson.Encode(current)
 	if err != nil {
 		return "", err
 	}
-	if bytes.Equal(nextText, thereText) && maps.Equal(byName(given), byName(stored)) {
+	if bytes.Equal(nextText, currentText) && maps.Equal(secretsByName(credentials), secretsByName(stored)) {
 		return WouldLeave, nil
 	}
 	return WouldUpdate, nil
 }
 
-// byName lists credentials by name. The same text for another destination is another credential.
-func byName(list []repositories.Credential) map[string]secret.Secret {
-	texts := map[string]secret.Secret{}
-	for _, c := range list {
-		texts[c.Name] = c.Get()
+// secretsByName lists credentials by name. The same text for another destination is another credential.
+func secretsByName(credentials []repositories.Credential) map[string]secret.Secret {
+	secrets := map[string]secret.Secret{}
+	for _, c := range credentials {
+		secrets[c.Name] = c.Get()
 	}
-	return texts
+	return secrets
 }
 
 const (
@@ -103,26 +103,26 @@ func (e *CompareError) Error() string {
 // repeated because its reply was lost counts twice.
 //
 //	KEYS compared
-//	ARGV most, span (ms)
+//	ARGV limit, span (ms)
 //	=>   0, or the time (ms) until one more is allowed
 var countCompare = keyspace.NewScript(`
-local most, span, at = tonumber(ARGV[1]), tonumber(ARGV[2]), now()
-local first = tonumber(redis.call('LINDEX', KEYS[1], most - 1) or '')
+local limit, span, at = tonumber(ARGV[1]), tonumber(ARGV[2]), now()
+local first = tonumber(redis.call('LINDEX', KEYS[1], limit - 1) or '')
 if first and at - first < span then return span - (at - first) end
 redis.call('LPUSH', KEYS[1], at)
-redis.call('LTRIM', KEYS[1], 0, most - 1)
+redis.call('LTRIM', KEYS[1], 0, limit - 1)
 redis.call('PEXPIRE', KEYS[1], span)
 return 0
 `)
 
-// mayCompare counts a preview of a definition with credentials. A key counts as the root of its line, so that
+// countComparisons counts a preview of a definition with credentials. A key counts as its root, so that
 // creating more keys does not raise the limit.
-func (w *appWrites) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
-	for _, c := range given {
+func (w *appWrites) countComparisons(ctx context.Context, appID, keyID string, credentials []repositories.Credential) error {
+	for _, c := range credentials {
 		if c.Shown || c.Kept() || c.Get().Empty() || c.Get().IsMasked() {
 			continue
 		}
-		pause, err := countCompare.Run(ctx, w.db, []string{keyspace.KeysOf(appID).Compared(by)}, maxCompares, compareSpan.Milliseconds())
+		pause, err := countCompare.Run(ctx, w.db, []string{keyspace.KeysOf(appID).Compared(keyID)}, maxCompares, compareSpan.Milliseconds())
 		if ms, _ := pause.(int64); err == nil && ms > 0 {
 			return &CompareError{RetryAfter: time.Duration(ms) * time.Millisecond}
 		}

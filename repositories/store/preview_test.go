@@ -17,7 +17,7 @@ func TestPreviewOfAnAppComparesCredentialsAndWritesNothing(t *testing.T) {
 		preview := func(secret string) string {
 			app, err := repositories.DecodeApp("a", []byte(strings.ReplaceAll(body, "SECRET", secret)))
 			require.NoError(t, err)
-			operation, err := definitions.PreviewApp(t.Context(), store.AppChange{AppID: "a", To: func(*repositories.App) (*repositories.App, error) { return app, nil }}, "")
+			operation, err := definitions.PreviewApp(t.Context(), store.AppChange{AppID: "a", Next: func(*repositories.App) (*repositories.App, error) { return app, nil }}, "")
 			require.NoError(t, err)
 			return operation
 		}
@@ -37,7 +37,7 @@ func TestPreviewOfARepositoryComparesCredentialsAndFailsAsTheWriteWould(t *testi
 		preview := func(id, body string) (string, error) {
 			repository, err := repositories.DecodeRepository(session, id, []byte(body))
 			require.NoError(t, err)
-			return definitions.PreviewRepository(t.Context(), store.ToRepository(repository), "")
+			return definitions.PreviewRepository(t.Context(), store.ReplaceChange(repository), "")
 		}
 		_, err := put(t, definitions, session, "r", withCredentials)
 		require.NoError(t, err)

@@ -29,10 +29,10 @@ type repositoryRecords struct {
 
 // writeRepository writes or removes a repository and queues its event.
 //
-//	ARGV was is the present revision, stored the new form ('' removes it), version the app's new one, ttl
-//	     the session's (ms; 0 if the write does not extend it), event an Entry (JSON), remembered how long
-//	     the write is recorded (ms), most the limit of repositories in the scope (0 for none), name the
-//	     write's id, mark its value in Sourced ('' for none), every the refresh interval of its source
+//	ARGV expected is the present revision, stored the new form ('' removes it), appVersion the app's new
+//	     one, ttl the session's (ms; 0 if the write does not extend it), event an Entry (JSON), writtenTTL
+//	     how long the write is recorded (ms), limit that of repositories in the scope (0 for none), write
+//	     the write's id, mark its value in Sourced ('' for none), every the refresh interval of its source
 //	     (ms), and the arguments of versionLua
 //	=>   ok, conflict, noapp, full, or erasing
 //
@@ -44,31 +44,31 @@ var (
 )
 
 const writeRepositoryLua = `
-KEYS app repos idle outbox effect written closed turns sessions sourced refreshes recent versions versioned oldest
-ARGV id was stored version app session ttl event remembered most name mark every who stays drop versions bytes kept
+KEYS app repos idle outbox effect written closed turns sessions sourced refreshes recent versions versioned evicted
+ARGV id expected stored appVersion app session ttl event writtenTTL limit write mark every version permanent evict maxVersions maxBytes versionTTL
 if redis.call('EXISTS', @app) == 0 then return 'noapp' end
-local owed = cjson.decode($event)
-if redis.call('GET', @written) == $name then return 'ok' end
+local event = cjson.decode($event)
+if redis.call('GET', @written) == $write then return 'ok' end
 if erasing(@closed) then return 'erasing' end
 local stored = redis.call('HGET', @repos, $id) or ''
 local revision = string.match(stored, '^%S+') or ''
-if revision ~= $was then return 'conflict' end
-local most = tonumber($most)
-if revision == '' and most > 0 and redis.call('HLEN', @repos) >= most then return 'full' end
+if revision ~= $expected then return 'conflict' end
+local limit = tonumber($limit)
+if revision == '' and limit > 0 and redis.call('HLEN', @repos) >= limit then return 'full' end
 if $stored == '' then
   redis.call('HDEL', @repos, $id)
 else
   redis.call('HSET', @repos, $id, $stored)
 end
 if $session == '' then
-  redis.call('HSET', @app, 'version', $version)
-  keepVersion(@versions, @versioned, @oldest, $id, stored, $stored, $who, $stays, $drop, $versions, $bytes, $kept)
+  redis.call('HSET', @app, 'version', $appVersion)
+  keepVersion(@versions, @versioned, @evicted, $id, stored, $stored, $version, $permanent, $evict, $maxVersions, $maxBytes, $versionTTL)
 elseif tonumber($ttl) > 0 then
   useSession(@turns, @idle, @sessions, @recent, $app, $session, tonumber($ttl))
 end
 source(@sourced, @refreshes, $app, $session .. '/' .. $id, $mark, tonumber($every))
-enqueue(@effect, owed, $app, @outbox, '')
-redis.call('SET', @written, $name, 'PX', $remembered)
+enqueue(@effect, event, $app, @outbox, '')
+redis.call('SET', @written, $write, 'PX', $writtenTTL)
 return 'ok'
 `
 
@@ -78,33 +78,33 @@ const writeTTL = 10 * time.Minute
 
 // write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl from
 // now, unless ttl is 0.
-func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, current, stored string, as writing, ttl time.Duration) error {
+func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, revision, stored string, options writeOptions, ttl time.Duration) error {
 	scope := repository.Scope()
-	entry, err := r.ChangeEntry(repository, as.operation)
+	entry, err := r.ChangeEntry(repository, options.operation)
 	if err != nil {
 		return err
 	}
-	text, err := exactjson.Encode(entry)
+	event, err := exactjson.Encode(entry)
 	if err != nil {
 		return err
 	}
 	keys := keyspace.KeysOf(scope.AppID)
 	failpoint.At(failpoint.RepositoryBefore)
-	version, err := r.versionOf(ctx, repository, stored != "", as)
+	version, err := r.versionOf(ctx, repository, stored != "", options)
 	if err != nil {
 		return err
 	}
-	script, most, from := writeRepository, 0, sourcing{}
-	if stored == "" || as.removes {
+	script, limit, ref := writeRepository, 0, sourceRef{}
+	if stored == "" || options.removes {
 		script = dropRepository
 	}
 	if stored != "" {
-		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
+		limit, ref = app.Settings.Limits.Repositories(scope), sourceRefOf(app, repository)
 	}
 	reply, err := script.Run(ctx, r.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(entry.ID), keys.Written(entry.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keyspace.Recent(keys), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
-		repository.ID, current, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeTTL.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
-		version.who, version.stays, version.drop, mostVersions, mostVersionBytes, versionsKept.Milliseconds())
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(entry.ID), keys.Written(entry.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keyspace.Recent(keys), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.evict, repository.ID))}, keys.Ledger()...),
+		repository.ID, revision, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), event, writeTTL.Milliseconds(), limit, r.newID(), ref.mark, ref.interval.Milliseconds(),
+		version.version, version.permanent, version.evict, maxVersions, maxVersionBytes, versionTTL.Milliseconds())
 	failpoint.At(failpoint.RepositoryReply)
 	switch {
 	case err != nil:
@@ -116,11 +116,11 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	case reply == "erasing":
 		return fmt.Errorf("session %q: %w", scope.SessionID, repositories.ErrErasing)
 	case reply == "full":
-		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
+		return &repositories.LimitError{Limit: "repositoriesPerSession", Most: limit}
 	}
-	r.changed(scope.AppID)
+	r.onChange(scope.AppID)
 	if stored != "" {
-		r.written(repository)
+		r.onWrite(repository)
 	}
 	return nil
 }
@@ -128,20 +128,20 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 // PutRepository creates or replaces a repository, always with a new generation. Masked credentials keep their
 // stored values. It returns a fault.List if the repository refers to something that its app lacks.
 func (r *repositoryRecords) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
-	_, created, err = r.ChangeRepository(ctx, ToRepository(repository))
+	_, created, err = r.ChangeRepository(ctx, ReplaceChange(repository))
 	return created, err
 }
 
 // PatchRepository adds tools to a repository, which it creates if needed. Concurrent patches are all applied.
 func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
-	return r.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, To: patch.Next})
+	return r.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, Next: patch.Next})
 }
 
 // ChangeRepository writes the next state of a repository and returns it as stored. Masked credentials keep their
 // stored values.
-func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
+func (r *repositoryRecords) ChangeRepository(ctx context.Context, change RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = retry(ctx, func() error {
-		app, current, changed, err := r.forChange(ctx, asked)
+		app, current, changed, err := r.forChange(ctx, change)
 		if err != nil {
 			return err
 		}
@@ -149,30 +149,30 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 			next.Generation = r.newID()
 		}
 		created = current.Revision == ""
-		ttl := r.ttl
-		if asked.unasked {
+		ttl := r.sessionTTL
+		if change.background {
 			ttl = 0
 		}
-		return r.replace(ctx, app, current, next, writing{restores: asked.Restores, removes: asked.Removes}, ttl)
+		return r.replace(ctx, app, current, next, writeOptions{restores: change.Restores, removes: change.Removes}, ttl)
 	})
 	return next, created, err
 }
 
 // forChange returns the app, and the repository before and after a change, after checking the change's condition. A
 // missing repository is returned empty, without a revision.
-func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (app *repositories.App, current, next *repositories.Repository, err error) {
-	if app, err = r.appReads.App(ctx, asked.Scope.AppID); err != nil {
+func (r *repositoryRecords) forChange(ctx context.Context, change RepositoryChange) (app *repositories.App, current, next *repositories.Repository, err error) {
+	if app, err = r.appReads.App(ctx, change.Scope.AppID); err != nil {
 		return nil, nil, nil, err
 	}
-	current, err = r.Repository(ctx, asked.Scope, asked.ID)
+	current, err = r.Repository(ctx, change.Scope, change.ID)
 	if errors.Is(err, repositories.ErrNotFound) {
-		current, err = &repositories.Repository{AppID: asked.Scope.AppID, SessionID: asked.Scope.SessionID, ID: asked.ID}, nil
+		current, err = &repositories.Repository{AppID: change.Scope.AppID, SessionID: change.Scope.SessionID, ID: change.ID}, nil
 	}
 	if err == nil {
-		err = asked.On.check(current.Revision)
+		err = change.If.check(current.Revision)
 	}
 	if err == nil {
-		next, err = asked.To(current)
+		next, err = change.Next(current)
 	}
 	if err == nil {
 		keepTools(next, current)
@@ -180,9 +180,9 @@ func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChang
 	return app, current, next, err
 }
 
-// settle fills in the masked credentials from the stored repository, and checks the repository against its app. It
+// complete fills in the masked credentials from the stored repository, and checks the repository against its app. It
 // returns the faults of all checks.
-func settle(r *repositories.Repository, app *repositories.App, current *repositories.Repository) error {
+func complete(r *repositories.Repository, app *repositories.App, current *repositories.Repository) error {
 	var faults fault.List
 	for _, err := range []error{
 		repositories.KeepMasked(app, r.Credentials(), current.Credentials()), r.Check(app), r.CheckModuleHosts(app, current),
@@ -196,14 +196,14 @@ func settle(r *repositories.Repository, app *repositories.App, current *reposito
 	return cmp.Or(faults.Err(), app.Settings.Limits.CheckTools(r))
 }
 
-func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, current, next *repositories.Repository, as writing, ttl time.Duration) error {
-	if err := settle(next, app, current); err != nil {
+func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, current, next *repositories.Repository, options writeOptions, ttl time.Duration) error {
+	if err := complete(next, app, current); err != nil {
 		return err
 	}
-	as.operation = "updated"
+	options.operation = "updated"
 	next.Created, next.Updated = current.Created, r.now().UTC()
 	if current.Revision == "" {
-		as.operation, next.Created = "created", next.Updated
+		options.operation, next.Created = "created", next.Updated
 	}
 	next.Revision = r.newID()
 	stored, err := r.sealer.encode(next)
@@ -213,16 +213,16 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return r.write(ctx, app, next, current.Revision, stored, as, ttl)
+	return r.write(ctx, app, next, current.Revision, stored, options, ttl)
 }
 
 // NextRepository returns what ChangeRepository would write, ready for matching, or its error.
-func (r *repositoryRecords) NextRepository(ctx context.Context, asked RepositoryChange) (*repositories.Repository, error) {
-	app, current, next, err := r.forChange(ctx, asked)
+func (r *repositoryRecords) NextRepository(ctx context.Context, change RepositoryChange) (*repositories.Repository, error) {
+	app, current, next, err := r.forChange(ctx, change)
 	if err != nil {
 		return nil, err
 	}
-	if err := settle(next, app, current); err != nil {
+	if err := complete(next, app, current); err != nil {
 		return nil, err
 	}
 	next.Revision = r.newID() // keeps its compiled form apart from others in caches
@@ -271,28 +271,28 @@ func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Sc
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	list := make([]*repositories.Repository, len(stored))
+	all := make([]*repositories.Repository, len(stored))
 	for i, text := range stored {
-		if list[i], err = r.Load(scope.AppID, text); err != nil {
+		if all[i], err = r.Load(scope.AppID, text); err != nil {
 			return nil, err
 		}
 	}
-	return repositories.SameNames(list, repositoryID), nil
+	return repositories.SameNames(all, repositoryID), nil
 }
 
 // page reads as many repositories as fit on a page, and skips those deleted meanwhile.
 func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
 	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
 	sizes, err := r.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return key, ids[i : i+1] })
-	items, room := []*repositories.Repository{}, &repositories.Room{}
+	items, budget := []*repositories.Repository{}, &repositories.PageBudget{}
 	for err == nil && len(ids) > 0 {
 		count := repositories.Fitting(sizes)
 		stored, err := r.db.HMGet(ctx, key, ids[:count]...).Result()
 		if err != nil {
 			return nil, keyspace.Unavailable(err)
 		}
-		for _, one := range stored {
-			text, current := one.(string)
+		for _, item := range stored {
+			text, current := item.(string)
 			if !current {
 				continue
 			}
@@ -300,7 +300,7 @@ func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, 
 			if err != nil {
 				return nil, err
 			}
-			if !room.Takes(repository) {
+			if !budget.Fits(repository) {
 				return items, nil
 			}
 			items = append(items, repository)
@@ -311,16 +311,16 @@ func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, 
 }
 
 // DeleteRepository removes a repository, or returns repositories.ErrNotFound.
-func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...Condition) error {
+func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, preconditions ...Precondition) error {
 	return retry(ctx, func() error {
 		current, err := r.Repository(ctx, scope, id)
 		if err == nil {
-			err = checkAll(on, current.Revision)
+			err = checkPreconditions(preconditions, current.Revision)
 		}
 		if err != nil {
 			return err
 		}
-		return r.write(ctx, nil, current, current.Revision, "", writing{operation: "deleted"}, r.ttl)
+		return r.write(ctx, nil, current, current.Revision, "", writeOptions{operation: "deleted"}, r.sessionTTL)
 	})
 }
 
@@ -334,7 +334,7 @@ func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Sc
 		if err != nil {
 			return err
 		}
-		if err := r.write(ctx, nil, current, current.Revision, "", writing{operation: "deleted"}, r.ttl); err != nil {
+		if err := r.write(ctx, nil, current, current.Revision, "", writeOptions{operation: "deleted"}, r.sessionTTL); err != nil {
 			return err
 		}
 	}
@@ -347,7 +347,7 @@ func SourceOf(scope repositories.Scope) string {
 }
 
 // change is the payload of tool.changed.
-type change struct {
+type changeEvent struct {
 	ID           string                   `json:"id"`
 	Time         time.Time                `json:"ts"`
 	AppID        string                   `json:"appId"`
@@ -360,7 +360,7 @@ type change struct {
 }
 
 // forms returns the full payload, one with only the names of the tools, and one without tools.
-func (c change) forms() []any {
+func (c changeEvent) forms() []any {
 	named, bare := c, c
 	named.Omitted, bare.Omitted = []string{"record.tools"}, []string{"record.tools"}
 	named.Record, bare.Record = c.Record.Clone(), c.Record.Clone()
@@ -373,20 +373,20 @@ func (c change) forms() []any {
 
 // ChangeEntry makes the tool.changed event of a change, as an entry of the outbox.
 func (c *core) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
-	event := change{
+	payload := changeEvent{
 		ID: changeID(repository, operation), Time: c.now().UTC(), Operation: operation, Record: public(repository),
 		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
 	}
-	data, _, err := cloudevent.EncodeWithin(event.forms()...)
+	data, _, err := cloudevent.EncodeWithin(payload.forms()...)
 	if err != nil {
 		return keyspace.Entry{}, err
 	}
 	body, err := exactjson.Encode(cloudevent.Event{
 		Subject: "tool.changed." + repository.AppID + "." + repository.ID,
-		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
-		Time: event.Time, Data: data,
+		ID:      payload.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
+		Time: payload.Time, Data: data,
 	})
-	return keyspace.EventEntry(event.ID, repository.SessionID, "", string(body)), err
+	return keyspace.EventEntry(payload.ID, repository.SessionID, "", string(body)), err
 }
 
 // changeID derives an event's id from the state that the change made or ended. Thus a triggerOnce repository that

@@ -77,11 +77,11 @@ func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 	return hex.EncodeToString(name), aead, err
 }
 
-func (s *Sealer) seal(appID, field string, secret secret.Secret) string {
+func (s *Sealer) seal(appID, field string, plain secret.Secret) string {
 	aead := s.keys[s.current]
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce) // never fails (crypto/rand)
-	sealed := aead.Seal(nonce, nonce, []byte(secret.Reveal()), boundTo(appID, field, secret.Towards()))
+	sealed := aead.Seal(nonce, nonce, []byte(plain.Reveal()), boundTo(appID, field, plain.Towards()))
 	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
@@ -123,12 +123,12 @@ const signInField = "sign-in until "
 
 // OpenSignIn decrypts the output of SealSignIn unless it has expired.
 func (s *Sealer) OpenSignIn(sealed string, now time.Time) (secret.Secret, error) {
-	end, text, _ := strings.Cut(sealed, ".")
-	until, err := strconv.ParseInt(end, 10, 64)
+	untilText, text, _ := strings.Cut(sealed, ".")
+	until, err := strconv.ParseInt(untilText, 10, 64)
 	if err != nil || !now.Before(time.Unix(until, 0)) {
 		return secret.Secret{}, fmt.Errorf("%w: the sign-in is over", errSealed)
 	}
-	return s.open("", signInField+end, "", text)
+	return s.open("", signInField+untilText, "", text)
 }
 
 // boundTo returns the additional data that authenticates a sealed credential. Credentials without a destination,
@@ -213,31 +213,31 @@ const (
 // current key, and how they were encrypted before. Nothing but the encryption changes; the same text is returned if
 // nothing is to be done.
 func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
-	at := max(strings.IndexByte(stored, '{'), 0)
+	start := max(strings.IndexByte(stored, '{'), 0)
 	var record sealedRecord
-	if err := json.Unmarshal([]byte(stored[at:]), &record); err != nil {
+	if err := json.Unmarshal([]byte(stored[start:]), &record); err != nil {
 		return stored, ByNone
 	}
-	found, changed := Unsealed, false
+	sealing, changed := Unsealed, false
 	for name, sealed := range record.Sealed {
 		opened, err := s.open(appID, name, record.Towards[name], sealed)
 		switch {
 		case err != nil:
-			found = ByNone
+			sealing = ByNone
 		case s.seals(sealed):
-			found = max(found, ByCurrent)
+			sealing = max(sealing, ByCurrent)
 		default:
-			record.Sealed[name], found, changed = s.seal(appID, name, opened), max(found, ByOld), true
+			record.Sealed[name], sealing, changed = s.seal(appID, name, opened), max(sealing, ByOld), true
 		}
 	}
 	if !changed {
-		return stored, found
+		return stored, sealing
 	}
 	text, err := exactjson.Encode(record)
 	if err != nil {
 		return stored, ByNone
 	}
-	return stored[:at] + string(text), found
+	return stored[:start] + string(text), sealing
 }
 
 // A repository is stored as "revision generation record". Scripts decide by the words before the record. They do
@@ -251,13 +251,13 @@ func (s *Sealer) encode(repository *repositories.Repository) (string, error) {
 // decode reads the stored form of a repository and compiles its parameters. Earlier versions wrote one more word
 // before the record.
 func (s *Sealer) decode(appID, stored string) (*repositories.Repository, error) {
-	at := strings.IndexByte(stored, '{')
-	words := strings.Fields(stored[:max(at, 0)])
+	start := strings.IndexByte(stored, '{')
+	words := strings.Fields(stored[:max(start, 0)])
 	if len(words) < 2 {
 		return nil, fmt.Errorf("a stored repository of app %s is damaged", appID)
 	}
 	repository := &repositories.Repository{}
-	if err := s.openInto(appID, stored[at:], repository, repository.Credentials); err != nil {
+	if err := s.openInto(appID, stored[start:], repository, repository.Credentials); err != nil {
 		return nil, err
 	}
 	repository.Revision, repository.Generation = words[0], words[1]

@@ -39,9 +39,9 @@ func (s *Sealer) opens(mark string) bool {
 //	ARGV present mark ('' for none), new mark, its predecessor
 //	=>   ok, or conflict
 var setMark = keyspace.NewScript(`
-local there = redis.call('HGET', KEYS[1], 'current') or ''
-if there == ARGV[2] then return 'ok' end
-if there ~= ARGV[1] then return 'conflict' end
+local current = redis.call('HGET', KEYS[1], 'current') or ''
+if current == ARGV[2] then return 'ok' end
+if current ~= ARGV[1] then return 'conflict' end
 redis.call('HSET', KEYS[1], 'current', ARGV[2], 'before', ARGV[3])
 return 'ok'
 `)
@@ -54,14 +54,14 @@ func (k *secretKeys) marks(ctx context.Context) (marks, error) {
 // replaceMark makes a mark of the current key the newest in place of present, with a predecessor.
 func (k *secretKeys) replaceMark(ctx context.Context, present, before string) error {
 	mark := k.sealer.seal(markApp, markField, secret.New(markText))
-	return conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, present, mark, before))
+	return asConflict(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, present, mark, before))
 }
 
 // AdoptSecretKey runs when a process starts. It returns an error that wraps ErrSecretKey if Redis belongs to
 // another secret key. Otherwise it marks Redis as belonging to the current key; from then on a process with only
-// the old key cannot start. A Redis without a mark is judged by a stored credential. lasting is false for a key
-// that ends with the process and leaves no mark.
-func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
+// the old key cannot start. A Redis without a mark is judged by a stored credential. persistent is false for a
+// key that ends with the process and leaves no mark.
+func (k *secretKeys) AdoptSecretKey(ctx context.Context, persistent bool) error {
 	return retry(ctx, func() error {
 		stored, err := k.marks(ctx)
 		switch {
@@ -76,7 +76,7 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 		case k.sealer.seals(stored.current):
 			return nil
 		}
-		if !lasting {
+		if !persistent {
 			return nil
 		}
 		err = k.replaceMark(ctx, stored.current, stored.current)
@@ -144,22 +144,22 @@ func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 		if !k.sealer.seals(stored.current) {
 			return errNotAdopted
 		}
-		return conflicts(dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current))
+		return asConflict(dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, stored.current))
 	})
 }
 
 // Bounds of the search for a credential in a Redis without a mark.
 const (
-	maxTried  = 10_000 // apps
-	someApps  = 100
-	someRepos = 20 // of each app
+	maxAppsTried      = 10_000 // apps
+	appsPerRead       = 100
+	repositoriesTried = 20 // of each app
 )
 
 // tryCredential opens the first credential of an app or its tools that it finds.
 func (k *secretKeys) tryCredential(ctx context.Context) error {
 	after := ""
-	for range maxTried / someApps {
-		ids, err := k.appReads.appIDs(ctx, after, someApps)
+	for range maxAppsTried / appsPerRead {
+		ids, err := k.appReads.appIDs(ctx, after, appsPerRead)
 		if err != nil || len(ids) == 0 {
 			return err
 		}
@@ -176,27 +176,27 @@ func (k *secretKeys) tryCredential(ctx context.Context) error {
 // tryApp reports whether the app holds a credential, and fails if it does not open.
 func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err error) {
 	app, err := k.appReads.App(ctx, appID)
-	var held []repositories.Credential
+	var credentials []repositories.Credential
 	if err == nil {
-		held = app.Credentials()
+		credentials = app.Credentials()
 	}
-	if err == nil && !anySet(held) {
-		var own []*repositories.Repository
-		own, _, err = k.repositories.Repositories(ctx, repositories.Scope{AppID: appID}, "", someRepos)
-		for _, repository := range own {
-			held = append(held, repository.Credentials()...)
+	if err == nil && !anySet(credentials) {
+		var repos []*repositories.Repository
+		repos, _, err = k.repositories.Repositories(ctx, repositories.Scope{AppID: appID}, "", repositoriesTried)
+		for _, repository := range repos {
+			credentials = append(credentials, repository.Credentials()...)
 		}
 	}
 	if errors.Is(err, keyspace.ErrUnavailable) {
 		return false, err
 	}
 	// Another error tells nothing of the key: it was deleted meanwhile, or written by another version.
-	for _, c := range held {
+	for _, c := range credentials {
 		if c.Get().IsSealed() {
 			return false, fmt.Errorf("%w: that of app %s, %s", ErrSecretKey, appID, c.Name)
 		}
 	}
-	return anySet(held), nil
+	return anySet(credentials), nil
 }
 
 func anySet(credentials []repositories.Credential) bool {

@@ -34,27 +34,27 @@ end
 
 // dropSession removes all of a session except its repositories.
 //
-//	ARGV member is app/session, spare '1' to keep a session with an undecided message, remembered how long
-//	     the closure is recorded (ms), generation the session's next one
+//	ARGV member is app/session, keepUsed '1' to keep a session with an undecided message, ttl how long the
+//	     closure is recorded (ms), generation the session's next one
 //	=>   ok, or again if it has repositories or is in use
 var dropSession = keyspace.NewFreeingScript(keyspace.UserLua, undecidedLua, `
 KEYS turns order repos triggers idle dueTurns closed explained sessions asked ended recent
-ARGV member spare remembered generation session
+ARGV member keepUsed ttl generation session
 if redis.call('HLEN', @repos) > 0 then return 'again' end
-if $spare == '1' and undecided(@order, @dueTurns, $member) then return 'used' end
+if $keepUsed == '1' and undecided(@order, @dueTurns, $member) then return 'used' end
 for _, id in ipairs(redis.call('LRANGE', @order, 0, -1)) do redis.call('ZREM', @explained, $member .. '/' .. id) end
-keepUser(@turns, @closed, @ended, $member, tonumber($remembered))
+keepUser(@turns, @closed, @ended, $member, tonumber($ttl))
 redis.call('DEL', @turns, @order, @triggers, @asked)
 redis.call('ZREM', @idle, $member)
 redis.call('ZREM', @sessions, $session)
 redis.call('ZREM', @recent, $session)
 redis.call('HSET', @closed, 'generation', $generation, 'at', now())
-redis.call('PEXPIRE', @closed, $remembered)
+redis.call('PEXPIRE', @closed, $ttl)
 return 'ok'
 `)
 
-// closedRecently exceeds the time for which an accepted message is worked on.
-const closedRecently = 10 * time.Minute
+// recentClose exceeds the time for which an accepted message is worked on.
+const recentClose = 10 * time.Minute
 
 // wasClosed tells whether a session was closed recently.
 //
@@ -69,7 +69,7 @@ return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 // Closed reports whether a session was closed in the last ten minutes. Missing data alone does not prove it: a
 // failover of Redis loses the old master's last writes.
 func (s *sessionRecords) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
-	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, closedRecently.Milliseconds())
+	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, recentClose.Milliseconds())
 	return found == int64(1), err
 }
 
@@ -86,33 +86,33 @@ func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID stri
 	return awaitRevocation(ctx)
 }
 
-// closeSession removes a session. If spare is '1', a session in use stays.
-func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spare string) error {
+// closeSession removes a session. If keepUsed is '1', a session in use stays.
+func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, keepUsed string) error {
 	keys, generation := keyspace.KeysOf(appID), s.newID()
 	return retry(ctx, func() error {
 		if err := s.repositories.deleteAll(ctx, repositories.Scope{AppID: appID, SessionID: sessionID}); err != nil {
 			return err
 		}
 		failpoint.At(failpoint.SessionHalf)
-		return conflicts(dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
+		return asConflict(dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
 			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID), keys.Ended(), keyspace.Recent(keys)},
-			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID))
+			appID+"/"+sessionID, keepUsed, s.GenerationTTL().Milliseconds(), generation, sessionID))
 	})
 }
 
-// stillIdle tells whether a session is past its TTL by the clock of Redis. The last use is the later of the last
+// checkIdle tells whether a session is past its TTL by the clock of Redis. The last use is the later of the last
 // message, which is not copied to idle each time, and the time in idle. A session with an undecided message is not
 // idle. A session with a fixed end ends then, used or not.
 //
 //	KEYS idle, order, turns that are due, turns
 //	ARGV app/session, session TTL (ms)
 //	=>   yes or no
-var stillIdle = keyspace.NewFreeingScript(undecidedLua, `
+var checkIdle = keyspace.NewFreeingScript(undecidedLua, `
 local at, ttl = redis.call('ZSCORE', KEYS[1], ARGV[1]), tonumber(ARGV[2])
 if not at or tonumber(at) > now() then return 'no' end
-local had = redis.call('HMGET', KEYS[4], 'used', 'expires')
-local ends = tonumber(had[2]) or (tonumber(had[1]) or 0) + ttl
-if ends <= now() and undecided(KEYS[2], KEYS[3], ARGV[1]) then ends = now() + (had[2] and 1000 or ttl) end
+local used, expires = unpack(redis.call('HMGET', KEYS[4], 'used', 'expires'))
+local ends = tonumber(expires) or (tonumber(used) or 0) + ttl
+if ends <= now() and undecided(KEYS[2], KEYS[3], ARGV[1]) then ends = now() + (expires and 1000 or ttl) end
 if ends <= now() then return 'yes' end
 redis.call('ZADD', KEYS[1], ends, ARGV[1])
 return 'no'
@@ -122,16 +122,16 @@ return 'no'
 func (s *sessionRecords) ExpireSession(ctx context.Context, member string) error {
 	appID, sessionID, _ := strings.Cut(member, "/")
 	keys := keyspace.KeysOf(appID)
-	reply, err := stillIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(keyspace.LaneTurns), keys.Turns(sessionID)}, member, s.ttl.Milliseconds())
+	reply, err := checkIdle.Run(ctx, s.db, []string{keys.Idle(), keys.Order(sessionID), keys.Lane(keyspace.LaneTurns), keys.Turns(sessionID)}, member, s.sessionTTL.Milliseconds())
 	if err != nil || reply != "yes" {
 		return err
 	}
 	return s.closeSession(ctx, appID, sessionID, "1")
 }
 
-// maxEffectLife bounds how long after the close of its session an effect may end: a call is tried for at most 24 hours,
+// maxEffectAge bounds how long after the close of its session an effect may end: a call is tried for at most 24 hours,
 // and its record is kept from then on.
-const maxEffectLife = 48 * time.Hour
+const maxEffectAge = 48 * time.Hour
 
 // Generation distinguishes an app or a session from an earlier one with the same id. It is random, and part of the
 // ids of the session's triggers and tokens.
@@ -161,11 +161,11 @@ func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string
 	return found, nil
 }
 
-// LifeOf returns the Generation from a cache that is at most keyFresh old, to authenticate session tokens. A close
+// CachedGeneration returns the Generation from a cache that is at most freshTTL old, to authenticate session tokens. A close
 // of the session waits that long.
-func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
-	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
+func (s *sessionRecords) CachedGeneration(ctx context.Context, appID, sessionID string) (Generation, error) {
+	return s.generationCache.get(appID+" "+sessionID, func() (Generation, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyReadTimeout)
 		defer cancel()
 		return s.Generation(ctx, appID, sessionID)
 	})
@@ -175,7 +175,7 @@ func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (G
 // closed, expired or erased, or when its app was made. Without a session it is that of the app. It is the zero time for
 // a session that never ended, in an app that an earlier version made.
 //
-// The deletion of an app returns keyFresh after its end, so half of that lets the clock of a replica be behind.
+// The deletion of an app returns freshTTL after its end, so half of that lets the clock of a replica be behind.
 func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string) (since time.Time, err error) {
 	k, pipe := keyspace.KeysOf(appID), s.db.Pipeline()
 	made, closed := pipe.HGet(ctx, k.App(), "created"), pipe.HGet(ctx, k.Closed(sessionID), "at")
@@ -183,7 +183,7 @@ func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string)
 		return since, keyspace.Unavailable(err)
 	}
 	if at, err := made.Float64(); err == nil {
-		since = time.UnixMilli(int64(at)).Add(-keyFresh / 2)
+		since = time.UnixMilli(int64(at)).Add(-freshTTL / 2)
 	}
 	if at, err := closed.Float64(); err == nil && time.UnixMilli(int64(at)).After(since) {
 		since = time.UnixMilli(int64(at))
@@ -194,30 +194,32 @@ func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string)
 // awaitRevocation waits until no replica accepts a credential that was just revoked.
 func awaitRevocation(ctx context.Context) error {
 	select {
-	case <-time.After(keyFresh):
+	case <-time.After(freshTTL):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Remembers is how long a session's generation is kept after its close or last use: until all data of its earlier
+// GenerationTTL is how long a session's generation is kept after its close or last use: until all data of its earlier
 // generations is gone.
-func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + maxEffectLife }
+func (c *core) GenerationTTL() time.Duration {
+	return max(c.retention.Done, c.retention.Dead) + maxEffectAge
+}
 
 type sessionRecords struct {
 	*core
-	appReads     *appReads
-	repositories *repositoryRecords
-	lives        *fresh[Generation] // by app and session
+	appReads        *appReads
+	repositories    *repositoryRecords
+	generationCache *freshCache[Generation] // by app and session
 }
 
 // putSession stores a session's settings and copies templates of its app into it, each once: a template that has
 // fired or was removed does not return. A template whose id the session already has counts as copied.
 //
 //	KEYS as named, then the effect of each template, sourced, refreshes, closed, then the ledger
-//	ARGV lives is its fixed lifetime (ms, 0 for none), most the limit of its repositories (0 for none), name
-//	     the write's id, user its user ('' leaves it as it is); then of each template its id, its stored
+//	ARGV lifetime is its fixed one (ms, 0 for none), limit that of its repositories (0 for none), write the
+//	     write's id, user its user ('' leaves it as it is); then of each template its id, its stored
 //	     form, its Entry (JSON), its mark in Sourced and the refresh interval of its source (ms)
 //	=>   ok with created (1 or 0) and the number copied; noapp; full; over, if its lifetime has passed;
 //	     erasing; notuser, if it belongs to another user
@@ -225,18 +227,18 @@ type sessionRecords struct {
 // A repeated run finds the write's id and answers as the first one did.
 var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.UserLua, keyspace.ErasingLua, keyspace.SourcedLua, `
 KEYS app repos turns idle sessions outbox users recent
-ARGV app session record lives ttl most name user
-local repos, turns, app, session, name, at = @repos, @turns, $app, $session, $name, now()
+ARGV app session record lifetime ttl limit write user
+local repos, turns, app, session, at = @repos, @turns, $app, $session, now()
 if redis.call('EXISTS', @app) == 0 then return {'noapp'} end
-local had = redis.call('HMGET', turns, 'put', 'since')
-local put, created = string.match(had[1] or '', '^(%S+) (%d)$')
-if put == name then return {'ok', created, '1'} end
+local lastPut, since = unpack(redis.call('HMGET', turns, 'put', 'since'))
+local lastWrite, created = string.match(lastPut or '', '^(%S+) (%d)$')
+if lastWrite == $write then return {'ok', created, '1'} end
 if erasing(KEYS[others]) then return {'erasing'} end
 if $user ~= '' and (userOf(turns, KEYS[others]) or $user) ~= $user then return {'notuser'} end
 created = redis.call('ZSCORE', @idle, app .. '/' .. session) and '0' or '1'
-local lives, expires = tonumber($lives), nil
-if lives > 0 then
-  expires = (tonumber(had[2]) or at) + lives
+local lifetime, expires = tonumber($lifetime), nil
+if lifetime > 0 then
+  expires = (tonumber(since) or at) + lifetime
   if expires <= at then return {'over'} end
 end
 local new, marks = {}, {}
@@ -247,9 +249,9 @@ for i = 9, #ARGV, 5 do
     if redis.call('HEXISTS', repos, ARGV[i]) == 0 then new[#new + 1] = i end
   end
 end
-local most = tonumber($most)
-if most > 0 and #new > 0 and redis.call('HLEN', repos) + #new > most then return {'full'} end
-redis.call('HSET', turns, 'session', $record, 'put', name .. ' ' .. created, unpack(marks))
+local limit = tonumber($limit)
+if limit > 0 and #new > 0 and redis.call('HLEN', repos) + #new > limit then return {'full'} end
+redis.call('HSET', turns, 'session', $record, 'put', $write .. ' ' .. created, unpack(marks))
 if expires then redis.call('HSET', turns, 'expires', expires) else redis.call('HDEL', turns, 'expires') end
 useSession(turns, @idle, @sessions, @recent, app, session, tonumber($ttl))
 if $user ~= '' then nameUser(turns, @users, session, $user) end
@@ -270,7 +272,7 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	if err != nil {
 		return false, err
 	}
-	templates, err := s.templates(ctx, session)
+	templates, err := s.readTemplates(ctx, session)
 	if err != nil {
 		return false, err
 	}
@@ -282,11 +284,11 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 		return false, err
 	}
 	scope := repositories.Scope{AppID: session.AppID, SessionID: session.ID}
-	most, k := app.Settings.Limits.Repositories(scope), keyspace.KeysOf(session.AppID)
+	limit, k := app.Settings.Limits.Repositories(scope), keyspace.KeysOf(session.AppID)
 	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), keyspace.Recent(k)}
-	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID(), session.User}
+	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.sessionTTL.Milliseconds(), limit, s.newID(), session.User}
 	for _, template := range templates {
-		entry, copied, from, err := s.copied(app, template, scope)
+		entry, copy, ref, err := s.copyTemplate(app, template, scope)
 		if err != nil {
 			return false, err
 		}
@@ -294,16 +296,16 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 		if err != nil {
 			return false, err
 		}
-		keys, args = append(keys, k.Effect(entry.ID)), append(args, template.ID, copied, text, from.mark, from.every.Milliseconds())
+		keys, args = append(keys, k.Effect(entry.ID)), append(args, template.ID, copy, text, ref.mark, ref.interval.Milliseconds())
 	}
 	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Sourced(), k.Refreshes(), k.Closed(session.ID)), k.Ledger()...), args...)
 	if err != nil {
 		return false, err
 	}
-	return s.putReply(session, raw, most)
+	return s.readPutReply(session, raw, limit)
 }
 
-func (s *sessionRecords) putReply(session *repositories.Session, raw any, most int) (created bool, err error) {
+func (s *sessionRecords) readPutReply(session *repositories.Session, raw any, limit int) (created bool, err error) {
 	fields, _ := raw.([]any)
 	reply := keyspace.Fields(fields)
 	switch reply[0] {
@@ -314,19 +316,19 @@ func (s *sessionRecords) putReply(session *repositories.Session, raw any, most i
 	case "notuser":
 		return false, &repositories.UserError{SessionID: session.ID, User: session.User}
 	case "full":
-		return false, &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
+		return false, &repositories.LimitError{Limit: "repositoriesPerSession", Most: limit}
 	case "over":
 		var faults fault.List
 		faults.Add(fault.Point("expiresIn"), "counts from when the session began, which is longer ago: it would be over by now")
 		return false, faults.Err()
 	}
 	if reply[2] != "0" {
-		s.changed(session.AppID)
+		s.onChange(session.AppID)
 	}
 	return reply[1] == "1", nil
 }
 
-func (s *sessionRecords) templates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
+func (s *sessionRecords) readTemplates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
 	if len(session.Repositories) == 0 {
 		return nil, nil
 	}
@@ -337,15 +339,15 @@ func (s *sessionRecords) templates(ctx context.Context, session *repositories.Se
 	var faults fault.List
 	var found []*repositories.Repository
 	for i, text := range keyspace.Fields(stored) {
-		at, id := fault.Point("repositories", i), session.Repositories[i]
+		field, id := fault.Point("repositories", i), session.Repositories[i]
 		if slices.Contains(session.Repositories[:i], id) {
-			faults.Add(at, "%q is named twice", id)
+			faults.Add(field, "%q is named twice", id)
 			continue
 		}
 		if text == "" {
 			known, _ := s.db.HKeys(ctx, keyspace.KeysOf(session.AppID).Repos("")).Result() // only for the hint
 			slices.Sort(known)
-			faults.Add(at, "the app has no repository %q%s", id, fault.DidYouMean(id, known))
+			faults.Add(field, "the app has no repository %q%s", id, fault.DidYouMean(id, known))
 			continue
 		}
 		template, err := s.Load(session.AppID, text)
@@ -353,23 +355,23 @@ func (s *sessionRecords) templates(ctx context.Context, session *repositories.Se
 			return nil, err
 		}
 		if !template.Options.Template {
-			faults.Add(at, "%q is no template, and in scope of every session as it is; options.template makes it one", id)
+			faults.Add(field, "%q is no template, and in scope of every session as it is; options.template makes it one", id)
 		}
 		found = append(found, template)
 	}
 	return found, faults.Err()
 }
 
-func (s *sessionRecords) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (entry keyspace.Entry, stored string, from sourcing, err error) {
-	next := template.Clone()
-	next.SessionID, next.Options.Template = to.SessionID, false
-	next.Generation, next.Revision, next.Created = s.newID(), s.newID(), s.now().UTC()
-	next.Updated = next.Created
-	if stored, err = s.sealer.encode(next); err != nil {
-		return entry, "", from, err
+func (s *sessionRecords) copyTemplate(app *repositories.App, template *repositories.Repository, scope repositories.Scope) (entry keyspace.Entry, stored string, ref sourceRef, err error) {
+	copy := template.Clone()
+	copy.SessionID, copy.Options.Template = scope.SessionID, false
+	copy.Generation, copy.Revision, copy.Created = s.newID(), s.newID(), s.now().UTC()
+	copy.Updated = copy.Created
+	if stored, err = s.sealer.encode(copy); err != nil {
+		return entry, "", ref, err
 	}
-	entry, err = s.ChangeEntry(next, "created")
-	return entry, stored, sourcingOf(app, next), err
+	entry, err = s.ChangeEntry(copy, "created")
+	return entry, stored, sourceRefOf(app, copy), err
 }
 
 var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished", "came"}
@@ -379,7 +381,7 @@ func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (
 	k := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
 	exists, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
-	before := pipe.HMGet(ctx, k.Closed(sessionID), "user")
+	earlier := pipe.HMGet(ctx, k.Closed(sessionID), "user")
 	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
 		return nil, keyspace.Unavailable(err)
 	}
@@ -389,7 +391,7 @@ func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (
 	if used.Err() == redis.Nil {
 		return nil, &repositories.NotFoundError{Kind: "session", ID: sessionID}
 	}
-	return readSession(appID, sessionID, append(keyspace.Fields(fields.Val()), keyspace.Fields(before.Val())...))
+	return readSession(appID, sessionID, append(keyspace.Fields(fields.Val()), keyspace.Fields(earlier.Val())...))
 }
 
 // readSession builds a session from its sessionFields and the user of its earlier life.
@@ -404,7 +406,7 @@ func readSession(appID, sessionID string, fields []string) (*repositories.Sessio
 	session.Created, session.LastMessage = timeOf(cmp.Or(fields[0], fields[1])), timeOf(fields[1])
 	session.ExpiresAt = timeOf(fields[2])
 	session.User, session.Unfinished = cmp.Or(fields[4], fields[7]), fields[5] != ""
-	session.Came = fields[6]
+	session.Outcomes = fields[6]
 	return session, nil
 }
 

@@ -17,18 +17,18 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// sourcing tells which source a repository has its tools from; zero for tools that were given directly.
-type sourcing struct {
-	mark  string // the value in Keys.Sourced
-	every time.Duration
+// sourceRef tells which source a repository has its tools from; zero for tools that were given directly.
+type sourceRef struct {
+	mark     string // the value in Keys.Sourced
+	interval time.Duration
 }
 
-func sourcingOf(app *repositories.App, r *repositories.Repository) sourcing {
+func sourceRefOf(app *repositories.App, r *repositories.Repository) sourceRef {
 	if r.From == "" {
-		return sourcing{}
+		return sourceRef{}
 	}
 	source, _ := app.Source(r.From)
-	return sourcing{strings.Join([]string{r.From, r.Revision, digestOf(r.Tools)}, " "), source.RefreshEvery()}
+	return sourceRef{strings.Join([]string{r.From, r.Revision, digestOf(r.Tools)}, " "), source.RefreshEvery()}
 }
 
 func digestOf(tools []repositories.Tool) string {
@@ -50,7 +50,7 @@ func keepTools(next, current *repositories.Repository) {
 // Refresh is the lease for one read of a source's tools.
 type Refresh struct {
 	AppID, Source string
-	ends          string // of the lease, as in Redis
+	leaseEnd      string // of the lease, as in Redis
 }
 
 // dueRefreshes leases the refreshes that are due.
@@ -61,19 +61,19 @@ type Refresh struct {
 //
 // A repeated run finds them leased; they are due again when the lease ends.
 var dueRefreshes = keyspace.NewFreeingScript(`
-local taken = {}
+local leased = {}
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now(), 'LIMIT', 0, ARGV[2])) do
   local ends = string.format('%.0f', now() + ARGV[1])
   redis.call('ZADD', KEYS[1], ends, name)
-  taken[#taken + 1] = name
-  taken[#taken + 1] = ends
+  leased[#leased + 1] = name
+  leased[#leased + 1] = ends
 end
-return taken
+return leased
 `)
 
 // DueRefreshes leases the refreshes that are due, at most a number in each partition. A refresh that is not ended
 // within its lease becomes due for other replicas.
-func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, most int) (due []Refresh, err error) {
+func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, limit int) (due []Refresh, err error) {
 	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
 	for n := range counts {
 		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
@@ -85,7 +85,7 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 			err = keyspace.Unavailable(count.Err())
 		}
 		if count.Val() > 0 {
-			calls = append(calls, keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease.Milliseconds(), most}})
+			calls = append(calls, keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease.Milliseconds(), limit}})
 		}
 	}
 	if len(calls) == 0 {
@@ -123,17 +123,17 @@ return 'ok'
 `)
 
 // EndRefresh ends the lease and schedules the next refresh after next. 0 ends the refreshes of an unused source.
-func (r *repositoryRecords) EndRefresh(ctx context.Context, of Refresh, next time.Duration) error {
-	k := keyspace.KeysOf(of.AppID)
-	_, err := endRefresh.Run(ctx, r.db, []string{k.Refreshes(), k.Sourced()}, of.AppID+"/"+of.Source, of.Source, of.ends, next.Milliseconds())
+func (r *repositoryRecords) EndRefresh(ctx context.Context, refresh Refresh, next time.Duration) error {
+	k := keyspace.KeysOf(refresh.AppID)
+	_, err := endRefresh.Run(ctx, r.db, []string{k.Refreshes(), k.Sourced()}, refresh.AppID+"/"+refresh.Source, refresh.Source, refresh.leaseEnd, next.Milliseconds())
 	return err
 }
 
 // Refreshed lists the sources with scheduled refreshes, at most a number in each partition.
-func (r *repositoryRecords) Refreshed(ctx context.Context, most int) (all []Refresh, err error) {
+func (r *repositoryRecords) Refreshed(ctx context.Context, limit int) (all []Refresh, err error) {
 	pipe, found := r.db.Pipeline(), make([]*redis.StringSliceCmd, keyspace.Partitions)
 	for n := range found {
-		found[n] = pipe.ZRange(ctx, keyspace.PartitionKeys(n).Refreshes(), 0, int64(most)-1)
+		found[n] = pipe.ZRange(ctx, keyspace.PartitionKeys(n).Refreshes(), 0, int64(limit)-1)
 	}
 	_, _ = pipe.Exec(ctx) // each command holds its own error
 	for _, names := range found {
@@ -174,47 +174,47 @@ return 'ok'
 // SourcedFrom lists the repositories that have their tools from a source of an app.
 func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source string) ([]Sourced, error) {
 	k := keyspace.KeysOf(appID)
-	listing, err := r.db.HGetAll(ctx, k.Sourced()).Result()
+	marksByMember, err := r.db.HGetAll(ctx, k.Sourced()).Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	var listed []Sourced
+	var candidates []Sourced
 	pipe := r.db.Pipeline()
-	for member, mark := range listing {
+	for member, mark := range marksByMember {
 		words := append(strings.Fields(mark), "", "")
 		if words[0] != source {
 			continue
 		}
 		session, id, _ := strings.Cut(member, "/")
-		listed = append(listed, Sourced{repositories.Scope{AppID: appID, SessionID: session}, id, words[1], words[2]})
+		candidates = append(candidates, Sourced{repositories.Scope{AppID: appID, SessionID: session}, id, words[1], words[2]})
 		pipe.HExists(ctx, k.Repos(session), id)
 	}
 	current, err := pipe.Exec(ctx)
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	var left []Sourced
-	for i, one := range listed {
+	var existing []Sourced
+	for i, candidate := range candidates {
 		if current[i].(*redis.BoolCmd).Val() {
-			left = append(left, one)
+			existing = append(existing, candidate)
 			continue
 		}
-		_, away := unlistSourced.Run(ctx, r.db, []string{k.Sourced(), k.Repos(one.Scope.SessionID)}, one.Scope.SessionID+"/"+one.ID, one.ID)
-		err = errors.Join(err, away)
+		_, unlistErr := unlistSourced.Run(ctx, r.db, []string{k.Sourced(), k.Repos(candidate.Scope.SessionID)}, candidate.Scope.SessionID+"/"+candidate.ID, candidate.ID)
+		err = errors.Join(err, unlistErr)
 	}
-	return left, err
+	return existing, err
 }
 
 var errSuperseded = errors.New("written meanwhile")
 
 // ReplaceTools gives a repository the present tools of its source, and reports whether they differ. A repository
 // that was written or removed since it was listed stays as it is.
-func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools []repositories.Tool) (changed bool, err error) {
-	if of.digest == digestOf(tools) {
+func (r *repositoryRecords) ReplaceTools(ctx context.Context, listed Sourced, tools []repositories.Tool) (changed bool, err error) {
+	if listed.digest == digestOf(tools) {
 		return false, nil
 	}
-	_, _, err = r.ChangeRepository(ctx, RepositoryChange{Scope: of.Scope, ID: of.ID, unasked: true, To: func(current *repositories.Repository) (*repositories.Repository, error) {
-		if current.Revision != of.revision {
+	_, _, err = r.ChangeRepository(ctx, RepositoryChange{Scope: listed.Scope, ID: listed.ID, background: true, Next: func(current *repositories.Repository) (*repositories.Repository, error) {
+		if current.Revision != listed.revision {
 			return nil, errSuperseded
 		}
 		next := current.Clone()
@@ -228,7 +228,7 @@ func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools 
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("repository %q: %w", of.ID, err)
+		return false, fmt.Errorf("repository %q: %w", listed.ID, err)
 	}
 	return true, nil
 }

@@ -138,7 +138,7 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 			t.Helper()
 			read, err := repositories.DecodeRepository(app, "r", []byte(body))
 			require.NoError(t, err)
-			would, err := definitions.PreviewRepository(t.Context(), store.ToRepository(read), "")
+			would, err := definitions.PreviewRepository(t.Context(), store.ReplaceChange(read), "")
 			require.NoError(t, err)
 			return would
 		}

@@ -18,7 +18,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-const cached = 8192
+const cacheSize = 8192
 
 // Options are the settings of a Store. Sealer is required if credentials are stored.
 type Options struct {
@@ -51,26 +51,26 @@ type Store struct {
 
 // core is shared by all parts of a Store.
 type core struct {
-	db      *keyspace.DB
-	sealer  *Sealer
-	ttl     time.Duration
-	keep    Retention
-	now     func() time.Time
-	newID   func() string
-	repos   *lru.Cache[string, *repositories.Repository] // by revision
-	apps    *lru.Cache[string, *repositories.App]        // by revision
-	changed func(appID string)
-	written func(*repositories.Repository)
+	db              *keyspace.DB
+	sealer          *Sealer
+	sessionTTL      time.Duration
+	retention       Retention
+	now             func() time.Time
+	newID           func() string
+	repositoryCache *lru.Cache[string, *repositories.Repository] // by revision
+	appCache        *lru.Cache[string, *repositories.App]        // by revision
+	onChange        func(appID string)
+	onWrite         func(*repositories.Repository)
 }
 
 // New returns a Store.
 func New(db *keyspace.DB, options Options) *Store {
-	repos, _ := lru.New[string, *repositories.Repository](cached) // fails only for size 0
-	apps, _ := lru.New[string, *repositories.App](cached)
+	repositoryCache, _ := lru.New[string, *repositories.Repository](cacheSize) // fails only for size 0
+	appCache, _ := lru.New[string, *repositories.App](cacheSize)
 	c := &core{
-		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: options.Retention.withDefaults(),
+		db: db, sealer: options.Sealer, sessionTTL: options.SessionTTL, retention: options.Retention.withDefaults(),
 		now: options.Now, newID: options.NewID,
-		repos: repos, apps: apps, changed: func(string) {}, written: func(*repositories.Repository) {},
+		repositoryCache: repositoryCache, appCache: appCache, onChange: func(string) {}, onWrite: func(*repositories.Repository) {},
 	}
 	if c.now == nil {
 		c.now = time.Now
@@ -79,45 +79,45 @@ func New(db *keyspace.DB, options Options) *Store {
 		c.newID = rand.Text
 	}
 	reads := &appReads{
-		core: c, origins: newFresh[[]string](), chats: newFresh[repositories.OpenAI](), grants: newFresh[*repositories.App](),
+		core: c, originCache: newFreshCache[[]string](), chatCache: newFreshCache[repositories.OpenAI](), grantCache: newFreshCache[*repositories.App](),
 	}
 	records := &repositoryRecords{core: c, appReads: reads}
-	sessions := &sessionRecords{core: c, appReads: reads, repositories: records, lives: newFresh[Generation]()}
+	sessions := &sessionRecords{core: c, appReads: reads, repositories: records, generationCache: newFreshCache[Generation]()}
 	return &Store{
 		core: c, appReads: reads, repositoryRecords: records, sessionRecords: sessions,
 		appWrites:  &appWrites{core: c, appReads: reads, repositories: records, sessions: sessions},
-		accessKeys: &accessKeys{core: c, access: newFresh[*storedKey]()},
+		accessKeys: &accessKeys{core: c, keyCache: newFreshCache[*storedKey]()},
 		secretKeys: &secretKeys{core: c, appReads: reads, repositories: records}, testRecords: &testRecords{core: c, appReads: reads},
 	}
 }
 
 // OnChange sets a function that is called with the app's id after a change with an event, so that the event need
 // not wait for the next poll of the ledger. Call it before using the Store.
-func (c *core) OnChange(wake func(appID string)) { c.changed = wake }
+func (c *core) OnChange(wake func(appID string)) { c.onChange = wake }
 
 // OnWrite sets a function that is called with each written repository, which it must not modify. The write waits
 // for it, so it must not block. Call it before using the Store.
-func (c *core) OnWrite(written func(*repositories.Repository)) { c.written = written }
+func (c *core) OnWrite(written func(*repositories.Repository)) { c.onWrite = written }
 
 // SessionTTL is the idle time after which a session expires.
-func (c *core) SessionTTL() time.Duration { return c.ttl }
+func (c *core) SessionTTL() time.Duration { return c.sessionTTL }
 
 // Load decodes the stored form of a repository, with a cache.
 func (c *core) Load(appID, stored string) (*repositories.Repository, error) {
 	revision, _, _ := strings.Cut(stored, " ")
-	if repository, hit := c.repos.Get(revision); hit {
+	if repository, hit := c.repositoryCache.Get(revision); hit {
 		return repository, nil
 	}
 	repository, err := c.sealer.decode(appID, stored)
 	if err == nil {
-		c.repos.Add(revision, repository)
+		c.repositoryCache.Add(revision, repository)
 	}
 	return repository, err
 }
 
 // LoadApp decodes the stored form of an app, with a cache.
 func (c *core) LoadApp(appID, revision, stored string) (*repositories.App, error) {
-	if app, hit := c.apps.Get(revision); hit {
+	if app, hit := c.appCache.Get(revision); hit {
 		return app, nil
 	}
 	app := &repositories.App{}
@@ -125,75 +125,75 @@ func (c *core) LoadApp(appID, revision, stored string) (*repositories.App, error
 		return nil, err
 	}
 	app.Revision = revision
-	c.apps.Add(revision, app)
+	c.appCache.Add(revision, app)
 	return app, nil
 }
 
 // SealTool encodes a tool with its credentials sealed, for a call that may outlive the tool.
 func (c *core) SealTool(appID string, tool *repositories.Tool) (string, error) {
-	alone := &repositories.Repository{AppID: appID, Tools: []repositories.Tool{*tool}}
-	return c.sealer.sealRecord(appID, alone, alone.Credentials())
+	holder := &repositories.Repository{AppID: appID, Tools: []repositories.Tool{*tool}}
+	return c.sealer.sealRecord(appID, holder, holder.Credentials())
 }
 
 // OpenTool decodes the output of SealTool. The tool's parameters are not compiled.
 func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
-	alone := &repositories.Repository{}
-	if err := c.sealer.openInto(appID, sealed, alone, alone.Credentials); err != nil {
+	holder := &repositories.Repository{}
+	if err := c.sealer.openInto(appID, sealed, holder, holder.Credentials); err != nil {
 		return nil, err
 	}
-	return &alone.Tools[0], nil
+	return &holder.Tools[0], nil
 }
 
-// fresh is a cache with a short TTL, keyFresh, so that data of every request is read from Redis only a few times a
-// second. A value's age counts from before its read: after a change and a wait of keyFresh, no replica uses the old state.
-type fresh[V any] struct {
-	values *lru.Cache[string, timed[V]]
+// freshCache saves reads of Redis for data that every request needs. A value counts as old freshTTL after its read
+// began: after a change and a wait of freshTTL, no replica uses the old state.
+type freshCache[V any] struct {
+	values *lru.Cache[string, cacheEntry[V]]
 	reads  singleflight.Group
 }
 
-type timed[V any] struct {
-	value V
-	began time.Time
+type cacheEntry[V any] struct {
+	value  V
+	readAt time.Time
 }
 
-func newFresh[V any]() *fresh[V] {
-	values, _ := lru.New[string, timed[V]](cached) // fails only for size 0
-	return &fresh[V]{values: values}
+func newFreshCache[V any]() *freshCache[V] {
+	values, _ := lru.New[string, cacheEntry[V]](cacheSize) // fails only for size 0
+	return &freshCache[V]{values: values}
 }
 
-const freshTries = 3
+const freshReads = 3
 
-func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
-	if entry, hit := f.values.Get(key); hit && time.Since(entry.began) < keyFresh {
+func (f *freshCache[V]) get(key string, read func() (V, error)) (V, error) {
+	if entry, hit := f.values.Get(key); hit && time.Since(entry.readAt) < freshTTL {
 		return entry.value, nil
 	}
 	var none V
-	for range freshTries {
+	for range freshReads {
 		entry, err := f.read(key, read)
 		if err != nil {
 			return none, err
 		}
-		if time.Since(entry.began) < keyFresh {
+		if time.Since(entry.readAt) < freshTTL {
 			return entry.value, nil
 		}
 	}
-	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, keyFresh)
+	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, freshTTL)
 }
 
 // read shares one read among concurrent callers. Errors are not cached: a new thing is found at once.
-func (f *fresh[V]) read(key string, read func() (V, error)) (timed[V], error) {
+func (f *freshCache[V]) read(key string, read func() (V, error)) (cacheEntry[V], error) {
 	entry, err, _ := f.reads.Do(key, func() (any, error) {
-		began := time.Now()
+		readAt := time.Now()
 		value, err := read()
 		if err == nil {
-			f.values.Add(key, timed[V]{value, began})
+			f.values.Add(key, cacheEntry[V]{value, readAt})
 		}
-		return timed[V]{value, began}, err
+		return cacheEntry[V]{value, readAt}, err
 	})
-	return entry.(timed[V]), err
+	return entry.(cacheEntry[V]), err
 }
 
-func (f *fresh[V]) forget(key string) {
+func (f *freshCache[V]) forget(key string) {
 	f.values.Remove(key)
 	f.reads.Forget(key)
 }
@@ -227,4 +227,4 @@ func (r Retention) withDefaults() Retention {
 }
 
 // Retention returns the retention with its defaults filled in.
-func (c *core) Retention() Retention { return c.keep }
+func (c *core) Retention() Retention { return c.retention }

@@ -381,7 +381,7 @@ func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
 	_, err := put(t, kept, scope, "desk", `{"tools":[{"name":"book"},{"name":"cancel"}]}`)
 	require.NoError(t, err)
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
-	change := store.RepositoryChange{Scope: scope, ID: "desk", To: func(there *repositories.Repository) (*repositories.Repository, error) {
+	change := store.RepositoryChange{Scope: scope, ID: "desk", Next: func(there *repositories.Repository) (*repositories.Repository, error) {
 		return there.Without("book")
 	}}
 	_, _, err = kept.ChangeRepository(t.Context(), change)

@@ -31,13 +31,13 @@ type testRecords struct {
 // putTest stores a test.
 //
 //	KEYS app tests
-//	ARGV name stored most
+//	ARGV name stored limit
 //	=>   created, ok, noapp, or full
 var putTest = keyspace.NewScript(`
 KEYS app tests
-ARGV name stored most
+ARGV name stored limit
 if redis.call('EXISTS', @app) == 0 then return 'noapp' end
-if redis.call('HEXISTS', @tests, $name) == 0 and redis.call('HLEN', @tests) >= tonumber($most) then return 'full' end
+if redis.call('HEXISTS', @tests, $name) == 0 and redis.call('HLEN', @tests) >= tonumber($limit) then return 'full' end
 return redis.call('HSET', @tests, $name, $stored) == 1 and 'created' or 'ok'
 `)
 
@@ -99,7 +99,7 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 	if err != nil {
 		return nil, "", keyspace.Unavailable(err)
 	}
-	room := repositories.Room{}
+	budget := repositories.PageBudget{}
 	for _, text := range keyspace.Fields(stored) {
 		if text == "" { // deleted meanwhile
 			continue
@@ -108,7 +108,7 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 		if err != nil {
 			return nil, "", err
 		}
-		if !room.Takes(test) {
+		if !budget.Fits(test) {
 			return items, items[len(items)-1].Name, nil
 		}
 		items = append(items, test)

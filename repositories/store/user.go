@@ -37,7 +37,7 @@ func (s *sessionRecords) forgetUser(ctx context.Context, appID, sessionID, user 
 
 // Forget removes the link from the session to its user, once nothing else of the session is left. An empty user
 // stands for the last known one.
-func (e *erasing) Forget(ctx context.Context, user string) error {
+func (e *erasure) Forget(ctx context.Context, user string) error {
 	return e.sessions.forgetUser(ctx, e.app, e.id, user)
 }
 
@@ -47,10 +47,10 @@ func (s *sessionRecords) SessionsOf(ctx context.Context, appID, user, after stri
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err
 	}
-	return s.ofUser(ctx, appID, user, after, limit)
+	return s.userSessionIDs(ctx, appID, user, after, limit)
 }
 
-func (s *sessionRecords) ofUser(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error) {
+func (s *sessionRecords) userSessionIDs(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error) {
 	by := &redis.ZRangeBy{Min: "(" + keyspace.OfUser(user, after), Max: "(" + user + "\x01", Count: int64(limit) + 1}
 	names, err := s.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Users(), by).Result()
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *sessionRecords) ofUser(ctx context.Context, appID, user, after string, 
 // forgetUsers removes the users of an app's sessions once the app has no session.
 func (s *sessionRecords) forgetUsers(ctx context.Context, appID string) error {
 	for {
-		names, err := s.db.ZRange(ctx, keyspace.KeysOf(appID).Users(), 0, sessionsAtOnce-1).Result()
+		names, err := s.db.ZRange(ctx, keyspace.KeysOf(appID).Users(), 0, sessionBatch-1).Result()
 		if err != nil || len(names) == 0 {
 			return keyspace.Unavailable(err)
 		}
@@ -87,10 +87,10 @@ type SessionQuery struct {
 	Metadata map[string]string
 	// UsedSince (included) and UsedBefore (excluded) bound the last use.
 	UsedSince, UsedBefore time.Time
-	// Among filters the sessions that match all else; nil keeps them all.
-	Among func(context.Context, []*repositories.Session) ([]bool, error)
-	// Most is about how many sessions are examined for one page; 0 for the maximum.
-	Most int
+	// Filter selects among the sessions that match all else; nil keeps them all.
+	Filter func(context.Context, []*repositories.Session) ([]bool, error)
+	// MaxExamined is about how many sessions are examined for one page; 0 for the maximum.
+	MaxExamined int
 	// ByActivity orders sessions by last activity, the latest first, in place of by id.
 	ByActivity bool
 	After      string // the next of the previous page
@@ -99,9 +99,9 @@ type SessionQuery struct {
 
 // Limits of sessions examined in one round trip and for one page, and of a user's sessions sorted by activity.
 const (
-	sessionsAtOnce     = 500
-	mostSessionsLooked = 20_000
-	mostOfUser         = 2000
+	sessionBatch    = 500
+	maxExamined     = 20_000
+	maxUserSessions = 2000
 )
 
 // Sessions lists the sessions of an app that match a query. Sessions from an earlier version appear from their next
@@ -111,34 +111,34 @@ func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []
 	if exists, err := s.db.Exists(ctx, keyspace.KeysOf(q.AppID).App()).Result(); err != nil || exists == 0 {
 		return nil, "", cmp.Or(keyspace.Unavailable(err), error(&repositories.NotFoundError{Kind: "app", ID: q.AppID}))
 	}
-	items, room, after := []*repositories.Session{}, &repositories.Room{}, q.After
-	some, most := q.Limit, cmp.Or(q.Most, mostSessionsLooked)
-	for looked := 0; looked < most; looked += some {
-		if looked > 0 {
-			some = sessionsAtOnce
+	items, budget, after := []*repositories.Session{}, &repositories.PageBudget{}, q.After
+	batch, limit := q.Limit, cmp.Or(q.MaxExamined, maxExamined)
+	for examined := 0; examined < limit; examined += batch {
+		if examined > 0 {
+			batch = sessionBatch
 		}
-		places, more, err := s.listed(ctx, q, after, some)
+		positions, more, err := s.sessionPage(ctx, q, after, batch)
 		if err != nil {
 			return nil, "", err
 		}
-		read, err := s.readSessions(ctx, q.AppID, places)
+		sessions, err := s.readSessions(ctx, q.AppID, positions)
 		if err != nil {
 			return nil, "", err
 		}
-		matching, err := s.matching(ctx, q, read)
+		matching, err := s.matchingSessions(ctx, q, sessions)
 		if err != nil {
 			return nil, "", err
 		}
-		for i, session := range read {
-			if matching[i] && !room.Takes(session) {
+		for i, session := range sessions {
+			if matching[i] && !budget.Fits(session) {
 				return items, after, nil
 			}
-			if after = places[i].cursor(q); !matching[i] {
+			if after = positions[i].cursor(q); !matching[i] {
 				continue
 			}
 			items = append(items, session)
 			if len(items) == q.Limit {
-				if i == len(read)-1 && more == "" {
+				if i == len(sessions)-1 && more == "" {
 					after = ""
 				}
 				return items, after, nil
@@ -151,44 +151,44 @@ func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []
 	return items, after, nil
 }
 
-func (s *sessionRecords) matching(ctx context.Context, q SessionQuery, read []*repositories.Session) ([]bool, error) {
-	matching := make([]bool, len(read))
-	var asked []*repositories.Session
-	var places []int
-	for i, session := range read {
-		if matching[i] = q.matches(session); matching[i] && q.Among != nil {
-			asked, places = append(asked, session), append(places, i)
+func (s *sessionRecords) matchingSessions(ctx context.Context, q SessionQuery, sessions []*repositories.Session) ([]bool, error) {
+	matching := make([]bool, len(sessions))
+	var candidates []*repositories.Session
+	var indexes []int
+	for i, session := range sessions {
+		if matching[i] = q.matches(session); matching[i] && q.Filter != nil {
+			candidates, indexes = append(candidates, session), append(indexes, i)
 		}
 	}
-	if len(asked) == 0 {
+	if len(candidates) == 0 {
 		return matching, nil
 	}
-	if err := s.readAsked(ctx, asked); err != nil {
+	if err := s.readCallStates(ctx, candidates); err != nil {
 		return nil, err
 	}
-	among, err := q.Among(ctx, asked)
-	for i, ok := range among {
-		matching[places[i]] = ok
+	kept, err := q.Filter(ctx, candidates)
+	for i, ok := range kept {
+		matching[indexes[i]] = ok
 	}
 	return matching, err
 }
 
-// sessionPlace is a session in a list. used is its last use (ms), in lists by activity.
-type sessionPlace struct {
+// sessionPosition is a session's position in a list. used is its last use (ms), in lists by activity.
+type sessionPosition struct {
 	id   string
 	used int64
 }
 
-// cursor returns the cursor for the sessions after the place.
-func (p sessionPlace) cursor(q SessionQuery) string {
+// cursor returns the cursor for the sessions after the position.
+func (p sessionPosition) cursor(q SessionQuery) string {
 	if !q.ByActivity {
 		return p.id
 	}
 	return strconv.FormatInt(p.used, 10) + "/" + p.id
 }
 
-// follows reports whether the place is after a cursor of a list by activity.
-func (p sessionPlace) follows(after string) bool {
+// follows reports whether the position is after a cursor of a list by activity.
+func (p sessionPosition) follows(after string) bool {
 	if after == "" {
 		return true
 	}
@@ -197,60 +197,60 @@ func (p sessionPlace) follows(after string) bool {
 	return p.used < used || p.used == used && p.id < id
 }
 
-// latest lists sessions by their last use, the latest first, after a place.
+// recentSessions lists sessions by their last use, the latest first, after a position.
 //
 //	KEYS recent
-//	ARGV time (ms) and id of the place (+inf and '' for the first), most
-//	=>   alternating ids and times, possibly a few more than most
+//	ARGV time (ms) and id of the position (+inf and '' for the first), limit
+//	=>   alternating ids and times, possibly a few more than limit
 //
-// Many sessions may share a time: those before the place are skipped.
-var latest = keyspace.NewReadingScript(`
-local used, id, most, found, from = ARGV[1], ARGV[2], tonumber(ARGV[3]), {}, 0
-while #found < 2 * most do
-  local list = redis.call('ZRANGE', KEYS[1], used, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, most, 'WITHSCORES')
-  for i = 1, #list, 2 do
-    if id == '' or tonumber(list[i + 1]) ~= tonumber(used) or list[i] < id then
-      found[#found + 1], found[#found + 2] = list[i], list[i + 1]
+// Many sessions may share a time: those before the position are skipped.
+var recentSessions = keyspace.NewReadingScript(`
+local used, id, limit, found, offset = ARGV[1], ARGV[2], tonumber(ARGV[3]), {}, 0
+while #found < 2 * limit do
+  local batch = redis.call('ZRANGE', KEYS[1], used, '-inf', 'BYSCORE', 'REV', 'LIMIT', offset, limit, 'WITHSCORES')
+  for i = 1, #batch, 2 do
+    if id == '' or tonumber(batch[i + 1]) ~= tonumber(used) or batch[i] < id then
+      found[#found + 1], found[#found + 2] = batch[i], batch[i + 1]
     end
   end
-  if #list < 2 * most then break end
-  from = from + most
+  if #batch < 2 * limit then break end
+  offset = offset + limit
 end
 return found
 `)
 
 // byActivity lists sessions of the app, or of a user, by last activity, the latest first.
-func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after string, limit int) (places []sessionPlace, next string, err error) {
+func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after string, limit int) (positions []sessionPosition, next string, err error) {
 	if q.User == "" {
 		used, id, _ := strings.Cut(after, "/")
 		if used == "" && !q.UsedBefore.IsZero() {
 			used, id = strconv.FormatInt(q.UsedBefore.UnixMilli(), 10), "-" // no id sorts before it
 		}
 		used = cmp.Or(used, "+inf")
-		raw, err := latest.Run(ctx, s.db, []string{keyspace.Recent(keyspace.KeysOf(q.AppID))}, used, id, limit+1)
+		raw, err := recentSessions.Run(ctx, s.db, []string{keyspace.Recent(keyspace.KeysOf(q.AppID))}, used, id, limit+1)
 		if err != nil {
 			return nil, "", err
 		}
 		list, _ := raw.([]any)
 		for pair := range slices.Chunk(keyspace.Fields(list), 2) {
-			places = append(places, sessionPlace{pair[0], timeOf(pair[1]).UnixMilli()})
+			positions = append(positions, sessionPosition{pair[0], timeOf(pair[1]).UnixMilli()})
 		}
-	} else if places, err = s.activityOf(ctx, q, after); err != nil {
+	} else if positions, err = s.userSessionsByActivity(ctx, q, after); err != nil {
 		return nil, "", err
 	}
 	if since := q.UsedSince; !since.IsZero() { // all later places are too old
-		places = slices.DeleteFunc(places, func(p sessionPlace) bool { return p.used < since.UnixMilli() })
+		positions = slices.DeleteFunc(positions, func(p sessionPosition) bool { return p.used < since.UnixMilli() })
 	}
-	if len(places) > limit {
-		places = places[:limit]
-		next = places[limit-1].cursor(q)
+	if len(positions) > limit {
+		positions = positions[:limit]
+		next = positions[limit-1].cursor(q)
 	}
-	return places, next, nil
+	return positions, next, nil
 }
 
-// activityOf lists the sessions of a user after a place.
-func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after string) (places []sessionPlace, err error) {
-	ids, _, err := s.ofUser(ctx, q.AppID, q.User, "", mostOfUser)
+// userSessionsByActivity lists the sessions of a user after a position.
+func (s *sessionRecords) userSessionsByActivity(ctx context.Context, q SessionQuery, after string) (positions []sessionPosition, err error) {
+	ids, _, err := s.userSessionIDs(ctx, q.AppID, q.User, "", maxUserSessions)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -262,29 +262,29 @@ func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after s
 		return nil, keyspace.Unavailable(err)
 	}
 	for i, id := range ids {
-		if one := (sessionPlace{id, int64(scores[i].Val())}); one.used > 0 && one.follows(after) {
-			places = append(places, one)
+		if position := (sessionPosition{id, int64(scores[i].Val())}); position.used > 0 && position.follows(after) {
+			positions = append(positions, position)
 		}
 	}
-	slices.SortFunc(places, func(a, b sessionPlace) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(b.id, a.id)) })
-	return places, nil
+	slices.SortFunc(positions, func(a, b sessionPosition) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(b.id, a.id)) })
+	return positions, nil
 }
 
-// listed lists sessions, only the user's if the query names one.
-func (s *sessionRecords) listed(ctx context.Context, q SessionQuery, after string, limit int) (places []sessionPlace, next string, err error) {
+// sessionPage lists sessions, only the user's if the query names one.
+func (s *sessionRecords) sessionPage(ctx context.Context, q SessionQuery, after string, limit int) (positions []sessionPosition, next string, err error) {
 	if q.ByActivity {
 		return s.byActivity(ctx, q, after, limit)
 	}
-	ids, next, err := s.listedIDs(ctx, q, after, limit)
+	ids, next, err := s.sessionIDs(ctx, q, after, limit)
 	for _, id := range ids {
-		places = append(places, sessionPlace{id: id})
+		positions = append(positions, sessionPosition{id: id})
 	}
-	return places, next, err
+	return positions, next, err
 }
 
-func (s *sessionRecords) listedIDs(ctx context.Context, q SessionQuery, after string, limit int) (ids []string, next string, err error) {
+func (s *sessionRecords) sessionIDs(ctx context.Context, q SessionQuery, after string, limit int) (ids []string, next string, err error) {
 	if q.User != "" {
-		return s.ofUser(ctx, q.AppID, q.User, after, limit)
+		return s.userSessionIDs(ctx, q.AppID, q.User, after, limit)
 	}
 	from := "-"
 	if after != "" {
@@ -299,33 +299,33 @@ func (s *sessionRecords) listedIDs(ctx context.Context, q SessionQuery, after st
 }
 
 // readSessions reads sessions. An ended session has no creation time.
-func (s *sessionRecords) readSessions(ctx context.Context, appID string, places []sessionPlace) ([]*repositories.Session, error) {
-	k, hashes := keyspace.KeysOf(appID), make([]string, 2*len(places))
-	for i, place := range places {
-		hashes[i], hashes[len(places)+i] = k.Turns(place.id), k.Closed(place.id)
+func (s *sessionRecords) readSessions(ctx context.Context, appID string, positions []sessionPosition) ([]*repositories.Session, error) {
+	k, hashes := keyspace.KeysOf(appID), make([]string, 2*len(positions))
+	for i, position := range positions {
+		hashes[i], hashes[len(positions)+i] = k.Turns(position.id), k.Closed(position.id)
 	}
-	read, err := s.db.HashFields(ctx, hashes[:len(places)], sessionFields...)
+	hashFields, err := s.db.HashFields(ctx, hashes[:len(positions)], sessionFields...)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.db.HashFields(ctx, hashes[len(places):], "user")
+	users, err := s.db.HashFields(ctx, hashes[len(positions):], "user")
 	if err != nil {
 		return nil, err
 	}
-	sessions := make([]*repositories.Session, len(places))
-	for i, fields := range read {
-		if sessions[i], err = readSession(appID, places[i].id, append(fields, before[i]...)); err != nil {
+	sessions := make([]*repositories.Session, len(positions))
+	for i, fields := range hashFields {
+		if sessions[i], err = readSession(appID, positions[i].id, append(fields, users[i]...)); err != nil {
 			return nil, err
 		}
-		if used := places[i].used; used > 0 {
+		if used := positions[i].used; used > 0 {
 			sessions[i].LastActive = time.UnixMilli(used).UTC()
 		}
 	}
 	return sessions, nil
 }
 
-// readAsked reads which sessions have incomplete calls begun by agents, and which have triggers.
-func (s *sessionRecords) readAsked(ctx context.Context, sessions []*repositories.Session) error {
+// readCallStates reads which sessions have incomplete calls begun by agents, and which have triggers.
+func (s *sessionRecords) readCallStates(ctx context.Context, sessions []*repositories.Session) error {
 	pipe, unfinished, fired := s.db.Pipeline(), make([]*redis.IntCmd, len(sessions)), make([]*redis.IntCmd, len(sessions))
 	for i, session := range sessions {
 		k := keyspace.KeysOf(session.AppID)

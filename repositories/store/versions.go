@@ -16,13 +16,13 @@ import (
 
 // Limits of the stored versions of repositories.
 const (
-	// mostVersions and mostVersionBytes bound the versions of a repository in number and size. The newest one
+	// maxVersions and maxVersionBytes bound the versions of a repository in number and size. The newest one
 	// always stays.
-	mostVersions     = 50
-	mostVersionBytes = 2 << 20
-	// versionsKept is how long versions of a deleted repository stay, and mostGone of how many repositories.
-	versionsKept = 30 * 24 * time.Hour
-	mostGone     = 100
+	maxVersions     = 50
+	maxVersionBytes = 2 << 20
+	// versionTTL is how long versions of a deleted repository stay, and maxDeleted of how many repositories.
+	versionTTL = 30 * 24 * time.Hour
+	maxDeleted = 100
 )
 
 // Version is a state of a repository as it was written. Numbers increase.
@@ -37,82 +37,82 @@ type Version struct {
 	Tools int `json:"tools"`
 }
 
-// writing describes a write: its operation in the event, and the version that it restores; 0 for none.
-type writing struct {
+// writeOptions describe a write: its operation in the event, and the version that it restores; 0 for none.
+type writeOptions struct {
 	operation string
 	restores  int
 	removes   bool // nothing but that: even a full Redis takes it
 }
 
-// keptVersion holds the version arguments of writeRepository.
-type keptVersion struct {
-	who   string // a Version (JSON); empty if none is kept
-	stays string // 1 if the versions stay until the repository is deleted
-	drop  string // the deleted repository whose versions are dropped to make room; empty for none
+// versionArgs are the version arguments of writeRepository.
+type versionArgs struct {
+	version   string // a Version (JSON); empty if none is kept
+	permanent string // 1 if the versions stay until the repository is deleted
+	evict     string // the deleted repository whose versions are dropped to make room; empty for none
 }
 
 // versionOf makes the version of a write. Versions of sessions' repositories are not kept, because these end with
 // their session. A repository that fires once disappears without a write, so its versions expire from the first on.
-func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, exists bool, as writing) (kept keptVersion, err error) {
-	if of.SessionID != "" {
-		return kept, nil
+func (r *repositoryRecords) versionOf(ctx context.Context, repository *repositories.Repository, exists bool, options writeOptions) (args versionArgs, err error) {
+	if repository.SessionID != "" {
+		return args, nil
 	}
-	version := Version{Time: r.now().UTC(), Operation: as.operation, Author: audit.AuthorOf(ctx), Restored: as.restores}
-	if as.restores > 0 {
+	version := Version{Time: r.now().UTC(), Operation: options.operation, Author: audit.AuthorOf(ctx), Restored: options.restores}
+	if options.restores > 0 {
 		version.Operation = "restored"
 	}
 	if exists {
-		version.Tools = len(of.Tools)
+		version.Tools = len(repository.Tools)
 	}
-	if kept.who, err = exactjson.Text(&version); err != nil {
-		return kept, err
+	if args.version, err = exactjson.Text(&version); err != nil {
+		return args, err
 	}
-	if exists && !of.Options.TriggerOnce {
-		kept.stays = "1"
-		return kept, nil
+	if exists && !repository.Options.TriggerOnce {
+		args.permanent = "1"
+		return args, nil
 	}
-	versioned := keyspace.Versioned(keyspace.KeysOf(of.AppID))
-	gone, err := r.db.ZRangeByScore(ctx, versioned, &redis.ZRangeBy{Min: strconv.FormatInt(version.Time.UnixMilli(), 10), Max: "(+inf", Count: mostGone}).Result()
+	versioned := keyspace.Versioned(keyspace.KeysOf(repository.AppID))
+	deleted, err := r.db.ZRangeByScore(ctx, versioned, &redis.ZRangeBy{Min: strconv.FormatInt(version.Time.UnixMilli(), 10), Max: "(+inf", Count: maxDeleted}).Result()
 	if err != nil {
-		return kept, keyspace.Unavailable(err)
+		return args, keyspace.Unavailable(err)
 	}
-	if len(gone) == mostGone && gone[0] != of.ID {
-		kept.drop = gone[0]
+	if len(deleted) == maxDeleted && deleted[0] != repository.ID {
+		args.evict = deleted[0]
 	}
-	return kept, nil
+	return args, nil
 }
 
-// versionLua defines keepVersion, which stores a version of a repository: its form stored, its previous form was,
-// and its Version who. If no version exists yet, the previous form becomes the first. Unless stays is 1, the
-// versions expire after kept (ms). The versions of the repository drop are removed.
+// versionLua defines keepVersion, which stores a version of a repository: its form stored, its previous form, and
+// its Version. If no version exists yet, the previous form becomes the first. Unless permanent is 1, the versions
+// expire after ttl (ms). The versions of the repository evict, in evicted, are removed.
 const versionLua = `
-local function keepVersion(versions, versioned, oldest, id, was, stored, who, stays, drop, most, bytes, kept)
-  if drop ~= '' and drop ~= id then
-    redis.call('DEL', oldest)
-    redis.call('ZREM', versioned, drop)
+local function keepVersion(versions, versioned, evicted, id, previous, stored, version, permanent, evict, maxVersions, maxBytes, ttl)
+  if evict ~= '' and evict ~= id then
+    redis.call('DEL', evicted)
+    redis.call('ZREM', versioned, evict)
   end
   redis.call('ZREMRANGEBYSCORE', versioned, '-inf', now())
-  local function add(text, by)
+  local function add(form, author)
     local n = redis.call('HINCRBY', versions, 'last', 1)
-    redis.call('HSET', versions, n, text, 'by:' .. n, by)
-    return n, redis.call('HINCRBY', versions, 'bytes', #text + #by)
+    redis.call('HSET', versions, n, form, 'by:' .. n, author)
+    return n, redis.call('HINCRBY', versions, 'bytes', #form + #author)
   end
-  if was ~= '' and redis.call('EXISTS', versions) == 0 then add(was, '{"operation":"updated"}') end
-  local last, size = add(stored, who)
+  if previous ~= '' and redis.call('EXISTS', versions) == 0 then add(previous, '{"operation":"updated"}') end
+  local last, size = add(stored, version)
   local first = tonumber(redis.call('HGET', versions, 'first') or 1)
-  while first < last and (last - first >= tonumber(most) or size > tonumber(bytes)) do
-    local gone = redis.call('HMGET', versions, first, 'by:' .. first)
-    size = redis.call('HINCRBY', versions, 'bytes', -(#(gone[1] or '') + #(gone[2] or '')))
+  while first < last and (last - first >= tonumber(maxVersions) or size > tonumber(maxBytes)) do
+    local form, author = unpack(redis.call('HMGET', versions, first, 'by:' .. first))
+    size = redis.call('HINCRBY', versions, 'bytes', -(#(form or '') + #(author or '')))
     redis.call('HDEL', versions, first, 'by:' .. first)
     first = first + 1
   end
   redis.call('HSET', versions, 'first', first)
-  if stays == '1' then
+  if permanent == '1' then
     redis.call('PERSIST', versions)
     redis.call('ZADD', versioned, '+inf', id)
   else
-    redis.call('PEXPIRE', versions, kept)
-    redis.call('ZADD', versioned, now() + tonumber(kept), id)
+    redis.call('PEXPIRE', versions, ttl)
+    redis.call('ZADD', versioned, now() + tonumber(ttl), id)
   end
 end
 `
@@ -152,11 +152,11 @@ func (r *repositoryRecords) Versions(ctx context.Context, appID, repositoryID st
 		if text == "" {
 			continue // dropped meanwhile
 		}
-		one, err := readVersion(last-i, text)
+		version, err := readVersion(last-i, text)
 		if err != nil {
 			return nil, 0, err
 		}
-		items = append(items, one)
+		items = append(items, version)
 	}
 	if last-len(fields) >= first {
 		next = last - len(fields) + 1
@@ -194,11 +194,11 @@ func (r *repositoryRecords) Version(ctx context.Context, appID, repositoryID str
 // ErrDeleted means that the version is a deletion and has no definition.
 var ErrDeleted = errors.New("this version is the deletion of the repository: name the one before it")
 
-// ToVersion returns the change that restores a version of a repository, as DecodeRepository would read it with its
+// RestoreChange returns the change that restores a version of a repository, as DecodeRepository would read it with its
 // credentials.
 //
 // Errors: those of Version, and ErrDeleted.
-func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID string, number int) (RepositoryChange, error) {
+func (r *repositoryRecords) RestoreChange(ctx context.Context, appID, repositoryID string, number int) (RepositoryChange, error) {
 	_, definition, err := r.Version(ctx, appID, repositoryID, number)
 	if err == nil && definition == nil {
 		err = ErrDeleted
@@ -208,17 +208,17 @@ func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID s
 	}
 	restored := definition.Clone()
 	restored.Generation, restored.Revision, restored.Created, restored.Updated = "", "", time.Time{}, time.Time{}
-	next := ToRepository(restored)
+	next := ReplaceChange(restored)
 	next.Restores = number
 	return next, nil
 }
 
-// By returns the change as its author may make it: an owner of the app grants all its modules any host. The grants of
-// the version that is restored were those of its author, so another one keeps only those that the repository has
-// now.
-func (c RepositoryChange) By(owner bool) RepositoryChange {
-	to := c.To
-	c.To = func(current *repositories.Repository) (*repositories.Repository, error) {
+// WithGrantsOf returns the change with the grants of its author: an owner of the app grants all its modules any host.
+// The grants of the version that is restored were those of its author, so another one keeps only those that the
+// repository has now.
+func (c RepositoryChange) WithGrantsOf(owner bool) RepositoryChange {
+	to := c.Next
+	c.Next = func(current *repositories.Repository) (*repositories.Repository, error) {
 		next, err := to(current)
 		switch {
 		case err != nil:

@@ -73,7 +73,7 @@ func TestTheFirstVersionIsWhatWasThereBefore(t *testing.T) {
 		_, first, err := s.Version(t.Context(), "clinic", "r", 1)
 		require.NoError(t, err)
 		require.Equal(t, "before", first.Tools[0].Name)
-		change, err := s.ToVersion(t.Context(), "clinic", "r", 1)
+		change, err := s.RestoreChange(t.Context(), "clinic", "r", 1)
 		require.NoError(t, err)
 		stored, _, err := s.ChangeRepository(t.Context(), change)
 		require.NoError(t, err)

@@ -331,7 +331,7 @@ func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
 		keys := keyspace.KeysOf("clinic")
 		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
 			w.Matcher.Intercept(nil)
-			return w.Server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(keyspace.LaneTurns), keys.Owed()).Err()
+			return w.Server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(keyspace.LaneTurns), keys.PendingCount()).Err()
 		})
 		_, err := w.TrySay("m1", `book {"day":"monday"}`)
 		require.ErrorIs(t, err, keyspace.ErrUnavailable)

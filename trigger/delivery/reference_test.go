@@ -40,7 +40,7 @@ func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
 		w.Fire(trigger.Direct{AppID: "clinic", SessionID: "s4", Name: "a", Values: map[string]any{"n": 1}, Source: "ui", Metadata: repositories.Metadata(`{"who":"desk"}`)})
 		w.Until("all is published", func() bool {
 			_, taken := w.Events.Count()
-			return taken >= 6 && w.Server.Client().Get(t.Context(), keyspace.KeysOf("clinic").Owed()).Val() <= "1"
+			return taken >= 6 && w.Server.Client().Get(t.Context(), keyspace.KeysOf("clinic").PendingCount()).Val() <= "1"
 		})
 		mu.Lock()
 		defer mu.Unlock()

@@ -76,7 +76,7 @@ func TestErasureWaitsWhileAnotherReplicaPublishes(t *testing.T) {
 	require.NoError(t, client.RPush(t.Context(), k.Outbox(box), "t1.event").Err())
 	require.NoError(t, client.HSet(t.Context(), k.Holders(), box, "token of another replica").Err())
 	require.NoError(t, client.ZAdd(t.Context(), k.Lane(keyspace.LaneOutboxes), redis.Z{Score: float64(ends.UnixMilli()), Member: box}).Err())
-	require.NoError(t, client.Set(t.Context(), k.Owed(), 1, 0).Err())
+	require.NoError(t, client.Set(t.Context(), k.PendingCount(), 1, 0).Err())
 
 	e := &erasure.Eraser{Store: definitions, Ledger: ledger.New(db), Events: streams{}, Answers: streams{}}
 	require.NoError(t, e.Erase(t.Context(), "clinic", "s1"))
@@ -84,6 +84,6 @@ func TestErasureWaitsWhileAnotherReplicaPublishes(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, now.Before(ends.Truncate(time.Millisecond)), "the lease of the other has ended")
 	require.Zero(t, client.Exists(t.Context(), k.Outbox(box), k.Holders()).Val())
-	require.Equal(t, "0", client.Get(t.Context(), k.Owed()).Val())
+	require.Equal(t, "0", client.Get(t.Context(), k.PendingCount()).Val())
 	require.Less(t, read.count.Load(), int32(80), "500 ms are 50 pauses of 10 ms")
 }

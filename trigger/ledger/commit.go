@@ -235,7 +235,7 @@ type Commitment struct {
 	Token      string
 	Unfinished string // JSON
 	Decision   string // opaque
-	Came       string // one of keyspace.CameTo, of the message or the Caller; empty if it is not known yet
+	Came       string // one of keyspace.OutcomeTo, of the message or the Caller; empty if it is not known yet
 	// Caller is the message whose chat fires a direct trigger, and Called the match (JSON) that is kept with it.
 	Caller, Called string
 	// Matched is the app version of the match, Version the next one, for when a repository of the app is

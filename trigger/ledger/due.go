@@ -187,7 +187,7 @@ func ReadBacklog(ctx context.Context, l *Ledger) (total Backlog, err error) {
 	var dead [keyspace.Partitions]*redis.StringSliceCmd
 	for n := range keyspace.Partitions {
 		k := keyspace.PartitionKeys(n)
-		owed[n], dead[n] = pipe.Get(ctx, k.Owed()), pipe.HVals(ctx, k.Dead())
+		owed[n], dead[n] = pipe.Get(ctx, k.PendingCount()), pipe.HVals(ctx, k.Dead())
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	for n := range keyspace.Partitions {

@@ -110,7 +110,7 @@ func TestWhatComesWhileAScriptRunsIsDoneByTheNext(t *testing.T) {
 	require.Equal(t, 2, g.scripts, "one for the first message, and one for the others")
 	client, k := server.Client(), keyspace.KeysOf("shop")
 	require.EqualValues(t, 22, client.ZCard(t.Context(), k.Lane(keyspace.LaneTurns)).Val())
-	require.Equal(t, "22", client.Get(t.Context(), k.Owed()).Val())
+	require.Equal(t, "22", client.Get(t.Context(), k.PendingCount()).Val())
 	require.EqualValues(t, 22, client.ZCard(t.Context(), k.Sessions()).Val())
 	require.EqualValues(t, 22, client.ZCard(t.Context(), k.Idle()).Val())
 }
@@ -386,5 +386,5 @@ func TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents(t *testing.
 		}
 	}
 	require.EqualValues(t, 2*count-1, client.ZCard(t.Context(), k.InState(keyspace.Pending)).Val())
-	require.Equal(t, fmt.Sprint(3+2*(2*count-1)), client.Get(t.Context(), k.Owed()).Val(), "three batches, and the events behind two")
+	require.Equal(t, fmt.Sprint(3+2*(2*count-1)), client.Get(t.Context(), k.PendingCount()).Val(), "three batches, and the events behind two")
 }

@@ -113,12 +113,12 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 
 // endChat notes how far the chat of a message was answered, and the outcome of the message the first time.
 //
-//	=>   a letter of keyspace.CameTo the first time, else empty
+//	=>   a letter of keyspace.OutcomeTo the first time, else empty
 var endChat = keyspace.NewScript(TurnLua, `
 KEYS turns
 ARGV id length came
 local had = redis.call('HMGET', @turns, turn.message .. $id, turn.acted .. $id, turn.called .. $id, 'came')
-local came = had[3] and '`+keyspace.CameFired+`' or $came
+local came = had[3] and '`+keyspace.OutcomeFired+`' or $came
 if not had[1] or came == '' then return '' end
 local length = had[3] and $length or '0'
 if tonumber(had[2] or -1) < tonumber(length) then redis.call('HSET', @turns, turn.acted .. $id, length) end
@@ -128,7 +128,7 @@ return came
 `)
 
 // EndChat notes that a request of a message's chat has ended, and returns the outcome of the message, as a letter of
-// keyspace.CameTo: came unless its model has fired tools. It is empty if it was known before, is not yet known as came
+// keyspace.OutcomeTo: came unless its model has fired tools. It is empty if it was known before, is not yet known as came
 // is empty, or if the message is not in the history. If tools have fired, the length is that of Acted.
 func EndChat(ctx context.Context, l *Ledger, t Turn, length int, came string) (string, error) {
 	found, err := endChat.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length, came)

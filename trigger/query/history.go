@@ -140,7 +140,7 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	if len(ids) > q.Page.Limit {
 		next, ids = after(q.Page.Limit), ids[:q.Page.Limit]
 	}
-	entries, page := []Entry{}, &repositories.Room{}
+	entries, page := []Entry{}, &repositories.PageBudget{}
 	sizes, err := r.Ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
 	for read := 0; err == nil && read < len(ids); {
 		var found []Entry
@@ -159,7 +159,7 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 			if q.Newest {
 				slices.Reverse(shown)
 			}
-			if !page.Takes(shown) {
+			if !page.Fits(shown) {
 				return entries, after(max(read, 1)), nil
 			}
 			entries, read = append(entries, shown...), read+1

@@ -167,7 +167,7 @@ type listing struct {
 	index   string // the sorted set that is read
 	filters bool   // the query has conditions beyond the index
 	items   []Record
-	page    repositories.Room
+	page    repositories.PageBudget
 	at      position // of the last item, or of the last record examined
 }
 
@@ -250,7 +250,7 @@ func (l *listing) read(ctx context.Context, places []position) (full bool, err e
 			if one == nil || !l.query.selects(one.Record) { // it may have gone since the list was read
 				continue
 			}
-			if len(l.items) == l.query.Page.Limit || !l.page.Takes(one.Record) {
+			if len(l.items) == l.query.Page.Limit || !l.page.Fits(one.Record) {
 				return true, nil
 			}
 			l.items, l.at = append(l.items, one.Record), next[i]

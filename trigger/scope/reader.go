@@ -158,13 +158,13 @@ func (r *Reader) Tools(ctx context.Context, appID, sessionID, name, after string
 		return nil, "", err
 	}
 	all, _ := s.Winners()
-	page := &repositories.Room{}
+	page := &repositories.PageBudget{}
 	for _, one := range all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > after }):] {
 		if name != "" && one.Tool.Name != name {
 			continue
 		}
 		tool := shown(one)
-		if len(items) == limit || !page.Takes(tool) {
+		if len(items) == limit || !page.Fits(tool) {
 			return items, items[len(items)-1].Name, nil
 		}
 		items = append(items, tool)
@@ -202,10 +202,10 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 	}
 	all, own := s.Winners()
 	request := matcher.Request{App: s.App, Candidates: all, Shared: s.Shared, Own: own}
-	page, found := repositories.Room{}, []FoundTool{}
+	page, found := repositories.PageBudget{}, []FoundTool{}
 	for _, one := range searcher.Search(ctx, request, text, min(limit, foundAtMost)) {
 		next := FoundTool{shown(one.Candidate), max(1, math.Round(float64(one.Score)*1e6)) / 1e6} // further digits are meaningless
-		if !page.Takes(next) {
+		if !page.Fits(next) {
 			break
 		}
 		found = append(found, next)

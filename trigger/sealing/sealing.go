@@ -47,9 +47,9 @@ type Progress struct {
 func (w Walk) Run(ctx context.Context) (p Progress, err error) {
 	err = w.DB.EachKey(ctx, func(names []string) error {
 		p.Keys += len(names)
-		places := map[keyspace.Kind][]keyspace.Place{}
+		places := map[keyspace.Kind][]keyspace.KeyName{}
 		for _, name := range names {
-			if place, is := keyspace.PlaceOf(name); is && place.App != "" && keyspace.PartitionOf(place.App) == place.Partition {
+			if place, is := keyspace.ParseKey(name); is && place.App != "" && keyspace.PartitionOf(place.App) == place.Partition {
 				places[place.Kind] = append(places[place.Kind], place)
 			}
 		}
@@ -75,14 +75,14 @@ func (w Walk) Run(ctx context.Context) (p Progress, err error) {
 }
 
 type item struct {
-	place       keyspace.Place
+	place       keyspace.KeyName
 	field, text string
 }
 
 const together = 50
 
 // fields reads a field of each hash, and calls do with the existing ones.
-func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string, do func([]item) error) error {
+func (w Walk) fields(ctx context.Context, places []keyspace.KeyName, field string, do func([]item) error) error {
 	for some := range slices.Chunk(places, together) {
 		pipe, replies := w.DB.Pipeline(), make([]*redis.StringCmd, len(some))
 		for i, place := range some {
@@ -106,7 +106,7 @@ func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string,
 }
 
 // repositories calls do with the repositories of an app or of one of its sessions, or with the versions of one.
-func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]item) error) error {
+func (w Walk) repositories(ctx context.Context, place keyspace.KeyName, do func([]item) error) error {
 	for cursor := uint64(0); ; {
 		pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", together).Result()
 		if err != nil {
@@ -126,8 +126,8 @@ func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]
 	}
 }
 
-func (w Walk) calls(ctx context.Context, effects []keyspace.Place, p *Progress) error {
-	var calls []keyspace.Place
+func (w Walk) calls(ctx context.Context, effects []keyspace.KeyName, p *Progress) error {
+	var calls []keyspace.KeyName
 	err := w.fields(ctx, effects, "kind", func(items []item) error {
 		for _, one := range items {
 			if isCall(one.text) {
@@ -147,14 +147,14 @@ func isCall(kind string) bool {
 }
 
 // held processes the deferred effects of confirming and settling triggers.
-func (w Walk) held(ctx context.Context, lane keyspace.Place, p *Progress) error {
+func (w Walk) held(ctx context.Context, lane keyspace.KeyName, p *Progress) error {
 	ids, err := w.DB.ZRange(ctx, lane.Key(), 0, -1).Result()
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	places := make([]keyspace.Place, len(ids))
+	places := make([]keyspace.KeyName, len(ids))
 	for i, id := range ids {
-		places[i] = keyspace.Place{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
+		places[i] = keyspace.KeyName{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
 	}
 	return w.fields(ctx, places, "held", w.treat(ctx, p, &p.Tally.Calls, w.resealDeferred))
 }

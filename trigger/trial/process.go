@@ -95,7 +95,7 @@ type held struct {
 }
 
 // Heard implements Conversation.
-func (h held) Heard(said files.Said) {
+func (h held) Heard(said files.Message) {
 	if said.Agent {
 		h.talk.Agent(said.Text)
 		return
@@ -141,7 +141,7 @@ func Examples(list []*repositories.Repository, at func(repositoryID, pointer str
 				file, line := at(repository.ID, fault.Point("tools", i, "examples", j))
 				tests = append(tests, &files.Test{
 					Name: fmt.Sprintf("%s: %s", tool.Name, said), File: file, Line: line, AppID: repository.AppID,
-					Chat: []files.Said{{Text: said, Line: line, Expect: []files.Expectation{{Line: line, Tool: tool.Name, Lacking: examples.Free(tool)}}}},
+					Chat: []files.Message{{Text: said, Line: line, Expect: []files.Expectation{{Line: line, Tool: tool.Name, MayLack: examples.Free(tool)}}}},
 				})
 			}
 		}

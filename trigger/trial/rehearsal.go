@@ -299,7 +299,7 @@ func changeOf(before, after *Result) string {
 // outcomeOf compares the outcomes before and after.
 func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
 	o := &Outcome{Model: c.Model, Differs: []Differing{}, Tests: []TestOutcome{}, Before: before.Spent, After: after.Spent, Notes: []string{}}
-	room := repositories.Room{}
+	room := repositories.PageBudget{}
 	for i, one := range said {
 		was, is := before.results[i], after.results[i]
 		if was == nil || is == nil {
@@ -311,7 +311,7 @@ func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
 			continue
 		}
 		next := Differing{one.SessionID, one.MessageID, one.Time, one.Text, change, *was, *is}
-		if o.More > 0 || !room.Takes(next) {
+		if o.More > 0 || !room.Fits(next) {
 			o.More++
 			continue
 		}

@@ -28,7 +28,7 @@ type Stage interface {
 // Conversation is a conversation in progress.
 type Conversation interface {
 	// Heard adds a message that is not decided: an agent's, or a past one.
-	Heard(said files.Said)
+	Heard(said files.Message)
 	// User returns the outcome of a user's message. The error is why it was not decided.
 	User(ctx context.Context, text string) (Came, error)
 }
@@ -116,7 +116,7 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		return of
 	}
 	for _, said := range test.Chat {
-		if said.Agent || said.Past {
+		if said.Agent || said.Decided {
 			talk.Heard(said)
 			continue
 		}
@@ -152,11 +152,11 @@ type met struct {
 
 // judge compares the outcome of a message with its expectations. Each call meets one expectation, among several
 // of its tool the one with its values.
-func judge(said files.Said, came Came) TurnReport {
+func judge(said files.Message, came Came) TurnReport {
 	expected := slices.Clone(said.Expect)
 	for i, e := range expected {
 		for _, r := range came.Rejected { // a rejected call meets an expectation that may lack its values
-			needed := func(name string) bool { return !slices.Contains(e.Lacking, name) }
+			needed := func(name string) bool { return !slices.Contains(e.MayLack, name) }
 			if r.Name == e.Tool && len(r.Missing) > 0 && !slices.ContainsFunc(r.Missing, needed) {
 				expected[i] = files.Expectation{Line: e.Line, Rejected: e.Tool, Missing: r.Missing}
 			}

@@ -182,7 +182,7 @@ return faults
 `)
 
 // keyOfApp returns a key that is deleted with its app; empty for any other.
-func keyOfApp(place keyspace.Place) string {
+func keyOfApp(place keyspace.KeyName) string {
 	switch place.Kind {
 	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindAudit, keyspace.KindWebhook, keyspace.KindResends,
 		keyspace.KindTests, keyspace.KindVersions, keyspace.KindVersioned:
@@ -192,7 +192,7 @@ func keyOfApp(place keyspace.Place) string {
 }
 
 // places returns the checks of keys. It checks long lists at once, page by page.
-func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+func (w *walk) places(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	for _, place := range places {
 		k, kind, app := keyspace.KeysOf(place.App), place.Kind, []any{place.App}
 		if key := keyOfApp(place); key != "" {
@@ -252,7 +252,7 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 }
 
 // users checks the lists of users' sessions.
-func (w *walk) users(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+func (w *walk) users(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	for _, place := range places {
 		k, app := keyspace.KeysOf(place.App), []any{place.App}
 		probes = append(probes, probe{leftover, []string{k.Users(), k.App(), k.Apps()}, app, place.App, string(place.Kind)})
@@ -271,7 +271,7 @@ func (w *walk) users(ctx context.Context, places []keyspace.Place) (probes []pro
 	return probes, nil
 }
 
-func (w *walk) triggers(ctx context.Context, place keyspace.Place, key, of string) error {
+func (w *walk) triggers(ctx context.Context, place keyspace.KeyName, key, of string) error {
 	k := keyspace.KeysOf(place.App)
 	return w.members(ctx, key, func(ids []string) error {
 		keys := []string{key, k.Dead(), k.InState(keyspace.Failed)}
@@ -279,7 +279,7 @@ func (w *walk) triggers(ctx context.Context, place keyspace.Place, key, of strin
 	})
 }
 
-func sessionProbe(place keyspace.Place) probe {
+func sessionProbe(place keyspace.KeyName) probe {
 	k := keyspace.KeysOf(place.App)
 	keys := []string{k.Turns(place.Name), k.Order(place.Name), k.Repos(place.Name), k.Idle()}
 	return probe{sessionEnds, append(keys, k.Ledger()...), []any{place.App, place.Name}, place.App, "session " + place.Name}

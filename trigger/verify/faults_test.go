@@ -70,22 +70,22 @@ var (
 			return w.set(w.k.Effect("odd"), "kind", "call", "state", "dead", "trigger", "none")
 		}, []string{"effect.dead"}, false},
 		{"a call that is in no lane", func(w *world) redis.Cmder {
-			w.client.Decr(w.t.Context(), w.k.Owed())
+			w.client.Decr(w.t.Context(), w.k.PendingCount())
 			return w.z(w.k.Lane(keyspace.LaneCalls), keyspace.EffectID(w.firing(w.ids["s1 busy"]), "call"))
 		}, []string{"effect.call"}, false},
 		{"an answer that nobody waits for", func(w *world) redis.Cmder {
-			w.client.Decr(w.t.Context(), w.k.Owed())
+			w.client.Decr(w.t.Context(), w.k.PendingCount())
 			return w.z(w.k.Lane(keyspace.LaneCalls), keyspace.EffectID(w.firing(w.ids["s1 wait"]), "call"))
 		}, []string{"effect.call"}, false},
 		{"an event that is in no outbox", func(w *world) redis.Cmder {
-			w.client.Decr(w.t.Context(), w.k.Owed())
+			w.client.Decr(w.t.Context(), w.k.PendingCount())
 			w.z(w.k.Lane(keyspace.LaneOutboxes), "s1")
 			w.client.HDel(w.t.Context(), w.k.Holders(), "s1")
 			return w.del(w.k.Outbox("s1"))
 		}, []string{"effect.event"}, false},
 		{"an outbox that nobody looks at", func(w *world) redis.Cmder { return w.z(w.k.Lane(keyspace.LaneOutboxes), "s1") }, []string{"outbox.unscheduled"}, false},
 		{"an outbox that cannot be read", func(w *world) redis.Cmder {
-			w.client.Incr(w.t.Context(), w.k.Owed())
+			w.client.Incr(w.t.Context(), w.k.PendingCount())
 			w.add(w.k.Lane(keyspace.LaneOutboxes), 1, "odd")
 			w.add(w.k.Due(), 1, "outboxes/clinic")
 			return w.client.RPush(w.t.Context(), w.k.Outbox("odd"), "#torn")
@@ -122,9 +122,9 @@ var (
 		}, []string{"listed"}, false},
 		{"another number of failed triggers", func(w *world) redis.Cmder { return w.set(w.k.Dead(), "clinic", 7) }, []string{"failed.count"}, false},
 		{"failed triggers of an app without any", func(w *world) redis.Cmder { return w.set(keyspace.KeysOf("museum").Dead(), "museum", 1) }, []string{"failed.count"}, false},
-		{"another number of what is owed", func(w *world) redis.Cmder { return w.client.IncrBy(w.t.Context(), w.k.Owed(), 3) }, []string{"owed.count"}, false},
+		{"another number of what is owed", func(w *world) redis.Cmder { return w.client.IncrBy(w.t.Context(), w.k.PendingCount(), 3) }, []string{"owed.count"}, false},
 		{"something is counted where nothing is owed", func(w *world) redis.Cmder {
-			return w.client.IncrBy(w.t.Context(), keyspace.PartitionKeys(w.elsewhere()).Owed(), 3)
+			return w.client.IncrBy(w.t.Context(), keyspace.PartitionKeys(w.elsewhere()).PendingCount(), 3)
 		}, []string{"owed.count"}, false},
 		{"tests and versions of an app that is gone", func(w *world) redis.Cmder {
 			k := keyspace.KeysOf("nowhere")
@@ -136,7 +136,7 @@ var (
 		{"the mark of a closed session without an end", func(w *world) redis.Cmder { return w.set(w.k.Closed("s9"), "generation", "g") }, []string{"endless"}, false},
 		{"a part of explanations without an end", func(w *world) redis.Cmder { return w.set(w.k.ExplainedParts(), "p", "text") }, []string{"explained"}, false},
 		{"an effect in another partition", func(w *world) redis.Cmder {
-			place, _ := keyspace.PlaceOf(w.k.Effect("odd"))
+			place, _ := keyspace.ParseKey(w.k.Effect("odd"))
 			place.Partition = w.elsewhere()
 			return w.set(place.Key(), "kind", "call", "state", "due")
 		}, []string{"foreign.key"}, true},

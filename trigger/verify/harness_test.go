@@ -240,7 +240,7 @@ func (o *outside) times() map[string]int {
 func (w *world) dump() map[string]string {
 	held := map[string]string{}
 	for _, key := range w.server.Keys() {
-		if place, is := keyspace.PlaceOf(key); !is || place.Kind == keyspace.KindConfirm {
+		if place, is := keyspace.ParseKey(key); !is || place.Kind == keyspace.KindConfirm {
 			continue
 		}
 		held[key] = w.content(key)

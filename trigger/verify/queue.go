@@ -40,7 +40,7 @@ func (w *walk) queues(ctx context.Context) error {
 	return w.DB.EachKey(ctx, func(names []string) error {
 		var probes []probe
 		for _, name := range names {
-			place, is := keyspace.PlaceOf(name)
+			place, is := keyspace.ParseKey(name)
 			if !is || place.Kind != keyspace.KindOutbox || keyspace.PartitionOf(place.App) != place.Partition {
 				continue
 			}
@@ -81,7 +81,7 @@ return faults
 `)
 
 // lanes checks lanes and sessions: a key of turns with a name is the hash of a session.
-func (w *walk) lanes(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+func (w *walk) lanes(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	pipe := w.DB.Pipeline()
 	clocks := w.DB.Clocks(ctx, pipe)
 	counts, heads, times := make([]*redis.IntCmd, len(places)), make([]*redis.ZSliceCmd, len(places)), make([]keyspace.Clock, len(places))
@@ -172,7 +172,7 @@ const compares = 100
 func (w *walk) counters(ctx context.Context) error {
 	pipe, there := w.DB.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
 	for n := range there {
-		there[n] = pipe.Exists(ctx, keyspace.PartitionKeys(n).Due(), keyspace.PartitionKeys(n).Owed())
+		there[n] = pipe.Exists(ctx, keyspace.PartitionKeys(n).Due(), keyspace.PartitionKeys(n).PendingCount())
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("look which partitions owe something: %w", keyspace.Unavailable(err))
@@ -263,7 +263,7 @@ func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
 		}
 	}
 
-	keys, args := []string{k.Due(), k.Owed()}, []any{len(apps)}
+	keys, args := []string{k.Due(), k.PendingCount()}, []any{len(apps)}
 	var outboxes []string
 	var members []any
 	for _, app := range slices.Sorted(maps.Keys(apps)) {

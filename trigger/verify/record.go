@@ -125,7 +125,7 @@ end
 return faults
 `)
 
-func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w *walk) records(ctx context.Context, places []keyspace.KeyName) ([]probe, error) {
 	w.report.Triggers += len(places)
 	read, err := w.hashes(ctx, places, "fire", "session", "retries", "event", "emitter", "call")
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, e
 }
 
 // hashes reads fields of hashes; missing ones are empty.
-func (w *walk) hashes(ctx context.Context, places []keyspace.Place, fields ...string) ([][]string, error) {
+func (w *walk) hashes(ctx context.Context, places []keyspace.KeyName, fields ...string) ([][]string, error) {
 	keys := make([]string, len(places))
 	for i, place := range places {
 		keys[i] = place.Key()
@@ -209,18 +209,18 @@ fault('effect.event', '', function() push(KEYS[3], ARGV[4], app, id, '', 0) end)
 return faults
 `)
 
-func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w *walk) effects(ctx context.Context, places []keyspace.KeyName) ([]probe, error) {
 	read, err := w.hashes(ctx, places, "session", "trigger", "order")
 	if err != nil {
 		return nil, err
 	}
-	var unseen []keyspace.Place
+	var unseen []keyspace.KeyName
 	for i, place := range places {
 		if read[i][2] == "1" && !w.queued.has(nameOf(place.App, place.Name)) {
 			unseen = append(unseen, place)
 		}
 	}
-	subjects := map[keyspace.Place]string{}
+	subjects := map[keyspace.KeyName]string{}
 	if len(unseen) > 0 {
 		bodies, err := w.hashes(ctx, unseen, "body")
 		if err != nil {

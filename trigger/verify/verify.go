@@ -114,7 +114,7 @@ var ofPartitions = []keyspace.Kind{
 
 // keys checks all keys but outboxes.
 func (w *walk) keys(ctx context.Context) error {
-	looks := map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error){
+	looks := map[keyspace.Kind]func(context.Context, []keyspace.KeyName) ([]probe, error){
 		keyspace.KindTrigger: w.records, keyspace.KindEffect: w.effects,
 		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes, keyspace.KindWebhooks: w.lanes,
 		keyspace.KindHolders: w.places, keyspace.KindOrder: w.places, keyspace.KindRepos: w.places,
@@ -127,9 +127,9 @@ func (w *walk) keys(ctx context.Context) error {
 		looks[kind] = w.places
 	}
 	return w.DB.EachKey(ctx, func(names []string) error {
-		kinds := map[keyspace.Kind][]keyspace.Place{}
+		kinds := map[keyspace.Kind][]keyspace.KeyName{}
 		for _, name := range names {
-			place, is := keyspace.PlaceOf(name)
+			place, is := keyspace.ParseKey(name)
 			if !is {
 				continue
 			}

@@ -64,7 +64,7 @@ func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 		w.z(w.k.Lane(keyspace.LaneHeld), w.ids["s1 lamp"], w.ids["s1 refund"]).Err(),
 		w.set(w.trigger("busy"), "open", 7).Err(), w.set(w.trigger("late"), "open", 0).Err(),
 		w.set(w.trigger("lamp"), "due", 1).Err(), // its time is over
-		w.client.Set(t.Context(), w.k.Owed(), -5, 0).Err(),
+		w.client.Set(t.Context(), w.k.PendingCount(), -5, 0).Err(),
 	} {
 		require.NoError(t, broken)
 	}

@@ -581,7 +581,7 @@ func TestNothingIsLeftOfAWebhookThatIsRemoved(t *testing.T) {
 		keys := func() (names []string) {
 			require.NoError(t, s.db.EachKey(t.Context(), func(some []string) error {
 				for _, key := range some {
-					if place, _ := keyspace.PlaceOf(key); slices.Contains([]keyspace.Kind{keyspace.KindWebhook, keyspace.KindWebhooks, keyspace.KindResends}, place.Kind) {
+					if place, _ := keyspace.ParseKey(key); slices.Contains([]keyspace.Kind{keyspace.KindWebhook, keyspace.KindWebhooks, keyspace.KindResends}, place.Kind) {
 						names = append(names, string(place.Kind))
 					}
 				}

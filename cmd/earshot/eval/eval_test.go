@@ -27,7 +27,7 @@ func evaluate(t *testing.T, text string, of llm.Options) (printed, failures stri
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.WriteFile("home.yaml", []byte(text), 0o600))
 	set, err := files.Read([]string{"home.yaml"}, files.Options{Lookup: os.LookupEnv, Tests: true})
-	require.NoError(t, set.All(err))
+	require.NoError(t, set.JoinCheck(err))
 	process, err := trial.InProcess(set, chain.New(of), llm.DefaultHistory, time.Now)
 	require.NoError(t, err)
 	report := trial.Run(t.Context(), set.Tests, process)

@@ -46,7 +46,7 @@ type asked struct {
 }
 
 // Heard implements trial.Conversation.
-func (a *asked) Heard(said files.Said) {
+func (a *asked) Heard(said files.Message) {
 	actor := matcher.ActorUser
 	if said.Agent {
 		actor = matcher.ActorAgent

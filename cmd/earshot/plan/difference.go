@@ -17,14 +17,14 @@ func differences(at string, before, after any) []string {
 	if reflect.DeepEqual(before, after) {
 		return nil
 	}
-	was, wasObject := before.(map[string]any)
-	is, isObject := after.(map[string]any)
-	if wasObject && isObject {
-		names := maps.Clone(was)
-		maps.Copy(names, is)
+	beforeObject, beforeIsObject := before.(map[string]any)
+	afterObject, afterIsObject := after.(map[string]any)
+	if beforeIsObject && afterIsObject {
+		names := maps.Clone(beforeObject)
+		maps.Copy(names, afterObject)
 		var lines []string
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			lines = append(lines, differences(strings.TrimPrefix(at+"/"+name, "/"), was[name], is[name])...)
+			lines = append(lines, differences(strings.TrimPrefix(at+"/"+name, "/"), beforeObject[name], afterObject[name])...)
 		}
 		return lines
 	}
@@ -44,26 +44,26 @@ func differences(at string, before, after any) []string {
 
 // memberDifferences compares lists in which every member has a unique name.
 func memberDifferences(at string, before, after any) ([]string, bool) {
-	was, wasNames, ok := members(before)
+	beforeMembers, beforeNames, ok := members(before)
 	if !ok {
 		return nil, false
 	}
-	is, isNames, ok := members(after)
-	if !ok || len(wasNames)+len(isNames) == 0 {
+	afterMembers, afterNames, ok := members(after)
+	if !ok || len(beforeNames)+len(afterNames) == 0 {
 		return nil, false
 	}
 	var lines []string
-	for _, name := range wasNames {
-		if is[name] == nil {
+	for _, name := range beforeNames {
+		if afterMembers[name] == nil {
 			lines = append(lines, at+"/"+name+" is gone")
 		}
 	}
-	for _, name := range isNames {
-		if was[name] == nil {
+	for _, name := range afterNames {
+		if beforeMembers[name] == nil {
 			lines = append(lines, at+"/"+name+" is new")
 			continue
 		}
-		lines = append(lines, differences(at+"/"+name, was[name], is[name])...)
+		lines = append(lines, differences(at+"/"+name, beforeMembers[name], afterMembers[name])...)
 	}
 	if len(lines) == 0 {
 		lines = []string{at + ": the order is another"}
@@ -77,17 +77,17 @@ func members(value any) (map[string]any, []string, bool) {
 	if !ok && value != nil {
 		return nil, nil, false
 	}
-	found := map[string]any{}
+	byName := map[string]any{}
 	var names []string
 	for _, item := range list {
 		name := nameOf(item)
-		if name == "" || found[name] != nil {
+		if name == "" || byName[name] != nil {
 			return nil, nil, false
 		}
-		found[name] = item
+		byName[name] = item
 		names = append(names, name)
 	}
-	return found, names, true
+	return byName, names, true
 }
 
 func nameOf(item any) string {

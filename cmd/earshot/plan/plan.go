@@ -32,10 +32,10 @@ type step struct {
 	kind       string            // app or repository
 	id         string
 	body       []byte
-	// first is a preliminary body for an app that loses members, since tools may name these until the other
+	// firstBody is a preliminary body for an app that loses members, since tools may name these until the other
 	// steps are done. Nil if it loses none.
-	first []byte
-	lines []string // the fields that change
+	firstBody []byte
+	lines     []string // the fields that change
 }
 
 // Plan lists the steps to apply files, in order.
@@ -59,74 +59,74 @@ func (p *Plan) count() map[operation]int {
 }
 
 // After returns the app after the plan, and its repositories that are not in the files.
-func (p *Plan) After() (app *repositories.App, stays []*repositories.Repository, err error) {
+func (p *Plan) After() (app *repositories.App, unlisted []*repositories.Repository, err error) {
 	app = &repositories.App{ID: p.appID}
 	for _, s := range p.steps {
 		switch {
 		case s.kind == "app":
 			err = errors.Join(err, client.Decode(s.body, app))
 		case s.operation == opKeep:
-			one := &repositories.Repository{}
-			err = errors.Join(err, client.Decode(s.body, one), one.Compile())
-			stays = append(stays, one)
+			repository := &repositories.Repository{}
+			err = errors.Join(err, client.Decode(s.body, repository), repository.Compile())
+			unlisted = append(unlisted, repository)
 		}
 	}
-	return app, stays, err
+	return app, unlisted, err
 }
 
 // Apply executes the plan in its service. It stops at the first fault and reports it on out. Finished steps
 // stay, and the next run continues.
 func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer) error {
 	// An app loses members last, when nothing names them any more.
-	var steps, last []step
+	var steps, removals []step
 	for _, s := range p.steps {
-		if s.first != nil {
-			last = append(last, s)
-			s.body = s.first
+		if s.firstBody != nil {
+			removals = append(removals, s)
+			s.body = s.firstBody
 		}
 		steps = append(steps, s)
 	}
-	for _, s := range append(steps, last...) {
-		at := client.Path("apps", p.appID)
+	for _, s := range append(steps, removals...) {
+		path := client.Path("apps", p.appID)
 		if s.kind == "repository" {
-			at = client.Path("apps", p.appID, "repositories", s.id)
+			path = client.Path("apps", p.appID, "repositories", s.id)
 		}
 		var err error
 		switch s.operation {
 		case opCreate, opUpdate:
 			var answer []byte
-			if answer, err = service.Call(ctx, http.MethodPut, at, s.body); err == nil && s.kind == "repository" {
-				var noted struct {
+			if answer, err = service.Call(ctx, http.MethodPut, path, s.body); err == nil && s.kind == "repository" {
+				var written struct {
 					Notes []string `json:"notes"`
 				}
-				if client.Decode(answer, &noted) == nil { // it is stored even if the answer is unreadable
-					for _, note := range noted.Notes {
+				if client.Decode(answer, &written) == nil { // it is stored even if the answer is unreadable
+					for _, note := range written.Notes {
 						fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, note)
 					}
 				}
 			}
 		case opRemove:
-			_, err = service.Call(ctx, http.MethodDelete, at, nil)
+			_, err = service.Call(ctx, http.MethodDelete, path, nil)
 			if client.HasStatus(err, http.StatusNotFound) {
 				err = nil // already removed
 			}
 		}
 		if err != nil {
 			fmt.Fprintf(out, "stopped at %s %s; run it again to continue\n", s.kind, s.id)
-			return s.located(err)
+			return s.locate(err)
 		}
 	}
 	return nil
 }
 
-// located converts the faults of an answer to places in the files. An app's faults keep their pointers, as its
+// locate converts the faults of an answer to places in the files. An app's faults keep their pointers, as its
 // body was merged with the stored one.
-func (s *step) located(err error) error {
-	var answer *client.Refusal
-	if s.kind == "app" || !errors.As(err, &answer) || len(answer.Errors) == 0 {
+func (s *step) locate(err error) error {
+	var refusal *client.Refusal
+	if s.kind == "app" || !errors.As(err, &refusal) || len(refusal.Errors) == 0 {
 		return fmt.Errorf("%s %s: %w", s.kind, s.id, err)
 	}
-	return s.definition.Locate(answer.Errors)
+	return s.definition.Locate(refusal.Errors)
 }
 
 var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opRemove: "-", opKeep: " "}
@@ -134,14 +134,14 @@ var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opR
 // Print writes the plan, one definition per line, followed by its changed fields.
 func (p *Plan) Print(out io.Writer) {
 	for _, s := range p.steps {
-		what := s.kind + " " + s.id
+		title := s.kind + " " + s.id
 		if s.kind == "repository" {
-			what = s.kind + " " + p.appID + "/" + s.id
+			title = s.kind + " " + p.appID + "/" + s.id
 		}
 		if s.operation == opKeep {
-			what += " is not in the files and stays (--prune removes it)"
+			title += " is not in the files and stays (--prune removes it)"
 		}
-		fmt.Fprintf(out, "%s %s\n", signs[s.operation], what)
+		fmt.Fprintf(out, "%s %s\n", signs[s.operation], title)
 		for _, line := range s.lines {
 			fmt.Fprintf(out, "    %s\n", line)
 		}

@@ -24,8 +24,8 @@ type Planner struct {
 	Removable func(Member) bool
 	// Pause waits for the requested time, or until ctx ends.
 	Pause func(ctx context.Context, d time.Duration) error
-	// moved holds the app's http sources whose base URL the plan changes.
-	moved map[string]bool
+	// hostChanged holds the app's http sources whose base URL the plan changes.
+	hostChanged map[string]bool
 }
 
 // Member identifies something that a planner may remove: a repository (Kind "repository"), a field of the app
@@ -65,7 +65,7 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	if err := p.Set.CheckWith(app.body); err != nil {
 		return nil, err
 	}
-	made := &Plan{appID: p.Set.AppID, steps: []step{app}}
+	result := &Plan{appID: p.Set.AppID, steps: []step{app}}
 	stored := map[string]json.RawMessage{}
 	var order []string
 	if app.operation != opCreate {
@@ -86,12 +86,12 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	}
 	for _, definition := range p.Set.Repositories {
 		s := step{operation: opCreate, definition: definition, kind: "repository", id: definition.ID, body: definition.Body()}
-		if there := stored[definition.ID]; there != nil {
-			if err := p.compareRepository(ctx, &s, there); err != nil {
+		if current := stored[definition.ID]; current != nil {
+			if err := p.compareRepository(ctx, &s, current); err != nil {
 				return nil, err
 			}
 		}
-		made.steps = append(made.steps, s)
+		result.steps = append(result.steps, s)
 		delete(stored, definition.ID)
 	}
 	for _, id := range order {
@@ -102,31 +102,31 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 		if p.Removable(Member{"repository", id}) {
 			s.operation = opRemove
 		}
-		made.steps = append(made.steps, s)
+		result.steps = append(result.steps, s)
 	}
-	return made, nil
+	return result, nil
 }
 
 // appStep merges the files' app into the service's, and finds the http sources whose base URL changes.
 func (p *Planner) appStep(ctx context.Context) (step, error) {
 	path := client.Path("apps", p.Set.AppID)
 	made := step{operation: opCreate, definition: p.Set.App, kind: "app", id: p.Set.AppID, body: p.Set.App.Body()}
-	there, err := p.Service.Call(ctx, http.MethodGet, path, nil)
+	current, err := p.Service.Call(ctx, http.MethodGet, path, nil)
 	if client.HasStatus(err, http.StatusNotFound) {
 		return made, nil
 	}
 	if err != nil {
 		return made, err
 	}
-	if made.body, err = merge(there, p.Set.App.Body(), p.Removable); err != nil {
+	if made.body, err = merge(current, p.Set.App.Body(), p.Removable); err != nil {
 		return made, err
 	}
-	kept, err := merge(there, p.Set.App.Body(), func(Member) bool { return false })
+	withoutRemovals, err := merge(current, p.Set.App.Body(), func(Member) bool { return false })
 	if err != nil {
 		return made, err
 	}
-	if !bytes.Equal(kept, made.body) {
-		made.first = kept
+	if !bytes.Equal(withoutRemovals, made.body) {
+		made.firstBody = withoutRemovals
 	}
 
 	app, err := repositories.DecodeApp(p.Set.AppID, made.body)
@@ -137,16 +137,16 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 	if err != nil {
 		return made, err
 	}
-	var was, is repositories.App
-	if err := errors.Join(client.Decode(there, &was), client.Decode(canonical, &is)); err != nil {
+	var before, after repositories.App
+	if err := errors.Join(client.Decode(current, &before), client.Decode(canonical, &after)); err != nil {
 		return made, err
 	}
-	p.moved = map[string]bool{}
-	for _, source := range is.Sources {
-		before, known := was.Source(source.Name)
-		p.moved[source.Name] = known && before.BaseURL != source.BaseURL
+	p.hostChanged = map[string]bool{}
+	for _, source := range after.Sources {
+		old, existed := before.Source(source.Name)
+		p.hostChanged[source.Name] = existed && old.BaseURL != source.BaseURL
 	}
-	return made, p.compare(ctx, &made, canonical, there, path)
+	return made, p.compare(ctx, &made, canonical, current, path)
 }
 
 // merge lays the files' app over the service's: files that define only tools must not remove an app's modules
@@ -169,7 +169,7 @@ func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
 		}
 	}
 	for _, name := range lists {
-		old, err := readMembers(body[name])
+		present, err := readMembers(body[name])
 		if err != nil {
 			return nil, err
 		}
@@ -178,14 +178,14 @@ func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
 			return nil, err
 		}
 		var merged []json.RawMessage
-		for _, kept := range old {
-			at := slices.IndexFunc(added, func(m namedMember) bool { return m.name == kept.name })
+		for _, member := range present {
+			index := slices.IndexFunc(added, func(m namedMember) bool { return m.name == member.name })
 			switch {
-			case at >= 0:
-				merged = append(merged, added[at].body)
-				added = slices.Delete(added, at, at+1)
-			case !removable(Member{name, kept.name}):
-				merged = append(merged, kept.body)
+			case index >= 0:
+				merged = append(merged, added[index].body)
+				added = slices.Delete(added, index, index+1)
+			case !removable(Member{name, member.name}):
+				merged = append(merged, member.body)
 			}
 		}
 		for _, one := range added {
@@ -227,7 +227,7 @@ func readMembers(list json.RawMessage) ([]namedMember, error) {
 
 // compareRepository compares a repository. If a tool's source moves, its credentials are sent again: the
 // service never sends them to another address than the one they were given for.
-func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) error {
+func (p *Planner) compareRepository(ctx context.Context, s *step, current []byte) error {
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: p.Set.AppID}, s.id, s.body)
 	if err != nil {
 		return err
@@ -236,12 +236,12 @@ func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) 
 	if err != nil {
 		return err
 	}
-	err = p.compare(ctx, s, canonical, there, client.Path("apps", p.Set.AppID, "repositories", s.id))
+	err = p.compare(ctx, s, canonical, current, client.Path("apps", p.Set.AppID, "repositories", s.id))
 	if err != nil || s.operation != opLeave || !bytes.Contains(canonical, []byte(secret.Masked)) {
 		return err
 	}
 	for _, tool := range repository.Tools {
-		if p.moved[tool.Source] {
+		if p.hostChanged[tool.Source] {
 			s.operation = opUpdate
 			s.lines = append(s.lines, "tools/"+tool.Name+": its source moves, and its credentials are given again")
 		}
@@ -251,9 +251,9 @@ func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) 
 
 // compare sets a step's operation and changed fields. If only credentials could differ, which are masked, it
 // asks the service: a needless write would publish an event, and reset a triggerOnce repository.
-func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte, path string) error {
+func (p *Planner) compare(ctx context.Context, s *step, canonical, current []byte, path string) error {
 	var was, is map[string]any
-	if err := errors.Join(client.Decode(there, &was), client.Decode(canonical, &is)); err != nil {
+	if err := errors.Join(client.Decode(current, &was), client.Decode(canonical, &is)); err != nil {
 		return err
 	}
 	ours := []string{"created", "updated"}
@@ -274,7 +274,7 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	}
 	answer, err := p.preview(ctx, path, s.body)
 	if err != nil {
-		return s.located(err)
+		return s.locate(err)
 	}
 	var preview struct {
 		Operation string `json:"operation"`

@@ -289,7 +289,7 @@ func (w *World) Rest() {
 	w.T.Helper()
 	for least := math.MaxInt; least > 0; {
 		w.Until("the ledger becomes emptier", func() bool {
-			owed, err := w.Server.Client().Get(context.Background(), keyspace.KeysOf("clinic").Owed()).Int()
+			owed, err := w.Server.Client().Get(context.Background(), keyspace.KeysOf("clinic").PendingCount()).Int()
 			if err != nil && !errors.Is(err, redis.Nil) || owed >= least {
 				return false
 			}
