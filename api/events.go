@@ -97,7 +97,6 @@ func (h events) open(ctx context.Context, c echo.Context) (opened stream, err er
 		}
 	}()
 	sub.watch = auth.NewWatch(h.authenticator.Now, func(ctx context.Context) error { return h.authenticator.StillValid(ctx, sub.Principal) })
-	sub.watchesSession = sub.session.SessionID != "" && !sub.FrontEnd()
 	if sub.session.SessionID != "" {
 		if sub.generation, err = h.authenticator.Keys.CachedGeneration(ctx, sub.session.AppID, sub.session.SessionID); err != nil {
 			return opened, err
@@ -226,13 +225,11 @@ func (h events) pump(ctx context.Context, out eventSink, opened stream) streamEn
 // subscription is the key or token of a stream.
 type subscription struct {
 	auth.Principal
-	watch  *auth.Watch
-	warned bool // whether the expiry notice was sent
-	// watchesSession reports that the key does not end with the session of the stream, as a session token would.
-	watchesSession bool
-	session        repositories.Scope
-	generation     store.Generation // of the session when the stream was opened
-	since          time.Time        // when the life of a token's session began, or of the app
+	watch      *auth.Watch
+	warned     bool // whether the expiry notice was sent
+	session    repositories.Scope
+	generation store.Generation // of the session when the stream was opened
+	since      time.Time        // when the life of a token's session began, or of the app
 }
 
 // sees reports whether a stream shows an event. It hides what an earlier app of that id has left. Tokens of front-ends
@@ -295,7 +292,7 @@ func (h events) checkAccess(ctx context.Context, out eventSink, sub *subscriptio
 	}
 	err := sub.watch.Over(ctx)
 	switch {
-	case err == nil && !sub.watchesSession:
+	case err == nil && (sub.session.SessionID == "" || sub.FrontEnd()): // a session's token ends with it
 		return endNoAccess, false
 	case err == nil: // the session may have been closed or erased
 		generation, err := h.authenticator.Keys.CachedGeneration(ctx, sub.session.AppID, sub.session.SessionID)

@@ -161,6 +161,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 	if err == nil {
 		t.assign(plans)
 	}
+	generations := ledger.Lives(t.life)
 	for _, p := range plans {
 		text := p.refused
 		switch {
@@ -171,7 +172,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 			fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
 				AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, OfModel: true,
 				Source: query.SourceMessage, TriggerID: p.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
-				Lives: &ledger.Lives{App: t.life.App, Session: t.life.Session},
+				Lives: &generations,
 			})
 			var match query.Match
 			if err == nil {

@@ -57,9 +57,9 @@ const sessionConfirmed = "y:"
 //	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes the move
 //	ask(turns, questions, heard, asked, replied)   stores the last question; asked is the previous one
 //
-// f is the firing with its key, fence the key of its fence or nil, own the triggers of its session's life. life is the generation of the app: a fence
-// of an earlier app of that name does not count. session and lived are the generation of the session; a session
-// closed since has taken nothing back. A trigger stores the name of its fence. It needs DueLua and TurnLua.
+// f is the firing with its key, fence the key of its fence or nil, own the triggers of its session's life. life is the
+// generation of the app: a fence of an earlier app of that name does not count. session and lived are the generation of
+// the session; a session closed since has taken nothing back. A trigger stores the name of its fence. It needs DueLua and TurnLua.
 const holdLua = `
 local function without(list, id)
   local kept = {}
