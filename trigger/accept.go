@@ -282,7 +282,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	switch {
 	case errors.As(err, &limit):
 	case err != nil:
-		ts.GiveUp(ledger.Holding{Turn: id, Token: a.Token}, err)
+		ts.ReleaseIfTaken(ledger.Holding{Turn: id, Token: a.Token}, err)
 	case found.Status == ledger.StalePrecondition:
 		err = fmt.Errorf("%w: what is known of session %q changes faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
 	case found.Status == ledger.Erasing:

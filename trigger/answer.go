@@ -31,7 +31,7 @@ func (d *decider) ahead(appID, box string, work func(send func(json.RawMessage))
 	})
 	first, is := <-results
 	if !is { // it has panicked
-		return nil, worker.ErrFailed
+		return nil, worker.ErrPanicked
 	}
 	return first.answer, first.err
 }

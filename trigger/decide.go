@@ -141,7 +141,7 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	defer func() {
 		if fault := recover(); fault != nil {
 			if !t.decided { // else the ledger continues it
-				d.HandBack(ledger.Holding{Turn: t.Turn, Token: t.token})
+				d.ReleaseLeases(ledger.Holding{Turn: t.Turn, Token: t.token})
 			}
 			panic(fault)
 		}
@@ -180,13 +180,13 @@ func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 	case errors.As(cause, &unavailable):
 	case errors.Is(cause, keyspace.ErrUnavailable):
 		d.Metrics.Messages.WithLabelValues("error").Inc()
-		d.GiveUp(ledger.Holding{Turn: t.Turn, Token: t.token}, cause)
+		d.ReleaseIfTaken(ledger.Holding{Turn: t.Turn, Token: t.token}, cause)
 		return cause
 	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, repositories.ErrNotFound):
 		d.Metrics.Messages.WithLabelValues("error").Inc()
 		return cause
 	default:
-		recorded, outcome = worker.ErrFailed, "error" // its text is only logged
+		recorded, outcome = worker.ErrPanicked, "error" // its text is only logged
 	}
 	d.Metrics.Messages.WithLabelValues(outcome).Inc()
 	ctx, cancel := context.WithTimeout(d.Context, d.Lease)
@@ -571,7 +571,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 			d.deliveries.Unexpect(&p.Decision)
 		}
 		if err != nil {
-			d.GiveUp(p.leases(), err)
+			d.ReleaseIfTaken(p.leases(), err)
 		}
 	}()
 	if err := p.storeCall(); err != nil {

@@ -119,7 +119,7 @@ func NewEngine(o Options) (*Engine, error) {
 	if w.Usage = o.Usage; w.Usage == nil {
 		w.Usage = usage.NewCounter(o.DB, w.Now)
 	}
-	w.Swept = func(ctx context.Context) {
+	w.OnSweep = func(ctx context.Context) {
 		if err := errors.Join(uses.Flush(ctx), w.Usage.Flush(ctx)); err == nil {
 			w.Outages.Over(ctx, "uses", "uses.written")
 		} else if ctx.Err() == nil {

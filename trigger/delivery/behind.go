@@ -299,7 +299,7 @@ func (b *behind) writeRuns(runs []*behindOf) {
 	}
 	err := write(b.Context)
 	if err != nil && b.Context.Err() != nil { // the process ends
-		ctx, cancel := b.Lasting(b.Context)
+		ctx, cancel := b.ShutdownContext(b.Context)
 		defer cancel()
 		err = write(ctx)
 	}
@@ -438,7 +438,7 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 
 // handOver leaves a batch to the ledger, with the outcomes of its tried events.
 func (d *Deliveries) handOver(r ledger.Report, tried []attempt) error {
-	ctx, cancel := d.Lasting(d.Context)
+	ctx, cancel := d.ShutdownContext(d.Context)
 	defer cancel()
 	err := d.Write(ctx, func() error { return d.Ledger.Unpack(ctx, r.App, r.Box, r.Token) })
 	r.Next = d.NextHolder()

@@ -353,7 +353,7 @@ func (f *First) await(ctx context.Context, own []attempt) []attempt {
 	}
 	for look := 0; len(open) > 0 && !f.stalled.Load(); look++ {
 		var ask <-chan time.Time
-		if !f.Made(f.of.Holder) {
+		if !f.IsOwnToken(f.of.Holder) {
 			ask = time.After(worker.Pause(look))
 		}
 		select {
@@ -431,7 +431,7 @@ func (f *First) publishResults(ctx context.Context) {
 
 // unpack makes each event of the batch an effect, so that its outcome is written separately.
 func (f *First) unpack(ctx context.Context) error {
-	ctx, cancel := f.Lasting(ctx)
+	ctx, cancel := f.ShutdownContext(ctx)
 	defer cancel()
 	f.batch = false
 	return f.Write(ctx, func() error { return f.Ledger.Unpack(ctx, f.of.App, f.of.Box, f.of.Token) })

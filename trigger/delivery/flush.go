@@ -127,7 +127,7 @@ func (d *Deliveries) settle(s ledger.Settlement) *settlement {
 
 // settled queues a settlement, and waits until it is written. lost is as in ledger.Flushed.
 func (d *Deliveries) settled(ctx context.Context, s ledger.Settlement) (lost bool, err error) {
-	ctx, cancel := d.Lasting(ctx)
+	ctx, cancel := d.ShutdownContext(ctx)
 	defer cancel()
 	one := d.settle(s)
 	d.await(ctx, one)
@@ -177,7 +177,7 @@ func (d *Deliveries) write(list []*settlement) error {
 	for i, one := range list {
 		of[i] = one.Settlement
 	}
-	ctx, cancel := d.Lasting(d.Context)
+	ctx, cancel := d.ShutdownContext(d.Context)
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, keyspace.EventLease)
 	defer expire()

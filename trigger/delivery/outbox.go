@@ -63,7 +63,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	token, begun := d.Token(), time.Now()
 	found, err := d.Ledger.Claim(ctx, appID, id, token)
 	if err != nil {
-		d.GiveUp(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
+		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
 		return err
 	}
 	if found == nil {
@@ -206,7 +206,7 @@ func (d *Deliveries) finish(ctx context.Context, r ledger.Report) (answer string
 // record writes a report, retrying until Redis has answered or ctx ends. holds reports that r.Next has the
 // outbox.
 func (d *Deliveries) record(ctx context.Context, r ledger.Report) (answer string, holds bool, err error) {
-	ctx, cancel := d.Lasting(ctx)
+	ctx, cancel := d.ShutdownContext(ctx)
 	defer cancel()
 	keep := d.Store.Retention()
 	failpoint.At(failpoint.FinishBefore)
@@ -237,7 +237,7 @@ func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
 	begun := time.Now()
 	found, err := d.Ledger.ClaimRun(ctx, of.app, of.box, token)
 	if err != nil {
-		d.GiveUp(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
+		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
 	}
 	if err != nil || len(found) == 0 {
 		return "", err

@@ -197,7 +197,7 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 
 // write records the outcomes of a lease's deliveries, until Redis has answered or the lease is over.
 func (h *Webhooks) write(r ledger.WebhookReport) error {
-	ctx, cancel := h.Worker.Lasting(h.Worker.Context)
+	ctx, cancel := h.Worker.ShutdownContext(h.Worker.Context)
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, lease-sending)
 	defer expire()

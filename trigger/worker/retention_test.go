@@ -21,12 +21,12 @@ import (
 	"earshot/trigger/query"
 )
 
-// holding lists the keys of the app whose names begin so.
-func (w *world) holding(kind string) []string {
+// keysOf lists the keys of the app whose names begin so.
+func (w *world) keysOf(kind string) []string {
 	return slices.DeleteFunc(w.Server.Keys(), func(key string) bool { return !strings.Contains(key, "}:"+kind+":clinic") })
 }
 
-func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
+func TestRecordsOfDoneTriggersAreRemovedWithAllReferences(t *testing.T) {
 	keeping(t, store.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
 		w.Calls.Answer(refuse)
 		failed := w.Fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
@@ -43,7 +43,7 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 		}
 		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
 		w.Until("the records that are done are gone, with nobody reading", func() bool {
-			return client.ZCard(t.Context(), k.Triggers("")).Val() == 2 && len(w.holding("trigger")) == 2
+			return client.ZCard(t.Context(), k.Triggers("")).Val() == 2 && len(w.keysOf("trigger")) == 2
 		})
 		require.EqualValues(t, 2, client.ZCard(t.Context(), k.Triggers("s1")).Val())
 		require.Len(t, w.Triggers(query.Triggers{}), 2)
@@ -57,10 +57,10 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 	})
 }
 
-func TestHistoryTellsWhatCameOfATriggerWhoseRecordIsGone(t *testing.T) {
+func TestHistoryHasTheOutcomeOfATriggerWhoseRecordIsGone(t *testing.T) {
 	keeping(t, store.Retention{Done: time.Millisecond}, func(t *testing.T, w *world) {
 		w.Say("m1", "book")
-		w.Until("its record is gone", func() bool { return len(w.holding("trigger")) == 0 })
+		w.Until("its record is gone", func() bool { return len(w.keysOf("trigger")) == 0 })
 		entries := w.History("s1")
 		require.Equal(t, "published", entries[0].Triggers[0].Event.State)
 		require.Equal(t, "delivered", entries[0].Triggers[0].Call.State)
@@ -98,7 +98,7 @@ func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
 	})
 }
 
-func TestWhatHasFailedGoesWithItsBodiesAndItsCount(t *testing.T) {
+func TestFailedTriggersAreRemovedWithTheirBodiesAndCount(t *testing.T) {
 	keeping(t, store.Retention{Dead: time.Millisecond}, func(t *testing.T, w *world) {
 		w.Calls.Answer(refuse)
 		for range 3 {
@@ -106,14 +106,14 @@ func TestWhatHasFailedGoesWithItsBodiesAndItsCount(t *testing.T) {
 		}
 		w.Calls.Answer(nil)
 		done := w.Fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
-		w.Until("the failed ones are gone", func() bool { return len(w.holding("trigger")) == 1 && len(w.holding("effect")) == 0 })
+		w.Until("the failed ones are gone", func() bool { return len(w.keysOf("trigger")) == 1 && len(w.keysOf("effect")) == 0 })
 		require.Equal(t, done.TriggerID, w.Triggers(query.Triggers{})[0].TriggerID)
 		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
 		require.Zero(t, client.Exists(t.Context(), k.InState("failed"), k.Dead()).Val())
 	})
 }
 
-func TestRetriedTriggerIsKeptForAsLongAsItOwes(t *testing.T) {
+func TestRetriedTriggerIsKeptWhileAnEffectIsPending(t *testing.T) {
 	keeping(t, store.Retention{Dead: 300 * time.Millisecond}, func(t *testing.T, w *world) {
 		w.Calls.Answer(refuse)
 		failed := w.Fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
@@ -137,11 +137,11 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 			w.Fire(trigger.Direct{Name: "book", Source: "ui"})
 		}
 		w.Rest()
-		require.Len(t, w.holding("effect"), 120)
+		require.Len(t, w.keysOf("effect"), 120)
 		require.NoError(t, w.Store.DeleteApp(t.Context(), "clinic"))
 		w.Rest()
-		require.Empty(t, w.holding("effect"))
-		require.Empty(t, w.holding("trigger"))
+		require.Empty(t, w.keysOf("effect"))
+		require.Empty(t, w.keysOf("trigger"))
 		require.Zero(t, w.Server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Over()).Val())
 	})
 }
@@ -150,7 +150,7 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 // their leases end.
 var configured = []string{"}:app:", "}:apps", "}:repos:clinic", "}:versions:clinic:", "}:versioned:clinic", "}:owed", "}:due"}
 
-func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
+func TestOnlyConfigurationStaysForEver(t *testing.T) {
 	keeping(t, store.Retention{Done: time.Millisecond, Dead: time.Millisecond, Explain: time.Millisecond}, func(t *testing.T, w *world) {
 		w.Register(session("s1"), "own", `{"options":{"triggerOnce":true},"tools":[{"name":"once"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
 		for _, text := range []string{"hello", "book", "lacks", "once", "book; lacks"} {
@@ -164,27 +164,27 @@ func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 		client := w.Server.Client()
 		w.Expire("s1")
 		w.Expire("s2")
-		var left []string
-		defer func() { t.Log("kept without an end:", left) }()
+		var keys []string
+		defer func() { t.Log("kept without an end:", keys) }()
 		w.Until("all else is gone, or will be", func() bool {
 			for _, session := range []string{"s1", "s2"} {
 				if client.Exists(t.Context(), keyspace.KeysOf("clinic").Turns(session)).Val() == 1 {
 					w.Expire(session) // a write that was on its way may have used it again
 				}
 			}
-			left = slices.DeleteFunc(w.Server.Keys(), func(key string) bool {
+			keys = slices.DeleteFunc(w.Server.Keys(), func(key string) bool {
 				known := slices.ContainsFunc(configured, func(name string) bool { return strings.Contains(key, name) })
 				return known || client.TTL(t.Context(), key).Val() != -1
 			})
-			return len(left) == 0
+			return len(keys) == 0
 		})
 		require.False(t, slices.Contains(w.Server.Keys(), keyspace.KeysOf("clinic").Repos("s1")))
 	})
 }
 
-// TestWhoseAnEndedSessionWasIsForgotten expires the marks of closed sessions, which are kept for days: one
+// TestUserOfAnEndedSessionIsForgotten expires the marks of closed sessions, which are kept for days: one
 // session has begun anew meanwhile, without naming its user.
-func TestWhoseAnEndedSessionWasIsForgotten(t *testing.T) {
+func TestUserOfAnEndedSessionIsForgotten(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
 		for _, id := range []string{"s1", "s2", "s3"} {
@@ -253,13 +253,13 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 	})
 }
 
-func TestMessageUnderWayStaysInTheHistory(t *testing.T) {
+func TestMessageInProgressStaysInTheHistory(t *testing.T) {
 	keeping(t, store.Retention{Messages: 1}, func(t *testing.T, w *world) {
-		held, reached := make(chan struct{}), make(chan struct{})
+		release, reached := make(chan struct{}), make(chan struct{})
 		w.Matcher.Intercept(func(_ context.Context, r matcher.Request) error {
 			if r.Text == "wait" {
 				close(reached)
-				<-held
+				<-release
 			}
 			return nil
 		})
@@ -272,7 +272,7 @@ func TestMessageUnderWayStaysInTheHistory(t *testing.T) {
 		for _, id := range []string{"m2", "m3"} {
 			w.Say(id, "hello")
 		}
-		close(held)
+		close(release)
 		require.NoError(t, <-answered)
 		w.Say("m4", "hello")
 		entries := w.History("s1")

@@ -18,54 +18,54 @@ import (
 // to a quarter of that: however many apps have a backlog, another finds a free slot at once, and a slow app
 // does not delay others.
 type queue struct {
-	work func(ctx context.Context, appID, member string) error
-	most int
+	work  func(ctx context.Context, appID, member string) error
+	limit int
 
-	mu     sync.Mutex
-	taken  int
-	used   map[string]int  // by app
-	wanted map[string]bool // apps that found no slot since the last release
+	mu      sync.Mutex
+	inUse   int
+	byApp   map[string]int  // slots in use, by app
+	waiting map[string]bool // apps that found no slot since the last release
 }
 
 // Handle makes Run call work for each due member of a kind of lane.
 func (w *Worker) Handle(kind keyspace.Lane, work func(ctx context.Context, appID, member string) error) {
-	w.queues[kind] = &queue{work: work, most: w.Workers, used: map[string]int{}, wanted: map[string]bool{}}
+	w.queues[kind] = &queue{work: work, limit: w.Workers, byApp: map[string]int{}, waiting: map[string]bool{}}
 }
 
-// share returns the most slots of an app.
-func (q *queue) share() int { return max(1, q.most/4) }
+// appLimit returns the greatest number of slots of an app.
+func (q *queue) appLimit() int { return max(1, q.limit/4) }
 
-// take takes a slot for an app, or records that it wants one.
-func (q *queue) take(app string) bool {
+// acquire takes a slot for an app, or records that the app waits for one.
+func (q *queue) acquire(app string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.used[app] >= min(q.share(), q.most-q.taken) {
-		q.wanted[app] = true
+	if q.byApp[app] >= min(q.appLimit(), q.limit-q.inUse) {
+		q.waiting[app] = true
 		return false
 	}
-	q.used[app]++
-	q.taken++
+	q.byApp[app]++
+	q.inUse++
 	return true
 }
 
-// give releases a slot of an app, and returns the apps that may now find one.
-func (q *queue) give(app string) []string {
+// release releases a slot of an app, and returns the apps that may now find one.
+func (q *queue) release(app string) []string {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.taken--
-	if q.used[app]--; q.used[app] == 0 {
-		delete(q.used, app)
+	q.inUse--
+	if q.byApp[app]--; q.byApp[app] == 0 {
+		delete(q.byApp, app)
 	}
-	apps := slices.Collect(maps.Keys(q.wanted))
-	clear(q.wanted)
+	apps := slices.Collect(maps.Keys(q.waiting))
+	clear(q.waiting)
 	return apps
 }
 
-// of returns the number of slots that an app has.
-func (q *queue) of(app string) int {
+// slotsOf returns the number of slots that an app has.
+func (q *queue) slotsOf(app string) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.used[app]
+	return q.byApp[app]
 }
 
 // NextHolder returns the token under which this process keeps an outbox after a write; empty if other apps wait
@@ -77,7 +77,7 @@ func (w *Worker) NextHolder() string {
 	q := w.queues[keyspace.LaneOutboxes]
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.wanted) > 0 {
+	if len(q.waiting) > 0 {
 		return ""
 	}
 	return w.Token()
@@ -85,8 +85,8 @@ func (w *Worker) NextHolder() string {
 
 var everyPartition = ledger.AllPartitions()
 
-// surveyed is how many polls apart expired sessions and the backlog are looked for, which nobody waits for.
-const surveyed = 4
+// pollsPerSurvey is the number of polls for each survey of expired sessions and the backlog. No client waits for it.
+const pollsPerSurvey = 4
 
 // Run processes the due work of the ledger and closes expired sessions, until ctx ends. It polls all partitions
 // periodically, and one partition as soon as work arrives there. It never ends for an error: it polls again.
@@ -97,8 +97,8 @@ func (w *Worker) Run(ctx context.Context) {
 	partitions := everyPartition
 	for polls := 0; ctx.Err() == nil; {
 		panics.Run(w.Log, "look", "", func() {
-			err := w.look(ctx, partitions)
-			if len(partitions) == keyspace.Partitions && polls%surveyed == 0 {
+			err := w.startDue(ctx, partitions)
+			if len(partitions) == keyspace.Partitions && polls%pollsPerSurvey == 0 {
 				err = errors.Join(err, w.survey(ctx))
 			}
 			if ctx.Err() != nil {
@@ -127,22 +127,22 @@ func (w *Worker) Run(ctx context.Context) {
 	}
 }
 
-// look starts the due work of partitions. If a part of the cluster is unavailable, it starts the work of the
+// startDue starts the due work of partitions. If a part of the cluster is unavailable, it starts the work of the
 // other nodes.
-func (w *Worker) look(ctx context.Context, partitions []int) error {
+func (w *Worker) startDue(ctx context.Context, partitions []int) error {
 	// One member more than the app's slots, so that a shortage of slots is noticed.
-	found, err := w.Ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].share() + 1 })
+	due, err := w.Ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].appLimit() + 1 })
 	// Apps with fewer workers start first: one member of each lane in turn, while there are slots.
-	lanes := found.Lanes
-	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
-	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
-		open = slices.DeleteFunc(open, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
+	lanes := due.Lanes
+	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].slotsOf(a.App) - w.queues[b.Kind].slotsOf(b.App) })
+	for i, remaining := 0, lanes; len(remaining) > 0 && ctx.Err() == nil; i++ {
+		remaining = slices.DeleteFunc(remaining, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
 	}
-	for partition, members := range found.Unknown {
-		w.skip(ctx, partition, members)
+	for partition, members := range due.Unknown {
+		w.logUnknown(ctx, partition, members)
 	}
 	if err == nil && len(partitions) == keyspace.Partitions {
-		w.Metrics.oldestSeconds.Set(found.Oldest.Seconds())
+		w.Metrics.oldestSeconds.Set(due.Oldest.Seconds())
 	}
 	return err
 }
@@ -164,51 +164,51 @@ func (w *Worker) survey(ctx context.Context) error {
 			})
 		})
 	}
-	backlog, failed := ledger.ReadBacklog(ctx, w.Ledger)
-	if failed == nil {
+	backlog, backlogErr := ledger.ReadBacklog(ctx, w.Ledger)
+	if backlogErr == nil {
 		w.Metrics.due.Set(backlog.Owed)
 		w.Metrics.dead.Set(backlog.Dead)
 	}
-	return errors.Join(err, failed)
+	return errors.Join(err, backlogErr)
 }
 
-// setAside is how long an outbox or a held trigger waits after its worker panicked.
-const setAside = time.Minute
+// panicDelay is how long an outbox or a held trigger waits after its worker panicked.
+const panicDelay = time.Minute
 
 // start begins the work on a member, unless it is in progress; false if there is no slot. A member whose worker
 // panics is delayed: a turn or a call until its lease ends, and after five claims it is listed as failed; an
 // outbox or a held trigger for setAside.
-func (w *Worker) start(ctx context.Context, l ledger.Lane, member string) bool {
-	name, q := string(l.Kind)+"/"+l.App+"/"+member, w.queues[l.Kind]
+func (w *Worker) start(ctx context.Context, lane ledger.Lane, member string) bool {
+	name, q := string(lane.Kind)+"/"+lane.App+"/"+member, w.queues[lane.Kind]
 	if _, busy := w.busy.LoadOrStore(name, true); busy {
 		return true
 	}
-	if !q.take(l.App) {
+	if !q.acquire(lane.App) {
 		w.busy.Delete(name)
 		return false
 	}
 	w.Go(func() {
 		defer func() {
 			w.busy.Delete(name)
-			for _, app := range q.give(l.App) {
+			for _, app := range q.release(lane.App) {
 				w.Wake(app)
 			}
 		}()
 		var err error
-		ended := panics.Run(w.Log, string(l.Kind), l.App+"/"+member, func() { err = q.work(ctx, l.App, member) })
-		if !ended && (l.Kind == keyspace.LaneOutboxes || l.Kind == keyspace.LaneHeld) {
-			err = w.Ledger.SetAside(w.Context, l.App, l.Kind, member, setAside)
+		completed := panics.Run(w.Log, string(lane.Kind), lane.App+"/"+member, func() { err = q.work(ctx, lane.App, member) })
+		if !completed && (lane.Kind == keyspace.LaneOutboxes || lane.Kind == keyspace.LaneHeld) {
+			err = w.Ledger.SetAside(w.Context, lane.App, lane.Kind, member, panicDelay)
 		}
-		if err != nil && ctx.Err() == nil && !(ended && errors.Is(err, keyspace.ErrMemory)) {
-			w.Log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
+		if err != nil && ctx.Err() == nil && !(completed && errors.Is(err, keyspace.ErrMemory)) {
+			w.Log.Warn("ledger.unfinished", "app", lane.App, string(lane.Kind), member, "error", err.Error())
 		}
 	})
 	return true
 }
 
-// skip logs entries of unknown kinds, once each, and leaves them unchanged. It converts entries of the first
+// logUnknown logs entries of unknown kinds, once each, and leaves them unchanged. It converts entries of the first
 // versions, which an earlier program may still write, to the current form.
-func (w *Worker) skip(ctx context.Context, partition int, members []string) {
+func (w *Worker) logUnknown(ctx context.Context, partition int, members []string) {
 	if slices.ContainsFunc(members, format.IsEntry) {
 		if err := format.BringEntries(ctx, w.Ledger.DB(), partition); err != nil && ctx.Err() == nil {
 			w.Log.Warn("ledger.unreadable", "error", err.Error())
@@ -218,7 +218,7 @@ func (w *Worker) skip(ctx context.Context, partition int, members []string) {
 		if format.IsEntry(member) {
 			continue
 		}
-		if _, known := w.unknown.LoadOrStore(member, true); !known {
+		if _, logged := w.unknown.LoadOrStore(member, true); !logged {
 			w.Metrics.unknown.Inc()
 			w.Log.Warn("ledger.unknown", "entry", member, "error", "the ledger holds an entry of no kind that this version knows; it is left alone: earshot verify lists it")
 		}
@@ -226,7 +226,7 @@ func (w *Worker) skip(ctx context.Context, partition int, members []string) {
 }
 
 // sweep periodically removes expired records, until ctx ends, and checks whether Redis is full or partly
-// unavailable. All replicas sweep; what one has removed, another does not find.
+// unavailable. All replicas sweep: a record that one replica removed is not found by another.
 func (w *Worker) sweep(ctx context.Context) {
 	full := false
 	for Sleep(ctx, w.Jitter(sweepInterval)) {
@@ -237,17 +237,17 @@ func (w *Worker) sweep(ctx context.Context) {
 			} else if ctx.Err() == nil {
 				w.Outages.Trouble(ctx, "sweep", "", "records.unforgotten", "error", err.Error())
 			}
-			w.Swept(ctx)
+			w.OnSweep(ctx)
 		})
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
 	defer cancel()
-	w.Swept(ctx)
+	w.OnSweep(ctx)
 }
 
-// watchRedis records whether Redis is full, and how many of its shards are unavailable, and logs when the first
-// changes. It keeps the last state while a shard that may be full does not answer.
-func (w *Worker) watchRedis(ctx context.Context, was bool) (full bool) {
+// watchRedis records whether Redis is full, and how many of its shards are unavailable. It logs when Redis
+// becomes full and when it has room again. While a shard that may be full does not answer, the state stays.
+func (w *Worker) watchRedis(ctx context.Context, wasFull bool) (full bool) {
 	unavailable, fault := 0, error(nil)
 	for _, shard := range w.Ledger.DB().Shards(ctx) {
 		switch {
@@ -258,16 +258,16 @@ func (w *Worker) watchRedis(ctx context.Context, was bool) (full bool) {
 		}
 	}
 	if ctx.Err() != nil {
-		return was
+		return wasFull
 	}
 	w.Metrics.shardsAway.Set(float64(unavailable))
 	full = fault != nil
 	switch {
 	case unavailable > 0 && !full:
-		return was
-	case full && !was:
+		return wasFull
+	case full && !wasFull:
 		w.Log.Error("redis.full", "error", fault.Error())
-	case was && !full:
+	case wasFull && !full:
 		w.Log.Info("redis.has_room")
 	}
 	w.Metrics.redisFull.Set(0)

@@ -13,11 +13,11 @@ import (
 	"earshot/trigger/worker"
 )
 
-// TestMetricsCountWhatIsOwedAndWhatHasFailed follows both numbers through all changes: a failure, a retry, a
+// TestMetricsCountPendingAndFailedEffects follows both numbers through all changes: a failure, a retry, a
 // purge, and the deletion of an app.
-func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
+func TestMetricsCountPendingAndFailedEffects(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		gauges := w.watch()
+		gauges := w.gauges()
 		shows := func(due, dead float64, what string) {
 			t.Helper()
 			w.Until(what, func() bool {
@@ -64,7 +64,7 @@ func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 func TestMetricsCountEventsBehindOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[{"name":"a"}]}`)
-		gauges := w.watch()
+		gauges := w.gauges()
 		w.Events.Answer(down)
 		for i := range 12 {
 			w.Fire(trigger.Direct{SessionID: fmt.Sprint("s", i%2), Name: "a"})
@@ -75,8 +75,8 @@ func TestMetricsCountEventsBehindOthers(t *testing.T) {
 	})
 }
 
-// watch runs another replica and reads its gauges.
-func (w *world) watch() (gauge func(name string) float64) {
+// gauges runs another replica and reads its gauges.
+func (w *world) gauges() (gauge func(name string) float64) {
 	registry := prometheus.NewRegistry()
 	w.Metrics = worker.NewMetrics()
 	registry.MustRegister(w.Metrics)

@@ -42,10 +42,10 @@ const (
 	heartbeats = 3
 	// sweepInterval is how often expired records are removed, so that none stays much longer than a minute.
 	sweepInterval = 10 * time.Second
-	// mostSpare bounds the goroutines that wait for more work.
-	mostSpare = 64
-	// wakes bounds the queued requests to look at a partition.
-	wakes = 256
+	// maxIdle bounds the goroutines that wait for more work.
+	maxIdle = 64
+	// wakeCapacity bounds the queued requests to poll a partition.
+	wakeCapacity = 256
 )
 
 // Options are the dependencies and settings of a Worker. DB and Store are required; zero values of
@@ -56,7 +56,7 @@ type Options struct {
 	Log     *slog.Logger
 	Metrics *Metrics
 	Tracer  *tracing.Tracer // nil: none
-	// Lease is the lease of a turn: 15 s by default. The work of a dead process is resumed after that.
+	// Lease is the length of a lease: 15 s by default. The work of a dead process is resumed after that.
 	Lease time.Duration
 	// Poll is the interval at which the ledger is polled for due work: 250 ms by default.
 	Poll time.Duration
@@ -67,8 +67,8 @@ type Options struct {
 	NewID  func() string
 	Jitter func(time.Duration) time.Duration
 	Usage  *usage.Counter // counts the use of apps
-	// Swept is called with each sweep; nil for nothing.
-	Swept func(context.Context)
+	// OnSweep is called with each sweep; nil for nothing.
+	OnSweep func(context.Context)
 }
 
 // Worker is one process of the service. It is safe for concurrent use.
@@ -81,13 +81,13 @@ type Worker struct {
 
 	cancel  context.CancelFunc
 	running sync.WaitGroup // the work in progress
-	spare   chan func()    // to the goroutines that wait for more work
-	spares  atomic.Int64   // number of these goroutines
+	handoff chan func()    // to idle goroutines, which wait for more work
+	idle    atomic.Int64   // number of idle goroutines
 	closing atomic.Bool    // leases are released
 	name    string         // prefix of its tokens: 65 random bits
 	tokens  atomic.Uint64  // number of tokens so far
 	queues  map[keyspace.Lane]*queue
-	wake    chan int // partitions to be looked at
+	wake    chan int // partitions to poll
 	busy    sync.Map // members of queues in progress here
 	unknown sync.Map // ledger entries logged as unknown
 }
@@ -112,15 +112,15 @@ func New(o Options) (*Worker, error) {
 			return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
 		}
 	}
-	if o.Swept == nil {
-		o.Swept = func(context.Context) {}
+	if o.OnSweep == nil {
+		o.OnSweep = func(context.Context) {}
 	}
 	if o.Lease < heartbeats*o.Poll {
-		return nil, errors.New("the lease must be at least three times the time between two looks at the ledger")
+		return nil, errors.New("the lease must be at least three times the interval at which the ledger is polled")
 	}
 	w := &Worker{
 		Options: o, Ledger: ledger.New(o.DB), Outages: outages.New(o.Log),
-		name: rand.Text()[:13] + ".", queues: map[keyspace.Lane]*queue{}, wake: make(chan int, wakes), spare: make(chan func()),
+		name: rand.Text()[:13] + ".", queues: map[keyspace.Lane]*queue{}, wake: make(chan int, wakeCapacity), handoff: make(chan func()),
 	}
 	w.Context, w.cancel = context.WithCancel(context.Background())
 	return w, nil
@@ -133,31 +133,31 @@ func setDefault[T comparable](value *T, fallback T) {
 	}
 }
 
-// Go runs f in a goroutine that Stop waits for. A panic is logged and does not end the process: what f had
-// leased is claimed again later, and counted.
+// Go runs f in a goroutine that Stop waits for. A panic is logged and does not end the process: the work that f
+// had leased is claimed again later, and the claim is counted.
 //
 // It reuses goroutines whose work has ended, since their stacks have grown: a new one copies its stack several
 // times before it is in a statement of SQLite, which is a tenth of the CPU of a SELECT.
 func (w *Worker) Go(f func()) {
 	w.running.Add(1)
 	select {
-	case w.spare <- f:
+	case w.handoff <- f:
 	default:
 		go w.serve(f)
 	}
 }
 
-// serve runs f, and what Go hands over later.
+// serve runs f, and then the work that Go hands over.
 func (w *Worker) serve(f func()) {
 	for {
 		w.guard(f)
-		if w.spares.Add(1) > mostSpare {
-			w.spares.Add(-1)
+		if w.idle.Add(1) > maxIdle {
+			w.idle.Add(-1)
 			return
 		}
 		select {
-		case f = <-w.spare:
-			w.spares.Add(-1)
+		case f = <-w.handoff:
+			w.idle.Add(-1)
 		case <-w.Context.Done():
 			return
 		}
@@ -178,8 +178,8 @@ func (w *Worker) guard(f func()) {
 // Background runs f for a request that does not wait for it. The context ends with the worker.
 func (w *Worker) Background(f func(ctx context.Context)) { w.Go(func() { f(w.Context) }) }
 
-// ErrFailed means that the work on a request panicked. It is resumed when the lease has ended.
-var ErrFailed = errors.New("the work on the request failed inside Earshot")
+// ErrPanicked means that the work on a request panicked. It is resumed when the lease has ended.
+var ErrPanicked = errors.New("the work on the request failed inside Earshot")
 
 // Detached runs the work of an accepted request, whether or not its client is still connected. It uses the
 // request's own goroutine, so that a client that leaves has no more work in progress than one that waits.
@@ -189,7 +189,7 @@ func (w *Worker) Detached(work func() (json.RawMessage, error)) (answer json.Raw
 	defer func() {
 		if fault := recover(); fault != nil {
 			panics.Caught(w.Log, "worker.panicked", "", fault)
-			answer, err = nil, ErrFailed
+			answer, err = nil, ErrPanicked
 		}
 	}()
 	return work()
@@ -219,9 +219,9 @@ func (w *Worker) Stop(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Lasting returns ctx, or a short extension if the worker was stopped, so that interrupted work is still
+// ShutdownContext returns ctx, or a short extension if the worker was stopped, so that interrupted work is still
 // recorded.
-func (w *Worker) Lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+func (w *Worker) ShutdownContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	if w.Context.Err() == nil {
 		return ctx, func() {}
 	}
@@ -259,19 +259,18 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Pause returns the pause before the next look at an object leased by another replica; it grows with each look.
-func Pause(look int) time.Duration {
+// Pause returns the pause before the next poll of an object that another replica has leased; it grows with each poll.
+func Pause(polls int) time.Duration {
 	pauses := [...]time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
-	return pauses[min(look, len(pauses)-1)]
+	return pauses[min(polls, len(pauses)-1)]
 }
 
 // Heartbeat returns the interval at which leases are renewed.
 func (w *Worker) Heartbeat() time.Duration { return w.Lease / heartbeats }
 
-// Every calls look at every interval until the returned function is called. look may cancel the
-// context.
-func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
-	t := &repeating{interval: interval, look: look}
+// Every calls action at every interval until the returned function is called. action may cancel the context.
+func (w *Worker) Every(ctx context.Context, interval time.Duration, action func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
+	t := &periodic{interval: interval, action: action}
 	t.ctx, t.cancel = context.WithCancelCause(ctx)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -279,18 +278,18 @@ func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(co
 	return t.ctx, t.stop
 }
 
-// repeating calls look at every interval. It has a timer and no goroutine, as most turns end before the first tick.
-type repeating struct {
+// periodic calls action at every interval. It has a timer and no goroutine, as most turns end before the first tick.
+type periodic struct {
 	interval time.Duration
-	look     func(context.Context, context.CancelCauseFunc)
+	action   func(context.Context, context.CancelCauseFunc)
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	mu       sync.Mutex
 	timer    *time.Timer
 }
 
-func (t *repeating) tick() {
-	t.look(t.ctx, t.cancel)
+func (t *periodic) tick() {
+	t.action(t.ctx, t.cancel)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.ctx.Err() == nil {
@@ -298,7 +297,7 @@ func (t *repeating) tick() {
 	}
 }
 
-func (t *repeating) stop() {
+func (t *periodic) stop() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.cancel(nil)
@@ -311,35 +310,36 @@ func (w *Worker) Token() string {
 	return string(strconv.AppendUint(append(text[:0], w.name...), w.tokens.Add(1), 36))
 }
 
-// Made reports whether a token is from this process.
-func (w *Worker) Made(token string) bool { return strings.HasPrefix(token, w.name) }
+// IsOwnToken reports whether a token is from this process.
+func (w *Worker) IsOwnToken(token string) bool { return strings.HasPrefix(token, w.name) }
 
-// GiveUp releases the leases that a token may have taken, if err leaves that open. It returns at once.
-func (w *Worker) GiveUp(held ledger.Holding, err error) {
+// ReleaseIfTaken releases the leases that a token may have taken, if err does not say whether it took them. It
+// returns at once.
+func (w *Worker) ReleaseIfTaken(leases ledger.Holding, err error) {
 	var network *net.OpError
 	unreached := errors.As(err, &network) && network.Op == "dial" // no lease was taken
 	if errors.Is(err, keyspace.ErrUnavailable) && !errors.Is(err, keyspace.ErrReplicas) && !unreached {
-		w.HandBack(held)
+		w.ReleaseLeases(leases)
 	}
 }
 
-// releases bounds the attempts at a release, at growing intervals, until there was a lease: a Redis that was
-// suspended may run the script that takes a lease after the one that releases it.
-const releases = 5
+// releaseAttempts bounds the attempts at a release, at growing intervals, until a lease was released: a Redis that
+// was suspended may run the script that takes a lease after the script that releases it.
+const releaseAttempts = 5
 
-// HandBack releases the leases that a token may have taken, and returns at once.
-func (w *Worker) HandBack(held ledger.Holding) {
+// ReleaseLeases releases the leases that a token may have taken, and returns at once.
+func (w *Worker) ReleaseLeases(leases ledger.Holding) {
 	w.Go(func() {
 		ctx, cancel := context.WithTimeout(w.Context, max(w.Lease, keyspace.EventLease))
 		defer cancel()
-		for i := range releases {
+		for i := range releaseAttempts {
 			released := false
 			err := w.Write(ctx, func() (err error) {
-				released, err = w.Ledger.Release(ctx, held)
+				released, err = w.Ledger.Release(ctx, leases)
 				return err
 			})
 			if released || err != nil {
-				w.Wake(held.App)
+				w.Wake(leases.App)
 				return
 			}
 			if !Sleep(ctx, w.Jitter(time.Duration(i+1)*200*time.Millisecond)) {
@@ -349,15 +349,15 @@ func (w *Worker) HandBack(held ledger.Holding) {
 	})
 }
 
-// Wake makes Run look at once for due work of an app.
+// Wake makes Run poll the partition of an app at once.
 func (w *Worker) Wake(appID string) {
 	select {
 	case w.wake <- keyspace.PartitionOf(appID):
-	default: // the queue is full, so the next look is near
+	default: // the queue is full, so the next poll is near
 	}
 }
 
-// WakeAfter makes Run look when something of an app is due, without waiting for the next poll.
+// WakeAfter makes Run poll the partition of an app after a pause.
 func (w *Worker) WakeAfter(appID string, pause time.Duration) {
 	time.AfterFunc(pause, func() { w.Wake(appID) })
 }

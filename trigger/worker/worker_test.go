@@ -78,15 +78,15 @@ func BenchmarkGo(b *testing.B) {
 	require.NoError(b, w.Stop(b.Context()))
 }
 
-// ending ends a context at the first command, which fails for it.
-type ending struct {
+// cancelHook ends a context at the first command, which fails for it.
+type cancelHook struct {
 	redis.Hook
 	end func()
 }
 
-func (e ending) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (e cancelHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (e ending) ProcessHook(redis.ProcessHook) redis.ProcessHook {
+func (e cancelHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, command redis.Cmder) error {
 		e.end()
 		command.SetErr(context.Canceled)
@@ -94,7 +94,7 @@ func (e ending) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (e ending) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (e cancelHook) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(_ context.Context, commands []redis.Cmder) error {
 		e.end()
 		for _, one := range commands {
@@ -104,13 +104,13 @@ func (e ending) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipe
 	}
 }
 
-func TestTheEndOfAReplicaIsNoTroubleOfTheLedger(t *testing.T) {
+func TestEndOfAReplicaIsNoErrorOfTheLedger(t *testing.T) {
 	var log testbed.Lines
 	client := redistest.Run(t).Client()
 	w, err := worker.New(worker.Options{DB: &keyspace.DB{UniversalClient: client}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, err)
 	ctx, end := context.WithCancel(t.Context())
-	client.AddHook(ending{end: end})
+	client.AddHook(cancelHook{end: end})
 	w.Run(ctx)
 	require.NoError(t, w.Stop(t.Context()))
 	require.NotContains(t, log.String(), "ledger.unreadable")
