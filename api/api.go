@@ -267,8 +267,8 @@ type Engine interface {
 	// SessionsIn returns the sessions with triggers that are pending, confirming or failed; nil if there
 	// are too many to list.
 	SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error)
-	// Said finds the messages with a text in sessions, or with an empty text the last of the user.
-	Said(ctx context.Context, appID string, sessions []string, text string) (map[string]query.Said, error)
+	// LatestMessages finds the messages with a text in sessions, or with an empty text the last of the user.
+	LatestMessages(ctx context.Context, appID string, sessions []string, text string) (map[string]query.MessageExcerpt, error)
 }
 
 // Messages takes chat messages and returns their outcome.
@@ -300,8 +300,8 @@ type Triggers interface {
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
-	// FiredIn reports whether a trigger is of the present life of a session.
-	FiredIn(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
+	// FiredInSession reports whether a trigger is of the present generation of a session.
+	FiredInSession(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
 	// Backlog counts the pending and the failed triggers of an app.
 	Backlog(ctx context.Context, appID string) (query.Backlog, error)
 	// Answer sets the answer of a trigger that waits for one; the first answer counts.

@@ -352,8 +352,8 @@ func (e *engineDouble) SessionsIn(_ context.Context, appID, state string) (map[s
 	return nil, e.err
 }
 
-func (e *engineDouble) Said(_ context.Context, appID string, sessions []string, text string) (map[string]query.Said, error) {
-	e.took("Said", appID, sessions, text)
+func (e *engineDouble) LatestMessages(_ context.Context, appID string, sessions []string, text string) (map[string]query.MessageExcerpt, error) {
+	e.took("LatestMessages", appID, sessions, text)
 	return nil, e.err
 }
 
@@ -396,8 +396,8 @@ func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (quer
 	return e.records[0], nil
 }
 
-func (e *engineDouble) FiredIn(_ context.Context, appID, sessionID, triggerID string) (bool, error) {
-	e.took("FiredIn", appID, sessionID, triggerID)
+func (e *engineDouble) FiredInSession(_ context.Context, appID, sessionID, triggerID string) (bool, error) {
+	e.took("FiredInSession", appID, sessionID, triggerID)
 	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.err
 }
 

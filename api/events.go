@@ -249,7 +249,7 @@ func (h events) sees(ctx context.Context, sub *subscription, event effect.Publis
 	if id == "" {
 		return true, nil
 	}
-	return h.engine.FiredIn(ctx, sub.session.AppID, sub.session.SessionID, id)
+	return h.engine.FiredInSession(ctx, sub.session.AppID, sub.session.SessionID, id)
 }
 
 // triggerOf returns the trigger of an event; empty for none.

@@ -102,7 +102,7 @@ func (h sessions) list(c echo.Context) error {
 	if err := a.problem(); err != nil {
 		return err
 	}
-	ctx, latest := c.Request().Context(), map[string]query.Said{}
+	ctx, latest := c.Request().Context(), map[string]query.MessageExcerpt{}
 	if search.Filter, search.MaxExamined, err = h.newFilter(ctx, search.AppID, state, outcome, text, latest); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ type listedSession struct {
 	Outcomes []string `json:"outcomes,omitempty"`
 	// Message is the latest with the searched text; in a list by activity without a text, the user's
 	// latest.
-	Message *query.Said `json:"message,omitempty"`
+	Message *query.MessageExcerpt `json:"message,omitempty"`
 }
 
 // Orders of a list of sessions.
@@ -165,7 +165,7 @@ const (
 
 // newFilter returns the filter for state, outcome and text; nil without any. It puts the messages with the text
 // into said.
-func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text string, latest map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
+func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text string, latest map[string]query.MessageExcerpt) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
 	if state+outcome+text == "" {
 		return nil, 0, nil
 	}
@@ -217,7 +217,7 @@ func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text str
 }
 
 // findMessages puts the messages with a text, or the latest, into said.
-func (h sessions) findMessages(ctx context.Context, appID string, batch []*repositories.Session, text string, latest map[string]query.Said) error {
+func (h sessions) findMessages(ctx context.Context, appID string, batch []*repositories.Session, text string, latest map[string]query.MessageExcerpt) error {
 	if len(batch) == 0 {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (h sessions) findMessages(ctx context.Context, appID string, batch []*repos
 	for i, session := range batch {
 		ids[i] = session.ID
 	}
-	found, err := h.engine.Said(ctx, appID, ids, text)
+	found, err := h.engine.LatestMessages(ctx, appID, ids, text)
 	maps.Copy(latest, found)
 	return err
 }

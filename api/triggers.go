@@ -242,7 +242,7 @@ func (h triggers) checkOwner(c echo.Context) error {
 	if !caller.FrontEnd() {
 		return nil
 	}
-	fired, err := h.engine.FiredIn(c.Request().Context(), c.Param("appId"), caller.SessionID, c.Param("triggerId"))
+	fired, err := h.engine.FiredInSession(c.Request().Context(), c.Param("appId"), caller.SessionID, c.Param("triggerId"))
 	if err == nil && !fired {
 		return auth.Forbidden()
 	}

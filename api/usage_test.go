@@ -126,6 +126,6 @@ func TestWhatAnAppHasToDoIsCounted(t *testing.T) {
 	found := bodyOf[query.Backlog](w.Call("GET", "/v1/apps/clinic/backlog", "").Is(200, ""))
 	require.Equal(t, []int64{4, 1}, []int64{found.Pending.Count, found.Failed.Count})
 	require.True(t, found.Failed.Oldest.Before(*found.Pending.Oldest))
-	require.Equal(t, []int{1, 1, 0, 2, 4}, []int{found.Confirming, found.Settling, found.FirstTries, found.Retries, found.Looked})
+	require.Equal(t, []int{1, 1, 0, 2, 4}, []int{found.Confirming, found.Settling, found.FirstTries, found.Retries, found.Examined})
 	w.Call("GET", "/v1/apps/absent/backlog", "").Problem(404)
 }

@@ -64,7 +64,7 @@ type Message struct {
 type Turns struct {
 	*decider
 	holds *Holds
-	pasts *query.Pasts
+	pasts *query.ConversationCache
 	// preconditions has the last preconditions of chat events by session, and by app with its generation alone.
 	// The events are built before the script that stores the message, which reports when they are stale.
 	preconditions *lru.Cache[string, ledger.Precondition]
@@ -74,7 +74,7 @@ const cachedPreconditions = 4096
 
 func newTurns(d *decider, holds *Holds) *Turns {
 	preconditions, _ := lru.New[string, ledger.Precondition](cachedPreconditions) // fails for a size of 0 only
-	t := &Turns{d, holds, query.NewPasts(), preconditions}
+	t := &Turns{d, holds, query.NewConversationCache(), preconditions}
 	d.Handle(keyspace.LaneTurns, t.takeTurn)
 	return t
 }
@@ -258,7 +258,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	if err != nil {
 		return found, nil, err
 	}
-	recalled := ts.pasts.Known(id)
+	recalled := ts.pasts.Get(id)
 	a.Recalled = recalled.Recalled
 	ts.deliveries.AwaitFollowing(ctx, id.App, keyspace.Box(id.Session, ""))
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
@@ -359,7 +359,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 
 // readTurn builds a turn whose lease was taken from the known state of its app and the known history of its
 // session. message is the one that the caller stored; nil for another.
-func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, recalled query.Known, found *ledger.TakenTurn) (*turn, error) {
+func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, recalled query.ParsedConversation, found *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
 		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, draft: &found.Draft,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
@@ -397,7 +397,7 @@ func answered(id ledger.Turn, found ledger.Accepted) (json.RawMessage, error) {
 	if found.Answer != ledger.AsDecided {
 		return json.RawMessage(found.Answer), nil
 	}
-	answer, err := query.AsDecided(id.Message, found.Decision)
+	answer, err := query.ReadPublishedDecision(id.Message, found.Decision)
 	if err != nil {
 		return nil, err
 	}

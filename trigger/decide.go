@@ -629,7 +629,7 @@ func (p *plan) came() string {
 // commitment completes the plan's document for the ledger. newID makes the app's next version if a repository of the
 // app is removed.
 func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.Commitment, error) {
-	decision, err := p.Answer.Kept()
+	decision, err := p.Answer.Encode()
 	if err != nil {
 		return p.doc, err
 	}
@@ -692,7 +692,7 @@ func (t *turn) answerAhead(first *delivery.First, p *plan, request matcher.Reque
 		if t.modelReplies(p, request) || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
 			return // a crash would lose the reply in the history and the events
 		}
-		shown := p.Answer.Shown()
+		shown := p.Answer.WithStates()
 		if text, err := exactjson.Text(&shown); err == nil {
 			sent = text
 			t.answered(json.RawMessage(sent))
@@ -724,7 +724,7 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 		reply = quote(asking(text, p.Answer))
 	}
 	p.Answer.Reply, p.Answer.ReplyType = reply, query.ReplyType(reply)
-	shown := p.Answer.Shown()
+	shown := p.Answer.WithStates()
 	answer, err := exactjson.Text(&shown)
 	if err != nil {
 		return nil, err

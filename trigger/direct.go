@@ -240,7 +240,7 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, read map[st
 	if direct.TriggerID == "" {
 		return nil, fault
 	}
-	_, err := f.records.Stored(ctx, direct.AppID, direct.TriggerID)
+	_, err := f.records.StoredTrigger(ctx, direct.AppID, direct.TriggerID)
 	if errors.Is(err, query.ErrNotFound) {
 		return nil, fault
 	}
@@ -253,7 +253,7 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, read map[st
 	// It waits as long as that request may take; after that the answer is rebuilt from the current states, for
 	// all requests.
 	for look := 0; ; look++ {
-		stored, err := f.records.Stored(ctx, direct.AppID, direct.TriggerID)
+		stored, err := f.records.StoredTrigger(ctx, direct.AppID, direct.TriggerID)
 		switch {
 		case err != nil:
 			return nil, err
@@ -262,7 +262,7 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, read map[st
 		case direct.otherValues(read, stored.Record.Values):
 			return nil, fmt.Errorf("trigger %q: %w: it has other values", direct.TriggerID, ErrConflict)
 		case stored.Answer == ledger.AsDecided:
-			return exactjson.Encode(stored.Decided.Published())
+			return exactjson.Encode(stored.Decided.WithPublishedEvents())
 		case stored.Answer != "":
 			return json.RawMessage(stored.Answer), nil
 		case !stored.Answering:

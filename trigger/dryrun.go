@@ -79,7 +79,7 @@ func (p *planner) undone(t *turn, result matcher.Result, request matcher.Request
 			match.State, match.DueAt, match.Of, match.Digest, match.Question, match.ExpiresAt = to, nil, "", "", "", nil
 		}
 		match.SetStates(to)
-		*match = match.Shown()
+		*match = match.WithState()
 	}
 	return p.Answer
 }
@@ -109,7 +109,7 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 		for i, one := range m.History {
 			mem.add(one, "h"+strconv.Itoa(i+1), query.PastCalls(one.Matches))
 			if one.Actor != matcher.ActorAgent {
-				pasts = append(pasts, query.PastOf(one.Text, t.message.Time, one.Matches, one.Rejected))
+				pasts = append(pasts, query.NewPast(one.Text, t.message.Time, one.Matches, one.Rejected))
 			}
 		}
 		t.history = mem.utterances[matcher.HistoryStart(len(mem.utterances), ts.history):]

@@ -127,7 +127,7 @@ func NewEngine(o Options) (*Engine, error) {
 		}
 	}
 	packer := explain.NewPacker(o.Store.Retention().Explain, w.Now)
-	records := &query.Records{Ledger: ledger.NewReader(o.DB), Now: w.Now, Uses: uses, Explained: o.Store.Retention().Explain, Unexplained: o.Store.Retention().Unexplained}
+	records := &query.Records{Ledger: ledger.NewReader(o.DB), Now: w.Now, Counter: uses, ExplanationTTL: o.Store.Retention().Explain, UnexplainedShare: o.Store.Retention().Unexplained}
 	scopes := scope.NewReader(scope.Options{Ledger: w.Ledger, Store: o.Store, Packer: packer, Matcher: o.Matcher, Words: o.Words, Log: w.Log, Now: w.Now})
 	hooks := webhooks.New(webhooks.Options{Worker: w, Apps: o.Store, Events: o.Stream, Sender: o.Webhooks})
 	deliveries := delivery.New(delivery.Options{

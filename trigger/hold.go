@@ -30,7 +30,7 @@ type Holds struct{ *decider }
 
 // heldTrigger is a trigger with its deferred effects.
 type heldTrigger struct {
-	*query.Stored
+	*query.StoredTrigger
 	state state.State
 	deferred
 }
@@ -44,11 +44,11 @@ func (d *decider) held(ctx context.Context, appID, triggerID string) (*heldTrigg
 	if found == nil {
 		return nil, fmt.Errorf("trigger %q: %w", triggerID, query.ErrNotFound)
 	}
-	stored, err := query.ReadStored(&found.StoredTrigger)
+	stored, err := query.ReadStoredTrigger(&found.StoredTrigger)
 	if err != nil {
 		return nil, fmt.Errorf("trigger %q cannot be read: %w", triggerID, err)
 	}
-	h := &heldTrigger{Stored: stored, state: state.State(found.State)}
+	h := &heldTrigger{StoredTrigger: stored, state: state.State(found.State)}
 	if found.Held != "" {
 		err = exactjson.Unmarshal([]byte(found.Held), &h.deferred)
 	}
@@ -132,7 +132,7 @@ func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, actio
 	case record.State == query.StatePending:
 		why = " or has begun: it is pending, and an effect of it is under way"
 	}
-	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: why}
+	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: why}
 }
 
 // commitMove commits an action on a held trigger, and makes the first attempts at the effects that become due.
@@ -147,7 +147,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 	status, err := hs.commit(ctx, p)
 	failpoint.At(failpoint.MoveReply)
 	if err == nil && p.differs.Status == ledger.Moved && p.differs.State == "expired" {
-		err = &query.StateError{TriggerID: of.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Why: ": nobody has confirmed it within " + confirmWithin.String()}
+		err = &query.StateError{TriggerID: of.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Detail: ": nobody has confirmed it within " + confirmWithin.String()}
 	}
 	if err != nil || status != ledger.Committed {
 		return status, err
@@ -162,7 +162,7 @@ func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer js
 	first := d.deliveries.First(&p.Decision)
 	if called != nil {
 		first.Called(func() {
-			if answer, err := exactjson.Encode(p.Answer.Matches[0].Shown()); err == nil {
+			if answer, err := exactjson.Encode(p.Answer.Matches[0].WithState()); err == nil {
 				closing.Answer = string(answer)
 				called(answer)
 			}
@@ -172,7 +172,7 @@ func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer js
 		return nil, err
 	}
 	if closing.Trigger != "" && closing.Answer == "" {
-		answer, err := exactjson.Encode(p.Answer.Matches[0].Shown())
+		answer, err := exactjson.Encode(p.Answer.Matches[0].WithState())
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +231,12 @@ var (
 // fails with query.ErrNotFound, and with ErrDelivered if nothing has failed or is pending. An attempt in
 // progress is left alone without an error: a client that lost the answer asks twice. by is recorded.
 func (hs *Holds) Retry(ctx context.Context, appID, triggerID, by string) error {
-	stored, err := hs.records.Stored(ctx, appID, triggerID)
+	stored, err := hs.records.StoredTrigger(ctx, appID, triggerID)
 	switch {
 	case err != nil:
 		return err
 	case !stored.Record.Match.Due():
-		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: query.ErrEnded, Why: " or has not begun: it is " + stored.Record.State + ", and has failed in nothing"}
+		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: query.ErrEnded, Detail: " or has not begun: it is " + stored.Record.State + ", and has failed in nothing"}
 	case stored.Record.State == query.StateDelivered:
 		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: ErrDelivered}
 	}
@@ -255,7 +255,7 @@ const apart = 10 * time.Millisecond
 // returns the number of triggers. It sets the state of the query to StateFailed. by is recorded.
 func (hs *Holds) RetryAll(ctx context.Context, q query.Triggers, by string) (int, error) {
 	q.Oldest = true
-	count, err := hs.eachFailed(ctx, q, func(before int, stored *query.Stored) (bool, error) {
+	count, err := hs.eachFailed(ctx, q, func(before int, stored *query.StoredTrigger) (bool, error) {
 		return true, hs.revive(ctx, stored, by, time.Duration(before)*apart)
 	})
 	hs.Go(func() { // look whenever the next one is due
@@ -268,7 +268,7 @@ func (hs *Holds) RetryAll(ctx context.Context, q query.Triggers, by string) (int
 }
 
 // revive makes the dead effects of a trigger due again, under the same ids; its call after a wait.
-func (hs *Holds) revive(ctx context.Context, stored *query.Stored, by string, wait time.Duration) error {
+func (hs *Holds) revive(ctx context.Context, stored *query.StoredTrigger, by string, wait time.Duration) error {
 	revived := stored.Record.Match
 	for _, event := range []*query.EventState{revived.Event, revived.Emitter} {
 		if event != nil {
@@ -282,7 +282,7 @@ func (hs *Holds) revive(ctx context.Context, stored *query.Stored, by string, wa
 	if err != nil {
 		return err
 	}
-	line, err := exactjson.Encode(query.Retried{Time: hs.Now().UTC(), By: by})
+	line, err := exactjson.Encode(query.Retry{Time: hs.Now().UTC(), By: by})
 	if err != nil {
 		return err
 	}
@@ -301,7 +301,7 @@ func (hs *Holds) CountFailed(ctx context.Context, q query.Triggers) (int, error)
 // Purge removes all matching failed triggers with their undelivered effects, and returns their number. A
 // trigger with an effect in delivery stays.
 func (hs *Holds) Purge(ctx context.Context, q query.Triggers) (int, error) {
-	return hs.eachFailed(ctx, q, func(_ int, stored *query.Stored) (bool, error) {
+	return hs.eachFailed(ctx, q, func(_ int, stored *query.StoredTrigger) (bool, error) {
 		return hs.Ledger.Purge(ctx, q.AppID, stored.Record.SessionID, stored.Record.TriggerID, stored.Firing, true)
 	})
 }
@@ -311,7 +311,7 @@ const failedPage = 100
 
 // eachFailed applies do, if not nil, to each matching failed trigger that still exists, and counts those for
 // which it succeeded; newest first unless the query asks for the oldest.
-func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(before int, stored *query.Stored) (bool, error)) (count int, err error) {
+func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(before int, stored *query.StoredTrigger) (bool, error)) (count int, err error) {
 	q.State, q.Closed, q.Page = query.StateFailed, true, query.Page{Limit: failedPage}
 	for {
 		records, next, err := hs.records.Triggers(ctx, q)
@@ -321,7 +321,7 @@ func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(befor
 		for _, record := range records {
 			done := do == nil
 			if do != nil {
-				stored, err := hs.records.Stored(ctx, q.AppID, record.TriggerID)
+				stored, err := hs.records.StoredTrigger(ctx, q.AppID, record.TriggerID)
 				if errors.Is(err, query.ErrNotFound) {
 					continue
 				}
@@ -348,13 +348,13 @@ func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(befor
 //
 // Errors: query.ErrNotFound, ErrOwes, keyspace.ErrUnavailable.
 func (hs *Holds) Remove(ctx context.Context, appID, triggerID string) error {
-	stored, err := hs.records.Stored(ctx, appID, triggerID)
+	stored, err := hs.records.StoredTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return err
 	}
 	removed, err := hs.Ledger.Purge(ctx, appID, stored.Record.SessionID, triggerID, stored.Firing, false)
 	if err == nil && !removed {
-		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: ErrOwes, Why: ": it is " + stored.Record.State}
+		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: ErrOwes, Detail: ": it is " + stored.Record.State}
 	}
 	return err
 }

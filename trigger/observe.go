@@ -57,7 +57,7 @@ func faultOf(err error) string {
 // fires.
 func (d *decider) countFired(appID, tool string) {
 	d.Metrics.Triggers.WithLabelValues("due").Inc()
-	d.records.Uses.Fired(appID, tool)
+	d.records.Counter.CountFired(appID, tool)
 	d.Usage.Add(appID, usage.Triggers, 1)
 }
 
@@ -87,7 +87,7 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 		names = append(names, match.Name)
 	}
 	for _, rejected := range p.Answer.Rejected {
-		d.records.Uses.Rejected(p.App, rejected.Name)
+		d.records.Counter.CountRejected(p.App, rejected.Name)
 	}
 	attributes := append(make([]slog.Attr, 0, 9),
 		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", outcome),

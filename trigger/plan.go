@@ -185,7 +185,7 @@ func (p *planner) record(found matcher.Match, schema json.RawMessage) (kept stri
 		Text: p.text, Time: p.now, Schema: schema, Metadata: p.metadata,
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: evidence,
 	}
-	return record.Kept()
+	return record.Encode()
 }
 
 // confirmWithin is how long a trigger waits for confirmation.
@@ -368,7 +368,7 @@ func (p *planner) deferEffects(f firing, c matcher.Candidate, says payload.Trigg
 	}
 	p.Effects = p.Effects[:before]
 	until := p.now.Add(time.Duration(f.move.Wait) * time.Millisecond)
-	match.State = query.ShownState(state.State(f.move.State))
+	match.State = query.MatchState(state.State(f.move.State))
 	match.SetStates(match.State)
 	tells := payload.Held{Trigger: says, TriggerID: match.TriggerID}
 	switch state.State(f.move.State) {
@@ -497,9 +497,9 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 	if action != state.Release {
 		m.Result = string(exactjson.EncodeOrNull(result))
 	}
-	m.Line = string(exactjson.EncodeOrNull(query.Moved{Time: p.now, Action: action, By: by}))
+	m.Line = string(exactjson.EncodeOrNull(query.Move{Time: p.now, Action: action, By: by}))
 	match := h.Record.Match
-	match.State, match.DueAt, match.ExpiresAt, match.Digest, match.Question = query.ShownState(to), nil, nil, "", ""
+	match.State, match.DueAt, match.ExpiresAt, match.Digest, match.Question = query.MatchState(to), nil, nil, "", ""
 	match.SetStates(query.StatePending)
 	p.firings = append(p.firings, firing{id: h.Firing, open: len(h.Effects), move: m})
 	switch to {
@@ -585,7 +585,7 @@ func (d *decider) learn(ctx context.Context, known *knownConflicts, p *plan) err
 	if first == "" {
 		return nil
 	}
-	stored, err := d.records.Stored(ctx, p.App, first)
+	stored, err := d.records.StoredTrigger(ctx, p.App, first)
 	if stored != nil {
 		known.calls[first] = stored.Record.Call
 	}

@@ -49,7 +49,7 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 			}
 			return f.answerFirst(p, direct)
 		}
-		text, err := exactjson.Encode(p.Answer.Matches[0].Shown())
+		text, err := exactjson.Encode(p.Answer.Matches[0].WithState())
 		if err != nil {
 			return nil, err
 		}

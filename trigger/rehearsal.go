@@ -224,7 +224,7 @@ func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) 
 			all = append(all, one)
 		}
 		at, utterances = append(at, len(decided)), append(utterances, query.Utterances(past))
-		if before, is := query.Decided(past); is {
+		if before, is := query.DecodePast(past); is {
 			decided = append(decided, before)
 		}
 	}

@@ -35,11 +35,11 @@ type sessionSearch struct{ Text, User, Outcome, Within, Since, Until string }
 
 // sessionItem is a session in REST's list.
 type sessionItem struct {
-	ID       string      `json:"sessionId"`
-	User     string      `json:"user"`
-	Time     time.Time   `json:"lastActive"`
-	Outcomes []string    `json:"outcomes"`
-	Message  *query.Said `json:"message"`
+	ID       string                `json:"sessionId"`
+	User     string                `json:"user"`
+	Time     time.Time             `json:"lastActive"`
+	Outcomes []string              `json:"outcomes"`
+	Message  *query.MessageExcerpt `json:"message"`
 }
 
 // query returns the search as console parameters or, with now, as REST parameters.

@@ -50,8 +50,8 @@ type Engine interface {
 	// Fire returns the JSON of a query.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
-	// FiredIn reports whether a trigger is of the present life of a session.
-	FiredIn(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
+	// FiredInSession reports whether a trigger is of the present generation of a session.
+	FiredInSession(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
 	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)

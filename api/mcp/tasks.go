@@ -168,7 +168,7 @@ func (x *rpcCall) record(id string) (query.Record, error) {
 		return record, query.ErrNotFound
 	}
 	if who := auth.PrincipalOf(x.c); err == nil && who.FrontEnd() {
-		if fired, err := x.server.Engine.FiredIn(x.ctx(), x.AppID, who.SessionID, id); err != nil || !fired {
+		if fired, err := x.server.Engine.FiredInSession(x.ctx(), x.AppID, who.SessionID, id); err != nil || !fired {
 			return query.Record{}, cmp.Or(err, query.ErrNotFound)
 		}
 	}

@@ -48,7 +48,7 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 		if err != nil {
 			return query.Record{}, err
 		}
-		return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: ": the time for an answer is over"}
+		return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: ": the time for an answer is over"}
 	case status == ledger.NotAsked:
 		return query.Record{}, fmt.Errorf("trigger %q %w", triggerID, query.ErrNotAsked)
 	}
@@ -58,7 +58,7 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 			return record, err
 		}
 		if record.Call.Reason == effect.ReasonCancelled && !answer.Cancelled {
-			return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: ": its requester has cancelled it"}
+			return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: ": its requester has cancelled it"}
 		}
 		if record.Call.State != query.StatePending || look > 8 {
 			return record, nil
@@ -78,7 +78,7 @@ func (d *Deliveries) TakeAnswer(ctx context.Context, appID, triggerID string, an
 
 // give stores an answer and ends the trigger with it at once, unless another replica does.
 func (d *Deliveries) give(ctx context.Context, appID, triggerID string, answer effect.Answer) (ledger.Status, error) {
-	stored, err := d.Records.Stored(ctx, appID, triggerID)
+	stored, err := d.Records.StoredTrigger(ctx, appID, triggerID)
 	if errors.Is(err, query.ErrNotFound) {
 		return ledger.Gone, nil
 	}
@@ -118,7 +118,7 @@ func (d *Deliveries) awaitAnswer(ctx context.Context, a attempt) attempt {
 		case <-ctx.Done():
 			return a.unanswered()
 		}
-		stored, err := d.Records.Stored(ctx, a.AppID, a.TriggerID)
+		stored, err := d.Records.StoredTrigger(ctx, a.AppID, a.TriggerID)
 		if err == nil && stored.Record.Call != nil && stored.Record.Call.State != query.StatePending {
 			s := stored.Record.Call
 			a.outcome, a.deferred = effect.Outcome{Verdict: effect.Done, Status: s.Status, Result: s.Result, Truncated: s.Truncated, Reason: s.Reason, Error: s.Error}, true

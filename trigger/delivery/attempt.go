@@ -221,7 +221,7 @@ func (a attempt) encode() (r ledger.Outcome, err error) {
 		r.State, err = exactjson.Text(a.eventState())
 	default:
 		state := a.eventState()
-		r.State, err = state.Kept()
+		r.State, err = state.Encode()
 	}
 	if err != nil {
 		return r, err

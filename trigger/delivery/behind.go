@@ -419,7 +419,7 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 		}
 		lines, err := a.lines()
 		event := a.eventState()
-		state, failed := event.Kept()
+		state, failed := event.Encode()
 		if err != nil || failed != nil {
 			b.Log.Error("behind.unsettled", "app", run.App, "trigger", a.TriggerID)
 			return

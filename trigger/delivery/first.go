@@ -69,7 +69,7 @@ func New(o Options) *Deliveries {
 		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}},
 	}
 	d.behind = newBehind(d)
-	o.Records.Flushed = func(ctx context.Context, appID string) {
+	o.Records.AwaitFlush = func(ctx context.Context, appID string) {
 		d.behind.awaitApp(ctx, appID)
 		d.awaitApp(ctx, appID)
 	}

@@ -287,7 +287,7 @@ func (d *Deliveries) referred(ctx context.Context, appID string, events []ledger
 		if one == nil {
 			continue
 		}
-		stored, err := query.ReadStored(one)
+		stored, err := query.ReadStoredTrigger(one)
 		if err != nil {
 			return nil, fmt.Errorf("trigger %q: %w", ids[i], err)
 		}

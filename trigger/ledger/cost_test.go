@@ -183,11 +183,11 @@ func commit(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err
 		Schema:   json.RawMessage(`[{"description":"wished day","parameter":"day","required":true,"type":"string"}]`),
 		Evidence: map[string]*matcher.Evidence{"day": {MessageID: of.Message, Words: "Friday"}},
 	}
-	kept, _, err := record.Kept()
+	kept, _, err := record.Encode()
 	if err != nil {
 		return settled, err
 	}
-	decision, err := query.Answer{MessageID: of.Message, Matches: []query.Match{match}, Rejected: []query.Rejected{}}.Kept()
+	decision, err := query.Answer{MessageID: of.Message, Matches: []query.Match{match}, Rejected: []query.Rejected{}}.Encode()
 	if err != nil {
 		return settled, err
 	}
@@ -204,7 +204,7 @@ func commit(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err
 	if err != nil || decided.Status != ledger.Committed || !decided.Batch {
 		return settled, fmt.Errorf("%s: %w", decided.Status, err)
 	}
-	if states, err = match.Published().States(); err != nil {
+	if states, err = match.WithPublishedEvents().States(); err != nil {
 		return settled, err
 	}
 	attempt, err := exactjson.Text(query.Attempt{Effect: "event", Number: 1, Time: time.Unix(0, 1795819986614844332)})

@@ -23,8 +23,8 @@ func (w *world) resultEvents(verdict effect.Verdict) {
 	})
 }
 
-// listed returns the ids of the triggers in a state.
-func (w *world) listed(state string) (ids []string) {
+// idsInState returns the ids of the triggers in a state.
+func (w *world) idsInState(state string) (ids []string) {
 	for _, record := range w.Triggers(query.Triggers{State: state}) {
 		require.Equal(w.T, state, record.State)
 		ids = append(ids, record.TriggerID)
@@ -46,9 +46,9 @@ func TestTheStateOfARecordIsThatOfTheEffectsThatItShows(t *testing.T) {
 			require.Equal(t, query.StateDelivered, record.State)
 			require.Nil(t, record.ResultEvent)
 		}
-		require.ElementsMatch(t, []string{match.TriggerID, said.TriggerID}, w.listed(query.StateDelivered))
-		require.Empty(t, w.listed(query.StatePending))
-		require.Empty(t, w.listed(query.StateFailed))
+		require.ElementsMatch(t, []string{match.TriggerID, said.TriggerID}, w.idsInState(query.StateDelivered))
+		require.Empty(t, w.idsInState(query.StatePending))
+		require.Empty(t, w.idsInState(query.StateFailed))
 		entry, err := w.Engine.Message(t.Context(), "clinic", "s1", "m1")
 		require.NoError(t, err)
 		require.Equal(t, query.StateDelivered, entry.Triggers[0].State)
@@ -68,13 +68,13 @@ func TestARecordWhoseResultWasGivenUpShowsIt(t *testing.T) {
 		w.Rest()
 		record := w.Trigger(match.TriggerID)
 		require.Equal(t, []string{query.StateFailed, query.StateFailed, "not now"}, []string{record.State, record.ResultEvent.State, record.ResultEvent.Error})
-		require.Equal(t, []string{match.TriggerID}, w.listed(query.StateFailed))
-		require.Empty(t, w.listed(query.StateDelivered))
+		require.Equal(t, []string{match.TriggerID}, w.idsInState(query.StateFailed))
+		require.Empty(t, w.idsInState(query.StateDelivered))
 
 		w.Events.Answer(nil)
 		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", match.TriggerID, "admin"))
 		w.Rest()
-		require.Equal(t, []string{match.TriggerID}, w.listed(query.StateDelivered))
+		require.Equal(t, []string{match.TriggerID}, w.idsInState(query.StateDelivered))
 	})
 }
 
@@ -108,7 +108,7 @@ func TestTheStatesOfAnswersAreThoseOfTheirRecords(t *testing.T) {
 			}
 			record := w.Trigger(match.TriggerID)
 			require.Equal(t, c.state, record.State)
-			require.Contains(t, w.listed(c.state), match.TriggerID)
+			require.Contains(t, w.idsInState(c.state), match.TriggerID)
 		}
 	})
 }

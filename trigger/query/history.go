@@ -64,7 +64,7 @@ type Entry struct {
 	Actor     string    `json:"actor"`
 	Text      string    `json:"text"`
 	Time      time.Time `json:"ts"`
-	// Metadata is the message's alone.
+	// Metadata is that of the message, without the session's.
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// State is decided, pending (in progress) or failed (not decided: Error has the cause, and posting the
 	// message again tries again).
@@ -94,7 +94,7 @@ type Page struct {
 }
 
 // ErrCursor means that a cursor was not issued by this list.
-var ErrCursor = errors.New("the cursor is none that this list has given")
+var ErrCursor = errors.New("the cursor is not one of this list")
 
 // History selects messages of a session.
 type History struct {
@@ -113,9 +113,9 @@ func (r *Records) History(ctx context.Context, q History) ([]Entry, string, erro
 	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
-	r.Flushed(ctx, q.AppID)
+	r.AwaitFlush(ctx, q.AppID)
 	entries, next, err := r.historyPage(ctx, q)
-	for len(entries) == 0 && next != "" && err == nil { // all are earlier by the clocks of replicas
+	for len(entries) == 0 && next != "" && err == nil { // by the clocks of replicas, all are earlier than Since
 		q.Page.After = next
 		if entries, next, err = r.historyPage(ctx, q); errors.Is(err, ErrCursor) {
 			return []Entry{}, "", nil // the session was closed meanwhile
@@ -130,7 +130,7 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	if err != nil {
 		return nil, "", err
 	}
-	after := func(n int) string { // the cursor behind the first n messages
+	cursorAfter := func(n int) string { // the cursor behind the first n messages
 		step := 1
 		if q.Newest {
 			step = -1
@@ -138,31 +138,31 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 		return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1])
 	}
 	if len(ids) > q.Page.Limit {
-		next, ids = after(q.Page.Limit), ids[:q.Page.Limit]
+		next, ids = cursorAfter(q.Page.Limit), ids[:q.Page.Limit]
 	}
 	entries, page := []Entry{}, &repositories.PageBudget{}
 	sizes, err := r.Ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
 	for read := 0; err == nil && read < len(ids); {
-		var found []Entry
-		found, err = r.entries(ctx, q.AppID, q.SessionID, ids[read:read+repositories.Fitting(sizes[read:])])
-		for _, entry := range found {
-			var shown []Entry // the message and its reply
+		var batch []Entry
+		batch, err = r.entries(ctx, q.AppID, q.SessionID, ids[read:read+repositories.Fitting(sizes[read:])])
+		for _, entry := range batch {
+			var visible []Entry // the message and its reply
 			if entry.MessageID != "" && !entry.Time.Before(q.Since) {
-				shown = append(shown, entry)
+				visible = append(visible, entry)
 			}
-			if text := ReplyText(entry.Reply); text != "" && shown != nil {
-				shown = append(shown, Entry{
+			if text := ReplyText(entry.Reply); text != "" && visible != nil {
+				visible = append(visible, Entry{
 					MessageID: ReplyID(entry.MessageID), Actor: matcher.ActorAgent, Text: text,
 					Time: entry.Time, State: EntryDecided, Matches: []Match{}, Triggers: []Match{},
 				})
 			}
 			if q.Newest {
-				slices.Reverse(shown)
+				slices.Reverse(visible)
 			}
-			if !page.Fits(shown) {
-				return entries, after(max(read, 1)), nil
+			if !page.Fits(visible) {
+				return entries, cursorAfter(max(read, 1)), nil
 			}
-			entries, read = append(entries, shown...), read+1
+			entries, read = append(entries, visible...), read+1
 		}
 	}
 	return entries, next, err
@@ -174,22 +174,22 @@ const clockSkew = time.Minute
 
 // historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages.
 func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []string, err error) {
-	want := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
+	pages := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
 	if !q.Since.IsZero() {
-		want.Since = q.Since.Add(-clockSkew).UnixMilli()
+		pages.Since = q.Since.Add(-clockSkew).UnixMilli()
 	}
 	if q.Page.After != "" {
 		text, err := decodeCursor(q.Page.After)
 		if err != nil {
 			return 0, nil, err
 		}
-		want.After.Number, want.After.ID, _ = strings.Cut(text, "/")
-		if _, err := strconv.Atoi(want.After.Number); err != nil || want.After.ID == "" {
+		pages.After.Number, pages.After.ID, _ = strings.Cut(text, "/")
+		if _, err := strconv.Atoi(pages.After.Number); err != nil || pages.After.ID == "" {
 			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 		}
 	}
-	first, ids, moved, err := r.Ledger.Page(ctx, q.AppID, q.SessionID, want)
-	if moved {
+	first, ids, stale, err := r.Ledger.Page(ctx, q.AppID, q.SessionID, pages)
+	if stale {
 		err = fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 	}
 	return first, ids, err
@@ -212,15 +212,15 @@ func (r *Records) Message(ctx context.Context, appID, sessionID, messageID strin
 	if err := r.appExists(ctx, appID); err != nil {
 		return Entry{}, err
 	}
-	r.Flushed(ctx, appID)
-	found, err := r.entries(ctx, appID, sessionID, []string{messageID})
+	r.AwaitFlush(ctx, appID)
+	entries, err := r.entries(ctx, appID, sessionID, []string{messageID})
 	if err != nil {
 		return Entry{}, err
 	}
-	if found[0].MessageID == "" {
+	if entries[0].MessageID == "" {
 		return Entry{}, fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
 	}
-	return found[0], nil
+	return entries[0], nil
 }
 
 // entries reads messages with their decisions, and the states of all their triggers. It stops early, but not
@@ -266,24 +266,24 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
 	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Matches: []Match{}, Auth: message.Auth}
-	var decided Answer
+	var answer Answer
 	var err error
 	switch {
 	case stored.Answer == ledger.AsDecided:
-		decided, err = AsDecided(id, stored.Decision)
+		answer, err = ReadPublishedDecision(id, stored.Decision)
 	case stored.Answer != "": // it has the outcomes, besides the decision
-		err = exactjson.Unmarshal([]byte(stored.Answer), &decided)
+		err = exactjson.Unmarshal([]byte(stored.Answer), &answer)
 	case stored.Decision != "":
-		decided, err = ReadDecision(id, stored.Decision)
+		answer, err = ReadDecision(id, stored.Decision)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
 	}
-	if decided.Matches != nil {
-		entry.Matches, entry.Rejected, entry.Retracted = decided.Matches, decided.Rejected, decided.Retracted
+	if answer.Matches != nil {
+		entry.Matches, entry.Rejected, entry.Retracted = answer.Matches, answer.Rejected, answer.Retracted
 	}
 	for _, match := range readLines[Match](stored.Called) {
-		entry.Matches = append(entry.Matches, match.Published())
+		entry.Matches = append(entry.Matches, match.WithPublishedEvents())
 	}
 	if stored.Reply != "" {
 		entry.Reply, entry.ReplyType = json.RawMessage(stored.Reply), ReplyType(json.RawMessage(stored.Reply))
@@ -292,18 +292,18 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 	case stored.Decision+stored.Answer != "":
 		entry.State = EntryDecided
 	case stored.Failure != "":
-		var failed Failure
-		err = exactjson.Unmarshal([]byte(stored.Failure), &failed)
-		entry.State, entry.Error = EntryFailed, failed.Error
+		var failure Failure
+		err = exactjson.Unmarshal([]byte(stored.Failure), &failure)
+		entry.State, entry.Error = EntryFailed, failure.Error
 	}
 	return entry, err
 }
 
-// AsDecided returns the decided answer, with all its events published.
-func AsDecided(messageID, decision string) (answer Answer, err error) {
+// ReadPublishedDecision returns the decided answer, with all its events published.
+func ReadPublishedDecision(messageID, decision string) (answer Answer, err error) {
 	answer, err = ReadDecision(messageID, decision)
 	for i, match := range answer.Matches {
-		answer.Matches[i] = match.Published()
+		answer.Matches[i] = match.WithPublishedEvents()
 	}
 	return answer, err
 }
@@ -329,22 +329,22 @@ func ReplyText(reply json.RawMessage) string {
 // ReplyID returns the id of the reply to a message in the history.
 func ReplyID(messageID string) string { return messageID + ".reply" }
 
-// Pasts caches the parsed conversations of this process, since each message is read again with every later one.
-type Pasts struct {
-	mu   sync.Mutex
-	read *simplelru.LRU[string, Known] // by session
-	size int                           // of all of them
+// ConversationCache caches the parsed conversations of this process, since each message is read again with every later one.
+type ConversationCache struct {
+	mu     sync.Mutex
+	parsed *simplelru.LRU[string, ParsedConversation] // by session
+	size   int                                        // of all conversations
 }
 
-// Known is a parsed conversation. The zero value is empty.
-type Known struct {
+// ParsedConversation is a parsed conversation. The zero value is empty.
+type ParsedConversation struct {
 	ledger.Recalled
-	read []readPast // one per message
-	size int
+	messages []parsedMessage // one per message
+	size     int
 }
 
-// readPast is a parsed earlier message with its size in the ledger.
-type readPast struct {
+// parsedMessage is a parsed earlier message with its size in the ledger.
+type parsedMessage struct {
 	utterances []matcher.Utterance
 	size       int
 }
@@ -356,63 +356,63 @@ const (
 	mostOfAll          = 6 << 20
 )
 
-// NewPasts returns an empty cache.
-func NewPasts() *Pasts {
-	p := &Pasts{}
-	p.read, _ = simplelru.NewLRU(1<<20, func(_ string, gone Known) { p.size -= gone.size }) // fails for a size of 0 only
+// NewConversationCache returns an empty cache.
+func NewConversationCache() *ConversationCache {
+	p := &ConversationCache{}
+	p.parsed, _ = simplelru.NewLRU(1<<20, func(_ string, evicted ParsedConversation) { p.size -= evicted.size }) // fails for a size of 0 only
 	return p
 }
 
-// Known returns the cached history before a turn.
-func (p *Pasts) Known(of ledger.Turn) Known {
+// Get returns the cached history before a turn.
+func (p *ConversationCache) Get(turn ledger.Turn) ParsedConversation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	known, _ := p.read.Get(of.App + "/" + of.Session)
-	return known
+	conversation, _ := p.parsed.Get(turn.App + "/" + turn.Session)
+	return conversation
 }
 
-// Utterances returns the history before a turn in the matcher's form, without damaged entries. known is what
-// the caller had of it.
-func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversation) (list []matcher.Utterance) {
+// Utterances returns the history before a turn in the matcher's form, without damaged entries. known is the
+// conversation that the caller had from Get.
+func (p *ConversationCache) Utterances(turn ledger.Turn, known ParsedConversation, history ledger.Conversation) (utterances []matcher.Utterance) {
 	if len(history.Messages) == 0 {
 		return nil
 	}
-	now, latest := Known{Recalled: history.Recalled, read: make([]readPast, len(history.Messages))}, p.Known(of)
-	list = make([]matcher.Utterance, 0, len(history.Messages)+len(history.Messages)/2) // some have a reply
+	updated, cached := ParsedConversation{Recalled: history.Recalled, messages: make([]parsedMessage, len(history.Messages))}, p.Get(turn)
+	utterances = make([]matcher.Utterance, 0, len(history.Messages)+len(history.Messages)/2) // some have a reply
 	for i, past := range history.Messages {
-		one := readPast{size: past.Size() + 64}
-		switch at := latest.Same(history.Recalled, i); {
+		match := parsedMessage{size: past.Size() + 64}
+		switch index := cached.Same(history.Recalled, i); {
 		case past.Had > 0:
-			one = known.read[past.Had-1]
-		case at >= 0: // a message beside this one has read it
-			one = latest.read[at]
+			match = known.messages[past.Had-1]
+		case index >= 0: // a concurrent message has parsed it
+			match = cached.messages[index]
 		default: // new, or changed, as by a result
-			one.utterances = Utterances(past)
+			match.utterances = Utterances(past)
 		}
-		list = append(list, one.utterances...)
-		if now.size+one.size <= mostOfConversation {
-			now.read[i], now.size = one, now.size+one.size
+		utterances = append(utterances, match.utterances...)
+		if updated.size+match.size <= mostOfConversation {
+			updated.messages[i], updated.size = match, updated.size+match.size
 		} else {
-			now.Drop(i)
+			updated.Drop(i)
 		}
 	}
-	name := of.App + "/" + of.Session
+	key := turn.App + "/" + turn.Session
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if had, is := p.read.Get(name); is && had.Later(now.Recalled) {
-		return list
+	if newest, exists := p.parsed.Get(key); exists && newest.Later(updated.Recalled) {
+		return utterances
 	}
-	p.read.Remove(name)
-	p.read.Add(name, now)
-	for p.size += now.size; p.size > mostOfAll; {
-		p.read.RemoveOldest()
+	p.parsed.Remove(key)
+	p.parsed.Add(key, updated)
+	for p.size += updated.size; p.size > mostOfAll; {
+		p.parsed.RemoveOldest()
 	}
-	return list
+	return utterances
 }
 
 // Utterances returns a message and its reply; none for a damaged entry.
 func Utterances(past ledger.Past) []matcher.Utterance {
-	var message struct { // as far as a matcher sees it
+	var message struct { // the fields that a matcher sees
 		Actor string `json:"actor"`
 		Text  string `json:"text"`
 	}
@@ -420,7 +420,7 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 		return nil
 	}
 	utterance := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text}
-	var decided struct { // as far as pastCall reads it
+	var decision struct { // the fields that pastCall reads
 		Matches []struct {
 			TriggerID string         `json:"triggerId"`
 			Name      string         `json:"name"`
@@ -428,7 +428,7 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 			State     string         `json:"state"`
 		} `json:"matches"`
 	}
-	if past.Decision != "" && readDecision(past.Decision, &decided) == nil {
+	if past.Decision != "" && readDecision(past.Decision, &decision) == nil {
 		var results map[string]CallResult // the last result of a trigger is valid
 		if past.Results != "" {
 			results = map[string]CallResult{}
@@ -436,8 +436,8 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 				results[result.TriggerID] = result
 			}
 		}
-		for _, one := range decided.Matches {
-			utterance.Fired = append(utterance.Fired, pastCall(one.TriggerID, one.Name, one.State, one.Values, results[one.TriggerID]))
+		for _, match := range decision.Matches {
+			utterance.Fired = append(utterance.Fired, pastCall(match.TriggerID, match.Name, match.State, match.Values, results[match.TriggerID]))
 		}
 	}
 	reply := ReplyText(json.RawMessage(past.Reply))
@@ -457,50 +457,50 @@ func PastCalls(matches []Match) []matcher.PastCall {
 }
 
 func pastCall(triggerID, name, state string, values map[string]any, result CallResult) matcher.PastCall {
-	undone := ""
+	reason := ""
 	switch {
 	case len(result.Result) > 0:
 	case state == StateConfirming:
-		undone = conversation.Confirming
+		reason = conversation.Confirming
 	case state == StateDuplicate:
-		undone = conversation.DoneAlready
+		reason = conversation.DoneAlready
 	}
-	return matcher.PastCall{TriggerID: triggerID, Name: name, Values: values, Result: result.Result, Error: cmp.Or(result.Error, undone)}
+	return matcher.PastCall{TriggerID: triggerID, Name: name, Values: values, Result: result.Result, Error: cmp.Or(result.Error, reason)}
 }
 
 // Unfinished returns the calls that lacked values at a time, after a history of the ledger.
-func Unfinished(at time.Time, history []ledger.Past, among []matcher.Candidate) []conversation.Begun {
-	var list []conversation.Past
+func Unfinished(now time.Time, history []ledger.Past, candidates []matcher.Candidate) []conversation.Begun {
+	var messages []conversation.Past
 	for _, past := range history {
-		if one, decided := Decided(past); decided {
-			list = append(list, one)
+		if message, decided := DecodePast(past); decided {
+			messages = append(messages, message)
 		}
 	}
-	return conversation.Replay(list, among, at)
+	return conversation.Replay(messages, candidates, now)
 }
 
-// Decided returns a user's message of the ledger as a conversation continues from it; false if it is undecided
-// or damaged.
-func Decided(past ledger.Past) (conversation.Past, bool) {
+// DecodePast returns a user's message of the ledger in the form from which a conversation continues; false if the
+// message is undecided or damaged.
+func DecodePast(past ledger.Past) (conversation.Past, bool) {
 	var message StoredMessage
 	if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" {
 		return conversation.Past{}, false
 	}
-	decided, err := ReadDecision(past.ID, past.Decision)
-	return PastOf(message.Text, message.Time, decided.Matches, decided.Rejected), err == nil
+	answer, err := ReadDecision(past.ID, past.Decision)
+	return NewPast(message.Text, message.Time, answer.Matches, answer.Rejected), err == nil
 }
 
-// PastOf returns a decided message of a user as a conversation continues from it.
-func PastOf(text string, at time.Time, matches []Match, rejected []Rejected) conversation.Past {
+// NewPast returns a decided message of a user in the form from which a conversation continues.
+func NewPast(text string, at time.Time, matches []Match, rejected []Rejected) conversation.Past {
 	past := conversation.Past{Text: text, Time: at}
-	for _, one := range matches {
-		if one.Name != repositories.CatchAll { // it fires if the message calls for nothing
-			past.Complete = append(past.Complete, conversation.Call{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values})
+	for _, call := range matches {
+		if call.Name != repositories.CatchAll { // it fires if no other tool matches
+			past.Complete = append(past.Complete, conversation.Call{RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values})
 		}
 	}
-	for _, one := range rejected {
+	for _, call := range rejected {
 		past.Rejected = append(past.Rejected, conversation.Call{
-			RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing, Errors: one.Errors,
+			RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values, Missing: call.Missing, Errors: call.Errors,
 		})
 	}
 	return past

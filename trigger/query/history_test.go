@@ -14,8 +14,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// said reads one page of the history of s1.
-func (w *world) said(q query.History) (ids []string, next string) {
+// historyPage reads one page of the history of s1.
+func (w *world) historyPage(q query.History) (ids []string, next string) {
 	w.T.Helper()
 	q.AppID, q.SessionID = "clinic", "s1"
 	entries, next, err := w.Engine.History(w.T.Context(), q)
@@ -26,11 +26,11 @@ func (w *world) said(q query.History) (ids []string, next string) {
 	return ids, next
 }
 
-// saidInAll reads all pages of a history.
-func (w *world) saidInAll(q query.History) (ids []string) {
+// wholeHistory reads all pages of a history.
+func (w *world) wholeHistory(q query.History) (ids []string) {
 	w.T.Helper()
 	for {
-		page, next := w.said(q)
+		page, next := w.historyPage(q)
 		ids = append(ids, page...)
 		if q.Page.After = next; next == "" {
 			return ids
@@ -42,7 +42,7 @@ func (w *world) saidInAll(q query.History) (ids []string) {
 func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 	keeping(t, store.Retention{Messages: 4}, func(t *testing.T, w *world) {
 		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
-		come := func(from, to int) {
+		post := func(from, to int) {
 			for i := from; i <= to; i++ {
 				w.Say(fmt.Sprint("m", i), "hello")
 			}
@@ -50,32 +50,32 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 		newest := func(after string, limit int) query.History {
 			return query.History{Newest: true, Page: query.Page{After: after, Limit: limit}}
 		}
-		come(0, 4)
+		post(0, 4)
 		for _, limit := range []int{1, 2, 3, 10} {
-			require.Equal(t, []string{"m4.reply", "m4", "m3.reply", "m3", "m2.reply", "m2", "m1.reply", "m1"}, w.saidInAll(newest("", limit)))
+			require.Equal(t, []string{"m4.reply", "m4", "m3.reply", "m3", "m2.reply", "m2", "m1.reply", "m1"}, w.wholeHistory(newest("", limit)))
 		}
-		ids, next := w.said(newest("", 1))
+		ids, next := w.historyPage(newest("", 1))
 		require.Equal(t, []string{"m4.reply", "m4"}, ids)
-		ids, older := w.said(newest(next, 1))
+		ids, older := w.historyPage(newest(next, 1))
 		require.Equal(t, []string{"m3.reply", "m3"}, ids)
-		come(5, 6)
-		ids, _ = w.said(newest(next, 1))
+		post(5, 6)
+		ids, _ = w.historyPage(newest(next, 1))
 		require.Equal(t, []string{"m3.reply", "m3"}, ids, "what came meanwhile moves nothing")
-		ids, _ = w.said(query.History{Page: query.Page{After: next, Limit: 1}})
+		ids, _ = w.historyPage(query.History{Page: query.Page{After: next, Limit: 1}})
 		require.Equal(t, []string{"m5", "m5.reply"}, ids, "and stands in the other direction")
-		ids, end := w.said(newest(older, 5))
+		ids, end := w.historyPage(newest(older, 5))
 		require.Empty(t, ids, "what was older has left the history")
 		require.Empty(t, end)
-		come(7, 9)
-		ids, end = w.said(newest(next, 5))
+		post(7, 9)
+		ids, end = w.historyPage(newest(next, 5))
 		require.Empty(t, ids, "and so has the place itself")
 		require.Empty(t, end)
 
 		w.Close()
-		require.Empty(t, w.saidInAll(newest("", 5)))
+		require.Empty(t, w.wholeHistory(newest("", 5)))
 		_, _, err := w.Engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s2", Newest: true, Page: query.Page{After: older, Limit: 1}})
 		require.ErrorIs(t, err, query.ErrCursor, "of another session")
-		come(0, 0)
+		post(0, 0)
 		_, _, err = w.Engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Newest: true, Page: query.Page{After: next, Limit: 1}})
 		require.ErrorIs(t, err, query.ErrCursor, "of an earlier life")
 	})
@@ -107,12 +107,12 @@ func TestAHistoryBeginsAtATime(t *testing.T) {
 			slices.Reverse(backwards)
 			for _, limit := range []int{1, 3, 100} {
 				q := query.History{Since: since, Page: query.Page{Limit: limit}}
-				require.Equal(t, want, append([]string{}, w.saidInAll(q)...), "%s %d", since, limit)
+				require.Equal(t, want, append([]string{}, w.wholeHistory(q)...), "%s %d", since, limit)
 				q.Newest = true
 				got := []string{}
 				for more := true; more; more = q.Page.After != "" { // the last page may be empty
 					var page []string
-					page, q.Page.After = w.said(q)
+					page, q.Page.After = w.historyPage(q)
 					got = append(got, page...)
 				}
 				require.Equal(t, backwards, got, "%s %d", since, limit)

@@ -134,8 +134,8 @@ func (m Match) Due() bool {
 	return false
 }
 
-// Shown returns the match with the state that follows from its effects, if it is due.
-func (m Match) Shown() Match {
+// WithState returns the match with the state that follows from its effects, if it is due.
+func (m Match) WithState() Match {
 	if !m.Due() {
 		return m
 	}
@@ -149,25 +149,25 @@ func (m Match) Shown() Match {
 	if m.Call != nil {
 		states = append(states, m.Call.State)
 	}
-	for _, worse := range []string{StatePending, StateFailed, StateDry} {
-		if slices.Contains(states, worse) {
-			m.State = worse
+	for _, state := range []string{StatePending, StateFailed, StateDry} {
+		if slices.Contains(states, state) {
+			m.State = state
 		}
 	}
 	return m
 }
 
-// Shown returns the answer as its clients see it.
-func (a Answer) Shown() Answer {
+// WithStates returns the answer as its clients see it.
+func (a Answer) WithStates() Answer {
 	a.Matches = slices.Clone(a.Matches)
 	for i, match := range a.Matches {
-		a.Matches[i] = match.Shown()
+		a.Matches[i] = match.WithState()
 	}
 	return a
 }
 
-// Published returns the match as decided, with all its due events published.
-func (m Match) Published() Match {
+// WithPublishedEvents returns the match as decided, with all its due events published.
+func (m Match) WithPublishedEvents() Match {
 	if m.Due() {
 		for _, event := range []*EventState{m.Event, m.Emitter} {
 			if event != nil {
@@ -175,33 +175,33 @@ func (m Match) Published() Match {
 			}
 		}
 	}
-	return m.Shown()
+	return m.WithState()
 }
 
 // SetStates sets the state of all effects of the match.
-func (m *Match) SetStates(to string) {
+func (m *Match) SetStates(next string) {
 	for _, event := range []*EventState{m.Event, m.Emitter} {
 		if event != nil {
-			event.State = to
+			event.State = next
 		}
 	}
 	if m.Call != nil {
-		m.Call.State = to
+		m.Call.State = next
 	}
 }
 
-// Kept returns the state of a trigger's event as the ledger stores it; its subject is in the record.
-func (s *EventState) Kept() (string, error) {
+// Encode returns the state of a trigger's event as the ledger stores it; its subject is in the record.
+func (s *EventState) Encode() (string, error) {
 	if s == nil {
 		return "", nil
 	}
 	if s.Error == "" && s.State == StatePublished { // of nearly all events
 		return `{"state":"` + StatePublished + `"}`, nil
 	}
-	return exactjson.Text(keptState{s.State, s.Error})
+	return exactjson.Text(storedState{s.State, s.Error})
 }
 
-type keptState struct {
+type storedState struct {
 	State string `json:"state"`
 	Error string `json:"error,omitempty"`
 }
@@ -211,18 +211,18 @@ func readEvent(event **EventState, text string) error {
 	if text == "" {
 		return nil
 	}
-	read := EventState{}
+	decoded := EventState{}
 	if *event != nil {
-		read.Subject = (*event).Subject
+		decoded.Subject = (*event).Subject
 	}
-	*event = &read
-	return exactjson.Unmarshal([]byte(text), &read)
+	*event = &decoded
+	return exactjson.Unmarshal([]byte(text), &decoded)
 }
 
 // States returns the states of the match's effects as the ledger stores them.
 func (m Match) States() (states ledger.States, err error) {
-	event, err1 := m.Event.Kept()
-	emitter, err2 := m.Emitter.Kept()
+	event, err1 := m.Event.Encode()
+	emitter, err2 := m.Emitter.Encode()
 	call, err3 := encodePart(m.Call)
 	return ledger.States{Event: event, Emitter: emitter, Call: call}, errors.Join(err1, err2, err3)
 }
@@ -242,8 +242,8 @@ func decodePart[T any](part **T, text string) error {
 	return exactjson.Unmarshal([]byte(text), *part)
 }
 
-// ShownState returns the state of a trigger as a match shows it.
-func ShownState(s state.State) string {
+// MatchState returns the state of a trigger as a match shows it.
+func MatchState(s state.State) string {
 	if s == state.Settling {
 		return StatePending
 	}
@@ -272,10 +272,10 @@ type Record struct {
 	// effects were delivered.
 	ResultEvent *EventState `json:"resultEvent,omitempty"`
 	Attempts    []Attempt   `json:"attempts"`
-	Retries     []Retried   `json:"retries,omitempty"` // manual
+	Retries     []Retry     `json:"retries,omitempty"` // manual
 	// Next is the current or next attempt at its call. Lists omit it.
 	Next  *NextAttempt `json:"next,omitempty"`
-	Moves []Moved      `json:"moves,omitempty"` // of a held trigger
+	Moves []Move       `json:"moves,omitempty"` // of a held trigger
 	// Repeated reports that it was already confirmed, denied or cancelled as requested.
 	Repeated bool `json:"-"`
 }
@@ -304,21 +304,21 @@ type NextAttempt struct {
 	Due      *time.Time `json:"at,omitempty"` // of an attempt that has not begun
 }
 
-// Moved records a move of a held trigger: confirmed, denied, cancelled, or its time over.
-type Moved struct {
+// Move records a move of a held trigger: confirmed, denied, cancelled, or its time over.
+type Move struct {
 	Time   time.Time    `json:"ts"`
 	Action state.Action `json:"action"`
 	By     string       `json:"by,omitempty"` // id of a key, admin, session, or message
 }
 
-// Retried records a manual retry of failed effects, or of the next attempt.
-type Retried struct {
+// Retry records a manual retry of failed effects, or of the next attempt.
+type Retry struct {
 	Time time.Time `json:"ts"`
 	By   string    `json:"by,omitempty"` // id of a key, or admin
 }
 
-// Stored is a trigger as the ledger has it.
-type Stored struct {
+// StoredTrigger is a trigger as the ledger stores it.
+type StoredTrigger struct {
 	Record Record
 	// Decided is its match as decided, without later changes.
 	Decided Match
@@ -328,42 +328,42 @@ type Stored struct {
 	Answering bool
 }
 
-// ReadStored reads a trigger of the ledger.
-func ReadStored(found *ledger.StoredTrigger) (*Stored, error) {
-	s := &Stored{Firing: found.Name, Answer: found.Answer, Answering: found.Answering}
-	record := &s.Record
-	if err := record.readKept(found.ID, found.Record); err != nil {
+// ReadStoredTrigger reads a trigger of the ledger.
+func ReadStoredTrigger(raw *ledger.StoredTrigger) (*StoredTrigger, error) {
+	stored := &StoredTrigger{Firing: raw.Name, Answer: raw.Answer, Answering: raw.Answering}
+	record := &stored.Record
+	if err := record.decode(raw.ID, raw.Record); err != nil {
 		return nil, err
 	}
-	s.Decided, s.Decided.State = record.Match, record.State
-	record.Attempts = append([]Attempt{}, readLines[Attempt](found.Attempts)...)
-	record.Moves, record.Retries = readLines[Moved](found.Moves), readLines[Retried](found.Retries)
+	stored.Decided, stored.Decided.State = record.Match, record.State
+	record.Attempts = append([]Attempt{}, readLines[Attempt](raw.Attempts)...)
+	record.Moves, record.Retries = readLines[Move](raw.Moves), readLines[Retry](raw.Retries)
 
-	match, at := &record.Match, state.State(found.State)
-	match.State, match.DueAt = ShownState(at), nil
-	if at == state.Settling {
-		due := time.UnixMilli(found.Due).UTC()
+	match, current := &record.Match, state.State(raw.State)
+	match.State, match.DueAt = MatchState(current), nil
+	if current == state.Settling {
+		due := time.UnixMilli(raw.Due).UTC()
 		match.DueAt = &due
 	}
 	err := errors.Join(
-		readEvent(&match.Event, found.Event), readEvent(&match.Emitter, found.Emitter), decodePart(&match.Call, found.Call),
-		decodePart(&record.ResultEvent, found.Result),
+		readEvent(&match.Event, raw.Event), readEvent(&match.Emitter, raw.Emitter), decodePart(&match.Call, raw.Call),
+		decodePart(&record.ResultEvent, raw.Result),
 	)
-	*match = match.Shown()
-	if of := record.ResultEvent; of != nil && of.State != StateFailed {
+	*match = match.WithState()
+	if result := record.ResultEvent; result != nil && result.State != StateFailed {
 		record.ResultEvent = nil // it is pending or published
-	} else if of != nil && at == state.Due {
+	} else if result != nil && current == state.Due {
 		match.State = StateFailed
 	}
 	record.State = match.State
-	return s, err
+	return stored, err
 }
 
 func readLines[T any](lines string) (list []T) {
 	for line := range strings.Lines(lines) {
-		var read T
-		if exactjson.Unmarshal([]byte(line), &read) == nil {
-			list = append(list, read)
+		var value T
+		if exactjson.Unmarshal([]byte(line), &value) == nil {
+			list = append(list, value)
 		}
 	}
 	return list

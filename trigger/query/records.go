@@ -20,17 +20,17 @@ import (
 
 // Records reads the ledger. It is safe for concurrent use.
 type Records struct {
-	Ledger *ledger.Reader
-	Uses   *Counter
+	Ledger  *ledger.Reader
+	Counter *Counter
 	// Now is the clock that bounds the time of a search.
 	Now func() time.Time
-	// Explained is how long explanations are kept.
-	Explained time.Duration
-	// Unexplained is the share of fully fired messages without an explanation.
-	Unexplained float64
-	// Flushed waits until this process has written its answers in an app, so that a client that asks after an
-	// answer reads its state.
-	Flushed func(ctx context.Context, appID string)
+	// ExplanationTTL is how long explanations are kept.
+	ExplanationTTL time.Duration
+	// UnexplainedShare is the share of fully fired messages without an explanation.
+	UnexplainedShare float64
+	// AwaitFlush waits until this process has written the outcomes of its answers in an app, so that a client that
+	// reads after an answer sees the state that the answer reported.
+	AwaitFlush func(ctx context.Context, appID string)
 }
 
 var (
@@ -51,18 +51,20 @@ var (
 type StateError struct {
 	TriggerID, State string
 	Err              error  // ErrEnded, or another
-	Why              string // follows the words of Err
+	Detail           string // follows the words of Err
 }
 
 // Error names the trigger and the cause.
-func (e *StateError) Error() string { return fmt.Sprintf("trigger %q %s%s", e.TriggerID, e.Err, e.Why) }
+func (e *StateError) Error() string {
+	return fmt.Sprintf("trigger %q %s%s", e.TriggerID, e.Err, e.Detail)
+}
 
 // Unwrap returns Err.
 func (e *StateError) Unwrap() error { return e.Err }
 
 // Trigger returns the record of a trigger, with the next attempt at its call, or ErrNotFound.
 func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
-	stored, err := r.Stored(ctx, appID, triggerID)
+	stored, err := r.StoredTrigger(ctx, appID, triggerID)
 	if err != nil {
 		return Record{}, err
 	}
@@ -83,65 +85,65 @@ func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record,
 	return record, err
 }
 
-// FiredIn reports whether a trigger was fired in the present life of a session. Records outlive a session, but the list
-// of its triggers ends with it.
+// FiredInSession reports whether a trigger was fired in the present generation of a session. Records outlive a
+// session, but the list of its triggers ends with the session.
 //
 // Errors: keyspace.ErrUnavailable.
-func (r *Records) FiredIn(ctx context.Context, appID, sessionID, triggerID string) (bool, error) {
-	r.Flushed(ctx, appID)
+func (r *Records) FiredInSession(ctx context.Context, appID, sessionID, triggerID string) (bool, error) {
+	r.AwaitFlush(ctx, appID)
 	return r.Ledger.Lists(ctx, keyspace.KeysOf(appID).Triggers(sessionID), triggerID)
 }
 
-// Stored returns a trigger as the ledger has it, or ErrNotFound.
-func (r *Records) Stored(ctx context.Context, appID, triggerID string) (*Stored, error) {
-	list, err := r.stored(ctx, appID, []string{triggerID})
+// StoredTrigger returns a trigger as the ledger stores it, or ErrNotFound.
+func (r *Records) StoredTrigger(ctx context.Context, appID, triggerID string) (*StoredTrigger, error) {
+	triggers, err := r.storedTriggers(ctx, appID, []string{triggerID})
 	if err != nil {
 		return nil, err
 	}
-	if list[0] == nil {
+	if triggers[0] == nil {
 		return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
 	}
-	return list[0], nil
+	return triggers[0], nil
 }
 
-// stored reads triggers in one round trip; a missing one is nil. A duplicate shows the result of the first
+// storedTriggers reads triggers in one round trip; a missing one is nil. A duplicate shows the result of the first
 // trigger of its values.
-func (r *Records) stored(ctx context.Context, appID string, ids []string) ([]*Stored, error) {
-	r.Flushed(ctx, appID)
-	found, err := r.Ledger.Triggers(ctx, appID, ids)
+func (r *Records) storedTriggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
+	r.AwaitFlush(ctx, appID)
+	raw, err := r.Ledger.Triggers(ctx, appID, ids)
 	if err != nil {
 		return nil, err
 	}
-	list, firsts := make([]*Stored, len(ids)), []string{}
-	for i, one := range found {
-		if one == nil {
+	triggers, firstIDs := make([]*StoredTrigger, len(ids)), []string{}
+	for i, trigger := range raw {
+		if trigger == nil {
 			continue
 		}
-		if list[i], err = ReadStored(one); err != nil {
+		if triggers[i], err = ReadStoredTrigger(trigger); err != nil {
 			return nil, fmt.Errorf("trigger %q cannot be read: %w", ids[i], err)
 		}
-		if of := list[i].Record.Of; of != "" {
-			firsts = append(firsts, of)
+		if firstID := triggers[i].Record.Of; firstID != "" {
+			firstIDs = append(firstIDs, firstID)
 		}
 	}
-	if len(firsts) == 0 {
-		return list, nil
+	if len(firstIDs) == 0 {
+		return triggers, nil
 	}
-	if found, err = r.Ledger.Triggers(ctx, appID, firsts); err != nil {
-		return list, err
+	if raw, err = r.Ledger.Triggers(ctx, appID, firstIDs); err != nil {
+		return triggers, err
 	}
-	for _, one := range list {
-		if one == nil || one.Record.Of == "" {
+	for _, trigger := range triggers {
+		if trigger == nil || trigger.Record.Of == "" {
 			continue
 		}
-		if first := found[0]; first != nil && first.Call != "" {
-			if err := decodePart(&one.Record.Call, first.Call); err != nil {
-				return list, err
+		if first := raw[0]; first != nil && first.Call != "" {
+			if err := decodePart(&trigger.Record.Call, first.Call); err != nil {
+				return triggers, err
 			}
 		}
-		found = found[1:]
+		raw = raw[1:]
 	}
-	return list, nil
+	return triggers, nil
 }
 
 // mostWaiting bounds the listed waiting triggers of a session.
@@ -155,26 +157,26 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 	var waiting, calls []Record
 	var ids []string // of the triggers of calls
 	for _, state := range []string{StateConfirming, StatePending} {
-		found, _, err := r.Triggers(ctx, Triggers{AppID: appID, SessionID: sessionID, State: state, Page: Page{Limit: mostWaiting}})
+		page, _, err := r.Triggers(ctx, Triggers{AppID: appID, SessionID: sessionID, State: state, Page: Page{Limit: mostWaiting}})
 		if err != nil {
 			return nil, err
 		}
-		for _, one := range found {
-			if state == StateConfirming || one.DueAt != nil {
-				waiting = append(waiting, one)
-			} else if one.Call != nil && one.Call.State == StatePending {
-				calls, ids = append(calls, one), append(ids, one.TriggerID)
+		for _, record := range page {
+			if state == StateConfirming || record.DueAt != nil {
+				waiting = append(waiting, record)
+			} else if record.Call != nil && record.Call.State == StatePending {
+				calls, ids = append(calls, record), append(ids, record.TriggerID)
 			}
 		}
 	}
-	until, err := r.awaiting(ctx, appID, ids)
+	deadlines, err := r.answerDeadlines(ctx, appID, ids)
 	if err != nil {
 		return nil, err
 	}
-	for i, one := range calls {
-		if !until[i].IsZero() {
-			one.ExpiresAt = &until[i]
-			waiting = append(waiting, one)
+	for i, record := range calls {
+		if !deadlines[i].IsZero() {
+			record.ExpiresAt = &deadlines[i]
+			waiting = append(waiting, record)
 		}
 	}
 	slices.SortStableFunc(waiting, func(x, y Record) int { return y.Time.Compare(x.Time) })
@@ -189,47 +191,48 @@ const mostUnsettled = 100_000
 //
 // Errors: keyspace.ErrUnavailable.
 func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error) {
-	r.Flushed(ctx, appID)
-	index, by := keyspace.KeysOf(appID).InState(keyspace.Pending), ledger.Sieve{}
+	r.AwaitFlush(ctx, appID)
+	index, sieve := keyspace.KeysOf(appID).InState(keyspace.Pending), ledger.Sieve{}
 	switch state {
 	case StateFailed:
 		index = keyspace.KeysOf(appID).InState(keyspace.Failed)
 	case StateConfirming:
-		by.State = state
+		sieve.State = state
 	}
-	list, err := r.Ledger.Listed(ctx, index, ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
-	if err != nil || len(list) == mostUnsettled {
+	members, err := r.Ledger.Listed(ctx, index, ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
+	if err != nil || len(members) == mostUnsettled {
 		return nil, err
 	}
 	sessions := map[string]bool{}
-	for some := range slices.Chunk(list, window) {
-		ids := make([]string, len(some))
-		for i, place := range some {
+	for batch := range slices.Chunk(members, largestBatch) {
+		ids := make([]string, len(batch))
+		for i, place := range batch {
 			ids[i] = place.Member.(string)
 		}
-		if by.State != "" {
-			places, err := r.Ledger.Sift(ctx, appID, ids, by)
+		if sieve.State != "" {
+			selected, err := r.Ledger.Sift(ctx, appID, ids, sieve)
 			if err != nil {
 				return nil, err
 			}
-			for i, place := range places {
+			for i, place := range selected {
 				ids[i] = ids[place] // they are in order
 			}
-			ids = ids[:len(places)]
+			ids = ids[:len(selected)]
 		}
-		found, err := r.Ledger.SessionsOf(ctx, appID, ids)
+		sessionIDs, err := r.Ledger.SessionsOf(ctx, appID, ids)
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range found {
+		for _, id := range sessionIDs {
 			sessions[id] = true
 		}
 	}
 	return sessions, nil
 }
 
-// awaiting returns until when the calls of triggers wait for an answer; the zero time for one that does not.
-func (r *Records) awaiting(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
+// answerDeadlines returns the time until which the call of each trigger waits for an answer; the zero time for a call
+// that does not wait.
+func (r *Records) answerDeadlines(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -238,9 +241,9 @@ func (r *Records) awaiting(ctx context.Context, appID string, ids []string) ([]t
 		return nil, err
 	}
 	effects := make([]string, len(stored))
-	for i, one := range stored {
-		if one != nil { // it may have gone since
-			effects[i] = keyspace.EffectID(one.Name, effect.PartCall)
+	for i, trigger := range stored {
+		if trigger != nil { // it may have been removed since
+			effects[i] = keyspace.EffectID(trigger.Name, effect.PartCall)
 		}
 	}
 	return r.Ledger.Awaiting(ctx, appID, effects)
@@ -249,15 +252,15 @@ func (r *Records) awaiting(ctx context.Context, appID string, ids []string) ([]t
 // FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps the state of
 // the answer.
 func (r *Records) FillStates(ctx context.Context, appID string, matches []Match) error {
-	stored, err := r.stored(ctx, appID, triggerIDs(matches))
+	stored, err := r.storedTriggers(ctx, appID, triggerIDs(matches))
 	if err != nil {
 		return err
 	}
 	for i := range matches {
 		if stored[i] != nil {
-			now := stored[i].Record.Match
-			matches[i].Event, matches[i].Emitter, matches[i].Call = now.Event, now.Emitter, now.Call
-			matches[i].State, matches[i].DueAt = now.State, now.DueAt
+			current := stored[i].Record.Match
+			matches[i].Event, matches[i].Emitter, matches[i].Call = current.Event, current.Emitter, current.Call
+			matches[i].State, matches[i].DueAt = current.State, current.DueAt
 		}
 	}
 	return nil
@@ -272,8 +275,8 @@ func triggerIDs(matches []Match) []string {
 }
 
 func (r *Records) appExists(ctx context.Context, appID string) error {
-	there, err := r.Ledger.AppExists(ctx, appID)
-	if err == nil && !there {
+	exists, err := r.Ledger.AppExists(ctx, appID)
+	if err == nil && !exists {
 		return ledger.AppNotFound(appID)
 	}
 	return err
@@ -289,15 +292,15 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 		return explain.Explanation{}, err
 	}
 	if stored.Explanation != "" {
-		explained, err := r.unpack(ctx, appID, messageID, stored.Explanation)
-		var called []string // after the decision
+		explanation, err := r.unpack(ctx, appID, messageID, stored.Explanation)
+		var calls []string // after the decision
 		for _, match := range readLines[Match](stored.Called) {
-			called = append(called, match.RepositoryID+"/"+match.Name)
+			calls = append(calls, match.RepositoryID+"/"+match.Name)
 		}
-		if len(called) > 0 {
-			explained.Why += " The model called " + strings.Join(called, ", ") + "."
+		if len(calls) > 0 {
+			explanation.Why += " The model called " + strings.Join(calls, ", ") + "."
 		}
-		return explained, err
+		return explanation, err
 	}
 	if stored.Message == "" {
 		if err := r.appExists(ctx, appID); err != nil {
@@ -309,9 +312,9 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 	if err != nil {
 		return explain.Explanation{}, err
 	}
-	reason := fmt.Sprintf("explanations are kept for %s", r.Explained)
-	if r.Unexplained > 0 {
-		reason += fmt.Sprintf("; where all that was called for has fired, for a share of %.3g of the messages (EARSHOT_EXPLAIN_SHARE), and where explain=true asks for it", 1-r.Unexplained)
+	reason := fmt.Sprintf("explanations are kept for %s", r.ExplanationTTL)
+	if r.UnexplainedShare > 0 {
+		reason += fmt.Sprintf("; if all tools of a message fired, for a share of %.3g of the messages (EARSHOT_EXPLAIN_SHARE), or if explain=true requests one", 1-r.UnexplainedShare)
 	}
 	switch {
 	case entry.Actor == matcher.ActorAgent:
@@ -347,61 +350,61 @@ func (r *Records) unpack(ctx context.Context, appID, messageID, body string) (ex
 // mostShown bounds the bytes of a found message that are shown.
 const mostShown = 1000
 
-// Said is a message of a session, possibly cut.
-type Said struct {
+// MessageExcerpt is a message of a session, possibly cut.
+type MessageExcerpt struct {
 	MessageID string    `json:"messageId"`
 	Actor     string    `json:"actor"`
 	Text      string    `json:"text"`
 	Time      time.Time `json:"ts"`
 }
 
-// Said finds the latest message of each session that contains a text, in any letter case; without a text, the
+// LatestMessages finds the latest message of each session that contains a text, in any letter case; without a text, the
 // user's latest message. A session without one is not in the map. It searches the last 200 messages of each.
 //
 // Errors: keyspace.ErrUnavailable.
-func (r *Records) Said(ctx context.Context, appID string, sessions []string, text string) (map[string]Said, error) {
-	r.Flushed(ctx, appID)
-	var texts []string
+func (r *Records) LatestMessages(ctx context.Context, appID string, sessions []string, text string) (map[string]MessageExcerpt, error) {
+	r.AwaitFlush(ctx, appID)
+	var variants []string
 	if text != "" {
-		texts = anyCase(text)
+		variants = anyCase(text)
 	}
-	found, err := r.Ledger.Said(ctx, appID, sessions, texts)
-	if err != nil || len(found) == 0 {
+	ids, err := r.Ledger.Said(ctx, appID, sessions, variants)
+	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	var of []ledger.Turn
+	var turns []ledger.Turn
 	for i, session := range sessions {
-		for _, id := range found[i] {
-			of = append(of, ledger.Turn{App: appID, Session: session, Message: id})
+		for _, id := range ids[i] {
+			turns = append(turns, ledger.Turn{App: appID, Session: session, Message: id})
 		}
 	}
-	messages, err := r.Ledger.MessageTexts(ctx, of)
+	messages, err := r.Ledger.MessageTexts(ctx, turns)
 	if err != nil {
 		return nil, err
 	}
-	said := map[string]Said{}
-	for i, one := range of { // latest first within a session
+	latest := map[string]MessageExcerpt{}
+	for i, turn := range turns { // latest first within a session
 		var message StoredMessage
-		if _, has := said[one.Session]; has || exactjson.Unmarshal([]byte(messages[i]), &message) != nil {
+		if _, has := latest[turn.Session]; has || exactjson.Unmarshal([]byte(messages[i]), &message) != nil {
 			continue
 		}
 		if strings.Contains(folded(message.Text), folded(text)) {
-			said[one.Session] = Said{one.Message, message.Actor, fault.ClipTo(message.Text, mostShown), message.Time}
+			latest[turn.Session] = MessageExcerpt{turn.Message, message.Actor, fault.ClipTo(message.Text, mostShown), message.Time}
 		}
 	}
-	return said, nil
+	return latest, nil
 }
 
 // Backlog is the outstanding work of an app.
 type Backlog struct {
 	Pending Stock `json:"pending"`
 	Failed  Stock `json:"failed"`
-	// The waits are counted for the oldest 5,000 pending triggers.
-	Confirming int `json:"confirming"` // they wait for a yes
-	Settling   int `json:"settling"`   // they can be taken back
+	// The following counts are of the oldest 5,000 pending triggers.
+	Confirming int `json:"confirming"` // triggers that wait for a confirmation
+	Settling   int `json:"settling"`   // triggers that can be taken back
 	FirstTries int `json:"firstAttempts"`
 	Retries    int `json:"laterAttempts"`
-	Looked     int `json:"looked"`
+	Examined   int `json:"looked"`
 }
 
 // Stock is the number of triggers in a state, and the time when the oldest fired.
@@ -417,8 +420,8 @@ func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err err
 	if err := r.appExists(ctx, appID); err != nil {
 		return b, err
 	}
-	r.Flushed(ctx, appID)
-	found, err := r.Ledger.Backlog(ctx, appID)
+	r.AwaitFlush(ctx, appID)
+	backlog, err := r.Ledger.Backlog(ctx, appID)
 	stock := func(of ledger.Stock) Stock {
 		s := Stock{Count: of.Count}
 		if !of.Oldest.IsZero() {
@@ -427,7 +430,7 @@ func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err err
 		return s
 	}
 	return Backlog{
-		Pending: stock(found.Pending), Failed: stock(found.Failed), Confirming: found.Confirming, Settling: found.Settling,
-		FirstTries: found.FirstTries, Retries: found.Retries, Looked: found.Looked,
+		Pending: stock(backlog.Pending), Failed: stock(backlog.Failed), Confirming: backlog.Confirming, Settling: backlog.Settling,
+		FirstTries: backlog.FirstTries, Retries: backlog.Retries, Examined: backlog.Looked,
 	}, err
 }

@@ -19,8 +19,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// searched returns the records of an app with so many triggers in stored form, newest last.
-func searched(t testing.TB, count int) *query.Records {
+// storeForSearch returns the records of an app with so many triggers in stored form, newest last.
+func storeForSearch(t testing.TB, count int) *query.Records {
 	t.Helper()
 	server := redistest.Run(t)
 	db := &keyspace.DB{UniversalClient: server.Client()}
@@ -40,7 +40,7 @@ func searched(t testing.TB, count int) *query.Records {
 				AppID: "clinic", SessionID: session, MessageID: fmt.Sprint("m", i), Text: "Good morning, this is Ms Keller. Please book a table for two at noon, on Friday", Time: at,
 				Schema: json.RawMessage(`[{"description":"wished day","parameter":"day","required":true,"type":"string"}]`),
 			}
-			kept, _, err := record.Kept()
+			kept, _, err := record.Encode()
 			require.NoError(t, err)
 			pipe.HSet(ctx, k.Trigger(id), "record", kept, "open", "0", "dead", "0", "fire", id, "session", session,
 				"event", `{"state":"published"}`, "call", `{"state":"delivered","status":200,"attempts":1,"result":{"ok":true}}`)
@@ -49,7 +49,7 @@ func searched(t testing.TB, count int) *query.Records {
 		_, err := pipe.Exec(ctx)
 		require.NoError(t, err)
 	}
-	return &query.Records{Ledger: ledger.NewReader(db), Now: time.Now, Flushed: func(context.Context, string) {}}
+	return &query.Records{Ledger: ledger.NewReader(db), Now: time.Now, AwaitFlush: func(context.Context, string) {}}
 }
 
 // searches are filters that match nothing, or only the farthest of the triggers of searched.
@@ -70,7 +70,7 @@ var searches = map[string]query.Triggers{
 
 // BenchmarkSearchByEachFilter measures a page of triggers among 100,000, by each filter: how long it takes, and how many pages the whole list takes.
 func BenchmarkSearchByEachFilter(b *testing.B) {
-	records := searched(b, 100_000)
+	records := storeForSearch(b, 100_000)
 	for name, q := range searches {
 		q.AppID, q.Page.Limit = "clinic", 50
 		b.Run(name, func(b *testing.B) {
@@ -98,7 +98,7 @@ func BenchmarkSearchByEachFilter(b *testing.B) {
 }
 
 func TestASearchThatFindsNothingEndsInTimeAndGoesOn(t *testing.T) {
-	records, now := searched(t, 5000), time.Unix(1_800_000_000, 0)
+	records, now := storeForSearch(t, 5000), time.Unix(1_800_000_000, 0)
 	records.Now = func() time.Time {
 		now = now.Add(40 * time.Millisecond)
 		return now

@@ -36,7 +36,7 @@ type Triggers struct {
 	Oldest bool
 	// Closed includes triggers fired before the session was closed.
 	Closed bool
-	// AllLives includes triggers of all lives of the session; it searches the whole list of the app.
+	// AllLives includes triggers of all generations of the session; it searches the whole list of the app.
 	AllLives bool
 	Page     Page
 }
@@ -84,10 +84,10 @@ func (q Triggers) prefilter() ledger.Sieve {
 // Bounds of a search: the records read together, at first and later; the least number for a page with few
 // matches; and its time.
 const (
-	chunk       = 100
-	window      = 4000
-	leastLooked = 2000
-	searchTime  = 75 * time.Millisecond
+	firstBatch    = 100
+	largestBatch  = 4000
+	leastExamined = 2000
+	searchTime    = 75 * time.Millisecond
 )
 
 // Triggers lists trigger records, newest first. Records added or removed between two pages do not move others
@@ -101,54 +101,54 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 	if err != nil {
 		return nil, "", err
 	}
-	r.Flushed(ctx, q.AppID)
+	r.AwaitFlush(ctx, q.AppID)
 	l := listing{Records: r, query: q, items: []Record{}, at: at}
 	if err := l.chooseIndex(ctx); err != nil {
 		return nil, "", err
 	}
-	begun := r.Now()
-	for looked, size := 0, chunk; ; size = l.next(looked, size, r.Now().Sub(begun)) {
+	started := r.Now()
+	for examined, size := 0, firstBatch; ; size = l.batchSize(examined, size, r.Now().Sub(started)) {
 		if size == 0 {
 			return l.items, l.at.cursor(), nil
 		}
-		places, err := l.places(ctx, size)
+		positions, err := l.nextPositions(ctx, size)
 		if err != nil {
 			return nil, "", err
 		}
-		hits := places
-		if l.filters {
-			found, err := r.Ledger.Sift(ctx, q.AppID, positionIDs(places), q.prefilter())
+		selected := positions
+		if l.filtered {
+			indexes, err := r.Ledger.Sift(ctx, q.AppID, positionIDs(positions), q.prefilter())
 			if err != nil {
 				return nil, "", err
 			}
-			hits = make([]position, len(found))
-			for i, place := range found {
-				hits[i] = places[place]
+			selected = make([]position, len(indexes))
+			for i, index := range indexes {
+				selected[i] = positions[index]
 			}
 		}
-		if full, err := l.read(ctx, hits); full || err != nil {
+		if full, err := l.addRecords(ctx, selected); full || err != nil {
 			return l.items, l.at.cursor(), err
 		}
-		if len(places) < size {
+		if len(positions) < size {
 			return l.items, "", nil
 		}
-		l.at = places[len(places)-1]
-		looked += size
+		l.at = positions[len(positions)-1]
+		examined += size
 	}
 }
 
-// next returns how many records to examine next, after so many in the time took: as many as the remaining time
-// probably allows, or 0 if it is over.
-func (l *listing) next(looked, size int, took time.Duration) int {
-	size = min(4*size, window)
-	if !l.filters || looked < leastLooked {
+// batchSize returns how many records to examine next: as many as the remaining time probably allows, or 0 if it is
+// over. examined is the number of records so far, and elapsed the time that they took.
+func (l *listing) batchSize(examined, size int, elapsed time.Duration) int {
+	size = min(4*size, largestBatch)
+	if !l.filtered || examined < leastExamined {
 		return size
 	}
-	likely := int(float64(looked) * float64(searchTime-took) / float64(max(took, time.Microsecond)))
-	if likely < chunk {
+	estimate := int(float64(examined) * float64(searchTime-elapsed) / float64(max(elapsed, time.Microsecond)))
+	if estimate < firstBatch {
 		return 0
 	}
-	return min(size, likely)
+	return min(size, estimate)
 }
 
 // SearchedUntil returns how far the page before the cursor searched; the zero time for none.
@@ -163,45 +163,45 @@ func SearchedUntil(cursor string) time.Time {
 // listing is one page of a list in construction.
 type listing struct {
 	*Records
-	query   Triggers
-	index   string // the sorted set that is read
-	filters bool   // the query has conditions beyond the index
-	items   []Record
-	page    repositories.PageBudget
-	at      position // of the last item, or of the last record examined
+	query    Triggers
+	index    string // the sorted set that is read
+	filtered bool   // the query has conditions beyond the index
+	items    []Record
+	page     repositories.PageBudget
+	at       position // of the last item, or of the last record examined
 }
 
 // chooseIndex chooses the list with the fewest records: the session's, unless it was closed, else a state's.
 func (l *listing) chooseIndex(ctx context.Context) error {
 	q, k := l.query, keyspace.KeysOf(l.query.AppID)
-	var ofState, ofSession bool
+	var byState, bySession bool
 	l.index = k.Triggers("")
 	switch q.State {
 	case StatePending, StateFailed:
-		l.index, ofState = k.InState(q.State), true
+		l.index, byState = k.InState(q.State), true
 	case StateConfirming: // they are among the pending ones
 		l.index = k.InState(StatePending)
 	}
-	if own := k.Triggers(q.SessionID); q.SessionID != "" && !q.AllLives {
-		alive, err := !q.Closed, error(nil)
+	if sessionIndex := k.Triggers(q.SessionID); q.SessionID != "" && !q.AllLives {
+		exists, err := !q.Closed, error(nil)
 		if q.Closed {
-			alive, err = l.Ledger.HasList(ctx, own)
+			exists, err = l.Ledger.HasList(ctx, sessionIndex)
 		}
 		if err != nil {
 			return err
 		}
-		if alive {
-			l.index, ofState, ofSession = own, false, true
+		if exists {
+			l.index, byState, bySession = sessionIndex, false, true
 		}
 	}
-	l.filters = q.Name+q.Source+q.MessageID+string(q.Reason)+q.Value != "" || q.State != "" && !ofState || q.SessionID != "" && !ofSession
+	l.filtered = q.Name+q.Source+q.MessageID+string(q.Reason)+q.Value != "" || q.State != "" && !byState || q.SessionID != "" && !bySession
 	return nil
 }
 
-// places reads the next places of the list.
-func (l *listing) places(ctx context.Context, most int) ([]position, error) {
+// nextPositions reads the next positions of the list.
+func (l *listing) nextPositions(ctx context.Context, limit int) ([]position, error) {
 	q := l.query
-	span := ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: most + 1}
+	span := ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: limit + 1}
 	if !q.Since.IsZero() {
 		span.From = float64(q.Since.Add(-clockSkew).UnixMicro())
 	}
@@ -215,47 +215,47 @@ func (l *listing) places(ctx context.Context, most int) ([]position, error) {
 	default:
 		span.To = min(span.To, l.at.score)
 	}
-	list, err := l.Ledger.Listed(ctx, l.index, span)
+	members, err := l.Ledger.Listed(ctx, l.index, span)
 	if err != nil {
 		return nil, err
 	}
-	var places []position
-	for _, z := range list {
-		next := position{score: z.Score, id: z.Member.(string)}
+	var positions []position
+	for _, member := range members {
+		next := position{score: member.Score, id: member.Member.(string)}
 		newer, older := l.at, next
 		if q.Oldest {
 			newer, older = next, l.at
 		}
 		follows := l.at.id == "" || older.score < newer.score || older.score == newer.score && older.id < newer.id
-		if follows && len(places) < most {
-			places = append(places, next)
+		if follows && len(positions) < limit {
+			positions = append(positions, next)
 		}
 	}
-	return places, nil
+	return positions, nil
 }
 
-// read adds the records of places to the page, and reports whether it is full and one more matches.
-func (l *listing) read(ctx context.Context, places []position) (full bool, err error) {
-	for len(places) > 0 {
-		next := places[:min(len(places), l.query.Page.Limit+1-len(l.items))]
-		fitting, err := l.Ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
+// addRecords adds the records of positions to the page, and reports whether it is full and one more matches.
+func (l *listing) addRecords(ctx context.Context, positions []position) (full bool, err error) {
+	for len(positions) > 0 {
+		batch := positions[:min(len(positions), l.query.Page.Limit+1-len(l.items))]
+		fitting, err := l.Ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(batch))
 		if err != nil {
 			return false, err
 		}
-		records, err := l.stored(ctx, l.query.AppID, positionIDs(next[:fitting]))
+		records, err := l.storedTriggers(ctx, l.query.AppID, positionIDs(batch[:fitting]))
 		if err != nil {
 			return false, err
 		}
-		for i, one := range records {
-			if one == nil || !l.query.selects(one.Record) { // it may have gone since the list was read
+		for i, trigger := range records {
+			if trigger == nil || !l.query.selects(trigger.Record) { // it may have been removed since the list was read
 				continue
 			}
-			if len(l.items) == l.query.Page.Limit || !l.page.Fits(one.Record) {
+			if len(l.items) == l.query.Page.Limit || !l.page.Fits(trigger.Record) {
 				return true, nil
 			}
-			l.items, l.at = append(l.items, one.Record), next[i]
+			l.items, l.at = append(l.items, trigger.Record), batch[i]
 		}
-		places = places[fitting:]
+		positions = positions[fitting:]
 	}
 	return false, nil
 }
@@ -267,12 +267,12 @@ type position struct {
 	id    string
 }
 
-func positionIDs(places []position) []string {
-	list := make([]string, len(places))
-	for i := range places {
-		list[i] = places[i].id
+func positionIDs(positions []position) []string {
+	ids := make([]string, len(positions))
+	for i := range positions {
+		ids[i] = positions[i].id
 	}
-	return list
+	return ids
 }
 
 func (p position) cursor() string {
@@ -288,11 +288,11 @@ func readPosition(cursor string) (position, error) {
 		return position{}, err
 	}
 	score, id, _ := strings.Cut(text, "/")
-	at, err := strconv.ParseFloat(score, 64)
+	number, err := strconv.ParseFloat(score, 64)
 	if err != nil || id == "" {
 		return position{}, fmt.Errorf("%w: %q", ErrCursor, cursor)
 	}
-	return position{score: at, id: id}, nil
+	return position{score: number, id: id}, nil
 }
 
 // contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written;
@@ -350,22 +350,22 @@ func anyCase(text string) []string {
 	if longest != "" {
 		return []string{encoded(longest)}
 	}
-	list := []string{""}
+	variants := []string{""}
 	for i, r := range []rune(text) {
 		if i == 2 {
 			break
 		}
 		cases := []rune{r}
-		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			cases = append(cases, other)
+		for letter := unicode.SimpleFold(r); letter != r; letter = unicode.SimpleFold(letter) {
+			cases = append(cases, letter)
 		}
 		var longer []string
-		for _, begun := range list {
-			for _, other := range cases {
-				longer = append(longer, begun+encoded(string(other)))
+		for _, prefix := range variants {
+			for _, letter := range cases {
+				longer = append(longer, prefix+encoded(string(letter)))
 			}
 		}
-		list = longer
+		variants = longer
 	}
-	return list
+	return variants
 }

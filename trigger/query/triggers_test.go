@@ -19,8 +19,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// found lists the ids that a query finds, page by page.
-func (w *world) found(q query.Triggers, limit int) []string {
+// search lists the ids that a query finds, page by page.
+func (w *world) search(q query.Triggers, limit int) []string {
 	w.T.Helper()
 	q.AppID, q.Page = "clinic", query.Page{Limit: limit}
 	ids := []string{}
@@ -38,7 +38,7 @@ func (w *world) found(q query.Triggers, limit int) []string {
 	}
 }
 
-func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
+func TestSearchCombinesFilters(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[{"name":"book","url":"http://x.example","schema":[{"parameter":"friday","type":"object"}]},{"name":"bell"}]}`)
 		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
@@ -57,22 +57,22 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 		}
 		w.Say("m1", "bell")
 		w.Rest()
-		all := w.found(query.Triggers{}, 2)
+		all := w.search(query.Triggers{}, 2)
 		require.Len(t, all, 6)
-		said := all[0]
+		messageTrigger := all[0]
 		for want, queries := range map[string][]query.Triggers{
-			"t0":          {{Value: "friday"}, {Value: `"FRIDAY"`}, {Value: "next", Source: "ui"}},
-			"t1":          {{Value: "über"}, {Value: "{den}"}, {Value: "ÜBER {Den} W"}, {Reason: effect.ReasonRequest}},
-			"t2":          {{Value: "740993"}, {Value: "TRUE"}, {Reason: effect.ReasonTimeout, State: "failed"}},
-			"t3":          {{Value: "москва"}, {Value: "К"}, {Value: `\`}, {Value: ", k"}},
-			said:          {{Name: "bell"}, {MessageID: "m1"}, {Source: "message"}},
-			"t2 t1":       {{State: "failed"}, {State: "failed", Name: "book"}},
-			"t3 t1":       {{Source: "task"}, {SessionID: "s1", Source: "task", State: ""}},
-			"t4 t2 t0":    {{SessionID: "s0"}, {SessionID: "s0", Closed: true}, {Source: "ui"}},
-			"":            {{Value: "none"}, {Value: "c"}, {Name: "bell", Source: "ui"}, {Reason: effect.ReasonAuth}, {State: "failed", SessionID: "s2"}, {Value: "friday", State: "failed"}},
-			said + " t4":  {{State: "delivered", Until: time.Now().Add(time.Hour), Since: w.Trigger("t4").Time}},
-			"t1 t0":       {{Until: w.Trigger("t2").Time}},
-			"t1 t0 later": {{Until: w.Trigger("t2").Time, Since: w.Trigger("t0").Time, Oldest: true}},
+			"t0":                   {{Value: "friday"}, {Value: `"FRIDAY"`}, {Value: "next", Source: "ui"}},
+			"t1":                   {{Value: "über"}, {Value: "{den}"}, {Value: "ÜBER {Den} W"}, {Reason: effect.ReasonRequest}},
+			"t2":                   {{Value: "740993"}, {Value: "TRUE"}, {Reason: effect.ReasonTimeout, State: "failed"}},
+			"t3":                   {{Value: "москва"}, {Value: "К"}, {Value: `\`}, {Value: ", k"}},
+			messageTrigger:         {{Name: "bell"}, {MessageID: "m1"}, {Source: "message"}},
+			"t2 t1":                {{State: "failed"}, {State: "failed", Name: "book"}},
+			"t3 t1":                {{Source: "task"}, {SessionID: "s1", Source: "task", State: ""}},
+			"t4 t2 t0":             {{SessionID: "s0"}, {SessionID: "s0", Closed: true}, {Source: "ui"}},
+			"":                     {{Value: "none"}, {Value: "c"}, {Name: "bell", Source: "ui"}, {Reason: effect.ReasonAuth}, {State: "failed", SessionID: "s2"}, {Value: "friday", State: "failed"}},
+			messageTrigger + " t4": {{State: "delivered", Until: time.Now().Add(time.Hour), Since: w.Trigger("t4").Time}},
+			"t1 t0":                {{Until: w.Trigger("t2").Time}},
+			"t1 t0 later":          {{Until: w.Trigger("t2").Time, Since: w.Trigger("t0").Time, Oldest: true}},
 		} {
 			for _, q := range queries {
 				ids := strings.Fields(want)
@@ -80,25 +80,25 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 					ids = []string{"t0", "t1"}
 				}
 				for _, limit := range []int{1, 2, 100} {
-					require.Equal(t, ids, w.found(q, limit), "%+v", q)
+					require.Equal(t, ids, w.search(q, limit), "%+v", q)
 				}
 			}
 		}
 		slices.Reverse(all)
-		require.Equal(t, all, w.found(query.Triggers{Oldest: true}, 4))
+		require.Equal(t, all, w.search(query.Triggers{Oldest: true}, 4))
 
 		require.NoError(t, w.Store.CloseSession(t.Context(), "clinic", "s0"))
-		require.Empty(t, w.found(query.Triggers{SessionID: "s0"}, 9))
-		require.Equal(t, []string{"t4", "t2", "t0"}, w.found(query.Triggers{SessionID: "s0", Closed: true}, 2), "they are still kept")
+		require.Empty(t, w.search(query.Triggers{SessionID: "s0"}, 9))
+		require.Equal(t, []string{"t4", "t2", "t0"}, w.search(query.Triggers{SessionID: "s0", Closed: true}, 2), "they are still kept")
 		count, err := w.Engine.CountFailed(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s0"})
 		require.NoError(t, err)
 		require.Equal(t, 1, count)
 	})
 }
 
-// stored fills the list of an app with n records of ordinary messages; one in a hundred has failed. A word is
+// storeForBenchmark fills the list of an app with n records of ordinary messages; one in a hundred has failed. A word is
 // in the values of few and in the schema of all.
-func stored(t testing.TB, client redis.UniversalClient, n int) {
+func storeForBenchmark(t testing.TB, client redis.UniversalClient, n int) {
 	t.Helper()
 	k, schema := keyspace.KeysOf("clinic"), `[{"parameter":"day","type":"string","allowedValues":["Monday","Friday"]},{"parameter":"name","type":"string","description":"`+strings.Repeat("who asks for it, ", 20)+`"}]`
 	for from := 0; from < n; from += 500 {
@@ -130,7 +130,7 @@ func stored(t testing.TB, client redis.UniversalClient, n int) {
 // BenchmarkSearch searches 10,000 records of ordinary size.
 func BenchmarkSearch(b *testing.B) {
 	w := idleWorld(b, redistest.Run(b), 0)
-	stored(b, w.Server.Client(), 10_000)
+	storeForBenchmark(b, w.Server.Client(), 10_000)
 	for name, q := range map[string]query.Triggers{
 		"value":        {Value: "friday"},
 		"valueOfNone":  {Value: "Saturday"},

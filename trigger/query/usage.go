@@ -20,8 +20,8 @@ type Counter struct {
 	db  *keyspace.DB
 	now func() time.Time
 
-	mu      sync.Mutex
-	counted map[hour]map[string]int // by field
+	mu     sync.Mutex
+	counts map[hour]map[string]int // by field
 }
 
 // hour is an hour of an app.
@@ -32,7 +32,7 @@ type hour struct {
 
 // NewCounter returns a Counter without counts.
 func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
-	return &Counter{db: db, now: now, counted: map[hour]map[string]int{}}
+	return &Counter{db: db, now: now, counts: map[hour]map[string]int{}}
 }
 
 // Kinds of use, the first letter of fields.
@@ -41,19 +41,21 @@ const (
 	usedRejected = "r"
 )
 
-// Fired counts a firing of a tool.
-func (c *Counter) Fired(appID, tool string) { c.add(hour{appID, c.hour()}, usedFired+tool, 1) }
+// CountFired counts a firing of a tool.
+func (c *Counter) CountFired(appID, tool string) { c.add(hour{appID, c.hour()}, usedFired+tool, 1) }
 
-// Rejected counts a message that called for a tool and did not fire it.
-func (c *Counter) Rejected(appID, tool string) { c.add(hour{appID, c.hour()}, usedRejected+tool, 1) }
+// CountRejected counts a message that called for a tool and did not fire it.
+func (c *Counter) CountRejected(appID, tool string) {
+	c.add(hour{appID, c.hour()}, usedRejected+tool, 1)
+}
 
 func (c *Counter) add(at hour, field string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.counted[at] == nil {
-		c.counted[at] = map[string]int{}
+	if c.counts[at] == nil {
+		c.counts[at] = map[string]int{}
 	}
-	c.counted[at][field] += count
+	c.counts[at][field] += count
 }
 
 func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
@@ -85,10 +87,10 @@ return 'ok'
 // Flush adds the counts to the ledger. It keeps unwritten counts for the next time.
 func (c *Counter) Flush(ctx context.Context) (err error) {
 	c.mu.Lock()
-	counted := c.counted
-	c.counted = map[hour]map[string]int{}
+	counts := c.counts
+	c.counts = map[hour]map[string]int{}
 	c.mu.Unlock()
-	for at, fields := range counted {
+	for at, fields := range counts {
 		args := []any{2 * usageTools, (usageHours * time.Hour).Milliseconds()}
 		for field, count := range fields {
 			args = append(args, field, count)
@@ -142,15 +144,15 @@ func (c *Counter) Read(ctx context.Context, appID string) ([]ToolUse, error) {
 			if tools[name] == nil {
 				tools[name] = &ToolUse{Name: name}
 			}
-			of := tools[name]
-			if len(of.Hours) == 0 || !of.Hours[len(of.Hours)-1].Begins.Equal(begins) {
-				of.Hours = append(of.Hours, HourUse{Begins: begins})
+			tool := tools[name]
+			if len(tool.Hours) == 0 || !tool.Hours[len(tool.Hours)-1].Begins.Equal(begins) {
+				tool.Hours = append(tool.Hours, HourUse{Begins: begins})
 			}
-			at := &of.Hours[len(of.Hours)-1]
+			use := &tool.Hours[len(tool.Hours)-1]
 			if field[:1] == usedFired {
-				of.Fired, at.Fired = of.Fired+count, at.Fired+count
+				tool.Fired, use.Fired = tool.Fired+count, use.Fired+count
 			} else {
-				of.Rejected, at.Rejected = of.Rejected+count, at.Rejected+count
+				tool.Rejected, use.Rejected = tool.Rejected+count, use.Rejected+count
 			}
 		}
 	}
@@ -167,5 +169,5 @@ func (r *Records) Usage(ctx context.Context, appID string) ([]ToolUse, error) {
 	if err := r.appExists(ctx, appID); err != nil {
 		return nil, err
 	}
-	return r.Uses.Read(ctx, appID)
+	return r.Counter.Read(ctx, appID)
 }

@@ -13,26 +13,26 @@ import (
 	"earshot/trigger/query"
 )
 
-func TestUseOfToolsIsToldForADay(t *testing.T) {
+func TestUseOfToolsIsReadForADay(t *testing.T) {
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
 		db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
-		one, other := query.NewCounter(db, func() time.Time { return now }), query.NewCounter(db, func() time.Time { return now })
-		one.Fired("clinic", "book")
-		one.Fired("elsewhere", "book")
+		worker, other := query.NewCounter(db, func() time.Time { return now }), query.NewCounter(db, func() time.Time { return now })
+		worker.CountFired("clinic", "book")
+		worker.CountFired("elsewhere", "book")
 		now = now.Add(23 * time.Hour)
 		for range 3 {
-			one.Fired("clinic", "book")
+			worker.CountFired("clinic", "book")
 		}
-		other.Rejected("clinic", "book")
-		other.Rejected("clinic", "cancel")
+		other.CountRejected("clinic", "book")
+		other.CountRejected("clinic", "cancel")
 
 		gone, cancel := context.WithCancel(t.Context())
 		cancel()
 		require.Error(t, other.Flush(gone))
 		require.NoError(t, other.Flush(t.Context()), "what could not be written was kept")
 		nine, eight := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC), time.Date(2026, 12, 2, 8, 0, 0, 0, time.UTC)
-		tools, err := one.Read(t.Context(), "clinic")
+		tools, err := worker.Read(t.Context(), "clinic")
 		require.NoError(t, err)
 		require.Equal(t, []query.ToolUse{
 			{Name: "book", Fired: 4, Rejected: 1, Hours: []query.HourUse{{Begins: nine, Fired: 1}, {Begins: eight, Fired: 3, Rejected: 1}}},
@@ -49,12 +49,12 @@ func TestUseOfToolsIsToldForADay(t *testing.T) {
 	})
 }
 
-func TestToolsWithoutEndTakeNoMemoryWithoutEnd(t *testing.T) {
+func TestCountedToolsAreBounded(t *testing.T) {
 	server := redistest.Mini(t)
 	db := &keyspace.DB{UniversalClient: server.Client(), Embedded: true}
 	counter := query.NewCounter(db, time.Now)
 	for i := range 1200 {
-		counter.Fired("clinic", fmt.Sprint("tool-", i))
+		counter.CountFired("clinic", fmt.Sprint("tool-", i))
 		if i%100 == 99 {
 			require.NoError(t, counter.Flush(t.Context()))
 		}

@@ -9,9 +9,9 @@ import (
 	"earshot/trigger/shorttext"
 )
 
-// words is the text that most records and decisions share. Stored records need it unchanged: another dictionary
+// dictionary is the text that most records and decisions share. Stored records need it unchanged: another dictionary
 // would need another mark.
-var words = shorttext.New(mostShort, `"metadata":{"repaired":true,"coerced":[""],"default":"enum":["","format":"date-time","items":{"type":"object","properties":{"type":"array",`+
+var dictionary = shorttext.New(mostPacked, `"metadata":{"repaired":true,"coerced":[""],"default":"enum":["","format":"date-time","items":{"type":"object","properties":{"type":"array",`+
 	`"type":"integer"},"type":"number"},"type":"boolean"},"required":false,"type":"string"},{"description":"","parameter":"","required":true,`+
 	`"auth":{"":"expired"},"missing":[""],"errors":[{"parameter":"","detail":""}],"ask":""}],"rejected":[{"repositoryId":"","name":"","values":{},`+
 	`"emitter":{"subject":"app.","state":"pending"},"call":{"state":"pending","attempts":0},"returnDirect":true,"skipResponse":true,"state":"confirming",`+
@@ -22,14 +22,14 @@ var words = shorttext.New(mostShort, `"metadata":{"repaired":true,"coerced":[""]
 	`{"messageId":"","matches":[{"triggerId":"","repositoryId":"","name":"","source":"message","values":{"":""},"event":{"subject":"tool.trigger.","state":"pending"},`+
 	`"returnDirect":false,"skipResponse":false}],"rejected":[],"reply":null,"skipResponse":false}`)
 
-// mostShort bounds the texts, in bytes, that are packed. A longer one is stored as it is, so that unpacking
+// mostPacked bounds the texts, in bytes, that are packed. A longer one is stored as it is, so that unpacking
 // takes no more memory than the text has in Redis.
-const mostShort = 16 << 10
+const mostPacked = 16 << 10
 
 // A stored record begins with the fields that a search examines (see Triggers.prefilter), as JSON, followed by
 // all other fields, packed. There one byte stands for the messageId and one for the tool's name, as JSON has
 // them. The triggerId is its key.
-type keptHead struct {
+type storedHead struct {
 	MessageID    string            `json:"messageId,omitempty"`
 	RepositoryID string            `json:"repositoryId"`
 	Name         string            `json:"name"`
@@ -37,7 +37,7 @@ type keptHead struct {
 	Values       exactjson.Members `json:"values"`
 }
 
-type keptRest struct {
+type storedRest struct {
 	*Record
 	TriggerID    *struct{} `json:"triggerId,omitempty"` // nil, like all fields of the head
 	MessageID    *struct{} `json:"messageId,omitempty"`
@@ -47,103 +47,103 @@ type keptRest struct {
 	Values       *struct{} `json:"values,omitempty"`
 }
 
-// leastNamed is the least length of a text that a byte stands for.
-const leastNamed = 3
+// leastReplaced is the least length of a text that a byte stands for.
+const leastReplaced = 3
 
-// Bytes that stand for texts that the rest often repeats: no JSON has such bytes.
+// Bytes that stand for texts that the packed fields often repeat: no JSON has such bytes.
 const (
 	messageMark = "\x01"
 	nameMark    = "\x02"
 )
 
-// shortened replaces the messageId and the name in the rest, if JSON has them unescaped.
-func (h keptHead) shortened(rest []byte) []byte {
-	if namable(h.MessageID) {
-		rest = bytes.ReplaceAll(rest, []byte(h.MessageID), []byte(messageMark))
+// replaceNames replaces the messageId and the name in a text, if JSON has them unescaped.
+func (h storedHead) replaceNames(text []byte) []byte {
+	if replaceable(h.MessageID) {
+		text = bytes.ReplaceAll(text, []byte(h.MessageID), []byte(messageMark))
 	}
-	if namable(h.Name) {
-		rest = bytes.ReplaceAll(rest, []byte(h.Name), []byte(nameMark))
+	if replaceable(h.Name) {
+		text = bytes.ReplaceAll(text, []byte(h.Name), []byte(nameMark))
 	}
-	return rest
+	return text
 }
 
-// lengthened reverses shortened: a name may have contained the messageId.
-func (h keptHead) lengthened(rest string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(rest, nameMark, h.Name), messageMark, h.MessageID)
+// restoreNames reverses replaceNames: a name may have contained the messageId.
+func (h storedHead) restoreNames(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(text, nameMark, h.Name), messageMark, h.MessageID)
 }
 
-// namable reports whether a byte may stand for a text: it is long enough, and JSON does not escape it.
-func namable(text string) bool {
-	return len(text) >= leastNamed && !strings.ContainsFunc(text, func(r rune) bool {
+// replaceable reports whether a byte may stand for a text: it is long enough, and JSON does not escape it.
+func replaceable(text string) bool {
+	return len(text) >= leastReplaced && !strings.ContainsFunc(text, func(r rune) bool {
 		return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r)
 	})
 }
 
-// Kept returns the record as it is stored under its triggerId, and the size of its JSON in bytes.
-func (r *Record) Kept() (kept string, size int, err error) {
-	head := keptHead{r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values}
+// Encode returns the record as it is stored under its triggerId, and the size of its JSON in bytes.
+func (r *Record) Encode() (encoded string, size int, err error) {
+	head := storedHead{r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values}
 	var restErr error
-	err = exactjson.Use(&head, func(first []byte) {
-		restErr = exactjson.Use(&keptRest{Record: r}, func(rest []byte) {
-			if size = len(first) + len(rest); size <= mostShort {
-				kept = words.PackAfter(first, head.shortened(rest))
+	err = exactjson.Use(&head, func(headText []byte) {
+		restErr = exactjson.Use(&storedRest{Record: r}, func(restText []byte) {
+			if size = len(headText) + len(restText); size <= mostPacked {
+				encoded = dictionary.PackAfter(headText, head.replaceNames(restText))
 			}
 		})
 	})
-	if err = errors.Join(err, restErr); err == nil && size > mostShort {
-		kept, err = exactjson.Text(r)
-		size = len(kept)
+	if err = errors.Join(err, restErr); err == nil && size > mostPacked {
+		encoded, err = exactjson.Text(r)
+		size = len(encoded)
 	}
-	return kept, size, err
+	return encoded, size, err
 }
 
-// readKept reverses Kept, also of earlier builds, which stored plain JSON.
-func (r *Record) readKept(triggerID, kept string) error {
-	at := strings.Index(kept, shorttext.Mark)
+// decode reverses Encode. Earlier builds stored plain JSON, which it reads as well.
+func (r *Record) decode(triggerID, encoded string) error {
+	at := strings.Index(encoded, shorttext.Mark)
 	if at < 0 {
-		return exactjson.Unmarshal([]byte(kept), r)
+		return exactjson.Unmarshal([]byte(encoded), r)
 	}
-	var head keptHead
-	if err := exactjson.Unmarshal([]byte(kept[:at]), &head); err != nil {
+	var head storedHead
+	if err := exactjson.Unmarshal([]byte(encoded[:at]), &head); err != nil {
 		return err
 	}
-	text, err := words.Unpack(kept[at:])
+	text, err := dictionary.Unpack(encoded[at:])
 	if err != nil {
 		return err
 	}
-	if err := exactjson.Unmarshal([]byte(head.lengthened(string(text))), r); err != nil {
+	if err := exactjson.Unmarshal([]byte(head.restoreNames(string(text))), r); err != nil {
 		return err
 	}
 	r.TriggerID, r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values = triggerID, head.MessageID, head.RepositoryID, head.Name, head.Source, head.Values
 	return nil
 }
 
-// Kept returns the answer as it is stored under its messageId.
-func (a Answer) Kept() (string, error) {
+// Encode returns the answer as it is stored under its messageId.
+func (a Answer) Encode() (string, error) {
 	a.MessageID = ""
-	kept := ""
+	encoded := ""
 	err := exactjson.Use(&a, func(text []byte) {
-		if len(text) > mostShort {
-			kept = string(text)
+		if len(text) > mostPacked {
+			encoded = string(text)
 		} else {
-			kept = words.Pack(text)
+			encoded = dictionary.Pack(text)
 		}
 	})
-	return kept, err
+	return encoded, err
 }
 
-// ReadDecision reverses Answer.Kept, also of earlier builds, which stored plain JSON.
+// ReadDecision reverses Answer.Encode. Earlier builds stored plain JSON, which it reads as well.
 func ReadDecision(messageID, decision string) (answer Answer, err error) {
 	err = readDecision(decision, &answer)
 	answer.MessageID = messageID
 	return answer, err
 }
 
-// readDecision reads a stored answer into all of it, or into a part.
+// readDecision reads a stored answer into an Answer, or into a type with some of its fields.
 func readDecision(decision string, into any) (err error) {
 	text := []byte(decision)
 	if strings.HasPrefix(decision, shorttext.Mark) {
-		if text, err = words.Unpack(decision); err != nil {
+		if text, err = dictionary.Unpack(decision); err != nil {
 			return err
 		}
 	}
