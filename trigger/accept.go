@@ -260,7 +260,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	}
 	recalled := ts.pasts.Get(id)
 	a.Recalled = recalled.Recalled
-	ts.deliveries.AwaitFollowing(ctx, id.App, keyspace.Box(id.Session, ""))
+	ts.deliveries.AwaitPendingWrites(ctx, id.App, keyspace.Box(id.Session, ""))
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
 		found, err = ts.Ledger.Accept(ctx, a)

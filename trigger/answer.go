@@ -24,7 +24,7 @@ func (d *decider) ahead(appID, box string, work func(send func(json.RawMessage))
 		defer close(results)
 		defer func() { written() }()
 		answer, err := work(func(answer json.RawMessage) {
-			written = d.deliveries.Following(appID, box)
+			written = d.deliveries.RegisterPendingWrite(appID, box)
 			results <- result{answer, nil}
 		})
 		results <- result{answer, err}

@@ -562,13 +562,13 @@ func (p *planner) act(t *turn, result matcher.Result) error {
 // Each retry returns the same answer. For a committed plan it sets the holder of the session's outbox.
 func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status, err error) {
 	d.deliveries.AwaitFlush(ctx, p.App, p.Box)
-	p.Begun = time.Now()
+	p.SentAt = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, d.Heartbeat())
 	defer cancel()
-	d.deliveries.Expect(&p.Decision)
+	d.deliveries.SubscribeOutcomes(&p.Decision)
 	defer func() {
-		if err != nil || status != ledger.Committed || p.Leads() {
-			d.deliveries.Unexpect(&p.Decision)
+		if err != nil || status != ledger.Committed || p.HoldsOutbox() {
+			d.deliveries.UnsubscribeOutcomes(&p.Decision)
 		}
 		if err != nil {
 			d.ReleaseIfTaken(p.leases(), err)
@@ -688,7 +688,7 @@ func (t *turn) modelReplies(p *plan, request matcher.Request) bool {
 // was sent then.
 func (t *turn) answerAhead(first *delivery.First, p *plan, request matcher.Request, result matcher.Result) *string {
 	sent := ""
-	first.Called(func() {
+	first.OnDelivered(func() {
 		if t.modelReplies(p, request) || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
 			return // a crash would lose the reply in the history and the events
 		}
@@ -705,7 +705,7 @@ func (t *turn) answerAhead(first *delivery.First, p *plan, request matcher.Reque
 // the valid answer: another replica may have stored one before.
 func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
 	first, sent := d.deliveries.First(&p.Decision), (*string)(nil)
-	if t.answered != nil && !p.OnlyEvents() {
+	if t.answered != nil && !p.HasOnlyEvents() {
 		sent = t.answerAhead(first, p, request, result)
 	}
 	if err := first.Run(ctx); err != nil {

@@ -146,7 +146,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 
 // fire commits a plan and carries it out. The answer is nil if the ledger refused the plan.
 func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.RawMessage, ledger.Status, error) {
-	if p.reading && f.deliveries.HasRoom() {
+	if p.reading && f.deliveries.CanWriteBehind() {
 		return f.read(ctx, p, direct)
 	}
 	if p.reading {

@@ -131,7 +131,7 @@ func NewEngine(o Options) (*Engine, error) {
 	scopes := scope.NewReader(scope.Options{Ledger: w.Ledger, Store: o.Store, Packer: packer, Matcher: o.Matcher, Words: o.Words, Log: w.Log, Now: w.Now})
 	hooks := webhooks.New(webhooks.Options{Worker: w, Apps: o.Store, Events: o.Stream, Sender: o.Webhooks})
 	deliveries := delivery.New(delivery.Options{
-		Worker: w, Records: records, Events: o.Events, Calls: o.Calls, Statements: o.Statements, Answers: o.Answers, Published: hooks.Published,
+		Worker: w, Records: records, Events: o.Events, Calls: o.Calls, Statements: o.Statements, Answers: o.Answers, OnPublish: hooks.Published,
 	})
 	d := &decider{
 		Worker: w, records: records, scopes: scopes, deliveries: deliveries, matcher: o.Matcher, packer: packer,

@@ -161,7 +161,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer json.RawMessage)) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
 	if called != nil {
-		first.Called(func() {
+		first.OnDelivered(func() {
 			if answer, err := exactjson.Encode(p.Answer.Matches[0].WithState()); err == nil {
 				closing.Answer = string(answer)
 				called(answer)

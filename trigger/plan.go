@@ -308,7 +308,7 @@ func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger,
 		if err != nil {
 			return "", err
 		}
-		return exactjson.Text(delivery.StoredCall{Tool: sealed, Event: event, TraceParent: trace, Fence: fence, AsSaid: tool.Type != ""})
+		return exactjson.Text(delivery.StoredCall{Tool: sealed, Event: event, TraceParent: trace, Fence: fence, Unquoted: tool.Type != ""})
 	}
 	if !p.reading {
 		if stored, err = p.storedCall(); err != nil {
@@ -516,7 +516,7 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 		return nil
 	case to == state.Due:
 		for _, entry := range h.Effects {
-			e, err := delivery.Held(p.store, &h.Record, entry, len(p.Answer.Matches)-1)
+			e, err := delivery.HeldEffect(p.store, &h.Record, entry, len(p.Answer.Matches)-1)
 			if err != nil {
 				return err
 			}

@@ -42,8 +42,8 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 	}
 	direct.Counted, p.doc.Counted = true, true
 	answer, err = f.Detached(func() (json.RawMessage, error) {
-		f.deliveries.Begin(&p.Decision)
-		if !f.deliveries.Delivered(&p.Decision, readWait) {
+		f.deliveries.BeginCall(&p.Decision)
+		if !f.deliveries.AwaitCall(&p.Decision, readWait) {
 			if status, err = f.commit(ctx, p); err != nil || status != ledger.Committed {
 				return nil, err
 			}

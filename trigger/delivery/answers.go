@@ -18,8 +18,8 @@ import (
 // answer is stored in the ledger (ledger/finish.go) and makes the effect due. Any replica then claims and ends
 // it like a call. Without an answer it is due when the time for one is over.
 
-// Answer stores the answer to a trigger, unless one was given before, which is no error and stays valid. It
-// returns the record with the valid answer.
+// Answer stores the answer to a trigger. An earlier answer stays valid, which is no error. It returns the record with
+// the valid answer.
 //
 // Errors: query.ErrNotFound, query.ErrEnded if its time is over or it was cancelled, query.ErrNotAsked, keyspace.ErrUnavailable.
 func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer effect.Answer) (query.Record, error) {
@@ -31,12 +31,12 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 	status, err := ledger.Early, error(nil)
 	switch {
 	case published.Verdict == effect.Done:
-		status, err = d.give(ctx, appID, triggerID, effect.Answer{OK: true, Result: published.Result, Truncated: published.Truncated})
+		status, err = d.storeAnswer(ctx, appID, triggerID, effect.Answer{OK: true, Result: published.Result, Truncated: published.Truncated})
 	case published.Verdict == effect.Dead && published.Reason == effect.ReasonRequest:
-		status, err = d.give(ctx, appID, triggerID, effect.Answer{Error: published.Error})
+		status, err = d.storeAnswer(ctx, appID, triggerID, effect.Answer{Error: published.Error})
 	}
 	if status == ledger.Early && err == nil {
-		status, err = d.give(ctx, appID, triggerID, answer)
+		status, err = d.storeAnswer(ctx, appID, triggerID, answer)
 	}
 	switch {
 	case err != nil:
@@ -52,7 +52,7 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 	case status == ledger.NotAsked:
 		return query.Record{}, fmt.Errorf("trigger %q %w", triggerID, query.ErrNotAsked)
 	}
-	for look := 0; ; look++ { // another replica may be about to record the outcome
+	for polls := 0; ; polls++ { // another replica may be about to record the outcome
 		record, err := d.Records.Trigger(ctx, appID, triggerID)
 		if err != nil || record.Call == nil {
 			return record, err
@@ -60,24 +60,24 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 		if record.Call.Reason == effect.ReasonCancelled && !answer.Cancelled {
 			return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: ": its requester has cancelled it"}
 		}
-		if record.Call.State != query.StatePending || look > 8 {
+		if record.Call.State != query.StatePending || polls > 8 {
 			return record, nil
 		}
-		if !worker.Sleep(ctx, worker.Pause(look)) {
+		if !worker.Sleep(ctx, worker.Pause(polls)) {
 			return query.Record{}, ctx.Err()
 		}
 	}
 }
 
 // TakeAnswer stores an answer that was published some time ago. It reports whether the trigger needs no other:
-// it is answered, or no longer waits for an answer. After an error the answer must be given again.
+// it is answered, or no longer waits for an answer. After an error, the caller must call it again.
 func (d *Deliveries) TakeAnswer(ctx context.Context, appID, triggerID string, answer effect.Answer) (settled bool, err error) {
-	status, err := d.give(ctx, appID, triggerID, answer)
+	status, err := d.storeAnswer(ctx, appID, triggerID, answer)
 	return status != ledger.Early, err
 }
 
-// give stores an answer and ends the trigger with it at once, unless another replica does.
-func (d *Deliveries) give(ctx context.Context, appID, triggerID string, answer effect.Answer) (ledger.Status, error) {
+// storeAnswer stores an answer, and ends the trigger with it at once unless another replica does.
+func (d *Deliveries) storeAnswer(ctx context.Context, appID, triggerID string, answer effect.Answer) (ledger.Status, error) {
 	stored, err := d.Records.StoredTrigger(ctx, appID, triggerID)
 	if errors.Is(err, query.ErrNotFound) {
 		return ledger.Gone, nil
@@ -89,11 +89,11 @@ func (d *Deliveries) give(ctx context.Context, appID, triggerID string, answer e
 	if err != nil {
 		return "", err
 	}
-	g := ledger.GivenAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: string(text), At: answer.At}
-	status, err := d.Ledger.Answer(ctx, g)
+	given := ledger.GivenAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: string(text), At: answer.At}
+	status, err := d.Ledger.Answer(ctx, given)
 	if status == ledger.Kept {
-		if err := d.takeCall(ctx, appID, g.Effect); err != nil {
-			d.Log.Warn("ledger.unfinished", "app", appID, "effect", g.Effect, "error", err.Error())
+		if err := d.takeCall(ctx, appID, given.Effect); err != nil {
+			d.Log.Warn("ledger.unfinished", "app", appID, "effect", given.Effect, "error", err.Error())
 			d.Wake(appID)
 		}
 	}
@@ -107,22 +107,22 @@ func (d *Deliveries) awaitAnswer(ctx context.Context, a attempt) attempt {
 	ctx, cancel := context.WithTimeout(ctx, a.Call.Request.AttemptTimeout())
 	defer cancel()
 	outcomes := make(chan effect.Outcome, 1)
-	d.answered.Store(a.ID, outcomes)
-	defer d.answered.Delete(a.ID)
-	for look := 0; look == 0 || !d.stalled.Load(); look++ {
+	d.answerWaiters.Store(a.ID, outcomes)
+	defer d.answerWaiters.Delete(a.ID)
+	for polls := 0; polls == 0 || !d.eventsStalled.Load(); polls++ {
 		select {
 		case a.outcome = <-outcomes:
 			a.deferred = true
 			return a
-		case <-time.After(worker.Pause(look)):
+		case <-time.After(worker.Pause(polls)):
 		case <-ctx.Done():
 			return a.unanswered()
 		}
 		stored, err := d.Records.StoredTrigger(ctx, a.AppID, a.TriggerID)
 		if err == nil && stored.Record.Call != nil && stored.Record.Call.State != query.StatePending {
-			s := stored.Record.Call
-			a.outcome, a.deferred = effect.Outcome{Verdict: effect.Done, Status: s.Status, Result: s.Result, Truncated: s.Truncated, Reason: s.Reason, Error: s.Error}, true
-			if s.State != query.StateDelivered {
+			call := stored.Record.Call
+			a.outcome, a.deferred = effect.Outcome{Verdict: effect.Done, Status: call.Status, Result: call.Result, Truncated: call.Truncated, Reason: call.Reason, Error: call.Error}, true
+			if call.State != query.StateDelivered {
 				a.outcome.Verdict = effect.Dead
 			}
 			return a
@@ -137,11 +137,11 @@ func (a attempt) unanswered() attempt {
 	return a
 }
 
-// given is the Deliverer of answers that have arrived.
-type given struct{}
+// answerDeliverer is the Deliverer of answers that have arrived.
+type answerDeliverer struct{}
 
 // Deliver returns the outcome of the answer.
-func (given) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
+func (answerDeliverer) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
 	return delivery.Awaited.Given.Outcome()
 }
 

@@ -21,26 +21,26 @@ import (
 	"earshot/trigger/effect"
 )
 
-// owing queues many events in the ledger as every script does.
+// enqueueScript queues many events in the ledger as every script does.
 //
 //	KEYS outbox and effect of each, then the ledger
 //	ARGV appId, then the Entry of each
-var owing = keyspace.NewScript(keyspace.EffectLua, `
+var enqueueScript = keyspace.NewScript(keyspace.EffectLua, `
 for i = 1, others, 2 do enqueue(KEYS[i + 1], cjson.decode(ARGV[(i + 3) / 2]), ARGV[1], KEYS[i], '') end
 return 'ok'
 `)
 
 // enqueue queues n events in a session, numbered from 0, as an outage of NATS leaves them.
 func (w *world) enqueue(app, session string, n int) {
-	w.oweIn(app, n, func(int) string { return session })
+	w.enqueueIn(app, n, func(int) string { return session })
 }
 
-// oweEach queues one event in each of n sessions.
-func (w *world) oweEach(app string, n int) {
-	w.oweIn(app, n, func(i int) string { return fmt.Sprintf("each-%d", i) })
+// enqueueEach queues one event in each of n sessions.
+func (w *world) enqueueEach(app string, n int) {
+	w.enqueueIn(app, n, func(i int) string { return fmt.Sprintf("each-%d", i) })
 }
 
-func (w *world) oweIn(app string, n int, session func(int) string) {
+func (w *world) enqueueIn(app string, n int, session func(int) string) {
 	w.T.Helper()
 	db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 	k := keyspace.KeysOf(app)
@@ -55,7 +55,7 @@ func (w *world) oweIn(app string, n int, session func(int) string) {
 			require.NoError(w.T, err)
 			keys, args = append(keys, k.Outbox(session(i)), k.Effect(id)), append(args, owed)
 		}
-		_, err := owing.Run(w.T.Context(), db, append(keys, k.Ledger()...), args...)
+		_, err := enqueueScript.Run(w.T.Context(), db, append(keys, k.Ledger()...), args...)
 		require.NoError(w.T, err)
 	}
 }
@@ -100,9 +100,9 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 		n := many(server, 1_000, 5_000)
 		w := idleWorld(t, server, 0)
 		w.enqueue("clinic", "s1", n)
-		var made atomic.Int64 // commands; looks at the ledger are pipelines, as many as the time that a test takes
+		var commands atomic.Int64 // commands; looks at the ledger are pipelines, as many as the time that a test takes
 		_, engine := w.Replica(enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-			made.Add(1)
+			commands.Add(1)
 			return next(ctx, cmd)
 		}})
 		w.Run(engine)
@@ -110,16 +110,16 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 		require.Equal(t, upTo(n), w.order("s1"))
 		attempts, _ := w.Events.Count()
 		require.Equal(t, n, attempts, "none was tried before its turn")
-		require.Less(t, made.Load(), int64(n/10))
+		require.Less(t, commands.Load(), int64(n/10))
 		left, err := server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Holders(), keyspace.KeysOf("clinic").Outbox("s1")).Result()
 		require.NoError(t, err)
 		require.Zero(t, left)
 	})
 }
 
-// TestEventThatFailsWithinARunHoldsBackThoseBehindIt has NATS refuse one event out of
+// TestFailedEventBlocksLaterEventsOfItsRun has NATS refuse one event out of
 // many for a while.
-func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
+func TestFailedEventBlocksLaterEventsOfItsRun(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var refused atomic.Int64
 		w.Events.Answer(func(delivery effect.Effect) effect.Outcome {
@@ -143,8 +143,8 @@ func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
 	})
 }
 
-// TestEventWithoutItsBodyHoldsNothingUp has an outbox with an event that is gone, as after a manual repair.
-func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
+// TestEventWithoutBodyBlocksNoOther has an outbox with an event that is gone, as after a manual repair.
+func TestEventWithoutBodyBlocksNoOther(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
@@ -159,9 +159,9 @@ func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 	})
 }
 
-// TestOutboxIsGivenBackAtShutdown stops a replica in the middle of a backlog: another one continues at once,
+// TestOutboxIsReleasedAtShutdown stops a replica in the middle of a backlog: another one continues at once,
 // before the lease ends.
-func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
+func TestOutboxIsReleasedAtShutdown(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
@@ -177,7 +177,7 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 		go doomed.Run(ctx)
 		<-begun
 		stop()
-		waits := &awaited{Context: t.Context(), begun: make(chan struct{})}
+		waits := &watchedContext{Context: t.Context(), begun: make(chan struct{})}
 		stopped := make(chan error, 1)
 		go func() { stopped <- doomed.Stop(waits) }()
 		<-waits.begun
@@ -195,21 +195,21 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 	})
 }
 
-// awaited reports when its end is awaited.
-type awaited struct {
+// watchedContext reports when its end is awaited.
+type watchedContext struct {
 	context.Context
 	once  sync.Once
 	begun chan struct{}
 }
 
-func (a *awaited) Done() <-chan struct{} {
+func (a *watchedContext) Done() <-chan struct{} {
 	a.once.Do(func() { close(a.begun) })
 	return a.Context.Done()
 }
 
-// TestTriggersOfASessionAtTheSameTimeDoNotPoll fires many tools in one session at once: the publisher notifies
+// TestConcurrentTriggersOfASessionDoNotPoll fires many tools in one session at once: the publisher notifies
 // the waiting requests.
-func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
+func TestConcurrentTriggersOfASessionDoNotPoll(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()
 		w.Put("s1", "r", `{"tools":[{"name":"a"}]}`)

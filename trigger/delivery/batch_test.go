@@ -22,8 +22,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// TestEventsThatAreTakenAtOnceAreOneEntry reads the ledger while the events of a decision are published.
-func TestEventsThatAreTakenAtOnceAreOneEntry(t *testing.T) {
+// TestPublishedEventsOfADecisionAreOneEntry reads the ledger while the events of a decision are published.
+func TestPublishedEventsOfADecisionAreOneEntry(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 		keys := keyspace.KeysOf("clinic")
@@ -90,8 +90,8 @@ func TestACallIsWrittenTogetherWithTheEvents(t *testing.T) {
 	})
 }
 
-// TestAnswerDoesNotWaitForWhatIsWrittenDown freezes Redis once the event is published.
-func TestAnswerDoesNotWaitForWhatIsWrittenDown(t *testing.T) {
+// TestAnswerDoesNotWaitForItsSettlement freezes Redis once the event is published.
+func TestAnswerDoesNotWaitForItsSettlement(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"}]}`)
 		w.Unhurried()
@@ -132,9 +132,9 @@ func (w *world) mute(t *testing.T) *atomic.Int64 {
 	return &times
 }
 
-// TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds has a replica answer and never record the
+// TestUnsettledEventsAreDeliveredAgainUnderTheSameIds has a replica answer and never record the
 // outcome, like one that dies behind its answer.
-func TestWhatWasAnsweredAndNotWrittenDownIsDeliveredUnderTheSameIds(t *testing.T) {
+func TestUnsettledEventsAreDeliveredAgainUnderTheSameIds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 		times := w.mute(t)
@@ -188,9 +188,9 @@ func TestTriggersWithoutASessionDoNotWaitForEachOther(t *testing.T) {
 	})
 }
 
-// TestSessionThatIsClosedBehindABatchStillHasItPublished closes a session whose event the
+// TestBatchIsPublishedAfterItsSessionIsClosed closes a session whose event the
 // broker does not take yet.
-func TestSessionThatIsClosedBehindABatchStillHasItPublished(t *testing.T) {
+func TestBatchIsPublishedAfterItsSessionIsClosed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[{"name":"a"}]}`)
 		times := w.mute(t)
@@ -203,8 +203,8 @@ func TestSessionThatIsClosedBehindABatchStillHasItPublished(t *testing.T) {
 	})
 }
 
-// TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce counts round trips, also after changes of the cached state.
-func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
+// TestDirectTriggerOfACachedToolTakesOneRoundTrip counts round trips, also after changes of the cached state.
+func TestDirectTriggerOfACachedToolTakesOneRoundTrip(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		named := func(tool string) string {
 			return `{"tools":[{"name":"` + tool + `","schema":[{"parameter":"day","type":"string","required":true}]}]}`
@@ -239,9 +239,9 @@ func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
 	})
 }
 
-// TestShardThatIsAwayHoldsUpNoOther blocks the settlements of one app on their way to a shard, and reads those
+// TestUnavailableShardDelaysNoOther blocks the settlements of one app on their way to a shard, and reads those
 // of another app.
-func TestShardThatIsAwayHoldsUpNoOther(t *testing.T) {
+func TestUnavailableShardDelaysNoOther(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.RunCluster(t).Server)
 	released := make(chan struct{}) // until then the settlements of the clinic are held up, as by a shard that does not answer

@@ -21,247 +21,247 @@ const (
 	// mostBehind and mostBehindBytes bound the answered triggers that are not yet written and published.
 	mostBehind      = 10_000
 	mostBehindBytes = 64 << 20
-	// behindRun bounds the triggers of one outbox that are written and published together.
-	behindRun = 64
+	// mostPerRun bounds the triggers of one outbox that are written and published together.
+	mostPerRun = 64
 	// behindWait is how long a read waits for answered triggers to be written, since nothing is written while
 	// Redis is unavailable.
 	behindWait = time.Second
 )
 
-// behind has the triggers that are answered but not written. Their calls change nothing, so a record lost in a
+// writeBehind has the triggers that are answered but not written. Their calls change nothing, so a record lost in a
 // crash does no harm. Triggers of one outbox are written in order, each run after the events of the previous
 // one are published.
-type behind struct {
+type writeBehind struct {
 	*Deliveries
-	mu     sync.Mutex
-	lines  map[string]map[string]*unwritten // by app and outbox
-	idle   map[int][]*unwritten             // by shard: lines without a run in progress
-	hurry  map[int]chan struct{}            // by shard: signals that a reader waits for the writer
-	count  int
-	weight int
-	// following has, by app, a channel for each answered request, with its outbox: closed when the request is
+	mu       sync.Mutex
+	outboxes map[string]map[string]*behindOutbox // by app and outbox
+	ready    map[int][]*behindOutbox             // by shard: outboxes without a run in progress
+	urgent   map[int]chan struct{}               // by shard: signals that a reader waits for the writer
+	count    int
+	size     int
+	// pendingWrites has, by app, a channel for each answered request, with its outbox: closed when the request is
 	// fully written.
-	following map[string]map[chan struct{}]string
+	pendingWrites map[string]map[chan struct{}]string
 }
 
-// unwritten has the triggers of one outbox.
-type unwritten struct {
-	app, box string
-	waiting  []*answered
-	written  chan struct{} // closed when the waiting ones are written; nil for none
-	writing  chan struct{} // closed when the run in progress is written; nil for none
+// behindOutbox has the answered triggers of one outbox.
+type behindOutbox struct {
+	app, box   string
+	queued     []*behindTrigger
+	queuedDone chan struct{} // closed when the queued triggers are written; nil for none
+	runDone    chan struct{} // closed when the run in progress is written; nil for none
 }
 
-// answered is a trigger that is answered but not written.
-type answered struct {
-	of         *Decision
+// behindTrigger is a trigger that is answered but not written.
+type behindTrigger struct {
+	decision   *Decision
 	lives      ledger.Lives
 	commitment func() (ledger.Commitment, error)
 	call       attempt
-	weight     int // approximate bytes
+	size       int // approximate bytes
 }
 
-func newBehind(d *Deliveries) *behind {
-	return &behind{Deliveries: d, lines: map[string]map[string]*unwritten{}, idle: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]string{}}
+func newWriteBehind(d *Deliveries) *writeBehind {
+	return &writeBehind{Deliveries: d, outboxes: map[string]map[string]*behindOutbox{}, ready: map[int][]*behindOutbox{}, urgent: map[int]chan struct{}{}, pendingWrites: map[string]map[chan struct{}]string{}}
 }
 
-// Following registers a request of an app that is answered but not yet fully written. Reads of the app, and the
-// next message of its outbox, wait until the returned function is called.
-func (d *Deliveries) Following(appID, box string) (end func()) {
-	b, written := d.behind, make(chan struct{})
+// RegisterPendingWrite registers a request of an app that is answered but not yet fully written. Reads of the app,
+// and the next message of its outbox, wait until the returned function is called.
+func (d *Deliveries) RegisterPendingWrite(appID, box string) (end func()) {
+	b, done := d.writeBehind, make(chan struct{})
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.following[appID] == nil {
-		b.following[appID] = map[chan struct{}]string{}
+	if b.pendingWrites[appID] == nil {
+		b.pendingWrites[appID] = map[chan struct{}]string{}
 	}
-	b.following[appID][written] = box
+	b.pendingWrites[appID][done] = box
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		if delete(b.following[appID], written); len(b.following[appID]) == 0 {
-			delete(b.following, appID)
+		if delete(b.pendingWrites[appID], done); len(b.pendingWrites[appID]) == 0 {
+			delete(b.pendingWrites, appID)
 		}
-		close(written)
+		close(done)
 	}
 }
 
-// AwaitFollowing waits until the answered requests of an outbox are written, a second at most.
-func (d *Deliveries) AwaitFollowing(ctx context.Context, appID, box string) {
-	b := d.behind
+// AwaitPendingWrites waits until the answered requests of an outbox are written, a second at most.
+func (d *Deliveries) AwaitPendingWrites(ctx context.Context, appID, box string) {
+	b := d.writeBehind
 	b.mu.Lock()
-	var list []chan struct{}
-	for written, of := range b.following[appID] {
-		if of == box {
-			list = append(list, written)
+	var writes []chan struct{}
+	for done, writeBox := range b.pendingWrites[appID] {
+		if writeBox == box {
+			writes = append(writes, done)
 		}
 	}
 	b.mu.Unlock()
-	if len(list) == 0 {
+	if len(writes) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()
-	awaitAll(ctx, list)
+	awaitAll(ctx, writes)
 }
 
-// Begin makes the first attempt at the call of a decision, its last effect, before the commit. The attempt may
+// BeginCall makes the first attempt at the call of a decision, its last effect, before the commit. The attempt may
 // be lost, so the call must change nothing.
-func (d *Deliveries) Begin(of *Decision) {
-	call := attempt{Planned: of.Effects[len(of.Effects)-1]}
-	of.begun = make(chan attempt, 1)
+func (d *Deliveries) BeginCall(decision *Decision) {
+	call := attempt{Planned: decision.Effects[len(decision.Effects)-1]}
+	decision.earlyCall = make(chan attempt, 1)
 	ends := time.Now().Add(time.Duration(call.Entry.Lease) * time.Millisecond)
 	d.Go(func() {
 		ctx, cancel := context.WithDeadline(d.Context, ends)
 		defer cancel()
-		of.begun <- d.try(ctx, call)
+		decision.earlyCall <- d.try(ctx, call)
 	})
 }
 
-// Delivered waits at most wait for the call that Begin made. It reports whether it was delivered; if not, the
+// AwaitCall waits at most wait for the call that BeginCall made. It reports whether it was delivered; if not, the
 // decision must be committed, and First continues the call.
-func (d *Deliveries) Delivered(of *Decision, wait time.Duration) bool {
+func (d *Deliveries) AwaitCall(decision *Decision, wait time.Duration) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
-	case a := <-of.begun:
-		of.begun <- a
+	case a := <-decision.earlyCall:
+		decision.earlyCall <- a
 		if a.outcome.Verdict != effect.Done {
 			return false
 		}
 		state := a.callState()
-		of.Answer.Matches[a.Match].Call = &state
+		decision.Answer.Matches[a.Match].Call = &state
 		return true
 	case <-timer.C:
 		return false
 	}
 }
 
-// HasRoom reports whether a trigger may be written behind its answer, as few enough wait.
-func (d *Deliveries) HasRoom() bool {
-	b := d.behind
+// CanWriteBehind reports whether a trigger may be written behind its answer: the queue is not full.
+func (d *Deliveries) CanWriteBehind() bool {
+	b := d.writeBehind
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.count < mostBehind && b.weight < mostBehindBytes
+	return b.count < mostBehind && b.size < mostBehindBytes
 }
 
-// WriteBehind queues a trigger whose call was Delivered for writing, and returns at once. commitment returns
-// the document that would have been committed.
-func (d *Deliveries) WriteBehind(of *Decision, lives ledger.Lives, commitment func() (ledger.Commitment, error)) {
-	one := &answered{of: of, lives: lives, commitment: commitment, call: <-of.begun}
-	one.weight = 3 * len(one.call.outcome.Result)
-	for _, e := range of.Effects {
-		one.weight += 2 * len(e.Entry.Body)
+// WriteBehind queues a trigger for writing, and returns at once. AwaitCall must have reported its call as delivered.
+// commitment returns the document that would have been committed.
+func (d *Deliveries) WriteBehind(decision *Decision, lives ledger.Lives, commitment func() (ledger.Commitment, error)) {
+	trigger := &behindTrigger{decision: decision, lives: lives, commitment: commitment, call: <-decision.earlyCall}
+	trigger.size = 3 * len(trigger.call.outcome.Result)
+	for _, e := range decision.Effects {
+		trigger.size += 2 * len(e.Entry.Body)
 		if e.Event != nil { // its body is only a reference
-			one.weight += 2 * len(e.Event.Data)
+			trigger.size += 2 * len(e.Event.Data)
 		}
 	}
-	b := d.behind
+	b := d.writeBehind
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.count, b.weight = b.count+1, b.weight+one.weight
+	b.count, b.size = b.count+1, b.size+trigger.size
 	d.Metrics.BehindWaiting.Set(float64(b.count))
-	l := of.line(b)
-	if l.waiting = append(l.waiting, one); l.written == nil {
-		l.written = make(chan struct{})
+	box := decision.outboxIn(b)
+	if box.queued = append(box.queued, trigger); box.queuedDone == nil {
+		box.queuedDone = make(chan struct{})
 	}
-	if len(l.waiting) == 1 && l.writing == nil {
-		b.ready(l)
+	if len(box.queued) == 1 && box.runDone == nil {
+		b.markReady(box)
 	}
 }
 
-// line returns the unwritten triggers of the decision's outbox.
-func (d *Decision) line(in *behind) *unwritten {
-	of := in.lines[d.App]
-	if of == nil {
-		of = map[string]*unwritten{}
-		in.lines[d.App] = of
+// outboxIn returns the queued triggers of the decision's outbox.
+func (d *Decision) outboxIn(queue *writeBehind) *behindOutbox {
+	boxes := queue.outboxes[d.App]
+	if boxes == nil {
+		boxes = map[string]*behindOutbox{}
+		queue.outboxes[d.App] = boxes
 	}
-	if of[d.Box] == nil {
-		of[d.Box] = &unwritten{app: d.App, box: d.Box}
+	if boxes[d.Box] == nil {
+		boxes[d.Box] = &behindOutbox{app: d.App, box: d.Box}
 	}
-	return of[d.Box]
+	return boxes[d.Box]
 }
 
-// take removes the next run from the line: triggers of one life, at most behindRun. It returns them with the
-// channel to close when they are written.
-func (l *unwritten) take() ([]*answered, chan struct{}) {
+// takeRun removes the next run from the queue: triggers of one generation, at most mostPerRun. It returns them with
+// the channel to close when they are written.
+func (o *behindOutbox) takeRun() ([]*behindTrigger, chan struct{}) {
 	n := 1
-	for n < min(len(l.waiting), behindRun) && l.waiting[n].lives == l.waiting[0].lives {
+	for n < min(len(o.queued), mostPerRun) && o.queued[n].lives == o.queued[0].lives {
 		n++
 	}
-	list := slices.Clone(l.waiting[:n])
-	if l.waiting = l.waiting[n:]; len(l.waiting) == 0 {
-		l.writing, l.waiting, l.written = l.written, nil, nil
+	run := slices.Clone(o.queued[:n])
+	if o.queued = o.queued[n:]; len(o.queued) == 0 {
+		o.runDone, o.queued, o.queuedDone = o.queuedDone, nil, nil
 	} else {
-		l.writing = make(chan struct{})
+		o.runDone = make(chan struct{})
 	}
-	return list, l.writing
+	return run, o.runDone
 }
 
-// ready queues a line without a run in progress for writing. The caller holds the lock.
-func (b *behind) ready(l *unwritten) {
-	shard := b.Ledger.Shard(l.app)
-	b.idle[shard] = append(b.idle[shard], l)
-	if b.hurry[shard] != nil {
+// markReady queues an outbox without a run in progress for writing. The caller holds the lock.
+func (b *writeBehind) markReady(box *behindOutbox) {
+	shard := b.Ledger.Shard(box.app)
+	b.ready[shard] = append(b.ready[shard], box)
+	if b.urgent[shard] != nil {
 		return // its writer runs
 	}
-	hurry := make(chan struct{}, 1)
-	b.hurry[shard] = hurry
-	b.Go(func() { b.writeLines(shard, hurry) })
+	urgent := make(chan struct{}, 1)
+	b.urgent[shard] = urgent
+	b.Go(func() { b.writeShard(shard, urgent) })
 }
 
 // awaitApp waits until the answered triggers of an app are written, or ctx ends.
-func (b *behind) awaitApp(ctx context.Context, appID string) {
+func (b *writeBehind) awaitApp(ctx context.Context, appID string) {
 	shard := b.Ledger.Shard(appID)
 	b.mu.Lock()
-	var list []chan struct{}
-	for _, l := range b.lines[appID] {
-		for _, written := range []chan struct{}{l.writing, l.written} {
-			if written != nil {
-				list = append(list, written)
+	var writes []chan struct{}
+	for _, box := range b.outboxes[appID] {
+		for _, done := range []chan struct{}{box.runDone, box.queuedDone} {
+			if done != nil {
+				writes = append(writes, done)
 			}
 		}
 	}
-	if len(list) > 0 {
+	if len(writes) > 0 {
 		select {
-		case b.hurry[shard] <- struct{}{}:
+		case b.urgent[shard] <- struct{}{}:
 		default:
 		}
 	}
-	list = slices.AppendSeq(list, maps.Keys(b.following[appID]))
+	writes = slices.AppendSeq(writes, maps.Keys(b.pendingWrites[appID]))
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()
-	awaitAll(ctx, list)
+	awaitAll(ctx, writes)
 }
 
-// behindOf is one run of one line.
-type behindOf struct {
+// behindRun is one run of one outbox.
+type behindRun struct {
 	ledger.Behind
-	line   *unwritten
-	list   []*answered
-	events []attempt // of all triggers, in the order of publishing
-	done   chan struct{}
+	outbox   *behindOutbox
+	triggers []*behindTrigger
+	events   []attempt // of all triggers, in the order of publishing
+	done     chan struct{}
 }
 
-// writeLines writes the ready lines of a shard until none is left. Triggers answered meanwhile are written
-// together in the next round.
-func (b *behind) writeLines(shard int, hurry chan struct{}) {
+// writeShard writes the ready outboxes of a shard until none is left. Triggers that are answered during a write
+// are written together in the next one.
+func (b *writeBehind) writeShard(shard int, urgent chan struct{}) {
 	for {
 		select {
-		case <-hurry:
+		case <-urgent:
 		case <-time.After(behindWindow):
 		case <-b.Context.Done():
 		}
 		b.mu.Lock()
-		lines := b.idle[shard]
-		runs := make([]*behindOf, len(lines))
-		for i, l := range lines {
-			runs[i] = &behindOf{line: l}
-			runs[i].list, runs[i].done = l.take()
+		boxes := b.ready[shard]
+		runs := make([]*behindRun, len(boxes))
+		for i, box := range boxes {
+			runs[i] = &behindRun{outbox: box}
+			runs[i].triggers, runs[i].done = box.takeRun()
 		}
-		if delete(b.idle, shard); len(runs) == 0 {
-			delete(b.hurry, shard)
+		if delete(b.ready, shard); len(runs) == 0 {
+			delete(b.urgent, shard)
 		}
 		b.mu.Unlock()
 		if len(runs) == 0 {
@@ -271,29 +271,29 @@ func (b *behind) writeLines(shard int, hurry chan struct{}) {
 	}
 }
 
-// writeRuns writes runs in one round trip, and publishes their events. A faulty run is lost alone.
-func (b *behind) writeRuns(runs []*behindOf) {
+// writeRuns writes runs in one round trip, and publishes their events. A faulty run does not affect the others.
+func (b *writeBehind) writeRuns(runs []*behindRun) {
 	if failpoint.Planted(failpoint.LostBehind) {
-		b.lost(runs[1:], errors.New("it is planted"))
+		b.giveUp(runs[1:], errors.New("it is planted"))
 		runs = runs[:1]
 	}
-	var list []ledger.Behind
-	runs = slices.DeleteFunc(runs, func(run *behindOf) bool {
+	var documents []ledger.Behind
+	runs = slices.DeleteFunc(runs, func(run *behindRun) bool {
 		err := b.compose(run)
 		if err != nil {
-			b.lost([]*behindOf{run}, err)
+			b.giveUp([]*behindRun{run}, err)
 		}
 		return err != nil
 	})
 	for _, run := range runs {
-		list = append(list, run.Behind)
+		documents = append(documents, run.Behind)
 	}
-	var begun time.Time
+	var sentAt time.Time
 	var written []ledger.Written
 	write := func(ctx context.Context) error {
 		return b.Write(ctx, func() (err error) {
-			begun = time.Now()
-			written, err = ledger.WriteBehind(ctx, b.Ledger, list)
+			sentAt = time.Now()
+			written, err = ledger.WriteBehind(ctx, b.Ledger, documents)
 			return err
 		})
 	}
@@ -304,84 +304,84 @@ func (b *behind) writeRuns(runs []*behindOf) {
 		err = write(ctx)
 	}
 	if err != nil {
-		b.lost(runs, err)
+		b.giveUp(runs, err)
 		return
 	}
 	for i, run := range runs {
-		switch of := written[i]; {
-		case of.Err != nil:
-			b.lost([]*behindOf{run}, of.Err)
-		case of.Gone:
-			b.ended(run, "dropped")
-		case of.Batch:
-			b.noted(run, "written")
-			b.Go(func() { b.publish(run, begun) })
-		default: // its events are behind others
-			b.ended(run, "written")
-			b.Wake(run.line.app)
+		switch result := written[i]; {
+		case result.Err != nil:
+			b.giveUp([]*behindRun{run}, result.Err)
+		case result.Gone:
+			b.endRun(run, "dropped")
+		case result.Batch:
+			b.countRun(run, "written")
+			b.Go(func() { b.publish(run, sentAt) })
+		default: // its events wait for earlier ones in the outbox
+			b.endRun(run, "written")
+			b.Wake(run.outbox.app)
 		}
 	}
 }
 
-// lost gives up runs that cannot be written.
-func (b *behind) lost(runs []*behindOf, err error) {
+// giveUp gives up runs that cannot be written.
+func (b *writeBehind) giveUp(runs []*behindRun, err error) {
 	for _, run := range runs {
-		b.Log.Error("behind.lost", "app", run.line.app, "triggers", len(run.list), "error", err.Error())
-		b.ended(run, "lost")
+		b.Log.Error("behind.lost", "app", run.outbox.app, "triggers", len(run.triggers), "error", err.Error())
+		b.endRun(run, "lost")
 	}
 }
 
-// noted counts the outcome of a run and ends the wait for it.
-func (b *behind) noted(run *behindOf, outcome string) {
-	b.Metrics.Behind.WithLabelValues(outcome).Add(float64(len(run.list)))
+// countRun counts the outcome of a run and ends the wait for it.
+func (b *writeBehind) countRun(run *behindRun, outcome string) {
+	b.Metrics.Behind.WithLabelValues(outcome).Add(float64(len(run.triggers)))
 	close(run.done)
 }
 
-func (b *behind) ended(run *behindOf, outcome string) {
-	b.noted(run, outcome)
+func (b *writeBehind) endRun(run *behindRun, outcome string) {
+	b.countRun(run, outcome)
 	b.release(run)
 }
 
-// release makes the triggers that wait behind a run ready.
-func (b *behind) release(run *behindOf) {
-	l := run.line
+// release removes the triggers of a run from the queue, and marks their outbox ready if it has more.
+func (b *writeBehind) release(run *behindRun) {
+	box := run.outbox
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, one := range run.list {
-		b.count, b.weight = b.count-1, b.weight-one.weight
+	for _, trigger := range run.triggers {
+		b.count, b.size = b.count-1, b.size-trigger.size
 	}
 	b.Metrics.BehindWaiting.Set(float64(b.count))
-	if l.writing = nil; len(l.waiting) > 0 {
-		b.ready(l)
+	if box.runDone = nil; len(box.queued) > 0 {
+		b.markReady(box)
 		return
 	}
-	if delete(b.lines[l.app], l.box); len(b.lines[l.app]) == 0 {
-		delete(b.lines, l.app)
+	if delete(b.outboxes[box.app], box.box); len(b.outboxes[box.app]) == 0 {
+		delete(b.outboxes, box.app)
 	}
 }
 
 // compose builds the ledger's document of a run.
-func (b *behind) compose(run *behindOf) error {
-	of := run.list[0].of
+func (b *writeBehind) compose(run *behindRun) error {
+	decision := run.triggers[0].decision
 	run.Behind = ledger.Behind{
-		Turn: ledger.Turn{App: of.App, Session: of.Session}, Box: of.Box, Token: b.Token(), Lives: run.list[0].lives,
+		Turn: ledger.Turn{App: decision.App, Session: decision.Session}, Box: decision.Box, Token: b.Token(), Lives: run.triggers[0].lives,
 		TTL: b.Store.SessionTTL().Milliseconds(),
 	}
-	for at, one := range run.list {
-		doc, err := one.commitment()
+	for i, trigger := range run.triggers {
+		doc, err := trigger.commitment()
 		if err != nil {
 			return err
 		}
-		result, err := b.resultOf(one.call)
+		result, err := b.resultOf(trigger.call)
 		if err != nil {
 			return err
 		}
-		log, err := one.call.lines()
+		log, err := trigger.call.lines()
 		if err != nil {
 			return err
 		}
-		for _, e := range append(one.of.own(), result) {
-			e.Match = at // of the run
+		for _, e := range append(trigger.decision.ownEvents(), result) {
+			e.Match = i // of the run
 			run.events, run.Events = append(run.events, e), append(run.Events, e.Entry)
 		}
 		firing := doc.Firings[0]
@@ -393,12 +393,12 @@ func (b *behind) compose(run *behindOf) error {
 
 // publish publishes the events of a run, which are a batch, and settles it. It leaves unpublished events to the
 // ledger.
-func (b *behind) publish(run *behindOf, begun time.Time) {
+func (b *writeBehind) publish(run *behindRun, sentAt time.Time) {
 	defer b.release(run)
-	ends := begun.Add(keyspace.EventLease / 2)
+	deadline := sentAt.Add(keyspace.EventLease / 2)
 	var tried []attempt
-	if time.Now().Before(ends) { // else an erased session could come back
-		tried = b.publishInOrder(b.Context, run.events, ends)
+	if time.Now().Before(deadline) { // else an erased session could come back
+		tried = b.publishInOrder(b.Context, run.events, deadline)
 	}
 	if len(tried) < len(run.events) || slices.ContainsFunc(tried, func(a attempt) bool { return a.outcome.Verdict != effect.Done }) {
 		err := b.handOver(ledger.Report{App: run.App, Session: run.Session, Box: run.Box, Token: run.Token}, tried)
@@ -419,24 +419,24 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 		}
 		lines, err := a.lines()
 		event := a.eventState()
-		state, failed := event.Encode()
-		if err != nil || failed != nil {
+		state, stateErr := event.Encode()
+		if err != nil || stateErr != nil {
 			b.Log.Error("behind.unsettled", "app", run.App, "trigger", a.TriggerID)
 			return
 		}
-		of := &s.Firings[a.Match]
-		of.Attempts += lines + "\n"
+		firing := &s.Firings[a.Match]
+		firing.Attempts += lines + "\n"
 		if a.Entry.Part == effect.PartEvent {
-			of.States.Event = state
+			firing.States.Event = state
 		} else {
-			of.States.Emitter = state
+			firing.States.Emitter = state
 		}
 	}
-	b.settle(s)
+	b.queueSettlement(s)
 	b.AwaitFlush(b.Context, run.App, run.Box)
 }
 
-// handOver leaves a batch to the ledger, with the outcomes of its tried events.
+// handOver leaves a batch to the ledger, with the outcomes of the events that were tried.
 func (d *Deliveries) handOver(r ledger.Report, tried []attempt) error {
 	ctx, cancel := d.ShutdownContext(d.Context)
 	defer cancel()

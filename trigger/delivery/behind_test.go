@@ -24,8 +24,8 @@ import (
 	"earshot/trigger/worker"
 )
 
-// reading is a repository of read-only tools, and of tools that are not purely so.
-const reading = `{"tools":[
+// readOnlyTool is a repository of read-only tools, and of tools that are not purely so.
+const readOnlyTool = `{"tools":[
   {"name":"look","type":"http","source":"api","method":"GET","path":"/x","emitter":"desk.look"},
   {"name":"seek","url":"http://x.example","readOnly":true},
   {"name":"sure","url":"http://x.example","readOnly":true,"confirm":"once"},
@@ -35,16 +35,16 @@ const reading = `{"tools":[
   {"name":"twice","type":"http","source":"api","method":"GET","path":"/x","request":{"idempotent":false}},
   {"name":"post","url":"http://x.example"}]}`
 
-// still is a replica whose Redis freezes at its next call, until it is thawed.
-type still struct {
+// frozenReplica is a replica whose Redis freezes at its next call, until it is thawed.
+type frozenReplica struct {
 	*world
 	*trigger.Engine
 	enginetest.Ice
 }
 
-func (w *world) still() *still {
+func (w *world) newFrozenReplica() *frozenReplica {
 	w.Metrics = worker.NewMetrics()
-	s := &still{world: w}
+	s := &frozenReplica{world: w}
 	_, s.Engine = w.Replica(s.Hook())
 	var once sync.Once
 	w.Calls.Answer(func(effect.Effect) effect.Outcome {
@@ -52,12 +52,12 @@ func (w *world) still() *still {
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"free":3}`)}
 	})
 	w.App("clinic", withSources)
-	w.Put("", "desk", reading)
+	w.Put("", "desk", readOnlyTool)
 	return s
 }
 
 // Fire fires a tool on the replica.
-func (s *still) Fire(d trigger.Direct) (match query.Match) {
+func (s *frozenReplica) Fire(d trigger.Direct) (match query.Match) {
 	s.T.Helper()
 	d.AppID, d.Source = "clinic", query.SourceUI
 	raw, err := s.Engine.Fire(s.T.Context(), d)
@@ -66,8 +66,8 @@ func (s *still) Fire(d trigger.Direct) (match query.Match) {
 	return match
 }
 
-// known reads a trigger on another replica; false if it is not written.
-func (w *world) known(id string) (query.Record, bool) {
+// readOnKeeper reads a trigger on another replica; false if it is not written.
+func (w *world) readOnKeeper(id string) (query.Record, bool) {
 	record, err := w.Keeper.Trigger(w.T.Context(), "clinic", id)
 	return record, err == nil
 }
@@ -79,27 +79,27 @@ func valueOf(of prometheus.Metric) float64 {
 	return read.GetCounter().GetValue() + read.GetGauge().GetValue()
 }
 
-func (s *still) outcomes(outcome string) float64 {
+func (s *frozenReplica) outcomes(outcome string) float64 {
 	return valueOf(s.Metrics.Behind.WithLabelValues(outcome))
 }
 
-func TestToolThatChangesNothingIsAnsweredBeforeItsRecordIsWritten(t *testing.T) {
+func TestReadOnlyToolIsAnsweredBeforeItsRecordIsWritten(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for _, d := range []trigger.Direct{{Name: "look", SessionID: "s1"}, {Name: "seek"}, {Name: "seek", SessionID: "s2", TriggerID: "task-1", New: true}} {
-			s := w.still()
+			s := w.newFrozenReplica()
 			before := len(w.Events.Subjects())
 			match := s.Fire(d)
 			require.Equal(t, "delivered", match.Call.State)
 			require.JSONEq(t, `{"free":3}`, string(match.Call.Result))
 			require.Equal(t, "pending", match.Event.State)
 			require.Equal(t, "pending", match.State, "as its event is")
-			_, written := w.known(match.TriggerID)
+			_, written := w.readOnKeeper(match.TriggerID)
 			require.False(t, written)
 			require.Len(t, w.Events.Subjects(), before)
 
 			s.Thaw()
 			w.Until("it is written and published", func() bool {
-				record, written := w.known(match.TriggerID)
+				record, written := w.readOnKeeper(match.TriggerID)
 				return written && record.State == query.StateDelivered
 			})
 			record := w.Trigger(match.TriggerID)
@@ -131,29 +131,29 @@ func orNone(session string) string {
 	return session
 }
 
-func TestWhatIsPromisedIsWrittenBeforeTheAnswer(t *testing.T) {
+func TestTriggersThatChangeSomethingAreWrittenBeforeTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Metrics = worker.NewMetrics()
 		w.Store, w.Engine = w.Replica()
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		for _, d := range []trigger.Direct{
 			{Name: "sure"}, {Name: "soon"}, {Name: "same"}, {Name: "says"}, {Name: "twice"}, {Name: "post"}, {Name: "look", TriggerID: "chosen"},
 			{Name: "rare"},
 		} {
 			w.Put("", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"rare","url":"http://x.example","readOnly":true}]}`)
 			match := w.Fire(d)
-			_, written := w.known(match.TriggerID)
+			_, written := w.readOnKeeper(match.TriggerID)
 			require.True(t, written, d.Name)
 		}
 		require.Zero(t, valueOf(w.Metrics.Behind.WithLabelValues("written")))
 	})
 }
 
-func TestClientThatAsksAfterAnAnswerReadsWhatIsWrittenBehindIt(t *testing.T) {
+func TestReadAfterAnAnswerWaitsForItsRecord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		for i := range 20 {
 			match := w.Fire(trigger.Direct{Name: "look", SessionID: fmt.Sprint("s", i%3)})
 			require.Equal(t, "delivered", w.Trigger(match.TriggerID).Call.State)
@@ -193,7 +193,7 @@ func TestManyReadsOfASessionArePublishedInTheirOrder(t *testing.T) {
 func TestReadThatFailsIsOwedBeforeTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			if e.Attempt == 1 {
 				return down(e)
@@ -203,7 +203,7 @@ func TestReadThatFailsIsOwedBeforeTheAnswer(t *testing.T) {
 		match := w.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
 		require.Equal(t, "pending", match.Call.State)
 		require.Equal(t, 1, match.Call.Attempts)
-		_, written := w.known(match.TriggerID)
+		_, written := w.readOnKeeper(match.TriggerID)
 		require.True(t, written)
 		w.Keeper.Wake("clinic")
 		w.UntilState(match.TriggerID, query.StateDelivered)
@@ -224,10 +224,10 @@ func TestReadThatFailsIsOwedBeforeTheAnswer(t *testing.T) {
 func TestSlowReadHasItsRecordWhileItIsUnderWay(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			w.Until("it is written", func() bool {
-				record, written := w.known(e.TriggerID)
+				record, written := w.readOnKeeper(e.TriggerID)
 				return written && record.Call.State == query.StatePending
 			})
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
@@ -240,9 +240,9 @@ func TestSlowReadHasItsRecordWhileItIsUnderWay(t *testing.T) {
 	})
 }
 
-func TestReadsBeyondWhatMayWaitAreWrittenBeforeTheAnswer(t *testing.T) {
+func TestReadsBeyondTheQueueAreWrittenBeforeTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		s := w.still()
+		s := w.newFrozenReplica()
 		s.Fire(trigger.Direct{Name: "seek"})
 		large, err := json.Marshal(strings.Repeat("r", 1<<20))
 		require.NoError(t, err)
@@ -260,7 +260,7 @@ func TestReadsBeyondWhatMayWaitAreWrittenBeforeTheAnswer(t *testing.T) {
 			last = s.Fire(trigger.Direct{Name: "seek"})
 		}
 		close(full)
-		_, written := w.known(last.TriggerID)
+		_, written := w.readOnKeeper(last.TriggerID)
 		require.True(t, written)
 		w.Rest()
 		w.Until("nothing waits", func() bool { return valueOf(s.Metrics.BehindWaiting) == 0 })
@@ -268,7 +268,7 @@ func TestReadsBeyondWhatMayWaitAreWrittenBeforeTheAnswer(t *testing.T) {
 	})
 }
 
-func TestWhatHasEndedMeanwhileDoesNotComeBackByARecord(t *testing.T) {
+func TestRecordDoesNotRestoreAnEndedSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for what, end := range map[string]func() error{
 			"session": func() error { return w.Store.CloseSession(t.Context(), "clinic", "s1") },
@@ -281,13 +281,13 @@ func TestWhatHasEndedMeanwhileDoesNotComeBackByARecord(t *testing.T) {
 				return nil
 			},
 		} {
-			s := w.still()
+			s := w.newFrozenReplica()
 			match := s.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
 			events := len(w.Events.Subjects())
 			require.NoError(t, end())
 			s.Thaw()
 			w.Until("it is dropped", func() bool { return s.outcomes("dropped") == 1 })
-			_, written := w.known(match.TriggerID)
+			_, written := w.readOnKeeper(match.TriggerID)
 			require.False(t, written, what)
 			require.Len(t, w.Events.Subjects(), events, what)
 			for _, key := range w.Server.Keys() {
@@ -300,7 +300,7 @@ func TestWhatHasEndedMeanwhileDoesNotComeBackByARecord(t *testing.T) {
 func TestEventsOfAReadThatAreNotPublishedAreOwed(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		w.Events.Answer(down)
 		match := w.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
 		w.Until("an attempt has failed", func() bool {
@@ -319,10 +319,10 @@ func TestEventsOfAReadThatAreNotPublishedAreOwed(t *testing.T) {
 	})
 }
 
-func TestReplicaThatStopsWritesWhatItHasAnswered(t *testing.T) {
+func TestStoppedReplicaWritesItsAnsweredTriggers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		var ids []string
 		for i := range 50 {
 			ids = append(ids, w.Fire(trigger.Direct{Name: "look", SessionID: fmt.Sprint("s", i%5)}).TriggerID)
@@ -331,7 +331,7 @@ func TestReplicaThatStopsWritesWhatItHasAnswered(t *testing.T) {
 		defer cancel()
 		require.NoError(t, w.Engine.Stop(ctx))
 		for _, id := range ids {
-			record, written := w.known(id)
+			record, written := w.readOnKeeper(id)
 			require.True(t, written)
 			require.Equal(t, query.StateDelivered, record.State)
 		}
@@ -366,7 +366,7 @@ func TestReadIsRefusedBeforeItsCall(t *testing.T) {
 // holdsEvents registers the tools of an app whose events are acknowledged only after release.
 func holdsEvents(w *world) (release func()) {
 	w.App("clinic", withSources)
-	w.Put("", "desk", reading)
+	w.Put("", "desk", readOnlyTool)
 	held := make(chan struct{})
 	w.Events.Answer(func(effect.Effect) effect.Outcome {
 		<-held
@@ -420,7 +420,7 @@ func TestAnswerOfAMessageWaitsForNoEvent(t *testing.T) {
 func TestAnswerOfACallShowsAnEventThatIsAboutToBePublished(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		require.True(t, awaitsItsEvent(w, "", "post {}"))
 		w.Rest()
 	})
@@ -461,9 +461,9 @@ func awaitsItsEvent(w *world, id, text string) bool {
 func TestOutcomeOfACallThatIsMadeOnceIsWrittenBeforeTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
+		w.Put("", "desk", readOnlyTool)
 		match := w.Fire(trigger.Direct{Name: "twice", SessionID: "s1"})
-		record, _ := w.known(match.TriggerID)
+		record, _ := w.readOnKeeper(match.TriggerID)
 		require.Equal(t, "delivered", record.Call.State)
 	})
 }

@@ -143,7 +143,7 @@ func TestCallIsGivenUpWhenItsTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestWhatSentNothingIsNoAttempt(t *testing.T) {
+func TestUnsentCallIsNoAttempt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		var calls atomic.Int64
@@ -225,9 +225,9 @@ func TestSlowCallHoldsUpNoEvents(t *testing.T) {
 	})
 }
 
-// TestDeadReplicasMessageGoesOn lets a replica die while it matches: another takes the
+// TestMessageOfADeadReplicaIsContinued lets a replica die while it matches: another takes the
 // turn when the lease has ended.
-func TestDeadReplicasMessageGoesOn(t *testing.T) {
+func TestMessageOfADeadReplicaIsContinued(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		stuck, grave := make(chan struct{}), make(chan struct{})
@@ -255,9 +255,9 @@ func TestDeadReplicasMessageGoesOn(t *testing.T) {
 	})
 }
 
-// TestEffectThatKillsItsWorkersIsGivenUp makes every attempt lose its lease without an outcome, like a process
+// TestEffectThatCrashesItsWorkersIsGivenUp makes every attempt lose its lease without an outcome, like a process
 // that dies in it.
-func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
+func TestEffectThatCrashesItsWorkersIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
 		client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
@@ -293,7 +293,7 @@ func TestDelivererThatPanicsIsTriedAgain(t *testing.T) {
 	})
 }
 
-func TestRedisThatIsKilledAndBack(t *testing.T) {
+func TestEffectsSurviveARestartOfRedis(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		w.Server.Kill()
@@ -323,9 +323,9 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 	})
 }
 
-// TestMessageThatRedisHasLostIsToBeSentAgain removes an accepted message, as a failover loses unreplicated
+// TestMessageLostByRedisMustBeSentAgain removes an accepted message, as a failover loses unreplicated
 // data.
-func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
+func TestMessageLostByRedisMustBeSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		keys := keyspace.KeysOf("clinic")
@@ -387,7 +387,7 @@ func TestManyMessagesOfOneSessionAreAllPublished(t *testing.T) {
 	})
 }
 
-func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
+func TestAttemptsRecordRequestAndResponse(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		long, tries := strings.Repeat("x", 2000), 0

@@ -19,20 +19,20 @@ import (
 	"earshot/trigger/query"
 )
 
-// slow are endpoints that accept a call and answer only after release.
-type slow struct {
-	mu    sync.Mutex
-	apps  map[string]int // calls that are held
-	tried map[string]bool
-	let   chan struct{}
+// slowEndpoints are endpoints that accept a call and answer only after release.
+type slowEndpoints struct {
+	mu        sync.Mutex
+	heldCalls map[string]int // calls that are held
+	tried     map[string]bool
+	release   chan struct{}
 }
 
-func newSlow() *slow {
-	return &slow{apps: map[string]int{}, tried: map[string]bool{}, let: make(chan struct{})}
+func newSlow() *slowEndpoints {
+	return &slowEndpoints{heldCalls: map[string]int{}, tried: map[string]bool{}, release: make(chan struct{})}
 }
 
 // deliver refuses the first attempt at a call, and blocks the second one for apps with slow endpoints.
-func (s *slow) deliver(fast string) func(effect.Effect) effect.Outcome {
+func (s *slowEndpoints) deliver(fast string) func(effect.Effect) effect.Outcome {
 	return func(delivery effect.Effect) effect.Outcome {
 		s.mu.Lock()
 		again := s.tried[delivery.ID]
@@ -48,17 +48,17 @@ func (s *slow) deliver(fast string) func(effect.Effect) effect.Outcome {
 	}
 }
 
-func (s *slow) hold(app string) {
+func (s *slowEndpoints) hold(app string) {
 	s.mu.Lock()
-	s.apps[app]++
+	s.heldCalls[app]++
 	s.mu.Unlock()
-	<-s.let
+	<-s.release
 }
 
-func (s *slow) held(app string) int {
+func (s *slowEndpoints) held(app string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.apps[app]
+	return s.heldCalls[app]
 }
 
 // call fires n tools of an app, whose calls the ledger retries.
@@ -69,8 +69,8 @@ func (w *world) call(app string, n int) {
 	}
 }
 
-// callers makes an app with n tools, each with a host of its own.
-func (w *world) callers(app string, n int) {
+// appWithCalls makes an app with n tools, each with a host of its own.
+func (w *world) appWithCalls(app string, n int) {
 	w.App(app, "{}")
 	body := ""
 	for i := range n {
@@ -97,8 +97,8 @@ func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
 		w.Calls.Answer(slow.deliver("quick"))
 		_, replica := w.Replica()
 		w.Run(replica)
-		w.callers("clinic", 9)
-		w.callers("quick", 1)
+		w.appWithCalls("clinic", 9)
+		w.appWithCalls("quick", 1)
 		w.Rest()
 		w.call("clinic", 9)
 		w.Until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
@@ -109,7 +109,7 @@ func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
 		w.Until("the slow app's events are published", func() bool { return len(w.order("s1")) == 3 })
 		w.recover("m1")
 		require.Equal(t, 2, slow.held("clinic"), "its calls are still held")
-		close(slow.let)
+		close(slow.release)
 		w.Rest()
 	})
 }
@@ -142,10 +142,10 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 		w.Run(replica)
 		apps := []string{"clinic", "b", "c", "d"}
 		for _, app := range apps {
-			w.callers(app, 4)
+			w.appWithCalls(app, 4)
 			w.call(app, 4)
 		}
-		w.callers("quick", 1)
+		w.appWithCalls("quick", 1)
 		w.Until("all apps hold what they can", func() bool {
 			held := 0
 			for _, app := range apps {
@@ -155,7 +155,7 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 		})
 		w.call("quick", 1)
 		w.Until("the late one's call is delivered", func() bool { return w.delivered("quick") })
-		close(slow.let)
+		close(slow.release)
 	})
 }
 
@@ -172,7 +172,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.oweEach("clinic", many(server, 500, 1_000))
+		w.enqueueEach("clinic", many(server, 500, 1_000))
 		var widest atomic.Int64 // the most that Redis answered to one pipeline, in members of sorted sets
 		_, replica := w.Replica(enginetest.Hook{Pipeline: func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
 			err, members := next(ctx, cmds), 0
@@ -190,7 +190,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 		w.Until("the neighbour's is published", func() bool { return len(w.order("s")) == 1 })
 		require.Equal(t, 2, slow.held("clinic"))
 		require.Less(t, widest.Load(), int64(20))
-		close(slow.let)
+		close(slow.release)
 		w.Rest()
 	})
 }

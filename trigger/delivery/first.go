@@ -38,21 +38,21 @@ type Options struct {
 	Statements effect.Deliverer
 	// Answers looks for published answers before a trigger without one is given up; nil for none.
 	Answers effect.Deliverer
-	// Published is called for each published event, and must not block.
-	Published func(appID string)
+	// OnPublish is called for each published event, and must not block.
+	OnPublish func(appID string)
 }
 
 // Deliveries makes and records attempts at effects. It is safe for concurrent use.
 type Deliveries struct {
 	*worker.Worker
 	Options
-	// stalled reports that the last event was not published, so that waiting for later ones is useless.
-	stalled atomic.Bool
-	waiting waiting
-	// answered has, by effect id, the channel of the request that waits for its answer.
-	answered sync.Map
-	flusher  flusher
-	behind   *behind
+	// eventsStalled reports that the last event was not published, so that waiting for later ones is useless.
+	eventsStalled atomic.Bool
+	waiters       eventWaiters
+	// answerWaiters has, by effect id, the channel of the request that waits for its answer.
+	answerWaiters sync.Map
+	flusher       flusher
+	writeBehind   *writeBehind
 }
 
 // New returns Deliveries, which handle the calls and outboxes of the worker. It makes Records wait for
@@ -65,13 +65,13 @@ func New(o Options) *Deliveries {
 		o.Answers = noAnswers{}
 	}
 	d := &Deliveries{
-		Worker: o.Worker, Options: o, waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
-		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}},
+		Worker: o.Worker, Options: o, waiters: eventWaiters{events: map[outbox]map[string]chan<- attempt{}},
+		flusher: flusher{queues: map[int]*flushQueue{}, latest: map[outbox]*queuedSettlement{}},
 	}
-	d.behind = newBehind(d)
+	d.writeBehind = newWriteBehind(d)
 	o.Records.AwaitFlush = func(ctx context.Context, appID string) {
-		d.behind.awaitApp(ctx, appID)
-		d.awaitApp(ctx, appID)
+		d.writeBehind.awaitApp(ctx, appID)
+		d.awaitAppFlush(ctx, appID)
 	}
 	d.Handle(keyspace.LaneCalls, d.takeCall)
 	d.Handle(keyspace.LaneOutboxes, func(_ context.Context, appID, box string) error {
@@ -99,17 +99,17 @@ type Decision struct {
 	// Unawaited reports that no request waits for answers to its triggers.
 	Unawaited bool
 
-	// Begun is when it was sent to Redis, from which its leases count here. Holder is the token that has the
+	// SentAt is when it was sent to Redis: this process counts its leases from then. Holder is the token that has the
 	// outbox after the commit. Batch reports that its own events are one entry of the ledger. UnderReplicated
 	// reports that too few Redis replicas acknowledged it: it is carried out nevertheless, and its client must
 	// ask again.
-	Begun           time.Time
+	SentAt          time.Time
 	Holder          string
 	Batch           bool
 	UnderReplicated bool
 
-	outcomes chan attempt // of its own events, if another token holds the outbox
-	begun    chan attempt // its call, if begun before the commit; else nil
+	outcomes  chan attempt // of its own events, if another token holds the outbox
+	earlyCall chan attempt // the attempt at its call, if made before the commit; else nil
 }
 
 // Planned is an effect of a decision. Effects are in the order in which they reach JetStream.
@@ -119,33 +119,33 @@ type Planned struct {
 	Match int // index into the matches of the answer; -1 for none
 }
 
-// Leads reports whether the decision's events are the next of its session.
-func (d *Decision) Leads() bool { return d.Holder == d.Token }
+// HoldsOutbox reports whether the decision has the lease of its outbox: its events are the next of the session.
+func (d *Decision) HoldsOutbox() bool { return d.Holder == d.Token }
 
 // Owns reports whether an effect is an event of the decision's own outbox. The removal event of an app's
 // triggerOnce repository is not.
 func (d *Decision) Owns(e Planned) bool { return e.Kind == effect.KindEvent && e.Entry.Box == d.Box }
 
-// OnlyEvents reports whether it has no call and awaits no answer.
-func (d *Decision) OnlyEvents() bool {
+// HasOnlyEvents reports whether the decision has no call and awaits no answer.
+func (d *Decision) HasOnlyEvents() bool {
 	return !slices.ContainsFunc(d.Effects, func(e Planned) bool { return e.Kind != effect.KindEvent })
 }
 
 func (d *Decision) outbox() outbox { return outbox{d.App, d.Box} }
 
-// own returns the events of the decision's own outbox, before they are tried.
-func (d *Decision) own() (own []attempt) {
+// ownEvents returns the events of the decision's own outbox, before they are tried.
+func (d *Decision) ownEvents() (events []attempt) {
 	for _, e := range d.Effects {
 		if d.Owns(e) {
-			own = append(own, attempt{Planned: e})
+			events = append(events, attempt{Planned: e})
 		}
 	}
-	return own
+	return events
 }
 
 // EarlyPublish publishes the events of a decision before it is made, for the crash tests.
-func (d *Deliveries) EarlyPublish(ctx context.Context, of *Decision) {
-	for _, e := range of.Effects {
+func (d *Deliveries) EarlyPublish(ctx context.Context, decision *Decision) {
+	for _, e := range decision.Effects {
 		d.deliver(ctx, d.Events, e.Effect) // refuses calls
 	}
 }
@@ -154,111 +154,112 @@ func (d *Deliveries) EarlyPublish(ctx context.Context, of *Decision) {
 // Outcomes are written together unless that delays the session's next events.
 type First struct {
 	*Deliveries
-	of    *Decision
-	batch bool // the events are one entry of the ledger
-	// leads reports that all events were published and none is written: the session's next event waits.
-	leads   bool
-	ended   []attempt // calls whose tool.result waits until the events are out
-	unsaved []attempt
-	called  func()           // see Called
-	answers <-chan time.Time // when called is due, if not before; nil for no answer that waits
+	decision *Decision
+	batch    bool // the events are one entry of the ledger
+	// blocksOutbox reports that all events so far were published and no outcome is written: the session's next event
+	// waits.
+	blocksOutbox bool
+	endedCalls   []attempt // calls whose tool.result waits until the events are out
+	unsaved      []attempt
+	onDelivered  func()           // see OnDelivered
+	answerTimer  <-chan time.Time // when onDelivered is called at the latest; nil if it does not wait
 }
 
-// Called sets a function to call when all calls were delivered, before that is written. It is set only if the
-// calls may be repeated, since they are if this process dies before the write.
-func (f *First) Called(do func()) {
-	repeatable := !slices.ContainsFunc(f.of.Effects, func(e Planned) bool {
+// OnDelivered sets a function to call when all calls are delivered, before their outcomes are written. It is set only
+// if the calls may be repeated, as they are if this process dies before the write.
+func (f *First) OnDelivered(onDelivered func()) {
+	repeatable := !slices.ContainsFunc(f.decision.Effects, func(e Planned) bool {
 		return e.Kind == effect.KindAnswer || e.Kind == effect.KindCall && !e.Call.Repeatable()
 	})
-	if repeatable && !f.of.UnderReplicated {
-		f.called = do
+	if repeatable && !f.decision.UnderReplicated {
+		f.onDelivered = onDelivered
 	}
 }
 
-// answer calls called, or waits with it for pending events.
-func (f *First) answer(pending bool) {
-	if f.answers = nil; pending {
-		f.answers = time.After(eventWait)
+// callOnDelivered calls onDelivered, or delays that for pending events.
+func (f *First) callOnDelivered(eventsPending bool) {
+	if f.answerTimer = nil; eventsPending {
+		f.answerTimer = time.After(eventWait)
 		return
 	}
-	f.called()
+	f.onDelivered()
 }
 
-func (f *First) delivered() bool {
-	return !slices.ContainsFunc(f.of.Answer.Matches, func(m query.Match) bool { return m.Call != nil && m.Call.State != query.StateDelivered })
+func (f *First) callsDelivered() bool {
+	return !slices.ContainsFunc(f.decision.Answer.Matches, func(m query.Match) bool { return m.Call != nil && m.Call.State != query.StateDelivered })
 }
 
 // First prepares the first attempts at the effects of a committed decision.
-func (d *Deliveries) First(of *Decision) *First {
-	return &First{Deliveries: d, of: of, batch: of.Batch, leads: of.Leads()}
+func (d *Deliveries) First(decision *Decision) *First {
+	return &First{Deliveries: d, decision: decision, batch: decision.Batch, blocksOutbox: decision.HoldsOutbox()}
 }
 
 // Run tries all effects and writes all outcomes but the last ones, which are left to Save.
 func (f *First) Run(ctx context.Context) error {
 	failpoint.At(failpoint.EffectsBefore)
-	own := f.of.own()
-	if f.leads && len(own) > 0 && f.of.OnlyEvents() {
-		return f.alone(ctx, own)
+	ownEvents := f.decision.ownEvents()
+	if f.blocksOutbox && len(ownEvents) > 0 && f.decision.HasOnlyEvents() {
+		return f.runEvents(ctx, ownEvents)
 	}
-	events, calls := make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // senders never block
-	open := f.start(ctx, calls)
-	f.wakeOthers(len(own) + open)
-	done, broken, pending := ctx.Done(), false, len(own) > 0
+	events, calls := make(chan []attempt, 1), make(chan attempt, len(f.decision.Effects)) // senders never block
+	openCalls := f.start(ctx, calls)
+	f.wakeOthers(len(ownEvents) + openCalls)
+	stopped, interrupted, eventsPending := ctx.Done(), false, len(ownEvents) > 0
 	switch {
-	case pending && f.leads:
-		f.Go(func() { events <- f.publish(ctx, own) })
-	case pending:
-		f.Go(func() { events <- f.await(ctx, own) })
+	case eventsPending && f.blocksOutbox:
+		f.Go(func() { events <- f.publish(ctx, ownEvents) })
+	case eventsPending:
+		f.Go(func() { events <- f.await(ctx, ownEvents) })
 	default:
-		f.waiting.leave(f.of)
+		f.waiters.unsubscribe(f.decision)
 	}
 
 	var coalesced <-chan time.Time
-	for pending || open > 0 {
+	for eventsPending || openCalls > 0 {
 		select {
 		case list := <-events:
-			pending = false
-			unpacked, err := f.published(ctx, list)
+			eventsPending = false
+			unpacked, err := f.addEvents(ctx, list)
 			if err != nil {
 				return err
 			}
-			if f.answers != nil {
-				f.answer(pending)
+			if f.answerTimer != nil {
+				f.callOnDelivered(eventsPending)
 			}
-			broken = broken || unpacked && ctx.Err() != nil
+			interrupted = interrupted || unpacked && ctx.Err() != nil
 		case a := <-calls:
-			open--
-			f.note(a)
-			if open == 0 && f.called != nil && f.delivered() {
-				f.answer(pending)
+			openCalls--
+			f.addAttempt(a)
+			if openCalls == 0 && f.onDelivered != nil && f.callsDelivered() {
+				f.callOnDelivered(eventsPending)
 			}
-		case <-f.answers:
-			f.answer(false)
+		case <-f.answerTimer:
+			f.callOnDelivered(false)
 		case <-coalesced:
 			coalesced = nil
 			if _, err := f.Save(ctx, ledger.Report{}); err != nil {
 				return err
 			}
-		case <-done: // the process stops: attempts in progress return soon, and others can continue at once
-			done, broken = nil, true
+		case <-stopped: // the process stops: attempts in progress return soon, and others can continue at once
+			stopped, interrupted = nil, true
 		}
-		if !pending {
+		if !eventsPending {
 			f.publishResults(ctx)
 		}
-		if coalesced == nil && !broken && !pending && open > 0 && len(f.unsaved) > 0 {
+		if coalesced == nil && !interrupted && !eventsPending && openCalls > 0 && len(f.unsaved) > 0 {
 			coalesced = time.After(coalesceWindow)
 		}
 	}
-	if !broken {
+	if !interrupted {
 		return nil
 	}
 	return f.interrupted(ctx)
 }
 
-// alone is Run for events without calls, as most decisions have them: nothing else is to be waited for.
-func (f *First) alone(ctx context.Context, own []attempt) error {
-	f.wakeOthers(len(own))
-	unpacked, err := f.published(ctx, f.publish(ctx, own))
+// runEvents is Run for a decision without calls, as most are: it waits for nothing else.
+func (f *First) runEvents(ctx context.Context, events []attempt) error {
+	f.wakeOthers(len(events))
+	unpacked, err := f.addEvents(ctx, f.publish(ctx, events))
 	if err != nil || !unpacked || ctx.Err() == nil {
 		return err
 	}
@@ -274,35 +275,35 @@ func (f *First) interrupted(ctx context.Context) error {
 // wakeOthers wakes a worker for the effects that are not tried here: the removal event of an app's repository is in
 // the app's outbox.
 func (f *First) wakeOthers(tried int) {
-	if tried < len(f.of.Effects) {
-		f.Wake(f.of.App)
+	if tried < len(f.decision.Effects) {
+		f.Wake(f.decision.App)
 	}
 }
 
 // start begins the attempts at calls, and returns their number.
-func (f *First) start(ctx context.Context, calls chan<- attempt) (open int) {
-	for _, e := range f.of.Effects {
+func (f *First) start(ctx context.Context, calls chan<- attempt) (started int) {
+	for _, e := range f.decision.Effects {
 		switch a := (attempt{Planned: e}); {
 		case e.Kind == effect.KindEvent:
 			continue
-		case f.of.begun != nil:
-			f.Go(func() { calls <- <-f.of.begun })
+		case f.decision.earlyCall != nil:
+			f.Go(func() { calls <- <-f.decision.earlyCall })
 		case e.Kind == effect.KindCall:
 			f.Go(func() { calls <- f.call(ctx, a) })
-		case f.of.Unawaited:
+		case f.decision.Unawaited:
 			calls <- a.unanswered()
 		default:
 			f.Go(func() { calls <- f.awaitAnswer(ctx, a) })
 		}
-		open++
+		started++
 	}
-	return open
+	return started
 }
 
 // call makes the first attempt at a call, within the lease from the decision.
 func (f *First) call(ctx context.Context, a attempt) attempt {
-	if f.of.UnderReplicated && !a.Call.Repeatable() {
-		a.at, a.outcome, a.pause = f.Now().UTC(), notSafe, f.Jitter(time.Second)
+	if f.decision.UnderReplicated && !a.Call.Repeatable() {
+		a.start, a.outcome, a.pause = f.Now().UTC(), unsafeOutcome, f.Jitter(time.Second)
 		return a
 	}
 	ctx, cancel := context.WithDeadline(ctx, f.leaseEnd(a))
@@ -312,23 +313,23 @@ func (f *First) call(ctx context.Context, a attempt) attempt {
 
 // leaseEnd returns the end of a call's lease from the decision, by the clock of this process.
 func (f *First) leaseEnd(call attempt) time.Time {
-	return f.of.Begun.Add(time.Duration(call.Entry.Lease) * time.Millisecond)
+	return f.decision.SentAt.Add(time.Duration(call.Entry.Lease) * time.Millisecond)
 }
 
-// late reports whether it is too late to publish: a process that was suspended may have lost the outbox, and an
-// erased session must not come back.
-func (f *First) late() bool { return time.Since(f.of.Begun) > keyspace.EventLease/2 }
+// isLate reports whether it is too late to publish: a process that was suspended may have lost the lease of the outbox,
+// and an event must not restore an erased session.
+func (f *First) isLate() bool { return time.Since(f.decision.SentAt) > keyspace.EventLease/2 }
 
 // publish publishes the events in order up to the first failure; the rest stay in the ledger.
-func (f *First) publish(ctx context.Context, own []attempt) []attempt {
+func (f *First) publish(ctx context.Context, events []attempt) []attempt {
 	tried := 0
-	if !f.late() {
-		tried = len(f.publishInOrder(ctx, own, f.of.Begun.Add(keyspace.EventLease/2)))
+	if !f.isLate() {
+		tried = len(f.publishInOrder(ctx, events, f.decision.SentAt.Add(keyspace.EventLease/2)))
 	}
-	for i := range own[tried:] {
-		own[tried+i].outcome, own[tried+i].deferred = notTried, true
+	for i := range events[tried:] {
+		events[tried+i].outcome, events[tried+i].deferred = notTriedOutcome, true
 	}
-	return own
+	return events
 }
 
 // headWait is how long a request waits for its events behind earlier ones of the session, which take a few
@@ -337,61 +338,61 @@ const headWait = time.Second
 
 // await waits for events that the holder of the outbox publishes. A holder in this process notifies it;
 // otherwise it polls the ledger. It does not wait while NATS is known to be unavailable.
-func (f *First) await(ctx context.Context, own []attempt) []attempt {
-	defer f.waiting.leave(f.of)
+func (f *First) await(ctx context.Context, events []attempt) []attempt {
+	defer f.waiters.unsubscribe(f.decision)
 	ctx, cancel := context.WithTimeout(ctx, headWait)
 	defer cancel()
-	open := map[string]int{}
-	for i := range own {
-		own[i].outcome, own[i].deferred, open[own[i].ID] = notTried, true, i
+	openEvents := map[string]int{}
+	for i := range events {
+		events[i].outcome, events[i].deferred, openEvents[events[i].ID] = notTriedOutcome, true, i
 	}
-	end := func(id string, outcome effect.Outcome) {
-		if i, waits := open[id]; waits {
-			own[i].outcome = outcome
-			delete(open, id)
+	finish := func(id string, outcome effect.Outcome) {
+		if i, isOpen := openEvents[id]; isOpen {
+			events[i].outcome = outcome
+			delete(openEvents, id)
 		}
 	}
-	for look := 0; len(open) > 0 && !f.stalled.Load(); look++ {
-		var ask <-chan time.Time
-		if !f.IsOwnToken(f.of.Holder) {
-			ask = time.After(worker.Pause(look))
+	for polls := 0; len(openEvents) > 0 && !f.eventsStalled.Load(); polls++ {
+		var poll <-chan time.Time
+		if !f.IsOwnToken(f.decision.Holder) {
+			poll = time.After(worker.Pause(polls))
 		}
 		select {
-		case a := <-f.of.outcomes:
-			end(a.ID, a.outcome)
-		case <-ask:
-			states, _ := f.Ledger.EffectStates(ctx, f.of.App, slices.Collect(maps.Keys(open))) // unread states are asked for again
+		case a := <-f.decision.outcomes:
+			finish(a.ID, a.outcome)
+		case <-poll:
+			states, _ := f.Ledger.EffectStates(ctx, f.decision.App, slices.Collect(maps.Keys(openEvents))) // after an error, the next poll reads the states
 			for id, state := range states {
 				switch state {
 				case "": // no longer in the ledger
-					end(id, effect.Outcome{Verdict: effect.Done})
+					finish(id, effect.Outcome{Verdict: effect.Done})
 				case "dead":
-					end(id, effect.Outcome{Verdict: effect.Dead})
+					finish(id, effect.Outcome{Verdict: effect.Dead})
 				}
 			}
 		case <-ctx.Done():
-			return own
+			return events
 		}
 	}
-	return own
+	return events
 }
 
-// published notes the attempts at the decision's events. If one failed, it unpacks their batch.
-func (f *First) published(ctx context.Context, own []attempt) (unpacked bool, err error) {
-	for _, a := range own {
-		f.leads = f.leads && a.outcome.Verdict == effect.Done
-		f.note(a)
+// addEvents adds the attempts at the decision's events. If one failed, it unpacks their batch.
+func (f *First) addEvents(ctx context.Context, events []attempt) (unpacked bool, err error) {
+	for _, a := range events {
+		f.blocksOutbox = f.blocksOutbox && a.outcome.Verdict == effect.Done
+		f.addAttempt(a)
 	}
-	if !f.batch || f.leads {
+	if !f.batch || f.blocksOutbox {
 		return false, nil
 	}
 	return true, f.unpack(ctx)
 }
 
-// note records an attempt in its match, and keeps it for writing.
-func (f *First) note(a attempt) {
+// addAttempt records an attempt in its match, and queues it for writing.
+func (f *First) addAttempt(a attempt) {
 	if a.Match >= 0 {
-		match := &f.of.Answer.Matches[a.Match]
+		match := &f.decision.Answer.Matches[a.Match]
 		switch a.Entry.Part {
 		case effect.PartEvent:
 			state := a.eventState()
@@ -406,8 +407,8 @@ func (f *First) note(a attempt) {
 	}
 	switch {
 	case a.deferred:
-	case a.ends():
-		f.ended = append(f.ended, a)
+	case a.ended():
+		f.endedCalls = append(f.endedCalls, a)
 	default:
 		f.unsaved = append(f.unsaved, a)
 	}
@@ -416,17 +417,17 @@ func (f *First) note(a attempt) {
 // publishResults publishes the tool.result of ended calls at once if the session's next event waits anyway,
 // which saves two round trips; else it leaves them to the ledger.
 func (f *First) publishResults(ctx context.Context) {
-	for _, call := range f.ended {
+	for _, call := range f.endedCalls {
 		result, err := f.resultOf(call)
 		if err != nil {
 			f.Log.Error("result.lost", "trigger", call.TriggerID, "error", err)
-		} else if !f.leads || f.late() || !time.Now().Before(f.leaseEnd(call)) || // another replica may have taken over the call
+		} else if !f.blocksOutbox || f.isLate() || !time.Now().Before(f.leaseEnd(call)) || // another replica may have taken over the call
 			f.try(ctx, result).outcome.Verdict != effect.Done {
 			call.result = &result.Entry
 		}
 		f.unsaved = append(f.unsaved, call)
 	}
-	f.ended = nil
+	f.endedCalls = nil
 }
 
 // unpack makes each event of the batch an effect, so that its outcome is written separately.
@@ -434,7 +435,7 @@ func (f *First) unpack(ctx context.Context) error {
 	ctx, cancel := f.ShutdownContext(ctx)
 	defer cancel()
 	f.batch = false
-	return f.Write(ctx, func() error { return f.Ledger.Unpack(ctx, f.of.App, f.of.Box, f.of.Token) })
+	return f.Write(ctx, func() error { return f.Ledger.Unpack(ctx, f.decision.App, f.decision.Box, f.decision.Token) })
 }
 
 // Save writes the unwritten outcomes, and closes the turn or the direct trigger if the report has its answer.
@@ -448,29 +449,29 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 			return "", err
 		}
 	}
-	closing.App, closing.Session, closing.Box = f.of.App, f.of.Session, f.of.Box
-	closing.Token, closing.Next = f.of.Token, f.NextHolder()
-	saved := f.unsaved
-	f.leads, f.unsaved = f.leads && len(saved) == 0, nil
-	closing, err = report(closing, saved)
+	closing.App, closing.Session, closing.Box = f.decision.App, f.decision.Session, f.decision.Box
+	closing.Token, closing.Next = f.decision.Token, f.NextHolder()
+	attempts := f.unsaved
+	f.blocksOutbox, f.unsaved = f.blocksOutbox && len(attempts) == 0, nil
+	closing, err = report(closing, attempts)
 	if err != nil {
 		return "", err
 	}
 	if answer, err = f.finish(ctx, closing); err == nil {
-		f.waiting.notify(f.of.outbox(), saved)
+		f.waiters.notify(f.decision.outbox(), attempts)
 	}
 	dueAtOnce := slices.ContainsFunc(closing.Outcomes, func(o ledger.Outcome) bool { return o.Verdict == effect.Retry.String() && o.Pause == 0 })
 	if len(closing.Owes) > 0 || closing.Says != nil || dueAtOnce {
-		f.Wake(f.of.App)
+		f.Wake(f.decision.App)
 	}
 	return answer, err
 }
 
-// flush settles a batch whose events are all published, with its calls that were delivered. It waits until the
-// outcome of a call or a reply is stored, which could not be made again. lost reports that it wrote nothing: an
-// attempt is not delivered, the result of a call is not published, or another process may have the batch or a call.
+// flush settles a batch whose events are all published, with its delivered calls. It waits until the outcome of a
+// call or a reply is stored, since neither can be repeated. lost reports that it wrote nothing: an attempt is not
+// delivered, the result of a call is not published, or another process may have the batch or a call.
 func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, err error) {
-	if time.Since(f.of.Begun) >= f.Lease/2 || slices.ContainsFunc(f.unsaved, func(a attempt) bool { return a.outcome.Verdict != effect.Done || a.result != nil }) {
+	if time.Since(f.decision.SentAt) >= f.Lease/2 || slices.ContainsFunc(f.unsaved, func(a attempt) bool { return a.outcome.Verdict != effect.Done || a.result != nil }) {
 		return true, nil
 	}
 	s, calls, err := f.settlement(closing)
@@ -478,12 +479,12 @@ func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, er
 		return false, err
 	}
 	if calls || s.Reply != "" {
-		lost, err = f.settled(ctx, s)
+		lost, err = f.awaitSettlement(ctx, s)
 	} else {
-		f.settle(s)
+		f.queueSettlement(s)
 	}
 	if !lost && err == nil {
-		f.batch, f.leads, f.unsaved = false, false, nil
+		f.batch, f.blocksOutbox, f.unsaved = false, false, nil
 	}
 	return lost, err
 }
@@ -491,11 +492,11 @@ func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, er
 // settlement returns the settlement of the batch, and whether the decision has calls.
 func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bool, err error) {
 	s = ledger.Settlement{
-		Turn: f.of.Turn, Box: f.of.Box, Token: f.of.Token, Next: f.NextHolder(),
+		Turn: f.decision.Turn, Box: f.decision.Box, Token: f.decision.Token, Next: f.NextHolder(),
 		Keep: f.Store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
 	}
-	at := make([]int, len(f.of.Answer.Matches)) // index of the match's firing in the settlement
-	for i, match := range f.of.Answer.Matches {
+	index := make([]int, len(f.decision.Answer.Matches)) // index of the match's firing in the settlement
+	for i, match := range f.decision.Answer.Matches {
 		if !match.Due() {
 			continue
 		}
@@ -503,13 +504,13 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 		if err != nil {
 			return s, false, err
 		}
-		states.Call = "" // until it has ended
-		at[i] = len(s.Firings)
+		states.Call = "" // the settlement of the call sets it
+		index[i] = len(s.Firings)
 		s.Firings = append(s.Firings, ledger.Settled{ID: match.TriggerID, States: states})
 	}
-	for _, e := range f.of.Effects {
+	for _, e := range f.decision.Effects {
 		if e.Kind == effect.KindCall {
-			s.Firings[at[e.Match]].Call, calls = e.ID, true
+			s.Firings[index[e.Match]].Call, calls = e.ID, true
 		}
 	}
 	if s.Answer != "" && !calls {
@@ -519,21 +520,21 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 		if a.Match < 0 {
 			continue // it belongs to no trigger
 		}
-		of := &s.Firings[at[a.Match]]
+		firing := &s.Firings[index[a.Match]]
 		if a.Kind == effect.KindEvent {
 			lines, err := a.lines()
 			if err != nil {
 				return s, calls, err
 			}
-			of.Attempts += lines + "\n"
+			firing.Attempts += lines + "\n"
 			continue
 		}
 		outcome, err := a.encode()
 		if err != nil {
 			return s, calls, err
 		}
-		of.Attempts += outcome.Attempt + "\n"
-		of.States.Call = outcome.State
+		firing.Attempts += outcome.Attempt + "\n"
+		firing.States.Call = outcome.State
 		if s.Trigger == "" { // a direct trigger is in no history
 			s.Results = append(s.Results, ledger.Result{Message: outcome.Message, JSON: outcome.Result})
 		}

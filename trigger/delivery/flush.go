@@ -19,13 +19,13 @@ import (
 // the others. If the process dies first, the ledger delivers the events again under the same ids.
 type flusher struct {
 	mu     sync.Mutex
-	queues map[int]*flushQueue    // by shard; one exists while it is being written
-	open   map[outbox]*settlement // the last unwritten one of each outbox
+	queues map[int]*flushQueue          // by shard; a queue exists while its writer runs
+	latest map[outbox]*queuedSettlement // the last unwritten one of each outbox
 }
 
 type flushQueue struct {
-	list []*settlement
-	now  chan struct{} // signals that a request waits for the queue
+	list   []*queuedSettlement
+	urgent chan struct{} // signals that a request waits for the queue
 }
 
 const (
@@ -39,102 +39,102 @@ const (
 // errUnwritten is the error of settlements whose write panicked.
 var errUnwritten = errors.New("the settlement was not written")
 
-type settlement struct {
+type queuedSettlement struct {
 	ledger.Settlement
 	written chan struct{} // closed when written or given up
 	lost    bool          // see ledger.Flushed
 	err     error         // why it was not written
 }
 
-func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
+func (s *queuedSettlement) outbox() outbox { return outbox{s.App, s.Box} }
 
 // await waits until settlements are written, or ctx ends.
-func (d *Deliveries) await(ctx context.Context, list ...*settlement) {
-	written := make([]chan struct{}, len(list))
-	for i, one := range list {
-		d.flusher.hurry(d.Ledger.Shard(one.App))
-		written[i] = one.written
+func (d *Deliveries) await(ctx context.Context, settlements ...*queuedSettlement) {
+	written := make([]chan struct{}, len(settlements))
+	for i, settlement := range settlements {
+		d.flusher.flushNow(d.Ledger.Shard(settlement.App))
+		written[i] = settlement.written
 	}
 	awaitAll(ctx, written)
 }
 
 // awaitAll waits until channels are closed, or ctx ends.
-func awaitAll(ctx context.Context, list []chan struct{}) {
-	for _, written := range list {
+func awaitAll(ctx context.Context, channels []chan struct{}) {
+	for _, done := range channels {
 		select {
-		case <-written:
+		case <-done:
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// hurry makes the writer of a shard's queue write without delay.
-func (f *flusher) hurry(shard int) {
+// flushNow makes the writer of a shard's queue write without delay.
+func (f *flusher) flushNow(shard int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if queue := f.queues[shard]; queue != nil {
 		select {
-		case queue.now <- struct{}{}:
+		case queue.urgent <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// awaitApp waits until the queued settlements of an app are written, or ctx ends.
-func (d *Deliveries) awaitApp(ctx context.Context, appID string) {
+// awaitAppFlush waits until the queued settlements of an app are written, or ctx ends.
+func (d *Deliveries) awaitAppFlush(ctx context.Context, appID string) {
 	d.flusher.mu.Lock()
-	var list []*settlement
-	for of, one := range d.flusher.open {
-		if of.app == appID {
-			list = append(list, one)
+	var settlements []*queuedSettlement
+	for box, settlement := range d.flusher.latest {
+		if box.app == appID {
+			settlements = append(settlements, settlement)
 		}
 	}
 	d.flusher.mu.Unlock()
-	d.await(ctx, list...)
+	d.await(ctx, settlements...)
 }
 
 // AwaitFlush waits until the queued settlements of an outbox are written, or ctx ends.
 func (d *Deliveries) AwaitFlush(ctx context.Context, appID, box string) {
 	d.flusher.mu.Lock()
-	one := d.flusher.open[outbox{appID, box}]
+	settlement := d.flusher.latest[outbox{appID, box}]
 	d.flusher.mu.Unlock()
-	if one != nil {
-		d.await(ctx, one)
+	if settlement != nil {
+		d.await(ctx, settlement)
 	}
 }
 
-// settle queues a settlement, and returns at once.
-func (d *Deliveries) settle(s ledger.Settlement) *settlement {
-	shard, one := d.Ledger.Shard(s.App), &settlement{Settlement: s, written: make(chan struct{})}
+// queueSettlement queues a settlement, and returns at once.
+func (d *Deliveries) queueSettlement(s ledger.Settlement) *queuedSettlement {
+	shard, queued := d.Ledger.Shard(s.App), &queuedSettlement{Settlement: s, written: make(chan struct{})}
 	f := &d.flusher
 	f.mu.Lock()
 	queue := f.queues[shard]
 	if queue == nil {
-		queue = &flushQueue{now: make(chan struct{}, 1)}
+		queue = &flushQueue{urgent: make(chan struct{}, 1)}
 		f.queues[shard] = queue
 		d.Go(func() { d.writeSettlements(shard, queue) })
 	}
-	queue.list = append(queue.list, one)
-	f.open[one.outbox()] = one
+	queue.list = append(queue.list, queued)
+	f.latest[queued.outbox()] = queued
 	full := len(queue.list) >= mostFlushed
 	f.mu.Unlock()
 	if full {
-		f.hurry(shard)
+		f.flushNow(shard)
 	}
-	return one
+	return queued
 }
 
-// settled queues a settlement, and waits until it is written. lost is as in ledger.Flushed.
-func (d *Deliveries) settled(ctx context.Context, s ledger.Settlement) (lost bool, err error) {
+// awaitSettlement queues a settlement, and waits until it is written. lost is as in ledger.Flushed.
+func (d *Deliveries) awaitSettlement(ctx context.Context, s ledger.Settlement) (lost bool, err error) {
 	ctx, cancel := d.ShutdownContext(ctx)
 	defer cancel()
-	one := d.settle(s)
-	d.await(ctx, one)
+	queued := d.queueSettlement(s)
+	d.await(ctx, queued)
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	return one.lost, one.err
+	return queued.lost, queued.err
 }
 
 // writeSettlements writes the queue of a shard until it is empty.
@@ -142,40 +142,40 @@ func (d *Deliveries) writeSettlements(shard int, queue *flushQueue) {
 	f := &d.flusher
 	for {
 		select {
-		case <-queue.now:
+		case <-queue.urgent:
 		case <-time.After(flushDelay):
 		case <-d.Context.Done():
 		}
 		f.mu.Lock()
-		list := queue.list
-		if queue.list = nil; len(list) == 0 {
+		settlements := queue.list
+		if queue.list = nil; len(settlements) == 0 {
 			delete(f.queues, shard)
 		}
 		f.mu.Unlock()
-		if len(list) == 0 {
+		if len(settlements) == 0 {
 			return
 		}
-		for part := range slices.Chunk(list, mostFlushed) {
+		for batch := range slices.Chunk(settlements, mostFlushed) {
 			err := errUnwritten
-			panics.Run(d.Log, "settlements", "", func() { err = d.write(part) })
+			panics.Run(d.Log, "settlements", "", func() { err = d.writeBatch(batch) })
 			f.mu.Lock()
-			for _, one := range part {
-				one.err = err
-				if f.open[one.outbox()] == one {
-					delete(f.open, one.outbox())
+			for _, settlement := range batch {
+				settlement.err = err
+				if f.latest[settlement.outbox()] == settlement {
+					delete(f.latest, settlement.outbox())
 				}
-				close(one.written)
+				close(settlement.written)
 			}
 			f.mu.Unlock()
 		}
 	}
 }
 
-// write writes settlements. It gives up after the lease of an outbox: then the events are delivered again.
-func (d *Deliveries) write(list []*settlement) error {
-	of := make([]ledger.Settlement, len(list))
-	for i, one := range list {
-		of[i] = one.Settlement
+// writeBatch writes settlements. It gives up after the lease of an outbox: then the events are delivered again.
+func (d *Deliveries) writeBatch(batch []*queuedSettlement) error {
+	settlements := make([]ledger.Settlement, len(batch))
+	for i, settlement := range batch {
+		settlements[i] = settlement.Settlement
 	}
 	ctx, cancel := d.ShutdownContext(d.Context)
 	defer cancel()
@@ -183,20 +183,20 @@ func (d *Deliveries) write(list []*settlement) error {
 	defer expire()
 	var flushed []ledger.Flushed
 	err := d.Write(ctx, func() (err error) {
-		flushed, err = d.Ledger.Settle(ctx, of)
+		flushed, err = d.Ledger.Settle(ctx, settlements)
 		return err
 	})
 	if err != nil {
-		d.Log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
+		d.Log.Warn("batch.unsettled", "count", len(batch), "error", err.Error())
 		return err
 	}
-	for i, one := range of {
-		list[i].lost = flushed[i].Lost
+	for i, settlement := range settlements {
+		batch[i].lost = flushed[i].Lost
 		if flushed[i].Holds {
-			d.Go(func() { d.Drain(one.App, one.Box, one.Next) })
+			d.Go(func() { d.Drain(settlement.App, settlement.Box, settlement.Next) })
 		}
-		if one.Says != nil {
-			d.Wake(one.App)
+		if settlement.Says != nil {
+			d.Wake(settlement.App)
 		}
 	}
 	return nil
@@ -205,18 +205,18 @@ func (d *Deliveries) write(list []*settlement) error {
 // PublishMessage publishes the event of a stored message, which is the batch of its outbox. If that fails, it
 // leaves it to the ledger.
 func (d *Deliveries) PublishMessage(a ledger.Acceptance) {
-	tried, err := claimed(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1}, nil)
+	event, err := newAttempt(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1}, nil)
 	if err != nil {
 		return // unreachable: it was just written
 	}
-	tried = d.try(d.Context, tried)
-	if tried.outcome.Verdict == effect.Done {
-		d.settle(ledger.Settlement{
+	event = d.try(d.Context, event)
+	if event.outcome.Verdict == effect.Done {
+		d.queueSettlement(ledger.Settlement{
 			Turn: ledger.Turn{App: a.App, Session: a.Session}, Box: a.Said.Box, Token: a.Token, Next: d.NextHolder(), Keep: d.Store.Retention().Done,
 		})
 		return
 	}
-	err = d.handOver(ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token}, []attempt{tried})
+	err = d.handOver(ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token}, []attempt{event})
 	if err != nil {
 		d.Log.Warn("chat.unpublished", "app", a.App, "session", a.Session, "message", a.Turn.Message, "error", err.Error())
 	}

@@ -28,28 +28,28 @@ type StoredCall struct {
 	TraceParent string          `json:"traceparent,omitempty"`
 	// Fence names the fence of its values, which is freed if the call fails before anything was sent.
 	Fence string `json:"fence,omitempty"`
-	// AsSaid reports that the event's values, for a tool with a type, lack the delimiters of their escapes.
-	AsSaid bool `json:"said,omitempty"`
+	// Unquoted reports that the event's values, for a tool with a type, lack the delimiters of their escapes.
+	Unquoted bool `json:"said,omitempty"`
 }
 
-// referring begins the ledger body of an event that is rebuilt from its trigger's record. The trace of the
+// referenceMark begins the ledger body of an event that is rebuilt from its trigger's record. The trace of the
 // event follows.
-const referring = "@"
+const referenceMark = "@"
 
-// Reference returns the ledger body of an event of a trigger or of its emitter. An event that tells subscribers
-// how to answer cannot be a reference, since no record contains that.
-func Reference(traceParent string) string { return referring + traceParent }
+// Reference returns the ledger body of an event of a trigger or of its emitter. An event that asks subscribers
+// for an answer cannot be a reference, since no record contains the address of the answer.
+func Reference(traceParent string) string { return referenceMark + traceParent }
 
 // eventOf rebuilds the event of a trigger, or of its emitter, from its record.
 func eventOf(record *query.Record, part string) (effect.Event, error) {
-	says := payload.Trigger{
+	body := payload.Trigger{
 		Header: payload.Header{
 			ID: record.TriggerID, Time: record.Time, MessageID: record.MessageID, Text: record.Text,
 			AppID: record.AppID, SessionID: record.SessionID, Metadata: record.Metadata,
 		},
 		RepositoryID: record.RepositoryID, Source: record.Source, Name: record.Name, Schema: record.Schema, Values: record.Values,
 	}
-	event, _, err := payload.EventOf(payload.KindTrigger, says.Header, record.Name, says)
+	event, _, err := payload.EventOf(payload.KindTrigger, body.Header, record.Name, body)
 	if part == effect.PartEmitter && record.Emitter != nil {
 		event.Subject = record.Emitter.Subject
 	}
@@ -57,30 +57,30 @@ func eventOf(record *query.Record, part string) (effect.Event, error) {
 }
 
 // takeCall makes the next attempt at a call and records the outcome. Both must happen within its lease;
-// otherwise the attempt is repeated under the same id. A call whose record is gone ends unmade: its app was deleted,
-// and another app may have the id by now.
+// otherwise the attempt is repeated under the same id. A call without a record ends without an attempt: its app was
+// deleted, and another app may have the id by now.
 func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
-	token, begun := d.Token(), time.Now()
-	found, err := d.Ledger.Claim(ctx, appID, id, token)
+	token, start := d.Token(), time.Now()
+	claim, err := d.Ledger.Claim(ctx, appID, id, token)
 	if err != nil {
 		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
 		return err
 	}
-	if found == nil {
+	if claim == nil {
 		return nil
 	}
-	a, err := claimed(d.Store, appID, *found, nil)
+	a, err := newAttempt(d.Store, appID, *claim, nil)
 	if err != nil {
 		return err
 	}
 	failpoint.At(failpoint.EffectClaimed)
-	ctx, cancel := context.WithDeadline(d.Context, begun.Add(found.Holds))
+	ctx, cancel := context.WithDeadline(d.Context, start.Add(claim.Holds))
 	defer cancel()
-	a, told, err := d.attemptCall(ctx, a, *found)
+	a, announced, err := d.attemptCall(ctx, a, *claim)
 	if err != nil {
 		return err
 	}
-	if a.ends() && told {
+	if a.ended() && announced {
 		result, err := d.resultOf(a)
 		if err != nil {
 			return err
@@ -93,8 +93,8 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = d.finish(ctx, r); err == nil && a.ends() {
-		if outcomes, waits := d.answered.Load(a.ID); waits { // a request of this process waits for the answer
+	if _, err = d.finish(ctx, r); err == nil && a.ended() {
+		if outcomes, waits := d.answerWaiters.Load(a.ID); waits { // a request of this process waits for the answer
 			select {
 			case outcomes.(chan effect.Outcome) <- a.outcome:
 			default: // it already has one
@@ -104,73 +104,73 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	return err
 }
 
-// attemptCall makes an attempt, unless its outcome is known without one. told reports whether its end is told by an
-// event: not if its app was deleted, and another one has the id.
-func (d *Deliveries) attemptCall(ctx context.Context, a attempt, found ledger.Claimed) (_ attempt, told bool, err error) {
-	told = true
+// attemptCall makes an attempt, unless its outcome is known without one. announced reports whether an event may
+// announce its end: not if its app was deleted, and another app has the id.
+func (d *Deliveries) attemptCall(ctx context.Context, a attempt, claim ledger.Claimed) (_ attempt, announced bool, err error) {
+	announced = true
 	stored, err := d.Records.Ledger.Triggers(ctx, a.AppID, []string{a.TriggerID})
 	if err != nil {
 		return a, false, err
 	}
-	gone := stored[0] == nil
-	if gone {
+	recordGone := stored[0] == nil
+	if recordGone {
 		_, err = d.Store.App(ctx, a.AppID)
-		if told = errors.Is(err, repositories.ErrNotFound); err != nil && !told {
+		if announced = errors.Is(err, repositories.ErrNotFound); err != nil && !announced {
 			return a, false, err
 		}
 	}
-	a.at = d.Now().UTC()
+	a.start = d.Now().UTC()
 	switch {
-	case gone:
-		a.outcome = withoutRecord
-	case found.Begun:
-		a.outcome = unknown
-	case found.Crashed:
-		a.outcome = crashed
+	case recordGone:
+		a.outcome = recordGoneOutcome
+	case claim.Begun:
+		a.outcome = unknownOutcome
+	case claim.Crashed:
+		a.outcome = crashedOutcome
 	case !a.Call.Repeatable() && d.Ledger.DB().Confirm(ctx, a.AppID) != nil:
-		a.outcome, a.pause = notSafe, d.Jitter(time.Second)
+		a.outcome, a.pause = unsafeOutcome, d.Jitter(time.Second)
 	default:
 		return d.try(ctx, a), true, nil
 	}
 	d.logAttempt(a)
-	return a, told, nil
+	return a, announced, nil
 }
 
-// Held returns an effect that a trigger has deferred, for its first attempt.
-func Held(definitions *store.Store, record *query.Record, entry keyspace.Entry, match int) (Planned, error) {
-	a, err := claimed(definitions, record.AppID, ledger.Claimed{Entry: entry, Attempt: 1}, record)
+// HeldEffect returns an effect that a trigger has deferred, for its first attempt.
+func HeldEffect(definitions *store.Store, record *query.Record, entry keyspace.Entry, match int) (Planned, error) {
+	a, err := newAttempt(definitions, record.AppID, ledger.Claimed{Entry: entry, Attempt: 1}, record)
 	a.Match = match
 	return a.Planned, err
 }
 
-// claimed returns the next attempt at an effect of the ledger, with its event or call. record is its trigger's,
-// which only a Reference needs; without it, the event has no subject.
-func claimed(definitions *store.Store, appID string, found ledger.Claimed, record *query.Record) (attempt, error) {
-	a := attempt{claim: found, Planned: Planned{Match: -1, Entry: found.Entry, Effect: effect.Effect{
-		ID: found.Entry.ID, Kind: effect.Kind(found.Entry.Kind), AppID: appID, SessionID: found.Entry.Session,
-		TriggerID: found.Entry.Trigger, Attempt: found.Attempt,
+// newAttempt returns the next attempt at an effect of the ledger, with its event or call. Only a Reference needs the
+// record of its trigger; without it, the event has no subject.
+func newAttempt(definitions *store.Store, appID string, claim ledger.Claimed, record *query.Record) (attempt, error) {
+	a := attempt{claim: claim, Planned: Planned{Match: -1, Entry: claim.Entry, Effect: effect.Effect{
+		ID: claim.Entry.ID, Kind: effect.Kind(claim.Entry.Kind), AppID: appID, SessionID: claim.Entry.Session,
+		TriggerID: claim.Entry.Trigger, Attempt: claim.Attempt,
 	}}}
 	if a.Kind == effect.KindEvent {
 		a.Event = &effect.Event{}
-		trace, refers := strings.CutPrefix(found.Body, referring)
-		if !refers {
-			err := exactjson.Unmarshal([]byte(found.Body), a.Event)
+		trace, isReference := strings.CutPrefix(claim.Body, referenceMark)
+		if !isReference {
+			err := exactjson.Unmarshal([]byte(claim.Body), a.Event)
 			a.TraceParent = a.Event.TraceParent
 			return a, err
 		}
 		if record == nil {
 			return a, nil
 		}
-		event, err := eventOf(record, found.Part)
+		event, err := eventOf(record, claim.Part)
 		event.TraceParent, a.Event, a.TraceParent = trace, &event, trace
 		return a, err
 	}
 	var body StoredCall
-	if err := exactjson.Unmarshal([]byte(found.Body), &body); err != nil {
+	if err := exactjson.Unmarshal([]byte(claim.Body), &body); err != nil {
 		return a, err
 	}
-	var says payload.Trigger
-	if err := exactjson.Unmarshal(body.Event, &says); err != nil {
+	var event payload.Trigger
+	if err := exactjson.Unmarshal(body.Event, &event); err != nil {
 		return a, err
 	}
 	tool, err := definitions.OpenTool(appID, body.Tool)
@@ -178,34 +178,34 @@ func claimed(definitions *store.Store, appID string, found ledger.Claimed, recor
 		return a, err
 	}
 	a.TraceParent = body.TraceParent
-	a.Call = effect.CallOf(tool, says.Values, body.Event)
-	a.Call.Fence, a.Call.Quoted = body.Fence, !body.AsSaid
+	a.Call = effect.CallOf(tool, event.Values, body.Event)
+	a.Call.Fence, a.Call.Quoted = body.Fence, !body.Unquoted
 	if a.Kind != effect.KindAnswer {
 		return a, nil
 	}
-	a.Awaited = &effect.Awaited{Subject: effect.AnswerSubject(appID, a.TriggerID), Until: found.Until}
-	if found.Revived > 0 {
-		a.Awaited.Since = found.Since
+	a.Awaited = &effect.Awaited{Subject: effect.AnswerSubject(appID, a.TriggerID), Until: claim.Until}
+	if claim.Revived > 0 {
+		a.Awaited.Since = claim.Since
 	}
-	if found.Given != "" {
+	if claim.Given != "" {
 		a.Awaited.Given = &effect.Answer{}
-		err = exactjson.Unmarshal([]byte(found.Given), a.Awaited.Given)
+		err = exactjson.Unmarshal([]byte(claim.Given), a.Awaited.Given)
 	}
 	return a, err
 }
 
 // finish writes a report, and continues the outbox if it has more events. It returns the valid answer.
 func (d *Deliveries) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
-	answer, holds, err := d.record(ctx, r)
+	answer, holds, err := d.writeReport(ctx, r)
 	if holds {
 		d.Go(func() { d.Drain(r.App, r.Box, r.Next) })
 	}
 	return answer, err
 }
 
-// record writes a report, retrying until Redis has answered or ctx ends. holds reports that r.Next has the
+// writeReport writes a report, retrying until Redis has answered or ctx ends. holds reports that r.Next has the
 // outbox.
-func (d *Deliveries) record(ctx context.Context, r ledger.Report) (answer string, holds bool, err error) {
+func (d *Deliveries) writeReport(ctx context.Context, r ledger.Report) (answer string, holds bool, err error) {
 	ctx, cancel := d.ShutdownContext(ctx)
 	defer cancel()
 	keep := d.Store.Retention()
@@ -217,8 +217,8 @@ func (d *Deliveries) record(ctx context.Context, r ledger.Report) (answer string
 	return answer, holds, err
 }
 
-// Drain publishes the events of an outbox, run after run while this process holds it by the token, until none
-// is left or NATS refuses one.
+// Drain publishes the events of an outbox, run after run, while the token has its lease, and until none is left or
+// NATS refuses one.
 func (d *Deliveries) Drain(appID, box, token string) {
 	for token != "" {
 		next, err := d.publishRun(outbox{appID, box}, token)
@@ -231,63 +231,63 @@ func (d *Deliveries) Drain(appID, box, token string) {
 
 // publishRun publishes one run. It returns the token under which this process still holds the outbox, empty if
 // it does not.
-func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
+func (d *Deliveries) publishRun(box outbox, token string) (string, error) {
 	ctx, cancel := context.WithTimeout(d.Context, keyspace.EventLease)
 	defer cancel()
-	begun := time.Now()
-	found, err := d.Ledger.ClaimRun(ctx, of.app, of.box, token)
+	start := time.Now()
+	claims, err := d.Ledger.ClaimRun(ctx, box.app, box.box, token)
 	if err != nil {
-		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
+		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: box.app}, Token: token, Box: box.box}, err)
 	}
-	if err != nil || len(found) == 0 {
+	if err != nil || len(claims) == 0 {
 		return "", err
 	}
 	failpoint.At(failpoint.EffectClaimed)
-	run := make([]attempt, len(found))
-	records, err := d.referred(ctx, of.app, found)
+	attempts := make([]attempt, len(claims))
+	records, err := d.referredRecords(ctx, box.app, claims)
 	if err != nil {
 		return "", err
 	}
-	for i, one := range found {
-		if run[i], err = claimed(d.Store, of.app, one, records[one.Trigger]); err != nil {
+	for i, claim := range claims {
+		if attempts[i], err = newAttempt(d.Store, box.app, claim, records[claim.Trigger]); err != nil {
 			return "", err
 		}
 	}
-	run = d.publishInOrder(ctx, run, begun.Add(keyspace.EventLease/4)) // leaves time for the slowest event and for the record
-	r, err := report(ledger.Report{App: of.app, Box: of.box, Token: token, Next: d.NextHolder()}, run)
+	attempts = d.publishInOrder(ctx, attempts, start.Add(keyspace.EventLease/4)) // leaves time for the slowest event and for the record
+	r, err := report(ledger.Report{App: box.app, Box: box.box, Token: token, Next: d.NextHolder()}, attempts)
 	if err != nil {
 		return "", err
 	}
-	_, holds, err := d.record(ctx, r)
+	_, holds, err := d.writeReport(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	d.waiting.notify(of, run)
+	d.waiters.notify(box, attempts)
 	if !holds {
-		d.Wake(of.app) // it may have been released for fairness
+		d.Wake(box.app) // it may have been released for fairness
 		return "", nil
 	}
 	return r.Next, nil
 }
 
-// referred reads the records that events refer to, by trigger.
-func (d *Deliveries) referred(ctx context.Context, appID string, events []ledger.Claimed) (map[string]*query.Record, error) {
+// referredRecords reads the records that events refer to, by trigger.
+func (d *Deliveries) referredRecords(ctx context.Context, appID string, events []ledger.Claimed) (map[string]*query.Record, error) {
 	var ids []string
-	for _, one := range events {
-		if strings.HasPrefix(one.Body, referring) && !slices.Contains(ids, one.Trigger) {
-			ids = append(ids, one.Trigger)
+	for _, claim := range events {
+		if strings.HasPrefix(claim.Body, referenceMark) && !slices.Contains(ids, claim.Trigger) {
+			ids = append(ids, claim.Trigger)
 		}
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found, err := d.Records.Ledger.Triggers(ctx, appID, ids)
+	triggers, err := d.Records.Ledger.Triggers(ctx, appID, ids)
 	records := map[string]*query.Record{}
-	for i, one := range found {
-		if one == nil {
+	for i, claim := range triggers {
+		if claim == nil {
 			continue
 		}
-		stored, err := query.ReadStoredTrigger(one)
+		stored, err := query.ReadStoredTrigger(claim)
 		if err != nil {
 			return nil, fmt.Errorf("trigger %q: %w", ids[i], err)
 		}
@@ -298,80 +298,80 @@ func (d *Deliveries) referred(ctx context.Context, appID string, events []ledger
 
 // publishInOrder tries events one after the other, up to the first that must be retried; after the time until
 // it starts no more. It returns the tried events.
-func (d *Deliveries) publishInOrder(ctx context.Context, run []attempt, until time.Time) []attempt {
-	for i, a := range run {
-		run[i] = d.try(ctx, a)
-		if run[i].outcome.Verdict == effect.Retry || time.Now().After(until) {
-			return run[:i+1]
+func (d *Deliveries) publishInOrder(ctx context.Context, attempts []attempt, until time.Time) []attempt {
+	for i, a := range attempts {
+		attempts[i] = d.try(ctx, a)
+		if attempts[i].outcome.Verdict == effect.Retry || time.Now().After(until) {
+			return attempts[:i+1]
 		}
 	}
-	return run
+	return attempts
 }
 
 // outbox names unpublished events that wait for each other; see keyspace.Box.
 type outbox struct{ app, box string }
 
-// waiting has the requests of this process whose events are behind others in an outbox: the worker that holds
-// the outbox publishes them and notifies the requests.
-type waiting struct {
+// eventWaiters has the requests of this process whose events wait for others in an outbox: the worker that has the
+// lease of the outbox publishes them and notifies the requests.
+type eventWaiters struct {
 	mu     sync.Mutex
 	events map[outbox]map[string]chan<- attempt // by the event's id
 }
 
-// Expect subscribes a decision to the outcomes of its events. It is called before they are in the outbox, so
-// that none is missed.
-func (d *Deliveries) Expect(of *Decision) {
-	of.outcomes = make(chan attempt, len(of.Effects)) // no sender is held up
-	w := &d.waiting
+// SubscribeOutcomes subscribes a decision to the outcomes of its events. It is called before they are in the outbox,
+// so that none is missed.
+func (d *Deliveries) SubscribeOutcomes(decision *Decision) {
+	decision.outcomes = make(chan attempt, len(decision.Effects)) // senders never block
+	w := &d.waiters
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	here := w.events[of.outbox()]
-	if here == nil {
-		here = map[string]chan<- attempt{}
-		w.events[of.outbox()] = here
+	channels := w.events[decision.outbox()]
+	if channels == nil {
+		channels = map[string]chan<- attempt{}
+		w.events[decision.outbox()] = channels
 	}
-	for i := range of.Effects {
-		if of.Owns(of.Effects[i]) {
-			here[of.Effects[i].ID] = of.outcomes
+	for i := range decision.Effects {
+		if decision.Owns(decision.Effects[i]) {
+			channels[decision.Effects[i].ID] = decision.outcomes
 		}
 	}
 }
 
-// Unexpect ends Expect.
-func (d *Deliveries) Unexpect(of *Decision) { d.waiting.leave(of) }
+// UnsubscribeOutcomes ends SubscribeOutcomes.
+func (d *Deliveries) UnsubscribeOutcomes(decision *Decision) { d.waiters.unsubscribe(decision) }
 
-func (w *waiting) leave(of *Decision) {
+func (w *eventWaiters) unsubscribe(decision *Decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	here := w.events[of.outbox()]
-	for i := range of.Effects {
-		delete(here, of.Effects[i].ID) // effects of other outboxes are not listed
+	channels := w.events[decision.outbox()]
+	for i := range decision.Effects {
+		delete(channels, decision.Effects[i].ID) // effects of other outboxes are not listed
 	}
-	if len(here) == 0 {
-		delete(w.events, of.outbox())
+	if len(channels) == 0 {
+		delete(w.events, decision.outbox())
 	}
 }
 
-// notify sends waiting requests the recorded outcomes of events. Waiting behind an event that will be retried
-// is useless, so it ends that too.
-func (w *waiting) notify(of outbox, attempts []attempt) {
+// notify sends waiting requests the recorded outcomes of events. If one of them will be retried, it ends the wait for
+// all later ones as well.
+func (w *eventWaiters) notify(box outbox, attempts []attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	here := w.events[of]
+	channels := w.events[box]
 	for _, a := range attempts {
 		if a.Kind != effect.KindEvent {
 			continue
 		}
-		if outcomes, waits := here[a.ID]; waits {
+		if outcomes, exists := channels[a.ID]; exists {
 			outcomes <- a
-			delete(here, a.ID)
+			delete(channels, a.ID)
 		}
 		if a.outcome.Verdict != effect.Retry {
 			continue
 		}
-		for id, outcomes := range here {
-			outcomes <- attempt{Planned: Planned{Effect: effect.Effect{ID: id}}, outcome: notTried}
-			delete(here, id)
+		for id, outcomes := range channels {
+			outcomes <- attempt{Planned: Planned{Effect: effect.Effect{ID: id}}, outcome: notTriedOutcome}
+			delete(channels, id)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"earshot/trigger/effect"
 )
 
-// TestAnEventThatIsMadeAnewIsTheSame has events fail at first, in their planned form, and succeed later,
+// TestARebuiltEventIsTheSame has events fail at first, in their planned form, and succeed later,
 // rebuilt from the record.
-func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
+func TestARebuiltEventIsTheSame(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[
 			{"name":"a","description":"An \"A\"","emitter":"desk.a","schema":[{"parameter":"n","type":"number"},{"parameter":"day","type":"string","description":"wished day"}]},
@@ -57,9 +57,9 @@ func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
 	})
 }
 
-// TestAnEventOfARecordThatIsGoneHoldsUpNothing removes a record while its event is pending, which no part of
+// TestAnEventWithoutARecordBlocksNoOther removes a record while its event is pending, which no part of
 // Earshot does.
-func TestAnEventOfARecordThatIsGoneHoldsUpNothing(t *testing.T) {
+func TestAnEventWithoutARecordBlocksNoOther(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"a"}]}`)
 		w.Events.Answer(func(effect.Effect) effect.Outcome {

@@ -23,14 +23,14 @@ func beginSpan(ctx context.Context, t *tracing.Tracer, delivery *effect.Effect) 
 	if t == nil || delivery.Kind == effect.KindAnswer {
 		return ctx, noop.Span{}
 	}
-	name, kind, about := described(delivery)
+	name, kind, attributes := describeSpan(delivery)
 	begin := t.Below
 	if delivery.Attempt > 1 {
 		begin = t.Linked
 	}
 	ctx, span := begin(ctx, delivery.TraceParent, name, kind)
 	if span.IsRecording() {
-		span.SetAttributes(append(about, tracing.App.String(delivery.AppID), tracing.Effect.String(delivery.ID), tracing.Attempt.Int(delivery.Attempt))...)
+		span.SetAttributes(append(attributes, tracing.App.String(delivery.AppID), tracing.Effect.String(delivery.ID), tracing.Attempt.Int(delivery.Attempt))...)
 		if delivery.TriggerID != "" {
 			span.SetAttributes(tracing.Trigger.String(delivery.TriggerID))
 		}
@@ -39,9 +39,9 @@ func beginSpan(ctx context.Context, t *tracing.Tracer, delivery *effect.Effect) 
 	return ctx, span
 }
 
-// described returns the name, kind and attributes of an effect's span, by the conventions of messaging, HTTP
+// describeSpan returns the name, kind and attributes of an effect's span, by the conventions of messaging, HTTP
 // and databases.
-func described(delivery *effect.Effect) (name string, kind trace.SpanKind, about []attribute.KeyValue) {
+func describeSpan(delivery *effect.Effect) (name string, kind trace.SpanKind, attributes []attribute.KeyValue) {
 	if delivery.Kind == effect.KindEvent {
 		// The first two words of a subject, which no app chooses; for an emitter's, app.{appId}.…, the first.
 		words := strings.SplitN(delivery.Event.Subject, ".", 3)
@@ -66,16 +66,16 @@ func described(delivery *effect.Effect) (name string, kind trace.SpanKind, about
 	}
 	// The path and the query of a URL may contain a user's words.
 	if parsed, err := url.Parse(call.URL); err == nil && parsed.Hostname() != "" {
-		about = append(about, tracing.ServerAddress.String(parsed.Hostname()))
+		attributes = append(attributes, tracing.ServerAddress.String(parsed.Hostname()))
 		if port, err := strconv.Atoi(parsed.Port()); err == nil {
-			about = append(about, tracing.ServerPort.Int(port))
+			attributes = append(attributes, tracing.ServerPort.Int(port))
 		}
 	}
-	about = append(about, tracing.HTTPMethod.String(method))
+	attributes = append(attributes, tracing.HTTPMethod.String(method))
 	if delivery.Attempt > 1 {
-		about = append(about, tracing.HTTPResends.Int(delivery.Attempt-1))
+		attributes = append(attributes, tracing.HTTPResends.Int(delivery.Attempt-1))
 	}
-	return method, trace.SpanKindClient, about
+	return method, trace.SpanKindClient, attributes
 }
 
 // endSpan ends the span of an attempt with its outcome.
@@ -84,13 +84,13 @@ func endSpan(span trace.Span, o effect.Outcome) {
 		span.End()
 		return
 	}
-	about := []attribute.KeyValue{tracing.Outcome.String(o.Verdict.String())}
+	attributes := []attribute.KeyValue{tracing.Outcome.String(o.Verdict.String())}
 	if o.Status != 0 {
-		about = append(about, tracing.HTTPStatus.Int(o.Status))
+		attributes = append(attributes, tracing.HTTPStatus.Int(o.Status))
 	}
 	fault := ""
 	if o.Verdict != effect.Done {
 		fault = cmp.Or(string(o.Reason), "unpublished")
 	}
-	tracing.End(span, fault, about...)
+	tracing.End(span, fault, attributes...)
 }

@@ -39,7 +39,7 @@ func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
 	})
 }
 
-func TestStatementsNeedSomebodyWhoRunsThem(t *testing.T) {
+func TestStatementsFailWithoutADeliverer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)
 		w.Put("", "desk", typed)

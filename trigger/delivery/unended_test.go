@@ -14,9 +14,9 @@ import (
 	"earshot/trigger/query"
 )
 
-// TestAnAttemptThatDiedWithItsReplicaIsInTheRecord ends the leases of two attempts in progress, whose replicas
+// TestAnUnendedAttemptIsInTheRecord ends the leases of two attempts in progress, whose replicas
 // the ledger then considers dead. The endpoint has seen three attempts, and the record lists three.
-func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
+func TestAnUnendedAttemptIsInTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, other := w.Replica()
 		w.Run(other)

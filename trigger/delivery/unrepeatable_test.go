@@ -15,8 +15,8 @@ import (
 
 const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`
 
-// overdue ends the lease of a call, as after the death of its replica.
-func (w *world) overdue(id string) {
+// endLease ends the lease of a call, as after the death of its replica.
+func (w *world) endLease(id string) {
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	client.HSet(context.Background(), keys.Effect(id), "until", 0)
 	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
@@ -24,9 +24,9 @@ func (w *world) overdue(id string) {
 	w.Keeper.Wake("clinic")
 }
 
-// TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt ends the lease of an attempt in progress: of a
+// TestUnrepeatableCallEndsWithItsReplica ends the lease of an attempt in progress: of a
 // first one, and of one after a refused connection.
-func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
+func TestUnrepeatableCallEndsWithItsReplica(t *testing.T) {
 	for name, refused := range map[string]int64{"the first attempt": 0, "a later attempt": 2} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
@@ -46,7 +46,7 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 					return effect.Outcome{Verdict: effect.Done, Status: 200}
 				})
 				go func() { _, _ = w.TrySay("m1", "pay") }()
-				w.overdue(<-frozen)
+				w.endLease(<-frozen)
 				var record query.Record
 				w.Until("it is given up", func() bool {
 					records, _, err := w.Engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 1}})
@@ -73,8 +73,8 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 	}
 }
 
-// TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic has an adapter fail in the midst.
-func TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic(t *testing.T) {
+// TestUnrepeatableCallIsNotRepeatedAfterAPanic has an adapter fail in the midst.
+func TestUnrepeatableCallIsNotRepeatedAfterAPanic(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", payment)
 		w.Calls.Answer(func(effect.Effect) effect.Outcome { panic("in the midst of it") })

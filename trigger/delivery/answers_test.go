@@ -19,8 +19,8 @@ const asking = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"tim
 
 var yes = effect.Answer{OK: true, Result: json.RawMessage(`{"page":7}`)}
 
-// asked waits for the trigger that waits for an answer, and returns its id.
-func (w *world) asked() (triggerID string) {
+// awaitedTrigger waits for the trigger that waits for an answer, and returns its id.
+func (w *world) awaitedTrigger() (triggerID string) {
 	w.Until("an answer is asked for", func() bool {
 		for _, payload := range w.Events.Payloads("tool.trigger.clinic.s1.ask") {
 			triggerID = payload["id"].(string)
@@ -30,8 +30,8 @@ func (w *world) asked() (triggerID string) {
 	return triggerID
 }
 
-// unansweredInTime ends the time for the one awaited answer.
-func (w *world) unansweredInTime() {
+// endAnswerTime ends the time for the one awaited answer.
+func (w *world) endAnswerTime() {
 	w.T.Helper()
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	waiting := client.ZRange(w.T.Context(), keys.Lane(keyspace.LaneCalls), 0, -1).Val()
@@ -46,21 +46,21 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		w.Put("s1", "r", asking)
 		_, second := w.Replica()
-		said := make(chan query.Answer, 1)
+		answers := make(chan query.Answer, 1)
 		go func() {
 			answer, err := w.TrySay("m1", "ask")
 			if err == nil {
-				said <- answer
+				answers <- answer
 			}
 		}()
-		id := w.asked()
+		id := w.awaitedTrigger()
 		payload := w.Events.Payloads("tool.trigger.clinic.s1.ask")[0]
 		require.Equal(t, map[string]any{"subject": "answer.clinic." + id, "url": "/v1/apps/clinic/triggers/" + id + "/answer"}, payload["answer"])
 
 		record, err := second.Answer(t.Context(), "clinic", id, yes)
 		require.NoError(t, err)
 		require.Equal(t, query.StateDelivered, record.Call.State)
-		answer := <-said
+		answer := <-answers
 		require.JSONEq(t, `{"state":"delivered","attempts":1,"result":{"page":7}}`, asJSON(t, answer.Matches[0].Call))
 		require.Equal(t, `"done: ask"`, string(answer.Reply))
 		require.JSONEq(t, `{"page":7}`, string(w.Matcher.Replies[0][0].Result), "the reply is written with it in hand")
@@ -81,23 +81,23 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 func TestAnAnswerMayBeTheReplyItself(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", strings.Replace(asking, `"answer"`, `"returnDirect":true,"answer"`, 1))
-		said := make(chan query.Answer, 1)
+		answers := make(chan query.Answer, 1)
 		go func() {
 			answer, err := w.TrySay("m1", "ask")
 			if err == nil {
-				said <- answer
+				answers <- answer
 			}
 		}()
-		_, err := w.Engine.Answer(t.Context(), "clinic", w.asked(), effect.Answer{OK: true, Result: json.RawMessage(`"` + strings.Repeat("x", 70<<10) + `"`)})
+		_, err := w.Engine.Answer(t.Context(), "clinic", w.awaitedTrigger(), effect.Answer{OK: true, Result: json.RawMessage(`"` + strings.Repeat("x", 70<<10) + `"`)})
 		require.NoError(t, err)
-		answer := <-said
+		answer := <-answers
 		require.True(t, answer.Matches[0].Call.Truncated, "it is cut as a call's is")
 		require.Equal(t, `"`+strings.Repeat("x", effect.MaxResult)+`"`, string(answer.Reply), "without a second quote")
 		require.Equal(t, string(answer.Matches[0].Call.Result), string(answer.Reply))
 	})
 }
 
-func TestNobodyAnswers(t *testing.T) {
+func TestTriggerWithoutAnAnswerFails(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}},{"name":"tell"}]}`)
 		answer := w.Say("m1", "ask")
@@ -105,7 +105,7 @@ func TestNobodyAnswers(t *testing.T) {
 		id := answer.Matches[0].TriggerID
 
 		w.Inbox.Answer(down)
-		w.unansweredInTime()
+		w.endAnswerTime()
 		w.Until("it is looked for on NATS", func() bool { attempts, _ := w.Inbox.Count(); return attempts > 1 })
 		require.Equal(t, query.StatePending, w.Trigger(id).Call.State, "NATS is away, and may have one")
 		w.Inbox.Answer(nobody)
@@ -134,7 +134,7 @@ func TestNobodyAnswers(t *testing.T) {
 	})
 }
 
-func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
+func TestAPublishedAnswerIsReadBeforeTheTriggerIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
@@ -144,7 +144,7 @@ func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
 			}
 			return nobody(asked)
 		})
-		w.unansweredInTime()
+		w.endAnswerTime()
 		w.UntilState(fired.TriggerID, query.StateDelivered)
 		require.JSONEq(t, `{"page":7}`, string(w.Trigger(fired.TriggerID).Call.Result))
 	})
@@ -161,7 +161,7 @@ func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 	})
 }
 
-func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
+func TestAnAnswerSurvivesTheDeathOfItsReplica(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
@@ -179,7 +179,7 @@ func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
 	})
 }
 
-func TestATriggerThatWasHeldIsAnsweredWhenItIsLetGo(t *testing.T) {
+func TestAHeldTriggerIsAnsweredAfterItsRelease(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"ask","confirm":"always","answer":{"within":"1h"},"request":{"timeout":"1m"}},
 			{"name":"turn","settle":"1ms","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`)
@@ -194,7 +194,7 @@ func TestATriggerThatWasHeldIsAnsweredWhenItIsLetGo(t *testing.T) {
 				confirmed <- record
 			}
 		}()
-		_, err = w.Keeper.Answer(t.Context(), "clinic", w.asked(), yes)
+		_, err = w.Keeper.Answer(t.Context(), "clinic", w.awaitedTrigger(), yes)
 		require.NoError(t, err)
 		require.JSONEq(t, `{"page":7}`, string((<-confirmed).Call.Result), "who confirms waits for it")
 

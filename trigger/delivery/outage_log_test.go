@@ -30,9 +30,9 @@ func linesOf(log *testbed.Lines, level, event string) int {
 	return len(regexp.MustCompile(`(?m)level=`+level+` msg=`+regexp.QuoteMeta(event)+` `).FindAllString(log.String(), -1))
 }
 
-// TestAnOutageOfNATSIsAFewLines has many sessions try their events as often as in a minute: ten
+// TestAnOutageOfNATSIsAFewLogLines has many sessions try their events as often as in a minute: ten
 // sessions once in a second.
-func TestAnOutageOfNATSIsAFewLines(t *testing.T) {
+func TestAnOutageOfNATSIsAFewLogLines(t *testing.T) {
 	t.Parallel()
 	w, out := logged(t)
 	w.Put("", "desk", `{"tools":[{"name":"book"}]}`)
@@ -62,7 +62,7 @@ func TestAnOutageOfNATSIsAFewLines(t *testing.T) {
 	require.Equal(t, linesOf(out, "DEBUG", "effect.attempted"), held)
 }
 
-func TestCallsThatAreNotEvenTriedAreALineForEachApp(t *testing.T) {
+func TestDeferredCallsAreOneLogLineForEachApp(t *testing.T) {
 	t.Parallel()
 	w, out := logged(t)
 	w.Put("", "desk", `{"tools":[{"name":"book","url":"http://desk.example"}]}`)
@@ -82,7 +82,7 @@ func TestCallsThatAreNotEvenTriedAreALineForEachApp(t *testing.T) {
 	w.Rest()
 }
 
-func TestAnOutageOfRedisIsALineOfItsLedger(t *testing.T) {
+func TestAnOutageOfRedisIsOneLogLine(t *testing.T) {
 	t.Parallel()
 	w, out := logged(t)
 	w.Rest()
