@@ -110,7 +110,7 @@ func (testsDouble) DeleteTest(context.Context, string, string) error { return ni
 type rehearserDouble struct{}
 
 func (rehearserDouble) Rehearse(context.Context, trial.Change) (*trial.Outcome, error) {
-	return &trial.Outcome{Differs: []trial.Differing{}, Tests: []trial.TestOutcome{}, Notes: []string{}}, nil
+	return &trial.Outcome{Differences: []trial.Difference{}, Tests: []trial.TestOutcome{}, Notes: []string{}}, nil
 }
 
 func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*repositories.App, bool, error) {

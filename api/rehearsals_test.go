@@ -63,8 +63,8 @@ func TestARehearsalSaysWhatAChangeDoesAndDoesNothing(t *testing.T) {
 
 		found := rehearse(w, `{"repositories":{"desk":{"definition":`+deskTools(squeezed)+`}},"tests":true}`)
 		require.Equal(t, trial.Counts{Tried: 4, Same: 3, Fires: 1}, found.Messages)
-		require.Len(t, found.Differs, 1)
-		one := found.Differs[0]
+		require.Len(t, found.Differences, 1)
+		one := found.Differences[0]
 		require.Equal(t, "s1 m1 fires", one.SessionID+" "+one.MessageID+" "+one.Change)
 		require.Empty(t, one.Before.Fired)
 		require.Contains(t, one.Before.Why, "Nothing fired: ")
@@ -97,7 +97,7 @@ func TestARehearsalKnowsTheConversationBeforeAMessage(t *testing.T) {
 	require.Contains(t, string(answer), `"values":{"day":"Tuesday"}`)
 	found := rehearse(w, `{"repositories":{"desk":{"definition":{"tools":[]}}},"messages":1}`)
 	require.Equal(t, trial.Counts{Tried: 1, NoLonger: 1}, found.Messages)
-	require.Equal(t, map[string]any{"day": "Tuesday"}, found.Differs[0].Before.Fired[0].Values, "the value completes the call before")
+	require.Equal(t, map[string]any{"day": "Tuesday"}, found.Differences[0].Before.Fired[0].Values, "the value completes the call before")
 }
 
 func TestARehearsalNamesWhatItCannotTry(t *testing.T) {

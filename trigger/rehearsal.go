@@ -54,8 +54,8 @@ func (r *Rehearsal) Agent(text string) {
 // Past adds a message of the user that was decided elsewhere.
 func (r *Rehearsal) Past(text string) { r.add(Earlier{Actor: matcher.ActorUser, Text: text}) }
 
-func (r *Rehearsal) add(one Earlier) {
-	r.memory.add(one, r.id("m"), query.PastCalls(one.Matches))
+func (r *Rehearsal) add(message Earlier) {
+	r.memory.add(message, r.id("m"), query.PastCalls(message.Matches))
 }
 
 func (r *Rehearsal) id(kind string) string {
@@ -63,8 +63,8 @@ func (r *Rehearsal) id(kind string) string {
 	return kind + strconv.Itoa(r.count)
 }
 
-// Rehearsed is the outcome of a message in a rehearsal. Its triggers have the states of a dry run.
-type Rehearsed struct {
+// RehearsalOutcome is the outcome of a message in a rehearsal. Its triggers have the states of a dry run.
+type RehearsalOutcome struct {
 	query.Answer
 	// Why is a sentence of explanation; Trace has the rest.
 	Why   string
@@ -73,15 +73,15 @@ type Rehearsed struct {
 
 // User matches and decides a message of the user. On an error, which is the matcher's, nothing is decided and
 // the message stays in the conversation.
-func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
+func (r *Rehearsal) User(ctx context.Context, text string) (RehearsalOutcome, error) {
 	o, m := r.options, r.memory
 	if r.reply != "" {
 		r.memory.utterances = append(r.memory.utterances, matcher.Utterance{ID: r.id("m"), Actor: matcher.ActorAgent, Text: r.reply})
 		r.reply = ""
 	}
-	said, now := Earlier{Actor: matcher.ActorUser, Text: text}, o.Now()
+	message, now := Earlier{Actor: matcher.ActorUser, Text: text}, o.Now()
 	if asked, action, plain := m.consent(text); plain {
-		return r.consented(said, asked, action, now), nil
+		return r.consentOutcome(message, asked, action, now), nil
 	}
 	t := &turn{
 		message: query.StoredMessage{Actor: matcher.ActorUser, Text: text, Language: o.Language}, scope: m.scope, known: m.known, unfinished: r.open,
@@ -91,33 +91,33 @@ func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
 	request.Now = now
 	result, err := t.match(ctx, o.Matcher, request)
 	if err != nil {
-		r.add(said)
-		return Rehearsed{Trace: t.trace}, err
+		r.add(message)
+		return RehearsalOutcome{Trace: t.trace}, err
 	}
-	by := newPlanner(t.Turn, "", t.scope.State, now, text, "")
-	by.newID = func() string { return r.id("t") }
-	p, err := t.decide(by, result)
+	planned := newPlanner(t.Turn, "", t.scope.State, now, text, "")
+	planned.newID = func() string { return r.id("t") }
+	p, err := t.decide(planned, result)
 	if err != nil {
-		return Rehearsed{}, err
+		return RehearsalOutcome{}, err
 	}
 	r.open = p.unfinished
 	for fence, triggerID := range p.fences {
 		m.known.firsts[fence] = triggerID
 	}
-	said.Matches, said.Rejected = slices.Clone(p.Answer.Matches), p.Answer.Rejected
-	r.add(said)
-	if t.scope.Chats() && len(said.Matches) == 0 {
+	message.Matches, message.Rejected = slices.Clone(p.Answer.Matches), p.Answer.Rejected
+	r.add(message)
+	if t.scope.Chats() && len(message.Matches) == 0 {
 		r.reply = result.Text
-		for _, rejected := range slices.Backward(said.Rejected) {
+		for _, rejected := range slices.Backward(message.Rejected) {
 			r.reply = cmp.Or(rejected.Ask, r.reply)
 		}
 	}
-	return p.rehearsed(t, result, request), nil
+	return p.rehearsalOutcome(t, result, request), nil
 }
 
-// rehearsed returns the outcome of an unstored turn.
-func (p *planner) rehearsed(t *turn, result matcher.Result, request matcher.Request) Rehearsed {
-	out := Rehearsed{Answer: p.undone(t, result, request, query.StateDry), Why: p.explanation(t).Why, Trace: t.trace}
+// rehearsalOutcome returns the outcome of an unstored turn.
+func (p *planner) rehearsalOutcome(t *turn, result matcher.Result, request matcher.Request) RehearsalOutcome {
+	out := RehearsalOutcome{Answer: p.undone(t, result, request, query.StateDry), Why: p.explanation(t).Why, Trace: t.trace}
 	if caught := len(p.Answer.Matches) > len(p.fires); caught {
 		match := p.Answer.Matches[0]
 		out.Why = "Fired " + match.RepositoryID + "/" + match.Name + ", which takes what nothing else does."
@@ -125,38 +125,38 @@ func (p *planner) rehearsed(t *turn, result matcher.Result, request matcher.Requ
 	return out
 }
 
-// consented returns the outcome of a plain yes or no to the last questions.
-func (r *Rehearsal) consented(said Earlier, asked []askedTrigger, action state.Action, now time.Time) Rehearsed {
-	m, out := r.memory, Rehearsed{Why: whyConsent(action, "tool"), Trace: &matcher.Trace{}}
+// consentOutcome returns the outcome of a plain yes or no to the last questions.
+func (r *Rehearsal) consentOutcome(message Earlier, asked []askedTrigger, action state.Action, now time.Time) RehearsalOutcome {
+	m, out := r.memory, RehearsalOutcome{Why: whyConsent(action, "tool"), Trace: &matcher.Trace{}}
 	result := query.CallResult{Result: conversation.Confirmed}
 	if action == state.Deny {
 		result = query.CallResult{Error: conversation.Cancelled}
 	}
 	var fired []matcher.PastCall
-	for _, one := range asked {
-		match := one.moved(one.TriggerID, action)
+	for _, trigger := range asked {
+		match := trigger.moved(trigger.TriggerID, action)
 		out.Matches = append(out.Matches, match)
 		if match.State == query.StateDry {
 			match.State = "" // its effects count as done
 		}
-		said.Matches = append(said.Matches, match)
+		message.Matches = append(message.Matches, match)
 		for i := range m.utterances { // the session's copies of the trigger's result
 			for j, past := range m.utterances[i].Fired {
-				if past.TriggerID == one.TriggerID {
+				if past.TriggerID == trigger.TriggerID {
 					m.utterances[i].Fired[j].Result, m.utterances[i].Fired[j].Error = result.Result, result.Error
 				}
 			}
 		}
-		fired = append(fired, matcher.PastCall{TriggerID: one.TriggerID, Name: one.Name, Values: one.Values, Result: result.Result, Error: result.Error})
-		m.waiting = slices.DeleteFunc(m.waiting, func(waits askedTrigger) bool { return waits.TriggerID == one.TriggerID })
+		fired = append(fired, matcher.PastCall{TriggerID: trigger.TriggerID, Name: trigger.Name, Values: trigger.Values, Result: result.Result, Error: result.Error})
+		m.waiting = slices.DeleteFunc(m.waiting, func(waiting askedTrigger) bool { return waiting.TriggerID == trigger.TriggerID })
 	}
-	r.open = conversation.After(r.open, said.Text, matcher.Result{}, now.UnixMilli())
-	m.add(said, r.id("m"), fired)
+	r.open = conversation.After(r.open, message.Text, matcher.Result{}, now.UnixMilli())
+	m.add(message, r.id("m"), fired)
 	return out
 }
 
-// Said is a user's message as its session has it, with the conversation before it.
-type Said struct {
+// PastMessage is a user's message as its session stores it, with the conversation before it.
+type PastMessage struct {
 	SessionID, MessageID, Text string
 	Time                       time.Time
 
@@ -169,39 +169,39 @@ type Said struct {
 // mostSessions bounds the sessions searched for the last messages.
 const mostSessions = 1000
 
-// LastSaid reads at most so many last messages of an app's users, newest first, from the 1,000 sessions used
+// LastMessages reads at most so many last messages of an app's users, newest first, from the 1,000 sessions used
 // last.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
-func (ts *Turns) LastSaid(ctx context.Context, appID string, most int) ([]Said, error) {
-	there, err := ts.records.Ledger.AppExists(ctx, appID)
+func (ts *Turns) LastMessages(ctx context.Context, appID string, most int) ([]PastMessage, error) {
+	exists, err := ts.records.Ledger.AppExists(ctx, appID)
 	if err != nil {
 		return nil, err
 	}
-	if !there {
+	if !exists {
 		return nil, ledger.AppNotFound(appID)
 	}
 	if most == 0 {
 		return nil, nil
 	}
 	sessions, err := ts.records.Ledger.LastUsedSessions(ctx, appID, mostSessions)
-	var all []Said
+	var all []PastMessage
 	for _, session := range sessions {
 		if err != nil || len(all) == most && !all[most-1].Time.Before(time.UnixMilli(session.At)) {
 			break // the remaining messages are older
 		}
-		var some []Said
-		some, err = ts.saidIn(ctx, appID, session.Session, most)
-		all = append(all, some...)
-		slices.SortStableFunc(all, func(a, b Said) int { return b.Time.Compare(a.Time) })
+		var messages []PastMessage
+		messages, err = ts.lastMessagesOf(ctx, appID, session.Session, most)
+		all = append(all, messages...)
+		slices.SortStableFunc(all, func(a, b PastMessage) int { return b.Time.Compare(a.Time) })
 		all = all[:min(most, len(all))]
 	}
 	return all, err
 }
 
-// saidIn reads the last messages of a session's user, each with the history that a matcher sees.
-func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) (all []Said, err error) {
-	pasts, record, err := ts.records.Ledger.LastMessages(ctx, appID, sessionID, most+ts.history)
+// lastMessagesOf reads the last messages of a session's user, each with the history that a matcher sees.
+func (ts *Turns) lastMessagesOf(ctx context.Context, appID, sessionID string, most int) (all []PastMessage, err error) {
+	stored, record, err := ts.records.Ledger.LastMessages(ctx, appID, sessionID, most+ts.history)
 	if err != nil {
 		return nil, err
 	}
@@ -211,21 +211,21 @@ func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) 
 	}
 	var utterances [][]matcher.Utterance
 	var decided []conversation.Past
-	at := make([]int, 0, len(pasts)) // number of decided messages before each message
-	for i, past := range pasts {
-		one := Said{SessionID: sessionID, MessageID: past.ID, profile: profile}
-		if past.Message != "" && exactjson.Unmarshal([]byte(past.Message), &one.message) == nil && one.message.Actor == matcher.ActorUser && !one.message.Acted {
+	decidedBefore := make([]int, 0, len(stored)) // number of decided messages before each message
+	for i, past := range stored {
+		message := PastMessage{SessionID: sessionID, MessageID: past.ID, profile: profile}
+		if past.Message != "" && exactjson.Unmarshal([]byte(past.Message), &message.message) == nil && message.message.Actor == matcher.ActorUser && !message.message.Acted {
 			from := matcher.HistoryStart(i, ts.history)
-			one.Text, one.Time = one.message.Text, one.message.Time
-			one.history = slices.Concat(utterances[from:]...)
-			if from < len(at) {
-				one.decided = decided[at[from]:len(decided):len(decided)]
+			message.Text, message.Time = message.message.Text, message.message.Time
+			message.history = slices.Concat(utterances[from:]...)
+			if from < len(decidedBefore) {
+				message.decided = decided[decidedBefore[from]:len(decided):len(decided)]
 			}
-			all = append(all, one)
+			all = append(all, message)
 		}
-		at, utterances = append(at, len(decided)), append(utterances, query.Utterances(past))
-		if before, is := query.DecodePast(past); is {
-			decided = append(decided, before)
+		decidedBefore, utterances = append(decidedBefore, len(decided)), append(utterances, query.Utterances(past))
+		if decision, isDecided := query.DecodePast(past); isDecided {
+			decided = append(decided, decision)
 		}
 	}
 	return all[max(0, len(all)-most):], nil
@@ -233,21 +233,21 @@ func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) 
 
 // Try matches and decides a past message with the tools of a scope, as if it came again at its time. Nothing is
 // stored, published or called. The user's verified claims are gone: tools that need them are out of scope.
-func (ts *Turns) Try(ctx context.Context, s Said, over scope.Scope, by matcher.Matcher) (Rehearsed, error) {
-	over.Profile = s.profile
+func (ts *Turns) Try(ctx context.Context, message PastMessage, tools scope.Scope, m matcher.Matcher) (RehearsalOutcome, error) {
+	tools.Profile = message.profile
 	t := &turn{
-		Turn: ledger.Turn{App: over.App.ID, Session: s.SessionID, Message: s.MessageID}, message: s.message, scope: over, history: s.history,
-		unfinished: conversation.Replay(s.decided, over.Candidates().All, s.Time), at: time.Duration(s.Time.UnixMilli()) * time.Millisecond,
+		Turn: ledger.Turn{App: tools.App.ID, Session: message.SessionID, Message: message.MessageID}, message: message.message, scope: tools, history: message.history,
+		unfinished: conversation.Replay(message.decided, tools.Candidates().All, message.Time), at: time.Duration(message.Time.UnixMilli()) * time.Millisecond,
 	}
-	request := t.request(s.Time)
+	request := t.request(message.Time)
 	request.Chat = false // only tools are compared
-	result, err := t.match(ctx, by, request)
+	result, err := t.match(ctx, m, request)
 	if err != nil {
-		return Rehearsed{Trace: t.trace}, err
+		return RehearsalOutcome{Trace: t.trace}, err
 	}
-	p, err := t.decide(newPlanner(t.Turn, "", over.State, s.Time, s.Text, ""), result)
+	p, err := t.decide(newPlanner(t.Turn, "", tools.State, message.Time, message.Text, ""), result)
 	if err != nil {
-		return Rehearsed{}, err
+		return RehearsalOutcome{}, err
 	}
-	return p.rehearsed(t, result, request), nil
+	return p.rehearsalOutcome(t, result, request), nil
 }

@@ -18,10 +18,12 @@ type rehearsal struct {
 const mostShown = 20
 
 // Shown returns the first differing messages.
-func (r rehearsal) Shown() []trial.Differing { return r.Differs[:min(len(r.Differs), mostShown)] }
+func (r rehearsal) Shown() []trial.Difference {
+	return r.Differences[:min(len(r.Differences), mostShown)]
+}
 
 // Hidden counts the other differing messages.
-func (r rehearsal) Hidden() int { return len(r.Differs) + r.More - len(r.Shown()) }
+func (r rehearsal) Hidden() int { return len(r.Differences) + r.MoreDifferences - len(r.Shown()) }
 
 // Differing counts all differing messages.
 func (r rehearsal) Differing() int { return r.Messages.Tried - r.Messages.Same }

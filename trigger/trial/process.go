@@ -18,12 +18,12 @@ import (
 )
 
 // InProcess returns the Stage for the tools of files.
-func InProcess(set *files.Set, by matcher.Matcher, history int, now func() time.Time) (*Process, error) {
+func InProcess(set *files.Set, decider matcher.Matcher, history int, now func() time.Time) (*Process, error) {
 	app, err := repositories.DecodeApp(cmp.Or(set.AppID, "app"), set.App.Body())
 	if err != nil {
 		return nil, err
 	}
-	return &Process{Matcher: by, App: app, Repositories: set.Decoded(), History: history, Now: now, files: set}, nil
+	return &Process{Matcher: decider, App: app, Repositories: set.Decoded(), History: history, Now: now, files: set}, nil
 }
 
 // Process is the Stage of this process: the tools of files, and a matcher.
@@ -37,8 +37,8 @@ type Process struct {
 	// Explain adds details to an error of the matcher; nil for none.
 	Explain func(error) error
 
-	files *files.Set // nil if the tools are not from files
-	all   *scope.Scope
+	files    *files.Set // nil if the tools are not from files
+	allTools *scope.Scope
 }
 
 // Begin implements Stage. The tools that a test names are in scope, or all if it names none.
@@ -46,7 +46,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if p.files != nil && !p.files.IsFor(test.AppID) {
 		return nil, fmt.Errorf("it is for the app %q, and the files are of %q; --server tests the tools of a service", test.AppID, p.App.ID)
 	}
-	in, err := p.scopeOf(test)
+	tools, err := p.scopeOf(test)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +55,8 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 		now = func() time.Time { return test.Now }
 	}
 	zone, language := cmp.Or(test.TimeZone, p.App.Settings.TimeZone), cmp.Or(test.Language, p.App.Settings.Language)
-	return held{p.Explain, trigger.NewRehearsal(trigger.RehearsalOptions{
-		Matcher: p.Matcher, Scope: in, History: p.History, Language: language,
+	return inProcess{p.Explain, trigger.NewRehearsal(trigger.RehearsalOptions{
+		Matcher: p.Matcher, Scope: tools, History: p.History, Language: language,
 		Now: func() time.Time { return now().In(locale.Zone(zone, now().Location())) },
 	})}, nil
 }
@@ -65,13 +65,13 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 // none.
 func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
-		if p.all == nil {
+		if p.allTools == nil {
 			all := scope.Of(p.App, p.Repositories)
-			p.all = &all
+			p.allTools = &all
 		}
-		return *p.all, nil
+		return *p.allTools, nil
 	}
-	var some []*repositories.Repository
+	var repositoriesInScope []*repositories.Repository
 	found := map[string]bool{}
 	for _, repository := range p.Repositories {
 		part := *repository
@@ -79,53 +79,53 @@ func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 		for _, tool := range part.Tools {
 			found[tool.Name] = true
 		}
-		some = append(some, &part)
+		repositoriesInScope = append(repositoriesInScope, &part)
 	}
 	for _, name := range test.Tools {
 		if !found[name] {
 			return scope.Scope{}, fmt.Errorf("there is no tool %q", name)
 		}
 	}
-	return scope.Of(p.App, some), nil
+	return scope.Of(p.App, repositoriesInScope), nil
 }
 
-type held struct {
-	explain func(error) error
-	talk    *trigger.Rehearsal
+type inProcess struct {
+	explain   func(error) error
+	rehearsal *trigger.Rehearsal
 }
 
-// Heard implements Conversation.
-func (h held) Heard(said files.Message) {
-	if said.Agent {
-		h.talk.Agent(said.Text)
+// AddMessage implements Conversation.
+func (h inProcess) AddMessage(message files.Message) {
+	if message.Agent {
+		h.rehearsal.Agent(message.Text)
 		return
 	}
-	h.talk.Past(said.Text)
+	h.rehearsal.Past(message.Text)
 }
 
 // User implements Conversation.
-func (h held) User(ctx context.Context, text string) (Came, error) {
-	outcome, err := h.talk.User(ctx, text)
+func (h inProcess) User(ctx context.Context, text string) (MessageOutcome, error) {
+	outcome, err := h.rehearsal.User(ctx, text)
 	if err != nil && h.explain != nil {
 		err = h.explain(err)
 	}
 	if err != nil {
-		return Came{}, err
+		return MessageOutcome{}, err
 	}
-	of := CameOf(outcome.Why, outcome.Matches, outcome.Rejected)
-	for _, score := range outcome.Trace.Scores[:min(MostNear, len(outcome.Trace.Scores))] {
-		of.Near = append(of.Near, Near{score.Tool.Name, score.Score})
+	result := NewMessageOutcome(outcome.Why, outcome.Matches, outcome.Rejected)
+	for _, score := range outcome.Trace.Scores[:min(MostNearest, len(outcome.Trace.Scores))] {
+		result.Nearest = append(result.Nearest, NearTool{score.Tool.Name, score.Score})
 	}
-	return of, nil
+	return result, nil
 }
 
 // Examples returns a test for each example of the tools that messages may call for: it fires only its own tool.
-// Examples of tools that need a verified user are counted in left, as no test has one. at finds the place of an
-// example by the id of its repository and a JSON Pointer.
-func Examples(list []*repositories.Repository, at func(repositoryID, pointer string) (file string, line int)) (tests []*files.Test, left int) {
+// Examples of tools that need a verified user are counted in skipped, as no test has such a user. place finds the
+// file and line of an example by the id of its repository and a JSON Pointer.
+func Examples(list []*repositories.Repository, place func(repositoryID, pointer string) (file string, line int)) (tests []*files.Test, skipped int) {
 	inScope := map[*repositories.Tool]bool{}
-	for _, one := range scope.Of(nil, list).Shared.Tools {
-		inScope[one.Tool] = true
+	for _, candidate := range scope.Of(nil, list).Shared.Tools {
+		inScope[candidate.Tool] = true
 	}
 	for _, repository := range list {
 		for i := range repository.Tools {
@@ -134,17 +134,17 @@ func Examples(list []*repositories.Repository, at func(repositoryID, pointer str
 				continue
 			}
 			if tool.AsksForUser() {
-				left += len(tool.Examples)
+				skipped += len(tool.Examples)
 				continue
 			}
-			for j, said := range tool.Spoken() {
-				file, line := at(repository.ID, fault.Point("tools", i, "examples", j))
+			for j, example := range tool.Spoken() {
+				file, line := place(repository.ID, fault.Point("tools", i, "examples", j))
 				tests = append(tests, &files.Test{
-					Name: fmt.Sprintf("%s: %s", tool.Name, said), File: file, Line: line, AppID: repository.AppID,
-					Chat: []files.Message{{Text: said, Line: line, Expect: []files.Expectation{{Line: line, Tool: tool.Name, MayLack: examples.Free(tool)}}}},
+					Name: fmt.Sprintf("%s: %s", tool.Name, example), File: file, Line: line, AppID: repository.AppID,
+					Chat: []files.Message{{Text: example, Line: line, Expect: []files.Expectation{{Line: line, Tool: tool.Name, MayLack: examples.Free(tool)}}}},
 				})
 			}
 		}
 	}
-	return tests, left
+	return tests, skipped
 }

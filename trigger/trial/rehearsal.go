@@ -25,10 +25,10 @@ const (
 	MostByModel  = 50
 	// mostTime bounds the time of a rehearsal; the rest is left out.
 	mostTime = time.Minute
-	// byWords is the number of concurrent messages without a model, so that others get cores as well; byModel
-	// the number that wait for a model.
-	byWords = 2
-	byModel = 8
+	// wordsConcurrency is the number of concurrent messages without a model, so that others get cores as well;
+	// modelConcurrency the number that wait for a model.
+	wordsConcurrency = 2
+	modelConcurrency = 8
 )
 
 // DefaultModel, as the model of a rehearsal, is the model that matches the app's messages.
@@ -36,8 +36,8 @@ const DefaultModel = "default"
 
 // Engine reads past messages and tries them. trigger.Engine implements it.
 type Engine interface {
-	LastSaid(ctx context.Context, appID string, most int) ([]trigger.Said, error)
-	Try(ctx context.Context, said trigger.Said, over scope.Scope, by matcher.Matcher) (trigger.Rehearsed, error)
+	LastMessages(ctx context.Context, appID string, most int) ([]trigger.PastMessage, error)
+	Try(ctx context.Context, message trigger.PastMessage, tools scope.Scope, decider matcher.Matcher) (trigger.RehearsalOutcome, error)
 	// Read reads the tools in scope of an app.
 	Read(ctx context.Context, appID, sessionID string) (scope.Scope, error)
 }
@@ -66,17 +66,17 @@ type Change struct {
 
 // Outcome is the predicted effect of a change. Its JSON is the answer of the REST call.
 type Outcome struct {
-	Model    string        `json:"model"` // empty: decided by words
-	Messages Counts        `json:"messages"`
-	Differs  []Differing   `json:"differing"` // the newest first
-	More     int           `json:"moreDiffering,omitempty"`
-	Tests    []TestOutcome `json:"tests"`
-	Before   Spent         `json:"before"`
-	After    Spent         `json:"after"`
-	Notes    []string      `json:"notes"`
+	Model           string        `json:"model"` // empty: decided by words
+	Messages        Counts        `json:"messages"`
+	Differences     []Difference  `json:"differing"` // the newest first
+	MoreDifferences int           `json:"moreDiffering,omitempty"`
+	Tests           []TestOutcome `json:"tests"`
+	Before          Cost          `json:"before"`
+	After           Cost          `json:"after"`
+	Notes           []string      `json:"notes"`
 }
 
-// Counts has the numbers of tried messages by their change; each counts once.
+// Counts has the numbers of tried messages by their change. Each message counts once.
 type Counts struct {
 	Tried          int `json:"tried"`
 	Same           int `json:"same"`
@@ -101,15 +101,15 @@ const (
 
 func (c *Counts) add(change string) {
 	c.Tried++
-	of := map[string]*int{
+	counters := map[string]*int{
 		same: &c.Same, fires: &c.Fires, noLonger: &c.NoLonger, otherTool: &c.OtherTool,
 		otherValues: &c.OtherValues, otherRejection: &c.OtherRejection, undecided: &c.Undecided,
 	}
-	*of[change]++
+	*counters[change]++
 }
 
-// Differing is a message with another outcome.
-type Differing struct {
+// Difference is a message with another outcome.
+type Difference struct {
 	SessionID string    `json:"sessionId"`
 	MessageID string    `json:"messageId"`
 	Time      time.Time `json:"ts"`
@@ -147,8 +147,8 @@ type TestOutcome struct {
 	After  TestReport `json:"after"`
 }
 
-// Spent is the cost of trying everything with the same tools.
-type Spent struct {
+// Cost is the cost of trying everything with the same tools.
+type Cost struct {
 	Milliseconds     int64 `json:"ms"`
 	ModelRequests    int64 `json:"modelRequests"`
 	PromptTokens     int64 `json:"promptTokens"`
@@ -172,26 +172,26 @@ func (r *Rehearser) Rehearse(ctx context.Context, c Change) (*Outcome, error) {
 	if c.Model != "" && r.Models == nil {
 		return nil, &NoModelError{c.Model}
 	}
-	now, err := r.Engine.Read(ctx, c.AppID, "")
+	current, err := r.Engine.Read(ctx, c.AppID, "")
 	if err != nil {
 		return nil, err
 	}
-	said, err := r.Engine.LastSaid(ctx, c.AppID, c.Messages)
+	messages, err := r.Engine.LastMessages(ctx, c.AppID, c.Messages)
 	if err != nil {
 		return nil, err
 	}
 	limited, done := context.WithTimeout(ctx, mostTime)
 	defer done()
-	now.State = askingModel(now.State, c.Model)
-	before := r.run(limited, now, said, c)
+	current.State = askingModel(current.State, c.Model)
+	before := r.run(limited, current, messages, c)
 	after := before
 	if len(c.Repositories) > 0 {
-		after = r.run(limited, scope.Of(now.App, changed(now.Repositories, c.Repositories)), said, c)
+		after = r.run(limited, scope.Of(current.App, withChanges(current.Repositories, c.Repositories)), messages, c)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return outcomeOf(c, said, before, after), nil
+	return outcomeOf(c, messages, before, after), nil
 }
 
 // askingModel returns the state of an app whose messages the model decides. The compiled tools are shared.
@@ -205,62 +205,58 @@ func askingModel(state *scope.State, model string) *scope.State {
 	return &next
 }
 
-// changed returns the repositories after a change of some.
-func changed(now, to []*repositories.Repository) []*repositories.Repository {
-	after := slices.DeleteFunc(slices.Clone(now), func(there *repositories.Repository) bool {
-		return slices.ContainsFunc(to, func(next *repositories.Repository) bool { return next.ID == there.ID })
+// withChanges returns the repositories after a change of some.
+func withChanges(current, changes []*repositories.Repository) []*repositories.Repository {
+	after := slices.DeleteFunc(slices.Clone(current), func(repository *repositories.Repository) bool {
+		return slices.ContainsFunc(changes, func(change *repositories.Repository) bool { return change.ID == repository.ID })
 	})
-	return append(after, to...)
+	return append(after, changes...)
 }
 
-// tried is the outcome of all messages and tests with the same tools.
-type tried struct {
+// trialOutcome is the outcome of all messages and tests with the same tools.
+type trialOutcome struct {
 	results []*Result // of each message; nil if it was not tried
 	faults  []string  // causes of undecided messages
 	report  *Report
-	Spent
+	Cost
 }
 
-func (r *Rehearser) run(ctx context.Context, over scope.Scope, said []trigger.Said, c Change) tried {
-	by, atOnce := &metered{Matcher: r.Words}, byWords
+func (r *Rehearser) run(ctx context.Context, tools scope.Scope, messages []trigger.PastMessage, c Change) trialOutcome {
+	decider, concurrency := &metered{Matcher: r.Words}, wordsConcurrency
 	if c.Model != "" {
-		by.Matcher, atOnce = r.Models, byModel
+		decider.Matcher, concurrency = r.Models, modelConcurrency
 	}
-	began, t := r.Now(), tried{results: make([]*Result, len(said))}
-	var next atomic.Int64
+	start, t := r.Now(), trialOutcome{results: make([]*Result, len(messages))}
 	var mu sync.Mutex
-	var work sync.WaitGroup
-	for range atOnce {
-		work.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(said) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-				came, err := r.Engine.Try(ctx, said[i], over, by)
-				if err == nil {
-					t.results[i] = resultOf(came)
-				} else if ctx.Err() == nil {
-					mu.Lock()
-					t.faults = append(t.faults, err.Error())
-					mu.Unlock()
-				}
-			}
-		})
-	}
-	work.Wait()
-	t.report = runAll(ctx, c.Tests, &Process{Matcher: by, App: over.App, Repositories: over.Repositories, History: r.History, Now: r.Now, all: &over}, atOnce)
-	t.Spent = by.used()
-	t.Milliseconds, t.Passed = r.Now().Sub(began).Milliseconds(), t.report.passed()
+	inParallel(concurrency, len(messages), func(i int) {
+		if ctx.Err() != nil {
+			return
+		}
+		result, err := r.Engine.Try(ctx, messages[i], tools, decider)
+		if err == nil {
+			t.results[i] = resultOf(result)
+		} else if ctx.Err() == nil {
+			mu.Lock()
+			t.faults = append(t.faults, err.Error())
+			mu.Unlock()
+		}
+	})
+	t.report = runAll(ctx, c.Tests, &Process{Matcher: decider, App: tools.App, Repositories: tools.Repositories, History: r.History, Now: r.Now, allTools: &tools}, concurrency)
+	t.Cost = decider.cost()
+	t.Milliseconds, t.Passed = r.Now().Sub(start).Milliseconds(), t.report.passed()
 	return t
 }
 
 // resultOf returns the outcome of a message.
-func resultOf(came trigger.Rehearsed) *Result {
-	r := &Result{Fired: []Fired{}, Rejected: []Rejection{}, Why: came.Why}
-	for _, match := range came.Matches {
+func resultOf(outcome trigger.RehearsalOutcome) *Result {
+	r := &Result{Fired: []Fired{}, Rejected: []Rejection{}, Why: outcome.Why}
+	for _, match := range outcome.Matches {
 		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
 			r.Fired = append(r.Fired, Fired{match.RepositoryID, match.Name, match.Values})
 		}
 	}
-	for _, one := range came.Rejected {
-		r.Rejected = append(r.Rejected, Rejection{one.RepositoryID, one.Name, conversation.Faulty(one.Missing, one.Errors)})
+	for _, rejected := range outcome.Rejected {
+		r.Rejected = append(r.Rejected, Rejection{rejected.RepositoryID, rejected.Name, conversation.Faulty(rejected.Missing, rejected.Errors)})
 	}
 	return r
 }
@@ -268,18 +264,18 @@ func resultOf(came trigger.Rehearsed) *Result {
 // changeOf returns the kind of difference between two results.
 func changeOf(before, after *Result) string {
 	names := func(r *Result) []string {
-		var all []string
-		for _, one := range r.Fired {
-			all = append(all, one.RepositoryID+"/"+one.Name)
+		var list []string
+		for _, tool := range r.Fired {
+			list = append(list, tool.RepositoryID+"/"+tool.Name)
 		}
-		slices.Sort(all)
-		return all
+		slices.Sort(list)
+		return list
 	}
-	lacks := func(some, others []string) bool {
-		return slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(others, one) })
+	lacks := func(names, others []string) bool {
+		return slices.ContainsFunc(names, func(tool string) bool { return !slices.Contains(others, tool) })
 	}
-	was, is := names(before), names(after)
-	more, less := lacks(is, was), lacks(was, is)
+	namesBefore, namesAfter := names(before), names(after)
+	more, less := lacks(namesAfter, namesBefore), lacks(namesBefore, namesAfter)
 	equal := func(a, b any) bool { return string(exactjson.EncodeOrNull(a)) == string(exactjson.EncodeOrNull(b)) }
 	switch {
 	case more && less:
@@ -297,25 +293,25 @@ func changeOf(before, after *Result) string {
 }
 
 // outcomeOf compares the outcomes before and after.
-func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
-	o := &Outcome{Model: c.Model, Differs: []Differing{}, Tests: []TestOutcome{}, Before: before.Spent, After: after.Spent, Notes: []string{}}
-	room := repositories.PageBudget{}
-	for i, one := range said {
-		was, is := before.results[i], after.results[i]
-		if was == nil || is == nil {
+func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutcome) *Outcome {
+	o := &Outcome{Model: c.Model, Differences: []Difference{}, Tests: []TestOutcome{}, Before: before.Cost, After: after.Cost, Notes: []string{}}
+	page := repositories.PageBudget{}
+	for i, message := range messages {
+		resultBefore, resultAfter := before.results[i], after.results[i]
+		if resultBefore == nil || resultAfter == nil {
 			continue
 		}
-		change := changeOf(was, is)
+		change := changeOf(resultBefore, resultAfter)
 		o.Messages.add(change)
 		if change == same {
 			continue
 		}
-		next := Differing{one.SessionID, one.MessageID, one.Time, one.Text, change, *was, *is}
-		if o.More > 0 || !room.Fits(next) {
-			o.More++
+		difference := Difference{message.SessionID, message.MessageID, message.Time, message.Text, change, *resultBefore, *resultAfter}
+		if o.MoreDifferences > 0 || !page.Fits(difference) {
+			o.MoreDifferences++
 			continue
 		}
-		o.Differs = append(o.Differs, next)
+		o.Differences = append(o.Differences, difference)
 	}
 	for range max(len(before.faults), len(after.faults)) {
 		o.Messages.add(undecided)
@@ -323,8 +319,8 @@ func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
 	if faults := append(before.faults, after.faults...); len(faults) > 0 {
 		o.Notes = append(o.Notes, "Some messages were not decided: "+faults[0]+".")
 	}
-	if left := len(said) - o.Messages.Tried; left > 0 {
-		o.Notes = append(o.Notes, fmt.Sprintf("%d of %d messages were not tried, as that takes longer than %s.", left, len(said), mostTime))
+	if untried := len(messages) - o.Messages.Tried; untried > 0 {
+		o.Notes = append(o.Notes, fmt.Sprintf("%d of %d messages were not tried, as that takes longer than %s.", untried, len(messages), mostTime))
 	}
 	if c.Model == "" {
 		o.Notes = append(o.Notes, "The words decided, and no model was asked.")
@@ -354,14 +350,14 @@ type metered struct {
 // Match implements matcher.Matcher.
 func (m *metered) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	result, err := m.Matcher.Match(ctx, request)
-	for _, asked := range matcher.TraceOf(ctx).Exchanges { // package trigger records all of them
+	for _, exchange := range matcher.TraceOf(ctx).Exchanges { // package trigger records all of them
 		m.requests.Add(1)
-		m.prompt.Add(int64(asked.PromptTokens))
-		m.completion.Add(int64(asked.CompletionTokens))
+		m.prompt.Add(int64(exchange.PromptTokens))
+		m.completion.Add(int64(exchange.CompletionTokens))
 	}
 	return result, err
 }
 
-func (m *metered) used() Spent {
-	return Spent{ModelRequests: m.requests.Load(), PromptTokens: m.prompt.Load(), CompletionTokens: m.completion.Load()}
+func (m *metered) cost() Cost {
+	return Cost{ModelRequests: m.requests.Load(), PromptTokens: m.prompt.Load(), CompletionTokens: m.completion.Load()}
 }

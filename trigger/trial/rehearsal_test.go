@@ -16,30 +16,30 @@ import (
 )
 
 // engine has the outcome of each message, by its text, with the current and the changed tools.
-type engine map[string][2]trigger.Rehearsed
+type engine map[string][2]trigger.RehearsalOutcome
 
-func (e engine) LastSaid(context.Context, string, int) (said []trigger.Said, err error) {
+func (e engine) LastMessages(context.Context, string, int) (message []trigger.PastMessage, err error) {
 	for text := range e {
-		said = append(said, trigger.Said{SessionID: "s1", MessageID: text, Text: text})
+		message = append(message, trigger.PastMessage{SessionID: "s1", MessageID: text, Text: text})
 	}
-	return said, nil
+	return message, nil
 }
 
-func (e engine) Try(_ context.Context, said trigger.Said, over scope.Scope, _ matcher.Matcher) (trigger.Rehearsed, error) {
-	return e[said.Text][len(over.Repositories)], nil
+func (e engine) Try(_ context.Context, message trigger.PastMessage, tools scope.Scope, _ matcher.Matcher) (trigger.RehearsalOutcome, error) {
+	return e[message.Text][len(tools.Repositories)], nil
 }
 
 func (e engine) Read(context.Context, string, string) (scope.Scope, error) {
 	return scope.Of(&repositories.App{ID: "clinic"}, nil), nil
 }
 
-func TestARehearsalSaysHowEachMessageWouldComeOutOtherwise(t *testing.T) {
-	nothing := trigger.Rehearsed{}
-	fires := func(name, day string) (r trigger.Rehearsed) {
+func TestARehearsalCountsTheChangesOfOutcomes(t *testing.T) {
+	nothing := trigger.RehearsalOutcome{}
+	fires := func(name, day string) (r trigger.RehearsalOutcome) {
 		r.Matches = []query.Match{{RepositoryID: "desk", Name: name, Values: map[string]any{"day": day}}}
 		return r
 	}
-	lacks := func(name string) (r trigger.Rehearsed) {
+	lacks := func(name string) (r trigger.RehearsalOutcome) {
 		r.Rejected = []query.Rejected{{RepositoryID: "desk", Name: name, Missing: []string{"day"}}}
 		return r
 	}
@@ -54,11 +54,11 @@ func TestARehearsalSaysHowEachMessageWouldComeOutOtherwise(t *testing.T) {
 		"lacks otherwise":  {lacks("book"), lacks("cancel")},
 		"a duplicate then": {before, nothing},
 	}}
-	came, err := rehearser.Rehearse(t.Context(), trial.Change{AppID: "clinic", Messages: 10, Repositories: []*repositories.Repository{{ID: "desk"}}})
+	outcome, err := rehearser.Rehearse(t.Context(), trial.Change{AppID: "clinic", Messages: 10, Repositories: []*repositories.Repository{{ID: "desk"}}})
 	require.NoError(t, err)
-	require.Equal(t, trial.Counts{Tried: 7, Same: 2, Fires: 1, NoLonger: 1, OtherTool: 1, OtherValues: 1, OtherRejection: 1}, came.Messages)
+	require.Equal(t, trial.Counts{Tried: 7, Same: 2, Fires: 1, NoLonger: 1, OtherTool: 1, OtherValues: 1, OtherRejection: 1}, outcome.Messages)
 	changes := map[string]string{}
-	for _, one := range came.Differs {
+	for _, one := range outcome.Differences {
 		changes[one.Text] = one.Change
 	}
 	require.Equal(t, map[string]string{

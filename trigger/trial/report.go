@@ -47,14 +47,14 @@ type TurnReport struct {
 	Verdict string `json:"verdict"`
 	// Expected are the expectations as the test states them.
 	Expected []any      `json:"expected"`
-	Came     []Call     `json:"came"`
+	Calls    []Call     `json:"came"`
 	Rejected []Rejected `json:"rejected"`
 	Why      string     `json:"why"`
-	Near     []Near     `json:"near,omitempty"`
+	Nearest  []NearTool `json:"near,omitempty"`
 
 	// Expect are the expectations of the test.
-	Expect []files.Expectation `json:"-"`
-	met    []met
+	Expect          []files.Expectation `json:"-"`
+	metExpectations []metExpectation
 }
 
 // MarshalJSON encodes the expectations as the test states them.
@@ -62,25 +62,25 @@ func (t TurnReport) MarshalJSON() ([]byte, error) {
 	type plain TurnReport
 	t.Expected = []any{}
 	for _, e := range t.Expect {
-		written := map[string]any{}
+		expectation := map[string]any{}
 		switch {
 		case e.None:
-			written["none"] = true
+			expectation["none"] = true
 		case e.Rejected != "":
-			written["rejected"] = e.Rejected
+			expectation["rejected"] = e.Rejected
 			if len(e.Missing) > 0 {
-				written["missing"] = e.Missing
+				expectation["missing"] = e.Missing
 			}
 		default:
-			written["tool"] = e.Tool
+			expectation["tool"] = e.Tool
 			if len(e.Values) > 0 {
-				written["values"] = e.Values
+				expectation["values"] = e.Values
 			}
 		}
-		t.Expected = append(t.Expected, written)
+		t.Expected = append(t.Expected, expectation)
 	}
-	if t.Came == nil {
-		t.Came = []Call{}
+	if t.Calls == nil {
+		t.Calls = []Call{}
 	}
 	if t.Rejected == nil {
 		t.Rejected = []Rejected{}
@@ -108,7 +108,7 @@ type ToolReport struct {
 func (r *Report) sum() {
 	r.OK = true
 	tools := map[string]*ToolReport{}
-	of := func(name string) *ToolReport {
+	figures := func(name string) *ToolReport {
 		if tools[name] == nil {
 			tools[name] = &ToolReport{Name: name}
 		}
@@ -123,17 +123,17 @@ func (r *Report) sum() {
 			}
 			for _, e := range turn.Expect {
 				if e.Tool != "" {
-					of(e.Tool).Expected++
+					figures(e.Tool).Expected++
 				}
 			}
-			for _, c := range turn.Came {
-				of(c.Name).Fired++
+			for _, c := range turn.Calls {
+				figures(c.Name).Fired++
 			}
-			for _, one := range turn.met {
-				tool := of(one.tool)
+			for _, met := range turn.metExpectations {
+				tool := figures(met.tool)
 				tool.Met++
-				tool.ValuesExpected += one.expected
-				tool.ValuesRight += one.right
+				tool.ValuesExpected += met.expected
+				tool.ValuesRight += met.right
 			}
 		}
 	}
@@ -166,14 +166,14 @@ func (r *Report) passed() int {
 
 // Failures summarizes the failed tests in a few words; empty for none.
 func (r *Report) Failures() string {
-	bad, noun := len(r.Tests)-r.passed(), "tests"
-	if bad == 0 {
+	failures, noun := len(r.Tests)-r.passed(), "tests"
+	if failures == 0 {
 		return ""
 	}
 	if len(r.Tests) == 1 {
 		noun = "test"
 	}
-	return fmt.Sprintf("%d of %d %s failed", bad, len(r.Tests), noun)
+	return fmt.Sprintf("%d of %d %s failed", failures, len(r.Tests), noun)
 }
 
 // Summary returns the results of tests and messages in a line.
@@ -213,14 +213,14 @@ func (t TestReport) Print(out io.Writer) {
 			case e.Rejected != "":
 				expected = append(expected, e.Rejected+" without "+cmp.Or(strings.Join(e.Missing, ", "), "a value that it needs"))
 			default:
-				expected = append(expected, Call{e.Tool, e.Values}.shown())
+				expected = append(expected, Call{e.Tool, e.Values}.text())
 			}
 		}
 		fmt.Fprintf(out, "  %s%q\n", turn.place(), turn.User)
 		fmt.Fprintf(out, "    expected %s\n", strings.Join(expected, " and "))
-		fmt.Fprintf(out, "    came     %s (%s)\n", turn.shownCame(), turn.Verdict)
+		fmt.Fprintf(out, "    came     %s (%s)\n", turn.outcomeText(), turn.Verdict)
 		why := turn.Why
-		for i, near := range turn.Near {
+		for i, near := range turn.Nearest {
 			why += []string{" Nearest by words: ", ", "}[min(i, 1)] + fmt.Sprintf("%s %.2f", near.Name, near.Score)
 		}
 		fmt.Fprintf(out, "    why      %s\n", why)
@@ -234,7 +234,7 @@ func (t TestReport) Print(out io.Writer) {
 func (t TestReport) Brief() string {
 	for _, turn := range t.Turns {
 		if turn.Verdict != right && turn.Verdict != failed {
-			return fmt.Sprintf("%s%q came to %s (%s)", turn.place(), turn.User, turn.shownCame(), turn.Verdict)
+			return fmt.Sprintf("%s%q came to %s (%s)", turn.place(), turn.User, turn.outcomeText(), turn.Verdict)
 		}
 	}
 	return t.Error
@@ -248,19 +248,19 @@ func (t TurnReport) place() string {
 	return fmt.Sprintf("line %d: ", t.Line)
 }
 
-func (t TurnReport) shownCame() string {
-	var came []string
-	for _, call := range t.Came {
-		came = append(came, call.shown())
+func (t TurnReport) outcomeText() string {
+	var parts []string
+	for _, call := range t.Calls {
+		parts = append(parts, call.text())
 	}
 	for _, rejected := range t.Rejected {
-		came = append(came, rejected.Name+" without "+strings.Join(rejected.Missing, ", "))
+		parts = append(parts, rejected.Name+" without "+strings.Join(rejected.Missing, ", "))
 	}
-	return cmp.Or(strings.Join(came, " and "), "nothing")
+	return cmp.Or(strings.Join(parts, " and "), "nothing")
 }
 
-// shown returns the name and the values of a call.
-func (c Call) shown() string {
+// text returns the name and the values of a call.
+func (c Call) text() string {
 	if len(c.Values) == 0 {
 		return c.Name
 	}

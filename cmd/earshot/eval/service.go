@@ -34,50 +34,50 @@ type Service struct {
 
 // Begin implements trial.Stage.
 func (s *Service) Begin(test *files.Test) (trial.Conversation, error) {
-	return &asked{of: s, test: test, appID: test.AppID, session: "eval-" + rand.Text()}, nil
+	return &dryRunConversation{service: s, test: test, appID: test.AppID, session: "eval-" + rand.Text()}, nil
 }
 
-type asked struct {
-	of      *Service
+type dryRunConversation struct {
+	service *Service
 	test    *files.Test
 	appID   string
 	session string
 	history []trigger.Earlier
 }
 
-// Heard implements trial.Conversation.
-func (a *asked) Heard(said files.Message) {
+// AddMessage implements trial.Conversation.
+func (a *dryRunConversation) AddMessage(added files.Message) {
 	actor := matcher.ActorUser
-	if said.Agent {
+	if added.Agent {
 		actor = matcher.ActorAgent
 	}
-	a.history = append(a.history, trigger.Earlier{Actor: actor, Text: said.Text})
+	a.history = append(a.history, trigger.Earlier{Actor: actor, Text: added.Text})
 }
 
-type tried struct {
+type dryRunAnswer struct {
 	query.Answer
 	Explain explain.Explanation `json:"explain"`
 }
 
 // User implements trial.Conversation.
-func (a *asked) User(ctx context.Context, text string) (trial.Came, error) {
-	found, err := a.ask(ctx, text)
+func (a *dryRunConversation) User(ctx context.Context, text string) (trial.MessageOutcome, error) {
+	answer, err := a.dryRun(ctx, text)
 	if err != nil {
-		return trial.Came{}, err
+		return trial.MessageOutcome{}, err
 	}
-	for i := range found.Matches { // the next message sees it as done
-		if found.Matches[i].State == "dry" {
-			found.Matches[i].State = ""
+	for i := range answer.Matches { // the next message sees it as done
+		if answer.Matches[i].State == "dry" {
+			answer.Matches[i].State = ""
 		}
 	}
-	a.history = append(a.history, trigger.Earlier{Actor: matcher.ActorUser, Text: text, Matches: found.Matches, Rejected: found.Rejected})
-	of := trial.CameOf(found.Explain.Why, found.Matches, found.Rejected)
-	for _, candidate := range found.Explain.Candidates {
-		if candidate.Score != nil && len(of.Near) < trial.MostNear {
-			of.Near = append(of.Near, trial.Near{Name: candidate.Name, Score: *candidate.Score})
+	a.history = append(a.history, trigger.Earlier{Actor: matcher.ActorUser, Text: text, Matches: answer.Matches, Rejected: answer.Rejected})
+	outcome := trial.NewMessageOutcome(answer.Explain.Why, answer.Matches, answer.Rejected)
+	for _, candidate := range answer.Explain.Candidates {
+		if candidate.Score != nil && len(outcome.Nearest) < trial.MostNearest {
+			outcome.Nearest = append(outcome.Nearest, trial.NearTool{Name: candidate.Name, Score: *candidate.Score})
 		}
 	}
-	return of, nil
+	return outcome, nil
 }
 
 // maxHistory is the most earlier messages of a dry run.
@@ -92,37 +92,37 @@ type message struct {
 	History  json.RawMessage `json:"history"`
 }
 
-// ask sends a dry run, and repeats it after a requested pause.
-func (a *asked) ask(ctx context.Context, text string) (found tried, err error) {
+// dryRun sends a dry run, and repeats it after a requested pause.
+func (a *dryRunConversation) dryRun(ctx context.Context, text string) (result dryRunAnswer, err error) {
 	if a.appID == "" {
-		if a.appID, err = a.of.Client.App(ctx, a.of.AppID); err != nil {
-			return found, err
+		if a.appID, err = a.service.Client.App(ctx, a.service.AppID); err != nil {
+			return result, err
 		}
 	}
-	said := message{
+	request := message{
 		Actor: matcher.ActorUser, Text: text, Language: a.test.Language, TimeZone: a.test.TimeZone,
 		History: exactjson.EncodeOrNull(append([]trigger.Earlier{}, a.history[max(0, len(a.history)-maxHistory):]...)),
 	}
 	if !a.test.Now.IsZero() {
-		said.Now = a.test.Now.Format(time.RFC3339)
+		request.Now = a.test.Now.Format(time.RFC3339)
 	}
-	body, err := exactjson.Encode(said)
+	body, err := exactjson.Encode(request)
 	if err != nil {
-		return found, err
+		return result, err
 	}
-	at := client.Path("apps", a.appID, "sessions", a.session, "messages") + "?dryRun=true&explain=true"
+	path := client.Path("apps", a.appID, "sessions", a.session, "messages") + "?dryRun=true&explain=true"
 	for {
-		answer, err := a.of.Client.Call(ctx, http.MethodPost, at, body)
+		answer, err := a.service.Client.Call(ctx, http.MethodPost, path, body)
 		if refused := (*client.Refusal)(nil); errors.As(err, &refused) && refused.Status == http.StatusTooManyRequests {
-			if err := a.of.Pause(ctx, max(time.Second, refused.RetryAfter)); err != nil {
-				return found, err
+			if err := a.service.Pause(ctx, max(time.Second, refused.RetryAfter)); err != nil {
+				return result, err
 			}
 			continue
 		}
 		if err != nil {
-			return found, err
+			return result, err
 		}
-		return found, client.Decode(answer, &found)
+		return result, client.Decode(answer, &result)
 	}
 }
 
