@@ -104,7 +104,7 @@ func (v *verification) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("it was not looked through: %w", err)
 	}
-	hasPending := report.Owed.Messages+report.Owed.Calls+report.Owed.Events > 0
+	hasPending := report.Pending.Messages+report.Pending.Calls+report.Pending.Events > 0
 	if result.Sealed != nil && result.Sealed.Sum(sealing.ByNone) > 0 || !report.Clean() || hasPending && !v.allowOwed {
 		return exitWith(1)
 	}
@@ -138,7 +138,7 @@ func (v *verification) print(report verified) {
 		fmt.Fprintf(v.env.out, "%s\n", text)
 		return
 	}
-	pending, oldest := report.Owed, ""
+	pending, oldest := report.Pending, ""
 	if pending.Oldest >= 1 {
 		oldest = fmt.Sprintf("; the oldest has been due for %s", time.Duration(pending.Oldest*float64(time.Second)).Round(time.Second))
 	}
@@ -184,7 +184,7 @@ func (v *verification) table(report *verify.Report) {
 		}
 		rules := verify.Rules()
 		if i := slices.IndexFunc(rules, func(rule verify.Rule) bool { return rule.Name == f.Rule }); i >= 0 {
-			text = rules[i].Says
+			text = rules[i].Fault
 			if f.Detail != "" {
 				text += " (" + f.Detail + ")"
 			}
@@ -192,7 +192,7 @@ func (v *verification) table(report *verify.Report) {
 				text += ": " + f.Mend
 			}
 		}
-		rows = append(rows, []string{cmp.Or(f.App, "-"), f.Rule, string(f.Class), terminal.OneLine(f.Of), state, terminal.OneLine(text)})
+		rows = append(rows, []string{cmp.Or(f.App, "-"), f.Rule, string(f.Class), terminal.OneLine(f.Object), state, terminal.OneLine(text)})
 	}
 	fmt.Fprintln(v.env.out)
 	style := terminal.StyleOf(v.env.out, v.env.lookup)

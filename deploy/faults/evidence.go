@@ -159,7 +159,7 @@ func gather(s *system) *evidence {
 	})
 	s.must(err)
 	for _, f := range report.Findings {
-		e.findings = append(e.findings, fmt.Sprintf("%s of %s: %s %s", f.Rule, f.App, f.Of, f.Detail))
+		e.findings = append(e.findings, fmt.Sprintf("%s of %s: %s %s", f.Rule, f.App, f.Object, f.Detail))
 	}
 	e.findings = append(e.findings, report.Notes...)
 	s.must(e.readFiles(s))

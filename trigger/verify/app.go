@@ -34,11 +34,11 @@ end
 return faults
 `)
 
-// unexplained finds parts of explanations that never expire.
+// unscheduledParts finds parts of explanations that never expire.
 //
 //	KEYS parts of explanations, expiry of explanations
 //	ARGV appId, their life from now (ms), then the name of each
-var unexplained = newScript(`
+var unscheduledParts = newScript(`
 local kept = {}
 for i = 3, #ARGV do
   if redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1 and not redis.call('ZSCORE', KEYS[2], ARGV[1] .. '//' .. ARGV[i]) then kept[#kept + 1] = ARGV[i] end
@@ -54,8 +54,8 @@ return faults
 // partsKept is the life given to parts of explanations that never expire.
 const partsKept = 7 * 24 * time.Hour
 
-// lives are the kinds of keys that must expire, with the longest life of each.
-var lives = map[keyspace.Kind]time.Duration{
+// longestLife are the kinds of keys that must expire, with the longest life of each.
+var longestLife = map[keyspace.Kind]time.Duration{
 	keyspace.KindDraft: time.Hour, keyspace.KindDrafts: time.Hour, keyspace.KindAsked: time.Hour, keyspace.KindWritten: time.Hour,
 	keyspace.KindCompared: time.Hour, keyspace.KindRates: time.Minute, keyspace.KindUses: 48 * time.Hour, keyspace.KindUsage: 401 * 24 * time.Hour,
 	keyspace.KindFence: 31 * 24 * time.Hour, keyspace.KindLineage: 31 * 24 * time.Hour, keyspace.KindVector: 31 * 24 * time.Hour,
@@ -63,11 +63,11 @@ var lives = map[keyspace.Kind]time.Duration{
 	keyspace.KindClosed: 0,                         // 48 hours longer than records are kept
 }
 
-// unending checks a key that must expire.
+// withoutExpiry checks a key that must expire.
 //
 //	KEYS key
 //	ARGV longest life (ms)
-var unending = newScript(`
+var withoutExpiry = newScript(`
 if redis.call('PTTL', KEYS[1]) == -1 then
   fault('endless', '', function() redis.call('PEXPIRE', KEYS[1], ARGV[1]) end)
 end
@@ -109,11 +109,11 @@ end
 return faults
 `)
 
-// ownedSession finds sessions with a user that the user's list lacks.
+// sessionOfUser finds sessions with a user that the user's list lacks.
 //
 //	KEYS users, then turns of each
 //	ARGV sessionId of each
-var ownedSession = newScript(`
+var sessionOfUser = newScript(`
 for i, id in ipairs(ARGV) do
   local user = redis.call('HGET', KEYS[i + 1], 'user')
   if user and not redis.call('ZSCORE', KEYS[1], user .. '\0' .. id) then
@@ -168,11 +168,11 @@ end
 return faults
 `)
 
-// leaseOfNone finds leases of empty outboxes.
+// emptyOutboxLease finds leases of empty outboxes.
 //
 //	KEYS holders, then the outbox of each
 //	ARGV member of the outboxes of each
-var leaseOfNone = newScript(`
+var emptyOutboxLease = newScript(`
 for i, box in ipairs(ARGV) do
   if redis.call('HEXISTS', KEYS[1], box) == 1 and redis.call('EXISTS', KEYS[i + 1]) == 0 then
     fault('holder', 'outbox ' .. box, function() redis.call('HDEL', KEYS[1], box) end)
@@ -191,19 +191,19 @@ func keyOfApp(place keyspace.KeyName) string {
 	return ""
 }
 
-// places returns the checks of keys. It checks long lists at once, page by page.
-func (w *walk) places(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
+// placeProbes returns the checks of keys. It checks long lists at once, page by page.
+func (w *walk) placeProbes(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	for _, place := range places {
 		k, kind, app := keyspace.KeysOf(place.App), place.Kind, []any{place.App}
 		if key := keyOfApp(place); key != "" {
-			of := string(kind)
+			object := string(kind)
 			if place.Name != "" && kind == keyspace.KindRepos {
-				of += " of session"
+				object += " of session"
 			}
 			if place.Name != "" {
-				of += " " + place.Name
+				object += " " + place.Name
 			}
-			probes = append(probes, probe{leftover, []string{key, k.App(), k.Apps()}, app, place.App, of})
+			probes = append(probes, probe{leftover, []string{key, k.App(), k.Apps()}, app, place.App, object})
 		}
 		switch kind {
 		case keyspace.KindApp:
@@ -215,34 +215,34 @@ func (w *walk) places(ctx context.Context, places []keyspace.KeyName) (probes []
 			}
 		case keyspace.KindExplained:
 			err = w.fields(ctx, k.ExplainedParts(), func(names []string) error {
-				keep := probe{unexplained, []string{k.ExplainedParts(), k.Explained()}, []any{place.App, partsKept.Milliseconds()}, place.App, "explanations"}
-				return w.askOf(ctx, keep, names, nil)
+				parts := probe{unscheduledParts, []string{k.ExplainedParts(), k.Explained()}, []any{place.App, partsKept.Milliseconds()}, place.App, "explanations"}
+				return w.checkNames(ctx, parts, names, nil)
 			})
 		case keyspace.KindSessions, keyspace.KindRecent:
 			err = w.members(ctx, place.Key(), func(ids []string) error {
-				err := w.askOf(ctx, probe{listedSession, []string{place.Key(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
+				err := w.checkNames(ctx, probe{listedSession, []string{place.Key(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
 				if err != nil || kind == keyspace.KindRecent {
 					return err
 				}
-				return w.askOf(ctx, probe{ownedSession, []string{k.Users()}, nil, place.App, "users of sessions"}, ids, k.Turns)
+				return w.checkNames(ctx, probe{sessionOfUser, []string{k.Users()}, nil, place.App, "users of sessions"}, ids, k.Turns)
 			})
 		case keyspace.KindHolders:
 			err = w.fields(ctx, k.Holders(), func(boxes []string) error {
-				return w.askOf(ctx, probe{leaseOfNone, []string{k.Holders()}, nil, place.App, "leases"}, boxes, k.Outbox)
+				return w.checkNames(ctx, probe{emptyOutboxLease, []string{k.Holders()}, nil, place.App, "leases"}, boxes, k.Outbox)
 			})
 		case keyspace.KindTriggers:
-			err = w.triggers(ctx, place, k.Triggers(place.Name), "triggers "+place.Name)
+			err = w.checkTriggers(ctx, place, k.Triggers(place.Name), "triggers "+place.Name)
 		case keyspace.KindFailed:
 			probes = append(probes, failedCount(place.App))
 			fallthrough
 		case keyspace.KindPending:
-			err = w.triggers(ctx, place, k.InState(string(kind)), string(kind))
+			err = w.checkTriggers(ctx, place, k.InState(string(kind)), string(kind))
 		}
-		if ttl, must := lives[kind]; must {
+		if ttl, expires := longestLife[kind]; expires {
 			if kind == keyspace.KindClosed {
 				ttl = max(w.Done, w.Dead) + 48*time.Hour
 			}
-			probes = append(probes, probe{unending, []string{place.Key()}, []any{ttl.Milliseconds()}, place.App, string(kind) + " " + place.Name})
+			probes = append(probes, probe{withoutExpiry, []string{place.Key()}, []any{ttl.Milliseconds()}, place.App, string(kind) + " " + place.Name})
 		}
 		if err != nil {
 			return nil, err
@@ -251,18 +251,18 @@ func (w *walk) places(ctx context.Context, places []keyspace.KeyName) (probes []
 	return probes, nil
 }
 
-// users checks the lists of users' sessions.
-func (w *walk) users(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
+// userProbes checks the lists of users' sessions.
+func (w *walk) userProbes(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	for _, place := range places {
 		k, app := keyspace.KeysOf(place.App), []any{place.App}
 		probes = append(probes, probe{leftover, []string{k.Users(), k.App(), k.Apps()}, app, place.App, string(place.Kind)})
 		err := w.members(ctx, k.Users(), func(names []string) error {
-			all := probe{listedUser, []string{k.Users(), k.Ended()}, app, place.App, "sessions of users from " + names[0]}
+			listed := probe{listedUser, []string{k.Users(), k.Ended()}, app, place.App, "sessions of users from " + names[0]}
 			for _, name := range names {
 				user, id := keyspace.SessionOfUser(name)
-				all.keys, all.args = append(all.keys, k.Turns(id)), append(all.args, user, id)
+				listed.keys, listed.args = append(listed.keys, k.Turns(id)), append(listed.args, user, id)
 			}
-			return w.ask(ctx, []probe{all})
+			return w.check(ctx, []probe{listed})
 		})
 		if err != nil {
 			return nil, err
@@ -271,11 +271,11 @@ func (w *walk) users(ctx context.Context, places []keyspace.KeyName) (probes []p
 	return probes, nil
 }
 
-func (w *walk) triggers(ctx context.Context, place keyspace.KeyName, key, of string) error {
+func (w *walk) checkTriggers(ctx context.Context, place keyspace.KeyName, key, object string) error {
 	k := keyspace.KeysOf(place.App)
 	return w.members(ctx, key, func(ids []string) error {
 		keys := []string{key, k.Dead(), k.InState(keyspace.Failed)}
-		return w.askOf(ctx, probe{listedTrigger, keys, []any{place.App}, place.App, of}, ids, k.Trigger)
+		return w.checkNames(ctx, probe{listedTrigger, keys, []any{place.App}, place.App, object}, ids, k.Trigger)
 	})
 }
 

@@ -32,11 +32,11 @@ end
 return faults
 `)
 
-// ofOutbox is the prefix of an outbox's description.
-const ofOutbox = "outbox "
+// outboxObject is the prefix of an outbox's description.
+const outboxObject = "outbox "
 
-// queues checks all outboxes, and remembers their events.
-func (w *walk) queues(ctx context.Context) error {
+// checkOutboxes checks all outboxes, and remembers their events for the check of effects.
+func (w *walk) checkOutboxes(ctx context.Context) error {
 	return w.DB.EachKey(ctx, func(names []string) error {
 		var probes []probe
 		for _, name := range names {
@@ -51,20 +51,20 @@ func (w *walk) queues(ctx context.Context) error {
 				}
 				for _, id := range ids {
 					if strings.HasPrefix(id, "#") {
-						w.report.Owed.Events += int64(strings.Count(id, "\n") - 1)
+						w.report.Pending.Events += int64(strings.Count(id, "\n") - 1)
 						continue
 					}
-					w.report.Owed.Events++
-					for _, at := range w.queued.places(nameOf(place.App, id)) {
-						w.queued.bits[at/64] |= 1 << (at % 64)
+					w.report.Pending.Events++
+					for _, position := range w.outboxEvents.positions(nameOf(place.App, id)) {
+						w.outboxEvents.bits[position/64] |= 1 << (position % 64)
 					}
 				}
 				more = len(ids) == page
 			}
 			k := keyspace.KeysOf(place.App)
-			probes = append(probes, probe{outboxHead, append([]string{name}, k.Ledger()...), []any{place.App, place.Name}, place.App, ofOutbox + place.Name})
+			probes = append(probes, probe{outboxHead, append([]string{name}, k.Ledger()...), []any{place.App, place.Name}, place.App, outboxObject + place.Name})
 		}
-		return w.ask(ctx, probes)
+		return w.check(ctx, probes)
 	})
 }
 
@@ -80,8 +80,8 @@ end
 return faults
 `)
 
-// lanes checks lanes and sessions: a key of turns with a name is the hash of a session.
-func (w *walk) lanes(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
+// laneProbes checks lanes and sessions: a key of turns with a name is the hash of a session.
+func (w *walk) laneProbes(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	pipe := w.DB.Pipeline()
 	clocks := w.DB.Clocks(ctx, pipe)
 	counts, heads, times := make([]*redis.IntCmd, len(places)), make([]*redis.ZSliceCmd, len(places)), make([]keyspace.Clock, len(places))
@@ -106,26 +106,26 @@ func (w *walk) lanes(ctx context.Context, places []keyspace.KeyName) (probes []p
 		if place.Name != "" {
 			continue
 		}
-		at, err := times[i].Read()
+		now, err := times[i].Read()
 		if err != nil {
 			return nil, err
 		}
 		switch keyspace.Lane(place.Kind) {
 		case keyspace.LaneTurns:
-			w.report.Owed.Messages += counts[i].Val()
+			w.report.Pending.Messages += counts[i].Val()
 		case keyspace.LaneCalls:
-			w.report.Owed.Calls += counts[i].Val()
+			w.report.Pending.Calls += counts[i].Val()
 		case keyspace.LaneHeld:
-			w.report.Owed.Held += counts[i].Val()
+			w.report.Pending.Held += counts[i].Val()
 		}
 		for _, first := range heads[i].Val() {
-			w.report.Owed.Oldest = max(w.report.Owed.Oldest, (float64(at.UnixMilli())-first.Score)/1000)
+			w.report.Pending.Oldest = max(w.report.Pending.Oldest, (float64(now.UnixMilli())-first.Score)/1000)
 		}
 	}
 	return probes, nil
 }
 
-// countOwed compares the outstanding work of a partition with its counter.
+// countPending compares the outstanding work of a partition with its counter.
 //
 //	KEYS due, owed, then turns, calls and outboxes of each app, then each outbox
 //	ARGV number of apps, then id and number of outboxes of each, then member of the
@@ -133,7 +133,7 @@ func (w *walk) lanes(ctx context.Context, places []keyspace.KeyName) (probes []p
 //
 // If there are other outboxes or more apps than given, it reports the rule "moved". An outbox in no lane is
 // counted as well.
-var countOwed = newScript(`
+var countPending = newScript(`
 local count, known, total, box = tonumber(ARGV[1]), {}, 0, 0
 for i = 1, count do known[ARGV[2 * i]] = true end
 for i = 2 + 2 * count + #KEYS - 2 - 3 * count, #ARGV do known[string.match(ARGV[i], '/(.*)$') or ''] = true end
@@ -163,85 +163,85 @@ end
 return faults
 `)
 
-// compares bounds the repeated counts of a partition that changes meanwhile: on a running service, outboxes
+// mostCompares bounds the repeated counts of a partition that changes meanwhile: on a running service, outboxes
 // come and go.
-const compares = 100
+const mostCompares = 100
 
-// counters compares the outstanding work of each partition with its counter. A difference is a fault only if a
+// checkCounters compares the outstanding work of each partition with its counter. A difference is a fault only if a
 // second count after a pause confirms it.
-func (w *walk) counters(ctx context.Context) error {
-	pipe, there := w.DB.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
-	for n := range there {
-		there[n] = pipe.Exists(ctx, keyspace.PartitionKeys(n).Due(), keyspace.PartitionKeys(n).PendingCount())
+func (w *walk) checkCounters(ctx context.Context) error {
+	pipe, exists := w.DB.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
+	for n := range exists {
+		exists[n] = pipe.Exists(ctx, keyspace.PartitionKeys(n).Due(), keyspace.PartitionKeys(n).PendingCount())
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return fmt.Errorf("look which partitions owe something: %w", keyspace.Unavailable(err))
+		return fmt.Errorf("read which partitions have pending work: %w", keyspace.Unavailable(err))
 	}
-	var some []int // with lanes or a counter
-	for n := range there {
-		if there[n].Val() > 0 || len(w.stray[n]) > 0 {
-			some = append(some, n)
+	var numbers []int // with lanes or a counter
+	for n := range exists {
+		if exists[n].Val() > 0 || len(w.strayOutboxes[n]) > 0 {
+			numbers = append(numbers, n)
 		}
 	}
-	wrong, err := w.compareAll(ctx, some, false)
-	if err != nil || len(wrong) == 0 {
+	faults, err := w.compareAll(ctx, numbers, false)
+	if err != nil || len(faults) == 0 {
 		return err
 	}
 	if err := w.Pause(ctx); err != nil {
 		return err
 	}
-	still := slices.Sorted(maps.Keys(wrong))
-	wrong, err = w.compareAll(ctx, still, w.Mend)
-	for _, n := range still {
-		switch one, still := wrong[n]; {
-		case still && one.Rule == moved:
-			w.report.Notes = append(w.report.Notes, fmt.Sprintf("partition %d changes all the time: what it owes was not counted; look again when less is going on", n))
-		case still:
-			w.found(one)
+	again := slices.Sorted(maps.Keys(faults))
+	faults, err = w.compareAll(ctx, again, w.Mend)
+	for _, n := range again {
+		switch finding, again := faults[n]; {
+		case again && finding.Rule == movedRule:
+			w.report.Notes = append(w.report.Notes, fmt.Sprintf("partition %d changes all the time: its pending work was not counted; verify again under less load", n))
+		case again:
+			w.addFinding(finding)
 		}
 	}
 	return err
 }
 
-// moved is the rule of a partition that changed since it was read.
-const moved = "moved"
+// movedRule is the rule of a partition that changed since it was read.
+const movedRule = "moved"
 
 // compareAll returns the faults of partitions.
 func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map[int]Finding, error) {
-	wrong := map[int]Finding{}
+	faults := map[int]Finding{}
 	for _, n := range partitions {
-		for range compares {
-			p, err := w.owedProbe(ctx, n)
+		for range mostCompares {
+			p, err := w.pendingProbe(ctx, n)
 			var replies []any
 			if err == nil {
 				replies, err = w.replies(ctx, []probe{p}, mend)
 			}
 			if err != nil {
-				return wrong, fmt.Errorf("count what partition %d owes: %w", n, err)
+				return faults, fmt.Errorf("count the pending work of partition %d: %w", n, err)
 			}
 			list := p.findings(replies[0])
 			if len(list) == 0 {
-				delete(wrong, n)
+				delete(faults, n)
 				break
 			}
-			if wrong[n] = list[0]; list[0].Rule != moved {
+			if faults[n] = list[0]; list[0].Rule != movedRule {
 				break
 			}
 		}
 	}
-	return wrong, nil
+	return faults, nil
 }
 
-// owedProbe builds the check of a partition's counter from its lanes and the outboxes of its apps: listed and
+// pendingProbe builds the check of a partition's counter from its lanes and the outboxes of its apps: listed and
 // stray ones.
-func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
+func (w *walk) pendingProbe(ctx context.Context, n int) (probe, error) {
 	k := keyspace.PartitionKeys(n)
 	lanes, err := w.DB.ZRange(ctx, k.Due(), 0, -1).Result()
 	if err != nil {
 		return probe{}, keyspace.Unavailable(err)
 	}
 	apps := map[string]bool{}
-	for app := range w.stray[n] {
+	for app := range w.strayOutboxes[n] {
 		apps[app] = true
 	}
 	var foreign []any
@@ -267,23 +267,23 @@ func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
 	var outboxes []string
 	var members []any
 	for _, app := range slices.Sorted(maps.Keys(apps)) {
-		of := keyspace.KeysOf(app)
-		boxes := slices.Concat(listed[app].Val(), w.stray[n][app])
+		appKeys := keyspace.KeysOf(app)
+		boxes := slices.Concat(listed[app].Val(), w.strayOutboxes[n][app])
 		slices.Sort(boxes)
 		boxes = slices.Compact(boxes)
-		keys = append(keys, of.Lane(keyspace.LaneTurns), of.Lane(keyspace.LaneCalls), of.Lane(keyspace.LaneOutboxes))
+		keys = append(keys, appKeys.Lane(keyspace.LaneTurns), appKeys.Lane(keyspace.LaneCalls), appKeys.Lane(keyspace.LaneOutboxes))
 		args = append(args, app, len(boxes))
 		for _, box := range boxes {
-			outboxes, members = append(outboxes, of.Outbox(box)), append(members, box)
+			outboxes, members = append(outboxes, appKeys.Outbox(box)), append(members, box)
 		}
 	}
-	return probe{countOwed, append(keys, outboxes...), slices.Concat(args, members, foreign), "", fmt.Sprintf("what partition %d owes", n)}, nil
+	return probe{countPending, append(keys, outboxes...), slices.Concat(args, members, foreign), "", fmt.Sprintf("pending work of partition %d", n)}, nil
 }
 
 // Entries of partitions begin with an app, or with a lane and an app.
 
-// noted are the lists of a partition, with the app of a member or field.
-var noted = []struct {
+// partitionLists are the lists of a partition, with the app of a member or field.
+var partitionLists = []struct {
 	kind keyspace.Kind
 	key  func(keyspace.Keys) string
 	app  func(member string) string
@@ -331,20 +331,20 @@ end
 return faults
 `)
 
-// partitions checks the lists of partitions, and counts the failed triggers.
-func (w *walk) partitions(ctx context.Context) error {
+// checkPartitions checks the lists of partitions, and counts the failed triggers.
+func (w *walk) checkPartitions(ctx context.Context) error {
 	pipe, sizes, dead := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions), make([]*redis.MapStringStringCmd, keyspace.Partitions)
 	for n := range sizes {
-		for _, list := range noted {
+		for _, list := range partitionLists {
 			sizes[n] = append(sizes[n], pipe.ZCard(ctx, list.key(keyspace.PartitionKeys(n))))
 		}
 		dead[n] = pipe.HGetAll(ctx, keyspace.PartitionKeys(n).Dead())
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
-		return fmt.Errorf("look which partitions there are: %w", keyspace.Unavailable(err))
+		return fmt.Errorf("read the lists of partitions: %w", keyspace.Unavailable(err))
 	}
 	for n := range sizes {
-		for i, list := range noted {
+		for i, list := range partitionLists {
 			if sizes[n][i].Val() == 0 {
 				continue
 			}
@@ -352,12 +352,12 @@ func (w *walk) partitions(ctx context.Context) error {
 			err := w.members(ctx, key, func(members []string) error {
 				var probes []probe
 				for _, member := range members {
-					probes = append(probes, w.entry(n, key, list.kind, member, list.app(member))...)
+					probes = append(probes, w.entryProbes(n, key, list.kind, member, list.app(member))...)
 				}
-				return w.ask(ctx, probes)
+				return w.check(ctx, probes)
 			})
 			if err != nil {
-				return fmt.Errorf("look at %s of partition %d: %w", list.kind, n, err)
+				return fmt.Errorf("check %s of partition %d: %w", list.kind, n, err)
 			}
 		}
 	}
@@ -366,25 +366,25 @@ func (w *walk) partitions(ctx context.Context) error {
 	for n, reply := range dead {
 		for app, count := range reply.Val() {
 			if keyspace.PartitionOf(app) != n {
-				probes = append(probes, w.entry(n, keyspace.PartitionKeys(n).Dead(), keyspace.KindDead, app, app)...)
+				probes = append(probes, w.entryProbes(n, keyspace.PartitionKeys(n).Dead(), keyspace.KindDead, app, app)...)
 				continue
 			}
-			failed, _ := strconv.ParseInt(count, 10, 64) // a wrong number is counted anew
-			w.report.Owed.Failed += failed
+			failed, _ := strconv.ParseInt(count, 10, 64) // an invalid count is a fault of its own
+			w.report.Pending.Failed += failed
 			probes = append(probes, failedCount(app))
 		}
 	}
-	return w.ask(ctx, probes)
+	return w.check(ctx, probes)
 }
 
-// entry returns the check of a foreign member, or of a listed app.
-func (w *walk) entry(n int, key string, kind keyspace.Kind, member, app string) []probe {
-	of := fmt.Sprintf("%s of partition %d: %s", kind, n, member)
+// entryProbes returns the check of a foreign member, or of a listed app.
+func (w *walk) entryProbes(n int, key string, kind keyspace.Kind, member, app string) []probe {
+	object := fmt.Sprintf("%s of partition %d: %s", kind, n, member)
 	switch lane, _, _ := strings.Cut(member, "/"); {
 	case kind == keyspace.KindDue && !slices.Contains(keyspace.Lanes, keyspace.Lane(lane)):
-		w.found(Finding{Rule: "entry.unknown", Of: of})
+		w.addFinding(Finding{Rule: "entry.unknown", Object: object})
 	case keyspace.PartitionOf(app) != n:
-		return []probe{{foreignEntry, []string{key}, []any{member}, app, of}}
+		return []probe{{foreignEntry, []string{key}, []any{member}, app, object}}
 	case kind == keyspace.KindApps:
 		k := keyspace.KeysOf(app)
 		keys := []string{k.App(), k.Apps(), k.Repos(""), k.Triggers(""), k.AppKeys(), k.Sessions()}

@@ -125,25 +125,25 @@ end
 return faults
 `)
 
-func (w *walk) records(ctx context.Context, places []keyspace.KeyName) ([]probe, error) {
+func (w *walk) recordProbes(ctx context.Context, places []keyspace.KeyName) ([]probe, error) {
 	w.report.Triggers += len(places)
-	read, err := w.hashes(ctx, places, "fire", "session", "retries", "event", "emitter", "call")
+	fields, err := w.hashes(ctx, places, "fire", "session", "retries", "event", "emitter", "call")
 	if err != nil {
 		return nil, err
 	}
 	probes := make([]probe, len(places))
 	for i, place := range places {
-		k, id, fire, session := keyspace.KeysOf(place.App), place.Name, read[i][0], read[i][1]
+		k, id, fire, session := keyspace.KeysOf(place.App), place.Name, fields[i][0], fields[i][1]
 		keys := []string{
 			k.Trigger(id), k.App(), k.Apps(), k.Triggers(""), k.Triggers(keyspace.OrNone(session)), k.InState(keyspace.Pending),
 			k.InState(keyspace.Failed), k.Over(), k.Dead(), k.Outbox(keyspace.Box(session, id)),
 		}
 		keys = append(keys, keyspace.Effects(k, fire)...)
-		for n := range strings.Count(read[i][2], "\n") {
+		for n := range strings.Count(fields[i][2], "\n") {
 			keys = append(keys, k.Effect(keyspace.RetriedResult(fire, n+1)))
 		}
 		args := []any{place.App, id, fire, session, w.Done.Milliseconds(), w.Dead.Milliseconds()}
-		for part, text := range read[i][3:] {
+		for part, text := range fields[i][3:] {
 			state := map[string]any{}
 			if exactjson.Unmarshal([]byte(text), &state) != nil || state["state"] != "pending" {
 				args = append(args, "", "")
@@ -170,14 +170,14 @@ func (w *walk) hashes(ctx context.Context, places []keyspace.KeyName, fields ...
 	return w.DB.HashFields(ctx, keys, fields...)
 }
 
-// effectOwed checks that an effect is scheduled.
+// pendingEffect checks that an effect is scheduled.
 //
 //	KEYS effect, trigger, then the outboxes that it may be in, then the ledger
 //	ARGV appId, id, '1' if it was seen in an outbox, member of the outboxes of the first of
 //	     them
 //
 // An outstanding call of a missing trigger is no fault: its app was removed, and the call is dropped when it is due.
-var effectOwed = newScript(keyspace.DueLua, `
+var pendingEffect = newScript(keyspace.DueLua, `
 local app, id = ARGV[1], ARGV[2]
 local had = redis.call('HMGET', KEYS[1], 'kind', 'state', 'order', 'until', 'wait', 'given', 'created', 'trigger')
 if redis.call('EXISTS', KEYS[1]) == 0 then return faults end
@@ -209,14 +209,14 @@ fault('effect.event', '', function() push(KEYS[3], ARGV[4], app, id, '', 0) end)
 return faults
 `)
 
-func (w *walk) effects(ctx context.Context, places []keyspace.KeyName) ([]probe, error) {
-	read, err := w.hashes(ctx, places, "session", "trigger", "order")
+func (w *walk) effectProbes(ctx context.Context, places []keyspace.KeyName) ([]probe, error) {
+	fields, err := w.hashes(ctx, places, "session", "trigger", "order")
 	if err != nil {
 		return nil, err
 	}
 	var unseen []keyspace.KeyName
 	for i, place := range places {
-		if read[i][2] == "1" && !w.queued.has(nameOf(place.App, place.Name)) {
+		if fields[i][2] == "1" && !w.outboxEvents.has(nameOf(place.App, place.Name)) {
 			unseen = append(unseen, place)
 		}
 	}
@@ -237,13 +237,13 @@ func (w *walk) effects(ctx context.Context, places []keyspace.KeyName) ([]probe,
 	probes := make([]probe, len(places))
 	for i, place := range places {
 		k, subject := keyspace.KeysOf(place.App), subjects[place]
-		boxes := boxesOf(place.Name, read[i][0], read[i][1], subject)
-		keys := []string{k.Effect(place.Name), k.Trigger(read[i][1])}
+		boxes := boxesOf(place.Name, fields[i][0], fields[i][1], subject)
+		keys := []string{k.Effect(place.Name), k.Trigger(fields[i][1])}
 		for _, box := range boxes {
 			keys = append(keys, k.Outbox(box))
 		}
 		_, unknown := subjects[place]
-		probes[i] = probe{effectOwed, slices.Concat(keys, k.Ledger()), []any{place.App, place.Name, !unknown && read[i][2] == "1", boxes[0]}, place.App, "effect " + place.Name}
+		probes[i] = probe{pendingEffect, slices.Concat(keys, k.Ledger()), []any{place.App, place.Name, !unknown && fields[i][2] == "1", boxes[0]}, place.App, "effect " + place.Name}
 	}
 	return probes, nil
 }

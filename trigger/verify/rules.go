@@ -15,62 +15,62 @@ const (
 type Rule struct {
 	Name  string
 	Class Class
-	Says  string // the fault
+	Fault string // in words
 	Mend  string // the repair; empty for none
 }
 
 // Rules returns all rules.
 func Rules() []Rule {
 	return []Rule{
-		{"record.app", Orphaned, "a trigger of an app that is gone", "it goes, with what it has given up; its events are still published"},
+		{"record.app", Orphaned, "a trigger of a deleted app", "it is removed with its failed effects; its pending events are still published"},
 		{"record.unreadable", Impossible, "a trigger without its record", ""},
-		{"record.unlisted", Orphaned, "a trigger that is not among those of its app", "it is listed, as of now"},
-		{"record.state", Impossible, "a trigger in a state that there is not", ""},
-		{"record.open", Impossible, "a trigger owes another number of effects than it says", "the number is counted anew"},
-		{"record.dead", Impossible, "a trigger has given up more effects than it says", "the number is counted anew"},
-		{"record.lost", Impossible, "an effect is owed, and there is nothing to deliver", "it counts as failed: whether it took place is not known"},
-		{"record.pending", Impossible, "a trigger is listed as pending and is not, or the other way round", "the list is put right"},
-		{"record.failed", Impossible, "a trigger is listed as failed and is not, or the other way round", "the list is put right"},
-		{"record.unending", Orphaned, "a trigger owes nothing, and would be kept for ever", "it goes when its time is over"},
-		{"record.ending", Impossible, "a trigger would go with what it owes", "it stays until it has delivered that"},
-		{"record.timer", Orphaned, "a trigger is held, and nobody would ever let it go or end it", "it is due when its time is over, at once where that is so"},
-		{"record.empty", Impossible, "a trigger is held, and keeps nothing back", ""},
-		{"record.early", Impossible, "a trigger is held, or has ended without an effect, and owes effects", ""},
-		{"effect.state", Impossible, "an effect of a kind, or in a state, that there is not", ""},
-		{"effect.dead", Orphaned, "an effect that was given up, of a trigger that is gone", "it goes"},
-		{"effect.call", Orphaned, "a call or an answer is owed, and nobody would ever come to it", "it is due when its lease is over"},
-		{"effect.event", Orphaned, "an event is owed and is in no outbox", "it goes to the end of its outbox"},
-		{"outbox.unscheduled", Orphaned, "events are owed, and nobody would ever look at their outbox", "it is due now"},
-		{"outbox.unreadable", Impossible, "an outbox begins with what cannot be read", ""},
-		{"lane.unscheduled", Orphaned, "work is due, or will be, and nobody would look at it in time", "it is looked at"},
-		{"holder", Orphaned, "the lease of an outbox that is empty", "it goes"},
-		{"turn", Orphaned, "a message is neither decided nor given up, and nobody would ever work on it", "it is due now"},
-		{"order", Impossible, "a history lists a message that is not there", "it is not listed any more"},
+		{"record.unlisted", Orphaned, "a trigger that the list of its app lacks", "it is added to the list, with the present time"},
+		{"record.state", Impossible, "a trigger in an unknown state", ""},
+		{"record.open", Impossible, "the count of a trigger's pending effects is wrong", "the count is corrected"},
+		{"record.dead", Impossible, "the count of a trigger's failed effects is too low", "the count is corrected"},
+		{"record.lost", Impossible, "a pending effect without its data", "it counts as failed: whether it took place is not known"},
+		{"record.pending", Impossible, "a pending trigger that its list lacks, or another in that list", "the list is corrected"},
+		{"record.failed", Impossible, "a failed trigger that its list lacks, or another in that list", "the list is corrected"},
+		{"record.unending", Orphaned, "a trigger without pending effects that would never expire", "it expires when its retention is over"},
+		{"record.ending", Impossible, "a trigger with pending effects that would expire", "it stays until they are delivered or have failed"},
+		{"record.timer", Orphaned, "a held trigger that nothing would release or end", "it is due at the end of its time, or now if that is over"},
+		{"record.empty", Impossible, "a held trigger without deferred effects", ""},
+		{"record.early", Impossible, "a held trigger, or one that ended without an effect, with pending effects", ""},
+		{"effect.state", Impossible, "an effect of an unknown kind or in an unknown state", ""},
+		{"effect.dead", Orphaned, "a failed effect of a trigger that does not exist", "it is removed"},
+		{"effect.call", Orphaned, "a pending call or answer that no worker would find", "it is due at the end of its lease"},
+		{"effect.event", Orphaned, "a pending event in no outbox", "it is added to the end of its outbox"},
+		{"outbox.unscheduled", Orphaned, "an outbox that no worker would find", "it is due now"},
+		{"outbox.unreadable", Impossible, "an outbox whose first entry is unreadable", ""},
+		{"lane.unscheduled", Orphaned, "due work that no worker would find in time", "it is scheduled"},
+		{"holder", Orphaned, "the lease of an empty outbox", "it is removed"},
+		{"turn", Orphaned, "an undecided message that no worker would find", "it is due now"},
+		{"order", Impossible, "a history with a message that does not exist", "the entry is removed"},
 		{"session.unending", Orphaned, "a session that would never expire", "it expires when it has not been used for long enough"},
-		{"session.listed", Orphaned, "a session is listed that is not there", "it is not listed any more"},
-		{"session.user", Impossible, "a session has a user, and is not found by it", "it is found"},
-		{"user.listed", Orphaned, "a session is listed as a user's that is not, and nothing would end that", "it is not listed for longer than something of it may be left"},
-		{"app.unlisted", Orphaned, "an app that is not listed", "it is listed"},
-		{"app.gone", Impossible, "an app is listed that is not there, and things of it are", ""},
-		{"app.listed", Orphaned, "an app is listed that is not there, nor is anything of it", "it is not listed any more"},
+		{"session.listed", Orphaned, "a listed session that does not exist", "the entry is removed"},
+		{"session.user", Impossible, "a session that the list of its user lacks", "it is added to the list"},
+		{"user.listed", Orphaned, "a session in the list of a user that is not its own, without an end", "the entry is removed when no data of the session can be left"},
+		{"app.unlisted", Orphaned, "an app that the list of apps lacks", "it is added to the list"},
+		{"app.gone", Impossible, "a listed app that does not exist, of which there is data", ""},
+		{"app.listed", Orphaned, "a listed app that does not exist, of which there is no data", "the entry is removed"},
 		{"app.unreadable", Impossible, "an app without its definition", ""},
-		{"app.left", Orphaned, "something of an app that is gone", "it goes"},
-		{"listed", Orphaned, "a list has triggers that are not there", "they are not listed any more"},
-		{"failed.count", Impossible, "the number of failed triggers of an app is another", "it is counted anew"},
-		{"owed.count", Impossible, "the number of what is owed is another", "it is counted anew"},
-		{"endless", Orphaned, "something without an end that must have one", "it ends when the longest time is over that it may have"},
-		{"explained", Orphaned, "a part of explanations that would be kept for ever", "it goes a week from now"},
-		{"entry.unknown", Impossible, "work of a kind that this version does not know", ""},
-		{"foreign.key", Impossible, "something of an app in another partition than that of the app, where nobody looks", ""},
-		{"foreign.entry", Impossible, "an app is noted in another partition than its own", "it is not noted there any more"},
+		{"app.left", Orphaned, "data of a deleted app", "it is removed"},
+		{"listed", Orphaned, "a list with triggers that do not exist", "the entries are removed"},
+		{"failed.count", Impossible, "the count of an app's failed triggers is wrong", "the count is corrected"},
+		{"owed.count", Impossible, "the count of pending work is wrong", "the count is corrected"},
+		{"endless", Orphaned, "a key without an expiry that must have one", "it expires after the longest time that it may have"},
+		{"explained", Orphaned, "parts of explanations that would never expire", "they expire after a week"},
+		{"entry.unknown", Impossible, "an entry of a kind that this version does not know", ""},
+		{"foreign.key", Impossible, "a key of an app in a partition of other apps, where no worker finds it", ""},
+		{"foreign.entry", Impossible, "an entry of an app in a partition of other apps", "the entry is removed"},
 	}
 }
 
 // rules has Rules by name.
 var rules = func() map[string]Rule {
-	named := map[string]Rule{}
-	for _, one := range Rules() {
-		named[one.Name] = one
+	byName := map[string]Rule{}
+	for _, rule := range Rules() {
+		byName[rule.Name] = rule
 	}
-	return named
+	return byName
 }()

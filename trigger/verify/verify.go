@@ -35,7 +35,7 @@ type Options struct {
 
 // Report is the result of a check.
 type Report struct {
-	Owed Owed `json:"owed"`
+	Pending Pending `json:"owed"`
 	// Keys, Apps, Sessions and Triggers are the numbers checked; some that were added or removed meanwhile may
 	// be missing or counted twice.
 	Keys     int `json:"keys"`
@@ -52,8 +52,8 @@ type Report struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Owed is the outstanding work of the service, which is no fault.
-type Owed struct {
+// Pending is the outstanding work of the service, which is no fault.
+type Pending struct {
 	Messages int64 `json:"messages"` // undecided
 	Calls    int64 `json:"calls"`
 	Events   int64 `json:"events"`
@@ -68,7 +68,7 @@ type Finding struct {
 	Rule   string `json:"rule"`
 	Class  Class  `json:"class"`
 	App    string `json:"app,omitempty"`
-	Of     string `json:"of"` // the object
+	Object string `json:"of"`
 	Detail string `json:"detail,omitempty"`
 	// Mend is the repair that was made or is possible; empty for none.
 	Mend   string `json:"mend,omitempty"`
@@ -86,16 +86,16 @@ func (r *Report) Clean() bool { return r.Orphaned+r.Impossible == 0 }
 func Ledger(ctx context.Context, o Options) (*Report, error) {
 	w := &walk{
 		Options: o, report: &Report{Findings: []Finding{}}, suspected: map[string]bool{}, unknown: map[keyspace.Kind]int{},
-		queued: filter{make([]uint64, filterBits/64), maphash.MakeSeed()},
+		outboxEvents: filter{make([]uint64, filterBits/64), maphash.MakeSeed()},
 	}
 	var err error
-	for _, step := range []func(context.Context) error{w.queues, w.keys, w.partitions, w.judge, w.counters} {
+	for _, step := range []func(context.Context) error{w.checkOutboxes, w.checkKeys, w.checkPartitions, w.checkSuspects, w.checkCounters} {
 		if err = step(ctx); err != nil {
 			break
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(w.unknown)) {
-		w.report.Notes = append(w.report.Notes, fmt.Sprintf("%d keys of the kind %q, which this version does not know, were not looked at", w.unknown[kind], kind))
+		w.report.Notes = append(w.report.Notes, fmt.Sprintf("%d keys of the kind %q, which this version does not know, were not checked", w.unknown[kind], kind))
 	}
 	slices.SortStableFunc(w.report.Findings, func(a, b Finding) int {
 		return strings.Compare(a.App+"\x00"+a.Rule, b.App+"\x00"+b.Rule)
@@ -103,28 +103,28 @@ func Ledger(ctx context.Context, o Options) (*Report, error) {
 	return w.report, err
 }
 
-// otherwise are kinds that are read elsewhere, or have no rule.
-var otherwise = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
+// unchecked are kinds that other steps read, or that have no rule.
+var unchecked = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
 
-// ofPartitions are the kinds of keys of a partition, without an app.
-var ofPartitions = []keyspace.Kind{
+// partitionKinds are the kinds of keys that belong to a partition and no app.
+var partitionKinds = []keyspace.Kind{
 	keyspace.KindDue, keyspace.KindOver, keyspace.KindIdle, keyspace.KindApps, keyspace.KindRefreshes, keyspace.KindExplained, keyspace.KindDead, keyspace.KindOwed,
 	keyspace.KindEnded,
 }
 
-// keys checks all keys but outboxes.
-func (w *walk) keys(ctx context.Context) error {
-	looks := map[keyspace.Kind]func(context.Context, []keyspace.KeyName) ([]probe, error){
-		keyspace.KindTrigger: w.records, keyspace.KindEffect: w.effects,
-		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes, keyspace.KindWebhooks: w.lanes,
-		keyspace.KindHolders: w.places, keyspace.KindOrder: w.places, keyspace.KindRepos: w.places,
-		keyspace.KindTriggers: w.places, keyspace.KindPending: w.places, keyspace.KindFailed: w.places,
-		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindRecent: w.places, keyspace.KindUsers: w.users, keyspace.KindExplained: w.places,
-		keyspace.KindAppKeys: w.places, keyspace.KindKeyUses: w.places, keyspace.KindSourced: w.places,
-		keyspace.KindWebhook: w.places, keyspace.KindResends: w.places, keyspace.KindTests: w.places, keyspace.KindVersions: w.places, keyspace.KindVersioned: w.places,
+// checkKeys checks all keys but outboxes.
+func (w *walk) checkKeys(ctx context.Context) error {
+	checks := map[keyspace.Kind]func(context.Context, []keyspace.KeyName) ([]probe, error){
+		keyspace.KindTrigger: w.recordProbes, keyspace.KindEffect: w.effectProbes,
+		keyspace.KindTurns: w.laneProbes, keyspace.KindCalls: w.laneProbes, keyspace.KindOutboxes: w.laneProbes, keyspace.KindHeld: w.laneProbes, keyspace.KindWebhooks: w.laneProbes,
+		keyspace.KindHolders: w.placeProbes, keyspace.KindOrder: w.placeProbes, keyspace.KindRepos: w.placeProbes,
+		keyspace.KindTriggers: w.placeProbes, keyspace.KindPending: w.placeProbes, keyspace.KindFailed: w.placeProbes,
+		keyspace.KindApp: w.placeProbes, keyspace.KindSessions: w.placeProbes, keyspace.KindRecent: w.placeProbes, keyspace.KindUsers: w.userProbes, keyspace.KindExplained: w.placeProbes,
+		keyspace.KindAppKeys: w.placeProbes, keyspace.KindKeyUses: w.placeProbes, keyspace.KindSourced: w.placeProbes,
+		keyspace.KindWebhook: w.placeProbes, keyspace.KindResends: w.placeProbes, keyspace.KindTests: w.placeProbes, keyspace.KindVersions: w.placeProbes, keyspace.KindVersioned: w.placeProbes,
 	}
-	for kind := range lives {
-		looks[kind] = w.places
+	for kind := range longestLife {
+		checks[kind] = w.placeProbes
 	}
 	return w.DB.EachKey(ctx, func(names []string) error {
 		kinds := map[keyspace.Kind][]keyspace.KeyName{}
@@ -134,25 +134,25 @@ func (w *walk) keys(ctx context.Context) error {
 				continue
 			}
 			w.report.Keys++
-			known := looks[place.Kind] != nil
+			known := checks[place.Kind] != nil
 			switch {
-			case place.App == "" && slices.Contains(ofPartitions, place.Kind):
-			case !known && !slices.Contains(otherwise, place.Kind):
+			case place.App == "" && slices.Contains(partitionKinds, place.Kind):
+			case !known && !slices.Contains(unchecked, place.Kind):
 				w.unknown[place.Kind]++
 			case place.App == "" || place.Kind == keyspace.KindConfirm:
 			case keyspace.PartitionOf(place.App) != place.Partition:
-				w.found(Finding{Rule: "foreign.key", App: place.App, Of: name})
+				w.addFinding(Finding{Rule: "foreign.key", App: place.App, Object: name})
 			case known:
 				kinds[place.Kind] = append(kinds[place.Kind], place)
 			}
 		}
 		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
-			probes, err := looks[kind](ctx, kinds[kind])
+			probes, err := checks[kind](ctx, kinds[kind])
 			if err == nil {
-				err = w.ask(ctx, probes)
+				err = w.check(ctx, probes)
 			}
 			if err != nil {
-				return fmt.Errorf("look at %s: %w", kind, err)
+				return fmt.Errorf("check %s: %w", kind, err)
 			}
 		}
 		return nil

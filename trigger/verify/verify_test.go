@@ -27,16 +27,16 @@ func TestAHealthyLedgerHasNoFinding(t *testing.T) {
 		require.Empty(t, report.Findings)
 		require.Empty(t, report.Notes)
 		require.Equal(t, before, w.dump(), "there was nothing to mend")
-		report.Owed.Oldest, report.Keys = 0, 0
+		report.Pending.Oldest, report.Keys = 0, 0
 		require.Equal(t, &verify.Report{
-			Owed: verify.Owed{Calls: 2, Events: 3, Held: 2, Failed: 1}, Apps: 2, Sessions: 3, Triggers: 11, Findings: []verify.Finding{},
+			Pending: verify.Pending{Calls: 2, Events: 3, Held: 2, Failed: 1}, Apps: 2, Sessions: 3, Triggers: 11, Findings: []verify.Finding{},
 		}, report)
 	})
 }
 
-// TestADecisionThatIsCarriedOutHasNoFinding looks while the first event of a tool with a call is published: its events
+// TestADeliveredDecisionHasNoFinding looks while the first event of a tool with a call is published: its events
 // are a batch, and its call is an effect.
-func TestADecisionThatIsCarriedOutHasNoFinding(t *testing.T) {
+func TestADeliveredDecisionHasNoFinding(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := newWorld(t, server)
@@ -46,13 +46,13 @@ func TestADecisionThatIsCarriedOutHasNoFinding(t *testing.T) {
 		w.events.before = sync.OnceFunc(func() { found = w.verify(true) })
 		w.say("s1", "book")
 		require.Empty(t, found.Findings)
-		require.EqualValues(t, 1, found.Owed.Calls)
+		require.EqualValues(t, 1, found.Pending.Calls)
 		require.Empty(t, w.verify(true).Findings)
 	})
 }
 
-// TestWhatIsMendedIsDeliveredOnce removes the entries by which the service finds its pending work, and more.
-func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
+// TestRepairedWorkIsDeliveredOnce removes the entries by which the service finds its pending work, and more.
+func TestRepairedWorkIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t))
 	w.fill()
@@ -81,11 +81,11 @@ func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 	for _, tool := range []string{"busy", "late", "lamp"} {
 		require.Eventually(t, settled(tool, query.StateDelivered), time.Minute, 10*time.Millisecond, tool)
 	}
-	require.Eventually(t, func() bool { return w.verify(false).Owed.Events == 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.verify(false).Pending.Events == 0 }, time.Minute, 10*time.Millisecond)
 	require.True(t, settled("refund", query.StateConfirming)(), "nobody has said yes")
 	report := w.verify(false)
 	require.Empty(t, report.Findings)
-	require.Equal(t, verify.Owed{Calls: 1, Held: 1, Failed: 1}, report.Owed, "an answer is waited for")
+	require.Equal(t, verify.Pending{Calls: 1, Held: 1, Failed: 1}, report.Pending, "an answer is waited for")
 	for of, all := range map[string]map[string]int{"events": w.events.times(), "calls": w.calls.times()} {
 		require.NotEmpty(t, all)
 		for id, times := range all {
@@ -95,8 +95,8 @@ func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 	require.Contains(t, w.calls.times(), call)
 }
 
-// TestAServiceThatRunsHasNoFinding checks, and repairs, while messages arrive.
-func TestAServiceThatRunsHasNoFinding(t *testing.T) {
+// TestARunningServiceHasNoFinding checks, and repairs, while messages arrive.
+func TestARunningServiceHasNoFinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t))
 	w.fill()
@@ -115,11 +115,11 @@ func TestAServiceThatRunsHasNoFinding(t *testing.T) {
 	}
 	stop()
 	saying.Wait()
-	require.Eventually(t, func() bool { return w.verify(true).Owed.Events == 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return w.verify(true).Pending.Events == 0 }, time.Minute, 10*time.Millisecond)
 	require.Empty(t, w.verify(false).Findings)
 }
 
-func TestALookThatIsBrokenOffSaysWhatItHasFound(t *testing.T) {
+func TestAnInterruptedCheckReportsItsFindings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t))
 	w.fill()
@@ -133,11 +133,11 @@ func TestALookThatIsBrokenOffSaysWhatItHasFound(t *testing.T) {
 	require.ErrorIs(t, err, keyspace.ErrUnavailable)
 }
 
-func TestRulesHaveNamesOfTheirOwn(t *testing.T) {
+func TestRuleNamesAreUnique(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, rule := range verify.Rules() {
-		require.NotEmpty(t, rule.Says)
+		require.NotEmpty(t, rule.Fault)
 		names = append(names, rule.Name)
 	}
 	slices.Sort(names)

@@ -14,17 +14,17 @@ import (
 // walk is one pass through the ledger.
 type walk struct {
 	Options
-	report    *Report
-	queued    filter  // the events in outboxes
-	suspects  []probe // checks with a suspected fault; suspected has their names
-	suspected map[string]bool
-	// stray are outboxes in no lane, by partition and app: their events are outstanding as well.
-	stray   [keyspace.Partitions]map[string][]string
-	unknown map[keyspace.Kind]int // keys of kinds unknown to this version
+	report       *Report
+	outboxEvents filter  // the events in outboxes
+	suspects     []probe // checks with a suspected fault; suspected has their names
+	suspected    map[string]bool
+	// strayOutboxes are outboxes in no lane, by partition and app: their events are outstanding as well.
+	strayOutboxes [keyspace.Partitions]map[string][]string
+	unknown       map[keyspace.Kind]int // keys of kinds unknown to this version
 }
 
-// found adds a finding to the report.
-func (w *walk) found(f Finding) {
+// addFinding adds a finding to the report.
+func (w *walk) addFinding(f Finding) {
 	rule := rules[f.Rule]
 	f.Class, f.Mend = rule.Class, rule.Mend
 	switch {
@@ -42,29 +42,29 @@ func (w *walk) found(f Finding) {
 
 const page = 500
 
-// members calls do with the members of a sorted set, a page at a time.
-func (w *walk) members(ctx context.Context, key string, do func([]string) error) error {
-	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.ZScan(ctx, key, cursor, "", page) }, do)
+// members calls visit with the members of a sorted set, a page at a time.
+func (w *walk) members(ctx context.Context, key string, visit func([]string) error) error {
+	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.ZScan(ctx, key, cursor, "", page) }, visit)
 }
 
-func (w *walk) fields(ctx context.Context, key string, do func([]string) error) error {
-	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.HScan(ctx, key, cursor, "", page/5) }, do)
+func (w *walk) fields(ctx context.Context, key string, visit func([]string) error) error {
+	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.HScan(ctx, key, cursor, "", page/5) }, visit)
 }
 
-// pages calls do with the names of a scan whose reply alternates names and scores or values, at most half a
+// pages calls visit with the names of a scan whose reply alternates names and scores or values, at most half a
 // page at a time, however many Redis returns at once.
-func pages(read func(cursor uint64) *redis.ScanCmd, do func([]string) error) error {
+func pages(read func(cursor uint64) *redis.ScanCmd, visit func([]string) error) error {
 	for cursor := uint64(0); ; {
-		found, next, err := read(cursor).Result()
+		entries, next, err := read(cursor).Result()
 		if err != nil {
 			return keyspace.Unavailable(err)
 		}
-		for some := range slices.Chunk(found, page) {
-			names := make([]string, 0, len(some)/2)
-			for pair := range slices.Chunk(some, 2) {
+		for batch := range slices.Chunk(entries, page) {
+			names := make([]string, 0, len(batch)/2)
+			for pair := range slices.Chunk(batch, 2) {
 				names = append(names, pair[0])
 			}
-			if err := do(names); err != nil {
+			if err := visit(names); err != nil {
 				return err
 			}
 		}
@@ -74,23 +74,23 @@ func pages(read func(cursor uint64) *redis.ScanCmd, do func([]string) error) err
 	}
 }
 
-// askOf checks several objects of an app at once. The name of each is appended to the arguments, and key(name)
+// checkNames checks several objects of an app at once. The name of each is appended to the arguments, and key(name)
 // to the keys.
-func (w *walk) askOf(ctx context.Context, all probe, names []string, key func(string) string) error {
+func (w *walk) checkNames(ctx context.Context, p probe, names []string, key func(string) string) error {
 	for _, name := range names {
-		all.args = append(all.args, name)
+		p.args = append(p.args, name)
 		if key != nil {
-			all.keys = append(all.keys, key(name))
+			p.keys = append(p.keys, key(name))
 		}
 	}
-	all.of += " from " + names[0]
-	return w.ask(ctx, []probe{all})
+	p.object += " from " + names[0]
+	return w.check(ctx, []probe{p})
 }
 
 // script is one check in Lua in two forms: one only reads, the other repairs what it finds. It returns three
 // texts for each fault: the rule, the detail, and ” if there is no repair, '0' if there is one, '1' if it was
 // made.
-type script struct{ look, mend *keyspace.Script }
+type script struct{ read, mend *keyspace.Script }
 
 // faultLua defines fault(rule, detail, repair), which records a fault and, when repairing, calls repair; nil
 // for none. ofNoApp(app, apps, id) reports whether an app neither exists nor is listed.
@@ -115,34 +115,34 @@ func newScript(parts ...string) *script {
 // probe is one run of a check on one object.
 type probe struct {
 	*script
-	keys []string
-	args []any
-	app  string
-	of   string // description of the object
+	keys   []string
+	args   []any
+	app    string
+	object string // description of the object
 }
 
 // Bounds of the checks sent in one round trip, and of the suspects remembered before they are checked again.
 const (
-	together     = 100
-	mostSuspects = 10_000
+	probesPerTrip = 100
+	mostSuspects  = 10_000
 )
 
-// ask runs checks, and remembers suspects.
-func (w *walk) ask(ctx context.Context, probes []probe) error {
-	err := w.each(ctx, probes, false, func(p probe, _ []Finding) {
-		if name := nameOf(p.app, p.of); !w.suspected[name] {
+// check runs checks, and remembers suspects.
+func (w *walk) check(ctx context.Context, probes []probe) error {
+	err := w.runProbes(ctx, probes, false, func(p probe, _ []Finding) {
+		if name := nameOf(p.app, p.object); !w.suspected[name] {
 			w.suspected[name] = true
 			w.suspects = append(w.suspects, p)
 		}
 	})
 	if err == nil && len(w.suspects) >= mostSuspects {
-		err = w.judge(ctx)
+		err = w.checkSuspects(ctx)
 	}
 	return err
 }
 
-// judge checks all suspects again after a pause: a fault that remains is reported.
-func (w *walk) judge(ctx context.Context) error {
+// checkSuspects checks all suspects again after a pause: a fault that remains is reported.
+func (w *walk) checkSuspects(ctx context.Context) error {
 	suspects := w.suspects
 	w.suspects = nil
 	if len(suspects) == 0 {
@@ -153,23 +153,23 @@ func (w *walk) judge(ctx context.Context) error {
 	}
 	clear(w.suspected)
 	for _, p := range suspects { // events of an outbox in no lane are outstanding as well
-		if box, is := strings.CutPrefix(p.of, ofOutbox); is && p.script == outboxHead {
+		if box, is := strings.CutPrefix(p.object, outboxObject); is && p.script == outboxHead {
 			n := keyspace.PartitionOf(p.app)
-			if w.stray[n] == nil {
-				w.stray[n] = map[string][]string{}
+			if w.strayOutboxes[n] == nil {
+				w.strayOutboxes[n] = map[string][]string{}
 			}
-			w.stray[n][p.app] = append(w.stray[n][p.app], box)
+			w.strayOutboxes[n][p.app] = append(w.strayOutboxes[n][p.app], box)
 		}
 	}
-	return w.each(ctx, suspects, w.Mend, func(_ probe, list []Finding) {
-		for _, one := range list {
-			w.found(one)
+	return w.runProbes(ctx, suspects, w.Mend, func(_ probe, list []Finding) {
+		for _, finding := range list {
+			w.addFinding(finding)
 		}
 	})
 }
 
-// each runs probes, grouped by script, and calls do with those that found something.
-func (w *walk) each(ctx context.Context, probes []probe, mend bool, do func(probe, []Finding)) error {
+// runProbes runs probes, grouped by script, and calls visit with those that found something.
+func (w *walk) runProbes(ctx context.Context, probes []probe, mend bool, visit func(probe, []Finding)) error {
 	for len(probes) > 0 {
 		var same, others []probe
 		for _, p := range probes {
@@ -179,14 +179,14 @@ func (w *walk) each(ctx context.Context, probes []probe, mend bool, do func(prob
 				others = append(others, p)
 			}
 		}
-		for some := range slices.Chunk(same, together) {
-			replies, err := w.replies(ctx, some, mend)
+		for batch := range slices.Chunk(same, probesPerTrip) {
+			replies, err := w.replies(ctx, batch, mend)
 			if err != nil {
 				return err
 			}
 			for i, reply := range replies {
-				if list := some[i].findings(reply); len(list) > 0 {
-					do(some[i], list)
+				if list := batch[i].findings(reply); len(list) > 0 {
+					visit(batch[i], list)
 				}
 			}
 		}
@@ -196,9 +196,9 @@ func (w *walk) each(ctx context.Context, probes []probe, mend bool, do func(prob
 }
 
 func (w *walk) replies(ctx context.Context, probes []probe, mend bool) ([]any, error) {
-	calls, run := make([]keyspace.Call, len(probes)), probes[0].look
-	for i, one := range probes {
-		calls[i] = keyspace.Call{Keys: one.keys, Args: one.args}
+	calls, run := make([]keyspace.Call, len(probes)), probes[0].read
+	for i, p := range probes {
+		calls[i] = keyspace.Call{Keys: p.keys, Args: p.args}
 	}
 	if mend {
 		run = probes[0].mend
@@ -209,8 +209,8 @@ func (w *walk) replies(ctx context.Context, probes []probe, mend bool) ([]any, e
 // findings reads the reply of a script.
 func (p probe) findings(reply any) (list []Finding) {
 	fields, _ := reply.([]any)
-	for one := range slices.Chunk(keyspace.Fields(fields), 3) {
-		list = append(list, Finding{Rule: one[0], App: p.app, Of: p.of, Detail: one[1], Mended: one[2] == "1"})
+	for text := range slices.Chunk(keyspace.Fields(fields), 3) {
+		list = append(list, Finding{Rule: text[0], App: p.app, Object: p.object, Detail: text[1], Mended: text[2] == "1"})
 	}
 	return list
 }
@@ -229,18 +229,18 @@ const (
 	filterBits   = 1 << 26
 )
 
-// places returns the bits of a name, derived from the two halves of one hash.
-func (f *filter) places(name string) (at [filterHashes]uint64) {
+// positions returns the bits of a name, derived from the two halves of one hash.
+func (f *filter) positions(name string) (positions [filterHashes]uint64) {
 	hash := maphash.String(f.seed, name)
-	for i := range at {
-		at[i] = (hash + uint64(i)*(hash>>32|1)) % filterBits
+	for i := range positions {
+		positions[i] = (hash + uint64(i)*(hash>>32|1)) % filterBits
 	}
-	return at
+	return positions
 }
 
 func (f *filter) has(name string) bool {
-	for _, at := range f.places(name) {
-		if f.bits[at/64]&(1<<(at%64)) == 0 {
+	for _, position := range f.positions(name) {
+		if f.bits[position/64]&(1<<(position%64)) == 0 {
 			return false
 		}
 	}
