@@ -43,7 +43,7 @@ type turn struct {
 	scope   scope.Scope
 	history []matcher.Utterance
 	// unfinished are the calls begun by earlier messages that can still be completed.
-	unfinished []conversation.Begun
+	unfinished []conversation.IncompleteCall
 	// asked are the triggers whose question was put to the user last, unasked others that wait for a yes.
 	asked, unasked []string
 	// takesBack are the triggers that the message takes back, taking waits for that, and retracted is the
@@ -97,7 +97,7 @@ func (t *turn) owner() string { return t.App + " " + t.generation.App }
 func (t *turn) request(now time.Time) matcher.Request {
 	in := t.scope.Candidates()
 	return matcher.Request{
-		App: t.scope.App, History: t.history, Text: t.message.Text, Unfinished: conversation.Shown(t.unfinished, t.message.Text),
+		App: t.scope.App, History: t.history, Text: t.message.Text, Unfinished: conversation.ForMatcher(t.unfinished, t.message.Text),
 		Candidates: in.All, Shared: t.scope.Shared, Own: in.Own,
 		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.Chats() && !t.message.Acted,
 	}

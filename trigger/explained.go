@@ -89,7 +89,7 @@ func (p *planner) explanation(t *turn) explain.Decision {
 // whyOpen returns what becomes of questions and of calls that lack values, in sentences; little if something fires.
 func (p *planner) whyOpen(t *turn) (why string) {
 	for _, begun := range t.unfinished {
-		same := func(one conversation.Begun) bool {
+		same := func(one conversation.IncompleteCall) bool {
 			return one.RepositoryID == begun.RepositoryID && one.Name == begun.Name
 		}
 		if len(p.fires) == 0 && !slices.ContainsFunc(p.unfinished, same) {

@@ -34,7 +34,7 @@ type plan struct {
 	delivery.Decision
 	doc        ledger.Commitment // the planner fills the fields that the Decision lacks
 	firings    []firing          // of the answer's matches, in their order
-	unfinished []conversation.Begun
+	unfinished []conversation.IncompleteCall
 	acted      bool // its outcome is known when its chat ends
 	explained  explain.Packed
 	chat       *chatEvents // builds the event of its reply; nil if the app wants none

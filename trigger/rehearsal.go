@@ -34,7 +34,7 @@ type RehearsalOptions struct {
 type Rehearsal struct {
 	options RehearsalOptions
 	memory  *memory
-	open    []conversation.Begun
+	open    []conversation.IncompleteCall
 	// reply is the assistant's reply, unless Agent replaces it.
 	reply string
 	count int // of messages and triggers

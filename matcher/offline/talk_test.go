@@ -44,10 +44,10 @@ func held(t *testing.T, said ...string) []string {
 func heldWith(t *testing.T, candidates []matcher.Candidate, said ...string) []string {
 	t.Helper()
 	var history []matcher.Utterance
-	var begun []conversation.Begun
+	var begun []conversation.IncompleteCall
 	var outcomes []string
 	for _, one := range said {
-		request := matcher.Request{Candidates: candidates, Text: one, History: history, Unfinished: conversation.Shown(begun, one), Now: matchertest.Friday}
+		request := matcher.Request{Candidates: candidates, Text: one, History: history, Unfinished: conversation.ForMatcher(begun, one), Now: matchertest.Friday}
 		result, err := chain.New(llm.Options{}).Match(t.Context(), request)
 		require.NoError(t, err)
 		begun = conversation.After(begun, one, result, 0)

@@ -15,11 +15,11 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// waits is how long an incomplete call waits for the next message.
-const waits = 10 * time.Minute
+// continueWithin is how long an incomplete call waits for the next message.
+const continueWithin = 10 * time.Minute
 
-// Begun is a call begun by messages that lacks values, as a session stores it.
-type Begun struct {
+// IncompleteCall is a call of earlier messages that lacks values, as a session stores it.
+type IncompleteCall struct {
 	RepositoryID string         `json:"repositoryId"`
 	SessionID    string         `json:"sessionId,omitempty"` // of the repository
 	Name         string         `json:"name"`
@@ -32,88 +32,88 @@ type Begun struct {
 
 // Read decodes the text of Write. It leaves out calls that are too old, and those whose tool is out of scope.
 // It returns nil for an invalid text.
-func Read(text string, among []matcher.Candidate, now time.Duration) []Begun {
-	var stored, open []Begun
+func Read(text string, candidates []matcher.Candidate, now time.Duration) []IncompleteCall {
+	var stored, open []IncompleteCall
 	if exactjson.Unmarshal([]byte(text), &stored) != nil {
 		return nil
 	}
-	for _, one := range stored {
-		c, found := matcher.Request{Candidates: among}.Named(one.Name)
-		one.Candidate = c
-		same := found && c.Repository.ID == one.RepositoryID && c.Repository.SessionID == one.SessionID
-		if same && now-time.Duration(one.Since)*time.Millisecond < waits {
-			open = append(open, one)
+	for _, call := range stored {
+		c, found := matcher.Request{Candidates: candidates}.Named(call.Name)
+		call.Candidate = c
+		same := found && c.Repository.ID == call.RepositoryID && c.Repository.SessionID == call.SessionID
+		if same && now-time.Duration(call.Since)*time.Millisecond < continueWithin {
+			open = append(open, call)
 		}
 	}
 	return open
 }
 
 // Write encodes the calls for Read; empty for none.
-func Write(list []Begun) (string, error) {
-	if len(list) == 0 {
+func Write(calls []IncompleteCall) (string, error) {
+	if len(calls) == 0 {
 		return "", nil
 	}
-	text, err := exactjson.Encode(list)
+	text, err := exactjson.Encode(calls)
 	return string(text), err
 }
 
-// Shown returns the calls as a matcher sees them, without the values that a message takes back.
-func Shown(list []Begun, said string) []matcher.Unfinished {
-	var shown []matcher.Unfinished
-	for _, one := range list {
-		shown = append(shown, one.shown().Without(said))
+// ForMatcher returns the calls as a matcher sees them, without the values that a message takes back.
+func ForMatcher(calls []IncompleteCall, message string) []matcher.Unfinished {
+	var unfinished []matcher.Unfinished
+	for _, call := range calls {
+		unfinished = append(unfinished, call.forMatcher().Without(message))
 	}
-	return shown
+	return unfinished
 }
 
-func (b Begun) shown() matcher.Unfinished {
-	return matcher.Unfinished{Candidate: b.Candidate, Values: b.Values, Missing: b.Missing}
+func (c IncompleteCall) forMatcher() matcher.Unfinished {
+	return matcher.Unfinished{Candidate: c.Candidate, Values: c.Values, Missing: c.Missing}
 }
 
 // After returns the incomplete calls after a user's message, including those that it begins. A message that
-// continues an earlier call leaves the others open. One that calls for other tools only drops the earlier calls. now
-// is in milliseconds.
-func After(list []Begun, said string, matched matcher.Result, now int64) []Begun {
+// continues an earlier call leaves the others open. A message that only calls for other tools drops the earlier calls.
+// now is in milliseconds.
+func After(calls []IncompleteCall, message string, matched matcher.Result, now int64) []IncompleteCall {
 	var complete []Call
 	for _, match := range matched.Matches {
 		complete = append(complete, Call{RepositoryID: match.Repository.ID, Name: match.Tool.Name, Values: match.Values})
 	}
-	var begun []Begun
+	var incomplete []IncompleteCall
 	for _, rejected := range matched.Rejected {
-		begun = append(begun, begin(rejected, now))
+		incomplete = append(incomplete, newIncompleteCall(rejected, now))
 	}
-	return after(list, said, complete, begun)
+	return continued(calls, message, complete, incomplete)
 }
 
-// after returns the incomplete calls after a message with complete calls and others. The latter come first, since the
-// user is asked for their values.
-func after(list []Begun, said string, complete []Call, begun []Begun) []Begun {
+// continued returns the incomplete calls after a message with complete and incomplete calls. Those of the message come
+// first, since the user is asked for their values.
+func continued(earlier []IncompleteCall, message string, complete []Call, incomplete []IncompleteCall) []IncompleteCall {
 	calls := slices.Clone(complete)
-	for _, one := range begun {
-		calls = append(calls, Call{RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values})
+	for _, call := range incomplete {
+		calls = append(calls, Call{RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values})
 	}
-	open := slices.Clone(list)
+	open := slices.Clone(earlier)
 	for _, call := range calls {
-		if at := matcher.Continued(Shown(open, said), call.RepositoryID, call.Name, call.Values); at >= 0 {
-			open = slices.Delete(open, at, at+1)
+		if index := matcher.Continued(ForMatcher(open, message), call.RepositoryID, call.Name, call.Values); index >= 0 {
+			open = slices.Delete(open, index, index+1)
 		}
 	}
-	kept, continues := slices.Clone(begun), len(open) < len(list)
-	if len(calls) > 0 && (!continues || matcher.Abandons(said)) { // about something else
-		return kept
+	next, continues := slices.Clone(incomplete), len(open) < len(earlier)
+	if len(calls) > 0 && (!continues || matcher.Abandons(message)) { // the message is about something else
+		return next
 	}
-	for _, one := range open {
-		if shown := one.shown(); continues || shown.Survives(said) { // what it denies or corrects is the continued call's
-			left := shown.Without(said)
-			one.Values, one.Missing = left.Values, left.Missing
-			kept = append(kept, one)
+	for _, call := range open {
+		if shown := call.forMatcher(); continues || shown.Survives(message) { // what a message that continues a call denies or corrects is of that call
+			remaining := shown.Without(message)
+			call.Values, call.Missing = remaining.Values, remaining.Missing
+			next = append(next, call)
 		}
 	}
-	return kept
+	return next
 }
 
-// begin returns the incomplete call for a rejected one, with its valid values.
-func begin(rejected matcher.Rejected, now int64) Begun {
+// newIncompleteCall returns the incomplete call for a rejected one, with its valid values.
+func newIncompleteCall(rejected matcher.Rejected, now int64) IncompleteCall {
 	missing, values := Faulty(rejected.Missing, rejected.Errors), maps.Clone(rejected.Values)
 	for _, name := range missing {
 		delete(values, name)
@@ -121,7 +121,7 @@ func begin(rejected matcher.Rejected, now int64) Begun {
 	if values == nil {
 		values = map[string]any{}
 	}
-	return Begun{
+	return IncompleteCall{
 		RepositoryID: rejected.Repository.ID, SessionID: rejected.Repository.SessionID, Name: rejected.Tool.Name,
 		Values: values, Missing: missing, Since: now, Candidate: rejected.Candidate,
 	}
@@ -155,19 +155,19 @@ type Call struct {
 }
 
 // Replay returns the incomplete calls at a time, after a history. A session stores only those at its end.
-func Replay(history []Past, among []matcher.Candidate, at time.Time) []Begun {
-	var open []Begun
+func Replay(history []Past, candidates []matcher.Candidate, now time.Time) []IncompleteCall {
+	var open []IncompleteCall
 	for _, past := range history {
-		complete, begun := slices.Clone(past.Complete), []Begun(nil)
-		for _, one := range past.Rejected {
-			c, found := matcher.Request{Candidates: among}.Named(one.Name)
-			if !found || c.Repository.ID != one.RepositoryID || at.Sub(past.Time) >= waits {
-				complete = append(complete, one) // it can no longer be continued
+		complete, incomplete := slices.Clone(past.Complete), []IncompleteCall(nil)
+		for _, call := range past.Rejected {
+			c, found := matcher.Request{Candidates: candidates}.Named(call.Name)
+			if !found || c.Repository.ID != call.RepositoryID || now.Sub(past.Time) >= continueWithin {
+				complete = append(complete, call) // it can no longer be continued
 				continue
 			}
-			begun = append(begun, begin(matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors}, past.Time.UnixMilli()))
+			incomplete = append(incomplete, newIncompleteCall(matcher.Rejected{Candidate: c, Values: call.Values, Missing: call.Missing, Errors: call.Errors}, past.Time.UnixMilli()))
 		}
-		open = after(open, past.Text, complete, begun)
+		open = continued(open, past.Text, complete, incomplete)
 	}
 	return open
 }
@@ -188,20 +188,20 @@ func Fires(matches []matcher.Match) []matcher.Match {
 }
 
 // CatchAll returns the match of the catch-all tool.
-func CatchAll(c matcher.Candidate, said string) matcher.Match {
+func CatchAll(c matcher.Candidate, message string) matcher.Match {
 	values := c.Tool.Params().Read(nil).Values
 	if values == nil {
 		values = map[string]any{}
 	}
-	values["value"] = said
+	values["value"] = message
 	return matcher.Match{Candidate: c, Values: values}
 }
 
-// Results that a model sees for a held trigger, until its call has one.
+// Results that a model sees for a trigger whose call has none: of a held, a cancelled and a duplicate trigger.
 const (
-	Confirming  = "it is not done yet: the user is asked to confirm it"
-	Cancelled   = "cancelled: nothing was done"
-	DoneAlready = "it is not done again: the same was done before"
+	Confirming = "it is not done yet: the user is asked to confirm it"
+	Cancelled  = "cancelled: nothing was done"
+	Duplicate  = "it is not done again: the same was done before"
 )
 
 // Confirmed is the result that a model sees for a confirmed trigger.

@@ -20,13 +20,13 @@ import (
 // no value, unless it stands inside a value. Values are as JSON reads them, numbers as
 // json.Number; others count as the JSON that they are written as.
 func Digest(values map[string]any, names ...string) string {
-	given := make(map[string]any, len(values))
+	named := make(map[string]any, len(values))
 	for name, value := range values {
 		if value != nil && (len(names) == 0 || slices.Contains(names, name)) {
-			given[name] = value
+			named[name] = value
 		}
 	}
-	sum := sha256.Sum256(appendValue(nil, given))
+	sum := sha256.Sum256(appendValue(nil, named))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -28,7 +28,7 @@ const (
 
 // phrasing has the texts of a question in a language, apart from the tool and its values. matcher.Consents
 // recognizes the two answers.
-type phrasing struct{ ask, yes, no string }
+type phrasing struct{ question, yes, no string }
 
 var english = phrasing{"Shall I go ahead?", "yes", "no"}
 
@@ -45,19 +45,19 @@ var phrasings = map[string]phrasing{
 // Shall I go ahead? (yes / no)". It is in the user's language (BCP 47), else in that of the user's words, else
 // of the tool's description, else in English. It leaves out ignored and static parameters and those from ID
 // tokens, and masks values named like credentials.
-func Question(tool *repositories.Tool, values map[string]any, language, said string) string {
+func Question(tool *repositories.Tool, values map[string]any, language, message string) string {
 	subject := oneLine(tool.Description)
-	if at := sentenceEnd.FindStringIndex(subject); at != nil {
-		subject = subject[:at[0]]
+	if end := sentenceEnd.FindStringIndex(subject); end != nil {
+		subject = subject[:end[0]]
 	}
-	subject = fault.ClipTo(cmp.Or(strings.TrimSpace(subject), spelled(tool.Name)), maxSubject)
+	subject = fault.ClipTo(cmp.Or(strings.TrimSpace(subject), spaced(tool.Name)), maxSubject)
 	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(language), "_", "-"), "-")
-	in, known := phrasings[code]
+	texts, known := phrasings[code]
 	if !known {
-		in, known = phrasings[cmp.Or(matcher.LanguageOf(said), matcher.LanguageOf(subject))]
+		texts, known = phrasings[cmp.Or(matcher.LanguageOf(message), matcher.LanguageOf(subject))]
 	}
 	if !known {
-		in = english
+		texts = english
 	}
 
 	names := tool.Params().Names() // in the tool's order, then additional ones
@@ -66,16 +66,16 @@ func Question(tool *repositories.Tool, values map[string]any, language, said str
 			names = append(names, name)
 		}
 	}
-	var shown []string
+	var members []string
 	for _, name := range names {
 		if value := values[name]; value != nil && !tool.Params().Hidden(name) {
-			shown = append(shown, in.member(name, value, 0))
+			members = append(members, texts.memberText(name, value, 0))
 		}
 	}
-	if len(shown) > 0 {
-		subject += ": " + fault.ClipTo(strings.Join(shown, ", "), maxValues)
+	if len(members) > 0 {
+		subject += ": " + fault.ClipTo(strings.Join(members, ", "), maxValues)
 	}
-	return subject + ". " + in.ask + " (" + in.yes + " / " + in.no + ")"
+	return subject + ". " + texts.question + " (" + texts.yes + " / " + texts.no + ")"
 }
 
 // sentenceEnd matches the end of the first sentence: the others are for the model.
@@ -84,17 +84,17 @@ var sentenceEnd = regexp.MustCompile(`[.!?]+(\s+\p{Lu}.*)?$`)
 // credential matches names of credentials as whole words: not "author".
 var credential = regexp.MustCompile(`(?i)\b(password|passwd|passwort|passphrase|pin|secret|token|credentials?|(api|access|private) ?key|cvv|cvc)\b`)
 
-// member returns a name with its value: "amount 30".
-func (in phrasing) member(name string, value any, depth int) string {
-	name = spelled(name)
+// memberText returns a name with its value: "amount 30".
+func (in phrasing) memberText(name string, value any, depth int) string {
+	name = spaced(name)
 	if credential.MatchString(name) {
 		return name + " " + secret.Masked
 	}
-	return fault.Clip(name) + " " + in.value(value, depth)
+	return fault.Clip(name) + " " + in.valueText(value, depth)
 }
 
-// value returns a value for people, clipped.
-func (in phrasing) value(value any, depth int) string {
+// valueText returns a value for people, clipped.
+func (in phrasing) valueText(value any, depth int) string {
 	if depth > maxDepth {
 		return "…"
 	}
@@ -114,40 +114,40 @@ func (in phrasing) value(value any, depth int) string {
 	case []any:
 		parts := make([]string, len(value))
 		for i := range value {
-			parts[i] = in.value(value[i], depth+1)
+			parts[i] = in.valueText(value[i], depth+1)
 		}
-		return listed(parts)
+		return parenthesized(parts)
 	case map[string]any:
 		var parts []string
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			parts = append(parts, in.member(name, value[name], depth+1))
+			parts = append(parts, in.memberText(name, value[name], depth+1))
 		}
-		return listed(parts)
+		return parenthesized(parts)
 	}
 	text := fault.Clip(oneLine(fmt.Sprint(value)))
 	if text != "" && !strings.ContainsAny(text, `,;:()“”"?!`) && !strings.Contains(text, ". ") {
 		return text
 	}
-	return "“" + strings.NewReplacer("“", "'", "”", "'").Replace(text) + "”" // a quote within could look like another value
+	return "“" + strings.NewReplacer("“", "'", "”", "'").Replace(text) + "”" // a quotation mark within the text could look like another value
 }
 
-func listed(parts []string) string {
+func parenthesized(parts []string) string {
 	if len(parts) > maxParts {
 		parts = append(parts[:maxParts:maxParts], fmt.Sprintf("… +%d", len(parts)-maxParts))
 	}
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// humps matches the beginning of a word in a camelCase name.
-var humps = regexp.MustCompile(`(\p{Ll}|\d)(\p{Lu})`)
+// camelCase matches the beginning of a word in a camelCase name.
+var camelCase = regexp.MustCompile(`(\p{Ll}|\d)(\p{Lu})`)
 
-// spelled separates the words of a name: order_id and orderId both become "order id".
-func spelled(name string) string {
-	apart := humps.ReplaceAllStringFunc(name, func(at string) string {
-		runes := []rune(at)
+// spaced separates the words of a name: order_id and orderId both become "order id".
+func spaced(name string) string {
+	separated := camelCase.ReplaceAllStringFunc(name, func(match string) string {
+		runes := []rune(match)
 		return string(runes[0]) + " " + string(unicode.ToLower(runes[1]))
 	})
-	return oneLine(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(apart))
+	return oneLine(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(separated))
 }
 
 // oneLine returns a text in one line, without invisible characters: a mark that reverses the writing direction
@@ -169,47 +169,48 @@ func oneLine(text string) string {
 // A-17, is one word. Before, between and after them is a space, or ledger.SentenceEnd and the like where a sentence or
 // a part of one begins or ends.
 func Sentences(text string) string {
-	return plain(text, func(quoted, asked bool) string {
+	return normalized(text, func(quoted, isQuestion bool) string {
 		switch {
 		case quoted:
 			return ledger.QuotedEnd
-		case asked:
+		case isQuestion:
 			return ledger.QuestionEnd
 		}
 		return ledger.SentenceEnd
 	})
 }
 
-// parting are signs between sentences, or between parts of one that could stand alone. A comma is none: "I cannot,
-// however, refund the order" does not ask whether to refund it.
-const parting = ".!?…。！？؟;:\n\r()[]\"“”„«»¿¡-–—"
+// separators are signs between sentences, or between parts of one that could stand alone. A comma is not among them:
+// "I cannot, however, refund the order" does not ask whether to refund it.
+const separators = ".!?…。！？؟;:\n\r()[]\"“”„«»¿¡-–—"
 
-// answering are the words of "yes or no?", which asks nothing else than the question before it.
-var answering = strings.Fields("yes no or not ja nein oder nicht oui non ou pas sì si sí o y n")
+// answerWords are the words of "yes or no?", which asks nothing else than the question before it.
+var answerWords = strings.Fields("yes no or not ja nein oder nicht oui non ou pas sì si sí o y n")
 
-// plain calls end where a sentence begins or ends: whether this is within a quotation, and after a question.
-func plain(text string, end func(quoted, asked bool) string) string {
+// normalized returns the words of a text, with the result of end where a sentence begins or ends. quoted reports that
+// this is within a quotation, and isQuestion that it is after a question.
+func normalized(text string, end func(quoted, isQuestion bool) string) string {
 	var words strings.Builder
 	signs := []rune(text)
-	isWord := func(at int) bool {
-		return at >= 0 && at < len(signs) && (unicode.IsLetter(signs[at]) || unicode.IsNumber(signs[at]))
+	isWord := func(position int) bool {
+		return position >= 0 && position < len(signs) && (unicode.IsLetter(signs[position]) || unicode.IsNumber(signs[position]))
 	}
-	between, parted, asked, quoted, sentence := true, true, false, false, 0 // since the last word; where its sentence began
+	between, newSentence, isQuestion, quoted, sentence := true, true, false, false, 0 // the first three: since the last word; sentence: where the present one begins
 	space := func() {
-		if parted {
-			asked = asked && slices.ContainsFunc(strings.Fields(words.String()[sentence:]), func(word string) bool { return !slices.Contains(answering, word) })
-			words.WriteString(end(quoted, asked))
+		if newSentence {
+			isQuestion = isQuestion && slices.ContainsFunc(strings.Fields(words.String()[sentence:]), func(word string) bool { return !slices.Contains(answerWords, word) })
+			words.WriteString(end(quoted, isQuestion))
 			sentence = words.Len()
 		} else {
 			words.WriteByte(' ')
 		}
-		between, parted, asked = false, false, false
+		between, newSentence, isQuestion = false, false, false
 	}
 	for i, sign := range signs {
 		joins := strings.ContainsRune(".,:/-'’", sign) && isWord(i-1) && isWord(i+1)
 		if !isWord(i) && !unicode.IsMark(sign) && !joins {
-			between, parted = true, parted || strings.ContainsRune(parting, sign)
-			asked = asked || strings.ContainsRune("?？؟", sign)
+			between, newSentence = true, newSentence || strings.ContainsRune(separators, sign)
+			isQuestion = isQuestion || strings.ContainsRune("?？؟", sign)
 			switch sign {
 			case '„':
 				quoted = true
@@ -225,7 +226,7 @@ func plain(text string, end func(quoted, asked bool) string) string {
 		}
 		words.WriteRune(unicode.ToLower(sign))
 	}
-	parted = true
+	newSentence = true
 	space()
 	return words.String()
 }
@@ -236,23 +237,23 @@ func QuestionWords(question string) string {
 	if strings.HasSuffix(question, ")") {
 		question = question[:strings.LastIndex(question, "(")]
 	}
-	return plain(question, func(_, _ bool) string { return " " })
+	return normalized(question, func(_, _ bool) string { return " " })
 }
 
 // Asks reports whether a text asks a Question, as the ledger finds it.
 func Asks(text, question string) bool {
-	words, said := QuestionWords(question), Sentences(text)
+	words, sentences := QuestionWords(question), Sentences(text)
 	if strings.TrimSpace(words) == "" {
 		return false
 	}
-	spaced := strings.NewReplacer(ledger.SentenceEnd, " ", ledger.QuotedEnd, " ", ledger.QuestionEnd, " ").Replace(said)
+	plainText := strings.NewReplacer(ledger.SentenceEnd, " ", ledger.QuotedEnd, " ", ledger.QuestionEnd, " ").Replace(sentences)
 	for from := 0; ; {
-		at := strings.Index(spaced[from:], words)
-		if at < 0 {
+		index := strings.Index(plainText[from:], words)
+		if index < 0 {
 			return false
 		}
-		first, last := from+at, from+at+len(words)-1
-		if strings.Contains(ledger.SentenceEnd+ledger.QuestionEnd, said[first:first+1]) && said[last] != ' ' && !strings.Contains(said[last+1:], ledger.QuestionEnd) {
+		first, last := from+index, from+index+len(words)-1
+		if strings.Contains(ledger.SentenceEnd+ledger.QuestionEnd, sentences[first:first+1]) && sentences[last] != ' ' && !strings.Contains(sentences[last+1:], ledger.QuestionEnd) {
 			return true
 		}
 		from = first + 1

@@ -463,13 +463,13 @@ func pastCall(triggerID, name, state string, values map[string]any, result CallR
 	case state == StateConfirming:
 		reason = conversation.Confirming
 	case state == StateDuplicate:
-		reason = conversation.DoneAlready
+		reason = conversation.Duplicate
 	}
 	return matcher.PastCall{TriggerID: triggerID, Name: name, Values: values, Result: result.Result, Error: cmp.Or(result.Error, reason)}
 }
 
 // Unfinished returns the calls that lacked values at a time, after a history of the ledger.
-func Unfinished(now time.Time, history []ledger.Past, candidates []matcher.Candidate) []conversation.Begun {
+func Unfinished(now time.Time, history []ledger.Past, candidates []matcher.Candidate) []conversation.IncompleteCall {
 	var messages []conversation.Past
 	for _, past := range history {
 		if message, decided := DecodePast(past); decided {
