@@ -253,7 +253,7 @@ func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
 // accept stores a message or finds its outcome. If it takes the lease of the turn, it returns the turn. With a
 // nil message it claims an existing turn; with ofDraft the turn of a draft.
 func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (found ledger.Accepted, t *turn, err error) {
-	known := ts.scopes.Known(id.App)
+	known := ts.scopes.CachedState(id.App)
 	a, err := ts.acceptance(id, message, known)
 	if err != nil {
 		return found, nil, err
@@ -378,7 +378,7 @@ func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, kno
 	} else if err = exactjson.Unmarshal([]byte(found.Message), &t.message); err != nil {
 		return nil, err
 	}
-	if t.scope, err = ts.scopes.Of(a.App, known, found.App, found.Own); err != nil {
+	if t.scope, err = ts.scopes.Build(a.App, known, found.App, found.Own); err != nil {
 		return nil, err
 	}
 	if found.Claims != "" {

@@ -99,7 +99,7 @@ func (t *turn) request(now time.Time) matcher.Request {
 	return matcher.Request{
 		App: t.scope.App, History: t.history, Text: t.message.Text, Unfinished: conversation.ForMatcher(t.unfinished, t.message.Text),
 		Candidates: in.All, Shared: t.scope.Shared, Own: in.Own,
-		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.Chats() && !t.message.Acted,
+		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.MayReply() && !t.message.Acted,
 	}
 }
 
@@ -517,7 +517,7 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 		p.doc.Heard = ledger.Asking
 	case len(t.consents)+len(p.fires)+len(result.Rejected) > 0:
 		p.doc.Heard = ledger.Related
-	case directReply(t.scope, p.Answer, result.Text, t.scope.Chats()) != nil:
+	case directReply(t.scope, p.Answer, result.Text, t.scope.MayReply()) != nil:
 		p.doc.Heard, p.doc.Replied = ledger.Related, conversation.Sentences(result.Text)
 	case t.message.Actor == matcher.ActorUser && matcher.Objects(t.message.Text):
 		p.doc.Heard = ledger.Related // "please don't", then "ok": a yes to what?
@@ -597,7 +597,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 	case ledger.NoApp:
 		return "", ledger.AppNotFound(p.App)
 	case ledger.Committed:
-		d.packer.Wrote(p.explained)
+		d.packer.MarkWritten(p.explained)
 		for i, f := range p.firings {
 			if f.span != nil {
 				f.span.End() // its effects are stored

@@ -105,7 +105,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 	// The first plan is a guess for a session without tools of its own and without a profile, and reads nothing
 	// from Redis: the deciding script checks the guess. If it is wrong, the tool is planned again on the
 	// current state.
-	if guess, is := f.scopes.Guess(direct.AppID); is {
+	if guess, is := f.scopes.CachedScope(direct.AppID); is {
 		if p, _ = f.planDirect(direct, guess, known); p != nil {
 			p.doc.Guessed = true
 		}

@@ -133,7 +133,7 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	case !held:
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
-	ts.packer.Wrote(p.explained)
+	ts.packer.MarkWritten(p.explained)
 	return answer, nil
 }
 

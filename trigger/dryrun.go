@@ -86,7 +86,7 @@ func (p *planner) undone(t *turn, result matcher.Result, request matcher.Request
 
 // unstored returns the turn that a message would be, or was, and the memory of the given history.
 func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error) {
-	id, known := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, ts.scopes.Known(m.AppID)
+	id, known := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, ts.scopes.CachedState(m.AppID)
 	if m.ID == "" {
 		id.Message = ts.NewID()
 	}
@@ -98,7 +98,7 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 		return nil, nil, ledger.AppNotFound(m.AppID)
 	}
 	t := &turn{Turn: id, at: found.At, message: *m.stored(ts.Now()), generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration}}
-	if t.scope, err = ts.scopes.Of(m.AppID, known, found.App, found.Own); err != nil {
+	if t.scope, err = ts.scopes.Build(m.AppID, known, found.App, found.Own); err != nil {
 		return nil, nil, err
 	}
 	t.scope.Claims, t.message.Auth = m.neededBy(t.scope.Ranked())

@@ -20,7 +20,7 @@ import (
 func (p *planner) explain(packer *explain.Packer, log *slog.Logger, t *turn, owner string) {
 	var err error
 	if t.draftExplanation != "" {
-		p.explained, err = explain.Retell(t.draftExplanation, p.now, p.verdicts(t))
+		p.explained, err = explain.Redecide(t.draftExplanation, p.now, p.verdicts(t))
 	} else {
 		d := p.explanation(t)
 		d.Owner, d.App, d.Session, d.Claims = owner, t.over.Facts(), t.over.Session, t.over.Claims

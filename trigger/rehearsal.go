@@ -106,7 +106,7 @@ func (r *Rehearsal) User(ctx context.Context, text string) (RehearsalOutcome, er
 	}
 	message.Matches, message.Rejected = slices.Clone(p.Answer.Matches), p.Answer.Rejected
 	r.add(message)
-	if t.scope.Chats() && len(message.Matches) == 0 {
+	if t.scope.MayReply() && len(message.Matches) == 0 {
 		r.reply = result.Text
 		for _, rejected := range slices.Backward(message.Rejected) {
 			r.reply = cmp.Or(rejected.Ask, r.reply)

@@ -25,9 +25,9 @@ type Explanation struct {
 	// More is the number of candidates not listed.
 	More int `json:"moreCandidates,omitempty"`
 	// NotInScope are existing tools that could not be called.
-	NotInScope []Barred  `json:"notInScope"`
-	Requests   []Request `json:"requests"`
-	Calls      []Call    `json:"calls"`
+	NotInScope []OutOfScope `json:"notInScope"`
+	Requests   []Request    `json:"requests"`
+	Calls      []Call       `json:"calls"`
 	// Notes are further remarks, such as on a setting without effect.
 	Notes []string `json:"notes,omitempty"`
 	// Cut lists the parts left out for their size.
@@ -47,8 +47,8 @@ type Candidate struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Barred is a tool that is not in scope, and why.
-type Barred struct {
+// OutOfScope is a tool that is not in scope, and why.
+type OutOfScope struct {
 	RepositoryID string `json:"repositoryId"`
 	Session      bool   `json:"session,omitempty"`
 	Name         string `json:"name"`

@@ -13,9 +13,9 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// listing is what an explanation stores of a repository: enough to derive which of its tools were in scope for
+// repositoryListing is what an explanation stores of a repository: enough to derive which of its tools were in scope for
 // any user.
-type listing struct {
+type repositoryListing struct {
 	ID        string       `json:"id"`
 	Session   bool         `json:"session,omitempty"`
 	Exclusive bool         `json:"exclusive,omitempty"`
@@ -31,34 +31,34 @@ type listedTool struct {
 
 type facts struct {
 	listing []byte
-	hidden  hidden
+	hidden  hiddenTexts
 	mask    mask
 }
 
 const (
-	knownRepositories = 8192
-	knownParts        = 32768
+	cachedRepositories = 8192
+	cachedParts        = 32768
 )
 
 // Packer packs explanations. It is safe for concurrent use.
 type Packer struct {
-	keep  time.Duration
-	now   func() time.Time
-	seed  maphash.Seed
-	known *lru.Cache[*repositories.Repository, *facts]
-	refs  *lru.Cache[uint64, string] // by a hash of the content
-	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and the content
+	keep      time.Duration
+	now       func() time.Time
+	seed      maphash.Seed
+	facts     *lru.Cache[*repositories.Repository, *facts]
+	partNames *lru.Cache[uint64, string] // by a hash of the content
+	listNames *lru.Cache[uint64, string] // names of lists, by a hash of the owner and the content
 	// written is when a part was last written, by owner and name.
 	written *lru.Cache[[2]string, time.Time]
 }
 
 // NewPacker returns a packer for explanations that are kept for keep.
 func NewPacker(keep time.Duration, now func() time.Time) *Packer {
-	known, _ := lru.New[*repositories.Repository, *facts](knownRepositories) // fails for a size of 0 only
-	refs, _ := lru.New[uint64, string](knownParts)
-	heads, _ := lru.New[uint64, string](knownRepositories)
-	written, _ := lru.New[[2]string, time.Time](knownParts)
-	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, heads: heads, written: written}
+	known, _ := lru.New[*repositories.Repository, *facts](cachedRepositories) // fails for a size of 0 only
+	refs, _ := lru.New[uint64, string](cachedParts)
+	heads, _ := lru.New[uint64, string](cachedRepositories)
+	written, _ := lru.New[[2]string, time.Time](cachedParts)
+	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), facts: known, partNames: refs, listNames: heads, written: written}
 }
 
 // AppFacts are computed once per state of an app: the tools of its repositories, and the texts to be masked.
@@ -73,48 +73,48 @@ type AppFacts struct {
 
 // FactsOf computes the facts of an app with its repositories, in the order in which they win a name.
 func (p *Packer) FactsOf(app *repositories.App, ranked []*repositories.Repository) *AppFacts {
-	of := &AppFacts{ranked: ranked}
-	var all hidden
+	appFacts := &AppFacts{ranked: ranked}
+	var texts hiddenTexts
 	var pieces []string
-	all.credentials(app.Credentials())
+	texts.credentials(app.Credentials())
 	for _, repository := range ranked {
-		found := p.facts(repository)
-		name := p.name(found.listing)
-		of.listings, of.names, pieces = append(of.listings, found.listing), append(of.names, name), append(pieces, shared+name)
-		all = append(all, found.hidden...)
+		repositoryFacts := p.factsOf(repository)
+		name := p.name(repositoryFacts.listing)
+		appFacts.listings, appFacts.names, pieces = append(appFacts.listings, repositoryFacts.listing), append(appFacts.names, name), append(pieces, shared+name)
+		texts = append(texts, repositoryFacts.hidden...)
 	}
 	if len(pieces) > 0 {
-		of.list = exactjson.EncodeOrNull(pieces)
-		of.listName = p.name(of.list)
+		appFacts.list = exactjson.EncodeOrNull(pieces)
+		appFacts.listName = p.name(appFacts.list)
 	}
-	of.mask = all.replacer()
-	return of
+	appFacts.mask = texts.replacer()
+	return appFacts
 }
 
 func (p *Packer) name(content []byte) string {
 	key := maphash.Bytes(p.seed, content)
-	name, is := p.refs.Get(key)
+	name, is := p.partNames.Get(key)
 	if !is {
 		sum := sha256.Sum256(content)
 		name = base64.RawURLEncoding.EncodeToString(sum[:12])
-		p.refs.Add(key, name)
+		p.partNames.Add(key, name)
 	}
 	return name
 }
 
-func (p *Packer) facts(r *repositories.Repository) *facts {
-	if known, is := p.known.Get(r); is {
+func (p *Packer) factsOf(r *repositories.Repository) *facts {
+	if known, is := p.facts.Get(r); is {
 		return known
 	}
-	f, list := &facts{}, listing{ID: r.ID, Session: r.SessionID != "", Exclusive: r.Options.Exclusive, Once: r.Options.TriggerOnce}
+	f, listing := &facts{}, repositoryListing{ID: r.ID, Session: r.SessionID != "", Exclusive: r.Options.Exclusive, Once: r.Options.TriggerOnce}
 	f.hidden.credentials(r.Credentials())
 	for i := range r.Tools {
 		tool := &r.Tools[i]
-		one := listedTool{Name: tool.Name}
+		entry := listedTool{Name: tool.Name}
 		if _, err := tool.For(nil); err != nil {
-			one.Needs = err.Error()
+			entry.Needs = err.Error()
 		}
-		list.Tools = append(list.Tools, one)
+		listing.Tools = append(listing.Tools, entry)
 		params := tool.Params()
 		var values map[string]any
 		for _, name := range params.Names() {
@@ -127,44 +127,44 @@ func (p *Packer) facts(r *repositories.Repository) *facts {
 			f.hidden.value(values[name])
 		}
 	}
-	f.listing, f.mask = exactjson.EncodeOrNull(list), f.hidden.replacer()
-	p.known.Add(r, f)
+	f.listing, f.mask = exactjson.EncodeOrNull(listing), f.hidden.replacer()
+	p.facts.Add(r, f)
 	return f
 }
 
-type placed struct {
-	listing
+type placedTool struct {
+	repositoryListing
 	listedTool
 }
 
-// sorted divides the tools of listings, in the order in which they win a name, into those in scope and those
-// not. barred has the reasons why a verified user may not use tools, by repository and tool.
-func sorted(listings []listing, verified bool, barred map[string]string) (in []placed, out []Barred) {
-	taken := map[string]placed{}
+// divide divides the tools of listings, in the order in which they win a name, into those in scope and those
+// not. refusals has the reasons why a verified user may not use tools, by repository and tool.
+func divide(listings []repositoryListing, verified bool, refusals map[string]string) (in []placedTool, out []OutOfScope) {
+	winners := map[string]placedTool{}
 	for _, repository := range listings {
 		for _, tool := range repository.Tools {
-			one := placed{repository, tool}
-			switch before, is := taken[tool.Name]; {
+			placed := placedTool{repository, tool}
+			switch winner, is := winners[tool.Name]; {
 			case is && tool.Name != repositories.CatchAll:
-				out = append(out, one.barred(Shadowed, fmt.Sprintf("The tool of the same name in %s comes before it.", before.where())))
+				out = append(out, placed.outOfScope(Shadowed, fmt.Sprintf("The tool of the same name in %s comes before it.", winner.place())))
 			case is:
-				out = append(out, one.barred(Shadowed, fmt.Sprintf("The fallback tool in %s comes before it.", before.where())))
-			case one.why(verified, barred) != "":
-				out = append(out, one.barred(Unverified, one.why(verified, barred)))
+				out = append(out, placed.outOfScope(Shadowed, fmt.Sprintf("The fallback tool in %s comes before it.", winner.place())))
+			case placed.outOfScopeReason(verified, refusals) != "":
+				out = append(out, placed.outOfScope(Unverified, placed.outOfScopeReason(verified, refusals)))
 			default:
-				taken[tool.Name] = one
-				in = append(in, one)
+				winners[tool.Name] = placed
+				in = append(in, placed)
 			}
 		}
 	}
 	return in, out
 }
 
-func (p placed) why(verified bool, barred map[string]string) string {
+func (p placedTool) outOfScopeReason(verified bool, refusals map[string]string) string {
 	if !verified || p.Needs == "" {
 		return p.Needs
 	}
-	return barred[toolKey(p.Session, p.ID, p.Name)]
+	return refusals[toolKey(p.Session, p.ID, p.Name)]
 }
 
 func toolKey(session bool, repositoryID, name string) string {
@@ -174,13 +174,13 @@ func toolKey(session bool, repositoryID, name string) string {
 	return repositoryID + "/" + name
 }
 
-func (p placed) where() string {
+func (p placedTool) place() string {
 	if p.Session {
 		return "repository " + p.ID + " of the session"
 	}
 	return "repository " + p.ID + " of the app"
 }
 
-func (p placed) barred(reason, why string) Barred {
-	return Barred{RepositoryID: p.ID, Session: p.Session, Name: p.Name, Reason: reason, Why: why}
+func (p placedTool) outOfScope(reason, why string) OutOfScope {
+	return OutOfScope{RepositoryID: p.ID, Session: p.Session, Name: p.Name, Reason: reason, Why: why}
 }

@@ -52,10 +52,10 @@ func (m mask) value(value any) any {
 	return value
 }
 
-type hidden []string
+type hiddenTexts []string
 
 // replacer returns a mask of all texts, the longest first; nil for none.
-func (h hidden) replacer() mask {
+func (h hiddenTexts) replacer() mask {
 	if len(h) == 0 {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (h hidden) replacer() mask {
 }
 
 // add adds a text plain, as in JSON, and as in JSON within JSON.
-func (h *hidden) add(text string, least int) {
+func (h *hiddenTexts) add(text string, least int) {
 	for range 3 {
 		if len(text) < least {
 			return
@@ -82,7 +82,7 @@ func (h *hidden) add(text string, least int) {
 	}
 }
 
-func (h *hidden) value(value any) {
+func (h *hiddenTexts) value(value any) {
 	switch value := value.(type) {
 	case string:
 		h.add(value, minMasked)
@@ -99,7 +99,7 @@ func (h *hidden) value(value any) {
 	}
 }
 
-func (h *hidden) credentials(list []repositories.Credential) {
+func (h *hiddenTexts) credentials(list []repositories.Credential) {
 	for _, one := range list {
 		if text := one.Get().Reveal(); !one.Shown {
 			h.add(text, minMasked)

@@ -43,10 +43,10 @@ type Decision struct {
 // Verdict is the outcome of a call.
 type Verdict struct {
 	Verdict, Why, TriggerID string
-	Only                    string // of a fired call that has no effect, or none yet: what it is instead
+	Only                    string // of a fired call that has no effect, or none yet: its state in words
 }
 
-type kept struct {
+type packedExplanation struct {
 	Time     int64             `json:"at"` // ms
 	Stage    string            `json:"stage"`
 	Why      string            `json:"why"`
@@ -55,19 +55,19 @@ type kept struct {
 	Barred   map[string]string `json:"barred,omitempty"`
 	Limit    int               `json:"limit,omitempty"`
 	Offered  string            `json:"offered,omitempty"` // a part: names
-	Scores   []keptScore       `json:"scores,omitempty"`
-	Requests []keptRequest     `json:"requests,omitempty"`
+	Scores   []packedScore     `json:"scores,omitempty"`
+	Requests []packedRequest   `json:"requests,omitempty"`
 	Calls    []Call            `json:"calls,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
 	Cut      []string          `json:"cut,omitempty"`
 }
 
-type keptScore struct {
+type packedScore struct {
 	Name  string  `json:"n"`
 	Score float32 `json:"s"`
 }
 
-type keptRequest struct {
+type packedRequest struct {
 	Model   string   `json:"model"`
 	Pieces  []string `json:"pieces"`
 	LeftOut []string `json:"leftOut,omitempty"`
@@ -84,64 +84,64 @@ const (
 	maxBarred = 200
 )
 
-// room are the bounds of a text in bytes, at the first and at further attempts.
-var room = []int{128 << 10, 16 << 10, 2 << 10, 256}
+// textBounds are the bounds of a text in bytes, at the first and at further attempts.
+var textBounds = []int{128 << 10, 16 << 10, 2 << 10, 256}
 
 // Pack masks an explanation and packs it.
 func (p *Packer) Pack(d Decision) (Packed, error) {
 	// The mask covers the values of hidden parameters of all repositories in scope, and the claims of the user.
-	var claims hidden
+	var claims hiddenTexts
 	for _, service := range d.Claims {
 		claims.value(service)
 	}
-	all := slices.Clip(d.App.mask)
+	masks := slices.Clip(d.App.mask)
 	for _, repository := range d.Session {
-		all = append(all, p.facts(repository).mask...)
+		masks = append(masks, p.factsOf(repository).mask...)
 	}
-	w := &packing{Packer: p, Packed: Packed{owner: d.Owner}, mask: append(all, claims.replacer()...)}
+	w := &packing{Packer: p, Packed: Packed{owner: d.Owner}, mask: append(masks, claims.replacer()...)}
 
-	made := kept{
+	packed := packedExplanation{
 		Time: d.Time.UnixMilli(), Stage: d.Stage, Why: w.mask.text(d.Why), Scope: w.scope(d), Limit: d.Trace.Limit,
 		Verified: len(d.Claims) > 0, Barred: w.barred(d), Notes: d.Trace.Notes,
 	}
-	for _, one := range d.Trace.Scores[:min(maxScores, len(d.Trace.Scores))] {
-		made.Scores = append(made.Scores, keptScore{one.Tool.Name, one.Score})
+	for _, candidate := range d.Trace.Scores[:min(maxScores, len(d.Trace.Scores))] {
+		packed.Scores = append(packed.Scores, packedScore{candidate.Tool.Name, candidate.Score})
 	}
 	if d.Trace.Offered != nil {
 		names := make([]string, len(d.Trace.Offered))
-		for i, one := range d.Trace.Offered {
-			names[i] = one.Tool.Name
+		for i, candidate := range d.Trace.Offered {
+			names[i] = candidate.Tool.Name
 		}
-		made.Offered = w.share(exactjson.EncodeOrNull(names))
+		packed.Offered = w.share(exactjson.EncodeOrNull(names))
 	}
-	for _, most := range room {
-		made.Cut = nil
-		w.requests(&made, d.Trace.Exchanges, most)
-		w.calls(&made, d, most)
-		if err := exactjson.Use(&made, func(text []byte) { w.Body = compress(text) }); err != nil {
+	for _, most := range textBounds {
+		packed.Cut = nil
+		w.requests(&packed, d.Trace.Exchanges, most)
+		w.calls(&packed, d, most)
+		if err := exactjson.Use(&packed, func(text []byte) { w.Body = compress(text) }); err != nil {
 			return Packed{}, err
 		}
 		if len(w.Body) <= maxSize {
 			return w.Packed, nil
 		}
 	}
-	made.Cut, made.Requests, made.Calls, made.Barred = []string{"requests and calls are left out: they are too long to be kept"}, nil, nil, nil
-	err := exactjson.Use(&made, func(text []byte) { w.Body = compress(text) })
+	packed.Cut, packed.Requests, packed.Calls, packed.Barred = []string{"requests and calls are left out: they are too long to be kept"}, nil, nil, nil
+	err := exactjson.Use(&packed, func(text []byte) { w.Body = compress(text) })
 	return w.Packed, err
 }
 
 func (w *packing) scope(d Decision) (pieces []string) {
 	for _, repository := range d.Session {
-		pieces = append(pieces, shared+w.share(w.facts(repository).listing))
+		pieces = append(pieces, shared+w.share(w.factsOf(repository).listing))
 	}
 	if d.App.list == nil {
 		return pieces
 	}
-	if !w.wrote(d.App.listName) { // if it is written, so are all its parts, of which there may be many (see head)
+	if !w.isWritten(d.App.listName) { // if it is written, so are all its parts, of which there may be many (see shareHead)
 		for i, name := range d.App.names {
-			w.needs(name, d.App.listings[i])
+			w.addPart(name, d.App.listings[i])
 		}
-		w.needs(d.App.listName, d.App.list)
+		w.addPart(d.App.listName, d.App.list)
 	}
 	return append(pieces, listed+d.App.listName)
 }
@@ -151,18 +151,18 @@ func (w *packing) barred(d Decision) map[string]string {
 	if len(d.Claims) == 0 {
 		return nil
 	}
-	barred := map[string]string{}
+	refusals := map[string]string{}
 	for _, repository := range slices.Concat(d.Session, d.App.ranked) {
 		for i := range repository.Tools {
-			if _, err := repository.Tools[i].For(d.Claims); err != nil && len(barred) < maxBarred {
-				barred[toolKey(repository.SessionID != "", repository.ID, repository.Tools[i].Name)] = w.mask.text(err.Error())
+			if _, err := repository.Tools[i].For(d.Claims); err != nil && len(refusals) < maxBarred {
+				refusals[toolKey(repository.SessionID != "", repository.ID, repository.Tools[i].Name)] = w.mask.text(err.Error())
 			}
 		}
 	}
-	return barred
+	return refusals
 }
 
-func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
+func (w *packing) requests(into *packedExplanation, exchanges []matcher.Exchange, most int) {
 	into.Requests = nil
 	for i, x := range exchanges {
 		head := 0 // the pieces up to the last shared one stay the same for a while, and are shared as a whole
@@ -171,21 +171,21 @@ func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 				head = i + 1
 			}
 		}
-		one := keptRequest{
-			Model: x.Model, Pieces: w.head(make([]string, 0, 1+len(x.Request)-head), x.Request[:head]), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
+		request := packedRequest{
+			Model: x.Model, Pieces: w.shareHead(make([]string, 0, 1+len(x.Request)-head), x.Request[:head]), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
 			Tokens: Tokens{Prompt: x.PromptTokens, Cached: x.CachedTokens, Completion: x.CompletionTokens},
 		}
 		for _, piece := range x.Request[head:] {
-			one.Pieces = append(one.Pieces, w.literal(piece.Text, most))
+			request.Pieces = append(request.Pieces, w.literal(piece.Text, most))
 		}
-		one.Answer = clip(w.mask.text(string(x.Answer)), most)
+		request.Answer = clip(w.mask.text(string(x.Answer)), most)
 		if len(x.Answer) > most {
 			into.Cut = append(into.Cut, fmt.Sprintf("requests/%d/response", i))
 		}
 		if slices.ContainsFunc(x.Request, func(piece matcher.Piece) bool { return !piece.Shared && len(piece.Text) > most }) {
 			into.Cut = append(into.Cut, fmt.Sprintf("requests/%d/request", i))
 		}
-		into.Requests = append(into.Requests, one)
+		into.Requests = append(into.Requests, request)
 	}
 }
 
@@ -204,32 +204,32 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:half], "") + fmt.Sprintf(" … %d bytes are left out here … ", len(text)-2*half) + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-func (w *packing) calls(into *kept, d Decision, most int) {
+func (w *packing) calls(into *packedExplanation, d Decision, most int) {
 	into.Calls = nil
-	if over := len(d.Trace.Calls) - maxCalls; over > 0 {
-		into.Cut = append(into.Cut, fmt.Sprintf("calls: %d more", over))
+	if excess := len(d.Trace.Calls) - maxCalls; excess > 0 {
+		into.Cut = append(into.Cut, fmt.Sprintf("calls: %d more", excess))
 	}
 	for i, call := range d.Trace.Calls[:min(len(d.Trace.Calls), maxCalls)] {
 		verdict, is := d.Verdicts[i+1]
 		if !is {
 			verdict = Verdict{Verdict: Dropped, Why: call.Dropped}
 		}
-		one := Call{
+		packedCall := Call{
 			Name: clip(call.Name, most), Arguments: w.arguments(call, most), Round: call.Round, Repaired: call.Repaired, Coerced: call.Coerced, Ignored: call.Ignored,
 			Verdict: verdict.Verdict, Why: w.mask.text(verdict.Why), TriggerID: verdict.TriggerID, Evidence: maps.Clone(d.Evidence[i+1]),
 		}
 		if call.Repository != nil {
-			one.RepositoryID = call.Repository.ID
+			packedCall.RepositoryID = call.Repository.ID
 		}
-		for parameter, found := range one.Evidence {
+		for parameter, found := range packedCall.Evidence {
 			if found != nil { // the matcher does not know the message's own id
-				one.Evidence[parameter] = &matcher.Evidence{MessageID: cmp.Or(found.MessageID, d.MessageID), Words: w.mask.text(found.Words)}
+				packedCall.Evidence[parameter] = &matcher.Evidence{MessageID: cmp.Or(found.MessageID, d.MessageID), Words: w.mask.text(found.Words)}
 			}
 		}
 		for _, fault := range call.Errors {
-			one.Errors = append(one.Errors, parameters.ValueFault{Parameter: fault.Parameter, Detail: w.mask.text(fault.Detail)})
+			packedCall.Errors = append(packedCall.Errors, parameters.ValueFault{Parameter: fault.Parameter, Detail: w.mask.text(fault.Detail)})
 		}
-		into.Calls = append(into.Calls, one)
+		into.Calls = append(into.Calls, packedCall)
 	}
 }
 
@@ -238,11 +238,11 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	if call.Unread != "" {
 		return exactjson.EncodeOrNull(clip(w.mask.text(call.Unread), most))
 	}
-	hides, shown := len(w.mask) > 0, call.Arguments
+	masks, shown := len(w.mask) > 0, call.Arguments
 	for name := range call.Arguments {
-		hides = hides || call.Tool != nil && call.Tool.Params().Hidden(name)
+		masks = masks || call.Tool != nil && call.Tool.Params().Hidden(name)
 	}
-	if hides || shown == nil {
+	if masks || shown == nil {
 		shown = make(map[string]any, len(call.Arguments))
 		for name, value := range call.Arguments {
 			if call.Tool != nil && call.Tool.Params().Hidden(name) {
@@ -262,9 +262,9 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 // cut, and listed in Cut.
 const maxSize = 64 << 10
 
-// rewrite is how long a shared part that this process wrote is assumed to exist, so that a Redis that lost its
-// last writes gets it again.
-const rewrite = 10 * time.Minute
+// rewriteAfter is how long a shared part is assumed to exist after this process wrote it. It is then written again, for
+// a Redis that lost its last writes.
+const rewriteAfter = 10 * time.Minute
 
 // Packed is an explanation in stored form.
 type Packed struct {
@@ -274,8 +274,8 @@ type Packed struct {
 	owner string
 }
 
-// Wrote records that an explanation is written with its parts.
-func (p *Packer) Wrote(packed Packed) {
+// MarkWritten records that an explanation is written with its parts.
+func (p *Packer) MarkWritten(packed Packed) {
 	for name := range packed.Parts {
 		p.written.Add([2]string{packed.owner, name}, p.now())
 	}
@@ -289,14 +289,14 @@ type packing struct {
 
 func (w *packing) share(content []byte) string {
 	name := w.name(content)
-	w.needs(name, content)
+	w.addPart(name, content)
 	return name
 }
 
-// needs adds a part to write unless it was written recently. Its owner is a generation of an app, since the
+// addPart adds a part to write unless it was written recently. Its owner is a generation of an app, since the
 // parts of a deleted app are gone.
-func (w *packing) needs(name string, content []byte) {
-	if _, is := w.Parts[name]; is || w.wrote(name) {
+func (w *packing) addPart(name string, content []byte) {
+	if _, is := w.Parts[name]; is || w.isWritten(name) {
 		return
 	}
 	if w.Parts == nil {
@@ -305,14 +305,14 @@ func (w *packing) needs(name string, content []byte) {
 	w.Parts[name] = string(s2.Encode(nil, []byte(w.mask.text(string(content)))))
 }
 
-func (w *packing) wrote(name string) bool {
+func (w *packing) isWritten(name string) bool {
 	at, is := w.written.Get([2]string{w.owner, name})
-	return is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2)
+	return is && w.owner != "" && w.now().Sub(at) < min(rewriteAfter, w.keep/2)
 }
 
-// head appends the beginning of a request, shared as a list. If the list is known to be written, so are its parts:
+// shareHead appends the beginning of a request, shared as a list. If the list is known to be written, so are its parts:
 // each part is kept twice as long as an explanation.
-func (w *packing) head(into []string, pieces []matcher.Piece) []string {
+func (w *packing) shareHead(into []string, pieces []matcher.Piece) []string {
 	if len(pieces) == 0 {
 		return into
 	}
@@ -324,7 +324,7 @@ func (w *packing) head(into []string, pieces []matcher.Piece) []string {
 		_, _ = h.Write(piece.Text)
 	}
 	key := h.Sum64()
-	if piece, is := w.heads.Get(key); is && w.wrote(piece[len(listed):]) {
+	if piece, is := w.listNames.Get(key); is && w.isWritten(piece[len(listed):]) {
 		return append(into, piece)
 	}
 	list := make([]string, len(pieces))
@@ -335,7 +335,7 @@ func (w *packing) head(into []string, pieces []matcher.Piece) []string {
 		}
 	}
 	piece := listed + w.share(exactjson.EncodeOrNull(list))
-	w.heads.Add(key, piece)
+	w.listNames.Add(key, piece)
 	return append(into, piece)
 }
 
@@ -346,23 +346,23 @@ const (
 	listed  = "^" // the name of a part that is such a list
 )
 
-// Retell returns the explanation of a message from that of its draft, with the time of the decision and the
-// verdicts on calls, by number. Its shared parts are already written.
-func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
+// Redecide returns the explanation of a message from that of its draft, with the time of the decision and the verdicts
+// on calls, by number. The shared parts are already written.
+func Redecide(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
 	text, err := decompress(body)
 	if err != nil {
 		return Packed{}, err
 	}
-	var explained kept
-	if err := exactjson.Unmarshal(text, &explained); err != nil {
+	var packed packedExplanation
+	if err := exactjson.Unmarshal(text, &packed); err != nil {
 		return Packed{}, err
 	}
-	explained.Time = at.UnixMilli()
-	for i := range explained.Calls {
-		if now, is := verdicts[i+1]; is {
-			explained.Calls[i].Verdict, explained.Calls[i].Why, explained.Calls[i].TriggerID = now.Verdict, now.Why, now.TriggerID
+	packed.Time = at.UnixMilli()
+	for i := range packed.Calls {
+		if verdict, is := verdicts[i+1]; is {
+			packed.Calls[i].Verdict, packed.Calls[i].Why, packed.Calls[i].TriggerID = verdict.Verdict, verdict.Why, verdict.TriggerID
 		}
 	}
-	text, err = exactjson.Encode(explained)
+	text, err = exactjson.Encode(packed)
 	return Packed{Body: compress(text)}, err
 }

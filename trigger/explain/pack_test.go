@@ -27,7 +27,7 @@ func pack(t *testing.T, p *explain.Packer, written map[string]string, trace matc
 	for name, text := range packed.Parts {
 		written[name] = text
 	}
-	p.Wrote(packed)
+	p.MarkWritten(packed)
 	read, err := explain.Unpack("m1", packed.Body, func(names []string) (map[string]string, error) { return written, nil })
 	require.NoError(t, err)
 	return read, packed
@@ -113,7 +113,7 @@ func BenchmarkPack(b *testing.B) {
 	}
 	d := explain.Decision{Owner: "clinic g1", MessageID: "m1", Time: noon, Stage: matcher.StageLLM, Why: "x", Trace: &trace, App: p.FactsOf(&repositories.App{}, nil)}
 	packed, _ := p.Pack(d)
-	p.Wrote(packed)
+	p.MarkWritten(packed)
 	b.ReportAllocs()
 	for b.Loop() {
 		packed, _ = p.Pack(d)

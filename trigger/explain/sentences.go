@@ -12,18 +12,18 @@ import (
 func Why(d Decision, candidates int) string {
 	var fired, rejected []string
 	for i, call := range d.Trace.Calls {
-		named := call.Name
+		name := call.Name
 		if call.Repository != nil {
-			named = call.Repository.ID + "/" + named
+			name = call.Repository.ID + "/" + name
 		}
 		switch verdict := d.Verdicts[i+1]; verdict.Verdict {
 		case Fired:
 			if verdict.Only != "" {
-				named += " (" + verdict.Only + ")"
+				name += " (" + verdict.Only + ")"
 			}
-			fired = append(fired, named)
+			fired = append(fired, name)
 		case Rejected:
-			rejected = append(rejected, named)
+			rejected = append(rejected, name)
 		}
 	}
 	switch {
@@ -56,11 +56,11 @@ func WhyFired(stage string) string {
 
 // WhyRejected returns the faults of a call's values.
 func WhyRejected(rejected matcher.Rejected) string {
-	var all []string
+	var faults []string
 	for _, fault := range rejected.Errors {
-		all = append(all, strings.TrimSpace(fault.Parameter+" "+fault.Detail))
+		faults = append(faults, strings.TrimSpace(fault.Parameter+" "+fault.Detail))
 	}
-	return "Its values are not valid: " + strings.Join(all, "; ") + "."
+	return "Its values are not valid: " + strings.Join(faults, "; ") + "."
 }
 
 // WhyDropped returns why a match does not fire while others do.

@@ -25,29 +25,29 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 	if err != nil {
 		return Explanation{}, err
 	}
-	var packed kept
+	var packed packedExplanation
 	if err := exactjson.Unmarshal(text, &packed); err != nil {
 		return Explanation{}, err
 	}
-	parts := shelf{}
-	var named, lists []string // parts named by the explanation, and the lists among them
+	parts := partTexts{}
+	var names, lists []string // parts named by the explanation, and the lists among them
 	if packed.Offered != "" {
-		named = append(named, packed.Offered)
+		names = append(names, packed.Offered)
 	}
 	pieces := slices.Clone(packed.Scope)
-	for _, one := range packed.Requests {
-		pieces = append(pieces, one.Pieces...)
+	for _, request := range packed.Requests {
+		pieces = append(pieces, request.Pieces...)
 	}
 	for _, piece := range pieces {
 		kind, name := piece[:1], piece[1:]
 		if kind != literal {
-			named = append(named, name)
+			names = append(names, name)
 		}
 		if kind == listed {
 			lists = append(lists, name)
 		}
 	}
-	if err := parts.fill(fetch, named); err != nil {
+	if err := parts.fill(fetch, names); err != nil {
 		return Explanation{}, err
 	}
 	var inner []string // parts named by the lists
@@ -68,13 +68,13 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 func Unmatched(messageID string, at time.Time) Explanation {
 	return Explanation{
 		MessageID: messageID, Time: at, Stage: matcher.StageNone, Why: "Nothing fired: what an agent says is matched against nothing.",
-		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{},
+		Candidates: []Candidate{}, NotInScope: []OutOfScope{}, Requests: []Request{}, Calls: []Call{},
 	}
 }
 
-type shelf map[string][]byte
+type partTexts map[string][]byte
 
-func (s shelf) fill(fetch Fetch, names []string) error {
+func (s partTexts) fill(fetch Fetch, names []string) error {
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return s[name] != nil })
 	if len(names) == 0 {
@@ -94,13 +94,13 @@ func (s shelf) fill(fetch Fetch, names []string) error {
 	return nil
 }
 
-func (s shelf) pieces(name string) (list []string) {
+func (s partTexts) pieces(name string) (list []string) {
 	_ = json.Unmarshal(s[name], &list) // written by this package; a missing one is empty
 	return list
 }
 
 // texts returns the texts of pieces, and whether a part is missing.
-func (s shelf) texts(pieces []string) (texts []string, gone bool) {
+func (s partTexts) texts(pieces []string) (texts []string, missing bool) {
 	for _, piece := range pieces {
 		kind, rest := piece[:1], piece[1:]
 		if kind == literal {
@@ -108,7 +108,7 @@ func (s shelf) texts(pieces []string) (texts []string, gone bool) {
 			continue
 		}
 		if s[rest] == nil {
-			gone = true
+			missing = true
 			continue
 		}
 		if kind == shared {
@@ -116,25 +116,25 @@ func (s shelf) texts(pieces []string) (texts []string, gone bool) {
 			continue
 		}
 		inner, lost := s.texts(s.pieces(rest))
-		texts, gone = append(texts, inner...), gone || lost
+		texts, missing = append(texts, inner...), missing || lost
 	}
-	return texts, gone
+	return texts, missing
 }
 
-func (k kept) explanation(messageID string, parts shelf) Explanation {
+func (k packedExplanation) explanation(messageID string, parts partTexts) Explanation {
 	e := Explanation{
 		MessageID: messageID, Time: time.UnixMilli(k.Time).UTC(), Stage: k.Stage, Why: k.Why,
-		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{}, Notes: k.Notes, Cut: k.Cut,
+		Candidates: []Candidate{}, NotInScope: []OutOfScope{}, Requests: []Request{}, Calls: []Call{}, Notes: k.Notes, Cut: k.Cut,
 	}
 	k.scope(&e, parts)
-	for _, one := range k.Requests {
-		texts, gone := parts.texts(one.Pieces)
-		if gone {
+	for _, request := range k.Requests {
+		texts, missing := parts.texts(request.Pieces)
+		if missing {
 			e.Cut = append(e.Cut, "parts of the request are lost")
 		}
 		e.Requests = append(e.Requests, Request{
-			Model: one.Model, Request: jsonOrText(strings.Join(texts, "")), LeftOut: one.LeftOut, Response: jsonOrText(one.Answer),
-			Error: one.Error, Millis: one.Millis, Tokens: one.Tokens,
+			Model: request.Model, Request: jsonOrText(strings.Join(texts, "")), LeftOut: request.LeftOut, Response: jsonOrText(request.Answer),
+			Error: request.Error, Millis: request.Millis, Tokens: request.Tokens,
 		})
 	}
 	for _, call := range k.Calls {
@@ -157,30 +157,30 @@ func jsonOrText(text string) json.RawMessage {
 	return exactjson.EncodeOrNull(text)
 }
 
-func (k kept) scope(e *Explanation, parts shelf) {
-	texts, gone := parts.texts(k.Scope)
-	if gone {
+func (k packedExplanation) scope(e *Explanation, parts partTexts) {
+	texts, missing := parts.texts(k.Scope)
+	if missing {
 		e.Cut = append(e.Cut, "candidates are lost")
 	}
-	var listings []listing
+	var listings []repositoryListing
 	for _, text := range texts {
-		var one listing
-		if json.Unmarshal([]byte(text), &one) == nil {
-			listings = append(listings, one)
+		var tool repositoryListing
+		if json.Unmarshal([]byte(text), &tool) == nil {
+			listings = append(listings, tool)
 		}
 	}
-	in, out := sorted(listings, k.Verified, k.Barred)
+	in, out := divide(listings, k.Verified, k.Barred)
 	var offered []string // to the model, if not all were shown
 	_ = json.Unmarshal(parts[k.Offered], &offered)
-	for _, one := range in {
-		c := Candidate{RepositoryID: one.ID, Session: one.Session, Name: one.Name}
-		if at := slices.IndexFunc(k.Scores, func(s keptScore) bool { return s.Name == one.Name }); at >= 0 {
+	for _, tool := range in {
+		c := Candidate{RepositoryID: tool.ID, Session: tool.Session, Name: tool.Name}
+		if at := slices.IndexFunc(k.Scores, func(s packedScore) bool { return s.Name == tool.Name }); at >= 0 {
 			c.Score = &k.Scores[at].Score
 		}
 		switch {
-		case one.Name == repositories.CatchAll:
+		case tool.Name == repositories.CatchAll:
 			c.Cut, c.Why = true, "It takes what nothing else matches, and is shown to no model."
-		case k.Offered != "" && !slices.Contains(offered, one.Name):
+		case k.Offered != "" && !slices.Contains(offered, tool.Name):
 			c.Cut = true
 			c.Why = fmt.Sprintf("A request has %d tools at most and more are in scope: others are nearer to what the conversation is about.", k.Limit)
 		}
@@ -197,8 +197,8 @@ func (k kept) scope(e *Explanation, parts shelf) {
 		shown := map[bool]int{true: 1}
 		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(shown[a.Cut], shown[b.Cut]))
 	})
-	if over := len(e.Candidates) - maxCandidates; over > 0 {
-		e.Candidates, e.More = e.Candidates[:maxCandidates], over
+	if excess := len(e.Candidates) - maxCandidates; excess > 0 {
+		e.Candidates, e.More = e.Candidates[:maxCandidates], excess
 	}
 	e.NotInScope = append(e.NotInScope, out[:min(len(out), maxCandidates)]...)
 }

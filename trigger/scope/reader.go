@@ -43,8 +43,8 @@ type Options struct {
 // Reader reads the tools in scope, lists and searches them. It is safe for concurrent use.
 type Reader struct {
 	Options
-	// states are checked by version in the script that accepts a message, so that no replica decides by an old
-	// one.
+	// states has the last state of each app. The script that accepts a message checks their versions, so that no replica
+	// decides by an old state.
 	states *lru.Cache[string, *State]
 }
 
@@ -56,17 +56,17 @@ func NewReader(o Options) *Reader {
 	return &Reader{o, states}
 }
 
-// Known returns the cached state of an app, or an empty one.
-func (r *Reader) Known(appID string) *State {
+// CachedState returns the cached state of an app, or an empty one.
+func (r *Reader) CachedState(appID string) *State {
 	if state, hit := r.states.Get(appID); hit {
 		return state
 	}
 	return &State{}
 }
 
-// Guess returns the scope of a session without tools of its own and without a profile, from the cached state of
+// CachedScope returns the scope of a session without tools of its own and without a profile, from the cached state of
 // the app; false if there is none.
-func (r *Reader) Guess(appID string) (Scope, bool) {
+func (r *Reader) CachedScope(appID string) (Scope, bool) {
 	state, hit := r.states.Get(appID)
 	return Scope{State: state, Profile: noProfile}, hit
 }
@@ -75,32 +75,32 @@ func (r *Reader) Guess(appID string) (Scope, bool) {
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Reader) Read(ctx context.Context, appID, sessionID string) (Scope, error) {
-	known := r.Known(appID)
-	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, known.Version)
+	cached := r.CachedState(appID)
+	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, cached.Version)
 	if err != nil {
 		return Scope{}, err
 	}
-	return r.Of(appID, known, app, session)
+	return r.Build(appID, cached, app, session)
 }
 
-// Of returns the scope of fields read by a caller that knew the state known of the app.
-func (r *Reader) Of(appID string, known *State, app ledger.AppFields, session ledger.SessionFields) (Scope, error) {
+// Build returns the scope of fields that a caller has read, with its cached state of the app.
+func (r *Reader) Build(appID string, cached *State, app ledger.AppFields, session ledger.SessionFields) (Scope, error) {
 	if app.Version == "" {
 		return Scope{}, ledger.AppNotFound(appID)
 	}
-	s := Scope{State: known, Profile: noProfile}
-	if now := r.Known(appID); app.Record != "" && now.Version == app.Version {
-		s.State = now // with its compiled tools
+	s := Scope{State: cached, Profile: noProfile}
+	if latest := r.CachedState(appID); app.Record != "" && latest.Version == app.Version {
+		s.State = latest // with its compiled tools
 	} else if app.Record != "" {
 		loaded, err := r.Store.LoadApp(appID, app.Revision, app.Record)
 		if err != nil {
 			return Scope{}, err
 		}
-		own, err := r.load(appID, app.Repositories)
+		list, err := r.load(appID, app.Repositories)
 		if err != nil {
 			return Scope{}, err
 		}
-		state := newState(app.Version, loaded, own)
+		state := newState(app.Version, loaded, list)
 		state.Facts = sync.OnceValue(func() *explain.AppFacts { return r.Packer.FactsOf(loaded, state.Repositories) })
 		r.states.Add(appID, state)
 		s.State = state
@@ -145,7 +145,7 @@ type Tool struct {
 	InputSchema json.RawMessage `json:"inputSchema"`
 }
 
-func shown(c matcher.Candidate) Tool {
+func newTool(c matcher.Candidate) Tool {
 	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Shown(), c.Tool.Params().ModelSchema()}
 }
 
@@ -159,11 +159,11 @@ func (r *Reader) Tools(ctx context.Context, appID, sessionID, name, after string
 	}
 	all, _ := s.Winners()
 	page := &repositories.PageBudget{}
-	for _, one := range all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > after }):] {
-		if name != "" && one.Tool.Name != name {
+	for _, candidate := range all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > after }):] {
+		if name != "" && candidate.Tool.Name != name {
 			continue
 		}
-		tool := shown(one)
+		tool := newTool(candidate)
 		if len(items) == limit || !page.Fits(tool) {
 			return items, items[len(items)-1].Name, nil
 		}
@@ -182,15 +182,15 @@ type FoundTool struct {
 
 // Number of tools that a search finds by default, and at most.
 const (
-	foundByDefault = 10
-	foundAtMost    = 100
+	defaultResults = 10
+	mostResults    = 100
 )
 
 // SearchTools lists the tools that have something in common with a text, nearest first: at most limit, 10 if it
 // is 0, never more than 100 or than fit on a page. It compares words and asks no model.
 func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]FoundTool, error) {
-	searcher, searches := r.Matcher.(matcher.Searcher)
-	if !searches {
+	searcher, canSearch := r.Matcher.(matcher.Searcher)
+	if !canSearch {
 		return nil, errors.New("the matcher of this engine compares no texts with tools")
 	}
 	s, err := r.Read(ctx, appID, sessionID)
@@ -198,13 +198,13 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 		return nil, err
 	}
 	if limit < 1 {
-		limit = foundByDefault
+		limit = defaultResults
 	}
 	all, own := s.Winners()
 	request := matcher.Request{App: s.App, Candidates: all, Shared: s.Shared, Own: own}
 	page, found := repositories.PageBudget{}, []FoundTool{}
-	for _, one := range searcher.Search(ctx, request, text, min(limit, foundAtMost)) {
-		next := FoundTool{shown(one.Candidate), max(1, math.Round(float64(one.Score)*1e6)) / 1e6} // further digits are meaningless
+	for _, match := range searcher.Search(ctx, request, text, min(limit, mostResults)) {
+		next := FoundTool{newTool(match.Candidate), max(1, math.Round(float64(match.Score)*1e6)) / 1e6} // further digits are meaningless
 		if !page.Fits(next) {
 			break
 		}
@@ -213,44 +213,44 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 	return found, nil
 }
 
-// offeredByDefault is the number of tools offered to a model, unless the app sets it.
-const offeredByDefault = 64
+// defaultOffered is the number of tools offered to a model, unless the app sets it.
+const defaultOffered = 64
 
 // Offered lists the tools in scope that a user with these claims may call, for each name the one that fires,
 // without the catch-all. If there are more than most, or than settings.llm.mostTools, it lists the nearest to the first
-// text, then to the next ones, then any: a word such as yes is near to none. The zone is that of the session's user;
+// text, then to the next ones, then any others: a word such as yes is near to no tool. The zone is that of the session's user;
 // empty if unknown.
-func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []string, most int, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
+func (r *Reader) Offered(ctx context.Context, appID, sessionID string, texts []string, most int, claims parameters.Claims) (offered []matcher.Candidate, zone string, err error) {
 	s, err := r.Read(ctx, appID, sessionID)
 	if err != nil {
 		return nil, "", err
 	}
 	s.Claims = repositories.NeededClaims(claims, s.Ranked())
 	in := s.Candidates()
-	most = min(most, cmp.Or(s.App.Settings.LLM.MostTools, offeredByDefault))
-	searcher, searches := r.Matcher.(matcher.Searcher)
-	if most <= 0 || len(in.All) <= most || !searches {
+	most = min(most, cmp.Or(s.App.Settings.LLM.MostTools, defaultOffered))
+	searcher, canSearch := r.Matcher.(matcher.Searcher)
+	if most <= 0 || len(in.All) <= most || !canSearch {
 		return in.All[:max(0, min(len(in.All), most))], s.ZoneName(), nil
 	}
 	request := matcher.Request{App: s.App, Candidates: in.All, Shared: s.Shared, Own: in.Own}
-	taken := map[string]bool{}
-	add := func(one matcher.Candidate) {
-		if name := one.Tool.Name; len(found) < most && !taken[name] {
-			taken[name], found = true, append(found, one)
+	isOffered := map[string]bool{}
+	add := func(candidate matcher.Candidate) {
+		if name := candidate.Tool.Name; len(offered) < most && !isOffered[name] {
+			isOffered[name], offered = true, append(offered, candidate)
 		}
 	}
 	for _, text := range texts {
-		if len(found) == most {
+		if len(offered) == most {
 			break
 		}
-		for _, one := range searcher.Search(ctx, request, text, most) {
-			add(one.Candidate)
+		for _, candidate := range searcher.Search(ctx, request, text, most) {
+			add(candidate.Candidate)
 		}
 	}
-	for _, one := range in.All {
-		add(one)
+	for _, candidate := range in.All {
+		add(candidate)
 	}
-	return found, s.ZoneName(), nil
+	return offered, s.ZoneName(), nil
 }
 
 // Catalog is the tools in scope of a program at one instant: those of an app or, with a session, of the
@@ -263,12 +263,12 @@ type Catalog struct {
 // Catalog reads the current scope. If the app was read before, it costs one round trip, whatever the number of
 // tools.
 func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog, error) {
-	known := r.Known(appID)
-	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, known.Version)
+	cached := r.CachedState(appID)
+	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, cached.Version)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.Of(appID, known, app, session)
+	s, err := r.Build(appID, cached, app, session)
 	if err != nil {
 		return nil, err
 	}
@@ -336,27 +336,27 @@ type OpenCall struct {
 // Open lists the calls of a session that lack values, as the next message finds them, including those of tools
 // that need a verified user. A missing session has none.
 func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall, error) {
-	known := r.Known(appID)
-	found, err := r.Ledger.Peek(ctx, ledger.Turn{App: appID, Session: sessionID}, 0, known.Version)
+	cached := r.CachedState(appID)
+	session, err := r.Ledger.Peek(ctx, ledger.Turn{App: appID, Session: sessionID}, 0, cached.Version)
 	if err != nil {
 		return nil, err
 	}
-	if found == nil {
+	if session == nil {
 		return nil, ledger.AppNotFound(appID)
 	}
 	open := []OpenCall{}
-	if found.Unfinished == "" {
+	if session.Unfinished == "" {
 		return open, nil
 	}
-	s, err := r.Of(appID, known, found.App, found.Own)
+	s, err := r.Build(appID, cached, session.App, session.Own)
 	if err != nil {
 		return nil, err
 	}
 	all, _ := s.Winners()
-	for _, one := range conversation.Read(found.Unfinished, all, found.At) {
-		question := one.Candidate.Tool.Params().Ask(one.Missing...)
+	for _, call := range conversation.Read(session.Unfinished, all, session.At) {
+		question := call.Candidate.Tool.Params().Ask(call.Missing...)
 		open = append(open, OpenCall{
-			State: OpenAsking, RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
+			State: OpenAsking, RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values, Missing: call.Missing,
 			Question: question, Ask: question,
 		})
 	}
@@ -366,17 +366,16 @@ func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 // Bounds of the examples tried during a write of a repository. Preparing the comparison also serves the next
 // message; with more than mostTools that alone takes too long.
 const (
-	mostTools        = 2000
-	mostExamples     = 1000
-	mostOfSession    = 100 // sessions write often, and mostly the same
-	timeForExamples  = 250 * time.Millisecond
-	untried          = "%d examples were not tried, as that takes long: earshot eval --examples tries all of them"
-	untriedOfTooMany = "examples are not tried among %d tools, as that takes long: earshot eval --examples does"
+	mostTools             = 2000
+	mostExamples          = 1000
+	mostExamplesOfSession = 100 // sessions write often, and mostly the same
+	examplesTimeout       = 250 * time.Millisecond
+	untriedNote           = "%d examples were not tried, as that takes long: earshot eval --examples tries all of them"
+	tooManyToolsNote      = "examples are not tried among %d tools, as that takes long: earshot eval --examples does"
 )
 
-// Examples returns notes on a written repository: which of its examples do not set off their own tool, and
-// which of the app's others it takes away, by the tools in scope now. It returns none if a model decides, or on
-// read errors.
+// Examples returns notes on a written repository, by the tools in scope now: which of its examples do not fire their own
+// tool, and which examples of other repositories it fires instead. It returns none if a model decides, or on read errors.
 func (r *Reader) Examples(ctx context.Context, owner repositories.Scope, repositoryID string) (notes []string) {
 	if r.Words == nil {
 		return nil
@@ -402,22 +401,22 @@ func (r *Reader) tryExamples(ctx context.Context, s Scope, written *repositories
 		own = slices.DeleteFunc(own, func(c matcher.Candidate) bool { return c.Tool.Name == repositories.CatchAll })
 	}
 	if len(all) > mostTools {
-		return []string{fmt.Sprintf(untriedOfTooMany, len(all))}
+		return []string{fmt.Sprintf(tooManyToolsNote, len(all))}
 	}
-	ctx, done := context.WithTimeout(ctx, timeForExamples)
-	defer done()
+	ctx, cancel := context.WithTimeout(ctx, examplesTimeout)
+	defer cancel()
 	stage := &examples.Stage{Matcher: r.Words, Most: mostExamples, Request: matcher.Request{
 		App: s.App, Candidates: all, Shared: s.Shared, Own: own,
 		Now: r.Now().In(locale.Zone(s.ZoneName(), r.Now().Location())), Language: s.App.Settings.Language,
 	}}
 	if written.SessionID != "" {
-		stage.Most = mostOfSession
+		stage.Most = mostExamplesOfSession
 	}
 	notes := written.InWords(stage.Faults(ctx, written))
-	unsaid := stage.Unsaid
+	skipped := stage.Unsaid
 	notes = append(notes, stage.Taken(ctx, written)...)
-	if unsaid > 0 {
-		notes = append(notes, fmt.Sprintf(untried, unsaid))
+	if skipped > 0 {
+		notes = append(notes, fmt.Sprintf(untriedNote, skipped))
 	}
 	return notes
 }

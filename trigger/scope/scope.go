@@ -33,18 +33,18 @@ type State struct {
 	// Facts are those that explanations need; nil for a state that is not from the ledger.
 	Facts func() *explain.AppFacts
 
-	open []matcher.Candidate // the shared tools that need no verified user
-	// asking are the other shared tools, each with all of its name, best first; hiding are those of them that
+	unrestricted []matcher.Candidate // the shared tools that need no verified user
+	// restricted are the other shared tools, each with all tools of its name, best first; restrictedHiding those that
 	// hide another tool.
-	asking, hiding [][]matcher.Candidate
-	catchAlls      []matcher.Candidate // best first
-	exclusive      bool                // a non-empty exclusive repository is among them
+	restricted, restrictedHiding [][]matcher.Candidate
+	catchAlls                    []matcher.Candidate // best first
+	exclusive                    bool                // a non-empty exclusive repository is among them
 }
 
 // Profile is what a client has set for a session in advance.
 type Profile struct {
 	repositories.Session
-	Text string // as the ledger has it
+	Text string // as the ledger stores it
 }
 
 var noProfile = &Profile{}
@@ -69,15 +69,15 @@ func newState(version string, app *repositories.App, list []*repositories.Reposi
 	s.catchAlls, s.exclusive = byName[repositories.CatchAll], slices.ContainsFunc(list, exclusive)
 	delete(byName, repositories.CatchAll)
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
-		same := byName[name]
-		s.Shared.Tools = append(s.Shared.Tools, same[0])
-		if !same[0].Tool.AsksForUser() {
-			s.open = append(s.open, same[0])
+		candidates := byName[name]
+		s.Shared.Tools = append(s.Shared.Tools, candidates[0])
+		if !candidates[0].Tool.AsksForUser() {
+			s.unrestricted = append(s.unrestricted, candidates[0])
 			continue
 		}
-		s.asking = append(s.asking, same)
-		if len(same) > 1 {
-			s.hiding = append(s.hiding, same)
+		s.restricted = append(s.restricted, candidates)
+		if len(candidates) > 1 {
+			s.restrictedHiding = append(s.restrictedHiding, candidates)
 		}
 	}
 	return s
@@ -85,12 +85,12 @@ func newState(version string, app *repositories.App, list []*repositories.Reposi
 
 func exclusive(r *repositories.Repository) bool { return r.Options.Exclusive && len(r.Tools) > 0 }
 
-// Without returns the scope without the repositories for which gone is true.
-func (s Scope) Without(gone func(*repositories.Repository) bool) Scope {
+// Without returns the scope without the repositories for which remove is true.
+func (s Scope) Without(remove func(*repositories.Repository) bool) Scope {
 	facts := s.Facts
-	s.State = newState(s.Version, s.App, slices.DeleteFunc(slices.Clone(s.Repositories), gone))
+	s.State = newState(s.Version, s.App, slices.DeleteFunc(slices.Clone(s.Repositories), remove))
 	s.Facts = facts
-	s.Session = slices.DeleteFunc(slices.Clone(s.Session), gone)
+	s.Session = slices.DeleteFunc(slices.Clone(s.Session), remove)
 	return s
 }
 
@@ -104,8 +104,8 @@ func (s Scope) ZoneName() string { return cmp.Or(s.Profile.TimeZone, s.App.Setti
 // Language returns the language of the session's user; empty if unknown.
 func (s Scope) Language() string { return cmp.Or(s.Profile.Language, s.App.Settings.Language) }
 
-// Chats reports whether a message may get a reply of the model.
-func (s Scope) Chats() bool { return s.App.Settings.ChatModeEnabled && !s.Exclusive() }
+// MayReply reports whether a message may get a reply of the model.
+func (s Scope) MayReply() bool { return s.App.Settings.ChatModeEnabled && !s.Exclusive() }
 
 // Exclusive reports whether a non-empty exclusive repository is in scope.
 func (s Scope) Exclusive() bool { return s.exclusive || slices.ContainsFunc(s.Session, exclusive) }
@@ -141,8 +141,8 @@ func (s Scope) Same(c matcher.Candidate) (matcher.Candidate, bool) {
 		}
 		if tool := repository.Tool(c.Tool.Name); tool != nil {
 			now, errNow := exactjson.Encode(tool)
-			then, errThen := exactjson.Encode(c.Tool)
-			if errNow == nil && errThen == nil && bytes.Equal(now, then) {
+			before, errThen := exactjson.Encode(c.Tool)
+			if errNow == nil && errThen == nil && bytes.Equal(now, before) {
 				return matcher.Candidate{Repository: repository, Tool: tool}, true
 			}
 		}
@@ -159,11 +159,11 @@ type Candidates struct {
 }
 
 // Candidates lists the tools in scope. A tool that needs a verified user, or takes a value from the user's
-// token, is in scope only for messages with such a token. The cost grows with the session's tools and those
-// that need a user only.
+// token, is in scope only for messages with such a token. The cost grows only with the session's tools and
+// those that need a user.
 func (s Scope) Candidates() Candidates {
-	if len(s.Session)+len(s.asking)+len(s.catchAlls) == 0 {
-		return Candidates{All: s.open}
+	if len(s.Session)+len(s.restricted)+len(s.catchAlls) == 0 {
+		return Candidates{All: s.unrestricted}
 	}
 	added := map[string]matcher.Candidate{}
 	add := func(c matcher.Candidate) bool { // in its form for this user
@@ -176,21 +176,21 @@ func (s Scope) Candidates() Candidates {
 		}
 		return err == nil
 	}
-	s.eachOfSession(func(c matcher.Candidate) { add(c) })
+	s.eachSessionTool(func(c matcher.Candidate) { add(c) })
 	own := maps.Clone(added)
-	asking := s.asking
+	restricted := s.restricted
 	if len(s.Claims) == 0 {
-		asking = s.hiding
+		restricted = s.restrictedHiding
 	}
-	for _, same := range asking {
-		for i, one := range same {
-			if add(one) && i > 0 {
-				own[one.Tool.Name] = added[one.Tool.Name]
+	for _, candidates := range restricted {
+		for i, candidate := range candidates {
+			if add(candidate) && i > 0 {
+				own[candidate.Tool.Name] = added[candidate.Tool.Name]
 			}
 		}
 	}
-	for _, one := range s.catchAlls {
-		add(one)
+	for _, candidate := range s.catchAlls {
+		add(candidate)
 	}
 	c := Candidates{}
 	if catchAll, has := added[repositories.CatchAll]; has {
@@ -198,7 +198,7 @@ func (s Scope) Candidates() Candidates {
 		delete(added, repositories.CatchAll)
 		delete(own, repositories.CatchAll)
 	}
-	c.All, c.Own = overlaid(s.open, sorted(added)), sorted(own)
+	c.All, c.Own = merged(s.unrestricted, sortedByName(added)), sortedByName(own)
 	return c
 }
 
@@ -206,7 +206,7 @@ func (s Scope) Candidates() Candidates {
 // shared: the session's, and the catch-all.
 func (s Scope) Winners() (all, own []matcher.Candidate) {
 	added := map[string]matcher.Candidate{}
-	s.eachOfSession(func(c matcher.Candidate) {
+	s.eachSessionTool(func(c matcher.Candidate) {
 		if _, taken := added[c.Tool.Name]; !taken {
 			added[c.Tool.Name] = c
 		}
@@ -214,38 +214,37 @@ func (s Scope) Winners() (all, own []matcher.Candidate) {
 	if _, taken := added[repositories.CatchAll]; !taken && len(s.catchAlls) > 0 {
 		added[repositories.CatchAll] = s.catchAlls[0]
 	}
-	own = sorted(added)
-	return overlaid(s.Shared.Tools, own), own
+	own = sortedByName(added)
+	return merged(s.Shared.Tools, own), own
 }
 
-func (s Scope) eachOfSession(do func(matcher.Candidate)) {
+func (s Scope) eachSessionTool(visit func(matcher.Candidate)) {
 	for _, repository := range s.Session {
 		for i := range repository.Tools {
-			do(matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+			visit(matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
 		}
 	}
 }
 
-func sorted(named map[string]matcher.Candidate) []matcher.Candidate {
+func sortedByName(named map[string]matcher.Candidate) []matcher.Candidate {
 	return slices.SortedFunc(maps.Values(named), compareNames)
 }
 
 func compareNames(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) }
 
-// overlaid returns under with the candidates of over replacing those of the same name; all lists are sorted by
-// name.
-func overlaid(under, over []matcher.Candidate) []matcher.Candidate {
-	if len(over) == 0 {
-		return under
+// merged returns base with the candidates of replacing in place of those of the same name. All lists are sorted by name.
+func merged(base, replacing []matcher.Candidate) []matcher.Candidate {
+	if len(replacing) == 0 {
+		return base
 	}
-	list := make([]matcher.Candidate, 0, len(under)+len(over))
-	for _, one := range over {
-		at, same := matcher.Request{Candidates: under}.Place(one.Tool.Name)
-		list = append(append(list, under[:at]...), one)
+	list := make([]matcher.Candidate, 0, len(base)+len(replacing))
+	for _, candidate := range replacing {
+		position, same := matcher.Request{Candidates: base}.Place(candidate.Tool.Name)
+		list = append(append(list, base[:position]...), candidate)
 		if same {
-			at++
+			position++
 		}
-		under = under[at:]
+		base = base[position:]
 	}
-	return append(list, under...)
+	return append(list, base...)
 }
