@@ -437,7 +437,7 @@ func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by stri
 
 func (e *engineDouble) EndChat(context.Context, ledger.Turn, trigger.ChatEnd) error { return e.err }
 
-func (e *engineDouble) Acted(context.Context, ledger.Turn) (int, error) { return 0, e.err }
+func (e *engineDouble) FiredLength(context.Context, ledger.Turn) (int, error) { return 0, e.err }
 
 func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
 	e.took("CountFailed", query)

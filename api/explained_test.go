@@ -349,6 +349,6 @@ func TestAMessageSaysWhetherSomebodyAsksWhy(t *testing.T) {
 	for wish, asks := range map[string]bool{"": false, "?explain=true": true} {
 		s := start(t)
 		s.Call("POST", apitest.MessagesPath+wish, apitest.HelloBody, "Prefer: respond-async").Is(202, "")
-		require.Equal(t, asks, s.engine.last().Args[0].(trigger.Message).Explained)
+		require.Equal(t, asks, s.engine.last().Args[0].(trigger.Message).Explain)
 	}
 }

@@ -75,7 +75,7 @@ func (h messages) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	message.Explained = options.explain
+	message.Explain = options.explain
 	ctx := c.Request().Context()
 	switch {
 	case options.dryRun:

@@ -46,14 +46,14 @@ type Message struct {
 	Claims parameters.Claims
 	// Auth is why other ID tokens were refused: a reason code by service.
 	Auth map[string]string
-	// Acted reports that the caller itself finds the tools and fires them with Fire: the message can answer a
+	// CallerFires reports that the caller itself finds the tools and fires them with Fire: the message can answer a
 	// question with yes or no, but is not matched.
-	Acted bool
+	CallerFires bool
 	// Relayed reports that the user does not see the answer: only the agent's next message puts a tool's
 	// question to the user.
 	Relayed bool
-	// Explained requests that the explanation of the decision is kept.
-	Explained bool
+	// Explain requests that the explanation of the decision is kept.
+	Explain bool
 	// History and Now are for dry runs only: the earlier messages in place of the session's, and the time of
 	// the message. If nil and zero, those of the session and of the clock are used.
 	History []Earlier
@@ -63,10 +63,10 @@ type Message struct {
 // Turns processes messages from the request to the answer.
 type Turns struct {
 	*decider
-	holds *Holds
-	pasts *query.ConversationCache
-	// preconditions has the last preconditions of chat events by session, and by app with its generation alone.
-	// The events are built before the script that stores the message, which reports when they are stale.
+	holds         *Holds
+	conversations *query.ConversationCache
+	// preconditions has the last preconditions of chat events by session, and by app with its generation alone. The
+	// events are built before the script that stores the message, and the script reports stale preconditions.
 	preconditions *lru.Cache[string, ledger.Precondition]
 }
 
@@ -116,7 +116,7 @@ func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *query.St
 		m.ID = ts.NewID()
 	}
 	id := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}
-	stored := m.stored(ts.Now().UTC())
+	stored := m.toStored(ts.Now().UTC())
 	switch {
 	case m.Actor == matcher.ActorAgent: // it fires nothing
 		stored.Auth = nil
@@ -125,22 +125,22 @@ func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *query.St
 		if err != nil {
 			return id, nil, err
 		}
-		stored.Claims, stored.Auth = m.neededBy(s.Ranked())
+		stored.Claims, stored.Auth = m.neededClaims(s.Ranked())
 	}
 	return id, stored, nil
 }
 
-func (m Message) stored(at time.Time) *query.StoredMessage {
+func (m Message) toStored(at time.Time) *query.StoredMessage {
 	return &query.StoredMessage{
 		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
-		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, User: m.User, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed, Explained: m.Explained,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, User: m.User, Auth: m.Auth, CallerFires: m.CallerFires, Relayed: m.Relayed, Explain: m.Explain,
 	}
 }
 
-// neededBy returns the claims that the tools in scope need, and the reasons why the message's ID tokens do not
+// neededClaims returns the claims that the tools in scope need, and the reasons why the message's ID tokens do not
 // suffice.
-func (m Message) neededBy(in []*repositories.Repository) (parameters.Claims, map[string]string) {
-	lacking, auth := repositories.Unfilled(m.Claims, in), m.Auth
+func (m Message) neededClaims(repositoriesInScope []*repositories.Repository) (parameters.Claims, map[string]string) {
+	lacking, auth := repositories.Unfilled(m.Claims, repositoriesInScope), m.Auth
 	if len(lacking) > 0 {
 		auth = map[string]string{}
 		for service := range lacking {
@@ -148,23 +148,23 @@ func (m Message) neededBy(in []*repositories.Repository) (parameters.Claims, map
 		}
 		maps.Copy(auth, m.Auth)
 	}
-	return repositories.NeededClaims(m.Claims, in), auth
+	return repositories.NeededClaims(m.Claims, repositoriesInScope), auth
 }
 
-// ofDraft stands for the message of a draft.
-var ofDraft = &query.StoredMessage{}
+// draftMessage stands for the message of a draft.
+var draftMessage = &query.StoredMessage{}
 
-// post processes a turn, of a message or for ofDraft of a draft, and returns its answer. With ownID, the id was
-// generated for this request, so no client can ask again before the answer. Then the answer returns once the
-// calls are delivered, if they are repeatable and there is no reply; the remaining effects follow.
+// post processes a turn, of a message or for draftMessage of a draft, and returns its answer. With ownID, the id was
+// generated for this request, so no client can send it again before the answer. Then post returns once the calls are
+// delivered, if they are repeatable and there is no reply; the remaining effects follow.
 func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.StoredMessage, ownID bool) (json.RawMessage, error) {
-	for look := 0; ; look++ {
-		found, t, err := ts.accept(ctx, id, message)
+	for polls := 0; ; polls++ {
+		accepted, t, err := ts.accept(ctx, id, message)
 		if err != nil {
 			return nil, err
 		}
 		var answer json.RawMessage
-		switch found.Status {
+		switch accepted.Status {
 		case ledger.Busy:
 			err = errLost
 		case ledger.NoApp:
@@ -172,59 +172,58 @@ func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.Stored
 		case ledger.NoDraft:
 			err = noDraft(id)
 		case ledger.Answered:
-			answer, err = answered(id, found)
+			answer, err = storedAnswer(id, accepted)
 		case ledger.Decided:
-			answer, err = ts.rebuild(ctx, id, found.Decision)
+			answer, err = ts.rebuild(ctx, id, accepted.Decision)
 		case ledger.Taken:
 			answer, err = ts.Detached(func() (json.RawMessage, error) {
 				if !ownID {
 					return ts.process(t, clientRetries)
 				}
-				return ts.ahead(id.App, keyspace.Box(id.Session, ""), func(send func(json.RawMessage)) (json.RawMessage, error) {
-					t.answered = send
+				return ts.runAhead(id.App, keyspace.Box(id.Session, ""), func(send func(json.RawMessage)) (json.RawMessage, error) {
+					t.sendAnswer = send
 					return ts.process(t, clientRetries)
 				})
 			})
 		default:
 			err = &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 		}
-		if found.Status != ledger.Busy {
+		if accepted.Status != ledger.Busy {
 			failpoint.At(failpoint.AnswerBefore)
 		}
 		if !errors.Is(err, errLost) {
 			return answer, err
 		}
-		if !worker.Sleep(ctx, worker.Pause(look)) { // another replica works on it
+		if !worker.Sleep(ctx, worker.Pause(polls)) { // another replica works on it
 			return nil, ctx.Err()
 		}
 	}
 }
 
 func (ts *Turns) postAsync(ctx context.Context, id ledger.Turn, message *query.StoredMessage) error {
-	found, t, err := ts.accept(ctx, id, message)
+	accepted, t, err := ts.accept(ctx, id, message)
 	switch {
 	case err != nil:
 		return err
-	case found.Status == ledger.NoApp:
+	case accepted.Status == ledger.NoApp:
 		return ledger.AppNotFound(id.App)
-	case found.Status == ledger.NoDraft:
+	case accepted.Status == ledger.NoDraft:
 		return noDraft(id)
-	case found.Status == ledger.Taken:
-		ts.Go(func() { ts.finishLater(t) })
+	case accepted.Status == ledger.Taken:
+		ts.Go(func() { ts.processLater(t) })
 	}
 	return nil
 }
 
 func noDraft(id ledger.Turn) error { return fmt.Errorf("message %q: %w", id.Message, ErrNoDraft) }
 
-// patience is how long a message that no client waits for is retried: a later reaction in a chat would be
-// wrong.
-const patience = 2 * time.Minute
+// retryWithin is how long a message is retried if no client waits for it: a later reaction in a chat would be wrong.
+const retryWithin = 2 * time.Minute
 
-// finishLater processes a turn that no client waits for. The pause before its retry grows with its age.
-func (ts *Turns) finishLater(t *turn) {
+// processLater processes a turn that no client waits for. The pause before its retry grows with its age.
+func (ts *Turns) processLater(t *turn) {
 	retry := clientRetries
-	if t.age < patience {
+	if t.age < retryWithin {
 		retry = ts.Jitter(max(time.Second, min(t.age, 30*time.Second)))
 	}
 	if _, err := ts.process(t, retry); err != nil {
@@ -232,8 +231,8 @@ func (ts *Turns) finishLater(t *turn) {
 	}
 }
 
-// untilMemory is the pause before a turn is claimed again after Redis had no memory left.
-const untilMemory = 5 * time.Second
+// memoryPause is the pause before a turn is claimed again after Redis had no memory left.
+const memoryPause = 5 * time.Second
 
 // takeTurn resumes a turn after a crash of its process, or one that could not be decided before.
 func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
@@ -241,41 +240,41 @@ func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
 	id := ledger.Turn{App: app, Session: session, Message: message}
 	_, t, err := ts.accept(ctx, id, nil)
 	if errors.Is(err, keyspace.ErrMemory) {
-		return errors.Join(err, ts.Ledger.SetAside(ctx, app, keyspace.LaneTurns, member, ts.Jitter(untilMemory)))
+		return errors.Join(err, ts.Ledger.SetAside(ctx, app, keyspace.LaneTurns, member, ts.Jitter(memoryPause)))
 	}
 	if err != nil || t == nil {
 		return err
 	}
-	ts.finishLater(t)
+	ts.processLater(t)
 	return nil
 }
 
 // accept stores a message or finds its outcome. If it takes the lease of the turn, it returns the turn. With a
-// nil message it claims an existing turn; with ofDraft the turn of a draft.
-func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (found ledger.Accepted, t *turn, err error) {
-	known := ts.scopes.CachedState(id.App)
-	a, err := ts.acceptance(id, message, known)
+// nil message it claims an existing turn; with draftMessage the turn of a draft.
+func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (accepted ledger.Accepted, t *turn, err error) {
+	cached := ts.scopes.CachedState(id.App)
+	a, err := ts.acceptance(id, message, cached)
 	if err != nil {
-		return found, nil, err
+		return accepted, nil, err
 	}
-	recalled := ts.pasts.Get(id)
-	a.Recalled = recalled.Recalled
+	parsed := ts.conversations.Get(id)
+	a.Recalled = parsed.Recalled
 	ts.deliveries.AwaitPendingWrites(ctx, id.App, keyspace.Box(id.Session, ""))
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
-		found, err = ts.Ledger.Accept(ctx, a)
-		if err != nil || found.Status != ledger.StalePrecondition {
+		accepted, err = ts.Ledger.Accept(ctx, a)
+		if err != nil || accepted.Status != ledger.StalePrecondition {
 			break
 		}
-		of := *found.Precondition
-		if a.Chat, err = chatOf(a, message, of); err != nil {
+		precondition := *accepted.Precondition
+		if a.Chat, err = chatOf(a, message, precondition); err != nil {
 			break
 		}
-		of.Message = ""
-		ts.preconditions.Add(id.App+"/"+id.Session, of)
-		ts.preconditions.Add(id.App, ledger.Precondition{AppGeneration: of.AppGeneration})
+		precondition.Message = ""
+		ts.preconditions.Add(id.App+"/"+id.Session, precondition)
+		ts.preconditions.Add(id.App, ledger.Precondition{AppGeneration: precondition.AppGeneration})
 	}
-	if found.Told {
+	if accepted.Told {
 		ts.Go(func() { ts.deliveries.PublishMessage(a) })
 	}
 	limit := (*ledger.RateError)(nil)
@@ -283,43 +282,43 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	case errors.As(err, &limit):
 	case err != nil:
 		ts.ReleaseIfTaken(ledger.Holding{Turn: id, Token: a.Token}, err)
-	case found.Status == ledger.StalePrecondition:
-		err = fmt.Errorf("%w: what is known of session %q changes faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
-	case found.Status == ledger.Erasing:
+	case accepted.Status == ledger.StalePrecondition:
+		err = fmt.Errorf("%w: the preconditions of session %q change faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
+	case accepted.Status == ledger.Erasing:
 		err = fmt.Errorf("session %q: %w", id.Session, repositories.ErrErasing)
-	case found.Status == ledger.OtherUser:
-		err = &repositories.UserError{SessionID: id.Session, User: found.User}
-	case found.Status == ledger.Reused:
+	case accepted.Status == ledger.OtherUser:
+		err = &repositories.UserError{SessionID: id.Session, User: accepted.User}
+	case accepted.Status == ledger.Reused:
 		err = fmt.Errorf("messageId %q %w", id.Message, ErrReused)
-	case found.Status == ledger.Taken:
-		t, err = ts.readTurn(a, message, known, recalled, found.Taken)
+	case accepted.Status == ledger.Taken:
+		t, err = ts.readTurn(a, message, cached, parsed, accepted.Taken)
 	}
-	if err != nil || !found.UnderReplicated {
-		return found, t, err
+	if err != nil || !accepted.UnderReplicated {
+		return accepted, t, err
 	}
 	// Too few Redis replicas have the message. The work continues, so that a retry of the request finds it done
 	// once they have caught up.
-	switch found.Status {
+	switch accepted.Status {
 	case ledger.Taken:
 		taken := t // the result is set to nil below
-		ts.Go(func() { ts.finishLater(taken) })
+		ts.Go(func() { ts.processLater(taken) })
 	case ledger.Answered, ledger.Decided:
 	default:
-		return found, t, nil // nothing was written, or another process has the turn
+		return accepted, t, nil // nothing was written, or another process has the turn
 	}
-	return found, nil, keyspace.ErrReplicas
+	return accepted, nil, keyspace.ErrReplicas
 }
 
-// acceptance builds the ledger's request from the known state of the app.
-func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, known *scope.State) (a ledger.Acceptance, err error) {
+// acceptance builds the ledger's request from the cached state of the app.
+func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, cached *scope.State) (a ledger.Acceptance, err error) {
 	a = ledger.Acceptance{
-		Turn: id, Token: ts.Token(), Lease: ts.Lease, OfDraft: message == ofDraft, History: ts.history, Version: known.Version,
+		Turn: id, Token: ts.Token(), Lease: ts.Lease, OfDraft: message == draftMessage, History: ts.history, Version: cached.Version,
 		Life: ts.Store.SessionTTL(), Remembers: ts.Store.GenerationTTL(), Messages: ts.Store.Retention().Messages,
 	}
-	if message == nil || message == ofDraft {
+	if message == nil || message == draftMessage {
 		return a, nil
 	}
-	if err = encode(message, &a); err == nil && known.App != nil && known.App.Settings.ChatEvents {
+	if err = encode(message, &a); err == nil && cached.App != nil && cached.App.Settings.ChatEvents {
 		precondition, hit := ts.preconditions.Get(id.App + "/" + id.Session)
 		if !hit {
 			precondition, _ = ts.preconditions.Get(id.App)
@@ -336,7 +335,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	if err != nil {
 		return err
 	}
-	a.Message, a.Says, a.User = string(text), saysHash(message), message.User
+	a.Message, a.Says, a.User = string(text), contentHash(message), message.User
 	if len(message.Claims) > 0 {
 		claims, err := exactjson.Encode(message.Claims)
 		if err != nil {
@@ -348,61 +347,61 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 		return nil
 	}
 	answer, err := exactjson.Encode(query.Answer{MessageID: a.Turn.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}})
-	var named struct {
+	var metadata struct {
 		Asks any `json:"asks"`
 	}
-	_ = json.Unmarshal(message.Metadata, &named) // any other metadata names no trigger
-	a.AsksFor, _ = named.Asks.(string)
+	_ = json.Unmarshal(message.Metadata, &metadata) // any other metadata names no trigger
+	a.AsksFor, _ = metadata.Asks.(string)
 	a.Answer, a.Words = string(answer), conversation.Sentences(message.Text)
 	return err
 }
 
-// readTurn builds a turn whose lease was taken from the known state of its app and the known history of its
-// session. message is the one that the caller stored; nil for another.
-func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, recalled query.ParsedConversation, found *ledger.TakenTurn) (*turn, error) {
+// readTurn builds a turn whose lease was taken, with the cached state of its app and the cached history of its session.
+// message is the one that the caller stored; nil for another.
+func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, cached *scope.State, parsed query.ParsedConversation, taken *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
-		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, draft: &found.Draft,
-		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
+		Turn: a.Turn, token: a.Token, age: taken.Age, now: taken.At, lastQuestions: taken.Asked, otherQuestions: taken.Unasked, toRetract: taken.Retracted, draft: &taken.Draft,
+		generation: store.Generation{App: taken.AppGeneration, Session: taken.SessionGeneration},
 	}
-	for _, triggerID := range t.takesBack {
+	for _, triggerID := range t.toRetract {
 		failpoint.At(failpoint.NextBefore)
-		t.taking.Add(1)
+		t.retractions.Add(1)
 		ts.Go(func() {
-			defer t.taking.Done()
+			defer t.retractions.Done()
 			ts.holds.retract(a.App, triggerID)
 		})
 	}
 	var err error
-	if message != nil && found.Message == a.Message {
+	if message != nil && taken.Message == a.Message {
 		t.message = *message
-	} else if err = exactjson.Unmarshal([]byte(found.Message), &t.message); err != nil {
+	} else if err = exactjson.Unmarshal([]byte(taken.Message), &t.message); err != nil {
 		return nil, err
 	}
-	if t.scope, err = ts.scopes.Build(a.App, known, found.App, found.Own); err != nil {
+	if t.scope, err = ts.scopes.Build(a.App, cached, taken.App, taken.Own); err != nil {
 		return nil, err
 	}
-	if found.Claims != "" {
-		if err := exactjson.Unmarshal([]byte(found.Claims), &t.scope.Claims); err != nil {
+	if taken.Claims != "" {
+		if err := exactjson.Unmarshal([]byte(taken.Claims), &t.scope.Claims); err != nil {
 			return nil, err
 		}
 	}
-	t.history = ts.pasts.Utterances(a.Turn, recalled, found.History)
-	if found.Unfinished != "" {
-		t.unfinished = conversation.Read(found.Unfinished, t.scope.Candidates().All, t.at)
+	t.history = ts.conversations.Utterances(a.Turn, parsed, taken.History)
+	if taken.Unfinished != "" {
+		t.unfinished = conversation.Read(taken.Unfinished, t.scope.Candidates().All, t.now)
 	}
 	return t, nil
 }
 
-func answered(id ledger.Turn, found ledger.Accepted) (json.RawMessage, error) {
-	if found.Answer != ledger.AsDecided {
-		return json.RawMessage(found.Answer), nil
+func storedAnswer(id ledger.Turn, accepted ledger.Accepted) (json.RawMessage, error) {
+	if accepted.Answer != ledger.AsDecided {
+		return json.RawMessage(accepted.Answer), nil
 	}
-	answer, err := query.ReadPublishedDecision(id.Message, found.Decision)
+	answer, err := query.ReadPublishedDecision(id.Message, accepted.Decision)
 	if err != nil {
 		return nil, err
 	}
-	if found.Reply != "" {
-		answer.Reply = json.RawMessage(found.Reply)
+	if accepted.Reply != "" {
+		answer.Reply = json.RawMessage(accepted.Reply)
 		answer.ReplyType = query.ReplyType(answer.Reply)
 	}
 	return exactjson.Encode(answer)
@@ -415,30 +414,30 @@ func (ts *Turns) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 	if err != nil {
 		return nil, fmt.Errorf("the decision of message %q cannot be read: %w", id.Message, err)
 	}
-	// Draining makes true what that process may have answered, if the broker accepts it.
+	// That process may have answered that its events are published: this publishes them, if the broker accepts them.
 	ts.deliveries.Drain(id.App, keyspace.Box(id.Session, ""), ts.Token())
-	decided := slices.Clone(answer.Matches)
+	original := slices.Clone(answer.Matches)
 	if err := ts.records.FillStates(ctx, id.App, answer.Matches); err != nil {
 		return nil, err
 	}
-	for i, match := range decided {
-		if !match.Due() { // not due then: its later outcome was not part of the answer
+	for i, match := range original {
+		if !match.Due() { // it was not due at the decision: its later outcome is not part of the answer
 			answer.Matches[i] = match
 		}
 	}
-	return keepAnswer(answer, func(text string) (string, error) { return ts.Ledger.KeepAnswer(ctx, id, decision, text) })
+	return storeAnswer(answer, func(text string) (string, error) { return ts.Ledger.KeepAnswer(ctx, id, decision, text) })
 }
 
-// keepAnswer stores a rebuilt answer, unless another process was faster, and returns the valid one.
-func keepAnswer(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
+// storeAnswer stores a rebuilt answer, unless another process was faster, and returns the valid one.
+func storeAnswer(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
 	text, err := exactjson.Encode(answer)
 	if err != nil {
 		return nil, err
 	}
 	failpoint.At(failpoint.RebuildBefore)
-	kept, err := store(string(text))
-	if kept == ledger.AsDecided {
+	stored, err := store(string(text))
+	if stored == ledger.AsDecided {
 		return nil, errLost // the process considered dead is alive and has answered
 	}
-	return json.RawMessage(kept), err
+	return json.RawMessage(stored), err
 }

@@ -13,8 +13,8 @@ import (
 	"earshot/trigger/worker"
 )
 
-// ahead runs work and returns the answer once work sends it. The remaining work of the outbox then follows.
-func (d *decider) ahead(appID, box string, work func(send func(json.RawMessage)) (json.RawMessage, error)) (json.RawMessage, error) {
+// runAhead runs work and returns the answer once work sends it. The remaining work of the outbox then follows.
+func (d *decider) runAhead(appID, box string, work func(send func(json.RawMessage)) (json.RawMessage, error)) (json.RawMessage, error) {
 	type result struct {
 		answer json.RawMessage
 		err    error
@@ -30,7 +30,7 @@ func (d *decider) ahead(appID, box string, work func(send func(json.RawMessage))
 		results <- result{answer, err}
 	})
 	first, is := <-results
-	if !is { // it has panicked
+	if !is { // work has panicked
 		return nil, worker.ErrPanicked
 	}
 	return first.answer, first.err
@@ -48,22 +48,22 @@ func directReply(s scope.Scope, answer query.Answer, text string, chat bool) jso
 	if !mayReply(s, answer) {
 		return nil
 	}
-	if direct := returnedDirect(answer); direct != nil {
+	if direct := directResult(answer); direct != nil {
 		return direct
 	}
-	if asked := questions(answer); asked != "" {
-		text = asked
+	if questionText := questions(answer); questionText != "" {
+		text = questionText
 	} else if len(answer.Matches) > 0 {
 		return nil
 	}
 	if !chat {
 		return nil
 	}
-	return quote(asking(text, answer))
+	return quote(withQuestion(text, answer))
 }
 
-// returnedDirect returns the result of the first tool whose result is the reply.
-func returnedDirect(answer query.Answer) json.RawMessage {
+// directResult returns the result of the first tool whose result is the reply.
+func directResult(answer query.Answer) json.RawMessage {
 	for _, match := range answer.Matches {
 		if match.ReturnDirect && match.Call != nil && match.Call.State == query.StateDelivered {
 			return match.Call.Result
@@ -74,29 +74,29 @@ func returnedDirect(answer query.Answer) json.RawMessage {
 
 // questions returns the questions of triggers that wait for confirmation, a line each.
 func questions(answer query.Answer) string {
-	var asked []string
+	var list []string
 	for _, match := range answer.Matches {
 		if match.State == query.StateConfirming {
-			asked = append(asked, match.Question)
+			list = append(list, match.Question)
 		}
 	}
-	return strings.Join(asked, "\n")
+	return strings.Join(list, "\n")
 }
 
-// asking adds to a reply the question for what a rejected call lacks, in the words of its tool, since a model
-// may forget it or ask for something else. The tool's question replaces the model's.
-func asking(text string, answer query.Answer) string {
-	var ask string
+// withQuestion adds to a reply the question for a missing value of a rejected call, in the words of its tool, since a
+// model may forget it or ask for something else. The tool's question replaces the model's.
+func withQuestion(text string, answer query.Answer) string {
+	var question string
 	for _, rejected := range answer.Rejected {
-		ask = cmp.Or(ask, rejected.Ask)
+		question = cmp.Or(question, rejected.Ask)
 	}
 	switch {
-	case ask == "" || strings.Contains(text, ask):
+	case question == "" || strings.Contains(text, question):
 		return text
 	case text == "" || len(answer.Matches) == 0 && strings.Contains(text, "?"):
-		return ask
+		return question
 	}
-	return text + "\n" + ask
+	return text + "\n" + question
 }
 
 // quote returns a text as JSON; an empty text is no reply.

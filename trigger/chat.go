@@ -35,36 +35,36 @@ type ChatEnd struct {
 	Rejected, Decided bool
 }
 
-// EndChat counts the message of such a request by its outcome, once. A request that was not answered and fired
-// nothing is undecided. A request of the Length that fired tools fires nothing more.
+// EndChat counts the message of a chat's request by its outcome, once. A request that was not answered and fired nothing
+// is undecided. A request of the Length that fired tools fires nothing more.
 //
 // Errors: keyspace.ErrUnavailable.
-func (t *Turns) EndChat(ctx context.Context, of ledger.Turn, end ChatEnd) error {
-	came := keyspace.OutcomeUnmatched
+func (t *Turns) EndChat(ctx context.Context, id ledger.Turn, end ChatEnd) error {
+	letter := keyspace.OutcomeUnmatched
 	switch {
 	case end.Length == 0:
-		came = ""
+		letter = ""
 	case end.Decided:
-		came = keyspace.OutcomeFired
+		letter = keyspace.OutcomeFired
 	case end.Rejected:
-		came = keyspace.OutcomeRejected
+		letter = keyspace.OutcomeRejected
 	}
-	found, err := ledger.EndChat(ctx, t.Ledger, of, end.Length, came)
-	switch outcome, counts := outcomes[found]; {
+	stored, err := ledger.EndChat(ctx, t.Ledger, id, end.Length, letter)
+	switch outcome, counts := outcomes[stored]; {
 	case err != nil || end.Decided:
 	case counts:
-		t.countMessage(of.App, outcome)
+		t.countMessage(id.App, outcome)
 	case end.Length == 0:
 		t.Metrics.Messages.WithLabelValues("undecided").Inc()
 	}
 	return err
 }
 
-// Acted returns the largest Length given to EndChat for a message whose chat has fired tools; 0 for none.
+// FiredLength returns the largest Length given to EndChat for a message whose chat has fired tools; 0 for none.
 //
 // Errors: keyspace.ErrUnavailable.
-func (t *Turns) Acted(ctx context.Context, of ledger.Turn) (length int, err error) {
-	return ledger.Acted(ctx, t.Ledger, of)
+func (t *Turns) FiredLength(ctx context.Context, id ledger.Turn) (length int, err error) {
+	return ledger.Acted(ctx, t.Ledger, id)
 }
 
 func (t *turn) events() chatEvents {
@@ -94,8 +94,8 @@ func (c chatEvents) failed(at time.Time, token, reason string, pause time.Durati
 	return c.entry(payload.KindFailed, header, payload.Failed{Header: header, Reason: reason, RetryAfter: int(math.Ceil(pause.Seconds()))})
 }
 
-func (c chatEvents) entry(kind string, header payload.Header, says payload.Payload) (*keyspace.Entry, error) {
-	event, _, err := payload.EventOf(kind, header, "", says)
+func (c chatEvents) entry(kind string, header payload.Header, content payload.Payload) (*keyspace.Entry, error) {
+	event, _, err := payload.EventOf(kind, header, "", content)
 	if err != nil {
 		return nil, err
 	}
@@ -107,22 +107,22 @@ func (c chatEvents) entry(kind string, header payload.Header, says payload.Paylo
 }
 
 // chatOf returns the events of a message: of the given one, or of the ledger's.
-func chatOf(a ledger.Acceptance, message *query.StoredMessage, on ledger.Precondition) (chat ledger.Chat, err error) {
-	if message == nil || message == ofDraft {
+func chatOf(a ledger.Acceptance, message *query.StoredMessage, precondition ledger.Precondition) (chat ledger.Chat, err error) {
+	if message == nil || message == draftMessage {
 		message = &query.StoredMessage{}
-		if err := exactjson.Unmarshal([]byte(on.Message), message); err != nil {
+		if err := exactjson.Unmarshal([]byte(precondition.Message), message); err != nil {
 			return chat, err
 		}
 	}
-	profile, err := scope.ReadProfile(on.SessionProfile)
+	profile, err := scope.ReadProfile(precondition.SessionProfile)
 	if err != nil {
 		return chat, err
 	}
 	events := chatEvents{
-		Turn: a.Turn, generation: store.Generation{App: on.AppGeneration, Session: on.SessionGeneration},
+		Turn: a.Turn, generation: store.Generation{App: precondition.AppGeneration, Session: precondition.SessionGeneration},
 		metadata: message.Metadata.Over(profile.Metadata), traceParent: message.TraceParent,
 	}
-	chat.Basis = on.Basis()
+	chat.Basis = precondition.Basis()
 	if chat.Failed, err = events.failed(message.Time, a.Token, "crashed_worker", 0); err == nil {
 		chat.Said, err = events.message("said", message.Actor, message.Text, message.Time)
 	}

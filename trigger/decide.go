@@ -38,44 +38,44 @@ type turn struct {
 	ledger.Turn
 	token   string        // of its lease
 	age     time.Duration // since its acceptance, by the clock of Redis
-	at      time.Duration // now, by the same clock
+	now     time.Duration // now, by the same clock
 	message query.StoredMessage
 	scope   scope.Scope
 	history []matcher.Utterance
 	// unfinished are the calls begun by earlier messages that can still be completed.
 	unfinished []conversation.IncompleteCall
-	// asked are the triggers whose question was put to the user last, unasked others that wait for a yes.
-	asked, unasked []string
-	// takesBack are the triggers that the message takes back, taking waits for that, and retracted is the
-	// answer's list of them.
-	takesBack  []string
-	taking     sync.WaitGroup
-	retracted  []query.Retracted
-	generation store.Generation
-	known      knownConflicts
+	// lastQuestions are the triggers whose question the user was asked last, otherQuestions others that wait for a yes.
+	lastQuestions, otherQuestions []string
+	// toRetract are the triggers that the message takes back, retractions waits for that, and retracted is the answer's
+	// list of them.
+	toRetract   []string
+	retractions sync.WaitGroup
+	retracted   []query.Retracted
+	generation  store.Generation
+	conflicts   knownConflicts
 	// draft is the match made before the message was accepted; nil if it is not accepted.
 	draft *ledger.KeptDraft
-	// answered, if not nil, takes the answer before the remaining effects are written.
-	answered func(json.RawMessage)
+	// sendAnswer, if not nil, takes the answer before the remaining effects are written.
+	sendAnswer func(json.RawMessage)
 	// consents are the triggers that the message plainly confirms or denies. otherQuestion reports a plain yes
 	// or no to a question that was not the last one.
 	consents      []consent
 	otherQuestion bool
-	// stillAsks is a tool that asked last, and that the message answers by no plain yes or no.
-	stillAsks string
-	matching
-	decided bool // by this process
+	// unansweredTool is a tool whose question was the last one, and that the message answers by no plain yes or no.
+	unansweredTool string
+	matchOrigin
+	committed bool // by this process
 }
 
-// matching is the origin of the result that decides a turn.
-type matching struct {
+// matchOrigin is the origin of the result that decides a turn.
+type matchOrigin struct {
 	trace            *matcher.Trace
 	draftExplanation string // in place of a trace: the explanation of the matched draft
-	over             scope.Scope
+	matchedScope     scope.Scope
 	candidates       int                 // in that scope
 	nearest          []matcher.Candidate // of the trace or the draft
-	// lost has the verdicts of calls, by number, whose tools have changed since the match.
-	lost map[int]explain.Verdict
+	// changedCalls has the verdicts of calls, by number, whose tools have changed since the match.
+	changedCalls map[int]explain.Verdict
 }
 
 func (t *turn) language() string { return cmp.Or(t.message.Language, t.scope.Language()) }
@@ -87,19 +87,19 @@ func (t *turn) metadata() repositories.Metadata {
 	return t.message.Metadata.Over(t.scope.Profile.Metadata)
 }
 
-// saysHash identifies the content of a message: a repetition under the same id must have the same. It leaves
+// contentHash identifies the content of a message: a repetition under the same id must have the same. It leaves
 // out the time and the claims.
-func saysHash(m *query.StoredMessage) string { return ledger.Hash(m.Actor, m.Text) }
+func contentHash(m *query.StoredMessage) string { return ledger.Hash(m.Actor, m.Text) }
 
 // owner returns the generation of the app that explanations are kept for.
 func (t *turn) owner() string { return t.App + " " + t.generation.App }
 
 func (t *turn) request(now time.Time) matcher.Request {
-	in := t.scope.Candidates()
+	candidates := t.scope.Candidates()
 	return matcher.Request{
 		App: t.scope.App, History: t.history, Text: t.message.Text, Unfinished: conversation.ForMatcher(t.unfinished, t.message.Text),
-		Candidates: in.All, Shared: t.scope.Shared, Own: in.Own,
-		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.MayReply() && !t.message.Acted,
+		Candidates: candidates.All, Shared: t.scope.Shared, Own: candidates.Own,
+		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.MayReply() && !t.message.CallerFires,
 	}
 }
 
@@ -133,14 +133,14 @@ const clientRetries time.Duration = -1
 func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error) {
 	failpoint.At(failpoint.TurnClaimed)
 	ctx, release := d.Every(d.Context, d.Heartbeat(), func(ctx context.Context, cancel context.CancelCauseFunc) {
-		if held, err := d.Ledger.Extend(ctx, t.Turn, t.token, d.Lease); err == nil && !held {
+		if extended, err := d.Ledger.Extend(ctx, t.Turn, t.token, d.Lease); err == nil && !extended {
 			cancel(errLost) // a process that was frozen must stop
 		}
 	})
 	defer release()
 	defer func() {
 		if fault := recover(); fault != nil {
-			if !t.decided { // else the ledger continues it
+			if !t.committed { // else the ledger continues it
 				d.ReleaseLeases(ledger.Holding{Turn: t.Turn, Token: t.token})
 			}
 			panic(fault)
@@ -158,9 +158,9 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	result, p, err := d.matchAndCommit(ctx, t, request)
 	if err != nil {
 		tracing.Fail(span, faultOf(err))
-		return nil, d.giveBack(t, err, retry)
+		return nil, d.releaseUndecided(t, err, retry)
 	}
-	t.decided = true
+	t.committed = true
 	d.observe(span, t, p, result.Stage, d.Now().Sub(started))
 	// The decision is final from here on: failed effects are delivered later, and the context does not end with
 	// the lease.
@@ -171,9 +171,9 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	return answer, err
 }
 
-// giveBack releases an undecided turn, unless this process has lost it, and records the cause, which it
+// releaseUndecided releases an undecided turn, unless this process has lost it, and records the cause, which it
 // returns.
-func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
+func (d *decider) releaseUndecided(t *turn, cause error, retry time.Duration) error {
 	recorded, outcome := cause, "undecided"
 	unavailable := (*matcher.Unavailable)(nil)
 	switch {
@@ -218,10 +218,10 @@ func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 
 // matchAndCommit decides a turn: by a plain answer to the last question, else by the matcher.
 func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
-	if t.retracted, err = d.retracted(ctx, t); err != nil {
+	if t.retracted, err = d.awaitRetractions(ctx, t); err != nil {
 		return result, nil, err
 	}
-	result, plain, err := d.consented(ctx, t, request)
+	result, plain, err := d.findConsents(ctx, t, request)
 	if err != nil {
 		return result, nil, err
 	}
@@ -237,20 +237,20 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 	return result, p, err
 }
 
-// retracted returns the triggers that a turn has taken back, once their records show it. A trigger whose record
-// is gone, as after a crash, is left out.
-func (d *decider) retracted(ctx context.Context, t *turn) (all []query.Retracted, err error) {
-	t.taking.Wait()
-	for _, triggerID := range t.takesBack {
-		h, err := d.held(ctx, t.App, triggerID)
+// awaitRetractions returns the triggers that a turn has taken back, once their records show it. It leaves out triggers
+// without a record, as after a crash.
+func (d *decider) awaitRetractions(ctx context.Context, t *turn) (retracted []query.Retracted, err error) {
+	t.retractions.Wait()
+	for _, triggerID := range t.toRetract {
+		h, err := d.readHeld(ctx, t.App, triggerID)
 		switch {
 		case err == nil:
-			all = append(all, query.Retracted{TriggerID: triggerID, Name: h.Record.Name})
+			retracted = append(retracted, query.Retracted{TriggerID: triggerID, Name: h.Record.Name})
 		case !errors.Is(err, query.ErrNotFound):
 			return nil, err
 		}
 	}
-	return all, nil
+	return retracted, nil
 }
 
 // decideConsent decides a turn with a plain yes or no, and audits it first.
@@ -272,9 +272,9 @@ func (d *decider) decideConsent(ctx context.Context, t *turn, result matcher.Res
 	return p, err
 }
 
-// find is matchAndCommit without the decision.
-func (d *decider) find(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
-	result, plain, err := d.consented(ctx, t, request)
+// matchOnly is matchAndCommit without the decision.
+func (d *decider) matchOnly(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	result, plain, err := d.findConsents(ctx, t, request)
 	if plain || err != nil {
 		return result, err
 	}
@@ -287,14 +287,14 @@ type consent struct {
 	action state.Action
 }
 
-// consented finds the questions that a turn answers with a plain yes or no; plain is false if there are none.
-func (d *decider) consented(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
-	if len(t.asked)+len(t.unasked) == 0 || t.message.Actor != matcher.ActorUser {
+// findConsents finds the questions that a turn answers with a plain yes or no; plain is false if there are none.
+func (d *decider) findConsents(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
+	if len(t.lastQuestions)+len(t.otherQuestions) == 0 || t.message.Actor != matcher.ActorUser {
 		return result, false, nil
 	}
-	action, plain := consentIn(t.message.Text)
+	action, plain := consentAction(t.message.Text)
 	if !plain {
-		t.stillAsks = d.firstAsking(ctx, t)
+		t.unansweredTool = d.unansweredTool(ctx, t)
 		return result, false, nil
 	}
 	last, others := d.questions(ctx, t)
@@ -302,7 +302,7 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 		if i >= len(last) && len(t.consents) > 0 {
 			break
 		}
-		h, err := d.held(ctx, t.App, triggerID)
+		h, err := d.readHeld(ctx, t.App, triggerID)
 		switch {
 		case errors.Is(err, query.ErrNotFound):
 		case err != nil:
@@ -315,41 +315,41 @@ func (d *decider) consented(ctx context.Context, t *turn, request matcher.Reques
 		}
 	}
 	if action == state.Confirm {
-		t.consents = newestOfEach(t.consents, func(c consent) string { return c.Record.Question })
+		t.consents = newestPerQuestion(t.consents, func(c consent) string { return c.Record.Question })
 	}
-	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
+	t.matchOrigin = matchOrigin{trace: &matcher.Trace{}, matchedScope: t.scope, candidates: len(request.Candidates)}
 	return matcher.Result{Stage: matcher.StageExact}, len(t.consents) > 0, nil
 }
 
-// firstAsking returns the tool of the first trigger that asked last and still waits; empty for none, or if that cannot
-// be read.
-func (d *decider) firstAsking(ctx context.Context, t *turn) string {
-	for _, triggerID := range t.asked {
-		if h, err := d.held(ctx, t.App, triggerID); err == nil && h.state == state.Confirming && h.Record.SessionID == t.Session {
+// unansweredTool returns the tool of the first trigger whose question was the last one and that still waits; empty for
+// none, or if that cannot be read.
+func (d *decider) unansweredTool(ctx context.Context, t *turn) string {
+	for _, triggerID := range t.lastQuestions {
+		if h, err := d.readHeld(ctx, t.App, triggerID); err == nil && h.state == state.Confirming && h.Record.SessionID == t.Session {
 			return h.Record.Name
 		}
 	}
 	return ""
 }
 
-// newestOfEach keeps the newest of the triggers that ask the same question, as after a double click: one yes to one
-// question releases one trigger.
-func newestOfEach[T any](asked []T, question func(T) string) []T {
+// newestPerQuestion returns the newest of the triggers that ask the same question, as after a double click: one yes to
+// one question releases one trigger.
+func newestPerQuestion[T any](list []T, question func(T) string) []T {
 	last := map[string]int{}
-	for i, one := range asked {
-		last[question(one)] = i
+	for i, asked := range list {
+		last[question(asked)] = i
 	}
 	var newest []T
-	for i, one := range asked {
-		if last[question(one)] == i {
-			newest = append(newest, one)
+	for i, asked := range list {
+		if last[question(asked)] == i {
+			newest = append(newest, asked)
 		}
 	}
 	return newest
 }
 
-// consentIn returns the action of a text on the questions that it answers; false if it is no plain yes or no.
-func consentIn(text string) (state.Action, bool) {
+// consentAction returns the action of a text on the questions that it answers; false if it is no plain yes or no.
+func consentAction(text string) (state.Action, bool) {
 	yes, no := matcher.Consents(text)
 	if no {
 		return state.Deny, true
@@ -359,11 +359,11 @@ func consentIn(text string) (state.Action, bool) {
 
 // match finds the calls of a turn. It asks no model if the turn's draft was matched.
 func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
-	if t.message.Acted {
-		t.matching = matching{trace: &matcher.Trace{}, over: t.scope}
+	if t.message.CallerFires {
+		t.matchOrigin = matchOrigin{trace: &matcher.Trace{}, matchedScope: t.scope}
 		return matcher.Result{Stage: matcher.StageNone}, nil
 	}
-	if result, holds := d.matchOfDraft(ctx, t, request); holds {
+	if result, valid := d.matchOfDraft(ctx, t, request); valid {
 		return result, nil
 	}
 	started := d.Now()
@@ -383,9 +383,9 @@ func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (
 }
 
 // match runs a matcher on the turn. It ensures that each match and each rejected call has a call in the trace.
-func (t *turn) match(ctx context.Context, by matcher.Matcher, request matcher.Request) (matcher.Result, error) {
+func (t *turn) match(ctx context.Context, m matcher.Matcher, request matcher.Request) (matcher.Result, error) {
 	ctx, trace := matcher.Recorded(ctx)
-	result, err := by.Match(ctx, request)
+	result, err := m.Match(ctx, request)
 	for i, m := range result.Matches {
 		if m.Call == 0 {
 			result.Matches[i].Call = trace.Add(matcher.Call{
@@ -398,7 +398,7 @@ func (t *turn) match(ctx context.Context, by matcher.Matcher, request matcher.Re
 			result.Rejected[i].Call = trace.Add(matcher.Call{Candidate: r.Candidate, Name: r.Tool.Name, Arguments: r.Values, Errors: r.Errors})
 		}
 	}
-	t.matching = matching{trace: trace, over: t.scope, candidates: len(request.Candidates), nearest: trace.Nearest}
+	t.matchOrigin = matchOrigin{trace: trace, matchedScope: t.scope, candidates: len(request.Candidates), nearest: trace.Nearest}
 	return result, err
 }
 
@@ -412,7 +412,7 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 		if err != nil {
 			return nil, err
 		}
-		if p.explains(t, d.Store.Retention().Unexplained) {
+		if p.keepsExplanation(t, d.Store.Retention().Unexplained) {
 			p.explain(d.packer, d.Log, t, t.owner())
 		}
 		status, err := d.commit(ctx, p)
@@ -432,7 +432,7 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 		case status == ledger.Moved, status == ledger.NoTrigger, status == ledger.Retracted:
 			return nil, query.ErrEnded
 		case status == ledger.Differs:
-			if err := d.learn(ctx, &t.known, &p.plan); err != nil {
+			if err := d.addConflict(ctx, &t.conflicts, &p.plan); err != nil {
 				return nil, err
 			}
 			continue
@@ -444,7 +444,7 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 		}
 		t.scope.Claims = claims
 		if t.draftExplanation == "" {
-			result = t.carryOver(result)
+			result = t.keepValid(result)
 		} else { // a draft's match: the scope changed since then
 			t.draft = nil
 			if result, err = d.match(ctx, t, t.request(d.Now())); err != nil {
@@ -455,50 +455,50 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
 }
 
-// carryOver keeps the matches that are valid in the changed scope: those of tools unchanged in the same
+// keepValid keeps the matches that are valid in the changed scope: those of tools unchanged in the same
 // repository.
-func (t *turn) carryOver(result matcher.Result) matcher.Result {
-	same := func(call int, c *matcher.Candidate) bool {
-		now, is := t.scope.Same(*c)
-		if is {
-			*c = now
+func (t *turn) keepValid(result matcher.Result) matcher.Result {
+	isValid := func(call int, c *matcher.Candidate) bool {
+		current, found := t.scope.Same(*c)
+		if found {
+			*c = current
 			return true
 		}
-		why := "The tool was changed or removed while the message was matched."
+		reason := "The tool was changed or removed while the message was matched."
 		if c.Repository.Options.TriggerOnce {
-			why = fmt.Sprintf("Repository %s fires once, and was taken by something else, changed or removed while the message was matched.", c.Repository.ID)
+			reason = fmt.Sprintf("Repository %s fires once, and was taken by something else, changed or removed while the message was matched.", c.Repository.ID)
 		}
-		if t.lost == nil {
-			t.lost = map[int]explain.Verdict{}
+		if t.changedCalls == nil {
+			t.changedCalls = map[int]explain.Verdict{}
 		}
-		t.lost[call] = explain.Verdict{Verdict: explain.Dropped, Why: why}
+		t.changedCalls[call] = explain.Verdict{Verdict: explain.Dropped, Why: reason}
 		return false
 	}
-	kept := matcher.Result{Stage: result.Stage, Text: result.Text}
+	valid := matcher.Result{Stage: result.Stage, Text: result.Text}
 	for _, match := range result.Matches {
-		if same(match.Call, &match.Candidate) {
-			kept.Matches = append(kept.Matches, match)
+		if isValid(match.Call, &match.Candidate) {
+			valid.Matches = append(valid.Matches, match)
 		}
 	}
 	for _, rejected := range result.Rejected {
-		if same(rejected.Call, &rejected.Candidate) {
-			kept.Rejected = append(kept.Rejected, rejected)
+		if isValid(rejected.Call, &rejected.Candidate) {
+			valid.Rejected = append(valid.Rejected, rejected)
 		}
 	}
-	return kept
+	return valid
 }
 
 // decide plans the actions of a turn: those of its plain yes or no on the triggers that asked, or those that
 // were matched. The rules are those of section 4 of the contract: exclusive repositories win, a triggerOnce
 // repository fires one tool, and the catch-all takes an unmatched message.
 func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
-	p.metadata, p.language, p.stage, p.generation, p.known = t.metadata(), t.language(), result.Stage, t.generation, t.known
+	p.metadata, p.language, p.stage, p.generation, p.conflicts = t.metadata(), t.language(), result.Stage, t.generation, t.conflicts
 	p.doc.Claims, p.Answer.Auth, p.Answer.Retracted, p.result = len(t.scope.Claims) > 0, t.message.Auth, t.retracted, result
 	if t.scope.App.Settings.ChatEvents {
 		events := t.events()
 		p.chat = &events
 	}
-	if err := p.act(t, result); err != nil {
+	if err := p.planActions(t, result); err != nil {
 		return nil, err
 	}
 
@@ -508,7 +508,7 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	p.Answer.SkipResponse = t.scope.Exclusive() || len(matches) > 0 && t.scope.App.Settings.SkipToolResponse ||
 		slices.ContainsFunc(matches, func(m query.Match) bool { return m.SkipResponse })
 
-	// The plan's questions are the last thing put to the user, unless its answer is not shown or the reply is
+	// The plan's questions are the last ones that the user is asked, unless its answer is not shown or the reply is
 	// something else.
 	replied := slices.ContainsFunc(matches, func(m query.Match) bool { return m.ReturnDirect && m.Due() && m.Call != nil })
 	p.doc.Heard = ledger.Unrelated
@@ -522,13 +522,13 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	case t.message.Actor == matcher.ActorUser && matcher.Objects(t.message.Text):
 		p.doc.Heard = ledger.Related // "please don't", then "ok": a yes to what?
 	}
-	p.acted = t.message.Acted && len(matches)+len(result.Rejected) == 0
-	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds())
+	p.callerFires = t.message.CallerFires && len(matches)+len(result.Rejected) == 0
+	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.now.Milliseconds())
 	return p, nil
 }
 
-// act plans the moved, fired and rejected triggers of the turn.
-func (p *planner) act(t *turn, result matcher.Result) error {
+// planActions plans the moved, fired and rejected triggers of the turn.
+func (p *planner) planActions(t *turn, result matcher.Result) error {
 	p.fires = conversation.Fires(result.Matches)
 	for _, c := range t.consents {
 		if err := p.move(c.heldTrigger, c.action, "message "+t.Turn.Message); err != nil {
@@ -540,26 +540,26 @@ func (p *planner) act(t *turn, result matcher.Result) error {
 			return err
 		}
 	}
-	for n, rejected := range result.Rejected {
-		if err := p.reject(n, rejected); err != nil {
+	for i, rejected := range result.Rejected {
+		if err := p.addRejected(i, rejected); err != nil {
 			return err
 		}
 	}
-	if len(t.consents)+len(p.fires)+len(result.Rejected) > 0 || t.message.Acted {
+	if len(t.consents)+len(p.fires)+len(result.Rejected) > 0 || t.message.CallerFires {
 		return nil
 	}
-	in := t.scope.Candidates()
-	if in.CatchAll != nil {
-		return p.fire(conversation.CatchAll(*in.CatchAll, p.text), query.SourceMessage, "")
+	candidates := t.scope.Candidates()
+	if candidates.CatchAll != nil {
+		return p.fire(conversation.CatchAll(*candidates.CatchAll, p.text), query.SourceMessage, "")
 	}
-	if len(in.All) > 0 {
-		return p.notMatching(in.All, t.nearest)
+	if len(candidates.All) > 0 {
+		return p.addNotMatching(candidates.All, t.nearest)
 	}
 	return nil
 }
 
-// commit has the ledger decide, within a part of the lease, and retries while Redis is briefly unavailable.
-// Each retry returns the same answer. For a committed plan it sets the holder of the session's outbox.
+// commit has the ledger decide, within a part of the lease, and retries while Redis is briefly unavailable. Each retry
+// returns the same answer. For a committed plan it sets the holder of the session's outbox.
 func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status, err error) {
 	d.deliveries.AwaitFlush(ctx, p.App, p.Box)
 	p.SentAt = time.Now()
@@ -585,19 +585,19 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 		if failpoint.Planted(failpoint.EarlyPublish) {
 			d.deliveries.EarlyPublish(ctx, &p.Decision)
 		}
-		p.differs, err = d.Ledger.Commit(ctx, doc)
+		p.commitResult, err = d.Ledger.Commit(ctx, doc)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	found := p.differs
-	p.Holder, p.Batch, p.UnderReplicated = found.Holder, found.Batch, found.UnderReplicated
-	switch found.Status {
+	result := p.commitResult
+	p.Holder, p.Batch, p.UnderReplicated = result.Holder, result.Batch, result.UnderReplicated
+	switch result.Status {
 	case ledger.NoApp:
 		return "", ledger.AppNotFound(p.App)
 	case ledger.Committed:
-		d.packer.MarkWritten(p.explained)
+		d.packer.MarkWritten(p.packed)
 		for i, f := range p.firings {
 			if f.span != nil {
 				f.span.End() // its effects are stored
@@ -612,11 +612,11 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 			}
 		}
 	}
-	return found.Status, nil
+	return result.Status, nil
 }
 
-// came returns the outcome of the message as a letter of keyspace.OutcomeTo.
-func (p *plan) came() string {
+// outcome returns the outcome of the message as a letter of keyspace.OutcomeTo.
+func (p *plan) outcome() string {
 	switch {
 	case len(p.Answer.Matches) > 0:
 		return keyspace.OutcomeFired
@@ -634,8 +634,8 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		return p.doc, err
 	}
 	doc := p.doc
-	if !p.acted {
-		doc.Came = p.came()
+	if !p.callerFires {
+		doc.Came = p.outcome()
 	}
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err
@@ -647,14 +647,14 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		doc.Caller = p.messageID
 	}
 	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, decision, p.store.SessionTTL().Milliseconds()
-	doc.Explanation = ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: p.store.Retention().Explain}
+	doc.Explanation = ledger.Explanation{Body: p.packed.Body, Parts: p.packed.Parts, Keep: p.store.Retention().Explain}
 	for _, e := range p.Effects {
 		if p.Owns(e) {
 			doc.Events = append(doc.Events, e.Entry)
 			continue
 		}
 		doc.Others = append(doc.Others, e.Entry)
-		if e.Kind != effect.KindEvent { // the replica may take so long to answer
+		if e.Kind != effect.KindEvent { // the replica may need that time for the answer
 			lease = max(lease, time.Duration(e.Entry.Lease)*time.Millisecond)
 		}
 	}
@@ -664,16 +664,16 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		if err != nil {
 			return doc, err
 		}
-		one := ledger.Firing{ID: p.Answer.Matches[i].TriggerID, Name: f.id, Open: f.open, States: states, Move: f.move}
+		entry := ledger.Firing{ID: p.Answer.Matches[i].TriggerID, Name: f.id, Open: f.open, States: states, Move: f.move}
 		if f.repository != nil {
-			one.Record, one.Size = f.record, f.size
-			one.Repository, one.Session, one.Revision = f.repository.ID, f.repository.SessionID, f.repository.Revision
-			one.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
+			entry.Record, entry.Size = f.record, f.size
+			entry.Repository, entry.Session, entry.Revision = f.repository.ID, f.repository.SessionID, f.repository.Revision
+			entry.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
 		}
-		if one.Once && doc.Version == "" {
+		if entry.Once && doc.Version == "" {
 			doc.Version = newID()
 		}
-		doc.Firings = append(doc.Firings, one)
+		doc.Firings = append(doc.Firings, entry)
 	}
 	return doc, nil
 }
@@ -681,21 +681,21 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 // modelReplies reports whether a model writes the reply to a message.
 func (t *turn) modelReplies(p *plan, request matcher.Request) bool {
 	a := p.Answer
-	return request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == ""
+	return request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && directResult(a) == nil && questions(a) == ""
 }
 
-// answerAhead has the answer sent once all calls were delivered, before that is written. It returns the text that
-// was sent then.
-func (t *turn) answerAhead(first *delivery.First, p *plan, request matcher.Request, result matcher.Result) *string {
+// answerOnDelivery sends the answer once all calls are delivered, before their outcomes are written. It returns the text
+// that was sent then.
+func (t *turn) answerOnDelivery(first *delivery.First, p *plan, request matcher.Request, result matcher.Result) *string {
 	sent := ""
 	first.OnDelivered(func() {
 		if t.modelReplies(p, request) || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
 			return // a crash would lose the reply in the history and the events
 		}
-		shown := p.Answer.WithStates()
-		if text, err := exactjson.Text(&shown); err == nil {
+		withStates := p.Answer.WithStates()
+		if text, err := exactjson.Text(&withStates); err == nil {
 			sent = text
-			t.answered(json.RawMessage(sent))
+			t.sendAnswer(json.RawMessage(sent))
 		}
 	})
 	return &sent
@@ -705,15 +705,15 @@ func (t *turn) answerAhead(first *delivery.First, p *plan, request matcher.Reque
 // the valid answer: another replica may have stored one before.
 func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
 	first, sent := d.deliveries.First(&p.Decision), (*string)(nil)
-	if t.answered != nil && !p.HasOnlyEvents() {
-		sent = t.answerAhead(first, p, request, result)
+	if t.sendAnswer != nil && !p.HasOnlyEvents() {
+		sent = t.answerOnDelivery(first, p, request, result)
 	}
 	if err := first.Run(ctx); err != nil {
 		return nil, err
 	}
 	reply := directReply(t.scope, p.Answer, result.Text, request.Chat)
 	if t.modelReplies(p, request) {
-		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for these events, and a model is slow
+		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // other requests wait for these events, and a model is slow
 			return nil, err
 		}
 		text, err := d.matcher.Reply(ctx, request, firedCalls(p.Answer))
@@ -721,11 +721,11 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 			d.Log.Warn("reply.failed", "app", t.App, "message", t.Turn.Message, "error", err.Error())
 			text = ""
 		}
-		reply = quote(asking(text, p.Answer))
+		reply = quote(withQuestion(text, p.Answer))
 	}
 	p.Answer.Reply, p.Answer.ReplyType = reply, query.ReplyType(reply)
-	shown := p.Answer.WithStates()
-	answer, err := exactjson.Text(&shown)
+	withStates := p.Answer.WithStates()
+	answer, err := exactjson.Text(&withStates)
 	if err != nil {
 		return nil, err
 	}
@@ -738,6 +738,6 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 			return nil, err
 		}
 	}
-	held, err := first.Save(ctx, closing)
-	return json.RawMessage(held), err
+	stored, err := first.Save(ctx, closing)
+	return json.RawMessage(stored), err
 }

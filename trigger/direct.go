@@ -33,10 +33,10 @@ type Direct struct {
 	// New reports that the caller generated the TriggerID for this request.
 	New bool
 	// FrontEnd marks a request with a session's token: it also counts as a message. Life is that of the token's session,
-	// as OwnID has it.
+	// as in OwnID.
 	FrontEnd bool
 	Life     string
-	// Counted reports that it already counted against the limits, when its values were requested.
+	// Counted reports that the request already counted against the limits, when its values were requested.
 	Counted bool
 	// Unawaited reports that the caller asks for the outcome later: Fire does not wait for the answer of a
 	// subscriber.
@@ -45,14 +45,14 @@ type Direct struct {
 	Metadata    repositories.Metadata
 	// Claims are the claims of verified ID tokens; they are not stored.
 	Claims parameters.Claims
-	// OfModel marks values from a model: they are coerced if this loses nothing, and unknown names are dropped.
-	OfModel bool
+	// FromModel marks values from a model: they are coerced if this loses nothing, and unknown names are dropped.
+	FromModel bool
 	// MessageID and Text are those of the message that calls for the trigger; empty for none.
 	MessageID, Text string
-	// Lives, if not nil, are those in which it may fire: Fire returns ErrClosed in others.
+	// Lives, if not nil, are the generations in which it may fire: Fire returns ErrClosed in others.
 	Lives *ledger.Lives
-	// Vet, if not nil, checks the tool before anything fires: Fire returns its error.
-	Vet func(*repositories.Tool) error
+	// Check, if not nil, checks the tool before anything fires: Fire returns its error.
+	Check func(*repositories.Tool) error
 }
 
 var (
@@ -101,12 +101,11 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 	if direct.FrontEnd && direct.TriggerID != "" {
 		direct.TriggerID = OwnID(direct.Life, direct.TriggerID)
 	}
-	known, p := knownConflicts{}, (*planner)(nil)
-	// The first plan is a guess for a session without tools of its own and without a profile, and reads nothing
-	// from Redis: the deciding script checks the guess. If it is wrong, the tool is planned again on the
-	// current state.
-	if guess, is := f.scopes.CachedScope(direct.AppID); is {
-		if p, _ = f.planDirect(direct, guess, known); p != nil {
+	conflicts, p := knownConflicts{}, (*planner)(nil)
+	// The first plan assumes a session without tools of its own and without a profile, and reads nothing from Redis: the
+	// deciding script checks the assumption. If it is wrong, the tool is planned again on the current state.
+	if cached, hit := f.scopes.CachedScope(direct.AppID); hit {
+		if p, _ = f.planDirect(direct, cached, conflicts); p != nil {
 			p.doc.Guessed = true
 		}
 	}
@@ -114,10 +113,10 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 		if p == nil {
 			s, err := f.scopes.Read(ctx, direct.AppID, direct.SessionID)
 			if err == nil {
-				p, err = f.planDirect(direct, s, known)
+				p, err = f.planDirect(direct, s, conflicts)
 			}
 			if err != nil {
-				return f.firedMeanwhile(ctx, direct, nil, err)
+				return f.earlierAnswer(ctx, direct, nil, err)
 			}
 		}
 		answer, status, err := f.fire(ctx, p, &direct)
@@ -127,7 +126,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 		case answer != nil:
 			return answer, nil
 		case status == ledger.AlreadyFired && direct.TriggerID != "":
-			return f.firedMeanwhile(ctx, direct, p.Answer.Matches[0].Values, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
+			return f.earlierAnswer(ctx, direct, p.Answer.Matches[0].Values, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", direct.Name, ErrNotInScope)
 		case status == ledger.Closed && direct.Lives != nil:
@@ -135,7 +134,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 		case status == ledger.Closed:
 			return nil, fmt.Errorf("session %q: %w", direct.SessionID, repositories.ErrErasing)
 		case status == ledger.Differs:
-			if err := f.learn(ctx, &known, &p.plan); err != nil {
+			if err := f.addConflict(ctx, &conflicts, &p.plan); err != nil {
 				return nil, err
 			}
 		}
@@ -144,12 +143,12 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
 }
 
-// fire commits a plan and carries it out. The answer is nil if the ledger refused the plan.
+// fire commits a plan and delivers it. The answer is nil if the ledger refused the plan.
 func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.RawMessage, ledger.Status, error) {
-	if p.reading && f.deliveries.CanWriteBehind() {
+	if p.readOnly && f.deliveries.CanWriteBehind() {
 		return f.read(ctx, p, direct)
 	}
-	if p.reading {
+	if p.readOnly {
 		f.Metrics.Behind.WithLabelValues("before").Inc()
 	}
 	status, err := f.commit(ctx, p)
@@ -162,26 +161,26 @@ func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.Ra
 	return answer, status, err
 }
 
-// answerFirst carries out a committed trigger's plan. If its call is repeatable and its client cannot ask for
-// this answer again, it returns once the call is delivered; the events and the outcomes follow.
+// answerFirst delivers a committed trigger's plan. If its call is repeatable and its client cannot request this answer
+// again, it returns once the call is delivered; the events and the outcomes follow.
 func (f *Firings) answerFirst(p *planner, direct *Direct) (json.RawMessage, error) {
 	closing := ledger.Report{Trigger: p.Answer.Matches[0].TriggerID}
 	if direct.TriggerID != "" && !direct.New || direct.MessageID != "" || p.Answer.Matches[0].Call == nil {
-		return f.carryOut(&p.plan, closing, nil)
+		return f.deliverPlan(&p.plan, closing, nil)
 	}
-	return f.ahead(p.App, p.Box, func(send func(json.RawMessage)) (json.RawMessage, error) {
-		return f.carryOut(&p.plan, closing, send)
+	return f.runAhead(p.App, p.Box, func(send func(json.RawMessage)) (json.RawMessage, error) {
+		return f.deliverPlan(&p.plan, closing, send)
 	})
 }
 
 // planDirect finds the tool, checks the values and plans the firing.
-func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts) (*planner, error) {
-	candidate, found := in.Find(direct.Name, direct.RepositoryID)
+func (f *Firings) planDirect(direct Direct, tools scope.Scope, conflicts knownConflicts) (*planner, error) {
+	candidate, found := tools.Find(direct.Name, direct.RepositoryID)
 	if !found {
 		var names []string
-		for _, one := range in.Ranked() {
-			for i := range one.Tools {
-				names = append(names, one.Tools[i].Name)
+		for _, repository := range tools.Ranked() {
+			for i := range repository.Tools {
+				names = append(names, repository.Tools[i].Name)
 			}
 		}
 		if slices.Contains(names, direct.Name) {
@@ -193,50 +192,50 @@ func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts
 	if err != nil {
 		return nil, err
 	}
-	if direct.Vet != nil {
-		if err := direct.Vet(tool); err != nil {
+	if direct.Check != nil {
+		if err := direct.Check(tool); err != nil {
 			return nil, err
 		}
 	}
-	var read parameters.Reading
-	if direct.OfModel {
-		read = tool.Params().Read(direct.Values)
+	var reading parameters.Reading
+	if direct.FromModel {
+		reading = tool.Params().Read(direct.Values)
 	} else {
-		read.Values, read.Errors = tool.Params().Check(direct.Values)
+		reading.Values, reading.Errors = tool.Params().Check(direct.Values)
 	}
-	if len(read.Errors) > 0 {
-		return nil, &ValuesError{Name: direct.Name, Faults: read.Errors}
+	if len(reading.Errors) > 0 {
+		return nil, &ValuesError{Name: direct.Name, Faults: reading.Errors}
 	}
 	triggerID := direct.TriggerID
 	if triggerID == "" && !candidate.Repository.Options.TriggerOnce {
 		triggerID = ledger.Hash("direct", f.NewID())
 	}
-	p := f.planner(ledger.Turn{App: direct.AppID, Session: direct.SessionID}, f.Token(), in.State, direct.Text, direct.TraceParent)
-	p.messageID, p.known, p.Unawaited = direct.MessageID, known, direct.Unawaited
-	p.doc.FrontEnd, p.doc.Counted, p.doc.Put, p.doc.Lives = direct.FrontEnd, direct.Counted, in.Profile.Text, direct.Lives
-	p.metadata, p.language = direct.Metadata.Over(in.Profile.Metadata), cmp.Or(in.Profile.Language, in.App.Settings.Language)
+	p := f.planner(ledger.Turn{App: direct.AppID, Session: direct.SessionID}, f.Token(), tools.State, direct.Text, direct.TraceParent)
+	p.messageID, p.conflicts, p.Unawaited = direct.MessageID, conflicts, direct.Unawaited
+	p.doc.FrontEnd, p.doc.Counted, p.doc.Put, p.doc.Lives = direct.FrontEnd, direct.Counted, tools.Profile.Text, direct.Lives
+	p.metadata, p.language = direct.Metadata.Over(tools.Profile.Metadata), cmp.Or(tools.Profile.Language, tools.App.Settings.Language)
 	candidate.Tool = tool
-	p.reading = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && direct.Lives == nil && readsAlone(in.App, candidate)
-	return p, p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, direct.Source, triggerID)
+	p.readOnly = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && direct.Lives == nil && isReadOnly(tools.App, candidate)
+	return p, p.fire(matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced}, direct.Source, triggerID)
 }
 
-// otherValues reports whether the request names a value that differs from the record's. read are the request's values
-// as they would be recorded. A model says the same in other words, so its values are not compared.
-func (d Direct) otherValues(read, recorded map[string]any) bool {
-	if read == nil || d.OfModel || d.MessageID != "" {
+// hasOtherValues reports whether the request names a value that differs from the record's. values are the request's, as
+// they would be recorded. A model says the same in other words, so its values are not compared.
+func (d Direct) hasOtherValues(values, recorded map[string]any) bool {
+	if values == nil || d.FromModel || d.MessageID != "" {
 		return false
 	}
-	given, before := map[string]any{}, map[string]any{}
+	requested, earlier := map[string]any{}, map[string]any{}
 	for name := range d.Values {
-		given[name], before[name] = read[name], recorded[name]
+		requested[name], earlier[name] = values[name], recorded[name]
 	}
-	return conversation.Digest(given) != conversation.Digest(before)
+	return conversation.Digest(requested) != conversation.Digest(earlier)
 }
 
-// firedMeanwhile returns the answer of an earlier request with the same id. Without one it returns the fault: the
-// tool may be out of scope because that request has used up its triggerOnce repository. read are the request's values;
-// nil if the tool is not in scope.
-func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, read map[string]any, fault error) (json.RawMessage, error) {
+// earlierAnswer returns the answer of an earlier request with the same id. Without one it returns the fault: the
+// tool may be out of scope because that request has fired its triggerOnce repository. values are the request's; nil if
+// the tool is not in scope.
+func (f *Firings) earlierAnswer(ctx context.Context, direct Direct, values map[string]any, fault error) (json.RawMessage, error) {
 	if direct.TriggerID == "" {
 		return nil, fault
 	}
@@ -252,32 +251,32 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, read map[st
 	}
 	// It waits as long as that request may take; after that the answer is rebuilt from the current states, for
 	// all requests.
-	for look := 0; ; look++ {
+	for polls := 0; ; polls++ {
 		stored, err := f.records.StoredTrigger(ctx, direct.AppID, direct.TriggerID)
 		switch {
 		case err != nil:
 			return nil, err
 		case stored.Record.Name != direct.Name || stored.Record.SessionID != direct.SessionID:
 			return nil, fmt.Errorf("trigger %q: %w", direct.TriggerID, ErrConflict) // the caller may not be allowed to see more
-		case direct.otherValues(read, stored.Record.Values):
+		case direct.hasOtherValues(values, stored.Record.Values):
 			return nil, fmt.Errorf("trigger %q: %w: it has other values", direct.TriggerID, ErrConflict)
 		case stored.Answer == ledger.AsDecided:
 			return exactjson.Encode(stored.Decided.WithPublishedEvents())
 		case stored.Answer != "":
 			return json.RawMessage(stored.Answer), nil
 		case !stored.Answering:
-			made := stored.Record.Match
-			if !stored.Decided.Due() { // as decided
-				made = stored.Decided
+			match := stored.Record.Match
+			if !stored.Decided.Due() { // the answer is the match as decided
+				match = stored.Decided
 			}
-			answer, err := keepAnswer(made, func(text string) (string, error) {
+			answer, err := storeAnswer(match, func(text string) (string, error) {
 				return f.Ledger.KeepTriggersAnswer(ctx, direct.AppID, direct.TriggerID, stored.Firing, text)
 			})
 			if !errors.Is(err, errLost) {
 				return answer, err
 			}
 		}
-		if !worker.Sleep(ctx, worker.Pause(look)) {
+		if !worker.Sleep(ctx, worker.Pause(polls)) {
 			return nil, ctx.Err()
 		}
 	}

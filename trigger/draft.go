@@ -30,9 +30,9 @@ func (e *PostedError) Error() string {
 	return fmt.Sprintf("message %q is no draft any more: it is posted, and its state is %s", e.MessageID, e.State)
 }
 
-// draftLook is the interval at which a replica that matches a draft checks whether another replica has a newer
+// draftPoll is the interval at which a replica that matches a draft checks whether another replica has a newer
 // one.
-const draftLook = 200 * time.Millisecond
+const draftPoll = 200 * time.Millisecond
 
 // Draft matches a message that may still change, and fires nothing. It returns the JSON of an Answer whose
 // states are all query.StateDraft. The match is kept for a minute, for CommitDraft or for Post of the same
@@ -41,7 +41,7 @@ const draftLook = 200 * time.Millisecond
 //
 // Errors: those of Post but ErrReused and ErrClosed; ErrSuperseded, *PostedError.
 func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) {
-	t, _, err := ts.unstored(ctx, m)
+	t, _, err := ts.dryTurn(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +51,12 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 		return nil, err
 	}
 	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: ts.Lease, Message: a.Message, Says: a.Says, Claims: a.Claims, User: a.User}
-	for look := 0; ; look++ {
-		begun, err := ts.Ledger.BeginDraft(ctx, draft)
+	for polls := 0; ; polls++ {
+		registration, err := ts.Ledger.BeginDraft(ctx, draft)
 		if err != nil {
 			return nil, err
 		}
-		switch begun.Status {
+		switch registration.Status {
 		case ledger.NoApp:
 			return nil, ledger.AppNotFound(t.App)
 		case ledger.Erasing:
@@ -64,13 +64,13 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 		case ledger.OtherUser:
 			return nil, &repositories.UserError{SessionID: t.Session, User: draft.User}
 		case ledger.Decided:
-			return nil, ts.posted(ctx, t.Turn)
+			return nil, ts.postedError(ctx, t.Turn)
 		case ledger.Answered:
-			return json.RawMessage(begun.Answer), nil
+			return json.RawMessage(registration.Answer), nil
 		case ledger.Taken:
-			return ts.Detached(func() (json.RawMessage, error) { return ts.matchDraft(t, begun.Since) })
+			return ts.Detached(func() (json.RawMessage, error) { return ts.matchDraft(t, registration.Since) })
 		}
-		if !ts.drafts.await(ctx, t.Turn, worker.Pause(look)) {
+		if !ts.drafts.await(ctx, t.Turn, worker.Pause(polls)) {
 			return nil, ctx.Err()
 		}
 	}
@@ -80,8 +80,8 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 func (ts *Turns) matchDraft(t *turn, since int64) (answer json.RawMessage, err error) {
 	ctx, end := ts.drafts.begin(ts.Context, t.Turn, since)
 	defer end()
-	ctx, release := ts.Every(ctx, draftLook, func(ctx context.Context, cancel context.CancelCauseFunc) {
-		if held, err := ts.Ledger.ExtendDraft(ctx, t.Turn, t.token, ts.Lease); err == nil && !held {
+	ctx, release := ts.Every(ctx, draftPoll, func(ctx context.Context, cancel context.CancelCauseFunc) {
+		if extended, err := ts.Ledger.ExtendDraft(ctx, t.Turn, t.token, ts.Lease); err == nil && !extended {
 			cancel(ErrSuperseded)
 		}
 	})
@@ -93,7 +93,7 @@ func (ts *Turns) matchDraft(t *turn, since int64) (answer json.RawMessage, err e
 		}
 	}()
 	request := t.request(ts.Now())
-	result, err := ts.find(ctx, t, request)
+	result, err := ts.matchOnly(ctx, t, request)
 	if errors.Is(context.Cause(ctx), ErrSuperseded) {
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
@@ -111,29 +111,29 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 		return nil, err
 	}
 	p.explain(ts.packer, ts.Log, t, t.owner())
-	answer, err := exactjson.Encode(p.undone(t, result, request, query.StateDraft))
+	answer, err := exactjson.Encode(p.dryAnswer(t, result, request, query.StateDraft))
 	if err != nil {
 		return nil, err
 	}
-	on := t.basis()
-	if len(t.consents) > 0 { // its question may be answered elsewhere before the draft is decided: then it is matched anew
-		on = basis{}
+	basis := t.basis()
+	if len(t.consents) > 0 { // another request may answer the question before the draft is decided: then the draft is matched again
+		basis = matchBasis{}
 	}
-	match, err := storeMatch(on, result, t.nearest, t.asked)
+	match, err := storeMatch(basis, result, t.nearest, t.lastQuestions)
 	if err != nil {
 		return nil, err
 	}
-	held, err := ts.Ledger.KeepDraft(ts.Context, ledger.MatchedDraft{
+	stored, err := ts.Ledger.KeepDraft(ts.Context, ledger.MatchedDraft{
 		Turn: t.Turn, Token: t.token, Match: match, Answer: string(answer),
-		Explanation: ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: ts.Store.Retention().Explain},
+		Explanation: ledger.Explanation{Body: p.packed.Body, Parts: p.packed.Parts, Keep: ts.Store.Retention().Explain},
 	})
 	switch {
 	case err != nil:
 		return nil, err
-	case !held:
+	case !stored:
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
-	ts.packer.MarkWritten(p.explained)
+	ts.packer.MarkWritten(p.packed)
 	return answer, nil
 }
 
@@ -142,12 +142,12 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 //
 // Errors: those of Post, ErrNoDraft.
 func (ts *Turns) CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
-	return ts.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft, false)
+	return ts.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, draftMessage, false)
 }
 
 // CommitDraftAsync relates to CommitDraft as PostAsync does to Post.
 func (ts *Turns) CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error {
-	return ts.postAsync(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
+	return ts.postAsync(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, draftMessage)
 }
 
 // WithdrawDraft takes a draft back, and cancels its match.
@@ -165,14 +165,14 @@ func (ts *Turns) WithdrawDraft(ctx context.Context, appID, sessionID, messageID 
 	case status == ledger.Gone:
 		return fmt.Errorf("message %q: %w", messageID, ErrNoDraft)
 	case status == ledger.Decided:
-		return ts.posted(ctx, id)
+		return ts.postedError(ctx, id)
 	}
 	ts.drafts.cancel(id)
 	return nil
 }
 
-// posted returns the error for a draft that has become a message.
-func (ts *Turns) posted(ctx context.Context, id ledger.Turn) error {
+// postedError returns the error for a draft that has become a message.
+func (ts *Turns) postedError(ctx context.Context, id ledger.Turn) error {
 	entry, err := ts.records.Message(ctx, id.App, id.Session, id.Message)
 	if err != nil {
 		return err

@@ -29,19 +29,19 @@ func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Req
 		d.drafts.cancel(t.Turn) // the draft has another text
 		return matcher.Result{}, false
 	}
-	result, nearest, holds := loadMatch(t.draft.Match, t.basis(), request)
-	if holds {
-		t.matching = matching{draftExplanation: t.draft.Explained, over: t.scope, candidates: len(request.Candidates), nearest: nearest}
+	result, nearest, valid := loadMatch(t.draft.Match, t.basis(), request)
+	if valid {
+		t.matchOrigin = matchOrigin{draftExplanation: t.draft.Explained, matchedScope: t.scope, candidates: len(request.Candidates), nearest: nearest}
 		failpoint.At(failpoint.DraftUsed)
 	}
-	return result, holds
+	return result, valid
 }
 
 // awaitDraft waits for a match in progress of a turn's draft.
 func (d *decider) awaitDraft(ctx context.Context, t *turn) {
-	for look := 0; t.draft.Matching && d.drafts.await(ctx, t.Turn, worker.Pause(look)); look++ {
-		if found, err := d.Ledger.Draft(ctx, t.Turn, saysHash(&t.message)); err == nil {
-			t.draft = &found
+	for polls := 0; t.draft.Matching && d.drafts.await(ctx, t.Turn, worker.Pause(polls)); polls++ {
+		if draft, err := d.Ledger.Draft(ctx, t.Turn, contentHash(&t.message)); err == nil {
+			t.draft = &draft
 		}
 	}
 }
@@ -50,16 +50,16 @@ func (d *decider) awaitDraft(ctx context.Context, t *turn) {
 // of a draft answers no question that was asked after it.
 func (d *decider) questions(ctx context.Context, t *turn) (last, others []string) {
 	if t.draft == nil {
-		return t.asked, t.unasked
+		return t.lastQuestions, t.otherQuestions
 	}
 	d.awaitDraft(ctx, t)
-	var drafted storedMatch
-	if t.draft.Match == "" || exactjson.Unmarshal([]byte(t.draft.Match), &drafted) != nil || drafted.Asked == nil {
-		return t.asked, t.unasked
+	var match storedMatch
+	if t.draft.Match == "" || exactjson.Unmarshal([]byte(t.draft.Match), &match) != nil || match.Asked == nil {
+		return t.lastQuestions, t.otherQuestions
 	}
-	others = t.unasked
-	for _, triggerID := range t.asked {
-		if slices.Contains(drafted.Asked, triggerID) {
+	others = t.otherQuestions
+	for _, triggerID := range t.lastQuestions {
+		if slices.Contains(match.Asked, triggerID) {
 			last = append(last, triggerID)
 		} else {
 			others = append(others, triggerID)
@@ -70,94 +70,94 @@ func (d *decider) questions(ctx context.Context, t *turn) (last, others []string
 
 // draftMatches are the matches of drafts in progress in this process, the newest of each id.
 type draftMatches struct {
-	mu   sync.Mutex
-	open map[ledger.Turn]*draftMatch
+	mu      sync.Mutex
+	running map[ledger.Turn]*draftMatch
 }
 
 type draftMatch struct {
 	since  int64
 	cancel context.CancelCauseFunc
-	ended  chan struct{}
+	done   chan struct{}
 }
 
 // begin registers a match, and cancels the match of an older draft of the same id. The context ends with the
 // match, or when a newer one begins.
 func (d *draftMatches) begin(ctx context.Context, id ledger.Turn, since int64) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	own := &draftMatch{since, cancel, make(chan struct{})}
+	match := &draftMatch{since, cancel, make(chan struct{})}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	switch other := d.open[id]; {
-	case other != nil && other.since > since:
+	switch running := d.running[id]; {
+	case running != nil && running.since > since:
 		cancel(ErrSuperseded)
-	case other != nil:
-		other.cancel(ErrSuperseded)
+	case running != nil:
+		running.cancel(ErrSuperseded)
 		fallthrough
 	default:
-		d.open[id] = own
+		d.running[id] = match
 	}
 	return ctx, func() {
 		cancel(nil)
-		close(own.ended)
+		close(match.done)
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if d.open[id] == own {
-			delete(d.open, id)
+		if d.running[id] == match {
+			delete(d.running, id)
 		}
 	}
 }
 
-func (d *draftMatches) of(id ledger.Turn) *draftMatch {
+func (d *draftMatches) get(id ledger.Turn) *draftMatch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.open[id]
+	return d.running[id]
 }
 
 // cancel ends the match of a draft that no longer exists.
 func (d *draftMatches) cancel(id ledger.Turn) {
-	if open := d.of(id); open != nil {
-		open.cancel(ErrSuperseded)
+	if running := d.get(id); running != nil {
+		running.cancel(ErrSuperseded)
 	}
 }
 
 // await waits until this process has finished the match of a draft, or for a pause if another process may have
 // it. It returns false when ctx has ended.
 func (d *draftMatches) await(ctx context.Context, id ledger.Turn, pause time.Duration) bool {
-	own := d.of(id)
-	if own == nil {
+	running := d.get(id)
+	if running == nil {
 		return worker.Sleep(ctx, pause)
 	}
 	select {
-	case <-own.ended:
+	case <-running.done:
 		return true
 	case <-ctx.Done():
 		return false
 	}
 }
 
-// basis is what a match depends on: hashes of the scope and of the user's verified claims, and the language and
+// matchBasis is what a match depends on: hashes of the scope and of the user's verified claims, and the language and
 // time zone, in which "tomorrow" was understood.
-type basis struct {
+type matchBasis struct {
 	Scope, Claims string
 	Locale        string `json:",omitempty"`
 }
 
-func (t *turn) basis() basis {
+func (t *turn) basis() matchBasis {
 	parts := []string{t.scope.Version}
 	for _, repository := range t.scope.Session {
 		parts = append(parts, repository.ID, repository.Revision)
 	}
-	on := basis{Scope: ledger.Hash(parts...), Locale: strings.TrimSpace(t.language() + " " + t.zoneName())}
+	basis := matchBasis{Scope: ledger.Hash(parts...), Locale: strings.TrimSpace(t.language() + " " + t.zoneName())}
 	if len(t.scope.Claims) > 0 {
-		on.Claims = ledger.Hash(string(exactjson.EncodeOrNull(t.scope.Claims)))
+		basis.Claims = ledger.Hash(string(exactjson.EncodeOrNull(t.scope.Claims)))
 	}
-	return on
+	return basis
 }
 
 // storedMatch is a matcher.Result as a draft stores it: with references to tools, so that any replica can use
 // it and notices a changed tool.
 type storedMatch struct {
-	basis
+	matchBasis
 	Stage    string       `json:"stage"`
 	Text     string       `json:"text,omitempty"`
 	Matches  []storedCall `json:"matches,omitempty"`
@@ -188,7 +188,7 @@ type reference struct {
 	Hash string `json:"hash"`
 }
 
-func refer(c matcher.Candidate) (reference, error) {
+func newReference(c matcher.Candidate) (reference, error) {
 	text, err := exactjson.Encode(struct {
 		Options repositories.Options
 		Tool    *repositories.Tool
@@ -197,65 +197,64 @@ func refer(c matcher.Candidate) (reference, error) {
 	return reference{c.Repository.ID, c.Repository.SessionID, c.Repository.Generation, c.Tool.Name, hex.EncodeToString(sum[:16])}, err
 }
 
-func storeMatch(on basis, result matcher.Result, nearest []matcher.Candidate, asked []string) (string, error) {
-	s := storedMatch{basis: on, Stage: result.Stage, Text: result.Text, Asked: append([]string{}, asked...)}
+func storeMatch(basis matchBasis, result matcher.Result, nearest []matcher.Candidate, lastQuestions []string) (string, error) {
+	s := storedMatch{matchBasis: basis, Stage: result.Stage, Text: result.Text, Asked: append([]string{}, lastQuestions...)}
 	for _, c := range nearest {
 		s.Nearest = append(s.Nearest, c.Tool.Name)
 	}
 	var faults []error
 	for _, m := range result.Matches {
-		of, err := refer(m.Candidate)
+		tool, err := newReference(m.Candidate)
 		faults = append(faults, err)
-		s.Matches = append(s.Matches, storedCall{Tool: of, Values: m.Values, Repaired: m.Repaired, Coerced: m.Coerced, Evidence: m.Evidence, Call: m.Call})
+		s.Matches = append(s.Matches, storedCall{Tool: tool, Values: m.Values, Repaired: m.Repaired, Coerced: m.Coerced, Evidence: m.Evidence, Call: m.Call})
 	}
 	for _, r := range result.Rejected {
-		of, err := refer(r.Candidate)
+		tool, err := newReference(r.Candidate)
 		faults = append(faults, err)
-		s.Rejected = append(s.Rejected, storedCall{Tool: of, Values: r.Values, Missing: r.Missing, Errors: r.Errors, Call: r.Call})
+		s.Rejected = append(s.Rejected, storedCall{Tool: tool, Values: r.Values, Missing: r.Missing, Errors: r.Errors, Call: r.Call})
 	}
 	text, err := exactjson.Encode(s)
 	return string(text), errors.Join(append(faults, err)...)
 }
 
-// loadMatch returns the result in the scope of a request. holds is false if the result is no longer valid: the
-// user's claims or locale differ; a tool is gone, changed or hidden; or the scope changed and nothing had
-// matched, as a new tool may match now.
-func loadMatch(text string, on basis, request matcher.Request) (result matcher.Result, nearest []matcher.Candidate, holds bool) {
+// loadMatch returns the result in the scope of a request. valid is false if the user's claims or locale differ; if a tool
+// is removed, changed or hidden; or if the scope changed and nothing had matched, as a new tool may match now.
+func loadMatch(text string, basis matchBasis, request matcher.Request) (result matcher.Result, nearest []matcher.Candidate, valid bool) {
 	var s storedMatch
 	if exactjson.Unmarshal([]byte(text), &s) != nil {
 		return result, nil, false
 	}
-	sameScope := s.Scope == on.Scope
-	if s.Claims != on.Claims || s.Locale != on.Locale || !sameScope && len(s.Matches)+len(s.Rejected) == 0 {
+	sameScope := s.Scope == basis.Scope
+	if s.Claims != basis.Claims || s.Locale != basis.Locale || !sameScope && len(s.Matches)+len(s.Rejected) == 0 {
 		return result, nil, false
 	}
-	find := func(of reference) (matcher.Candidate, bool) {
-		c, found := request.Named(of.Name)
-		if !found || c.Repository.ID != of.RepositoryID || c.Repository.SessionID != of.SessionID || c.Repository.Generation != of.Generation {
+	find := func(tool reference) (matcher.Candidate, bool) {
+		c, found := request.Named(tool.Name)
+		if !found || c.Repository.ID != tool.RepositoryID || c.Repository.SessionID != tool.SessionID || c.Repository.Generation != tool.Generation {
 			return c, false
 		}
 		if sameScope { // unchanged
 			return c, true
 		}
-		now, err := refer(c)
-		return c, err == nil && now == of
+		current, err := newReference(c)
+		return c, err == nil && current == tool
 	}
 	result = matcher.Result{Stage: s.Stage, Text: s.Text}
-	for _, one := range s.Matches {
-		c, found := find(one.Tool)
+	for _, call := range s.Matches {
+		c, found := find(call.Tool)
 		if !found {
 			return result, nil, false
 		}
 		result.Matches = append(result.Matches, matcher.Match{
-			Candidate: c, Values: one.Values, Repaired: one.Repaired, Coerced: one.Coerced, Evidence: one.Evidence, Call: one.Call,
+			Candidate: c, Values: call.Values, Repaired: call.Repaired, Coerced: call.Coerced, Evidence: call.Evidence, Call: call.Call,
 		})
 	}
-	for _, one := range s.Rejected {
-		c, found := find(one.Tool)
+	for _, call := range s.Rejected {
+		c, found := find(call.Tool)
 		if !found {
 			return result, nil, false
 		}
-		result.Rejected = append(result.Rejected, matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors, Call: one.Call})
+		result.Rejected = append(result.Rejected, matcher.Rejected{Candidate: c, Values: call.Values, Missing: call.Missing, Errors: call.Errors, Call: call.Call})
 	}
 	for _, name := range s.Nearest {
 		if c, found := request.Named(name); found {

@@ -52,8 +52,8 @@ type Options struct {
 	Calls  effect.Deliverer // of KindCall, over HTTP
 	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
 	Statements effect.Deliverer
-	// Answers looks for external answers that did not come by Answer, before a trigger without one is given up;
-	// nil for none.
+	// Answers looks for external answers, which do not arrive by Answer, before a trigger without one is given up; nil
+	// for none.
 	Answers effect.Deliverer
 	Logger  *slog.Logger
 	Metrics *worker.Metrics // nil: none
@@ -89,7 +89,7 @@ type Audit interface {
 // Its parts are layered in this order; none calls a later one:
 //
 //   - worker.Worker: the ledger, the clock, and the goroutines of the process;
-//   - query.Records: what messages and triggers have left;
+//   - query.Records: the records of messages and triggers;
 //   - scope.Reader: the tools that an app or a session has;
 //   - delivery.Deliveries: attempts at effects;
 //   - webhooks.Webhooks: events that are sent to URLs of the app;
@@ -115,19 +115,19 @@ func NewEngine(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	uses := query.NewCounter(o.DB, w.Now)
+	counter := query.NewCounter(o.DB, w.Now)
 	if w.Usage = o.Usage; w.Usage == nil {
 		w.Usage = usage.NewCounter(o.DB, w.Now)
 	}
 	w.OnSweep = func(ctx context.Context) {
-		if err := errors.Join(uses.Flush(ctx), w.Usage.Flush(ctx)); err == nil {
+		if err := errors.Join(counter.Flush(ctx), w.Usage.Flush(ctx)); err == nil {
 			w.Outages.Over(ctx, "uses", "uses.written")
 		} else if ctx.Err() == nil {
 			w.Outages.Trouble(ctx, "uses", "", "uses.unwritten", "error", err.Error())
 		}
 	}
 	packer := explain.NewPacker(o.Store.Retention().Explain, w.Now)
-	records := &query.Records{Ledger: ledger.NewReader(o.DB), Now: w.Now, Counter: uses, ExplanationTTL: o.Store.Retention().Explain, UnexplainedShare: o.Store.Retention().Unexplained}
+	records := &query.Records{Ledger: ledger.NewReader(o.DB), Now: w.Now, Counter: counter, ExplanationTTL: o.Store.Retention().Explain, UnexplainedShare: o.Store.Retention().Unexplained}
 	scopes := scope.NewReader(scope.Options{Ledger: w.Ledger, Store: o.Store, Packer: packer, Matcher: o.Matcher, Words: o.Words, Log: w.Log, Now: w.Now})
 	hooks := webhooks.New(webhooks.Options{Worker: w, Apps: o.Store, Events: o.Stream, Sender: o.Webhooks})
 	deliveries := delivery.New(delivery.Options{
@@ -135,7 +135,7 @@ func NewEngine(o Options) (*Engine, error) {
 	})
 	d := &decider{
 		Worker: w, records: records, scopes: scopes, deliveries: deliveries, matcher: o.Matcher, packer: packer,
-		audit: o.Audit, history: o.History, logTexts: o.LogTexts, drafts: draftMatches{open: map[ledger.Turn]*draftMatch{}},
+		audit: o.Audit, history: o.History, logTexts: o.LogTexts, drafts: draftMatches{running: map[ledger.Turn]*draftMatch{}},
 	}
 	if d.history == 0 {
 		d.history = 40
@@ -155,15 +155,15 @@ func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]scope.Ope
 		return nil, err
 	}
 	waiting, err := e.Waiting(ctx, appID, sessionID)
-	for _, one := range waiting {
-		shown := scope.OpenCall{
-			TriggerID: one.TriggerID, State: one.State, Question: one.Question, Digest: one.Digest, ExpiresAt: one.ExpiresAt,
-			RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: []string{},
+	for _, record := range waiting {
+		item := scope.OpenCall{
+			TriggerID: record.TriggerID, State: record.State, Question: record.Question, Digest: record.Digest, ExpiresAt: record.ExpiresAt,
+			RepositoryID: record.RepositoryID, Name: record.Name, Values: record.Values, Missing: []string{},
 		}
-		if one.DueAt != nil {
-			shown.State, shown.ExpiresAt = scope.OpenSettling, one.DueAt
+		if record.DueAt != nil {
+			item.State, item.ExpiresAt = scope.OpenSettling, record.DueAt
 		}
-		open = append(open, shown)
+		open = append(open, item)
 	}
 	return open, err
 }

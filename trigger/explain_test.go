@@ -91,7 +91,7 @@ func TestAMessageThatIsNotMatchedSaysWhoDecides(t *testing.T) {
 		w.Put("", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
 		w.Log = slog.New(slog.NewTextHandler(log, nil))
 		_, w.Engine = w.Replica()
-		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "a; b", Acted: true})
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "a; b", CallerFires: true})
 		require.NoError(t, err)
 		const offered = "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself."
 		require.Equal(t, offered, w.why("m1").Why)
@@ -187,7 +187,7 @@ func TestWhatDidNotComeOutAsCalledForIsExplainedAndWhatSomebodyAsksAfter(t *test
 			w.Say(id, text)
 			w.why(id)
 		}
-		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m3", Text: "greet", Explained: true})
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m3", Text: "greet", Explain: true})
 		require.NoError(t, err)
 		w.why("m3")
 		w.Say("m4", "greet")

@@ -20,21 +20,21 @@ import (
 func (p *planner) explain(packer *explain.Packer, log *slog.Logger, t *turn, owner string) {
 	var err error
 	if t.draftExplanation != "" {
-		p.explained, err = explain.Redecide(t.draftExplanation, p.now, p.verdicts(t))
+		p.packed, err = explain.Redecide(t.draftExplanation, p.now, p.verdicts(t))
 	} else {
 		d := p.explanation(t)
-		d.Owner, d.App, d.Session, d.Claims = owner, t.over.Facts(), t.over.Session, t.over.Claims
-		p.explained, err = packer.Pack(d)
+		d.Owner, d.App, d.Session, d.Claims = owner, t.matchedScope.Facts(), t.matchedScope.Session, t.matchedScope.Claims
+		p.packed, err = packer.Pack(d)
 	}
 	if err != nil {
 		log.Error("explanation.lost", "app", t.App, "message", t.Turn.Message, "error", err.Error())
 	}
 }
 
-// explains reports whether the explanation of a turn is kept. If every call has fired, a share of the turns is
+// keepsExplanation reports whether the explanation of a turn is kept. If every call has fired, a share of the turns is
 // kept unexplained, chosen alike on every replica.
-func (p *planner) explains(t *turn, unexplained float64) bool {
-	if unexplained == 0 || t.message.Explained || t.draftExplanation != "" || len(p.fires) == 0 || len(p.fires) < len(t.trace.Calls) {
+func (p *planner) keepsExplanation(t *turn, unexplained float64) bool {
+	if unexplained == 0 || t.message.Explain || t.draftExplanation != "" || len(p.fires) == 0 || len(p.fires) < len(t.trace.Calls) {
 		return true
 	}
 	digest, _ := strconv.ParseUint(turnHash(t.Turn, t.generation)[:8], 16, 32) // always hexadecimal
@@ -62,7 +62,7 @@ func (p *planner) explanation(t *turn) explain.Decision {
 		}
 		add(matcher.Call{Name: c.Record.Name, Arguments: c.Record.Values}, verdict)
 	}
-	if caught := len(t.consents) == 0 && len(p.Answer.Matches) > len(p.fires); caught {
+	if isCatchAll := len(t.consents) == 0 && len(p.Answer.Matches) > len(p.fires); isCatchAll {
 		last := len(p.Answer.Matches) - 1
 		match := p.Answer.Matches[last]
 		add(matcher.Call{Candidate: matcher.Candidate{Repository: p.firings[last].repository}, Name: match.Name, Arguments: match.Values},
@@ -76,72 +76,72 @@ func (p *planner) explanation(t *turn) explain.Decision {
 		}
 		d.Why = "Nothing fired: the message is a plain no to what " + strings.Join(names, ", ") + " asked last, and the trigger is cancelled."
 	}
-	if len(t.takesBack) > 0 {
-		d.Why += " The message takes back what waited: " + strings.Join(t.takesBack, ", ") + "."
+	if len(t.toRetract) > 0 {
+		d.Why += " The message takes back what waited: " + strings.Join(t.toRetract, ", ") + "."
 	}
-	if t.message.Acted && len(t.consents) == 0 {
+	if t.message.CallerFires && len(t.consents) == 0 {
 		d.Why = "Nothing is matched: the model of the chat is offered the tools in scope, and calls them itself."
 	}
-	d.Why += p.whyOpen(t)
+	d.Why += p.whyUnfinished(t)
 	return d
 }
 
-// whyOpen returns what becomes of questions and of calls that lack values, in sentences; little if something fires.
-func (p *planner) whyOpen(t *turn) (why string) {
-	for _, begun := range t.unfinished {
-		same := func(one conversation.IncompleteCall) bool {
-			return one.RepositoryID == begun.RepositoryID && one.Name == begun.Name
+// whyUnfinished returns the effect of a message on questions and on calls that lack values, in sentences.
+func (p *planner) whyUnfinished(t *turn) (why string) {
+	for _, call := range t.unfinished {
+		same := func(other conversation.IncompleteCall) bool {
+			return other.RepositoryID == call.RepositoryID && other.Name == call.Name
 		}
 		if len(p.fires) == 0 && !slices.ContainsFunc(p.unfinished, same) {
-			why += fmt.Sprintf(" The message drops the call of %s/%s, which lacked values.", begun.RepositoryID, begun.Name)
+			why += fmt.Sprintf(" The message drops the call of %s/%s, which lacked values.", call.RepositoryID, call.Name)
 		}
 	}
 	switch {
 	case t.otherQuestion:
 		why += " A trigger waits for a yes, but its question was not the last thing that was put to the user: these words are about something else."
-	case t.stillAsks != "" && len(p.fires) == 0:
-		why += fmt.Sprintf(" The trigger of %s still waits for a yes: the message is neither a plain yes nor a plain no.", t.stillAsks)
+	case t.unansweredTool != "" && len(p.fires) == 0:
+		why += fmt.Sprintf(" The trigger of %s still waits for a yes: the message is neither a plain yes nor a plain no.", t.unansweredTool)
 	}
 	return why
 }
 
 // whyConsent returns the effect of a message on a question of a trigger or a tool, in a sentence.
-func whyConsent(action state.Action, of string) string {
+func whyConsent(action state.Action, kind string) string {
 	if action == state.Confirm {
-		return "The message is a plain yes, and the question of this " + of + " was the last thing that was put to the user."
+		return "The message is a plain yes, and the question of this " + kind + " was the last thing that was put to the user."
 	}
-	return "The message is a plain no, and the question of this " + of + " was the last thing that was put to the user: " + conversation.Cancelled + "."
+	return "The message is a plain no, and the question of this " + kind + " was the last thing that was put to the user: " + conversation.Cancelled + "."
 }
 
 // verdicts returns the verdicts on the calls of the trace, by number.
 func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
-	of := map[int]explain.Verdict{}
-	maps.Copy(of, t.lost)
+	verdicts := map[int]explain.Verdict{}
+	maps.Copy(verdicts, t.changedCalls)
 	for i, match := range p.fires {
-		fired, why, only := p.Answer.Matches[i], explain.WhyFired(p.stage), ""
+		fired, why, effect := p.Answer.Matches[i], explain.WhyFired(p.stage), ""
 		switch fired.State {
 		case query.StateConfirming:
-			asks := matcher.AsksFirst(p.app, p.stage, match.Tool) // the reason need not be the tool's
-			if asks != "" {
-				asks = ": " + asks
+			reason := matcher.AsksFirst(p.app, p.stage, match.Tool) // the reason need not be the tool's
+			if reason != "" {
+				reason = ": " + reason
 			}
-			why += " It asks first, and has no effect until it is confirmed" + asks + "."
-			only = "waits for a yes"
+			why += " It asks first, and has no effect until it is confirmed" + reason + "."
+			effect = "waits for a yes"
 		case query.StateDuplicate:
 			why += fmt.Sprintf(" Trigger %s had equal values before, and stands for it.", fired.Of)
-			only = "a duplicate: nothing is done again"
+			effect = "a duplicate: nothing is done again"
 		case query.StatePending:
 			why += " Its effects wait, and it can be taken back until they are due."
 		}
-		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: why, Only: only, TriggerID: fired.TriggerID}
+		verdicts[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: why, Only: effect, TriggerID: fired.TriggerID}
 	}
 	for _, match := range p.result.Matches {
-		if of[match.Call].Verdict != explain.Fired {
-			of[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, p.fires)}
+		if verdicts[match.Call].Verdict != explain.Fired {
+			verdicts[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, p.fires)}
 		}
 	}
 	for _, rejected := range p.result.Rejected {
-		of[rejected.Call] = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}
+		verdicts[rejected.Call] = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}
 	}
-	return of
+	return verdicts
 }

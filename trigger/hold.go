@@ -25,32 +25,32 @@ import (
 // ErrDigest means that the confirmed digest is not the trigger's.
 var ErrDigest = errors.New("the digest is not that of the trigger: it stands for the app, the session, the tool and the values that were asked about")
 
-// Holds manages waiting triggers: for confirmation, for their time, or, after a failure, for a retry.
+// Holds manages triggers that wait for confirmation, for their time, or, after a failure, for a retry.
 type Holds struct{ *decider }
 
 // heldTrigger is a trigger with its deferred effects.
 type heldTrigger struct {
 	*query.StoredTrigger
 	state state.State
-	deferred
+	deferredEffects
 }
 
-// held reads a trigger that may be held; query.ErrNotFound if it is gone.
-func (d *decider) held(ctx context.Context, appID, triggerID string) (*heldTrigger, error) {
-	found, err := d.Ledger.Held(ctx, appID, triggerID)
+// readHeld reads a trigger that may be held; query.ErrNotFound if it is gone.
+func (d *decider) readHeld(ctx context.Context, appID, triggerID string) (*heldTrigger, error) {
+	raw, err := d.Ledger.Held(ctx, appID, triggerID)
 	if err != nil {
 		return nil, err
 	}
-	if found == nil {
+	if raw == nil {
 		return nil, fmt.Errorf("trigger %q: %w", triggerID, query.ErrNotFound)
 	}
-	stored, err := query.ReadStoredTrigger(&found.StoredTrigger)
+	stored, err := query.ReadStoredTrigger(&raw.StoredTrigger)
 	if err != nil {
 		return nil, fmt.Errorf("trigger %q cannot be read: %w", triggerID, err)
 	}
-	h := &heldTrigger{StoredTrigger: stored, state: state.State(found.State)}
-	if found.Held != "" {
-		err = exactjson.Unmarshal([]byte(found.Held), &h.deferred)
+	h := &heldTrigger{StoredTrigger: stored, state: state.State(raw.State)}
+	if raw.Held != "" {
+		err = exactjson.Unmarshal([]byte(raw.Held), &h.deferredEffects)
 	}
 	return h, err
 }
@@ -82,15 +82,15 @@ func (hs *Holds) Cancel(ctx context.Context, appID, triggerID, by string) (query
 // move applies an action to a held trigger, and returns its record.
 func (hs *Holds) move(ctx context.Context, appID, triggerID string, action state.Action, digest, by string) (query.Record, error) {
 	for range maxReplans {
-		h, err := hs.held(ctx, appID, triggerID)
+		h, err := hs.readHeld(ctx, appID, triggerID)
 		if err != nil {
 			return query.Record{}, err
 		}
 		if digest != "" && digest != h.Record.Digest {
 			return query.Record{}, fmt.Errorf("trigger %q: %w", triggerID, ErrDigest)
 		}
-		if _, can := state.Next(h.state, action, false); !can {
-			return hs.movedBefore(ctx, appID, triggerID, action)
+		if _, possible := state.Next(h.state, action, false); !possible {
+			return hs.repeatedMove(ctx, appID, triggerID, action)
 		}
 		status, err := hs.commitMove(ctx, h, action, by)
 		switch {
@@ -109,62 +109,62 @@ func (hs *Holds) move(ctx context.Context, appID, triggerID string, action state
 	return query.Record{}, fmt.Errorf("%w: trigger %q changes faster than it can be moved", keyspace.ErrUnavailable, triggerID)
 }
 
-// movedBefore answers an action that a trigger can no longer take: with its record if it took that very action,
-// since the client may have lost the first answer.
-func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, action state.Action) (query.Record, error) {
+// repeatedMove answers an action that is no longer possible for a trigger: with its record if its last action was the
+// same, since the client may have lost the first answer.
+func (hs *Holds) repeatedMove(ctx context.Context, appID, triggerID string, action state.Action) (query.Record, error) {
 	record, err := hs.records.Trigger(ctx, appID, triggerID)
 	if err != nil {
 		return query.Record{}, err
 	}
-	for _, moved := range slices.Backward(record.Moves) {
-		if moved.Action == action {
+	for _, move := range slices.Backward(record.Moves) {
+		if move.Action == action {
 			record.Repeated = true
 			return record, nil
 		}
-		if moved.Action != state.Release { // it ended otherwise since
+		if move.Action != state.Release { // it ended by another action since
 			break
 		}
 	}
-	why := " before: it is " + record.State
+	detail := " before: it is " + record.State
 	switch {
 	case record.State == query.StatePending && record.DueAt != nil:
-		why = ": it is confirmed, and waits for its time; cancel takes it back"
+		detail = ": it is confirmed, and waits for its time; cancel takes it back"
 	case record.State == query.StatePending:
-		why = " or has begun: it is pending, and an effect of it is under way"
+		detail = " or has begun: it is pending, and an effect of it is under way"
 	}
-	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: why}
+	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: detail}
 }
 
 // commitMove commits an action on a held trigger, and makes the first attempts at the effects that become due.
 func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Action, by string) (ledger.Status, error) {
-	of := h.Record
-	p := hs.planner(ledger.Turn{App: of.AppID, Session: of.SessionID}, hs.Token(), &scope.State{}, of.Text, "")
-	p.Box, p.Unawaited = keyspace.Box(of.SessionID, of.TriggerID), action == state.Release
+	record := h.Record
+	p := hs.planner(ledger.Turn{App: record.AppID, Session: record.SessionID}, hs.Token(), &scope.State{}, record.Text, "")
+	p.Box, p.Unawaited = keyspace.Box(record.SessionID, record.TriggerID), action == state.Release
 	if err := p.move(h, action, by); err != nil {
 		return "", err
 	}
 	failpoint.At(failpoint.MoveBefore)
 	status, err := hs.commit(ctx, p)
 	failpoint.At(failpoint.MoveReply)
-	if err == nil && p.differs.Status == ledger.Moved && p.differs.State == "expired" {
-		err = &query.StateError{TriggerID: of.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Detail: ": nobody has confirmed it within " + confirmWithin.String()}
+	if err == nil && p.commitResult.Status == ledger.Moved && p.commitResult.State == "expired" {
+		err = &query.StateError{TriggerID: record.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Detail: ": nobody has confirmed it within " + confirmWithin.String()}
 	}
 	if err != nil || status != ledger.Committed {
 		return status, err
 	}
-	_, err = hs.Detached(func() (json.RawMessage, error) { return hs.carryOut(&p.plan, ledger.Report{}, nil) })
+	_, err = hs.Detached(func() (json.RawMessage, error) { return hs.deliverPlan(&p.plan, ledger.Report{}, nil) })
 	return status, err
 }
 
-// carryOut makes the first attempts at the effects of a plan without a message, and returns the valid answer.
-// called, if not nil, gets the answer once the calls are delivered, if it is allowed then.
-func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer json.RawMessage)) (json.RawMessage, error) {
+// deliverPlan makes the first attempts at the effects of a plan without a message, and returns the valid answer.
+// onDelivered, if not nil, gets the answer once the calls are delivered, if it is allowed then.
+func (d *decider) deliverPlan(p *plan, closing ledger.Report, onDelivered func(answer json.RawMessage)) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
-	if called != nil {
+	if onDelivered != nil {
 		first.OnDelivered(func() {
 			if answer, err := exactjson.Encode(p.Answer.Matches[0].WithState()); err == nil {
 				closing.Answer = string(answer)
-				called(answer)
+				onDelivered(answer)
 			}
 		})
 	}
@@ -178,16 +178,16 @@ func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer js
 		}
 		closing.Answer = string(answer)
 	}
-	held, err := first.Save(d.Context, closing)
+	stored, err := first.Save(d.Context, closing)
 	if err == nil && p.UnderReplicated {
 		return nil, keyspace.ErrReplicas
 	}
-	return json.RawMessage(held), err
+	return json.RawMessage(stored), err
 }
 
-// takeHeld moves a held trigger when its time is over.
+// takeHeld releases or expires a held trigger when its time is over.
 func (hs *Holds) takeHeld(_ context.Context, appID, triggerID string) error {
-	h, err := hs.held(hs.Context, appID, triggerID)
+	h, err := hs.readHeld(hs.Context, appID, triggerID)
 	switch {
 	case errors.Is(err, query.ErrNotFound), err == nil && !h.state.Held():
 		return hs.Ledger.Let(hs.Context, appID, triggerID)
@@ -247,20 +247,20 @@ func (hs *Holds) Retry(ctx context.Context, appID, triggerID, by string) error {
 	return nil
 }
 
-// apart is the interval between calls that are retried together, so that each begins before the next, even on
+// retryInterval is the interval between calls that are retried together, so that each begins before the next, even on
 // other workers and replicas.
-const apart = 10 * time.Millisecond
+const retryInterval = 10 * time.Millisecond
 
 // RetryAll makes the failed effects of all matching triggers due again, in the order in which they fired, and
 // returns the number of triggers. It sets the state of the query to StateFailed. by is recorded.
 func (hs *Holds) RetryAll(ctx context.Context, q query.Triggers, by string) (int, error) {
 	q.Oldest = true
-	count, err := hs.eachFailed(ctx, q, func(before int, stored *query.StoredTrigger) (bool, error) {
-		return true, hs.revive(ctx, stored, by, time.Duration(before)*apart)
+	count, err := hs.eachFailed(ctx, q, func(index int, stored *query.StoredTrigger) (bool, error) {
+		return true, hs.revive(ctx, stored, by, time.Duration(index)*retryInterval)
 	})
-	hs.Go(func() { // look whenever the next one is due
+	hs.Go(func() { // poll whenever the next call is due
 		hs.Wake(q.AppID)
-		for left := count; left > 1 && worker.Sleep(hs.Context, apart); left-- {
+		for remaining := count; remaining > 1 && worker.Sleep(hs.Context, retryInterval); remaining-- {
 			hs.Wake(q.AppID)
 		}
 	})
@@ -269,16 +269,16 @@ func (hs *Holds) RetryAll(ctx context.Context, q query.Triggers, by string) (int
 
 // revive makes the dead effects of a trigger due again, under the same ids; its call after a wait.
 func (hs *Holds) revive(ctx context.Context, stored *query.StoredTrigger, by string, wait time.Duration) error {
-	revived := stored.Record.Match
-	for _, event := range []*query.EventState{revived.Event, revived.Emitter} {
+	match := stored.Record.Match
+	for _, event := range []*query.EventState{match.Event, match.Emitter} {
 		if event != nil {
 			event.State, event.Error = query.StatePending, ""
 		}
 	}
-	if call := revived.Call; call != nil {
+	if call := match.Call; call != nil {
 		call.State, call.Reason, call.Error, call.Until = query.StatePending, "", "", nil
 	}
-	states, err := revived.States()
+	states, err := match.States()
 	if err != nil {
 		return err
 	}
@@ -286,9 +286,9 @@ func (hs *Holds) revive(ctx context.Context, stored *query.StoredTrigger, by str
 	if err != nil {
 		return err
 	}
-	of := stored.Record
+	record := stored.Record
 	return hs.Ledger.Revive(ctx, ledger.Revival{
-		App: of.AppID, Session: of.SessionID, Trigger: of.TriggerID, Name: stored.Firing, States: states, Line: string(line), Wait: wait,
+		App: record.AppID, Session: record.SessionID, Trigger: record.TriggerID, Name: stored.Firing, States: states, Line: string(line), Wait: wait,
 	})
 }
 
@@ -309,9 +309,9 @@ func (hs *Holds) Purge(ctx context.Context, q query.Triggers) (int, error) {
 // failedPage is the number of failed triggers read together.
 const failedPage = 100
 
-// eachFailed applies do, if not nil, to each matching failed trigger that still exists, and counts those for
-// which it succeeded; newest first unless the query asks for the oldest.
-func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(before int, stored *query.StoredTrigger) (bool, error)) (count int, err error) {
+// eachFailed applies action, if not nil, to each matching failed trigger that still exists, and counts those for which it
+// succeeded; newest first unless the query asks for the oldest.
+func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, action func(index int, stored *query.StoredTrigger) (bool, error)) (count int, err error) {
 	q.State, q.Closed, q.Page = query.StateFailed, true, query.Page{Limit: failedPage}
 	for {
 		records, next, err := hs.records.Triggers(ctx, q)
@@ -319,14 +319,14 @@ func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, do func(befor
 			return count, err
 		}
 		for _, record := range records {
-			done := do == nil
-			if do != nil {
+			done := action == nil
+			if action != nil {
 				stored, err := hs.records.StoredTrigger(ctx, q.AppID, record.TriggerID)
 				if errors.Is(err, query.ErrNotFound) {
 					continue
 				}
 				if err == nil {
-					done, err = do(count, stored)
+					done, err = action(count, stored)
 				}
 				if err != nil {
 					return count, err

@@ -19,18 +19,18 @@ import (
 // firingSpan begins the span of a tool that fires, below the message or the request. The decision may yet be
 // refused: a span that never ends is never exported. It has no text, value or credential. The second result is
 // the parent for its effects, which is parent if nothing is recorded.
-func firingSpan(tracer *tracing.Tracer, parent string, of payload.Trigger) (trace.Span, string) {
+func firingSpan(tracer *tracing.Tracer, parent string, event payload.Trigger) (trace.Span, string) {
 	if tracer == nil {
 		return noop.Span{}, parent
 	}
-	_, span := tracer.Below(context.Background(), parent, "execute_tool "+of.Name, trace.SpanKindInternal)
+	_, span := tracer.Below(context.Background(), parent, "execute_tool "+event.Name, trace.SpanKindInternal)
 	if span.IsRecording() {
 		span.SetAttributes(
-			tracing.OperationName.String("execute_tool"), tracing.ToolName.String(of.Name), tracing.ToolType.String("function"), tracing.ToolCallID.String(of.ID),
-			tracing.App.String(of.AppID), tracing.Source.String(of.Source),
+			tracing.OperationName.String("execute_tool"), tracing.ToolName.String(event.Name), tracing.ToolType.String("function"), tracing.ToolCallID.String(event.ID),
+			tracing.App.String(event.AppID), tracing.Source.String(event.Source),
 		)
-		if of.SessionID != "" {
-			span.SetAttributes(tracing.Conversation.String(of.SessionID))
+		if event.SessionID != "" {
+			span.SetAttributes(tracing.Conversation.String(event.SessionID))
 		}
 	}
 	return span, tracing.Parent(span, parent)
@@ -72,13 +72,13 @@ func (d *decider) countMessage(appID, outcome string) {
 }
 
 // observe logs a decided message, counts it, and completes its span.
-func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took time.Duration) {
+func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, duration time.Duration) {
 	if span.IsRecording() {
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
 	}
-	outcome, names := outcomes[p.came()], make([]string, 0, len(p.Answer.Matches))
-	d.Usage.Decided(p.App, max(took, d.Now().Sub(t.message.Time)))
-	if p.acted { // the chat's model calls tools afterwards: EndChat counts
+	outcome, names := outcomes[p.outcome()], make([]string, 0, len(p.Answer.Matches))
+	d.Usage.Decided(p.App, max(duration, d.Now().Sub(t.message.Time)))
+	if p.callerFires { // the chat's model calls tools afterwards: EndChat counts
 		outcome = "acted"
 	} else {
 		d.countMessage(p.App, outcome)
@@ -91,7 +91,7 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	}
 	attributes := append(make([]slog.Attr, 0, 9),
 		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", outcome),
-		slog.String("stage", stage), slog.Any("tools", names), slog.Int64("ms", took.Milliseconds()), slog.String("trace", tracing.IDOf(t.message.TraceParent)))
+		slog.String("stage", stage), slog.Any("tools", names), slog.Int64("ms", duration.Milliseconds()), slog.String("trace", tracing.IDOf(t.message.TraceParent)))
 	if d.logTexts {
 		attributes = append(attributes, slog.String("text", t.message.Text))
 	}

@@ -11,9 +11,9 @@ import (
 	"earshot/trigger/ledger"
 )
 
-// readsAlone reports whether a direct trigger of a tool may be written behind its answer: it changes nothing,
+// isReadOnly reports whether a direct trigger of a tool may be written behind its answer: it changes nothing,
 // and only its call depends on its record.
-func readsAlone(app *repositories.App, c matcher.Candidate) bool {
+func isReadOnly(app *repositories.App, c matcher.Candidate) bool {
 	t := c.Tool
 	asks := t.Confirm != "" && t.Confirm != repositories.ConfirmNever
 	held := asks || t.Settle > 0 || t.Dedupe != nil || t.Answer != nil || c.Repository.Options.TriggerOnce
@@ -24,7 +24,7 @@ func readsAlone(app *repositories.App, c matcher.Candidate) bool {
 const readWait = time.Second
 
 // read fires a read-only tool: it makes the call, and the record is written behind the answer. A crash loses
-// only a record without side effects. Whatever commit would refuse is refused before the call.
+// only a record without side effects. Every refusal of commit comes before the call.
 //
 // A slow or failed call is committed before the answer, so that all replicas know its id and the ledger
 // completes it.

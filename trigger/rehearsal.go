@@ -84,8 +84,8 @@ func (r *Rehearsal) User(ctx context.Context, text string) (RehearsalOutcome, er
 		return r.consentOutcome(message, asked, action, now), nil
 	}
 	t := &turn{
-		message: query.StoredMessage{Actor: matcher.ActorUser, Text: text, Language: o.Language}, scope: m.scope, known: m.known, unfinished: r.open,
-		history: slices.Clone(m.utterances[matcher.HistoryStart(len(m.utterances), max(1, o.History)):]), at: time.Duration(now.UnixMilli()) * time.Millisecond,
+		message: query.StoredMessage{Actor: matcher.ActorUser, Text: text, Language: o.Language}, scope: m.scope, conflicts: m.conflicts, unfinished: r.open,
+		history: slices.Clone(m.utterances[matcher.HistoryStart(len(m.utterances), max(1, o.History)):]), now: time.Duration(now.UnixMilli()) * time.Millisecond,
 	}
 	request := t.request(now)
 	request.Now = now
@@ -102,7 +102,7 @@ func (r *Rehearsal) User(ctx context.Context, text string) (RehearsalOutcome, er
 	}
 	r.open = p.unfinished
 	for fence, triggerID := range p.fences {
-		m.known.firsts[fence] = triggerID
+		m.conflicts.firsts[fence] = triggerID
 	}
 	message.Matches, message.Rejected = slices.Clone(p.Answer.Matches), p.Answer.Rejected
 	r.add(message)
@@ -115,9 +115,9 @@ func (r *Rehearsal) User(ctx context.Context, text string) (RehearsalOutcome, er
 	return p.rehearsalOutcome(t, result, request), nil
 }
 
-// rehearsalOutcome returns the outcome of an unstored turn.
+// rehearsalOutcome returns the outcome of a turn that is not stored.
 func (p *planner) rehearsalOutcome(t *turn, result matcher.Result, request matcher.Request) RehearsalOutcome {
-	out := RehearsalOutcome{Answer: p.undone(t, result, request, query.StateDry), Why: p.explanation(t).Why, Trace: t.trace}
+	out := RehearsalOutcome{Answer: p.dryAnswer(t, result, request, query.StateDry), Why: p.explanation(t).Why, Trace: t.trace}
 	if caught := len(p.Answer.Matches) > len(p.fires); caught {
 		match := p.Answer.Matches[0]
 		out.Why = "Fired " + match.RepositoryID + "/" + match.Name + ", which takes what nothing else does."
@@ -134,7 +134,7 @@ func (r *Rehearsal) consentOutcome(message Earlier, asked []askedTrigger, action
 	}
 	var fired []matcher.PastCall
 	for _, trigger := range asked {
-		match := trigger.moved(trigger.TriggerID, action)
+		match := trigger.match(trigger.TriggerID, action)
 		out.Matches = append(out.Matches, match)
 		if match.State == query.StateDry {
 			match.State = "" // its effects count as done
@@ -214,7 +214,7 @@ func (ts *Turns) lastMessagesOf(ctx context.Context, appID, sessionID string, mo
 	decidedBefore := make([]int, 0, len(stored)) // number of decided messages before each message
 	for i, past := range stored {
 		message := PastMessage{SessionID: sessionID, MessageID: past.ID, profile: profile}
-		if past.Message != "" && exactjson.Unmarshal([]byte(past.Message), &message.message) == nil && message.message.Actor == matcher.ActorUser && !message.message.Acted {
+		if past.Message != "" && exactjson.Unmarshal([]byte(past.Message), &message.message) == nil && message.message.Actor == matcher.ActorUser && !message.message.CallerFires {
 			from := matcher.HistoryStart(i, ts.history)
 			message.Text, message.Time = message.message.Text, message.message.Time
 			message.history = slices.Concat(utterances[from:]...)
@@ -237,7 +237,7 @@ func (ts *Turns) Try(ctx context.Context, message PastMessage, tools scope.Scope
 	tools.Profile = message.profile
 	t := &turn{
 		Turn: ledger.Turn{App: tools.App.ID, Session: message.SessionID, Message: message.MessageID}, message: message.message, scope: tools, history: message.history,
-		unfinished: conversation.Replay(message.decided, tools.Candidates().All, message.Time), at: time.Duration(message.Time.UnixMilli()) * time.Millisecond,
+		unfinished: conversation.Replay(message.decided, tools.Candidates().All, message.Time), now: time.Duration(message.Time.UnixMilli()) * time.Millisecond,
 	}
 	request := t.request(message.Time)
 	request.Chat = false // only tools are compared

@@ -160,7 +160,7 @@ func (a *acting) post(ctx context.Context) error {
 	if !matchable(a.text) {
 		return nil
 	}
-	m.ID, m.Actor, m.Text, m.Acted = a.r.messageID, matcher.ActorUser, a.text, true
+	m.ID, m.Actor, m.Text, m.CallerFires = a.r.messageID, matcher.ActorUser, a.text, true
 	stored, err := a.h.Engine.Post(ctx, m)
 	a.h.metrics.messages.WithLabelValues(outcomeOf(err)).Inc()
 	if err != nil {

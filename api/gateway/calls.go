@@ -78,7 +78,7 @@ func (t *turn) readEarlier(ctx context.Context) error {
 	if t.fired != nil {
 		return nil
 	}
-	answered, err := t.h.Engine.Acted(ctx, t.stored())
+	answered, err := t.h.Engine.FiredLength(ctx, t.stored())
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 			text = t.failure(err)
 		default:
 			fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
-				AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, OfModel: true,
+				AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, FromModel: true,
 				Source: query.SourceMessage, TriggerID: p.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
 				Lives: &generations,
 			})

@@ -75,10 +75,10 @@ type Engine interface {
 	// Offered lists the tools in scope to offer a model: of more than most those nearest to the texts, the first before
 	// the next. The zone is the user's; empty if unknown.
 	Offered(ctx context.Context, appID, sessionID string, texts []string, most int, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
-	// EndChat notes the end of a request whose model is offered the tools in scope. Acted returns the largest length
-	// of such a request that fired tools; 0 for none.
+	// EndChat records the end of a request whose model is offered the tools in scope. FiredLength returns the largest
+	// length of such a request that fired tools; 0 for none.
 	EndChat(ctx context.Context, of ledger.Turn, end trigger.ChatEnd) error
-	Acted(ctx context.Context, of ledger.Turn) (length int, err error)
+	FiredLength(ctx context.Context, of ledger.Turn) (length int, err error)
 	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Background runs a function outside of any request. Its context ends with the engine, and shutdown

@@ -36,11 +36,11 @@ type StoredMessage struct {
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Auth is why ID tokens of the user were refused, by service.
 	Auth map[string]string `json:"auth,omitempty"`
-	// Acted marks a message that is not matched, Relayed one whose answer the user does not see, and Explained
-	// one with a requested explanation.
-	Acted     bool `json:"acted,omitempty"`
-	Relayed   bool `json:"relayed,omitempty"`
-	Explained bool `json:"explained,omitempty"`
+	// CallerFires marks a message that is not matched, as its caller fires tools itself; Relayed one whose answer the
+	// user does not see; and Explain one with a requested explanation.
+	CallerFires bool `json:"acted,omitempty"`
+	Relayed     bool `json:"relayed,omitempty"`
+	Explain     bool `json:"explained,omitempty"`
 	// Claims are stored apart, as they are deleted at the decision; User is stored with the session.
 	Claims parameters.Claims `json:"-"`
 	User   string            `json:"-"`
