@@ -14,7 +14,7 @@ import (
 
 // Usage returns what apps have used. usage.Counter implements it.
 type Usage interface {
-	Read(ctx context.Context, appID string, by usage.Step, from, to time.Time) (list []usage.Used, total usage.Used, err error)
+	Read(ctx context.Context, appID string, by usage.Step, from, to time.Time) (list []usage.Use, total usage.Use, err error)
 	Hosts(ctx context.Context, appID string, by usage.Step, from, to time.Time) ([]usage.Host, error)
 }
 
@@ -56,19 +56,19 @@ func (h usages) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	items, next, err := pageNamed(c, steps, func(used usage.Used) string { return used.Begins.Format(time.RFC3339) })
+	items, next, err := pageNamed(c, steps, func(used usage.Use) string { return used.Begins.Format(time.RFC3339) })
 	return answer.Result(c, http.StatusOK, struct {
-		Items []usage.Used `json:"items"`
-		Next  string       `json:"next,omitempty"`
-		Total usage.Used   `json:"total"`
-	}{append([]usage.Used{}, items...), encodeCursor(c, next), total}, err)
+		Items []usage.Use `json:"items"`
+		Next  string      `json:"next,omitempty"`
+		Total usage.Use   `json:"total"`
+	}{append([]usage.Use{}, items...), encodeCursor(c, next), total}, err)
 }
 
 // hosts lists hosts by minutes if these are kept for the whole time, otherwise by hours.
 func (h usages) hosts(c echo.Context) error {
 	a := &searchQuery{c: c}
 	step, count := usage.Minute, usageMinutes
-	if since := a.time("since"); !since.IsZero() && h.now().Sub(since) >= time.Duration(step.Kept-1)*step.Length {
+	if since := a.time("since"); !since.IsZero() && h.now().Sub(since) >= time.Duration(step.Number-1)*step.Length {
 		step, count = usage.Hour, usageHours
 	}
 	from, to := a.usedTime(step, h.now(), count)
@@ -108,8 +108,8 @@ func (a *searchQuery) usedTime(step usage.Step, now time.Time, count int) (from,
 	}
 	if count := int(to.Truncate(step.Length).Sub(from.Truncate(step.Length))/step.Length) + 1; to.Before(from) {
 		a.fault(names[1] + " is before " + names[0])
-	} else if count > step.Kept {
-		a.fault(names[0] + " and " + names[1] + " are " + strconv.Itoa(count) + " " + step.Name + "s; ask for " + strconv.Itoa(step.Kept) + " at most, as long as they are kept")
+	} else if count > step.Number {
+		a.fault(names[0] + " and " + names[1] + " are " + strconv.Itoa(count) + " " + step.Name + "s; ask for " + strconv.Itoa(step.Number) + " at most, as long as they are kept")
 	}
 	return from, to
 }
@@ -117,8 +117,8 @@ func (a *searchQuery) usedTime(step usage.Step, now time.Time, count int) (from,
 // unused implements Usage without any counts.
 type unused struct{}
 
-func (unused) Read(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Used, usage.Used, error) {
-	return nil, usage.Used{}, nil
+func (unused) Read(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Use, usage.Use, error) {
+	return nil, usage.Use{}, nil
 }
 
 func (unused) Hosts(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Host, error) {

@@ -21,9 +21,9 @@ const nothing = `"messages":0,"matched":0,"rejected":0,"unmatched":0,"triggers":
 const nothingUsed = `{"items":[],"total":{` + nothing + `}}`
 
 // used returns the app's usage of today once it satisfies enough.
-func used(w apitest.World, enough func(usage.Used) bool) (day usage.Used) {
+func used(w apitest.World, enough func(usage.Use) bool) (day usage.Use) {
 	require.Eventually(w.T, func() bool {
-		page := bodyOf[pageOf[usage.Used]](w.Call("GET", usagePath, "").Is(200, ""))
+		page := bodyOf[pageOf[usage.Use]](w.Call("GET", usagePath, "").Is(200, ""))
 		if len(page.Items) == 0 {
 			return false
 		}
@@ -37,7 +37,7 @@ func TestUseOfAnAppIsCountedOnce(t *testing.T) {
 	w := atClinic(t)
 	w.Call("GET", usagePath, "").Is(200, nothingUsed)
 	w.Call("POST", apitest.MessagesPath, `{"messageId":"m0","actor":"user","text":"hello"}`).Is(200, "")
-	before := used(w, func(d usage.Used) bool { return d.Messages == 1 })
+	before := used(w, func(d usage.Use) bool { return d.Messages == 1 })
 	require.EqualValues(t, 1, before.Unmatched)
 	require.Zero(t, before.Events+before.Triggers+before.Calls)
 
@@ -51,10 +51,10 @@ func TestUseOfAnAppIsCountedOnce(t *testing.T) {
 		return effect.Outcome{Verdict: effect.Dead, Status: 400, Reason: effect.ReasonRequest, Error: "no"}
 	})
 	w.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui","values":{"date":"friday"}}`).Is(201, "")
-	got := used(w, func(d usage.Used) bool { return d.Events >= 6 })
+	got := used(w, func(d usage.Use) bool { return d.Events >= 6 })
 	require.NotNil(t, got.Decided)
 	got.Day, got.Begins, got.Decided = "", time.Time{}, nil
-	require.Equal(t, usage.Used{
+	require.Equal(t, usage.Use{
 		Messages: 2, Matched: 1, Unmatched: 1, Triggers: 2, Calls: 2, CallFailures: 1,
 		Events: 6, // the written repository, two triggers with their results, and one that waits for a yes
 	}, got)
@@ -86,8 +86,8 @@ func TestUseIsToldByMinutesAndByHosts(t *testing.T) {
 	}
 	for step, since := range map[string]time.Duration{"minute": 2 * time.Hour, "hour": 13 * 24 * time.Hour, "day": 30 * 24 * time.Hour} {
 		var page struct {
-			Items []usage.Used
-			Total usage.Used
+			Items []usage.Use
+			Total usage.Use
 		}
 		asked := usagePath + "?step=" + step + "&since=" + time.Now().Add(-since).UTC().Format(time.RFC3339)
 		require.NoError(t, json.Unmarshal(w.Call("GET", asked, "").Is(200, "").Body, &page))

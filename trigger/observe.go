@@ -77,7 +77,7 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, durat
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
 	}
 	outcome, names := outcomes[p.outcome()], make([]string, 0, len(p.Answer.Matches))
-	d.Usage.Decided(p.App, max(duration, d.Now().Sub(t.message.Time)))
+	d.Usage.CountDecision(p.App, max(duration, d.Now().Sub(t.message.Time)))
 	if p.callerFires { // the chat's model calls tools afterwards: EndChat counts
 		outcome = "acted"
 	} else {

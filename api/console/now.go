@@ -17,7 +17,7 @@ import (
 
 type overview struct {
 	Period  period
-	Use     *usage.Used // nil if it cannot be read
+	Use     *usage.Use // nil if it cannot be read
 	Charts  []chart
 	Unused  string // why there are no charts
 	Full    bool   // Redis is full; only shown to the admin
@@ -115,7 +115,7 @@ func periodOf(given url.Values, now time.Time) period {
 	p.fault = err != nil || wrong != nil || !from.Before(to)
 	p.From, p.To, p.step = from.UTC(), to.UTC(), usage.Day
 	for _, by := range []usage.Step{usage.Hour, usage.Minute} {
-		if now.Sub(from) < time.Duration(by.Kept-1)*by.Length {
+		if now.Sub(from) < time.Duration(by.Number-1)*by.Length {
 			p.step = by
 		}
 	}
@@ -129,7 +129,7 @@ func (p period) Query() string {
 
 // steps returns the starts of the period's steps, at most as many as are kept.
 func (p period) steps() (at []time.Time) {
-	for begins := p.From.Truncate(p.step.Length); begins.Before(p.To) && len(at) < p.step.Kept; begins = begins.Add(p.step.Length) {
+	for begins := p.From.Truncate(p.step.Length); begins.Before(p.To) && len(at) < p.step.Number; begins = begins.Add(p.step.Length) {
 		at = append(at, begins)
 	}
 	return at
@@ -142,11 +142,11 @@ func (v *pageRequest) readUsage(shown *overview) error {
 		return nil
 	}
 	asked := "?limit=200&step=" + shown.Period.step.Name + "&" + shown.Period.Query()
-	var all []usage.Used
+	var all []usage.Use
 	for next := ""; ; {
 		var page struct {
-			list[usage.Used]
-			Total usage.Used `json:"total"`
+			list[usage.Use]
+			Total usage.Use `json:"total"`
 		}
 		err := v.get(v1("apps", v.app(), "usage")+asked+next, &page)
 		if found := refused(err, http.StatusForbidden, http.StatusBadRequest); found != nil {
@@ -228,16 +228,16 @@ func (c chart) Rows() (rows []chartRow) {
 	return rows
 }
 
-func chartsOf(app string, p period, all []usage.Used) []chart {
+func chartsOf(app string, p period, all []usage.Use) []chart {
 	at := p.steps()
 	place := map[int64]int{}
 	for i, one := range at {
 		place[one.Unix()] = i
 	}
-	line := func(name, page, query string, of func(usage.Used) *float64) series {
+	line := func(name, page, query string, of func(usage.Use) *float64) series {
 		s := series{Name: name, Values: make([]*float64, len(at)), Href: link("apps", app, page) + "?" + query + "since={from}&until={to}"}
 		for i := range s.Values {
-			s.Values[i] = of(usage.Used{})
+			s.Values[i] = of(usage.Use{})
 		}
 		for _, one := range all {
 			if i, is := place[one.Begins.Unix()]; is {
@@ -246,11 +246,11 @@ func chartsOf(app string, p period, all []usage.Used) []chart {
 		}
 		return s
 	}
-	count := func(of func(usage.Used) int64) func(usage.Used) *float64 {
-		return func(used usage.Used) *float64 { n := float64(of(used)); return &n }
+	count := func(of func(usage.Use) int64) func(usage.Use) *float64 {
+		return func(used usage.Use) *float64 { n := float64(of(used)); return &n }
 	}
-	took := func(of func(usage.Durations) float64) func(usage.Used) *float64 {
-		return func(used usage.Used) *float64 {
+	took := func(of func(usage.Durations) float64) func(usage.Use) *float64 {
+		return func(used usage.Use) *float64 {
 			if used.Decided == nil {
 				return nil
 			}
@@ -260,28 +260,28 @@ func chartsOf(app string, p period, all []usage.Used) []chart {
 	}
 	return []chart{
 		{"Messages", "messages", at, []series{
-			line("matched", "sessions", "outcome=fired&", count(func(u usage.Used) int64 { return u.Matched })),
-			line("rejected", "sessions", "outcome=rejected&", count(func(u usage.Used) int64 { return u.Rejected })),
-			line("unmatched", "sessions", "outcome=unmatched&", count(func(u usage.Used) int64 { return u.Unmatched })),
+			line("matched", "sessions", "outcome=fired&", count(func(u usage.Use) int64 { return u.Matched })),
+			line("rejected", "sessions", "outcome=rejected&", count(func(u usage.Use) int64 { return u.Rejected })),
+			line("unmatched", "sessions", "outcome=unmatched&", count(func(u usage.Use) int64 { return u.Unmatched })),
 		}},
 		{"Time to a decision", "ms", at, []series{
 			line("half within", "sessions", "", took(func(d usage.Durations) float64 { return d.P50 })),
 			line("95 % within", "sessions", "", took(func(d usage.Durations) float64 { return d.P95 })),
 		}},
 		{"Calls", "calls", at, []series{
-			line("calls", "triggers", "", count(func(u usage.Used) int64 { return u.Calls })),
-			line("failed calls", "triggers", "state=failed&", count(func(u usage.Used) int64 { return u.CallFailures })),
+			line("calls", "triggers", "", count(func(u usage.Use) int64 { return u.Calls })),
+			line("failed calls", "triggers", "state=failed&", count(func(u usage.Use) int64 { return u.CallFailures })),
 		}},
 		{"Triggers and events", "triggers and events", at, []series{
-			line("triggers", "triggers", "", count(func(u usage.Used) int64 { return u.Triggers })),
-			line("events", "triggers", "", count(func(u usage.Used) int64 { return u.Events })),
+			line("triggers", "triggers", "", count(func(u usage.Use) int64 { return u.Triggers })),
+			line("events", "triggers", "", count(func(u usage.Use) int64 { return u.Events })),
 		}},
 		{"Model requests", "requests", at, []series{
-			line("requests", "sessions", "", count(func(u usage.Used) int64 { return u.ModelRequests })),
+			line("requests", "sessions", "", count(func(u usage.Use) int64 { return u.ModelRequests })),
 		}},
 		{"Tokens", "tokens", at, []series{
-			line("prompt", "sessions", "", count(func(u usage.Used) int64 { return u.PromptTokens })),
-			line("completion", "sessions", "", count(func(u usage.Used) int64 { return u.CompletionTokens })),
+			line("prompt", "sessions", "", count(func(u usage.Use) int64 { return u.PromptTokens })),
+			line("completion", "sessions", "", count(func(u usage.Use) int64 { return u.CompletionTokens })),
 		}},
 	}
 }

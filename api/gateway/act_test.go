@@ -588,15 +588,15 @@ func TestAMessageCountsAsWhatItsChatCameTo(t *testing.T) {
 	for name, test := range map[string]struct {
 		rounds   []string
 		status   int
-		want     usage.Used
+		want     usage.Use
 		outcomes string
 	}{
-		"a call":             {[]string{calling("null", [2]string{"book", `{"day":5}`}), booked, booked}, 200, usage.Used{Messages: 1, Matched: 1, Triggers: 1}, `["fired"]`},
-		"a streamed call":    {[]string{chunk(speaks, "null") + chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"ring","arguments":"{}"}}]}`, "null") + chunk("{}", `"tool_calls"`) + done, chunk(speaks, `"stop"`) + done}, 200, usage.Used{Messages: 1, Matched: 1, Triggers: 1}, `["fired"]`},
-		"a call for a yes":   {[]string{calling("null", [2]string{"refund", `{"order":"7"}`}), booked, booked}, 200, usage.Used{Messages: 1, Matched: 1}, `["fired"]`},
-		"no call":            {[]string{booked}, 200, usage.Used{Messages: 1, Unmatched: 1}, `["unmatched"]`},
-		"wrong values":       {[]string{calling("null", [2]string{"book", `{"day":"Friday"}`}), booked}, 200, usage.Used{Messages: 1, Rejected: 1}, `["rejected"]`},
-		"a model with a 503": {[]string{"503"}, 503, usage.Used{}, ""},
+		"a call":             {[]string{calling("null", [2]string{"book", `{"day":5}`}), booked, booked}, 200, usage.Use{Messages: 1, Matched: 1, Triggers: 1}, `["fired"]`},
+		"a streamed call":    {[]string{chunk(speaks, "null") + chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"ring","arguments":"{}"}}]}`, "null") + chunk("{}", `"tool_calls"`) + done, chunk(speaks, `"stop"`) + done}, 200, usage.Use{Messages: 1, Matched: 1, Triggers: 1}, `["fired"]`},
+		"a call for a yes":   {[]string{calling("null", [2]string{"refund", `{"order":"7"}`}), booked, booked}, 200, usage.Use{Messages: 1, Matched: 1}, `["fired"]`},
+		"no call":            {[]string{booked}, 200, usage.Use{Messages: 1, Unmatched: 1}, `["unmatched"]`},
+		"wrong values":       {[]string{calling("null", [2]string{"book", `{"day":"Friday"}`}), booked}, 200, usage.Use{Messages: 1, Rejected: 1}, `["rejected"]`},
+		"a model with a 503": {[]string{"503"}, 503, usage.Use{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			model := newChatModel(t, nil)
@@ -613,10 +613,10 @@ func TestAMessageCountsAsWhatItsChatCameTo(t *testing.T) {
 			for range 2 {
 				w.Ask("POST", sessionChatPath, saying("the fifth")).Is(test.status, "")
 			}
-			var used struct{ Total usage.Used }
+			var used struct{ Total usage.Use }
 			require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/usage", "").Is(200, "").Body, &used))
 			got := used.Total
-			require.Equal(t, test.want, usage.Used{Messages: got.Messages, Matched: got.Matched, Rejected: got.Rejected, Unmatched: got.Unmatched, Triggers: got.Triggers})
+			require.Equal(t, test.want, usage.Use{Messages: got.Messages, Matched: got.Matched, Rejected: got.Rejected, Unmatched: got.Unmatched, Triggers: got.Triggers})
 			listed := string(w.Call("GET", "/v1/apps/clinic/sessions", "").Is(200, "").Body)
 			require.Contains(t, listed, `"s1"`)
 			if test.outcomes == "" {

@@ -328,7 +328,7 @@ func (d *Deliveries) countUsage(a attempt) {
 	case a.Kind == effect.KindEvent && done:
 		d.Usage.Add(a.AppID, usage.Events, 1)
 	case a.Kind == effect.KindCall && a.outcome.Deferred:
-		d.Usage.Called(a.AppID, a.outcome.Host, usage.Held, 0)
+		d.Usage.CountCall(a.AppID, a.outcome.Host, usage.Held, 0)
 	case a.Kind == effect.KindCall:
 		d.Usage.Add(a.AppID, usage.Calls, 1)
 		result := usage.Succeeded
@@ -336,7 +336,7 @@ func (d *Deliveries) countUsage(a attempt) {
 			d.Usage.Add(a.AppID, usage.CallFailures, 1)
 			result = usage.Failed
 		}
-		d.Usage.Called(a.AppID, a.outcome.Host, result, a.duration)
+		d.Usage.CountCall(a.AppID, a.outcome.Host, result, a.duration)
 	}
 }
 

@@ -29,8 +29,8 @@ type Events interface {
 	TriggersOf(ctx context.Context, appID, sessionID string) ([]string, error)
 	// Erase removes all events of a session.
 	Erase(ctx context.Context, appID, sessionID string) error
-	// Stored calls do with the events of a session, in order, until do fails.
-	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
+	// Stored calls visit with the events of a session, in order, until visit fails.
+	Stored(ctx context.Context, appID, sessionID string, visit func(effect.Published) error) error
 }
 
 // Answers is the stream of published answers to triggers.
@@ -46,21 +46,21 @@ type Eraser struct {
 	Answers Answers
 }
 
-// ErrStreams means that a stream could not be read or cleared. The session's data in Redis is then already
-// gone; another erasure does the rest.
+// ErrStreams means that a stream could not be read or cleared. The session's data in Redis is already removed then;
+// another erasure continues.
 var ErrStreams = errors.New("the streams of NATS cannot be cleared now")
 
 const (
-	// longest bounds the time of an erasure, which continues when its client has left.
-	longest = 10 * time.Minute
-	// renewed is the interval at which the mark is renewed.
-	renewed = 15 * time.Second
-	// looked is the pause before a leased outbox is tried again.
-	looked = 10 * time.Millisecond
+	// erasureTimeout bounds the time of an erasure, which continues after its client has disconnected.
+	erasureTimeout = 10 * time.Minute
+	// renewInterval is the interval at which the mark is renewed.
+	renewInterval = 15 * time.Second
+	// outboxPause is the pause before a leased outbox is tried again.
+	outboxPause = 10 * time.Millisecond
 )
 
-// Erase erases a session in all its lives, and returns when nothing of it is left. Requests meanwhile are
-// refused with repositories.ErrErasing, and later ones begin the session anew. The session need not exist.
+// Erase erases all generations of a session, and returns when no data of it is left. Requests during the erasure are
+// refused with repositories.ErrErasing; a later one begins a new generation. The session need not exist.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, ErrStreams.
 func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
@@ -68,28 +68,28 @@ func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
 }
 
 const (
-	atOnce     = 16  // sessions of a user erased concurrently: each mostly waits
-	togetherOf = 200 // sessions of a user listed together
+	concurrency     = 16  // sessions of a user erased concurrently: each mostly waits
+	sessionsPerRead = 200 // sessions of a user read together
 )
 
-// EraseUser erases the sessions of a user as Erase does, including ended ones, and returns their number. After
-// a failure, erasing the user again does the rest. A session that begins meanwhile may stay.
+// EraseUser erases the sessions of a user as Erase does, including ended ones, and returns their number. After a
+// failure, another call continues. A session that begins during the erasure may stay.
 func (e *Eraser) EraseUser(ctx context.Context, appID, user string) (count int, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), erasureTimeout)
 	defer cancel()
 	var done atomic.Int64
 	for after, more := "", true; more; {
-		ids, next, err := e.Store.SessionsOf(ctx, appID, user, after, togetherOf)
+		ids, next, err := e.Store.SessionsOf(ctx, appID, user, after, sessionsPerRead)
 		if err != nil {
 			return int(done.Load()), err
 		}
-		group, of := errgroup.WithContext(ctx)
-		group.SetLimit(atOnce)
+		group, groupCtx := errgroup.WithContext(ctx)
+		group.SetLimit(concurrency)
 		for _, id := range ids {
 			group.Go(func() error {
-				err := of.Err() // another has failed
+				err := groupCtx.Err() // another has failed
 				if err == nil {
-					err = e.erase(of, appID, id, user)
+					err = e.erase(groupCtx, appID, id, user)
 				}
 				if err == nil {
 					done.Add(1)
@@ -107,7 +107,7 @@ func (e *Eraser) EraseUser(ctx context.Context, appID, user string) (count int, 
 
 // erase erases a session of a user; an empty user stands for any.
 func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), erasureTimeout)
 	defer cancel()
 	mark, err := e.Store.BeginErasing(ctx, appID, sessionID)
 	if err != nil {
@@ -116,7 +116,7 @@ func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error
 	renewing, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() {
-		ticks := time.NewTicker(renewed)
+		ticks := time.NewTicker(renewInterval)
 		defer ticks.Stop()
 		for {
 			select {
@@ -133,9 +133,9 @@ func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error
 		e.eraseCalls, e.eraseOutboxes, e.eraseTriggers,
 		e.eraseOutboxes, // manual retries in between
 		func(ctx context.Context, appID, sessionID string) error {
-			return ofStreams(e.Events.Erase(ctx, appID, sessionID))
+			return streamsError(e.Events.Erase(ctx, appID, sessionID))
 		},
-		func(ctx context.Context, _, _ string) error { return mark.Forget(ctx, user) }, // last: its user leads to the rest
+		func(ctx context.Context, _, _ string) error { return mark.Forget(ctx, user) }, // last: an interrupted erasure is found by the user
 	} {
 		if err = step(ctx, appID, sessionID); err != nil {
 			break
@@ -144,16 +144,16 @@ func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error
 	return errors.Join(err, mark.End(ctx))
 }
 
-// Stored calls do with the events of a session in the stream, in order, until do fails. Its error is
-// ErrStreams, or do's.
-func (e *Eraser) Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error {
-	var own error
+// Stored calls visit with the events of a session in the stream, in order, until visit fails. Its error is ErrStreams,
+// or visit's.
+func (e *Eraser) Stored(ctx context.Context, appID, sessionID string, visit func(effect.Published) error) error {
+	var visitErr error
 	err := e.Events.Stored(ctx, appID, sessionID, func(event effect.Published) error {
-		own = do(event)
-		return own
+		visitErr = visit(event)
+		return visitErr
 	})
-	if own != nil {
-		return own
+	if visitErr != nil {
+		return visitErr
 	}
-	return ofStreams(err)
+	return streamsError(err)
 }

@@ -13,14 +13,14 @@ import (
 )
 
 // An erasure removes the session's calls, its outboxes and its triggers, in this order: an ended call leads to
-// an event, and an event of an outbox belongs to a trigger. A replica that works on one of them finds it gone
-// when it records the outcome, and writes nothing. Only its publishing is beyond the ledger, so an outbox is
-// never taken from a lease holder. Each step can be repeated after a crash, and finds what is left.
+// an event, and an event of an outbox belongs to a trigger. A replica that works on one of them finds it removed when
+// it records the outcome, and writes nothing. The ledger cannot revoke a publish, so an outbox is never taken from a
+// lease holder. Each step can be repeated after a crash, and removes the rest.
 
 const (
-	erased = 100  // records removed by one script
-	listed = 4000 // triggers of an app searched together for a session's
-	sifted = 500  // calls of an app searched together for a session's
+	recordsPerScript = 100  // records removed by one script
+	triggersPerRead  = 4000 // triggers of an app searched together for a session's
+	callsPerRead     = 500  // calls of an app searched together for a session's
 )
 
 // eraseCalls removes calls and awaited answers.
@@ -39,22 +39,22 @@ return 'ok'
 
 func (e *Eraser) eraseCalls(ctx context.Context, appID, session string) error {
 	k, db := keyspace.KeysOf(appID), e.Ledger.DB()
-	owing, err := db.ZRange(ctx, k.Lane(keyspace.LaneCalls), 0, -1).Result()
+	calls, err := db.ZRange(ctx, k.Lane(keyspace.LaneCalls), 0, -1).Result()
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	for ids := range slices.Chunk(owing, sifted) {
+	for ids := range slices.Chunk(calls, callsPerRead) {
 		effects := make([]string, len(ids))
 		for i, id := range ids {
 			effects[i] = k.Effect(id)
 		}
-		of, err := db.HashFields(ctx, effects, "session")
+		sessions, err := db.HashFields(ctx, effects, "session")
 		if err != nil {
 			return err
 		}
 		keys, args := []string{}, []any{session}
 		for i, id := range ids {
-			if of[i][0] == session {
+			if sessions[i][0] == session {
 				keys, args = append(keys, effects[i]), append(args, id)
 			}
 		}
@@ -102,11 +102,11 @@ func (e *Eraser) eraseOutboxes(ctx context.Context, appID, sessionID string) err
 			}
 			keys, args := []string{k.Outbox(box)}, []any{box}
 			for _, member := range members {
-				of := member
+				id := member
 				if strings.HasPrefix(member, "#") {
-					of = "" // a batch has no effects yet
+					id = "" // a batch has no effects yet
 				}
-				keys, args = append(keys, k.Effect(of)), append(args, member)
+				keys, args = append(keys, k.Effect(id)), append(args, member)
 			}
 			raw, err := eraseOutbox.Run(ctx, db, append(keys, k.Ledger()...), args...)
 			if err != nil {
@@ -122,7 +122,7 @@ func (e *Eraser) eraseOutboxes(ctx context.Context, appID, sessionID string) err
 				}
 			}
 			select {
-			case <-time.After(min(looked, pause)):
+			case <-time.After(min(outboxPause, pause)):
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -157,19 +157,19 @@ return 'ok'
 // eraseTriggers removes the triggers of a session with their pending effects. First it removes the published
 // answers to triggers that are still known, by their records or events.
 func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error {
-	known, err := e.Events.TriggersOf(ctx, appID, session)
+	triggerIDs, err := e.Events.TriggersOf(ctx, appID, session)
 	if err != nil {
-		return ofStreams(err)
+		return streamsError(err)
 	}
 	err = e.eachTrigger(ctx, appID, session, func(ids []string) error {
-		known = append(known, ids...)
+		triggerIDs = append(triggerIDs, ids...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := e.Answers.Forget(ctx, appID, known); err != nil {
-		return ofStreams(err)
+	if err := e.Answers.Forget(ctx, appID, triggerIDs); err != nil {
+		return streamsError(err)
 	}
 	return e.eachTrigger(ctx, appID, session, func(ids []string) error {
 		k, triggers := keyspace.KeysOf(appID), make([]string, len(ids))
@@ -195,18 +195,18 @@ func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error
 	})
 }
 
-// eachTrigger calls do with the ids of the triggers of a session, some at a time, including its earlier lives.
-// It searches these among all triggers of the app, and reads those with the time of the last one read again.
-func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func(ids []string) error) error {
+// eachTrigger calls visit with the ids of the triggers of a session, some at a time, including earlier generations. It
+// searches these among all triggers of the app. A page begins with the time of the last trigger of the page before.
+func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, visit func(ids []string) error) error {
 	k, reader := keyspace.KeysOf(appID), ledger.NewReader(e.Ledger.DB())
-	own, err := e.Ledger.DB().ZRange(ctx, k.Triggers(session), 0, -1).Result()
+	found, err := e.Ledger.DB().ZRange(ctx, k.Triggers(session), 0, -1).Result()
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
 	last := false
 	for after := math.Inf(-1); ; {
-		for ids := range slices.Chunk(own, erased) {
-			if err := do(ids); err != nil {
+		for ids := range slices.Chunk(found, recordsPerScript) {
+			if err := visit(ids); err != nil {
 				return err
 			}
 		}
@@ -214,28 +214,28 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func
 			return nil
 		}
 
-		list, err := reader.Listed(ctx, k.Triggers(""), ledger.Span{From: after, To: math.Inf(1), Oldest: true, Most: listed})
+		list, err := reader.Listed(ctx, k.Triggers(""), ledger.Span{From: after, To: math.Inf(1), Oldest: true, Most: triggersPerRead})
 		if err != nil || len(list) == 0 {
 			return err
 		}
 		ids := make([]string, len(list))
-		for i, z := range list {
-			ids[i] = z.Member.(string)
+		for i, member := range list {
+			ids[i] = member.Member.(string)
 		}
 		places, err := reader.Sift(ctx, appID, ids, ledger.Sieve{Session: session})
 		if err != nil {
 			return err
 		}
-		own = nil
+		found = nil
 		for _, place := range places {
-			own = append(own, ids[place])
+			found = append(found, ids[place])
 		}
 		newest := list[len(list)-1].Score
-		last, after = len(list) < listed || newest == after, newest
+		last, after = len(list) < triggersPerRead || newest == after, newest
 	}
 }
 
-func ofStreams(err error) error {
+func streamsError(err error) error {
 	if err == nil {
 		return nil
 	}

@@ -21,9 +21,9 @@ const (
 	mostPower    = 88 // an hour
 )
 
-func durationField(kind string, took time.Duration) string {
+func durationField(kind string, duration time.Duration) string {
 	power := 0
-	if ms := float64(took) / float64(time.Millisecond); ms > 1 {
+	if ms := float64(duration) / float64(time.Millisecond); ms > 1 {
 		power = min(mostPower, int(math.Ceil(4*math.Log2(ms))))
 	}
 	return kind + strconv.Itoa(power)
@@ -36,18 +36,18 @@ type Durations struct {
 	P95 float64 `json:"p95"`
 }
 
-// spread is a histogram of durations by power.
-type spread [mostPower + 1]int64
+// histogram is a histogram of durations by power.
+type histogram [mostPower + 1]int64
 
 // add counts a field of durationField, without its prefix.
-func (s *spread) add(power string, count int64) {
+func (s *histogram) add(power string, count int64) {
 	if n, err := strconv.Atoi(power); err == nil && n >= 0 && n <= mostPower {
 		s[n] += count
 	}
 }
 
 // durations returns the percentiles; nil without counts.
-func (s *spread) durations() *Durations {
+func (s *histogram) durations() *Durations {
 	total := int64(0)
 	for _, count := range s {
 		total += count
@@ -55,20 +55,20 @@ func (s *spread) durations() *Durations {
 	if total == 0 {
 		return nil
 	}
-	at := func(share float64) float64 {
-		left := int64(math.Ceil(share * float64(total)))
+	percentile := func(share float64) float64 {
+		remaining := int64(math.Ceil(share * float64(total)))
 		for power, count := range s {
-			if left -= count; left <= 0 {
+			if remaining -= count; remaining <= 0 {
 				return math.Round(10*math.Exp2(float64(power)/4)) / 10
 			}
 		}
 		return 0
 	}
-	return &Durations{at(0.5), at(0.95)}
+	return &Durations{percentile(0.5), percentile(0.95)}
 }
 
-// Used is the use of an app in a period.
-type Used struct {
+// Use is the use of an app in a period.
+type Use struct {
 	Begins           time.Time `json:"ts,omitzero"`
 	Day              string    `json:"day,omitempty"` // of a day
 	Messages         int64     `json:"messages"`
@@ -86,19 +86,19 @@ type Used struct {
 	Decided *Durations `json:"decisionMs,omitempty"`
 }
 
-// usedOf returns the use counted in fields.
-func usedOf(found map[string]int64) Used {
-	of := func(kind Kind) int64 { return found[fields[kind]] }
-	var took spread
-	for field, count := range found {
+// useOf returns the use counted in fields.
+func useOf(counts map[string]int64) Use {
+	count := func(kind Kind) int64 { return counts[fields[kind]] }
+	var durations histogram
+	for field, count := range counts {
 		if power, is := strings.CutPrefix(field, fieldDecided); is {
-			took.add(power, count)
+			durations.add(power, count)
 		}
 	}
-	return Used{
-		Messages: of(Messages), Matched: of(Matched), Rejected: of(Rejected), Unmatched: of(Unmatched), Triggers: of(Triggers),
-		ModelRequests: of(ModelRequests), PromptTokens: of(PromptTokens), CompletionTokens: of(CompletionTokens),
-		Calls: of(Calls), CallFailures: of(CallFailures), Events: of(Events), Decided: took.durations(),
+	return Use{
+		Messages: count(Messages), Matched: count(Matched), Rejected: count(Rejected), Unmatched: count(Unmatched), Triggers: count(Triggers),
+		ModelRequests: count(ModelRequests), PromptTokens: count(PromptTokens), CompletionTokens: count(CompletionTokens),
+		Calls: count(Calls), CallFailures: count(CallFailures), Events: count(Events), Decided: durations.durations(),
 	}
 }
 
@@ -107,38 +107,38 @@ func usedOf(found map[string]int64) Used {
 // a read of Redis.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
-func (c *Counter) Read(ctx context.Context, appID string, by Step, from, to time.Time) (list []Used, total Used, err error) {
-	found, err := c.fields(ctx, appID, by, from, to)
+func (c *Counter) Read(ctx context.Context, appID string, step Step, from, to time.Time) (list []Use, total Use, err error) {
+	periods, err := c.fields(ctx, appID, step, from, to)
 	if err != nil {
 		return nil, total, err
 	}
 	sum := map[string]int64{}
-	for i, one := range found {
-		if len(one) == 0 {
+	for i, counts := range periods {
+		if len(counts) == 0 {
 			continue
 		}
-		used := usedOf(one)
-		if used.Begins = by.begins(by.number(from) + int64(i)); by == Day {
-			used.Day = used.Begins.Format(time.DateOnly)
+		use := useOf(counts)
+		if use.Begins = step.start(step.number(from) + int64(i)); step == Day {
+			use.Day = use.Begins.Format(time.DateOnly)
 		}
-		list = append(list, used)
-		for field, count := range one {
+		list = append(list, use)
+		for field, count := range counts {
 			sum[field] += count
 		}
 	}
-	return list, usedOf(sum), nil
+	return list, useOf(sum), nil
 }
 
 // fields reads the counts of each step.
-func (c *Counter) fields(ctx context.Context, appID string, by Step, from, to time.Time) ([]map[string]int64, error) {
+func (c *Counter) fields(ctx context.Context, appID string, step Step, from, to time.Time) ([]map[string]int64, error) {
 	if err := c.Flush(ctx); err != nil {
 		return nil, err
 	}
 	pipe, k := c.db.Pipeline(), keyspace.KeysOf(appID)
 	exists := pipe.Exists(ctx, k.App())
-	replies := make([]*redis.MapStringIntCmd, 0, by.Kept)
-	for number := by.number(from); number <= by.number(to); number++ {
-		reply := redis.NewMapStringIntCmd(ctx, "hgetall", keyspace.Usage(k, by.Name, number))
+	replies := make([]*redis.MapStringIntCmd, 0, step.Number)
+	for number := step.number(from); number <= step.number(to); number++ {
+		reply := redis.NewMapStringIntCmd(ctx, "hgetall", keyspace.Usage(k, step.Name, number))
 		_ = pipe.Process(ctx, reply) // sent below
 		replies = append(replies, reply)
 	}
@@ -148,11 +148,11 @@ func (c *Counter) fields(ctx context.Context, appID string, by Step, from, to ti
 	if exists.Val() == 0 {
 		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
-	found := make([]map[string]int64, len(replies))
+	counts := make([]map[string]int64, len(replies))
 	for i, reply := range replies {
-		found[i] = reply.Val()
+		counts[i] = reply.Val()
 	}
-	return found, nil
+	return counts, nil
 }
 
 // States of a host, by the last period with an attempted or held-back call.
@@ -177,26 +177,26 @@ type Host struct {
 // no hosts.
 //
 // Errors: as Read.
-func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to time.Time) ([]Host, error) {
-	found, err := c.fields(ctx, appID, by, from, to)
+func (c *Counter) Hosts(ctx context.Context, appID string, step Step, from, to time.Time) ([]Host, error) {
+	periods, err := c.fields(ctx, appID, step, from, to)
 	if err != nil {
 		return nil, err
 	}
-	hosts, took := map[string]*Host{}, map[string]*spread{}
-	for i, one := range found {
-		at := hostsAt(one, took)
-		for name, now := range at {
+	hosts, durations := map[string]*Host{}, map[string]*histogram{}
+	for i, counts := range periods {
+		period := hostsOf(counts, durations)
+		for name, use := range period {
 			host := hosts[name]
 			if host == nil {
 				host = &Host{Name: name}
 				hosts[name] = host
 			}
-			host.Calls, host.Failures, host.Held = host.Calls+now.Calls, host.Failures+now.Failures, host.Held+now.Held
-			host.Last = by.begins(by.number(from) + int64(i))
+			host.Calls, host.Failures, host.Held = host.Calls+use.Calls, host.Failures+use.Failures, host.Held+use.Held
+			host.Last = step.start(step.number(from) + int64(i))
 			switch {
-			case now.Held > 0 && now.Calls == now.Failures:
+			case use.Held > 0 && use.Calls == use.Failures:
 				host.State = HostDown
-			case now.Failures > 0 && now.Calls == now.Failures:
+			case use.Failures > 0 && use.Calls == use.Failures:
 				host.State = HostFailing
 			default:
 				host.State = HostUp
@@ -205,8 +205,8 @@ func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to tim
 	}
 	list := make([]Host, 0, len(hosts))
 	for name, host := range hosts {
-		if took[name] != nil {
-			host.Took = took[name].durations()
+		if durations[name] != nil {
+			host.Took = durations[name].durations()
 		}
 		list = append(list, *host)
 	}
@@ -214,33 +214,33 @@ func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to tim
 	return list, nil
 }
 
-// hostsAt returns the calls of one period by host, and adds their durations to took.
-func hostsAt(counted map[string]int64, took map[string]*spread) map[string]*Host {
-	at := map[string]*Host{}
-	for field, count := range counted {
+// hostsOf returns the calls of one period by host, and adds their durations to took.
+func hostsOf(counts map[string]int64, durations map[string]*histogram) map[string]*Host {
+	hosts := map[string]*Host{}
+	for field, count := range counts {
 		rest, is := strings.CutPrefix(field, fieldHost)
 		if !is || rest == "" {
 			continue
 		}
 		if power, name, is := strings.Cut(rest, ":"); is && rest[0] >= '0' && rest[0] <= '9' {
-			if took[name] == nil {
-				took[name] = &spread{}
+			if durations[name] == nil {
+				durations[name] = &histogram{}
 			}
-			took[name].add(power, count)
+			durations[name].add(power, count)
 			continue
 		}
 		name := rest[1:]
-		if at[name] == nil {
-			at[name] = &Host{}
+		if hosts[name] == nil {
+			hosts[name] = &Host{}
 		}
 		switch Outcome(rest[:1]) {
 		case Succeeded:
-			at[name].Calls += count
+			hosts[name].Calls += count
 		case Failed:
-			at[name].Calls, at[name].Failures = at[name].Calls+count, at[name].Failures+count
+			hosts[name].Calls, hosts[name].Failures = hosts[name].Calls+count, hosts[name].Failures+count
 		case Held:
-			at[name].Held += count
+			hosts[name].Held += count
 		}
 	}
-	return at
+	return hosts
 }

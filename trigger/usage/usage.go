@@ -38,7 +38,7 @@ var fields = [kinds]string{"m", "mm", "mr", "mu", "t", "lr", "lp", "lc", "c", "c
 type Step struct {
 	Name   string
 	Length time.Duration
-	Kept   int
+	Number int
 }
 
 // The steps.
@@ -53,8 +53,8 @@ var steps = []Step{Minute, Hour, Day}
 
 func (s Step) number(at time.Time) int64 { return at.Unix() / int64(s.Length/time.Second) }
 
-// begins returns the beginning of a period.
-func (s Step) begins(number int64) time.Time {
+// start returns the beginning of a period.
+func (s Step) start(number int64) time.Time {
 	return time.Unix(number*int64(s.Length/time.Second), 0).UTC()
 }
 
@@ -64,8 +64,8 @@ type Counter struct {
 	now   func() time.Time
 	byApp *byApp // nil: none
 
-	mu      sync.Mutex
-	counted map[minute]*counts
+	mu     sync.Mutex
+	counts map[minute]*minuteCounts
 }
 
 // minute is a minute of an app.
@@ -74,30 +74,30 @@ type minute struct {
 	number int64 // since 1970
 }
 
-// counts of a minute, by field in Redis.
-type counts struct {
-	all   map[string]int64
-	hosts map[string]int64
-	named map[string]bool // the hosts
+// minuteCounts are the counts of a minute, by field in Redis.
+type minuteCounts struct {
+	all       map[string]int64
+	hosts     map[string]int64
+	hostNames map[string]bool
 }
 
 // NewCounter returns a Counter without counts.
 func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
-	return &Counter{db: db, now: now, counted: map[minute]*counts{}}
+	return &Counter{db: db, now: now, counts: map[minute]*minuteCounts{}}
 }
 
 // Add counts a number of a kind for an app. Use without an app, as in a test of tools, is not counted.
-func (c *Counter) Add(appID string, of Kind, count int) {
+func (c *Counter) Add(appID string, kind Kind, count int) {
 	if appID == "" || count == 0 {
 		return
 	}
-	c.byApp.add(appID, of, count)
-	c.count(appID, func(to *counts) { to.all[fields[of]] += int64(count) })
+	c.byApp.add(appID, kind, count)
+	c.count(appID, func(counts *minuteCounts) { counts.all[fields[kind]] += int64(count) })
 }
 
-// Decided counts the time of a message from arrival to decision.
-func (c *Counter) Decided(appID string, took time.Duration) {
-	c.count(appID, func(to *counts) { to.all[durationField(fieldDecided, took)]++ })
+// CountDecision counts the time of a message from arrival to decision.
+func (c *Counter) CountDecision(appID string, duration time.Duration) {
+	c.count(appID, func(to *minuteCounts) { to.all[durationField(fieldDecided, duration)]++ })
 }
 
 // Outcome is the outcome of a call to a host.
@@ -114,36 +114,36 @@ const (
 // mostHosts bounds the hosts of an app counted by name in a minute here; others are counted together.
 const mostHosts = 50
 
-// Called counts a call to a host.
-func (c *Counter) Called(appID, host string, came Outcome, took time.Duration) {
+// CountCall counts a call to a host.
+func (c *Counter) CountCall(appID, host string, outcome Outcome, duration time.Duration) {
 	if host == "" {
 		return
 	}
-	c.count(appID, func(to *counts) {
-		if !to.named[host] && len(to.named) >= mostHosts {
+	c.count(appID, func(to *minuteCounts) {
+		if !to.hostNames[host] && len(to.hostNames) >= mostHosts {
 			host = other
 		}
-		to.named[host] = true
-		to.hosts[fieldHost+string(came)+host]++
-		if came != Held {
-			to.hosts[durationField(fieldHost, took)+":"+host]++
+		to.hostNames[host] = true
+		to.hosts[fieldHost+string(outcome)+host]++
+		if outcome != Held {
+			to.hosts[durationField(fieldHost, duration)+":"+host]++
 		}
 	})
 }
 
-func (c *Counter) count(appID string, add func(*counts)) {
+func (c *Counter) count(appID string, add func(*minuteCounts)) {
 	at := minute{appID, Minute.number(c.now())}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	add(c.of(at))
+	add(c.countsOf(at))
 }
 
-// of returns the counts of a minute. The caller holds the lock.
-func (c *Counter) of(at minute) *counts {
-	if c.counted[at] == nil {
-		c.counted[at] = &counts{map[string]int64{}, map[string]int64{}, map[string]bool{}}
+// countsOf returns the counts of a minute. The caller holds the lock.
+func (c *Counter) countsOf(at minute) *minuteCounts {
+	if c.counts[at] == nil {
+		c.counts[at] = &minuteCounts{map[string]int64{}, map[string]int64{}, map[string]bool{}}
 	}
-	return c.counted[at]
+	return c.counts[at]
 }
 
 // mostFields bounds the fields of one hash: about those of mostHosts. Hosts beyond it are not counted.
@@ -176,22 +176,22 @@ return 'ok'
 // Flush adds the counts to Redis in one round trip. It keeps unwritten counts for the next time.
 func (c *Counter) Flush(ctx context.Context) error {
 	c.mu.Lock()
-	counted := c.counted
-	c.counted = map[minute]*counts{}
+	written := c.counts
+	c.counts = map[minute]*minuteCounts{}
 	c.mu.Unlock()
-	if len(counted) == 0 {
+	if len(written) == 0 {
 		return nil
 	}
-	minutes, calls := make([]minute, 0, len(counted)), make([]keyspace.Call, 0, len(counted))
-	for at, all := range counted {
+	minutes, calls := make([]minute, 0, len(written)), make([]keyspace.Call, 0, len(written))
+	for at, counts := range written {
 		k, args := keyspace.KeysOf(at.app), []any{}
 		keys := []string{k.App()}
 		for _, step := range steps {
-			keys = append(keys, keyspace.Usage(k, step.Name, step.number(Minute.begins(at.number))))
-			args = append(args, (time.Duration(step.Kept) * step.Length).Milliseconds())
+			keys = append(keys, keyspace.Usage(k, step.Name, step.number(Minute.start(at.number))))
+			args = append(args, (time.Duration(step.Number) * step.Length).Milliseconds())
 		}
-		args = append(args, mostFields, len(all.all))
-		for _, group := range []map[string]int64{all.all, all.hosts} {
+		args = append(args, mostFields, len(counts.all))
+		for _, group := range []map[string]int64{counts.all, counts.hosts} {
 			for field, count := range group {
 				args = append(args, field, count)
 			}
@@ -205,15 +205,15 @@ func (c *Counter) Flush(ctx context.Context) error {
 		if reply != nil {
 			continue
 		}
-		again, lost := c.of(minutes[i]), counted[minutes[i]]
+		current, lost := c.countsOf(minutes[i]), written[minutes[i]]
 		for field, count := range lost.all {
-			again.all[field] += count
+			current.all[field] += count
 		}
 		for field, count := range lost.hosts {
-			again.hosts[field] += count
+			current.hosts[field] += count
 		}
-		for host := range lost.named {
-			again.named[host] = true
+		for host := range lost.hostNames {
+			current.hostNames[host] = true
 		}
 	}
 	return err

@@ -65,7 +65,7 @@ func counting(t *testing.T, server *redistest.Server) (*usage.Counter, *keyspace
 }
 
 // days returns the use of an app by days, without their beginnings.
-func days(t *testing.T, c *usage.Counter, app string, from, to time.Time) ([]usage.Used, error) {
+func days(t *testing.T, c *usage.Counter, app string, from, to time.Time) ([]usage.Use, error) {
 	list, _, err := c.Read(t.Context(), app, usage.Day, from, to)
 	for i := range list {
 		require.Equal(t, list[i].Day, list[i].Begins.Format(time.DateOnly))
@@ -93,7 +93,7 @@ func TestUseIsAddedUpByAppAndDay(t *testing.T) {
 
 		found, err := days(t, c, "a", now.AddDate(0, 0, -2), *now)
 		require.NoError(t, err)
-		require.Equal(t, []usage.Used{{Day: "2026-11-29", Messages: 3}, {Day: "2026-11-30", PromptTokens: 700}}, found)
+		require.Equal(t, []usage.Use{{Day: "2026-11-29", Messages: 3}, {Day: "2026-11-30", PromptTokens: 700}}, found)
 		found, err = days(t, c, "a", *now, *now)
 		require.NoError(t, err)
 		require.Len(t, found, 1)
@@ -102,8 +102,8 @@ func TestUseIsAddedUpByAppAndDay(t *testing.T) {
 		key := keyspace.Usage(keyspace.KeysOf("gone"), usage.Day.Name, now.Unix()/86400)
 		require.Zero(t, db.Exists(t.Context(), key).Val(), "an app that is gone leaves none")
 		key = keyspace.Usage(keyspace.KeysOf("a"), usage.Day.Name, now.Unix()/86400)
-		require.InDelta(t, usage.Day.Kept*24, db.PTTL(t.Context(), key).Val().Hours(), 1)
-		require.Contains(t, keyspace.AllUsage(keyspace.KeysOf("a"), now.AddDate(0, 0, usage.Day.Kept+1)), key, "it goes with its app for as long as it may be there")
+		require.InDelta(t, usage.Day.Number*24, db.PTTL(t.Context(), key).Val().Hours(), 1)
+		require.Contains(t, keyspace.AllUsage(keyspace.KeysOf("a"), now.AddDate(0, 0, usage.Day.Number+1)), key, "it goes with its app for as long as it may be there")
 	})
 }
 
@@ -121,7 +121,7 @@ func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 		for app, want := range map[string]int64{"a": 5, "b": 2} {
 			found, err := days(t, c, app, *now, *now)
 			require.NoError(t, err)
-			require.Equal(t, []usage.Used{{Day: "2026-11-29", Events: want}}, found)
+			require.Equal(t, []usage.Use{{Day: "2026-11-29", Events: want}}, found)
 		}
 	})
 }
@@ -154,18 +154,18 @@ func TestUseIsKeptByMinutesAndHoursWithDurationsAndHosts(t *testing.T) {
 		c, db, _, now := counting(t, server)
 		first := *now
 		for range 90 {
-			c.Decided("a", 10*time.Millisecond)
+			c.CountDecision("a", 10*time.Millisecond)
 		}
 		for range 10 {
-			c.Decided("a", 3*time.Second)
+			c.CountDecision("a", 3*time.Second)
 		}
-		c.Called("a", "x.example:8080", usage.Succeeded, 100*time.Millisecond)
-		c.Called("a", "x.example:8080", usage.Failed, 200*time.Millisecond)
+		c.CountCall("a", "x.example:8080", usage.Succeeded, 100*time.Millisecond)
+		c.CountCall("a", "x.example:8080", usage.Failed, 200*time.Millisecond)
 		*now = now.Add(2 * time.Second)
 		c.Add("a", usage.Messages, 1)
-		c.Decided("a", 0)
-		c.Called("a", "x.example:8080", usage.Held, 0)
-		c.Called("a", "", usage.Succeeded, 0)
+		c.CountDecision("a", 0)
+		c.CountCall("a", "x.example:8080", usage.Held, 0)
+		c.CountCall("a", "", usage.Succeeded, 0)
 
 		list, total, err := c.Read(t.Context(), "a", usage.Minute, first, *now)
 		require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestHostsAreCountedByNameUpToABound(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		c, db, _, now := counting(t, server)
 		for i := range 70 {
-			c.Called("a", fmt.Sprintf("h%02d.example", i), usage.Failed, time.Second)
+			c.CountCall("a", fmt.Sprintf("h%02d.example", i), usage.Failed, time.Second)
 		}
 		hosts, err := c.Hosts(t.Context(), "a", usage.Minute, *now, *now)
 		require.NoError(t, err)
@@ -206,7 +206,7 @@ func TestHostsAreCountedByNameUpToABound(t *testing.T) {
 		require.EqualValues(t, 20, hosts[0].Calls, "those beyond 50 are one")
 		for i := range 600 {
 			other := usage.NewCounter(db, func() time.Time { return *now })
-			other.Called("a", fmt.Sprintf("i%03d.example", i), usage.Failed, time.Second)
+			other.CountCall("a", fmt.Sprintf("i%03d.example", i), usage.Failed, time.Second)
 			require.NoError(t, other.Flush(t.Context()))
 		}
 		require.LessOrEqual(t, db.HLen(t.Context(), keyspace.Usage(keyspace.KeysOf("a"), usage.Minute.Name, now.Unix()/60)).Val(), int64(600))

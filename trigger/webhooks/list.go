@@ -64,29 +64,29 @@ func (h *Webhooks) List(ctx context.Context, appID string) ([]Webhook, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Webhook, len(states))
+	list := make([]Webhook, len(states))
 	for i, s := range states {
-		of := app.Settings.Webhooks[i]
-		shown := Webhook{
-			Name: of.Name, URL: of.URL, Types: slices.Clone(of.Types), State: repositories.WebhookEnabled, Reason: s.Reason,
-			Since: known(s.Since), FailingSince: known(s.Failing), DisabledAt: known(s.Disabled), LastDelivered: known(s.Arrived),
+		definition := app.Settings.Webhooks[i]
+		webhook := Webhook{
+			Name: definition.Name, URL: definition.URL, Types: slices.Clone(definition.Types), State: repositories.WebhookEnabled, Reason: s.Reason,
+			Since: nonZero(s.Since), FailingSince: nonZero(s.Failing), DisabledAt: nonZero(s.Disabled), LastDelivered: nonZero(s.Arrived),
 			Delivered: s.Delivered, Waiting: s.Waiting, Failed: s.Failed, Gone: s.Gone,
 		}
-		if shown.Types == nil {
-			shown.Types = []string{}
+		if webhook.Types == nil {
+			webhook.Types = []string{}
 		}
 		switch {
-		case !of.Enabled() || shown.DisabledAt != nil:
-			shown.State = repositories.WebhookDisabled
-		case shown.FailingSince != nil:
-			shown.State = stateFailing
+		case !definition.Enabled() || webhook.DisabledAt != nil:
+			webhook.State = repositories.WebhookDisabled
+		case webhook.FailingSince != nil:
+			webhook.State = stateFailing
 		}
-		all[i] = shown
+		list[i] = webhook
 	}
-	return all, nil
+	return list, nil
 }
 
-func known(at time.Time) *time.Time {
+func nonZero(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil
 	}
@@ -98,15 +98,15 @@ func (h *Webhooks) webhook(ctx context.Context, appID, name string) (repositorie
 	if err != nil {
 		return repositories.Webhook{}, err
 	}
-	of, there := app.Webhook(name)
-	if !there {
-		return of, &repositories.NotFoundError{Kind: "webhook", ID: name}
+	webhook, exists := app.Webhook(name)
+	if !exists {
+		return webhook, &repositories.NotFoundError{Kind: "webhook", ID: name}
 	}
-	return of, nil
+	return webhook, nil
 }
 
 // Deliveries lists the undelivered events of a webhook, oldest first: in one state, or in both if state is
-// empty. Events gone from the stream are left out.
+// empty. Events that the stream has removed are left out.
 //
 // Errors: repositories.ErrNotFound without the app or the webhook, query.ErrCursor, keyspace.ErrUnavailable, and that
 // of the stream.
@@ -120,34 +120,34 @@ func (h *Webhooks) Deliveries(ctx context.Context, appID, name, state string, pa
 			return nil, "", query.ErrCursor
 		}
 	}
-	listed, err := h.ledger.Deliveries(ctx, appID, name)
+	deliveries, err := h.ledger.Deliveries(ctx, appID, name)
 	if err != nil {
 		return nil, "", err
 	}
-	listed = slices.DeleteFunc(listed, func(d ledger.WebhookDelivery) bool {
+	deliveries = slices.DeleteFunc(deliveries, func(d ledger.WebhookDelivery) bool {
 		return d.Sequence <= after || state == DeliveryFailed && !d.Next.IsZero() || state == DeliveryWaiting && d.Next.IsZero()
 	})
-	if len(listed) > page.Limit {
-		listed = listed[:page.Limit]
-		next = strconv.FormatUint(listed[page.Limit-1].Sequence, 10)
+	if len(deliveries) > page.Limit {
+		deliveries = deliveries[:page.Limit]
+		next = strconv.FormatUint(deliveries[page.Limit-1].Sequence, 10)
 	}
-	found, err := h.Events.At(ctx, placesOf(listed))
+	events, err := h.Events.At(ctx, sequencesOf(deliveries))
 	if err != nil {
 		return nil, "", err
 	}
-	for i, one := range listed {
-		event := found[i]
+	for i, undelivered := range deliveries {
+		event := events[i]
 		if event == nil {
 			continue
 		}
-		shown := Delivery{
+		item := Delivery{
 			EventID: event.ID, Type: event.Kind, Time: event.Time, SessionID: event.SessionID,
-			State: DeliveryFailed, Attempts: one.Attempts, Status: one.Status, First: one.First, Next: known(one.Next),
+			State: DeliveryFailed, Attempts: undelivered.Attempts, Status: undelivered.Status, First: undelivered.First, Next: nonZero(undelivered.Next),
 		}
-		if shown.Next != nil {
-			shown.State = DeliveryWaiting
+		if item.Next != nil {
+			item.State = DeliveryWaiting
 		}
-		items = append(items, shown)
+		items = append(items, item)
 	}
 	return items, next, nil
 }
@@ -157,7 +157,7 @@ func (h *Webhooks) Deliveries(ctx context.Context, appID, name, state string, pa
 //
 // Errors: repositories.ErrNotFound without the app or the webhook, keyspace.ErrUnavailable, and that of the stream.
 func (h *Webhooks) Resend(ctx context.Context, appID, name string, since *time.Time) error {
-	of, err := h.webhook(ctx, appID, name)
+	webhook, err := h.webhook(ctx, appID, name)
 	if err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (h *Webhooks) Resend(ctx context.Context, appID, name string, since *time.T
 		}
 		after = &place
 	}
-	there, err := h.ledger.Resend(ctx, appID, name, after, of.Enabled())
-	if err == nil && !there {
+	exists, err := h.ledger.Resend(ctx, appID, name, after, webhook.Enabled())
+	if err == nil && !exists {
 		return &repositories.NotFoundError{Kind: "webhook", ID: name}
 	}
 	if err == nil {

@@ -33,36 +33,36 @@ import (
 )
 
 const (
-	// lease is the lease of a webhook, beginning how long requests may begin in it, and sending how long they
-	// may take.
-	lease     = 40 * time.Second
-	beginning = 15 * time.Second
-	sending   = 26 * time.Second
-	// mostAtOnce bounds the events sent in one lease, sideBySide the concurrent ones: as many requests as
+	// lease is the lease of a webhook, beginWithin the time in which its requests may begin, and sendWithin the time
+	// after which they end.
+	lease       = 40 * time.Second
+	beginWithin = 15 * time.Second
+	sendWithin  = 26 * time.Second
+	// mostPerLease bounds the events sent in one lease, concurrency the concurrent ones: as many requests as
 	// httpcall allows an app to a host.
-	mostAtOnce = 64
-	sideBySide = 8
-	// shortest and longest bound the pause of an idle webhook. A hint ends the pause, so it only matters if the
+	mostPerLease = 64
+	concurrency  = 8
+	// shortestPause and longestPause bound the pause of an idle webhook. A hint ends the pause, so it only matters if the
 	// hint was lost, or while other replicas do not know a new webhook.
-	shortest = time.Second
-	longest  = 30 * time.Second
-	// unreadable is the pause after the stream could not be read.
-	unreadable = 5 * time.Second
-	// givenUp is how long an event is retried, disabledAfter how long all deliveries may fail.
-	givenUp       = 3 * 24 * time.Hour
+	shortestPause = time.Second
+	longestPause  = 30 * time.Second
+	// unreadablePause is the pause after the stream could not be read.
+	unreadablePause = 5 * time.Second
+	// giveUpAfter is how long an event is retried, disabledAfter how long all deliveries may fail.
+	giveUpAfter   = 3 * 24 * time.Hour
 	disabledAfter = 5 * 24 * time.Hour
 )
 
-// pauses are the pauses before an event is sent again; the last repeats.
-var pauses = []time.Duration{
+// retryPauses are the pauses before an event is sent again; the last repeats.
+var retryPauses = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour, 3 * time.Hour, 6 * time.Hour,
 }
 
-// probes are the pauses between two attempts at a server considered down.
-var probes = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
+// probePauses are the pauses between two attempts at a server considered down.
+var probePauses = []time.Duration{10 * time.Second, 30 * time.Second, time.Minute, 5 * time.Minute, 15 * time.Minute}
 
-// step returns the nth element, or the last.
-func step(of []time.Duration, n int) time.Duration { return of[min(n, len(of)-1)] }
+// nthPause returns the nth pause, or the last.
+func nthPause(list []time.Duration, n int) time.Duration { return list[min(n, len(list)-1)] }
 
 // Events is the stream.
 type Events interface {
@@ -98,13 +98,13 @@ type Webhooks struct {
 }
 
 const (
-	namesKept  = 4096
-	namesFresh = 10 * time.Second
+	cachedNames = 4096
+	namesTTL    = 10 * time.Second
 )
 
 // New returns Webhooks, which handle the worker's due webhooks.
 func New(o Options) *Webhooks {
-	h := &Webhooks{Options: o, ledger: ledger.NewWebhooks(o.Worker.Ledger), names: expirable.NewLRU[string, []string](namesKept, nil, namesFresh), hints: map[string]bool{}}
+	h := &Webhooks{Options: o, ledger: ledger.NewWebhooks(o.Worker.Ledger), names: expirable.NewLRU[string, []string](cachedNames, nil, namesTTL), hints: map[string]bool{}}
 	o.Worker.Handle(keyspace.LaneWebhooks, h.take)
 	return h
 }
@@ -116,7 +116,7 @@ func (h *Webhooks) Published(appID string) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if _, under := h.hints[appID]; under {
+	if _, inProgress := h.hints[appID]; inProgress {
 		h.hints[appID] = true
 		return
 	}
@@ -135,7 +135,7 @@ func (h *Webhooks) Published(appID string) {
 	})
 }
 
-// hint makes the webhooks of an app due. If it fails, they find the event at their next look.
+// hint makes the webhooks of an app due. If it fails, their next claim finds the event.
 func (h *Webhooks) hint(appID string) {
 	names, cached := h.names.Get(appID)
 	if !cached {
@@ -153,8 +153,8 @@ func (h *Webhooks) hint(appID string) {
 
 func namesOf(app *repositories.App) []string {
 	names := make([]string, len(app.Settings.Webhooks))
-	for i, one := range app.Settings.Webhooks {
-		names[i] = one.Name
+	for i, webhook := range app.Settings.Webhooks {
+		names[i] = webhook.Name
 	}
 	return names
 }
@@ -165,9 +165,9 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 		return nil
 	}
 	token := h.Worker.Token()
-	ctx, cancel := context.WithTimeout(h.Worker.Context, sending)
+	ctx, cancel := context.WithTimeout(h.Worker.Context, sendWithin)
 	defer cancel()
-	claim, err := h.ledger.Claim(ctx, appID, name, token, lease, mostAtOnce)
+	claim, err := h.ledger.Claim(ctx, appID, name, token, lease, mostPerLease)
 	if err != nil || claim == nil {
 		return err
 	}
@@ -179,15 +179,15 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 	if err != nil {
 		return err
 	}
-	to, there := app.Webhook(name)
-	if !there || !to.Enabled() {
+	webhook, exists := app.Webhook(name)
+	if !exists || !webhook.Enabled() {
 		return nil
 	}
 	r := ledger.WebhookReport{App: appID, Name: name, Token: token, Claim: claim, Position: claim.Position, Positioned: claim.Positioned, Streak: claim.Streak}
-	t := &turn{Webhooks: h, app: app, to: to, claim: claim, report: &r}
-	if err := t.serve(ctx); err != nil {
+	work := &round{Webhooks: h, app: app, webhook: webhook, claim: claim, report: &r}
+	if err := work.serve(ctx); err != nil {
 		h.Worker.Outages.Trouble(ctx, "webhooks", "", "webhooks.unread", "error", err.Error())
-		r.Pause = unreadable
+		r.Pause = unreadablePause
 	} else {
 		h.Worker.Outages.Over(ctx, "webhooks", "webhooks.read")
 	}
@@ -199,7 +199,7 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 func (h *Webhooks) write(r ledger.WebhookReport) error {
 	ctx, cancel := h.Worker.ShutdownContext(h.Worker.Context)
 	defer cancel()
-	ctx, expire := context.WithTimeout(ctx, lease-sending)
+	ctx, expire := context.WithTimeout(ctx, lease-sendWithin)
 	defer expire()
 	if failpoint.Planted(failpoint.ForgottenResend) {
 		r.Again = nil
@@ -214,8 +214,8 @@ func (h *Webhooks) write(r ledger.WebhookReport) error {
 		return err
 	}
 	dead := 0
-	for _, one := range r.Again {
-		if one.Next.IsZero() {
+	for _, resend := range r.Again {
+		if resend.Next.IsZero() {
 			dead++
 		}
 	}
@@ -237,192 +237,192 @@ func (h *Webhooks) count(outcome string, n int) {
 	h.Worker.Metrics.Webhooks.WithLabelValues(outcome).Add(float64(n))
 }
 
-// turn is the work on one webhook in one lease.
-type turn struct {
+// round is the work on one webhook in one lease.
+type round struct {
 	*Webhooks
-	app    *repositories.App
-	to     repositories.Webhook
-	claim  *ledger.WebhookClaim
-	report *ledger.WebhookReport
+	app     *repositories.App
+	webhook repositories.Webhook
+	claim   *ledger.WebhookClaim
+	report  *ledger.WebhookReport
 
-	mu   sync.Mutex // of what follows, and of the report while events are sent
-	lost int        // failures
-	gone bool       // the server answered 410 Gone
-	wait time.Duration
+	mu          sync.Mutex // of the following fields, and of the report while events are sent
+	failures    int
+	isGone      bool // the server answered 410 Gone
+	serverPause time.Duration
 }
 
 // delivery is an event with its attempts so far.
 type delivery struct {
 	ledger.WebhookDelivery
-	event *effect.StoredEvent
-	again bool // it is one of the resends
+	event    *effect.StoredEvent
+	isResend bool
 }
 
 // serve sends the due events. Its error is the stream's; the report has the events sent before.
-func (t *turn) serve(ctx context.Context) error {
-	all, err := t.gather(ctx)
+func (t *round) serve(ctx context.Context) error {
+	deliveries, err := t.readDue(ctx)
 	if err != nil {
 		return err
 	}
-	begin, cancel := context.WithTimeout(ctx, beginning)
+	begin, cancel := context.WithTimeout(ctx, beginWithin)
 	defer cancel()
 	sessions, order := map[string][]*delivery{}, []string{}
-	for _, one := range all {
-		session := one.event.SessionID
+	for _, next := range deliveries {
+		session := next.event.SessionID
 		if session == "" {
-			session = one.event.ID // events without a session have no order
+			session = next.event.ID // events without a session have no order
 		}
 		if sessions[session] == nil {
 			order = append(order, session)
 		}
-		sessions[session] = append(sessions[session], one)
+		sessions[session] = append(sessions[session], next)
 	}
 	group := errgroup.Group{}
-	group.SetLimit(sideBySide)
+	group.SetLimit(concurrency)
 	for _, session := range order {
 		group.Go(func() error {
-			for _, one := range sessions[session] {
-				t.send(ctx, begin, one)
+			for _, next := range sessions[session] {
+				t.send(ctx, begin, next)
 			}
 			return nil
 		})
 	}
 	_ = group.Wait() // none fails
-	t.conclude()
+	t.finish()
 	return nil
 }
 
-// gather reads the events to send: those due for a retry, then new ones.
-func (t *turn) gather(ctx context.Context) (all []*delivery, err error) {
+// readDue reads the events to send: those due for a retry, then new ones.
+func (t *round) readDue(ctx context.Context) (deliveries []*delivery, err error) {
 	if !t.claim.Positioned {
 		if t.report.Position, err = t.Events.Before(ctx, t.claim.Since); err != nil {
 			return nil, err
 		}
 		t.report.Positioned = true
 	}
-	found, err := t.Events.At(ctx, placesOf(t.claim.Due))
+	events, err := t.Events.At(ctx, sequencesOf(t.claim.Due))
 	if err != nil {
 		return nil, err
 	}
 	for i, due := range t.claim.Due {
-		event := found[i]
+		event := events[i]
 		if event == nil {
 			t.report.Done, t.report.Gone = append(t.report.Done, due.Sequence), t.report.Gone+1
 			continue
 		}
-		all = append(all, &delivery{due, event, true})
+		deliveries = append(deliveries, &delivery{due, event, true})
 	}
-	limit, more := mostAtOnce, false
+	limit, more := mostPerLease, false
 	if t.claim.Streak >= ledger.WebhookBrink {
 		limit = 1
 	}
-	if room := min(limit-len(all), ledger.MostResends-t.claim.Resends); room > 0 {
-		var events []effect.StoredEvent
-		if events, t.report.Position, more, err = t.Events.After(ctx, t.app.ID, t.to.Types, t.report.Position, room); err != nil {
+	if room := min(limit-len(deliveries), ledger.MostResends-t.claim.Resends); room > 0 {
+		var newEvents []effect.StoredEvent
+		if newEvents, t.report.Position, more, err = t.Events.After(ctx, t.app.ID, t.webhook.Types, t.report.Position, room); err != nil {
 			return nil, err
 		}
-		for _, one := range events {
-			all = append(all, &delivery{event: &one, WebhookDelivery: ledger.WebhookDelivery{Sequence: one.Sequence, First: t.claim.Now}})
+		for _, event := range newEvents {
+			deliveries = append(deliveries, &delivery{event: &event, WebhookDelivery: ledger.WebhookDelivery{Sequence: event.Sequence, First: t.claim.Now}})
 		}
 	}
-	if t.report.Pause = t.idle(); more || len(all) == limit {
+	if t.report.Pause = t.idlePause(); more || len(deliveries) == limit {
 		t.report.Pause = 0
 	}
-	return all, nil
+	return deliveries, nil
 }
 
-func placesOf(deliveries []ledger.WebhookDelivery) []uint64 {
-	places := make([]uint64, len(deliveries))
-	for i, one := range deliveries {
-		places[i] = one.Sequence
+func sequencesOf(deliveries []ledger.WebhookDelivery) []uint64 {
+	sequences := make([]uint64, len(deliveries))
+	for i, next := range deliveries {
+		sequences[i] = next.Sequence
 	}
-	return places
+	return sequences
 }
 
-// idle returns the pause until the next look when nothing is left; it grows with the webhook's age.
-func (t *turn) idle() time.Duration {
-	return t.Worker.Jitter(min(longest, max(shortest, t.claim.Now.Sub(t.claim.Since)/10)))
+// idlePause returns the pause before the next claim if no event is left; it grows with the webhook's age.
+func (t *round) idlePause() time.Duration {
+	return t.Worker.Jitter(min(longestPause, max(shortestPause, t.claim.Now.Sub(t.claim.Since)/10)))
 }
 
 // send makes an attempt unless begin has ended, and reports the outcome.
-func (t *turn) send(ctx, begin context.Context, one *delivery) {
+func (t *round) send(ctx, begin context.Context, next *delivery) {
 	outcome := effect.Outcome{Verdict: effect.Retry, Deferred: true}
-	if begin.Err() == nil && !t.ended() {
-		outcome = t.Sender.Post(ctx, t.app, t.to, *one.event, one.Attempts+1)
+	if begin.Err() == nil && !t.mustStop() {
+		outcome = t.Sender.Post(ctx, t.app, t.webhook, *next.event, next.Attempts+1)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case outcome.Verdict == effect.Done:
 		t.report.Delivered++
-		if one.again {
-			t.report.Done = append(t.report.Done, one.Sequence)
+		if next.isResend {
+			t.report.Done = append(t.report.Done, next.Sequence)
 		}
 		return
 	case outcome.Deferred:
-		one.Next = t.claim.Now.Add(outcome.After)
+		next.Next = t.claim.Now.Add(outcome.After)
 	default:
-		t.lost++
-		one.Attempts, one.Status = one.Attempts+1, outcome.Status
-		t.gone = t.gone || outcome.Status == http.StatusGone
-		t.wait = max(t.wait, outcome.After)
-		pause := max(outcome.After, t.Worker.Jitter(step(pauses, one.Attempts-1)))
-		if one.Next = t.claim.Now.Add(pause); one.Next.Sub(one.First) > givenUp {
-			one.Next = time.Time{}
+		t.failures++
+		next.Attempts, next.Status = next.Attempts+1, outcome.Status
+		t.isGone = t.isGone || outcome.Status == http.StatusGone
+		t.serverPause = max(t.serverPause, outcome.After)
+		pause := max(outcome.After, t.Worker.Jitter(nthPause(retryPauses, next.Attempts-1)))
+		if next.Next = t.claim.Now.Add(pause); next.Next.Sub(next.First) > giveUpAfter {
+			next.Next = time.Time{}
 		}
-		t.Worker.Log.Info("webhook.undelivered", "app", t.app.ID, "webhook", t.to.Name, "event", one.event.ID, "attempt", one.Attempts, "status", outcome.Status, "error", outcome.Error)
+		t.Worker.Log.Info("webhook.undelivered", "app", t.app.ID, "webhook", t.webhook.Name, "event", next.event.ID, "attempt", next.Attempts, "status", outcome.Status, "error", outcome.Error)
 	}
-	t.report.Again = append(t.report.Again, one.WebhookDelivery)
+	t.report.Again = append(t.report.Again, next.WebhookDelivery)
 }
 
-// ended reports whether this turn must send no more: too many failures and no delivery, or 410 Gone.
-func (t *turn) ended() bool {
+// mustStop reports whether this turn must send no more: too many failures and no delivery, or 410 Gone.
+func (t *round) mustStop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.gone || t.lost > 0 && t.report.Delivered == 0 && t.claim.Streak+t.lost >= ledger.WebhookBrink
+	return t.isGone || t.failures > 0 && t.report.Delivered == 0 && t.claim.Streak+t.failures >= ledger.WebhookBrink
 }
 
-// conclude sets the time of the next look, and decides whether the webhook is disabled.
-func (t *turn) conclude() {
+// finish sets the time of the next claim, and decides whether the webhook is disabled.
+func (t *round) finish() {
 	r := t.report
 	slices.SortFunc(r.Again, func(a, b ledger.WebhookDelivery) int { return int(int64(a.Sequence) - int64(b.Sequence)) })
 	if r.Delivered > 0 {
 		r.Streak = 0
 	} else {
-		r.Streak += t.lost
+		r.Streak += t.failures
 	}
-	if r.Streak >= ledger.WebhookBrink && t.lost > 0 {
-		r.Pause = max(t.wait, t.Worker.Jitter(step(probes, r.Streak-ledger.WebhookBrink)))
+	if r.Streak >= ledger.WebhookBrink && t.failures > 0 {
+		r.Pause = max(t.serverPause, t.Worker.Jitter(nthPause(probePauses, r.Streak-ledger.WebhookBrink)))
 	}
 	switch {
-	case t.gone:
+	case t.isGone:
 		r.Disabled = "its server answered 410 Gone: there is no webhook any more"
-	case t.lost > 0 && r.Delivered == 0 && !t.claim.Failing.IsZero() && t.claim.Now.Sub(t.claim.Failing) > disabledAfter:
+	case t.failures > 0 && r.Delivered == 0 && !t.claim.Failing.IsZero() && t.claim.Now.Sub(t.claim.Failing) > disabledAfter:
 		r.Disabled = "nothing has arrived for five days"
 	default:
 		return
 	}
-	event, err := t.disabling(r.Disabled)
+	event, err := t.disabledEvent(r.Disabled)
 	if err != nil { // it is disabled at the next failure
-		t.Worker.Log.Error("webhook.unended", "app", t.app.ID, "webhook", t.to.Name, "error", err.Error())
+		t.Worker.Log.Error("webhook.unended", "app", t.app.ID, "webhook", t.webhook.Name, "error", err.Error())
 		r.Disabled = ""
 		return
 	}
 	r.Event = event
 }
 
-// disabling returns the event of the webhook's disabling.
-func (t *turn) disabling(reason string) (*keyspace.Entry, error) {
+// disabledEvent returns the event that the webhook is disabled.
+func (t *round) disabledEvent(reason string) (*keyspace.Entry, error) {
 	header := payload.Header{ID: t.Worker.NewID(), Time: t.Worker.Now().UTC(), AppID: t.app.ID}
-	says := payload.Webhook{Header: header, Name: t.to.Name, State: repositories.WebhookDisabled, Reason: reason}
+	content := payload.Webhook{Header: header, Name: t.webhook.Name, State: repositories.WebhookDisabled, Reason: reason}
 	if !t.claim.Failing.IsZero() {
-		says.FailingSince = &t.claim.Failing
+		content.FailingSince = &t.claim.Failing
 	}
-	event, _, err := payload.EventOf(payload.KindWebhook, header, t.to.Name, says)
+	event, _, err := payload.EventOf(payload.KindWebhook, header, t.webhook.Name, content)
 	if err != nil {
 		return nil, err
 	}
-	event.Subject = payload.KindWebhook + "." + t.app.ID + "." + t.to.Name
+	event.Subject = payload.KindWebhook + "." + t.app.ID + "." + t.webhook.Name
 	body, err := exactjson.Encode(event)
 	entry := keyspace.EventEntry(header.ID, "", "", string(body))
 	return &entry, err
