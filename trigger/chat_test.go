@@ -32,9 +32,9 @@ func (w *world) told() (list []string) {
 	return list
 }
 
-// TestEveryMessageAndReplyIsToldWhereItsAppWantsIt checks that a conversation's events come once each and in
+// TestMessagesAndRepliesAreChatEvents checks that a conversation's events come once each and in
 // order, from all actors.
-func TestEveryMessageAndReplyIsToldWhereItsAppWantsIt(t *testing.T) {
+func TestMessagesAndRepliesAreChatEvents(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		w.Say("m0", "before it was wanted")
@@ -67,7 +67,7 @@ func TestEveryMessageAndReplyIsToldWhereItsAppWantsIt(t *testing.T) {
 	})
 }
 
-func TestAMessageThatCouldNotBeDecidedIsTold(t *testing.T) {
+func TestAnUndecidedMessageIsAChatEvent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", following)
 		w.Put("s1", "booking", booking)
@@ -88,8 +88,8 @@ func TestAMessageThatCouldNotBeDecidedIsTold(t *testing.T) {
 	})
 }
 
-// TestADraftIsToldWhenItIsCommitted checks that an uncommitted draft has no event.
-func TestADraftIsToldWhenItIsCommitted(t *testing.T) {
+// TestADraftIsAChatEventWhenItIsCommitted checks that an uncommitted draft has no event.
+func TestADraftIsAChatEventWhenItIsCommitted(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", following)
 		w.Put("s1", "booking", booking)
@@ -125,9 +125,9 @@ func TestChatEventsSurviveTheBrokerAndTheirReplica(t *testing.T) {
 	})
 }
 
-// TestChatEventsThatNobodyWantsCostNothing counts round trips and publishes: none more without chat events, and
+// TestChatEventsCostNothingWhenTheyAreOff counts round trips and publishes: none more without chat events, and
 // with them only round trips that no answer waits for.
-func TestChatEventsThatNobodyWantsCostNothing(t *testing.T) {
+func TestChatEventsCostNothingWhenTheyAreOff(t *testing.T) {
 	server := redistest.Mini(t)
 	w := newWorld(t, server)
 	w.Put("s1", "booking", booking)

@@ -156,7 +156,7 @@ func TestWaitingMessageKeepsTheClaimsThatItNeedsAndNoOthers(t *testing.T) {
 	})
 }
 
-func TestLaterClaimsDoNotChangeWhoSaidAMessage(t *testing.T) {
+func TestLaterClaimsDoNotChangeTheClaimsOfAMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", staffApp)
 		w.Put("s1", "staff", staff)

@@ -50,7 +50,7 @@ func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 	})
 }
 
-func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
+func TestRetriedTriggersKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 1) // one worker, so that what is due first begins first

@@ -55,7 +55,7 @@ func TestDirectTriggerWithValuesAtFault(t *testing.T) {
 	})
 }
 
-func TestDirectTriggerOfAnEarlierLifeFiresNothing(t *testing.T) {
+func TestDirectTriggerOfAnEarlierGenerationFiresNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[{"name":"greet"}]}`)
 		greet := func() error {
@@ -129,7 +129,7 @@ func TestDirectTriggerOfOneIdHasItsValues(t *testing.T) {
 	})
 }
 
-func TestDirectTriggerOfOneIdIsAnsweredWhenItsRepositoryIsGone(t *testing.T) {
+func TestDirectTriggerOfOneIdIsAnsweredWithoutItsRepository(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "choice", choice)
 		first := w.Fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})

@@ -240,7 +240,7 @@ func TestTheSameDraftWaitsForItsMatchAndThenHasItsAnswer(t *testing.T) {
 	})
 }
 
-func TestACommitWaitsForTheMatchThatIsUnderWay(t *testing.T) {
+func TestACommitWaitsForTheMatchInProgress(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()
 		_, other := w.Replica()
@@ -313,7 +313,7 @@ func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 	})
 }
 
-func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
+func TestADraftIsMatchedAgainAfterAChangeOfItsTools(t *testing.T) {
 	const other = `{"tools":[{"name":"other","description":"something else"}]}`
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "other", `{"tools":[{"name":"other"}]}`)
@@ -461,7 +461,7 @@ func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
 	})
 }
 
-func TestADraftEndsWithTheLifeOfItsSession(t *testing.T) {
+func TestADraftEndsWithTheGenerationOfItsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "all", `{"tools":[{"name":"greet"}]}`)
 		_, err := w.draft(w.Engine, "greet")
@@ -552,7 +552,7 @@ func TestADraftIsNotTheNextMessage(t *testing.T) {
 	})
 }
 
-func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
+func TestADraftOfAHeldToolIsHeldWhenItIsDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		for said, want := range map[string]string{`refund {"order":"A1"}`: query.StateConfirming, "mail": query.StatePending, `order {"id":"7"}`: query.StateDuplicate} {
@@ -636,7 +636,7 @@ func TestTheYesOfADraftAnswersNoLaterQuestion(t *testing.T) {
 	})
 }
 
-func TestAPanicWhileADraftIsMatchedGivesItBack(t *testing.T) {
+func TestAPanicReleasesADraft(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()
 		w.Matcher.Intercept(func(context.Context, matcher.Request) error { panic(errors.New("oops")) })

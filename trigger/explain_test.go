@@ -84,8 +84,8 @@ func TestACatchAllAndAnEmptyScopeAreExplained(t *testing.T) {
 	})
 }
 
-// TestAMessageThatIsNotMatchedSaysWhoDecides: what its chat's model calls is fired after the decision, if at all.
-func TestAMessageThatIsNotMatchedSaysWhoDecides(t *testing.T) {
+// TestAnUnmatchedMessageExplainsTheDecider: what its chat's model calls is fired after the decision, if at all.
+func TestAnUnmatchedMessageExplainsTheDecider(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		log := &testbed.Lines{}
 		w.Put("", "r", `{"tools":[{"name":"a"},{"name":"b"}]}`)
@@ -112,7 +112,7 @@ func TestAMessageThatIsNotMatchedSaysWhoDecides(t *testing.T) {
 	})
 }
 
-func TestAToolThatGoesWhileItIsMatchedIsExplained(t *testing.T) {
+func TestAToolRemovedDuringTheMatchIsExplained(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"}]}`)
 		w.Put("", "plain", `{"tools":[{"name":"a"},{"name":"c"}]}`)
@@ -131,7 +131,7 @@ func TestAToolThatGoesWhileItIsMatchedIsExplained(t *testing.T) {
 	})
 }
 
-func TestWhatAUserMayNotUseIsExplained(t *testing.T) {
+func TestToolsForOtherUsersAreExplained(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", staffApp)
 		w.Put("s1", "staff", staff)
@@ -162,7 +162,7 @@ func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 	})
 }
 
-func TestOfMessagesThatCameOutAsCalledForAShareIsExplained(t *testing.T) {
+func TestAShareOfFiredMessagesIsExplained(t *testing.T) {
 	keeping(t, store.Retention{Unexplained: 0.5}, func(t *testing.T, w *world) {
 		w.Put("", "plain", `{"tools":[{"name":"greet"}]}`)
 		unexplained := 0
@@ -179,7 +179,7 @@ func TestOfMessagesThatCameOutAsCalledForAShareIsExplained(t *testing.T) {
 	})
 }
 
-func TestWhatDidNotComeOutAsCalledForIsExplainedAndWhatSomebodyAsksAfter(t *testing.T) {
+func TestUnfiredAndRequestedMessagesAreExplained(t *testing.T) {
 	keeping(t, store.Retention{Unexplained: 1}, func(t *testing.T, w *world) {
 		w.Put("", "plain", `{"tools":[{"name":"greet"}]}`)
 		w.Put("s1", "booking", booking)
@@ -245,7 +245,7 @@ func TestAnExplanationSurvivesPartsThatRedisHasLost(t *testing.T) {
 	})
 }
 
-func TestExplanationsAreSmallBesideWhatTheyShare(t *testing.T) {
+func TestExplanationsAreSmallBesideTheirSharedParts(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var tools []string
 		for i := range 300 {

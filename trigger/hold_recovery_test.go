@@ -48,9 +48,9 @@ func (w *world) ended(event string, calls int) {
 	require.Equal(w.T, calls, called)
 }
 
-// TestMoveThatWasNotHeardOfIsCarriedOutAtOnce loses every reply to the commit that moves a
+// TestMoveWithoutAReplyIsDeliveredAtOnce loses every reply to the commit that moves a
 // held trigger, until the replica gives up. The lease of its call is 15 s.
-func TestMoveThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
+func TestMoveWithoutAReplyIsDeliveredAtOnce(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
@@ -97,8 +97,8 @@ func (w *world) leasesOver() {
 	w.Keeper.Wake("clinic")
 }
 
-// TestMoveOutlivesWhoeverMadeIt kills a replica between the commit of a move and its effects.
-func TestMoveOutlivesWhoeverMadeIt(t *testing.T) {
+// TestMoveSurvivesTheDeathOfItsReplica kills a replica between the commit of a move and its effects.
+func TestMoveSurvivesTheDeathOfItsReplica(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
@@ -191,9 +191,9 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 	})
 }
 
-// TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided has a replica answer, and die before it has recorded
+// TestRebuiltAnswerShowsHeldTriggersAsDecided has a replica answer, and die before it has recorded
 // that.
-func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
+func TestRebuiltAnswerShowsHeldTriggersAsDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "shop", shop)
 		w.Unhurried()

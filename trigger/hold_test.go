@@ -41,7 +41,7 @@ func (w *world) timeOver(triggerID string) {
 	w.Keeper.Wake("clinic")
 }
 
-func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
+func TestConfirmedTriggerTakesEffect(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		asked := w.One("m1", `refund {"order":"A1"}`)
@@ -83,7 +83,7 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 	})
 }
 
-func TestOnlyWhatFiredCountsAsFired(t *testing.T) {
+func TestOnlyFiredTriggersCountAsFired(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		fired := func() (list []string) {
@@ -113,7 +113,7 @@ func TestOnlyWhatFiredCountsAsFired(t *testing.T) {
 
 func errOf(_ query.Record, err error) error { return err }
 
-func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
+func TestPlainWordsAnswerTheLastQuestion(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		first := w.One("m1", `refund {"order":"A1"}`)
@@ -142,7 +142,7 @@ func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 	})
 }
 
-func TestYesMeansTheLastThingThatWasAsked(t *testing.T) {
+func TestYesAnswersTheLastQuestion(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		asked := w.One("m1", `refund {"order":"A1"}`)
@@ -207,7 +207,7 @@ func TestResultOfAHeldTriggerIsInTheHistoryOfItsMessage(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyConfirmsEnds(t *testing.T) {
+func TestUnconfirmedTriggerEnds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		asked := w.One("m1", `refund {"order":"A1"}`)
@@ -264,7 +264,7 @@ func TestSettlingTriggerCanBeCancelled(t *testing.T) {
 	})
 }
 
-func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
+func TestNextMessageRetractsSettlingTriggers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		lamp := w.One("m1", "lamp")
@@ -286,9 +286,9 @@ func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 	})
 }
 
-// TestAnswerSaysWhatItsMessageTookBack has messages take back settling triggers: at once, by the commit of a
+// TestAnswerListsRetractedTriggers has messages take back settling triggers: at once, by the commit of a
 // draft, and after a first failed decision.
-func TestAnswerSaysWhatItsMessageTookBack(t *testing.T) {
+func TestAnswerListsRetractedTriggers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		both := w.Say("n1", "lamp; lamp; mail").Matches
@@ -318,7 +318,7 @@ func TestAnswerSaysWhatItsMessageTookBack(t *testing.T) {
 	})
 }
 
-func TestWhatIsConfirmedSettlesAfterwards(t *testing.T) {
+func TestConfirmedTriggerSettlesAfterwards(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)
 		asked := w.One("m1", "careful")
@@ -461,7 +461,7 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 	})
 }
 
-func TestDirectTriggersAreHeldAsOthersAre(t *testing.T) {
+func TestDirectTriggersAreHeld(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "shop", shop)
 		refund := trigger.Direct{Name: "refund", Source: query.SourceTask, TriggerID: "r1", Values: map[string]any{"order": "A1"}}
@@ -485,7 +485,7 @@ func TestDirectTriggersAreHeldAsOthersAre(t *testing.T) {
 	})
 }
 
-func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
+func TestHeldTriggersEndWithTheirApp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "shop", shop)
 		mail, refund := w.One("m1", "mail"), w.One("m2", `refund {"order":"A1"}`)
@@ -503,7 +503,7 @@ func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
 	})
 }
 
-func TestAFullRedisTakesWhatEndsATrigger(t *testing.T) {
+func TestAFullRedisAcceptsTheEndOfATrigger(t *testing.T) {
 	w := newWorld(t, redistest.Run(t))
 	w.Put("s1", "shop", shop)
 	denied, cancelled := w.One("m1", `refund {"order":"A1"}`), w.One("m2", `mail {}`)

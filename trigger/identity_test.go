@@ -63,7 +63,7 @@ func TestDirectTriggersOfOneNameInDifferentAppsAreDifferentOnes(t *testing.T) {
 	})
 }
 
-func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
+func TestNewAppOfTheSameNameHasNoEarlierTriggers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for range 2 {
 			w.Put("", "greetings", greetings)

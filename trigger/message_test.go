@@ -144,7 +144,7 @@ func TestUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
 	})
 }
 
-func TestAgentsMessageIsKeptAndMatchedAgainstNothing(t *testing.T) {
+func TestAgentsMessageIsStoredAndNotMatched(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		raw, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: `book {"day":"monday"}`})
@@ -188,7 +188,7 @@ func TestResultThatComesLaterIsSeenByTheNextMessage(t *testing.T) {
 	})
 }
 
-func TestMessageToAnAppThatIsNotThere(t *testing.T) {
+func TestMessageToAMissingApp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: "user", Text: "hello"})
 		require.ErrorIs(t, err, repositories.ErrNotFound)
@@ -208,7 +208,7 @@ func TestAsynchronousMessageIsDecidedInTheBackground(t *testing.T) {
 	})
 }
 
-func TestAsynchronousMessageOutlastsAnLLMThatIsAway(t *testing.T) {
+func TestAsynchronousMessageOutlastsAnOutageOfTheLLM(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		tries := 0

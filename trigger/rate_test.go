@@ -134,7 +134,7 @@ func TestBytesOfASessionAreLimited(t *testing.T) {
 	})
 }
 
-func TestThereIsRoomAgainAfterThePause(t *testing.T) {
+func TestLimitAllowsMessagesAfterThePause(t *testing.T) {
 	server := redistest.Mini(t)
 	w := newWorld(t, server)
 	w.App("clinic", limits(1, 0))

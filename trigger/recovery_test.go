@@ -23,9 +23,9 @@ import (
 
 // Faults found by the fault rig or foreseen, each as a test that needs no kill.
 
-// TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot freezes a replica between the decision and the
+// TestAnswerOfAReplicaConsideredDeadIsTheSame freezes a replica between the decision and the
 // answer, has another give the answer, and thaws the first.
-func TestAnswerOfAReplicaThatWasTakenForDeadIsTheOneThatAllGot(t *testing.T) {
+func TestAnswerOfAReplicaConsideredDeadIsTheSame(t *testing.T) {
 	ask := map[string]func(*world, *trigger.Engine) (json.RawMessage, error){
 		"message": func(w *world, engine *trigger.Engine) (json.RawMessage, error) {
 			return engine.Post(context.Background(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: "greet"})
@@ -113,9 +113,9 @@ func stutter(meanwhile func()) enginetest.Hook {
 	}}
 }
 
-// TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain lets a triggerOnce
+// TestFiredRegistrationIsNotRepeated lets a triggerOnce
 // repository be registered and fire, and only then the registration be sent again.
-func TestRegistrationThatHasFiredBeforeItsReplyCameIsNotMadeAgain(t *testing.T) {
+func TestFiredRegistrationIsNotRepeated(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		fired := false
 		definitions, _ := w.Replica(stutter(func() {
@@ -226,9 +226,9 @@ func TestSessionDoesNotExpireUnderAMessage(t *testing.T) {
 	})
 }
 
-// TestSessionEndsWhenItWasToldTo ends the configured time of a session in use: by messages, direct triggers and
+// TestSessionEndsAtItsOwnTime ends the configured time of a session in use: by messages, direct triggers and
 // repositories.
-func TestSessionEndsWhenItWasToldTo(t *testing.T) {
+func TestSessionEndsAtItsOwnTime(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		_, err := w.Store.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s1", ExpiresIn: repositories.Duration(time.Minute)})
 		require.NoError(t, err)

@@ -33,9 +33,9 @@ func deaf(word string) (hook enginetest.Hook, on *atomic.Bool) {
 	}}, on
 }
 
-// TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce loses the reply to a message's acceptance. Its lease is a
+// TestAcceptedMessageWithoutAReplyContinuesAtOnce loses the reply to a message's acceptance. Its lease is a
 // minute.
-func TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce(t *testing.T) {
+func TestAcceptedMessageWithoutAReplyContinuesAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		w.Lease = time.Minute
@@ -52,9 +52,9 @@ func TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce(t *testing.T) {
 	})
 }
 
-// TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce loses every reply to a decision, until
+// TestDecisionWithoutAReplyIsDeliveredAtOnce loses every reply to a decision, until
 // the replica gives up.
-func TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
+func TestDecisionWithoutAReplyIsDeliveredAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`)
 		w.Lease = 3 * time.Second                  // a third of which is for the decision
@@ -77,9 +77,9 @@ func TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 	})
 }
 
-// TestMessageThatWorkFailsOnIsGivenBack has the matcher return an unexpected error, and panic, under a lease of
+// TestMessageIsReleasedAfterAPanic has the matcher return an unexpected error, and panic, under a lease of
 // a minute.
-func TestMessageThatWorkFailsOnIsGivenBack(t *testing.T) {
+func TestMessageIsReleasedAfterAPanic(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		w.Unhurried()
@@ -103,8 +103,8 @@ func TestMessageThatWorkFailsOnIsGivenBack(t *testing.T) {
 	})
 }
 
-// TestCallThatIsBrokenOffAtTheEndGoesOnElsewhereAtOnce stops a replica whose call hangs.
-func TestCallThatIsBrokenOffAtTheEndGoesOnElsewhereAtOnce(t *testing.T) {
+// TestInterruptedCallContinuesOnAnotherReplica stops a replica whose call hangs.
+func TestInterruptedCallContinuesOnAnotherReplica(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"ring","url":"http://x.example"}]}`)
 		w.Unhurried()

@@ -107,8 +107,8 @@ func TestReplyIsStoredBeforeItIsAnswered(t *testing.T) {
 	})
 }
 
-// TestReplyAsksForWhatIsMissing has a model that writes a text of its own beside each call.
-func TestReplyAsksForWhatIsMissing(t *testing.T) {
+// TestReplyAsksForMissingValues has a model that writes a text of its own beside each call.
+func TestReplyAsksForMissingValues(t *testing.T) {
 	const trips = `{"tools":[{"name":"greet"},{"name":"book","schema":[
 		{"parameter":"people","type":"integer","required":true},
 		{"parameter":"day","type":"string","required":true,"ask":"Which day suits you?"}]}]}`

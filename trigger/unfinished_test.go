@@ -156,7 +156,7 @@ func TestAgentsQuestionKeepsAnUnfinishedCall(t *testing.T) {
 	})
 }
 
-func TestRecordSaysWhereItsValuesComeFrom(t *testing.T) {
+func TestRecordHasTheEvidenceOfItsValues(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "trips", trip)
 		w.Matcher.Decorate(func(m *matcher.Match) {

@@ -272,7 +272,7 @@ func yesRows(t *testing.T) (rows []string) {
 	return rows
 }
 
-func TestTheReasonSaysWhatBecomesOfAQuestion(t *testing.T) {
+func TestTheExplanationMentionsOpenQuestions(t *testing.T) {
 	const waits = "The trigger of refund still waits for a yes: the message is neither a plain yes nor a plain no."
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", shop)

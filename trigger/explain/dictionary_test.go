@@ -23,8 +23,8 @@ func TestExplanationsOfThisBuildAndOfEarlierOnesAreRead(t *testing.T) {
 	}
 }
 
-// TestTheDictionaryIsThatOfKeptExplanations reads an explanation stored by an earlier build with the same mark.
-func TestTheDictionaryIsThatOfKeptExplanations(t *testing.T) {
+// TestTheDictionaryReadsStoredExplanations reads an explanation stored by an earlier build with the same mark.
+func TestTheDictionaryReadsStoredExplanations(t *testing.T) {
 	read, err := decompress(keptEarlier)
 	require.NoError(t, err)
 	require.True(t, strings.HasPrefix(string(read), `{"at":1795553166310,"stage":"llm"`), "%s", read)

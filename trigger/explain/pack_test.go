@@ -53,7 +53,7 @@ func request(tools []string, rest string) []matcher.Piece {
 	return append(pieces, matcher.Piece{Text: []byte(`],"text":"` + rest + `"}`)})
 }
 
-func TestWhatMessagesShareIsWrittenOnceAndAgainAfterAWhile(t *testing.T) {
+func TestSharedPartsAreWrittenOnceAndAgainAfterAWhile(t *testing.T) {
 	now := noon
 	p, written := explain.NewPacker(24*time.Hour, func() time.Time { return now }), map[string]string{}
 	tools := []string{`{"name":"a"}`, `{"name":"b","description":"` + noise(2000) + `"}`}

@@ -47,7 +47,7 @@ func TestSessionsToolShadowsTheAppsOfTheSameName(t *testing.T) {
 	})
 }
 
-func TestOfTwoToolsWithOneNameThatWhichWasCreatedFirstHolds(t *testing.T) {
+func TestOfTwoToolsWithOneNameTheFirstCreatedWins(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		const greet = `{"tools":[{"name":"greet"}]}`
 		winner := func(want, why string) {
@@ -85,7 +85,7 @@ func TestOnlyExclusiveToolsFireWhereBothMatch(t *testing.T) {
 	})
 }
 
-func TestCatchAllTakesWhatNothingElseMatched(t *testing.T) {
+func TestCatchAllTakesUnmatchedMessages(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", `{"tools":[{"name":"collect-user-message"},{"name":"greet"},{"name":"ask","schema":[{"parameter":"what","type":"string","required":true}]}]}`)
 		answer := w.Say("", "what a day")
@@ -103,7 +103,7 @@ func TestCatchAllTakesWhatNothingElseMatched(t *testing.T) {
 	})
 }
 
-func TestNotMatchingAndRejectedAreTold(t *testing.T) {
+func TestNotMatchingAndRejectedArePublished(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Say("", "hello")
 		require.Empty(t, w.Events.Subjects(), "without tools in scope there is nothing to match")
@@ -128,7 +128,7 @@ func TestNotMatchingAndRejectedAreTold(t *testing.T) {
 	})
 }
 
-func TestOfManyToolsTheNearestAreToldNotToMatch(t *testing.T) {
+func TestNotMatchingNamesTheNearestTools(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.many(63)
 		w.Put("", "garden", `{"tools":[{"name":"water-orchids","description":"Water the orchids"}]}`)

@@ -107,7 +107,7 @@ func TestUseIsAddedUpByAppAndDay(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeWrittenIsKept(t *testing.T) {
+func TestUnwrittenCountsAreKept(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		c, _, hook, now := counting(t, server)
 		c.Add("a", usage.Events, 1)

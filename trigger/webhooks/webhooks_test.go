@@ -310,7 +310,7 @@ func slow(pause time.Duration) time.Duration {
 	return pause
 }
 
-func TestWhatDidNotArriveIsListedAndSentAtOnceWhenAsked(t *testing.T) {
+func TestUndeliveredEventsAreListedAndResentOnRequest(t *testing.T) {
 	each(t, slow, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", ""))
 		s.answering(func(got received) int {
@@ -368,7 +368,7 @@ func (s *stage) passes(fields ...string) {
 	}
 }
 
-func TestAWebhookAtWhichNothingArrivesIsDisabledWithAnEvent(t *testing.T) {
+func TestAFailingWebhookIsDisabledWithAnEvent(t *testing.T) {
 	each(t, slow, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", `,"types":["tool.trigger"]`) + `,` + s.leads("watch", `,"types":["tool.webhook"]`))
 		s.answering(func(got received) int {
@@ -401,7 +401,7 @@ func TestAWebhookAtWhichNothingArrivesIsDisabledWithAnEvent(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatIsGoneIsDisabledUntilItLeadsElsewhere(t *testing.T) {
+func TestAGoneWebhookIsDisabledUntilItsURLChanges(t *testing.T) {
 	each(t, quick, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", `,"types":["tool.trigger"]`))
 		s.answering(func(got received) int {
@@ -480,7 +480,7 @@ func TestEventsOfAnEarlierAppAreNotSentAgain(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatIsOffGoesOnFromWhereItWas(t *testing.T) {
+func TestADisabledWebhookContinuesAtItsPosition(t *testing.T) {
 	each(t, quick, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", ""))
 		s.fires("s1", "a")
@@ -557,7 +557,7 @@ func TestEventsOfAProcessThatDiedAreSentAgain(t *testing.T) {
 	})
 }
 
-func TestMoreThanMayWaitIsLeftInTheStream(t *testing.T) {
+func TestEventsBeyondTheResendsStayInTheStream(t *testing.T) {
 	each(t, slow, func(t *testing.T, s *stage) {
 		s.app(s.leads("desk", ""))
 		s.fires("s1", "a")
@@ -575,7 +575,7 @@ func TestMoreThanMayWaitIsLeftInTheStream(t *testing.T) {
 	})
 }
 
-func TestNothingIsLeftOfAWebhookThatIsRemoved(t *testing.T) {
+func TestARemovedWebhookLeavesNoData(t *testing.T) {
 	each(t, slow, func(t *testing.T, s *stage) {
 		s.answering(func(received) int { return 500 })
 		keys := func() (names []string) {
@@ -619,7 +619,7 @@ func TestWebhooksGoOnWhenNATSIsBack(t *testing.T) {
 	})
 }
 
-func TestAWebhookThatIsAddedWhileNATSIsAwayBeginsWithWhatComesThen(t *testing.T) {
+func TestAWebhookAddedDuringAnOutageBeginsWithLaterEvents(t *testing.T) {
 	t.Parallel()
 	s := set(t, redistest.Run(t), quick)
 	s.fires("s1", "a")
