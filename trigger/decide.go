@@ -38,7 +38,7 @@ type turn struct {
 	ledger.Turn
 	token   string        // of its lease
 	age     time.Duration // since its acceptance, by the clock of Redis
-	now     time.Duration // now, by the same clock
+	now     time.Duration // the present time, by the same clock
 	message query.StoredMessage
 	scope   scope.Scope
 	history []matcher.Utterance

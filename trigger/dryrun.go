@@ -200,11 +200,11 @@ func (m *memory) add(message Earlier, id string, fired []matcher.PastCall) {
 // plain answer.
 func (m *memory) consent(text string) ([]askedTrigger, state.Action, bool) {
 	action, plain := consentAction(text)
-	asked := m.lastQuestions
+	triggers := m.lastQuestions
 	if action == state.Confirm {
-		asked = newestPerQuestion(asked, func(a askedTrigger) string { return a.Question })
+		triggers = newestPerQuestion(triggers, func(a askedTrigger) string { return a.Question })
 	}
-	return asked, action, plain && len(asked) > 0
+	return triggers, action, plain && len(triggers) > 0
 }
 
 // match returns the match of a confirmed or denied trigger.

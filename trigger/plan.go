@@ -139,16 +139,16 @@ func (p *planner) fire(matched matcher.Match, source, triggerID string) (err err
 	parent := p.traceParent
 	f.span, p.traceParent = firingSpan(p.tracer, parent, body)
 	defer func() { p.traceParent = parent }()
-	before, move := len(p.Effects), p.newMove(matched.Candidate, triggerID, body.Values)
+	firstEffect, move := len(p.Effects), p.newMove(matched.Candidate, triggerID, body.Values)
 	if err := p.addEffects(f.id, tool, body, move.Fence); err != nil {
 		return err
 	}
-	f.open = len(p.Effects) - before
+	f.open = len(p.Effects) - firstEffect
 	if *move != (ledger.Move{New: true, Wait: -1}) {
 		f.move = move
 	}
 	if !f.due() {
-		if err := p.deferEffects(f, matched.Candidate, body, before); err != nil {
+		if err := p.deferEffects(f, matched.Candidate, body, firstEffect); err != nil {
 			return err
 		}
 	}

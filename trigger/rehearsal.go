@@ -126,14 +126,14 @@ func (p *planner) rehearsalOutcome(t *turn, result matcher.Result, request match
 }
 
 // consentOutcome returns the outcome of a plain yes or no to the last questions.
-func (r *Rehearsal) consentOutcome(message Earlier, asked []askedTrigger, action state.Action, now time.Time) RehearsalOutcome {
+func (r *Rehearsal) consentOutcome(message Earlier, triggers []askedTrigger, action state.Action, now time.Time) RehearsalOutcome {
 	m, out := r.memory, RehearsalOutcome{Why: whyConsent(action, "tool"), Trace: &matcher.Trace{}}
 	result := query.CallResult{Result: conversation.Confirmed}
 	if action == state.Deny {
 		result = query.CallResult{Error: conversation.Cancelled}
 	}
 	var fired []matcher.PastCall
-	for _, trigger := range asked {
+	for _, trigger := range triggers {
 		match := trigger.match(trigger.TriggerID, action)
 		out.Matches = append(out.Matches, match)
 		if match.State == query.StateDry {
@@ -185,22 +185,22 @@ func (ts *Turns) LastMessages(ctx context.Context, appID string, most int) ([]Pa
 		return nil, nil
 	}
 	sessions, err := ts.records.Ledger.LastUsedSessions(ctx, appID, mostSessions)
-	var all []PastMessage
+	var latest []PastMessage
 	for _, session := range sessions {
-		if err != nil || len(all) == most && !all[most-1].Time.Before(time.UnixMilli(session.At)) {
+		if err != nil || len(latest) == most && !latest[most-1].Time.Before(time.UnixMilli(session.At)) {
 			break // the remaining messages are older
 		}
 		var messages []PastMessage
 		messages, err = ts.lastMessagesOf(ctx, appID, session.Session, most)
-		all = append(all, messages...)
-		slices.SortStableFunc(all, func(a, b PastMessage) int { return b.Time.Compare(a.Time) })
-		all = all[:min(most, len(all))]
+		latest = append(latest, messages...)
+		slices.SortStableFunc(latest, func(a, b PastMessage) int { return b.Time.Compare(a.Time) })
+		latest = latest[:min(most, len(latest))]
 	}
-	return all, err
+	return latest, err
 }
 
 // lastMessagesOf reads the last messages of a session's user, each with the history that a matcher sees.
-func (ts *Turns) lastMessagesOf(ctx context.Context, appID, sessionID string, most int) (all []PastMessage, err error) {
+func (ts *Turns) lastMessagesOf(ctx context.Context, appID, sessionID string, most int) (messages []PastMessage, err error) {
 	stored, record, err := ts.records.Ledger.LastMessages(ctx, appID, sessionID, most+ts.history)
 	if err != nil {
 		return nil, err
@@ -221,14 +221,14 @@ func (ts *Turns) lastMessagesOf(ctx context.Context, appID, sessionID string, mo
 			if from < len(decidedBefore) {
 				message.decided = decided[decidedBefore[from]:len(decided):len(decided)]
 			}
-			all = append(all, message)
+			messages = append(messages, message)
 		}
 		decidedBefore, utterances = append(decidedBefore, len(decided)), append(utterances, query.Utterances(past))
 		if decision, isDecided := query.DecodePast(past); isDecided {
 			decided = append(decided, decision)
 		}
 	}
-	return all[max(0, len(all)-most):], nil
+	return messages[max(0, len(messages)-most):], nil
 }
 
 // Try matches and decides a past message with the tools of a scope, as if it came again at its time. Nothing is

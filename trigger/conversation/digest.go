@@ -31,25 +31,25 @@ func Digest(values map[string]any, names ...string) string {
 }
 
 // appendValue encodes a value unambiguously: a letter for its type, and a length before open-ended content.
-func appendValue(to []byte, value any) []byte {
+func appendValue(buffer []byte, value any) []byte {
 	switch value := value.(type) {
 	case nil:
-		return append(to, 'n')
+		return append(buffer, 'n')
 	case bool:
-		return strconv.AppendBool(append(to, 'b'), value)
+		return strconv.AppendBool(append(buffer, 'b'), value)
 	case json.Number:
 		if decimal, ok := exactjson.ParseDecimal(value.String()); ok {
-			return appendText(append(to, 'd'), decimal.Normal())
+			return appendText(append(buffer, 'd'), decimal.Normal())
 		}
-		return appendText(append(to, 'D'), value.String()) // out of range
+		return appendText(append(buffer, 'D'), value.String()) // out of range
 	case string:
-		return appendText(append(to, 's'), norm.NFC.String(value))
+		return appendText(append(buffer, 's'), norm.NFC.String(value))
 	case []any:
-		to = appendLength(append(to, 'l'), len(value))
+		buffer = appendLength(append(buffer, 'l'), len(value))
 		for _, member := range value {
-			to = appendValue(to, member)
+			buffer = appendValue(buffer, member)
 		}
-		return to
+		return buffer
 	case map[string]any:
 		// Sorted in encoded form: two names may be equal in normal form, and then their values are ordered.
 		members := make([][]byte, 0, len(value))
@@ -57,20 +57,20 @@ func appendValue(to []byte, value any) []byte {
 			members = append(members, appendValue(appendText(nil, norm.NFC.String(name)), member))
 		}
 		slices.SortFunc(members, bytes.Compare)
-		return append(appendLength(append(to, 'o'), len(members)), bytes.Join(members, nil)...)
+		return append(appendLength(append(buffer, 'o'), len(members)), bytes.Join(members, nil)...)
 	}
 	if raw, err := exactjson.Encode(value); err == nil {
 		if read, err := exactjson.Decode(raw); err == nil {
-			return appendValue(to, read)
+			return appendValue(buffer, read)
 		}
 	}
-	return appendText(append(to, '?'), fmt.Sprintf("%T %v", value, value))
+	return appendText(append(buffer, '?'), fmt.Sprintf("%T %v", value, value))
 }
 
-func appendText(to []byte, text string) []byte {
-	return append(appendLength(to, len(text)), text...)
+func appendText(buffer []byte, text string) []byte {
+	return append(appendLength(buffer, len(text)), text...)
 }
 
-func appendLength(to []byte, length int) []byte {
-	return append(strconv.AppendInt(to, int64(length), 10), ':')
+func appendLength(buffer []byte, length int) []byte {
+	return append(strconv.AppendInt(buffer, int64(length), 10), ':')
 }

@@ -396,12 +396,12 @@ func (b *writeBehind) compose(run *behindRun) error {
 func (b *writeBehind) publish(run *behindRun, sentAt time.Time) {
 	defer b.release(run)
 	deadline := sentAt.Add(keyspace.EventLease / 2)
-	var tried []attempt
+	var attempts []attempt
 	if time.Now().Before(deadline) { // else an erased session could come back
-		tried = b.publishInOrder(b.Context, run.events, deadline)
+		attempts = b.publishInOrder(b.Context, run.events, deadline)
 	}
-	if len(tried) < len(run.events) || slices.ContainsFunc(tried, func(a attempt) bool { return a.outcome.Verdict != effect.Done }) {
-		err := b.handOver(ledger.Report{App: run.App, Session: run.Session, Box: run.Box, Token: run.Token}, tried)
+	if len(attempts) < len(run.events) || slices.ContainsFunc(attempts, func(a attempt) bool { return a.outcome.Verdict != effect.Done }) {
+		err := b.handOver(ledger.Report{App: run.App, Session: run.Session, Box: run.Box, Token: run.Token}, attempts)
 		if err != nil {
 			b.Log.Warn("behind.unpublished", "app", run.App, "session", run.Session, "error", err.Error())
 		}
@@ -437,12 +437,12 @@ func (b *writeBehind) publish(run *behindRun, sentAt time.Time) {
 }
 
 // handOver leaves a batch to the ledger, with the outcomes of the events that were tried.
-func (d *Deliveries) handOver(r ledger.Report, tried []attempt) error {
+func (d *Deliveries) handOver(r ledger.Report, attempts []attempt) error {
 	ctx, cancel := d.ShutdownContext(d.Context)
 	defer cancel()
 	err := d.Write(ctx, func() error { return d.Ledger.Unpack(ctx, r.App, r.Box, r.Token) })
 	r.Next = d.NextHolder()
-	r, fault := report(r, tried)
+	r, fault := report(r, attempts)
 	if err = errors.Join(err, fault); err == nil {
 		_, err = d.finish(ctx, r)
 	}

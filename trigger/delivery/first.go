@@ -322,12 +322,12 @@ func (f *First) isLate() bool { return time.Since(f.decision.SentAt) > keyspace.
 
 // publish publishes the events in order up to the first failure; the rest stay in the ledger.
 func (f *First) publish(ctx context.Context, events []attempt) []attempt {
-	tried := 0
+	count := 0
 	if !f.isLate() {
-		tried = len(f.publishInOrder(ctx, events, f.decision.SentAt.Add(keyspace.EventLease/2)))
+		count = len(f.publishInOrder(ctx, events, f.decision.SentAt.Add(keyspace.EventLease/2)))
 	}
-	for i := range events[tried:] {
-		events[tried+i].outcome, events[tried+i].deferred = notTriedOutcome, true
+	for i := range events[count:] {
+		events[count+i].outcome, events[count+i].deferred = notTriedOutcome, true
 	}
 	return events
 }

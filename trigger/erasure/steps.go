@@ -181,16 +181,16 @@ func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error
 			return err
 		}
 		keys := []string{k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(session), k.Over(), k.Dead()}
-		args, others := []any{appID, 2 + len(keyspace.Parts), len(ids)}, []string{}
+		args, results := []any{appID, 2 + len(keyspace.Parts), len(ids)}, []string{}
 		for i, id := range ids {
 			fire, fence, retries := records[i][0], records[i][1], records[i][2]
 			keys = append(append(keys, triggers[i], k.Fence(fence)), keyspace.Effects(k, fire)...)
 			args = append(args, id, keyspace.EffectID(fire, "call"))
 			for n := range strings.Count(retries, "\n") { // each manual retry has its own result
-				others = append(others, k.Effect(keyspace.RetriedResult(fire, n+1)))
+				results = append(results, k.Effect(keyspace.RetriedResult(fire, n+1)))
 			}
 		}
-		_, err = eraseTriggers.Run(ctx, e.Ledger.DB(), slices.Concat(keys, others, k.Ledger()), args...)
+		_, err = eraseTriggers.Run(ctx, e.Ledger.DB(), slices.Concat(keys, results, k.Ledger()), args...)
 		return err
 	})
 }

@@ -54,11 +54,11 @@ type Packer struct {
 
 // NewPacker returns a packer for explanations that are kept for keep.
 func NewPacker(keep time.Duration, now func() time.Time) *Packer {
-	known, _ := lru.New[*repositories.Repository, *facts](cachedRepositories) // fails for a size of 0 only
-	refs, _ := lru.New[uint64, string](cachedParts)
-	heads, _ := lru.New[uint64, string](cachedRepositories)
+	repositoryFacts, _ := lru.New[*repositories.Repository, *facts](cachedRepositories) // fails for a size of 0 only
+	partNames, _ := lru.New[uint64, string](cachedParts)
+	listNames, _ := lru.New[uint64, string](cachedRepositories)
 	written, _ := lru.New[[2]string, time.Time](cachedParts)
-	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), facts: known, partNames: refs, listNames: heads, written: written}
+	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), facts: repositoryFacts, partNames: partNames, listNames: listNames, written: written}
 }
 
 // AppFacts are computed once per state of an app: the tools of its repositories, and the texts to be masked.

@@ -238,20 +238,20 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	if call.Unread != "" {
 		return exactjson.EncodeOrNull(clip(w.mask.text(call.Unread), most))
 	}
-	masks, shown := len(w.mask) > 0, call.Arguments
+	masks, masked := len(w.mask) > 0, call.Arguments
 	for name := range call.Arguments {
 		masks = masks || call.Tool != nil && call.Tool.Params().Hidden(name)
 	}
-	if masks || shown == nil {
-		shown = make(map[string]any, len(call.Arguments))
+	if masks || masked == nil {
+		masked = make(map[string]any, len(call.Arguments))
 		for name, value := range call.Arguments {
 			if call.Tool != nil && call.Tool.Params().Hidden(name) {
 				value = secret.Masked
 			}
-			shown[w.mask.text(name)] = w.mask.value(value)
+			masked[w.mask.text(name)] = w.mask.value(value)
 		}
 	}
-	text := exactjson.EncodeOrNull(exactjson.Members(shown))
+	text := exactjson.EncodeOrNull(exactjson.Members(masked))
 	if len(text) > most {
 		return exactjson.EncodeOrNull(clip(string(text), most))
 	}

@@ -99,15 +99,15 @@ func (r *Record) Encode() (encoded string, size int, err error) {
 
 // decode reverses Encode. Earlier builds stored plain JSON, which it reads as well.
 func (r *Record) decode(triggerID, encoded string) error {
-	at := strings.Index(encoded, shorttext.Mark)
-	if at < 0 {
+	mark := strings.Index(encoded, shorttext.Mark)
+	if mark < 0 {
 		return exactjson.Unmarshal([]byte(encoded), r)
 	}
 	var head storedHead
-	if err := exactjson.Unmarshal([]byte(encoded[:at]), &head); err != nil {
+	if err := exactjson.Unmarshal([]byte(encoded[:mark]), &head); err != nil {
 		return err
 	}
-	text, err := dictionary.Unpack(encoded[at:])
+	text, err := dictionary.Unpack(encoded[mark:])
 	if err != nil {
 		return err
 	}

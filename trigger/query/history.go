@@ -371,9 +371,9 @@ func (p *ConversationCache) Get(turn ledger.Turn) ParsedConversation {
 	return conversation
 }
 
-// Utterances returns the history before a turn in the matcher's form, without damaged entries. known is the
+// Utterances returns the history before a turn in the matcher's form, without damaged entries. earlier is the
 // conversation that the caller had from Get.
-func (p *ConversationCache) Utterances(turn ledger.Turn, known ParsedConversation, history ledger.Conversation) (utterances []matcher.Utterance) {
+func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversation, history ledger.Conversation) (utterances []matcher.Utterance) {
 	if len(history.Messages) == 0 {
 		return nil
 	}
@@ -383,7 +383,7 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, known ParsedConversatio
 		match := parsedMessage{size: past.Size() + 64}
 		switch index := cached.Same(history.Recalled, i); {
 		case past.Had > 0:
-			match = known.messages[past.Had-1]
+			match = earlier.messages[past.Had-1]
 		case index >= 0: // a concurrent message has parsed it
 			match = cached.messages[index]
 		default: // new, or changed, as by a result

@@ -97,12 +97,12 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
-	at, err := readPosition(q.Page.After)
+	start, err := readPosition(q.Page.After)
 	if err != nil {
 		return nil, "", err
 	}
 	r.AwaitFlush(ctx, q.AppID)
-	l := listing{Records: r, query: q, items: []Record{}, at: at}
+	l := listing{Records: r, query: q, items: []Record{}, at: start}
 	if err := l.chooseIndex(ctx); err != nil {
 		return nil, "", err
 	}

@@ -49,13 +49,13 @@ func (c *Counter) CountRejected(appID, tool string) {
 	c.add(hour{appID, c.hour()}, usedRejected+tool, 1)
 }
 
-func (c *Counter) add(at hour, field string, count int) {
+func (c *Counter) add(period hour, field string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.counts[at] == nil {
-		c.counts[at] = map[string]int{}
+	if c.counts[period] == nil {
+		c.counts[period] = map[string]int{}
 	}
-	c.counts[at][field] += count
+	c.counts[period][field] += count
 }
 
 func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
@@ -90,14 +90,14 @@ func (c *Counter) Flush(ctx context.Context) (err error) {
 	counts := c.counts
 	c.counts = map[hour]map[string]int{}
 	c.mu.Unlock()
-	for at, fields := range counts {
+	for period, fields := range counts {
 		args := []any{2 * usageTools, (usageHours * time.Hour).Milliseconds()}
 		for field, count := range fields {
 			args = append(args, field, count)
 		}
-		if _, writeErr := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(at.app).Uses(at.number)}, args...); writeErr != nil {
+		if _, writeErr := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(period.app).Uses(period.number)}, args...); writeErr != nil {
 			for field, count := range fields {
-				c.add(at, field, count)
+				c.add(period, field, count)
 			}
 			err = writeErr
 		}

@@ -202,15 +202,15 @@ func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string,
 	}
 	all, own := s.Winners()
 	request := matcher.Request{App: s.App, Candidates: all, Shared: s.Shared, Own: own}
-	page, found := repositories.PageBudget{}, []FoundTool{}
+	page, tools := repositories.PageBudget{}, []FoundTool{}
 	for _, match := range searcher.Search(ctx, request, text, min(limit, mostResults)) {
 		next := FoundTool{newTool(match.Candidate), max(1, math.Round(float64(match.Score)*1e6)) / 1e6} // further digits are meaningless
 		if !page.Fits(next) {
 			break
 		}
-		found = append(found, next)
+		tools = append(tools, next)
 	}
-	return found, nil
+	return tools, nil
 }
 
 // defaultOffered is the number of tools offered to a model, unless the app sets it.
@@ -291,18 +291,18 @@ func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
 		all, _ := c.scope.Winners()
 		return all
 	}
-	var own []matcher.Candidate
+	var candidates []matcher.Candidate
 	for _, repository := range c.scope.Ranked() {
 		if repository.ID != repositoryID {
 			continue
 		}
 		for i := range repository.Tools {
-			own = append(own, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+			candidates = append(candidates, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
 		}
 		break // a session's repository hides the app's of the same name
 	}
-	slices.SortFunc(own, compareNames)
-	return own
+	slices.SortFunc(candidates, compareNames)
+	return candidates
 }
 
 // Find returns the tool of a name, in the repository if it is given.

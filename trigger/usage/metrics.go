@@ -38,18 +38,18 @@ func (m *byApp) add(appID string, of Kind, count int) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := m.apps[appID]
-	if all == nil {
+	counters := m.apps[appID]
+	if counters == nil {
 		if len(m.apps) >= m.most {
 			appID = other
 		}
-		if all = m.apps[appID]; all == nil {
-			all = &[kinds]prometheus.Counter{}
+		if counters = m.apps[appID]; counters == nil {
+			counters = &[kinds]prometheus.Counter{}
 			for kind, name := range names {
-				all[kind] = m.WithLabelValues(appID, name)
+				counters[kind] = m.WithLabelValues(appID, name)
 			}
-			m.apps[appID] = all
+			m.apps[appID] = counters
 		}
 	}
-	all[of].Add(float64(count))
+	counters[of].Add(float64(count))
 }

@@ -97,7 +97,7 @@ func (c *Counter) Add(appID string, kind Kind, count int) {
 
 // CountDecision counts the time of a message from arrival to decision.
 func (c *Counter) CountDecision(appID string, duration time.Duration) {
-	c.count(appID, func(to *minuteCounts) { to.all[durationField(fieldDecided, duration)]++ })
+	c.count(appID, func(counts *minuteCounts) { counts.all[durationField(fieldDecided, duration)]++ })
 }
 
 // Outcome is the outcome of a call to a host.
@@ -119,31 +119,31 @@ func (c *Counter) CountCall(appID, host string, outcome Outcome, duration time.D
 	if host == "" {
 		return
 	}
-	c.count(appID, func(to *minuteCounts) {
-		if !to.hostNames[host] && len(to.hostNames) >= mostHosts {
+	c.count(appID, func(counts *minuteCounts) {
+		if !counts.hostNames[host] && len(counts.hostNames) >= mostHosts {
 			host = other
 		}
-		to.hostNames[host] = true
-		to.hosts[fieldHost+string(outcome)+host]++
+		counts.hostNames[host] = true
+		counts.hosts[fieldHost+string(outcome)+host]++
 		if outcome != Held {
-			to.hosts[durationField(fieldHost, duration)+":"+host]++
+			counts.hosts[durationField(fieldHost, duration)+":"+host]++
 		}
 	})
 }
 
 func (c *Counter) count(appID string, add func(*minuteCounts)) {
-	at := minute{appID, Minute.number(c.now())}
+	key := minute{appID, Minute.number(c.now())}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	add(c.countsOf(at))
+	add(c.countsOf(key))
 }
 
 // countsOf returns the counts of a minute. The caller holds the lock.
-func (c *Counter) countsOf(at minute) *minuteCounts {
-	if c.counts[at] == nil {
-		c.counts[at] = &minuteCounts{map[string]int64{}, map[string]int64{}, map[string]bool{}}
+func (c *Counter) countsOf(key minute) *minuteCounts {
+	if c.counts[key] == nil {
+		c.counts[key] = &minuteCounts{map[string]int64{}, map[string]int64{}, map[string]bool{}}
 	}
-	return c.counts[at]
+	return c.counts[key]
 }
 
 // mostFields bounds the fields of one hash: about those of mostHosts. Hosts beyond it are not counted.
@@ -183,11 +183,11 @@ func (c *Counter) Flush(ctx context.Context) error {
 		return nil
 	}
 	minutes, calls := make([]minute, 0, len(written)), make([]keyspace.Call, 0, len(written))
-	for at, counts := range written {
-		k, args := keyspace.KeysOf(at.app), []any{}
+	for key, counts := range written {
+		k, args := keyspace.KeysOf(key.app), []any{}
 		keys := []string{k.App()}
 		for _, step := range steps {
-			keys = append(keys, keyspace.Usage(k, step.Name, step.number(Minute.start(at.number))))
+			keys = append(keys, keyspace.Usage(k, step.Name, step.number(Minute.start(key.number))))
 			args = append(args, (time.Duration(step.Number) * step.Length).Milliseconds())
 		}
 		args = append(args, mostFields, len(counts.all))
@@ -196,7 +196,7 @@ func (c *Counter) Flush(ctx context.Context) error {
 				args = append(args, field, count)
 			}
 		}
-		minutes, calls = append(minutes, at), append(calls, keyspace.Call{Keys: keys, Args: args})
+		minutes, calls = append(minutes, key), append(calls, keyspace.Call{Keys: keys, Args: args})
 	}
 	replies, err := addCounts.RunAll(ctx, c.db, calls)
 	c.mu.Lock()

@@ -251,7 +251,7 @@ func (w *walk) effectProbes(ctx context.Context, places []keyspace.KeyName) ([]p
 // boxesOf returns the outboxes that an event may be in, the likeliest first: the effect does not name its
 // outbox.
 func boxesOf(id, session, trigger, subject string) []string {
-	own := id[:max(strings.LastIndexByte(id, '.'), 0)]
+	prefix := id[:max(strings.LastIndexByte(id, '.'), 0)]
 	switch {
 	case session != "" && strings.HasPrefix(subject, "chat."):
 		return []string{keyspace.ChatBox(session), keyspace.Box(session, ""), keyspace.Box("", "")}
@@ -259,8 +259,8 @@ func boxesOf(id, session, trigger, subject string) []string {
 		return []string{keyspace.Box(session, ""), keyspace.ChatBox(session), keyspace.Box("", "")}
 	case trigger != "":
 		return []string{keyspace.Box("", trigger), keyspace.Box("", "")}
-	case own != "": // a notification about a trigger is named after it
-		return []string{keyspace.Box("", own), keyspace.Box("", "")}
+	case prefix != "": // a notification about a trigger is named after it
+		return []string{keyspace.Box("", prefix), keyspace.Box("", "")}
 	default:
 		return []string{keyspace.Box("", "")}
 	}
