@@ -3,14 +3,12 @@ package examples
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,8 +61,8 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 }
 
 func TestClientsOverNATSAreAnswered(t *testing.T) {
-	s, said := bare(t, []string{"EARSHOT_NATS_INGRESS=on"})
-	said.Await(t, `(requests over NATS)`)
+	s := bare(t, []string{"EARSHOT_NATS_INGRESS=on"})
+	s.Await(t, `(requests over NATS)`)
 	conn, err := nats.Connect(s.NATS)
 	require.NoError(t, err)
 	defer conn.Close()
@@ -94,7 +92,7 @@ stats: 6 asked, 2 refused))`)
 }
 
 func TestABackEndNeedsNATSAndAKeyAlone(t *testing.T) {
-	s, _ := bare(t, []string{"EARSHOT_NATS_INGRESS=keys"})
+	s := bare(t, []string{"EARSHOT_NATS_INGRESS=keys"})
 	s.ask("PUT", "/v1/apps/house", `{}`)
 	around := append(s.around(), "EARSHOT_KEY="+s.keyOf("house", "tools", "messages", "triggers"), "EARSHOT_URL=")
 	said := start(t, ".", around, "doorman", "house", "doorman/said.txt")
@@ -128,8 +126,8 @@ func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {
 				if err != nil {
 					return 0
 				}
-				_, _ = io.Copy(io.Discard, response.Body)
-				return response.StatusCode * btoi(response.Body.Close() == nil)
+				defer response.Body.Close()
+				return response.StatusCode
 			}
 			require.Eventually(t, func() bool { return forged() == http.StatusUnauthorized }, testbed.Patience, testbed.Glance)
 			s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, `, "url":"http://`+address+`/book"`))
@@ -139,13 +137,6 @@ func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {
 			require.Equal(t, map[string]any{"booked": "Friday", "number": 1.0}, call["result"])
 		})
 	}
-}
-
-func btoi(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
 }
 
 // spoken are tools that one speaks with: one that settles and asks for what lacks, and one that asks for a yes.
@@ -221,30 +212,12 @@ func TestAVoiceFrontEndDecidesWhatItHasHeardAndTakesBack(t *testing.T) {
 	require.Equal(t, "cancelled", light["state"])
 }
 
-var built struct {
-	once   sync.Once
-	folder string
-}
-
-// example is the path of an example in Go. All are built at once.
-func example(t *testing.T, name string) string {
-	t.Helper()
-	built.once.Do(func() {
-		var err error
-		built.folder, err = os.MkdirTemp("", "earshot-examples")
-		require.NoError(t, err)
-		testbed.AtEnd(func() error { return os.RemoveAll(built.folder) })
-		testbed.Build(t, built.folder, "earshot/deploy/examples/...")
-	})
-	return filepath.Join(built.folder, name)
-}
-
 func TestMain(m *testing.M) { testbed.Main(m) }
 
 func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Process {
 	t.Helper()
 	if name != "node" {
-		name = example(t, name)
+		name = testbed.Built(t, "earshot/deploy/examples/"+name)
 	}
 	return testbed.Start(t, folder, variables, name, args...)
 }
@@ -257,7 +230,7 @@ type service struct {
 
 func dev(t *testing.T, app string) *service {
 	t.Helper()
-	s, _ := bare(t, nil)
+	s := bare(t, nil)
 	s.ask("PUT", "/v1/apps/clinic", app)
 	s.key = s.keyOf("clinic", "tools", "messages")
 	return s
@@ -268,16 +241,15 @@ func devOf(t *testing.T, example string, variables ...string) *service {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join(example, example+".yaml"))
 	require.NoError(t, err)
-	s, said := bare(t, variables, "-f", file)
-	said.Await(t, `1 file loaded`)
+	s := bare(t, variables, "-f", file)
+	s.Await(t, `1 file loaded`)
 	s.key = s.keyOf(example, "tools", "messages")
 	return s
 }
 
-func bare(t *testing.T, variables []string, args ...string) (*service, *testbed.Process) {
+func bare(t *testing.T, variables []string, args ...string) *service {
 	t.Helper()
-	d := testbed.NewDev(t, variables, args...)
-	return &service{Dev: d, t: t}, d.Process
+	return &service{Dev: testbed.NewDev(t, variables, args...), t: t}
 }
 
 func (s *service) keyOf(app string, scopes ...string) string {

@@ -21,7 +21,7 @@ type helpdesk struct {
 
 func newHelpdesk(t *testing.T) helpdesk {
 	t.Helper()
-	s, _ := bare(t, nil)
+	s := bare(t, nil)
 	program := filepath.Join(t.TempDir(), "helpdesk")
 	for _, args := range [][]string{{"vet", "-C", "helpdesk", "."}, {"build", "-C", "helpdesk", "-o", program, "."}} {
 		testbed.Done(t, exec.Command("go", args...))

@@ -23,15 +23,11 @@ var reserved = filepath.Join(os.TempDir(), "earshot-test-ports")
 // Ports returns different ports of 127.0.0.1 that are free. No other test gets one of them before this one ends.
 func Ports(t TB, count int) (ports []int) {
 	t.Helper()
-	if err := os.MkdirAll(reserved, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, "make the folder of ports", os.MkdirAll(reserved, 0o777))
 	for range attempts {
 		port := lowest + rand.IntN(highest-lowest+1)
 		file, err := os.OpenFile(filepath.Join(reserved, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o666)
-		if err != nil {
-			t.Fatal(err)
-		}
+		Must(t, "open the file of a port", err)
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
 			err = nobodyListens(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))

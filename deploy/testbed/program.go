@@ -10,38 +10,27 @@ import (
 	"sync"
 )
 
-var built struct {
-	sync.Mutex
-	paths map[string]string
-}
+var (
+	building sync.Mutex
+	built    = map[string]string{} // paths, by what they were built of
+)
 
 // Built builds a program with flags of go build, once for this process, and returns its path.
 func Built(t TB, program string, flags ...string) string {
 	t.Helper()
-	built.Lock()
-	defer built.Unlock()
+	building.Lock()
+	defer building.Unlock()
 	key := strings.Join(append(flags, program), " ")
-	if path, is := built.paths[key]; is {
+	if path, is := built[key]; is {
 		return path
 	}
 	folder, err := os.MkdirTemp("", "earshot-built-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, "make a folder", err)
 	AtEnd(func() error { return os.RemoveAll(folder) })
 	path := filepath.Join(folder, filepath.Base(program))
-	Build(t, path, program, flags...)
-	if built.paths == nil {
-		built.paths = map[string]string{}
-	}
-	built.paths[key] = path
+	Done(t, exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-o", path}, flags, []string{program})...))
+	built[key] = path
 	return path
-}
-
-// Build builds packages into a file or a folder.
-func Build(t TB, to, packages string, flags ...string) {
-	t.Helper()
-	Done(t, exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", to}, append(flags, packages)...)...))
 }
 
 // Done runs a command, and returns all that it writes. One that fails ends the test.
@@ -84,9 +73,7 @@ func ProgramOf(t TB, folder, commit string) string {
 		return Program(t)
 	case strings.Contains(commit, "/"):
 		path, err := filepath.Abs(commit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		Must(t, "the path of "+commit, err)
 		return path
 	}
 	run := func(in, program string, arguments ...string) string {
@@ -99,14 +86,10 @@ func ProgramOf(t TB, folder, commit string) string {
 		t.Fatalf("earshot of %s: its commit is not in this clone; get it with: git fetch --unshallow", commit)
 	}
 	source, archive, program := filepath.Join(folder, "source-"+commit), filepath.Join(folder, commit+".tar"), filepath.Join(folder, "earshot-"+commit)
-	if err := os.MkdirAll(source, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, "make a folder", os.MkdirAll(source, 0o700))
 	run(root, "git", "archive", "-o", archive, commit)
 	run(source, "tar", "-xf", archive)
 	run(source, "go", "build", "-o", program, "./cmd/earshot")
-	if err := os.RemoveAll(source); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, "remove the source", os.RemoveAll(source))
 	return program
 }

@@ -22,9 +22,7 @@ type Proxy struct {
 func NewProxy(t TB, server string, seed int64) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, "listen", err)
 	t.Cleanup(func() { _ = listener.Close() })
 	p := &Proxy{Addr: listener.Addr().String(), server: server, dice: rand.New(rand.NewPCG(uint64(seed), 1))}
 	go func() {

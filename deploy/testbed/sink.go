@@ -16,9 +16,7 @@ import (
 func Serve(t TB, address string, handler http.Handler) (url string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, "listen", err)
 	server := &http.Server{Handler: handler}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	t.Cleanup(func() { _ = server.Close() })

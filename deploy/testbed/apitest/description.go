@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,20 @@ func (d Description) template(path string) string {
 		}
 	}
 	return best
+}
+
+// Channel is the name of the channel of events, or requests over NATS, that a subject is of.
+func (d Description) Channel(t testing.TB, subject string) string {
+	t.Helper()
+	for name := range d.At("/channels") {
+		address, _ := d.At("/channels/" + name)["address"].(string) // that of replies is any
+		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(address), `[^.]+`)
+		if regexp.MustCompile("^" + pattern + "$").MatchString(subject) {
+			return name
+		}
+	}
+	require.Fail(t, "the subject "+subject+" is in no channel")
+	return ""
 }
 
 func matches(template, path []string) (open int, ok bool) {

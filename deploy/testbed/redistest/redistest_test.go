@@ -2,8 +2,6 @@ package redistest_test
 
 import (
 	"fmt"
-	"net"
-	"strings"
 	"testing"
 	"time"
 
@@ -43,31 +41,6 @@ func TestServerKeepsWhatItAnsweredWhenKilled(t *testing.T) {
 	})
 }
 
-func TestKeysExpireByTheClock(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		client := server.Client()
-		require.NoError(t, client.Set(t.Context(), "key", "value", 20*time.Millisecond).Err())
-		require.Eventually(t, func() bool {
-			return client.Get(t.Context(), "key").Err() == redis.Nil
-		}, time.Minute, 5*time.Millisecond)
-	})
-}
-
-func TestURLNamesEveryServer(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		hosts, found := strings.CutPrefix(server.URL(), "redis://")
-		require.True(t, found)
-		require.Equal(t, server.Addr(), hosts)
-		for _, addr := range strings.Split(hosts, ",") {
-			host, _, err := net.SplitHostPort(addr)
-			require.NoError(t, err)
-			require.Equal(t, "127.0.0.1", host)
-			require.NoError(t, redis.NewClient(&redis.Options{Addr: addr}).Ping(t.Context()).Err())
-		}
-		require.Equal(t, strings.HasSuffix(t.Name(), "/miniredis"), server.Embedded())
-	})
-}
-
 func TestEveryTestFindsItsStoreEmpty(t *testing.T) {
 	for range 2 {
 		redistest.Each(t, func(t *testing.T, server *redistest.Server) {
@@ -86,11 +59,6 @@ func TestRealServerIsAsEarshotAsksForIt(t *testing.T) {
 	} {
 		require.Equal(t, map[string]string{name: want}, client.ConfigGet(t.Context(), name).Val())
 	}
-}
-
-func TestRealServerTakesArguments(t *testing.T) {
-	client := redistest.Run(t, "--maxmemory", "4mb").Client()
-	require.Equal(t, "4194304", client.ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"])
 }
 
 func fails(t *testing.T, arguments ...string) string {
