@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -237,19 +238,14 @@ func streamOf(w http.ResponseWriter, response object, output []any) {
 	sequence := 0
 	send := func(kind string, with object) {
 		event := object{"type": kind, "sequence_number": sequence}
-		for name, value := range with {
-			event[name] = value
-		}
+		maps.Copy(event, with)
 		text, _ := json.Marshal(event)
 		_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", kind, text)
 		w.(http.Flusher).Flush()
 		sequence++
 	}
 	but := func(of object, name string, value any) object {
-		copied := object{}
-		for at, one := range of {
-			copied[at] = one
-		}
+		copied := maps.Clone(of)
 		copied[name], copied["status"] = value, "in_progress"
 		return copied
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -13,59 +12,36 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/natstest"
 )
 
-const asyncAPI = "earshot:///asyncapi.json"
-
-type events struct {
-	document map[string]any
-	compiler *jsonschema.Compiler
-}
-
-func describe(t *testing.T, s *service) events {
+func describe(t *testing.T, s *service) apitest.Description {
 	t.Helper()
 	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Call("GET", "/asyncapi.json", "")))
 	require.NoError(t, err)
-	found := events{read.(map[string]any), jsonschema.NewCompiler()}
-	for _, schema := range found.document["components"].(map[string]any)["schemas"].(map[string]any) {
+	document := read.(map[string]any)
+	for _, schema := range document["components"].(map[string]any)["schemas"].(map[string]any) {
 		if schema := schema.(map[string]any); schema["properties"] != nil {
 			schema["additionalProperties"] = false // what is not described is not sent
 		}
 	}
-	require.NoError(t, found.compiler.AddResource(asyncAPI, read))
-	return found
+	return apitest.NewDescription(t, document)
 }
 
-func (e events) channel(t *testing.T, subject string) (name string, channel map[string]any) {
+func fits(t *testing.T, described apitest.Description, msg jetstream.Msg) (channel string) {
 	t.Helper()
-	for name, one := range e.document["channels"].(map[string]any) {
-		one := one.(map[string]any)
-		given, _ := one["address"].(string) // that of replies is any
-		address := regexp.QuoteMeta(given)
-		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(address, `[^.]+`)
-		if regexp.MustCompile("^" + pattern + "$").MatchString(subject) {
-			return name, one
-		}
-	}
-	require.Fail(t, "the subject "+subject+" is in no channel")
-	return "", nil
-}
-
-func (e events) fits(t *testing.T, msg jetstream.Msg) (channel string) {
-	t.Helper()
-	channel, described := e.channel(t, msg.Subject())
+	channel = described.Channel(t, msg.Subject())
 	headers := map[string]any{}
 	for name, values := range msg.Headers() {
 		headers[name] = values[0]
 	}
 	payload, err := jsonschema.UnmarshalJSON(bytes.NewReader(msg.Data()))
 	require.NoError(t, err)
-	for _, message := range described["messages"].(map[string]any) {
-		at := asyncAPI + strings.TrimPrefix(message.(map[string]any)["$ref"].(string), "")
+	for _, message := range described.At("/channels/" + channel + "/messages") {
+		at := strings.TrimPrefix(message.(map[string]any)["$ref"].(string), "#")
 		for part, value := range map[string]any{"payload": payload, "headers": any(headers)} {
-			schema, err := e.compiler.Compile(at + "/" + part)
-			require.NoError(t, err)
+			schema := described.Compile(t, at+"/"+part)
 			require.NoError(t, schema.Validate(value), "%s %s: %s", msg.Subject(), part, msg.Data())
 		}
 	}
@@ -108,7 +84,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	seen := map[string]int{}
 	stream := s.stream()
 	sent := -1 // no model fails
-	for _, operation := range described.document["operations"].(map[string]any) {
+	for _, operation := range described.At("/operations") {
 		if operation.(map[string]any)["action"] == "send" {
 			sent++
 		}
@@ -116,7 +92,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	for len(seen) < sent {
 		msg, err := stream.Next(jetstream.FetchMaxWait(testbed.Patience))
 		require.NoError(t, err, "channels that had an event: %v", seen)
-		seen[described.fits(t, msg)]++
+		seen[fits(t, described, msg)]++
 	}
 }
 

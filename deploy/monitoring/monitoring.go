@@ -30,9 +30,7 @@ type rule struct {
 func allRules(t testing.TB) (all []rule) {
 	t.Helper()
 	var read struct{ Groups []struct{ Rules []rule } }
-	if err := yaml.Unmarshal([]byte(rules), &read); err != nil {
-		t.Fatal(err)
-	}
+	testbed.Must(t, "read the rules", yaml.Unmarshal([]byte(rules), &read))
 	for _, group := range read.Groups {
 		all = append(all, group.Rules...)
 	}
@@ -153,14 +151,10 @@ func (h *History) require(t testing.TB, tests []map[string]any) {
 		"rule_files": []string{"rules.yaml"}, "evaluation_interval": fmt.Sprintf("%ds", step),
 		"tests": []map[string]any{{"interval": fmt.Sprintf("%ds", step), "input_series": h.series(), "promql_expr_test": tests}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	testbed.Must(t, "write the test", err)
 	folder := t.TempDir()
 	for name, text := range map[string]string{"rules.yaml": rules, "test.yaml": string(written)} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testbed.Must(t, "write "+name, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
 	promtool(t, "test", "rules", filepath.Join(folder, "test.yaml"))
 }
@@ -198,9 +192,7 @@ func panels(t testing.TB) []panel {
 	var read struct {
 		Panels []panel `json:"panels"`
 	}
-	if err := json.Unmarshal(dashboard, &read); err != nil {
-		t.Fatal(err)
-	}
+	testbed.Must(t, "read the dashboard", json.Unmarshal(dashboard, &read))
 	return read.Panels
 }
 
