@@ -14,53 +14,16 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-func TestToolsOfOthersAreNeitherSeenNorFired(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	w.say("s1", "m0", "hello")
-	require.Zero(t, w.llm.Count(), "with nothing in scope nobody is asked")
-	w.put("/v1/apps/other", `{}`)
-	tool := func(name string) string {
-		return `{"tools":[{"name":"` + name + `","description":"description of ` + name + `"}]}`
-	}
-	w.put("/v1/apps/clinic/repositories/app", tool("ours"))
-	w.put("/v1/apps/clinic/sessions/s1/repositories/own", tool("mine"))
-	w.put("/v1/apps/clinic/sessions/s2/repositories/own", tool("neighbours"))
-	w.put("/v1/apps/other/repositories/app", tool("foreign"))
-	w.put("/v1/apps/other/sessions/s1/repositories/own", tool("namesake"))
-
-	got := w.say("s1", "m1", "call ours {}; mine {}; neighbours {}; foreign {}; namesake {}; invented {}")
-	require.Len(t, got.Matches, 2)
-	require.Equal(t, []string{"ours", "mine"}, []string{got.Matches[0].Name, got.Matches[1].Name})
-	require.Empty(t, got.Rejected)
-	require.Equal(t, []string{"mine", "ours"}, w.llm.Requests()[0].ToolNames())
-	for _, hidden := range []string{"neighbours", "foreign", "namesake"} {
-		require.NotContains(t, string(w.llm.Requests()[0].Body), "description of "+hidden)
-	}
-
-	const mine, app = "/v1/apps/clinic/sessions/s1/triggers", "/v1/apps/clinic/triggers"
-	for path, bodies := range map[string][]string{
-		mine: {`{"name":"neighbours","source":"ui"}`, `{"name":"neighbours","repositoryId":"own","source":"ui"}`,
-			`{"name":"foreign","source":"ui"}`, `{"name":"namesake","repositoryId":"own","source":"agent"}`},
-		app: {`{"name":"mine","source":"ui"}`, `{"name":"foreign","repositoryId":"app","source":"ui"}`},
-	} {
-		for _, body := range bodies {
-			w.call(404, "POST", path, body)
-		}
-	}
-	w.rest()
-	require.Len(t, w.events("tool.trigger.>"), 2)
-	require.Empty(t, w.events("tool.trigger.other.>"))
-}
-
-func TestHistoryAndTriggersOfOthersAreNotShown(t *testing.T) {
+func TestWhatIsOfOtherSessionsAndAppsIsNotShown(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 1)
 	w.put("/v1/apps/other", `{}`)
+	w.put("/v1/apps/other/sessions/s1/repositories/own", `{"tools":[{"name":"namesake"}]}`)
 	w.put("/v1/apps/clinic/repositories/app", `{"tools":[{"name":"ours"}]}`)
-	fired := w.say("s1", "m1", "call ours {}").Matches[0].TriggerID
+	matches := w.say("s1", "m1", "call ours {}; namesake {}").Matches
+	require.Len(t, matches, 1)
+	fired := matches[0].TriggerID
 	w.say("s2", "m1", "call ours {}")
-	require.NotContains(t, string(w.llm.Requests()[1].Body), fired)
 	require.Len(t, w.llm.Requests()[1].Messages, 3, "rules, clock, and the message: no history of the other session")
 
 	w.call(200, "GET", "/v1/apps/clinic/triggers/"+fired, "")
@@ -70,7 +33,6 @@ func TestHistoryAndTriggersOfOthersAreNotShown(t *testing.T) {
 	}
 }
 
-// operations lists the tool.changed operations of a repository.
 func (w *world) operations(app, repository string) []string {
 	w.t.Helper()
 	var list []string
@@ -161,20 +123,6 @@ func TestIdleSessionExpiresWithItsRepositories(t *testing.T) {
 	})
 }
 
-func TestClosedSessionBeginsAnew(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	w.put("/v1/apps/clinic/repositories/app", `{"tools":[{"name":"ours"}]}`)
-	w.put("/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"mine"}]}`)
-	w.say("s1", "m1", "call mine {}")
-	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "")
-	w.call(404, "GET", "/v1/apps/clinic/sessions/s1/repositories/own", "")
-	require.Empty(t, w.say("s1", "m1", "call mine {}").Matches)
-	last := w.llm.Requests()[w.llm.Count()-1]
-	require.Equal(t, []string{"ours"}, last.ToolNames())
-	require.Len(t, last.Messages, 3, "without the history of before")
-}
-
 // Each concurrent patch of two replicas is stored, and announced once.
 func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
 	t.Parallel()
@@ -186,50 +134,23 @@ func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
 	}) {
 		require.Contains(t, []int{200, 201}, got.Status, got.Body)
 	}
-	stored := read[struct{ Tools []struct{ Name string } }](t, w.call(200, "GET", path, ""))
-	var found []string
-	for _, tool := range stored.Tools {
-		found = append(found, tool.Name)
-	}
-	require.ElementsMatch(t, names, found)
+	require.ElementsMatch(t, names, w.names(path))
 	w.rest()
 	operations := w.operations("clinic", "desk")
 	require.Len(t, operations, len(names))
 	require.Equal(t, "created", operations[0])
 }
 
-// redisDump returns all keys of Redis with their content.
+// redisDump has a line for each key of Redis, with its content.
 func (w *world) redisDump() string {
 	w.t.Helper()
 	var all strings.Builder
-	client, ctx := w.client(), w.t.Context()
-	keys, err := client.Keys(ctx, "*").Result()
-	require.NoError(w.t, err)
-	for _, key := range keys {
-		var value any
-		switch kind := client.Type(ctx, key).Val(); kind {
-		case "hash":
-			value = client.HGetAll(ctx, key).Val()
-		case "list":
-			value = client.LRange(ctx, key, 0, -1).Val()
-		case "zset":
-			value = client.ZRangeWithScores(ctx, key, 0, -1).Val()
-		case "set":
-			value = client.SMembers(ctx, key).Val()
-		case "string":
-			value = client.Get(ctx, key).Val()
-		case "stream":
-			value = client.XRange(ctx, key, "-", "+").Val()
-		case "none":
-		default:
-			w.t.Fatalf("%s is a %s", key, kind)
-		}
-		fmt.Fprintf(&all, "%s %q\n", key, value)
+	for _, text := range w.held() {
+		fmt.Fprintf(&all, "%q\n", text)
 	}
 	return all.String()
 }
 
-// streamDump returns all messages of both streams with their headers.
 func (w *world) streamDump() string {
 	w.t.Helper()
 	var all strings.Builder
@@ -241,7 +162,6 @@ func (w *world) streamDump() string {
 	return all.String()
 }
 
-// linesOf returns the lines that contain a word.
 func linesOf(text, word string) (found []string) {
 	for line := range strings.Lines(text) {
 		if strings.Contains(line, word) {
@@ -251,7 +171,6 @@ func linesOf(text, word string) (found []string) {
 	return found
 }
 
-// nothingOf requires that no stored data contains the word.
 func (w *world) nothingOf(word string) {
 	w.t.Helper()
 	require.Empty(w.t, linesOf(w.redisDump(), word), "Redis")
@@ -271,7 +190,6 @@ func erasable(sink, down, wrong string) string {
 		{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"},` + day + `}]}`
 }
 
-// refusing is an endpoint with a fixed status.
 func refusing(t *testing.T, status int) *endpoint {
 	return newEndpoint(t, func(w http.ResponseWriter, _ received) { w.WriteHeader(status) })
 }
@@ -400,7 +318,6 @@ func TestAnErasedUserLeavesNothing(t *testing.T) {
 	w.call(404, "GET", "/v1/apps/none/users/parsley/export", "")
 }
 
-// owed returns the partitions' counts of pending work.
 func (w *world) owed() string {
 	var counts []string
 	client := w.client()

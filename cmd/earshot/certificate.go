@@ -114,13 +114,9 @@ const (
 	expiryHelp = "When the certificate of HTTPS expires, in seconds since 1970. Missing without a certificate."
 )
 
-var notAfter = prometheus.NewDesc(expiryName, expiryHelp, nil, nil)
-
-// Describe implements prometheus.Collector.
-func (c *servedCertificate) Describe(out chan<- *prometheus.Desc) { out <- notAfter }
-
-// Collect implements prometheus.Collector.
-func (c *servedCertificate) Collect(out chan<- prometheus.Metric) {
-	pair, _ := c.get(nil)
-	out <- prometheus.MustNewConstMetric(notAfter, prometheus.GaugeValue, float64(pair.Leaf.NotAfter.Unix()))
+func (c *servedCertificate) expiry() prometheus.Collector {
+	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: expiryName, Help: expiryHelp}, func() float64 {
+		pair, _ := c.get(nil)
+		return float64(pair.Leaf.NotAfter.Unix())
+	})
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -68,7 +69,6 @@ func (w *world) call(status int, method, path, body string, headers ...string) h
 	return got
 }
 
-// put writes a valid definition.
 func (w *world) put(path, body string) {
 	w.t.Helper()
 	got := w.ask(w.replicas[0], "PUT", path, body)
@@ -82,10 +82,9 @@ func (w *world) request(method, path, body string) map[string]any {
 	got := w.ask(w.replicas[0], method, path, body)
 	require.NoError(w.t, got.Err)
 	require.Less(w.t, got.Status, 300, "%s %s: %s", method, path, got.Body)
-	return read[map[string]any](w.t, got)
+	return read[map[string]any](w.t, got.Body)
 }
 
-// posted is the tested part of an answer.
 type posted struct {
 	MessageID string
 	Matches   []matched
@@ -109,14 +108,14 @@ type callState struct {
 // say posts a message to a session of the app clinic, and checks that it is decided.
 func (w *world) say(session, id, text string, headers ...string) posted {
 	w.t.Helper()
-	return read[posted](w.t, w.call(200, "POST", messagesPath(session), messageBody(id, text), headers...))
+	return read[posted](w.t, w.call(200, "POST", messagesPath(session), messageBody(id, text), headers...).Body)
 }
 
 // fire fires a tool directly in a session of the app clinic.
 func (w *world) fire(session, name, values string) matched {
 	w.t.Helper()
 	body := `{"name":"` + name + `","source":"ui","values":` + values + `}`
-	return read[matched](w.t, w.call(201, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", body))
+	return read[matched](w.t, w.call(201, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", body).Body)
 }
 
 func messagesPath(session string) string { return "/v1/apps/clinic/sessions/" + session + "/messages" }
@@ -130,20 +129,17 @@ func messageBody(id, text string) string {
 	return string(encoded)
 }
 
-func read[T any](t *testing.T, got httpAnswer) T {
+func read[T any](t *testing.T, text string) (value T) {
 	t.Helper()
-	var value T
-	require.NoError(t, json.Unmarshal([]byte(got.Body), &value), got.Body)
+	require.NoError(t, json.Unmarshal([]byte(text), &value), text)
 	return value
 }
 
-// storedEvent is an event as a subscriber gets it.
 type storedEvent struct {
 	*jetstream.RawStreamMsg
 	Payload map[string]any
 }
 
-// events lists the stream's events that match filter.
 func (w *world) events(filter string) []storedEvent {
 	w.t.Helper()
 	return decodeEvents(w.t, w.nats.Stored(emitter.Stream, filter))
@@ -160,13 +156,11 @@ func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []storedEven
 	return list
 }
 
-// until polls a condition.
 func (w *world) until(what string, condition func() bool) {
 	w.t.Helper()
 	require.Eventually(w.t, condition, patience, glance, what)
 }
 
-// rest waits until no work is pending.
 func (w *world) rest() {
 	w.t.Helper()
 	client := w.client()
@@ -235,7 +229,7 @@ func (l *load) post(session, id, text string) {
 		got := l.world.ask(l.world.replicas[try%len(l.world.replicas)], "POST", messagesPath(session), messageBody(id, text))
 		switch {
 		case got.Err == nil && got.Status == http.StatusOK:
-			l.note(id, read[posted](l.t, got))
+			l.note(id, read[posted](l.t, got.Body))
 			return
 		case got.Err == nil && got.Status == http.StatusServiceUnavailable && got.Header.Get("Retry-After") != "":
 			l.refused.Add(1)
@@ -255,7 +249,6 @@ func (l *load) note(id string, answer posted) {
 	l.answered.Add(1)
 }
 
-// more waits until n more messages are decided.
 func (l *load) more(n int64) {
 	l.t.Helper()
 	enough := l.answered.Load() + n
@@ -366,16 +359,39 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 	<-ended
 }
 
-// follows follows the app's events, as a stream and over MQTT, until the test ends.
-func (w *world) follows(r *replica) {
+// stream opens a stream of events behind the last one, and closes it with the test.
+func (w *world) stream(ctx context.Context, r *replica, path, last string) io.Reader {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, r.url+"/v1/apps/clinic/events", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+path, nil)
 	require.NoError(w.t, err)
 	request.Header.Set("Authorization", "Bearer "+testAdminKey)
+	if last != "" {
+		request.Header.Set("Last-Event-ID", last)
+	}
 	stream, err := http.DefaultClient.Do(request)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = stream.Body.Close() })
 	require.Equal(w.t, http.StatusOK, stream.StatusCode)
+	return stream.Body
+}
+
+// hears reads a stream behind the last event until a line with this text.
+func (w *world) hears(path, text, last string) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	for lines := bufio.NewScanner(w.stream(ctx, w.replicas[0], path, last)); lines.Scan(); {
+		if strings.Contains(lines.Text(), text) {
+			return
+		}
+	}
+	require.Fail(w.t, "the stream does not tell of it", text)
+}
+
+// follows follows the app's events, as a stream and over MQTT, until the test ends.
+func (w *world) follows(r *replica) {
+	w.t.Helper()
+	w.stream(w.t.Context(), r, "/v1/apps/clinic/events", "")
 	key := strings.TrimPrefix(w.keyOf(`{"scopes":["triggers"]}`)[1], "Bearer ")
 	socket, _, err := websocket.Dial(w.t.Context(), strings.Replace(r.url, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
 	require.NoError(w.t, err)

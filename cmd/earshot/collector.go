@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"io/fs"
 	"math"
 	"path"
@@ -83,8 +81,8 @@ func liveHeap() int64 {
 func cgroupMemory(system fs.FS) int64 {
 	least := int64(math.MaxInt64)
 	list, _ := fs.ReadFile(system, "proc/self/cgroup") // exists only on Linux
-	for lines := bufio.NewScanner(bytes.NewReader(list)); lines.Scan(); {
-		parts := strings.SplitN(lines.Text(), ":", 3) // number, controllers, path
+	for line := range strings.Lines(string(list)) {
+		parts := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3) // number, controllers, path
 		if len(parts) < 3 {
 			continue
 		}

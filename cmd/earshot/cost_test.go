@@ -5,7 +5,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +35,17 @@ func TestAPlainMessageAllocatesLittle(t *testing.T) {
 	require.LessOrEqual(t, least, float64(mostAllocations))
 }
 
+// restaurant is a repository with a tool, which restaurantModel calls, whatever it is told.
+const restaurant = `{"tools":[{"name":"book-table","description":"To reserve a table",
+	"schema":[{"parameter":"day","type":"string","description":"wished day","required":true}]}]}`
+
+func restaurantModel(t *testing.T) (url string) {
+	return testbed.Serve(t, "", http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body) // a client that is gone needs no answer
+		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
+	})) + "/v1"
+}
+
 // plainMessages starts a replica, and returns a function that posts some hundred messages, each in a new
 // session, and returns the objects allocated per message.
 func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
@@ -43,13 +53,8 @@ func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
 	if testing.Short() {
 		t.Skip("builds and starts Earshot")
 	}
-	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // a client that is gone needs no answer
-		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
-	}))
-	t.Cleanup(model.Close)
 	replica := testbed.NewReplica(t, t.TempDir(), "earshot", testbed.Program(t), "REDIS_URL="+redistest.Run(t).URL(), "NATS_URL="+natstest.Run(t).URL(),
-		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL="+model.URL+"/v1")
+		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL="+restaurantModel(t))
 	require.NoError(t, replica.Up(t.Context()))
 	ask := func(method, path, body string) string {
 		answer, err := replica.Ask(t.Context(), method, path, body)
@@ -58,8 +63,7 @@ func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
 		return string(answer.Body)
 	}
 	ask(http.MethodPut, "/v1/apps/shop", `{"name":"shop","settings":{"limits":null}}`)
-	ask(http.MethodPut, "/v1/apps/shop/repositories/main",
-		`{"tools":[{"name":"book-table","description":"To reserve a table","schema":[{"parameter":"day","type":"string","description":"wished day","required":true}]}]}`)
+	ask(http.MethodPut, "/v1/apps/shop/repositories/main", restaurant)
 
 	const messages, connections = 250, 4
 	sent, allocated := 0, func() (objects float64) {

@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
@@ -25,59 +25,59 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-func TestStoppingFinishesTheCallThatIsUnderWay(t *testing.T) {
+func TestStoppingFinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
-	w := serving(t, 1)
-	arrived, release := make(chan struct{}), make(chan struct{})
-	sink := newEndpoint(t, func(out http.ResponseWriter, _ received) {
-		close(arrived)
-		<-release
-		_, _ = io.WriteString(out, `"done"`)
-	})
-	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`"}]}`)
-	got := stopAmidst(t, w, arrived, release)
-	require.Equal(t, http.StatusOK, got.Status, got.Body)
-	found := read[posted](t, got).Matches[0]
-	require.Equal(t, "delivered", found.Call.State)
-	require.Equal(t, "published", found.Event.State)
-	require.Len(t, w.events("tool.result.clinic.s1.book"), 1)
-}
-
-func TestStoppingFinishesTheMessageThatIsBeingMatched(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	arrived, release := make(chan struct{}), make(chan struct{})
-	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
-		close(arrived)
-		<-release
-		return obey(request)
-	})
-	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
-	got := stopAmidst(t, w, arrived, release)
-	require.Equal(t, http.StatusOK, got.Status, got.Body)
-	require.Equal(t, "published", read[posted](t, got).Matches[0].Event.State)
-}
-
-// stopAmidst posts a message, stops the replica when it has arrived, and releases it once the replica accepts
-// no others.
-func stopAmidst(t *testing.T, w *world, arrived <-chan struct{}, release chan<- struct{}) httpAnswer {
-	r := w.replicas[0]
-	answers := make(chan httpAnswer, 1)
-	go func() { answers <- w.ask(r, "POST", messagesPath("s1"), messageBody("m1", "call book {}")) }()
-	within(t, arrived)
-	r.end()
-	w.until("it takes no more requests", func() bool { return w.ask(r, "GET", "/healthz", "").Err != nil })
-	select {
-	case <-r.ended:
-		t.Fatal("it ended while a message was under way")
-	default:
+	for _, what := range []string{"message", "message over NATS", "call"} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			w := serving(t, 1, "--nats-ingress", "on")
+			r, conn := w.replicas[0], w.nats.Connect()
+			r.log.Await(t, `ingress\.(listening)`)
+			arrived, release := make(chan struct{}), make(chan struct{})
+			hold := func() {
+				close(arrived)
+				<-release
+			}
+			tool := `{"name":"book"}`
+			if what == "call" {
+				tool = `{"name":"book","url":"` + newEndpoint(t, func(http.ResponseWriter, received) { hold() }).URL + `"}`
+			} else {
+				w.llm.Handle(func(request llmtest.Request) llmtest.Reply { hold(); return obey(request) })
+			}
+			w.put("/v1/apps/clinic/repositories/desk", `{"tools":[`+tool+`]}`)
+			answers := make(chan string, 1)
+			go func() {
+				body := messageBody("m1", "call book {}")
+				if what == "message over NATS" {
+					answers <- string(over(t, conn, "earshot.v1.message.clinic.s1", body).Data)
+				} else {
+					answers <- w.ask(r, "POST", messagesPath("s1"), body).Body
+				}
+			}()
+			within(t, arrived)
+			r.end()
+			w.until("it takes no more requests", func() bool { return w.ask(r, "GET", "/healthz", "").Err != nil })
+			w.until("nor over NATS", func() bool {
+				_, err := conn.Request("earshot.v1.message.clinic.s2", nil, glance)
+				return errors.Is(err, nats.ErrNoResponders)
+			})
+			select {
+			case <-r.ended:
+				t.Fatal("it ended while a message was under way")
+			default:
+			}
+			close(release)
+			require.Zero(t, r.wait())
+			found := read[posted](t, within(t, answers)).Matches[0]
+			require.Equal(t, "published", found.Event.State)
+			if what == "call" {
+				require.Equal(t, "delivered", found.Call.State)
+				require.Len(t, w.events("tool.result.clinic.s1.book"), 1)
+			}
+		})
 	}
-	close(release)
-	require.Zero(t, r.wait())
-	return within(t, answers)
 }
 
-// within waits for a channel's value.
 func within[T any](t *testing.T, channel <-chan T) T {
 	t.Helper()
 	select {
@@ -126,7 +126,7 @@ func TestReplicaThatEndsWritesTheReadsThatItHasAnswered(t *testing.T) {
 		answered++
 		got := w.ask(w.replicas[1], "GET", "/v1/apps/clinic/triggers/"+id, "")
 		require.Equal(t, http.StatusOK, got.Status, got.Body)
-		require.Equal(t, "published", read[matched](t, got).Event.State)
+		require.Equal(t, "published", read[matched](t, got.Body).Event.State)
 	}
 	require.Greater(t, answered, clients*before)
 	require.Len(t, w.events("tool.result.clinic.*.look"), answered)
@@ -184,7 +184,7 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 			type list struct{ Items []struct{ matched } }
 			var failed list
 			w.until("it is given up", func() bool {
-				failed = read[list](t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", ""))
+				failed = read[list](t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", "").Body)
 				return len(failed.Items) == 1
 			})
 			require.Equal(t, "outcome_unknown", failed.Items[0].Call.Reason)
@@ -207,7 +207,6 @@ func (w *world) fill() {
 	require.ErrorContains(w.t, w.client().Set(w.t.Context(), "more", strings.Repeat("x", 100), 0).Err(), "OOM")
 }
 
-// drain removes the limit.
 func (w *world) drain() {
 	w.t.Helper()
 	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "0").Err())
@@ -220,7 +219,7 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 	w.put("/v1/apps/clinic/repositories/old", `{"tools":[{"name":"old"}]}`)
 	w.put("/v1/apps/other", `{}`)
 	w.put("/v1/apps/other/repositories/desk", `{"tools":[{"name":"book"}]}`)
-	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"name":"stolen","scopes":["messages"]}`))
+	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"name":"stolen","scopes":["messages"]}`).Body)
 	with := func(status int, method, path, body string) httpAnswer {
 		return w.call(status, method, path, body, "Authorization", "Bearer "+key.Key)
 	}
@@ -273,7 +272,7 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 func TestKeyThatWasNotUsedForAWhileIsGoodWithRedisFull(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 1)
-	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["app"]}`))
+	key := read[struct{ KeyID, Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["app"]}`).Body)
 	long := strconv.FormatInt(time.Now().Add(-time.Hour).UnixMilli(), 10)
 	require.NoError(t, w.client().HSet(t.Context(), keyspace.KeysOf("clinic").KeyUses(), key.KeyID, long).Err())
 	w.fill()
@@ -369,103 +368,15 @@ func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 	w.until("all is well", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
 }
 
-// publishAnswer publishes an answer as a subscriber would, and waits until the stream stores it.
-func (w *world) publishAnswer(triggerID, body string) time.Time {
+// publishAnswer publishes an answer as a subscriber would.
+func (w *world) publishAnswer(triggerID, body string) {
 	w.t.Helper()
 	js, err := jetstream.New(w.nats.Connect())
 	require.NoError(w.t, err)
-	subject := "answer.clinic." + triggerID
 	w.until("it is published", func() bool { // the stream is created asynchronously
-		_, err := js.Publish(w.t.Context(), subject, []byte(body))
+		_, err := js.Publish(w.t.Context(), "answer.clinic."+triggerID, []byte(body))
 		return err == nil
 	})
-	stored := w.nats.Stored(emitter.AnswerStream, subject)
-	return stored[len(stored)-1].Time
-}
-
-// dueAt moves the deadline of the only awaited answer.
-func (w *world) dueAt(end time.Time) {
-	w.t.Helper()
-	client, keys := w.client(), keyspace.KeysOf("clinic")
-	waiting := client.ZRange(w.t.Context(), keys.Lane(keyspace.LaneCalls), 0, -1).Val()
-	require.Len(w.t, waiting, 1)
-	require.NoError(w.t, client.HSet(w.t.Context(), keys.Effect(waiting[0]), "created", end.Add(-time.Hour).UnixMilli()).Err())
-	require.NoError(w.t, client.ZAddXX(w.t.Context(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: float64(end.UnixMilli()), Member: waiting[0]}).Err())
-	require.NoError(w.t, client.ZAdd(w.t.Context(), keys.Due(), redis.Z{Score: float64(end.UnixMilli()), Member: string(keyspace.LaneCalls) + "/clinic"}).Err())
-}
-
-// callOf returns the state of a trigger's call.
-func (w *world) callOf(triggerID string) callState {
-	w.t.Helper()
-	return *read[matched](w.t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+triggerID, "")).Call
-}
-
-const asksForAnAnswer = `{"tools":[{"name":"turn","answer":{"within":"1h"},"request":{"timeout":"1m"}},
-	{"name":"wave","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`
-
-func TestAMessageIsAnsweredByWhoeverSubscribes(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 2)
-	w.put("/v1/apps/clinic", `{"settings":{"chatModeEnabled":true}}`)
-	w.put("/v1/apps/clinic/repositories/desk", asksForAnAnswer)
-	said := make(chan httpAnswer, 1)
-	go func() { said <- w.ask(w.replicas[0], "POST", messagesPath("s1"), messageBody("m1", "call turn {}")) }()
-	var asked []storedEvent
-	w.until("it is asked for", func() bool {
-		asked = w.events("tool.trigger.clinic.s1.turn")
-		return len(asked) == 1
-	})
-	place := asked[0].Payload["answer"].(map[string]any)
-	id := asked[0].Payload["id"].(string)
-	require.Equal(t, map[string]any{"subject": "answer.clinic." + id, "url": "/v1/apps/clinic/triggers/" + id + "/answer"}, place)
-
-	w.publishAnswer(id, "not an answer")
-	w.publishAnswer(id, `{"ok":true,"result":{"page":7}}`)
-	posted := read[posted](t, <-said)
-	require.Equal(t, &callState{State: "delivered", Attempts: 1, Result: map[string]any{"page": 7.0}}, posted.Matches[0].Call)
-	require.NotNil(t, posted.Reply, "the reply is written with the result in hand")
-
-	got := w.ask(w.replicas[1], "POST", place["url"].(string), `{"ok":false,"error":"no, after all"}`)
-	require.Equal(t, http.StatusOK, got.Status, got.Body)
-	require.Equal(t, "delivered", read[matched](t, got).Call.State, "the first holds")
-	w.rest()
-	results := w.events("tool.result.clinic.s1.turn")
-	require.Len(t, results, 1)
-	require.Equal(t, map[string]any{"page": 7.0}, results[0].Payload["result"])
-}
-
-func TestAnAnswerCountsThatWasPublishedInTimeWhileEveryReplicaWasDown(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	w.put("/v1/apps/clinic/repositories/desk", asksForAnAnswer)
-	fired := w.fire("s1", "wave", "{}")
-	require.Equal(t, "pending", fired.Call.State)
-	require.Zero(t, w.replicas[0].stop())
-	end := w.publishAnswer(fired.TriggerID, `{"ok":true,"result":"in time"}`)
-	w.publishAnswer(fired.TriggerID, `{"ok":true,"result":"later"}`)
-	w.dueAt(end.Add(time.Millisecond))
-
-	w.replicas = nil
-	w.serve()
-	w.until("it is found", func() bool { return w.callOf(fired.TriggerID).State == "delivered" })
-	require.Equal(t, "in time", w.callOf(fired.TriggerID).Result)
-}
-
-func TestATriggerIsNotGivenUpWhileNATSMayHaveItsAnswer(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	w.put("/v1/apps/clinic/repositories/desk", asksForAnAnswer)
-	fired := w.fire("s1", "wave", "{}")
-	w.nats.Stop()
-	w.dueAt(time.Now().Add(-time.Second))
-	w.replicas[0].log.Await(t, regexp.QuoteMeta(`"kind":"answer"`))
-	require.Equal(t, "pending", w.callOf(fired.TriggerID).State)
-	w.nats.Start()
-	w.until("its time is over", func() bool { return w.callOf(fired.TriggerID).State == "failed" })
-	require.Equal(t, "timeout", w.callOf(fired.TriggerID).Reason)
-	got := w.ask(w.replicas[0], "POST", "/v1/apps/clinic/triggers/"+fired.TriggerID+"/answer", `{"ok":true}`)
-	require.Equal(t, http.StatusConflict, got.Status, "too late: %s", got.Body)
-	w.until("it is told", func() bool { return len(w.events("tool.result.clinic.s1.wave")) == 1 })
 }
 
 const shopFile = `kind: tool
@@ -496,15 +407,9 @@ func inShop(t *testing.T) *world {
 	return w
 }
 
-// only returns the id of the only trigger in a state.
 func (w *world) only(state string) (triggerID string) {
 	w.t.Helper()
-	lines := strings.Fields(w.ok("triggers", "--state", state, "--json"))
-	var record struct {
-		TriggerID string `json:"triggerId"`
-	}
-	require.NoError(w.t, json.Unmarshal([]byte(strings.Join(lines, " ")), &record))
-	return record.TriggerID
+	return read[matched](w.t, w.ok("triggers", "--state", state, "--json")).TriggerID
 }
 
 func TestChatShowsWhatWaitsAndWhatWasThereBefore(t *testing.T) {

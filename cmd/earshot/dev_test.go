@@ -6,18 +6,19 @@ import (
 	"database/sql"
 	"encoding/json"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/certtest"
 )
 
@@ -57,11 +58,7 @@ func TestDevAsksForNoKeyAndMatchesWithoutAnLLM(t *testing.T) {
 
 func TestDevListensForNATSWhereItIsTold(t *testing.T) {
 	t.Parallel()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	_, port, err := net.SplitHostPort(free.Addr().String())
-	require.NoError(t, err)
+	port := strconv.Itoa(testbed.Ports(t, 1)[0])
 	r := launch(t, nil, "dev", "--addr", "127.0.0.1:0", "--nats-port", port)
 	r.log.Await(t, `nats://127\.0\.0\.1:`+port)
 	require.Zero(t, r.stop())

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"os"
 	"regexp"
 	"strconv"
@@ -20,20 +19,16 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// examined returns doctor's checks of a world, by server and check.
 func (w *world) examined(flags ...string) (checks map[string]looked, code int) {
 	w.t.Helper()
 	got := w.run(append([]string{"doctor", "--json"}, flags...)...)
-	var report struct{ Checks []looked }
-	require.NoError(w.t, json.Unmarshal([]byte(got.out), &report), "%s%s", got.out, got.err)
 	checks = map[string]looked{}
-	for _, one := range report.Checks {
+	for _, one := range read[struct{ Checks []looked }](w.t, got.out).Checks {
 		checks[one.Server+" "+one.Check] = one
 	}
 	return checks, got.code
 }
 
-// notOK lists the checks that are not ok.
 func notOK(checks map[string]looked) (list []string) {
 	for name, one := range checks {
 		if one.State != stateOK {

@@ -27,7 +27,6 @@ import (
 	"earshot/api/sermas"
 )
 
-// doors are all operations of all surfaces.
 func doors() []ratelimit.Needs {
 	return slices.Concat(api.Endpoints(), sermas.Doors(), console.Doors(), mqtt.Doors(), natsrpc.Doors())
 }
@@ -61,9 +60,9 @@ func besieged(t *testing.T) *siege {
 	for _, app := range []string{"clinic", "rival"} {
 		w.put("/v1/apps/"+app, `{"settings":{"limits":null},"modules":[{"moduleId":"avatar","secret":"a-secret-of-the-avatar"}]}`)
 		w.put("/v1/apps/"+app+"/repositories/desk", `{"tools":[{"name":"book"}]}`)
-		s.keys[app] = read[struct{ Key string }](t, w.call(201, "POST", "/v1/apps/"+app+"/keys", `{"scopes":["app","tools","messages","triggers"]}`)).Key
+		s.keys[app] = read[struct{ Key string }](t, w.call(201, "POST", "/v1/apps/"+app+"/keys", `{"scopes":["app","tools","messages","triggers"]}`).Body).Key
 	}
-	s.rival = read[struct{ Token string }](t, w.call(201, "POST", "/v1/apps/rival/sessions/s1/token", "")).Token
+	s.rival = read[struct{ Token string }](t, w.call(201, "POST", "/v1/apps/rival/sessions/s1/token", "").Body).Token
 	return s
 }
 
@@ -84,12 +83,10 @@ func (s *siege) request(conn *nats.Conn, n ratelimit.Needs, app, credential, bod
 	return got.Header.Get("Nats-Service-Error-Code")
 }
 
-// overHTTP reports whether an operation uses HTTP.
 func overHTTP(n ratelimit.Needs) bool {
 	return n.Surface != ratelimit.MQTT && n.Surface != ratelimit.NATS
 }
 
-// at returns an operation's method and path for an app.
 func at(n ratelimit.Needs, app string) (method, path string) {
 	method, path, _ = strings.Cut(n.Operation, " ")
 	return method, strings.NewReplacer(

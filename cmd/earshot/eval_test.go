@@ -26,7 +26,6 @@ import (
 // The evaluations play real conversations through the whole program. The double returns the expected calls: the
 // tests measure not a model, but that no call is lost or changed.
 
-// players is how many conversations are played concurrently.
 const players = 8
 
 // stage is the program with some apps. Each has its own model name, by which the double identifies the
@@ -57,7 +56,6 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// each plays all cases as subtests.
 func (s *stage) each(cases []evaldata.Case, play func(t *testing.T, p *player, c evaldata.Case)) {
 	s.t.Run("cases", func(t *testing.T) {
 		for _, one := range cases {
@@ -74,7 +72,6 @@ func (s *stage) each(cases []evaldata.Case, play func(t *testing.T, p *player, c
 	})
 }
 
-// says sets the model's answers.
 func (p *player) says(t *testing.T, calls ...evaldata.Call) {
 	reply := evaldata.Reply(t, calls...)
 	p.mu.Lock()
@@ -97,7 +94,6 @@ func (p *player) prepare(t *testing.T, c evaldata.Case) {
 	}
 }
 
-// last posts the last message of a case.
 func (p *player) last(t *testing.T, c evaldata.Case) heard {
 	return p.post(t, c, c.Messages[len(c.Messages)-1])
 }
@@ -141,7 +137,6 @@ func (p *player) records(t *testing.T, c evaldata.Case) []playedTrigger {
 	return list
 }
 
-// triggers returns the trigger events by session, in stream order.
 func (s *stage) triggers() map[string][]playedTrigger {
 	s.rest()
 	bySession := map[string][]playedTrigger{}
@@ -180,7 +175,6 @@ func TestEvalEveryExpectedValueOfSGDReachesItsSubscribers(t *testing.T) {
 	require.GreaterOrEqual(t, float64(found), leastEvidence*float64(said))
 }
 
-// tally counts the outcomes of the conversations.
 type tally struct{ calls, values, silent, said, found atomic.Int64 }
 
 // reachSubscribers plays all cases and compares the answers, records and events with the expected ones.
@@ -225,7 +219,6 @@ func (a *tally) add(c evaldata.Case, records []playedTrigger) {
 	}
 }
 
-// requireUnharmed requires exactly the expected triggers, with unchanged values.
 func requireUnharmed(t *testing.T, c evaldata.Case, list []playedTrigger) {
 	t.Helper()
 	require.Len(t, list, len(c.Calls), c.ID)
@@ -327,9 +320,7 @@ func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	here, there := command(t, nil, "eval", "home.yaml", "--json"), w.run("eval", "home.yaml", "--json", "--server", w.env["EARSHOT_URL"])
 	require.Zero(t, here.code, here.err)
 	require.Zero(t, there.code, there.err)
-	var one, other map[string]any
-	require.NoError(t, json.Unmarshal([]byte(here.out), &one))
-	require.NoError(t, json.Unmarshal([]byte(there.out), &other))
+	one, other := read[map[string]any](t, here.out), read[map[string]any](t, there.out)
 	require.Equal(t, one["tools"], other["tools"])
 	require.EqualValues(t, 7, other["right"])
 	require.Equal(t, "there are none", strings.TrimSpace(w.ok("triggers")))

@@ -114,7 +114,11 @@ func migrateFile(name string, dryRun bool, env environment) error {
 	}
 	switch {
 	case dryRun && m.Changed():
-		return printDifference(env.out, name, m.Before, m.After)
+		diff, err := udiff.ToUnified(name, name, m.Before, udiff.Lines(m.Before, m.After), strings.Count(m.Before, "\n")) // all lines
+		if err == nil {
+			_, err = io.WriteString(env.out, diff)
+		}
+		return err
 	case name == files.Stdin && !dryRun:
 		_, err := io.WriteString(env.out, m.After)
 		return err
@@ -143,16 +147,7 @@ func migrateFile(name string, dryRun bool, env environment) error {
 	return nil
 }
 
-// printDifference prints a unified diff with all unchanged lines.
-func printDifference(out io.Writer, name, before, after string) error {
-	diff, err := udiff.ToUnified(name, name, before, udiff.Lines(before, after), strings.Count(before, "\n"))
-	if err == nil {
-		_, err = io.WriteString(out, diff)
-	}
-	return err
-}
-
-// writeOver atomically replaces a file by a new one of the same mode; a link stays one. before, unless nil, runs when
+// writeOver atomically replaces a file by a new one of the same mode; a link stays one. prepare, unless nil, runs when
 // the new file is written and the old one still exists.
 func writeOver(name, content string, prepare func() error) error {
 	name, err := filepath.EvalSymlinks(name)

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher/llm/llmtest"
@@ -145,19 +143,6 @@ func fileContent(t *testing.T, name string) string {
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(text)
-}
-
-func TestDifferenceIsAUnifiedDiffWithAllLines(t *testing.T) {
-	for name, test := range map[string]struct{ before, after, want string }{
-		"all lines":  {"a\nb\nc\n", "a\nc\nd\n", "--- f\n+++ f\n@@ -1,3 +1,3 @@\n a\n-b\n c\n+d\n"},
-		"no newline": {"a", "b", "--- f\n+++ f\n@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+b\n\\ No newline at end of file\n"},
-		"far apart": {"1\n2\n3\n4\n5\n6\n7\n8\n9\n", "0\n2\n3\n4\n5\n6\n7\n8\n0\n",
-			"--- f\n+++ f\n@@ -1,9 +1,9 @@\n-1\n+0\n 2\n 3\n 4\n 5\n 6\n 7\n 8\n-9\n+0\n"},
-	} {
-		var out strings.Builder
-		require.NoError(t, printDifference(&out, "f", test.before, test.after), name)
-		require.Equal(t, test.want, out.String(), name)
-	}
 }
 
 func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
@@ -301,7 +286,7 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		"no key":         {[]string{"apply", "-f", "tools.yaml"}, "earshot: the service answers 401 Unauthorized: a key is needed: send it as the header Authorization: Bearer KEY (a key is given with --key or EARSHOT_KEY)\n"},
 		"nobody there":   {[]string{"apply", "-f", "tools.yaml", "--server", "http://127.0.0.1:1"}, "earshot: no Earshot answers at http://127.0.0.1:1: "},
 		"no URL":         {[]string{"apply", "-f", "tools.yaml", "--server", "here"}, "earshot: --server (EARSHOT_URL) is \"here\"; it must be a URL"},
-		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", newEndpoint404(t)}, "and not as Earshot does"},
+		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", refusing(t, http.StatusNotFound).URL}, "and not as Earshot does"},
 		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run; add --dry-run\n"},
 	} {
 		r := failing(t, w.env, test.args...)
@@ -312,12 +297,6 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 	w.env["EARSHOT_KEY"] = "wrong"
 	require.Equal(t, 1, w.run("apply", "-f", "tools.yaml").code, "the one before the other")
 	w.ok("apply", "-f", "tools.yaml", "--key", "admin")
-}
-
-func newEndpoint404(t *testing.T) string {
-	e := newSink(t)
-	e.answer(404)
-	return e.URL
 }
 
 func TestTheToolOfASermasFolderFires(t *testing.T) {
@@ -457,80 +436,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	require.Equal(t, url.Values{"text": {"a&b=c"}, "pinned": {"false"}}, form)
 
 	refused := w.call(422, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"listOrders","source":"ui","values":{"customer-id":"1","limit":51,"state":["lost"]}}`)
-	var problem struct{ Errors []struct{ Pointer string } }
-	require.NoError(t, json.Unmarshal([]byte(refused.Body), &problem))
-	require.Len(t, problem.Errors, 2)
-}
-
-// kennel is an OpenAPI document with optional bodies that have required members.
-const kennel = `openapi: 3.1.0
-info: {title: Kennel}
-servers: [{url: "ENDPOINT"}]
-paths:
-  /pets:
-    put: {operationId: updatePet, description: Change a pet, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}}}
-  /photos:
-    post: {operationId: uploadPhoto, requestBody: {content: {application/octet-stream: {}}}}
-components:
-  schemas:
-    Pet:
-      type: object
-      required: [name, photoUrls]
-      properties:
-        id: {type: integer}
-        name: {type: string}
-        photoUrls: {type: array, items: {type: string}}
-        status: {type: string, default: available}
-`
-
-func TestNoBodyIsSentThatTheDocumentCallsInvalid(t *testing.T) {
-	var schema struct{ Components map[string]map[string]any }
-	require.NoError(t, yaml.Unmarshal([]byte(kennel), &schema))
-	compiler := jsonschema.NewCompiler()
-	require.NoError(t, compiler.AddResource("pet", schema.Components["schemas"]["Pet"]))
-	pet, err := compiler.Compile("pet")
-	require.NoError(t, err)
-	api := newEndpoint(t, func(w http.ResponseWriter, got received) {
-		if got.Body == "" {
-			return
-		}
-		body, err := jsonschema.UnmarshalJSON(strings.NewReader(got.Body))
-		if err == nil {
-			err = pet.Validate(body)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusBadRequest)
-		}
-	})
-	w := devInFolder(t)
-	write(t, "kennel.yaml", strings.ReplaceAll(kennel, "ENDPOINT", api.URL))
-	r := w.run("import", "openapi", "kennel.yaml", "-o", "made.yaml")
-	require.Contains(t, r.err, "POST /photos is left out: its body is application/octet-stream, and JSON and forms are sent")
-	require.Contains(t, r.err, "1 tool of 2 operations written to made.yaml")
-	w.ok("apply", "made.yaml", "--app", "clinic")
-
-	for values, want := range map[string]string{
-		`{}`: "", `{"name":"Rex","photoUrls":[]}`: `{"name":"Rex","photoUrls":[]}`,
-		`{"id":1,"name":"","photoUrls":["a"],"status":"sold"}`: `{"id":1,"name":"","photoUrls":["a"],"status":"sold"}`,
-	} {
-		match := w.fire("s1", "updatePet", values)
-		require.Equal(t, "delivered", match.Call.State, "%s: %s", values, match.Call.Error)
-		sent := api.requests()
-		require.Equal(t, want, sent[len(sent)-1].Body)
-	}
-	before := len(api.requests())
-	refused := w.call(422, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"updatePet","source":"ui","values":{"id":1}}`)
-	var problem struct {
-		Errors []struct{ Pointer, Detail, Code string }
-	}
-	require.NoError(t, json.Unmarshal([]byte(refused.Body), &problem))
-	require.Len(t, problem.Errors, 2, refused.Body)
-	for i, name := range []string{"name", "photoUrls"} {
-		require.Equal(t, "/values/"+name, problem.Errors[i].Pointer)
-		require.Equal(t, "missing", problem.Errors[i].Code)
-		require.Contains(t, problem.Errors[i].Detail, "is required beside id")
-	}
-	require.Len(t, api.requests(), before, "nothing was sent")
+	require.Len(t, read[struct{ Errors []any }](t, refused.Body).Errors, 2)
 }
 
 func TestOpenAPIDocumentWithFaultsIsNotImported(t *testing.T) {
@@ -595,13 +501,12 @@ func TestApplyNotesExamplesBesideWhatStays(t *testing.T) {
 	require.NotContains(t, w.run("apply", "clinic.yaml", "--dry-run", "--prune").err, "move my appointment")
 }
 
-// noting writes a repository, and returns the notes of the answer.
 func (w *world) noting(path, body string) []string {
 	w.t.Helper()
 	got := w.ask(w.replicas[0], "PUT", path, body)
 	require.NoError(w.t, got.Err)
 	require.Less(w.t, got.Status, 300, "%s", got.Body)
-	return read[struct{ Notes []string }](w.t, got).Notes
+	return read[struct{ Notes []string }](w.t, got.Body).Notes
 }
 
 func TestAWriteNotesExamplesThatDoNotFireTheirTool(t *testing.T) {

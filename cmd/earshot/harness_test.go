@@ -38,10 +38,8 @@ func TestMain(m *testing.M) {
 // patience bounds every wait. It is far longer than needed, for busy machines.
 const patience = time.Minute
 
-// glance is the polling interval.
 const glance = 10 * time.Millisecond
 
-// world is the program with its environment.
 type world struct {
 	t        *testing.T
 	redis    *redistest.Server
@@ -113,7 +111,6 @@ func devInFolder(t *testing.T) *world {
 	return atDev(t, nil)
 }
 
-// program is a process that runs a command line.
 func program(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "EARSHOT_TEST_RUNS_MAIN=yes")
@@ -149,7 +146,6 @@ func around(variables map[string]string, out, err io.Writer, typed string) envir
 	}}
 }
 
-// commandResult is what a command line came to that ends by itself.
 type commandResult struct {
 	code     int
 	out, err string
@@ -180,13 +176,11 @@ func typing(t *testing.T, variables map[string]string, typed string, args ...str
 	return commandResult{code, out.String(), err.String()}
 }
 
-// run runs a command line that speaks to the service.
 func (w *world) run(args ...string) commandResult {
 	w.t.Helper()
 	return command(w.t, w.env, args...)
 }
 
-// ok runs a command that must succeed, and returns what it printed.
 func (w *world) ok(args ...string) string {
 	w.t.Helper()
 	r := w.run(args...)
@@ -194,7 +188,6 @@ func (w *world) ok(args ...string) string {
 	return r.out
 }
 
-// replica is a running command.
 type replica struct {
 	t     *testing.T
 	url   string
@@ -204,13 +197,11 @@ type replica struct {
 	code  int // valid once ended is closed
 }
 
-// launch runs a command line in the background.
 func launch(t *testing.T, env map[string]string, args ...string) *replica {
 	t.Helper()
 	return launchAt(t, time.Now, env, args...)
 }
 
-// launchAt is launch with another clock.
 func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ...string) *replica {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
@@ -245,7 +236,6 @@ func (r *replica) stop() int {
 	return r.wait()
 }
 
-// wait waits until the command has ended.
 func (r *replica) wait() int {
 	r.t.Helper()
 	select {

@@ -22,7 +22,7 @@ func buildInfo() prometheus.Collector {
 	return info
 }
 
-// llmMetrics collects metrics of LLM requests. The metric names are public.
+// llmMetrics are the metrics of LLM requests. The metric names are public.
 type llmMetrics struct {
 	seconds prometheus.Histogram
 	tokens  *prometheus.CounterVec
@@ -48,15 +48,6 @@ func (m *llmMetrics) observe(exchange llm.Exchange) {
 	m.tokens.WithLabelValues("prompt").Add(float64(exchange.Usage.Prompt))
 	m.tokens.WithLabelValues("cached").Add(float64(exchange.Usage.Cached))
 	m.tokens.WithLabelValues("completion").Add(float64(exchange.Usage.Completion))
-}
-
-// Describe implements prometheus.Collector.
-func (m *llmMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
-
-// Collect implements prometheus.Collector.
-func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
-	m.seconds.Collect(out)
-	m.tokens.Collect(out)
 }
 
 const (

@@ -204,14 +204,16 @@ var mistakesOfCommands = []typed{
 	{"yes of YAML", "validate -f tools.yaml", "kind: tool\nname: a\ndescription: d\nschema:\n- {parameter: day, type: string, required: yes please}\n", says(`tools.yaml:5`, `not a boolean`)},
 }
 
-// leads checks that the answer's details or notes contain the words.
 func (m mistake) leads(t *testing.T, got httpAnswer) {
 	require.NoError(t, got.Err)
 	told := read[struct {
 		Detail string
 		Errors []struct{ Pointer, Detail string }
 		Notes  []string
-	}](t, got)
+	}](
+
+		t, got.Body)
+
 	text := strings.Join(append(told.Notes, told.Detail), "\n")
 	for _, one := range told.Errors {
 		text += "\n" + one.Pointer + " " + one.Detail

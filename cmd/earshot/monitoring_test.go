@@ -19,8 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/monitoring"
-	"earshot/deploy/testbed/natstest"
-	"earshot/deploy/testbed/redistest"
+	"earshot/deploy/testbed"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/files"
@@ -66,7 +65,6 @@ func (w *watched) scrape() string {
 	return w.call(200, "GET", "/metrics", "").Body
 }
 
-// metric returns the value of a series, as written.
 func (w *watched) metric(series string) string {
 	_, rest, _ := strings.Cut(w.call(200, "GET", "/metrics", "").Body, "\n"+series+" ")
 	value, _, _ := strings.Cut(rest, "\n")
@@ -86,18 +84,15 @@ func (w *watched) fires(trouble func(), alerts ...string) {
 	h.Firing(w.t, alerts...)
 }
 
-// calls fires the tool with an endpoint, which answers with this status.
 func (w *watched) calls(status int) {
 	w.status.Store(int64(status))
 	w.say("s1", "", "call book {}")
 }
 
-// notes publishes an event with so many bytes.
 func (w *watched) notes(bytes int) matched {
 	return w.fire("s1", "note", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", bytes)))
 }
 
-// retries waits until a failed event is retried.
 func (w *watched) retries() {
 	w.t.Helper()
 	const retried = `earshot_effects_total{kind="event",outcome="retry"}`
@@ -245,14 +240,9 @@ func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
 	return found
 }
 
-// TestHealthIsThatOfTheReplica runs the command as a container does: only with the service's variables.
 func TestHealthIsThatOfTheReplica(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, redis: redistest.Run(t), nats: natstest.Run(t)}
-	w.env = map[string]string{
-		"EARSHOT_ADDR": "127.0.0.1:0", "REDIS_URL": w.redis.URL(), "NATS_URL": w.nats.URL(),
-		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_SECRET_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-	}
+	w := newWorld(t)
 	where, err := url.Parse(w.serve().url)
 	require.NoError(t, err)
 	for _, addr := range []string{where.Host, ":" + where.Port(), "0.0.0.0:" + where.Port(), "localhost:" + where.Port()} {
@@ -279,9 +269,7 @@ func TestSchemaIsWhatEditorsRead(t *testing.T) {
 
 func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 	t.Parallel()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, closed.Close())
+	closed := testbed.Address(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer silent.Close()
@@ -291,7 +279,7 @@ func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"--addr", closed.Addr().String()}, "no Earshot answers at http://" + closed.Addr().String()},
+		{[]string{"--addr", closed}, "no Earshot answers at http://" + closed},
 		{[]string{"--addr", silent.Addr().String(), "--timeout", "50ms"}, "http://" + silent.Addr().String() + " does not answer within 50ms"},
 		{[]string{"--server", moved.URL}, "answers 302 Found, and not as Earshot does"},
 		{[]string{"--addr", "127.0.0.1:0"}, "its port is not known"},

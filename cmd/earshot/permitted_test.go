@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +21,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/certtest"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
@@ -73,7 +73,6 @@ func permitted(t *testing.T, acl, rights string) *world {
 	return w
 }
 
-// denials lists what Redis has denied.
 func (w *world) denials() (list []string) {
 	w.t.Helper()
 	entries, err := w.client().ACLLog(w.t.Context(), 100).Result()
@@ -151,7 +150,7 @@ func (w *world) everyDoor(r *replica) {
 	for _, list := range []string{"apps", "apps/clinic/sessions", "apps/clinic/triggers?state=failed", "apps/clinic/tools", "apps/clinic/keys", "apps/clinic/sessions/s1/messages"} {
 		w.call(200, "GET", "/v1/"+list, "")
 	}
-	w.resumes(r, "/v1/apps/clinic/events")
+	w.hears("/v1/apps/clinic/events", "data:", "1")
 	w.call(200, "GET", "/v1/apps/clinic/sessions/s1/export", "")
 	w.ok("verify")
 	w.ok("reseal")
@@ -159,25 +158,6 @@ func (w *world) everyDoor(r *replica) {
 	w.call(204, "DELETE", "/v1/apps/clinic/repositories/desk", "")
 	w.call(204, "DELETE", "/v1/apps/clinic", "")
 	w.rest()
-}
-
-// resumes reads the first missed event of a stream.
-func (w *world) resumes(r *replica, path string) {
-	w.t.Helper()
-	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodGet, r.url+path, nil)
-	require.NoError(w.t, err)
-	request.Header.Set("Authorization", "Bearer "+testAdminKey)
-	request.Header.Set("Last-Event-ID", "1")
-	stream, err := http.DefaultClient.Do(request)
-	require.NoError(w.t, err)
-	defer stream.Body.Close()
-	lines := bufio.NewScanner(stream.Body)
-	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "data:") {
-			return
-		}
-	}
-	w.t.Fatalf("no event came by %s: %v", path, lines.Err())
 }
 
 // TestTheUsersOfThePackageMayDoAllThatIsNeeded runs the service with exactly the rights of the files.
@@ -238,10 +218,7 @@ func TestServersThatAskForCertificatesAndCredentialsAreServedWith(t *testing.T) 
 			ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.Pool(),
 		}
 	})
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	address := listener.Addr().String()
+	address := testbed.Address(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	of := authority.Write(t.TempDir(), authority.Issue("redis"))
@@ -252,7 +229,7 @@ func TestServersThatAskForCertificatesAndCredentialsAreServedWith(t *testing.T) 
 	operator.User(creds)
 	w.env = map[string]string{
 		"EARSHOT_ADDR": "127.0.0.1:0", "OPENAI_API_KEY": "llm-key-of-the-tests", "OPENAI_BASE_URL": w.llm.URL(),
-		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_SECRET_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_SECRET_KEY": secretKeyOf("k"),
 		"REDIS_URL": "rediss://" + address, "REDIS_CA_FILE": ours.CA, "REDIS_CERT_FILE": ours.Cert, "REDIS_KEY_FILE": ours.Key,
 		"NATS_URL": w.nats.URL(), "NATS_CREDS_FILE": creds, "NATS_CA_FILE": ours.CA, "NATS_CERT_FILE": ours.Cert, "NATS_KEY_FILE": ours.Key,
 	}
@@ -273,10 +250,11 @@ func TestServersThatAskForCertificatesAndCredentialsAreServedWith(t *testing.T) 
 }
 
 func TestFilesThatCannotBeUsedAreToldAtTheStart(t *testing.T) {
-	env := map[string]string{
-		"REDIS_URL": "redis://127.0.0.1:1", "NATS_URL": "nats://127.0.0.1:1", "EARSHOT_ADMIN_KEY": testAdminKey,
-		"EARSHOT_SECRET_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
-		"REDIS_CA_FILE":      "/no/redis-ca.pem", "NATS_CA_FILE": "/no/ca.pem", "NATS_CREDS_FILE": "/no/creds", "NATS_KEY_FILE": "/no/key.pem",
+	env := maps.Clone(complete)
+	for name, file := range map[string]string{
+		"REDIS_CA_FILE": "/no/redis-ca.pem", "NATS_CA_FILE": "/no/ca.pem", "NATS_CREDS_FILE": "/no/creds", "NATS_KEY_FILE": "/no/key.pem",
+	} {
+		env[name] = file
 	}
 	for command, settings := range map[string]string{
 		"serve":         "REDIS_CA_FILE REDIS_URL NATS_CA_FILE NATS_CREDS_FILE NATS_CERT_FILE",
@@ -292,7 +270,6 @@ func TestFilesThatCannotBeUsedAreToldAtTheStart(t *testing.T) {
 	}
 }
 
-// over sends a request and waits for its reply.
 func over(t *testing.T, conn *nats.Conn, subject, body string) *nats.Msg {
 	t.Helper()
 	reply, err := conn.Request(subject, []byte(body), patience)
@@ -300,87 +277,23 @@ func over(t *testing.T, conn *nats.Conn, subject, body string) *nats.Msg {
 	return reply
 }
 
-const tableTool = `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string","required":true}]}]}`
-
-func TestRequestsOverNATSAreAnsweredAsThoseOverHTTP(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 2, "--nats-ingress", "on")
-	w.put("/v1/apps/clinic/repositories/desk", tableTool)
-	for _, r := range w.replicas {
-		r.log.Await(t, `ingress\.(listening)`)
-	}
-	conn := w.nats.Connect()
-	const subject = "earshot.v1.message.clinic.s1"
-
-	said := over(t, conn, subject, messageBody("m1", `call book {"day":"monday"}`))
-	require.Empty(t, said.Header.Get("Nats-Service-Error-Code"), "%s", said.Data)
-	require.Equal(t, w.call(200, "POST", messagesPath("s1"), messageBody("m1", `call book {"day":"monday"}`)).Body, string(said.Data), "it is the same message over HTTP")
-	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
-
-	fired := over(t, conn, "earshot.v1.trigger.clinic.s1", `{"name":"book","values":{"day":"friday"},"source":"task","triggerId":"t1"}`)
-	require.Contains(t, string(fired.Data), `"triggerId":"t1"`)
-	fired = over(t, conn, "earshot.v1.trigger.clinic", `{"name":"book","values":{"day":"friday"},"source":"task","triggerId":"t2"}`)
-	require.Contains(t, string(fired.Data), `"tool.trigger.clinic._.book"`)
-
-	for _, refused := range []struct{ subject, body, code, says, path string }{
-		{subject, `{"actor":"nobody"}`, "400", "", messagesPath("s1")},
-		{subject, messageBody("m1", "something else"), "409", "", messagesPath("s1")},
-		{"earshot.v1.message.nobody.s1", messageBody("m1", "hello"), "404", "nobody", "/v1/apps/nobody/sessions/s1/messages"},
-		{"earshot.v1.trigger.clinic.s1", `{"name":"book","source":"ui"}`, "422", "", "/v1/apps/clinic/sessions/s1/triggers"},
-		{"earshot.v1.message.clinic.-s", messageBody("m1", "hello"), "400", "sessionId", messagesPath("-s")},
-		{"earshot.v1.trigger.a/b", `{}`, "400", "appId", "/v1/apps/a%2Fb/triggers"},
-		{subject, ``, "400", "a JSON body is needed", messagesPath("s1")},
-	} {
-		reply := over(t, conn, refused.subject, refused.body)
-		require.Equal(t, refused.code, reply.Header.Get("Nats-Service-Error-Code"), "%s %s: %s", refused.subject, refused.body, reply.Data)
-		require.Contains(t, reply.Header.Get("Nats-Service-Error"), refused.says)
-		http := w.ask(w.replicas[0], "POST", refused.path, refused.body)
-		require.Equal(t, http.Body, string(reply.Data), "as over HTTP")
-	}
-}
-
-// described validates replies over NATS against /asyncapi.json, and returns the used operations.
-func described(t *testing.T, document []byte) (check func(subject string, reply *nats.Msg), asked map[string]bool) {
+// fits validates a reply over NATS against /asyncapi.json, and returns its operation.
+func fits(t *testing.T, api apitest.Description, subject string, reply *nats.Msg) (operation string) {
 	t.Helper()
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	require.NoError(t, err)
-	compiler := jsonschema.NewCompiler()
-	require.NoError(t, compiler.AddResource("earshot:///asyncapi.json", read))
-	var api struct {
-		Channels   map[string]struct{ Address string }
-		Components struct{ Messages map[string]map[string]any }
+	operation = api.Channel(t, subject)
+	message := operation + "Reply"
+	if reply.Header.Get("Nats-Service-Error-Code") != "" {
+		message = "problem"
 	}
-	require.NoError(t, json.Unmarshal(document, &api))
-	operations, ids := map[*regexp.Regexp]string{}, regexp.MustCompile(`\\{\w+\\}`)
-	for id, channel := range api.Channels {
-		if strings.HasPrefix(channel.Address, "earshot.v1.") {
-			operations[regexp.MustCompile("^"+ids.ReplaceAllString(regexp.QuoteMeta(channel.Address), `[^.]+`)+"$")] = id
-		}
+	payload := "/components/messages/" + message + "/payload"
+	if api.At(payload) == nil {
+		require.Empty(t, reply.Data, subject)
+		return operation
 	}
-	asked = map[string]bool{}
-	return func(subject string, reply *nats.Msg) {
-		t.Helper()
-		operation := ""
-		for address, id := range operations {
-			if address.MatchString(subject) {
-				operation = id
-			}
-		}
-		require.NotEmpty(t, operation, subject)
-		message := operation + "Reply"
-		if asked[operation] = true; reply.Header.Get("Nats-Service-Error-Code") != "" {
-			message = "problem"
-		}
-		if api.Components.Messages[message]["payload"] == nil {
-			require.Empty(t, reply.Data, subject)
-			return
-		}
-		says, err := jsonschema.UnmarshalJSON(bytes.NewReader(reply.Data))
-		require.NoError(t, err, "%s: %s", subject, reply.Data)
-		schema, err := compiler.Compile("earshot:///asyncapi.json#/components/messages/" + message + "/payload")
-		require.NoError(t, err)
-		require.NoError(t, schema.Validate(says), "%s: %s", subject, reply.Data)
-	}, asked
+	says, err := jsonschema.UnmarshalJSON(bytes.NewReader(reply.Data))
+	require.NoError(t, err, "%s: %s", subject, reply.Data)
+	require.NoError(t, api.Compile(t, payload).Validate(says), "%s: %s", subject, reply.Data)
+	return operation
 }
 
 // TestAServiceNeedsNoURL does everything that an app's back-end does, over NATS only, with the app's key.
@@ -390,9 +303,9 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 	for _, r := range w.replicas {
 		r.log.Await(t, `ingress\.(listening)`)
 	}
-	key := read[struct{ Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["tools","messages","triggers"]}`)).Key
+	key := read[struct{ Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["tools","messages","triggers"]}`).Body).Key
 	conn := w.nats.Connect()
-	check, asked := described(t, []byte(w.call(200, "GET", "/asyncapi.json", "").Body))
+	api, asked := apitest.NewDescription(t, w.request("GET", "/asyncapi.json", "")), map[string]bool{}
 	ask := func(subject, body string, headers ...string) (map[string]any, nats.Header) {
 		t.Helper()
 		m := nats.NewMsg("earshot.v1." + subject)
@@ -403,7 +316,7 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 		}
 		reply, err := conn.RequestMsg(m, patience)
 		require.NoError(t, err)
-		check(m.Subject, reply)
+		asked[fits(t, api, m.Subject, reply)] = true
 		says := map[string]any{}
 		if len(reply.Data) > 0 {
 			require.NoError(t, json.Unmarshal(reply.Data, &says), "%s: %s", subject, reply.Data)
@@ -486,65 +399,6 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 	refused("key_invalid", "messages.clinic.s1", "")
 }
 
-func TestRequestOverNATSIsDoneOnceHoweverOftenItIsAsked(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 2, "--nats-ingress", "on")
-	w.put("/v1/apps/clinic/repositories/desk", tableTool)
-	for _, r := range w.replicas {
-		r.log.Await(t, `ingress\.(listening)`)
-	}
-	conn := w.nats.Connect()
-	var asking sync.WaitGroup
-	answers := make(chan string, 16)
-	for i := range cap(answers) { // clients whose reply was lost, on any replica
-		asking.Go(func() {
-			subject, body := "earshot.v1.message.clinic.s1", messageBody("m1", `call book {"day":"monday"}`)
-			if i%2 == 1 {
-				subject, body = "earshot.v1.trigger.clinic.s1", `{"name":"book","values":{"day":"friday"},"source":"task","triggerId":"t1"}`
-			}
-			reply, err := conn.Request(subject, []byte(body), patience)
-			if err != nil {
-				reply = &nats.Msg{Data: []byte(err.Error())}
-			}
-			answers <- fmt.Sprint(i%2, string(reply.Data))
-		})
-	}
-	asking.Wait()
-	close(answers)
-	different := map[string]bool{}
-	for one := range answers {
-		different[one] = true
-	}
-	require.Len(t, different, 2, "one answer to each")
-	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 2)
-}
-
-func TestReplicaThatStopsAnswersWhatItWasAskedOverNATS(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1, "--nats-ingress", "on")
-	w.put("/v1/apps/clinic/repositories/desk", tableTool)
-	w.replicas[0].log.Await(t, `ingress\.(listening)`)
-	asked, goOn := make(chan struct{}), make(chan struct{})
-	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
-		close(asked)
-		<-goOn
-		return obey(request)
-	})
-	conn, got, inbox := w.nats.Connect(), make(chan *nats.Msg, 1), nats.NewInbox()
-	_, err := conn.ChanSubscribe(inbox, got)
-	require.NoError(t, err)
-	require.NoError(t, conn.PublishRequest("earshot.v1.message.clinic.s1", inbox, []byte(messageBody("m1", `call book {"day":"monday"}`))))
-	<-asked
-	w.replicas[0].end()
-	w.until("it takes no more", func() bool {
-		_, err := conn.Request("earshot.v1.message.clinic.s2", nil, 10*time.Millisecond)
-		return err == nats.ErrNoResponders
-	})
-	close(goOn)
-	require.Contains(t, string((<-got).Data), `"state":"published"`)
-	require.Zero(t, w.replicas[0].wait())
-}
-
 func TestNobodyIsHeardOverNATSUnlessThatIsOn(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 1)
@@ -574,7 +428,6 @@ func TestDevTakesRequestsOverNATS(t *testing.T) {
 		_, err := conn.Request("$SRV.PING.earshot", nil, time.Second)
 		return err == nil
 	})
-	var answer posted
-	require.NoError(t, json.Unmarshal(over(t, conn, "earshot.v1.message.clinic.s1", messageBody("m1", "when are you open")).Data, &answer))
+	answer := read[posted](t, string(over(t, conn, "earshot.v1.message.clinic.s1", messageBody("m1", "when are you open")).Data))
 	require.Equal(t, "opening-hours", answer.Matches[0].Name)
 }

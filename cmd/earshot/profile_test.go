@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime/pprof"
@@ -34,11 +32,6 @@ func TestProfileForTheCompiler(t *testing.T) {
 	if file == "" {
 		t.Skip(profiled + " names no file to write")
 	}
-	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
-		_, _ = io.Copy(io.Discard, request.Body) // a client that is gone needs no answer
-		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
-	}))
-	t.Cleanup(model.Close)
 	folder := t.TempDir()
 	database, err := sql.Open("sqlite", filepath.Join(folder, "shop.db"))
 	require.NoError(t, err)
@@ -46,7 +39,7 @@ func TestProfileForTheCompiler(t *testing.T) {
 	require.NoError(t, errors.Join(err, database.Close()))
 	w := &world{t: t, redis: redistest.Run(t), env: map[string]string{
 		"EARSHOT_SQLITE_DIR": folder,
-		"EARSHOT_ADDR":       "127.0.0.1:0", "NATS_URL": natstest.RunProcess(t, t.TempDir(), false).URL, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": model.URL + "/v1",
+		"EARSHOT_ADDR":       "127.0.0.1:0", "NATS_URL": natstest.RunProcess(t, t.TempDir(), false).URL, "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": restaurantModel(t),
 		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_SECRET_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
 	}}
 	w.env["REDIS_URL"] = w.redis.URL()
@@ -59,8 +52,7 @@ func TestProfileForTheCompiler(t *testing.T) {
 		return err
 	}
 	require.NoError(t, ask(http.MethodPut, "", `{"name":"shop","settings":{"limits":null},"sources":[{"name":"db","type":"sqlite","database":"shop.db"}]}`))
-	require.NoError(t, ask(http.MethodPut, "/repositories/main",
-		`{"tools":[{"name":"book-table","description":"To reserve a table","schema":[{"parameter":"day","type":"string","description":"wished day","required":true}]}]}`))
+	require.NoError(t, ask(http.MethodPut, "/repositories/main", restaurant))
 	const day = `"parameters":[{"name":"day","type":"string","description":"day of the week"}]`
 	require.NoError(t, ask(http.MethodPut, "/repositories/tables", `{"tools":[
 		{"name":"free-tables","type":"sqlite-sql","source":"db","readOnly":true,"statement":"SELECT free FROM tables WHERE day = ?",`+day+`},

@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onRedis returns a world on a Redis with those arguments.
 func onRedis(t *testing.T, arguments ...string) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -183,7 +182,6 @@ func secretKeyOf(letter string) string {
 
 const marksKey = "earshot:secretkey"
 
-// withSecret is an app with a credential.
 const withSecret = `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"http://127.0.0.1:1/token"}]}`
 
 func TestRedisOfAnotherSecretKeyIsRefused(t *testing.T) {

@@ -37,7 +37,6 @@ func requirePage(t *testing.T, name, text string) {
 	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the program says; write it with: go test ./cmd/earshot -run Reference -update", name)
 }
 
-// cell is a text in a Markdown table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "\n", " ").Replace(text)
 }
@@ -180,7 +179,6 @@ func labelsOf(family *dto.MetricFamily) string {
 // code matches literal text in the help: flags, variables and commands.
 var code = regexp.MustCompile(`\$\{[A-Z_]+\}|--[a-z][a-z-]*[a-z]|\b[A-Z]+_[A-Z_]*[A-Z]\b|\bearshot (?:apply|dev|reseal|triggers|verify)\b(?: --[a-z]+)?`)
 
-// marked marks the code in a help text for Markdown.
 func marked(text string) string { return code.ReplaceAllString(text, "`$0`") }
 
 func flagName(flag *pflag.Flag) string {

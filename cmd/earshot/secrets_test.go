@@ -53,7 +53,6 @@ func traces() map[string]string {
 	return forms
 }
 
-// clean checks that a text contains no credential.
 func clean(t *testing.T, where, text string) {
 	t.Helper()
 	for name, trace := range traces() {
@@ -63,7 +62,6 @@ func clean(t *testing.T, where, text string) {
 	}
 }
 
-// echo answers with everything that it received.
 func echo(status int) func(http.ResponseWriter, received) {
 	return func(out http.ResponseWriter, r received) {
 		out.Header().Set("Content-Type", "application/json")
@@ -252,33 +250,32 @@ func (w *world) everythingIsClean() {
 	}
 }
 
-// held lists all keys of Redis with their values.
 func (w *world) held() []string {
 	w.t.Helper()
 	client, ctx := w.client(), w.t.Context()
 	var texts []string
-	keys := client.Scan(ctx, 0, "*", 1000).Iterator()
-	for keys.Next(ctx) {
+	keys, err := client.Keys(ctx, "*").Result()
+	require.NoError(w.t, err)
+	for _, key := range keys {
 		var cmd redis.Cmder
-		switch kind := client.Type(ctx, keys.Val()).Val(); kind {
+		switch kind := client.Type(ctx, key).Val(); kind {
 		case "string":
-			cmd = client.Get(ctx, keys.Val())
+			cmd = client.Get(ctx, key)
 		case "hash":
-			cmd = client.HGetAll(ctx, keys.Val())
+			cmd = client.HGetAll(ctx, key)
 		case "list":
-			cmd = client.LRange(ctx, keys.Val(), 0, -1)
+			cmd = client.LRange(ctx, key, 0, -1)
 		case "zset":
-			cmd = client.ZRangeWithScores(ctx, keys.Val(), 0, -1)
+			cmd = client.ZRangeWithScores(ctx, key, 0, -1)
 		case "stream":
-			cmd = client.XRange(ctx, keys.Val(), "-", "+")
+			cmd = client.XRange(ctx, key, "-", "+")
 		case "none":
 			continue // deleted since
 		default:
-			w.t.Fatalf("the key %s is a %s, which this test cannot read", keys.Val(), kind)
+			w.t.Fatalf("the key %s is a %s, which this test cannot read", key, kind)
 		}
 		texts = append(texts, cmd.String())
 	}
-	require.NoError(w.t, keys.Err())
 	return texts
 }
 
@@ -313,7 +310,6 @@ func (s *stranger) all() string {
 
 const theirs = "pl4nted-s3cret"
 
-// onlyTool is a repository of one tool.
 func onlyTool(fields string) string {
 	return `{"tools":[{"name":"t","description":"d",` + fields + `}]}`
 }
@@ -497,7 +493,7 @@ func TestApplyGivesTheCredentialsOfToolsAgainWhereTheirSourceMoves(t *testing.T)
 // keyOf creates a key of the app clinic and returns its header.
 func (w *world) keyOf(body string, headers ...string) []string {
 	w.t.Helper()
-	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body, headers...))
+	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body, headers...).Body)
 	return []string{"Authorization", "Bearer " + made.Key}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,68 +16,6 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-func TestEventsOfABrokerThatIsDownFollowInOrderWhenItIsBack(t *testing.T) {
-	t.Parallel()
-	w, sink := serving(t, 2), newSink(t)
-	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`","emitter":"calendar.request",
-		"schema":[{"parameter":"day","type":"string"}]}]}`)
-	w.rest()
-	w.nats.Stop()
-	days := []string{"monday", "tuesday", "wednesday", "thursday", "friday"}
-	for i, day := range days {
-		got := w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("", `call book {"day":"`+day+`"}`))
-		require.Equal(t, http.StatusOK, got.Status, got.Body)
-		found := read[posted](t, got).Matches[0]
-		require.Equal(t, "pending", found.Event.State)
-		require.Equal(t, "pending", found.Emitter.State)
-		require.Equal(t, "delivered", found.Call.State, "a broker that is down holds no call up")
-	}
-	require.Equal(t, http.StatusServiceUnavailable, w.ask(w.replicas[0], "GET", "/readyz", "").Status)
-	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=pending&limit=100", "").Body, `"monday"`)
-
-	w.nats.Start()
-	w.rest()
-	for _, subject := range []string{"tool.trigger.clinic.s1.book", "app.clinic.calendar.request"} {
-		var order []string
-		for _, one := range w.events(subject) {
-			order = append(order, one.Payload["values"].(map[string]any)["day"].(string))
-		}
-		require.Equal(t, days, order)
-	}
-	require.Len(t, w.events("tool.result.clinic.s1.book"), len(days))
-	require.Len(t, sink.requests(), len(days))
-	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", "/v1/apps/clinic/triggers?state=pending", "").Body)
-	w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
-	require.Equal(t, "published", w.say("s1", "m6", `call book {"day":"saturday"}`).Matches[0].Event.State)
-}
-
-func TestWithoutRedisItIsUnavailableAndHealsWithoutARestart(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 2)
-	w.put("/v1/apps/clinic/sessions/s1/repositories/desk", `{"tools":[{"name":"book"}]}`)
-	w.rest()
-	w.redis.Kill()
-	for _, got := range together(4, func(i int) httpAnswer {
-		return w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("m1", "call book {}"))
-	}) {
-		require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
-		require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
-		require.NotEmpty(t, got.Header.Get("Retry-After"))
-	}
-	w.call(503, "GET", "/v1/apps/clinic", "")
-	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis")
-	w.call(200, "GET", "/healthz", "")
-
-	w.redis.Start()
-	for _, r := range w.replicas {
-		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
-	}
-	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", messagesPath("s1"), "").Body, "nothing was stored")
-	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
-	w.rest()
-	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
-}
-
 func TestServiceStartsBeforeItsServers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -87,9 +26,12 @@ func TestServiceStartsBeforeItsServers(t *testing.T) {
 	w.replicas = append(w.replicas, r)
 	w.call(200, "GET", "/healthz", "")
 	require.Regexp(t, "redis.*nats", w.call(503, "GET", "/readyz", "").Body)
+	r.log.Await(t, `"msg":"redis.unavailable"`)
+	require.NotContains(t, r.log.String(), "service.started")
 	w.call(503, "PUT", "/v1/apps/clinic", `{}`)
 	w.redis.Start()
 	w.nats.Start()
+	r.log.Await(t, `"msg":"service.started"`)
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 	w.call(201, "PUT", "/v1/apps/clinic", `{}`)
 	require.Zero(t, r.stop())
@@ -207,14 +149,14 @@ func TestAppsOnAllNodesOfARedisCluster(t *testing.T) {
 	sink := newSink(t)
 	for _, app := range apps {
 		w.put("/v1/apps/"+app, `{}`)
-		w.put("/v1/apps/"+app+"/repositories/once", onceRepository(sink.URL))
+		w.put("/v1/apps/"+app+"/repositories/once", fmt.Sprintf(`{"options":{"triggerOnce":true},"tools":[{"name":"first","url":%[1]q},{"name":"second","url":%[1]q}]}`, sink.URL))
 	}
 	fired := map[string]int{}
 	for i, got := range together(24, func(i int) httpAnswer {
 		return w.ask(w.replicas[i%2], "POST", "/v1/apps/"+apps[i%3]+"/sessions/s1/messages", messageBody(fmt.Sprint("m", i), "call first {}"))
 	}) {
 		require.Equal(t, http.StatusOK, got.Status, got.Body)
-		fired[apps[i%3]] += len(read[posted](t, got).Matches)
+		fired[apps[i%3]] += len(read[posted](t, got.Body).Matches)
 	}
 	w.rest()
 	for _, app := range apps {
@@ -240,7 +182,9 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	}
 	node := cluster.Holding(keyspace.KeysOf(apps[0]).Due())
 	node.Kill()
-	slot, err := w.client().ClusterKeySlot(t.Context(), firstDueOf(cluster, node)).Result()
+	due := keyspace.AllDue()
+	first := slices.IndexFunc(due, func(key string) bool { return cluster.Holding(key) == node })
+	slot, err := w.client().ClusterKeySlot(t.Context(), due[first]).Result() // which names the node
 	require.NoError(t, err)
 	shard := fmt.Sprintf("shard of slot %d", slot)
 	for _, r := range w.replicas {
@@ -263,7 +207,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
 	got = post(apps[1], "m1")
 	require.Equal(t, http.StatusOK, got.Status, got.Body)
-	require.Equal(t, "pending", read[posted](t, got).Matches[0].Event.State)
+	require.Equal(t, "pending", read[posted](t, got.Body).Matches[0].Event.State)
 	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "not ready: no answer from nats")
 
 	w.nats.Start()
@@ -275,16 +219,6 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	w.until("its apps are back", func() bool { return post(apps[0], "m1").Status == http.StatusOK })
 	w.rest()
 	require.Len(t, w.events("tool.trigger."+apps[0]+".>"), 1)
-}
-
-// firstDueOf is the key that names a node by its slot: that of its first partition.
-func firstDueOf(cluster *redistest.Cluster, node *redistest.Server) string {
-	for _, key := range keyspace.AllDue() {
-		if cluster.Holding(key) == node {
-			return key
-		}
-	}
-	return ""
 }
 
 // TestNATSWithoutAQuorumIsNotReady stops two of three servers; the last still answers.
@@ -384,70 +318,5 @@ func (l *load) requireStoredInOrder(streams natstest.Streams) {
 		session := one.Payload["sessionId"]
 		require.Equal(l.t, fmt.Sprint(next[session]), one.Payload["values"].(map[string]any)["day"], "session %v", session)
 		next[session]++
-	}
-}
-
-// TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs restores Redis to its state before the messages. Their
-// events are in the stream and their calls at the endpoint: all of it repeats under the same ids.
-func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
-	t.Parallel()
-	w, sink := serving(t, 2), newSink(t)
-	w.put("/v1/apps/clinic/repositories/r", `{"tools":[
-		{"name":"book","description":"books","emitter":"calendar.book","url":"`+sink.URL+`","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
-	w.put("/v1/apps/clinic/sessions/s1/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"ring","description":"rings"}]}`)
-	w.rest()
-	restore := w.redis.Snapshot()
-	texts := []string{`call book {"day":"monday"}`, `call book {}`, "nothing", "call ring {}"}
-	send := func() (ids []string) {
-		for i, text := range texts {
-			for _, match := range w.say("s1", fmt.Sprint("m", i), text).Matches {
-				ids = append(ids, match.TriggerID)
-			}
-		}
-		w.rest()
-		return ids
-	}
-	first := send()
-	require.Len(t, first, 2)
-	restore()
-	require.Equal(t, first, send())
-	for subject, count := range map[string]int{
-		"tool.trigger.clinic.s1.book": 1, "app.clinic.calendar.book": 1, "tool.result.clinic.s1.book": 1,
-		"tool.rejected.clinic.s1.book": 1, "tool.notmatching.clinic.s1": 1, "tool.trigger.clinic.s1.ring": 1,
-		"tool.changed.clinic.once": 2, // created, and deleted by its firing
-	} {
-		require.Len(t, w.events(subject), count, subject)
-	}
-	keys := map[string]bool{}
-	for _, request := range sink.requests() {
-		keys[request.Header.Get("Idempotency-Key")] = true
-	}
-	require.Equal(t, map[string]bool{first[0]: true}, keys)
-}
-
-// TestRepositoriesOfAnySizeAreAnnounced writes repositories up to the longest body, and one beyond NATS's
-// limit.
-func TestRepositoriesOfAnySizeAreAnnounced(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	tools := func(from, count int) string {
-		list := make([]string, count)
-		for i := range list {
-			list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, from+i, strings.Repeat("<", 1000))
-		}
-		return `{"tools":[` + strings.Join(list, ",") + `]}`
-	}
-	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
-	w.put("/v1/apps/clinic/repositories/big", tools(0, 980))
-	w.rest()
-	w.call(200, "PATCH", "/v1/apps/clinic/repositories/big", tools(980, 980))
-	w.rest()
-	told := w.events("tool.changed.clinic.big")
-	require.Len(t, told, 2)
-	require.Nil(t, told[0].Payload["omitted"])
-	require.Equal(t, []any{"record.tools"}, told[1].Payload["omitted"])
-	require.Len(t, told[1].Payload["record"].(map[string]any)["tools"], 1960)
-	for _, key := range w.redis.Keys() {
-		require.NotContains(t, key, ":effect:")
 	}
 }

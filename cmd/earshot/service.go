@@ -168,13 +168,13 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	redisMemory := func(ctx context.Context) (used, limit int64, err error) { return redisdb.Memory(ctx, s.db) }
-	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models, s.emitter, s.sealingWatch, newCapacityMetrics(s.env.now, redisMemory, s.emitter.Usage),
+	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models.seconds, models.tokens, s.emitter, s.sealingWatch, newCapacityMetrics(s.env.now, redisMemory, s.emitter.Usage),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.config.TLSCert != "" {
 		if s.certificate, err = openCertificate(s.config.certificate(), s.env.now, s.log); err != nil {
 			return err
 		}
-		registry.MustRegister(s.certificate)
+		registry.MustRegister(s.certificate.expiry())
 	}
 	modelOptions := s.config.models(s.log, s.env)
 	s.usage = usage.NewCounter(s.db, s.env.now)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,16 +16,22 @@ import (
 	"earshot/deploy/testbed"
 )
 
+// idOf is the device and inode of a file, or of one so many inodes behind it, as in JOURNAL_STREAM.
+func idOf(t *testing.T, file *os.File, behind uint64) string {
+	t.Helper()
+	info, err := file.Stat()
+	require.NoError(t, err)
+	is := info.Sys().(*syscall.Stat_t)
+	return fmt.Sprintf("%d:%d", is.Dev, is.Ino+behind)
+}
+
 // TestServeIsAUnitOfSystemd runs a process as systemd does: with a notify socket, a watchdog, and the journal
 // as its error output.
 func TestServeIsAUnitOfSystemd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env["EARSHOT_ADMIN_KEY"] = "change-me" // causes a warning
-	path := filepath.Join(t.TempDir(), "notify")
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	require.NoError(t, err)
-	defer socket.Close()
+	socket, path := notifySocket(t)
 	await := func(state string) {
 		t.Helper()
 		text := make([]byte, 4096)
@@ -42,15 +47,11 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	defer journal.Close()
-	info, err := journal.Stat()
-	require.NoError(t, err)
-	is := info.Sys().(*syscall.Stat_t)
-
 	cmd := program(t.Context(), "serve")
 	for name, value := range w.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
 	}
-	cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=20000000", fmt.Sprintf("JOURNAL_STREAM=%d:%d", is.Dev, is.Ino))
+	cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=20000000", "JOURNAL_STREAM="+idOf(t, journal, 0))
 	cmd.Stderr = journal
 	require.NoError(t, cmd.Start())
 	await("READY=1")
@@ -76,11 +77,8 @@ func TestARefusedStartIsAnErrorInTheJournal(t *testing.T) {
 	reader, writer, err := os.Pipe()
 	require.NoError(t, err)
 	defer reader.Close()
-	info, err := writer.Stat()
-	require.NoError(t, err)
-	is := info.Sys().(*syscall.Stat_t)
 	cmd := program(t.Context(), "serve")
-	cmd.Env = append(testbed.Environment(), "EARSHOT_TEST_RUNS_MAIN=yes", fmt.Sprintf("JOURNAL_STREAM=%d:%d", is.Dev, is.Ino))
+	cmd.Env = append(testbed.Environment(), "EARSHOT_TEST_RUNS_MAIN=yes", "JOURNAL_STREAM="+idOf(t, writer, 0))
 	cmd.Stderr = writer
 	require.NoError(t, cmd.Start())
 	require.NoError(t, writer.Close())
@@ -128,11 +126,8 @@ func TestOnlyTheJournalsOwnStreamHasPriorities(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "stderr")
 	require.NoError(t, err)
 	defer file.Close()
-	info, err := file.Stat()
-	require.NoError(t, err)
-	is := info.Sys().(*syscall.Stat_t)
 	for stream, want := range map[string]bool{
-		fmt.Sprintf("%d:%d", is.Dev, is.Ino): true, fmt.Sprintf("%d:%d", is.Dev, is.Ino+1): false, "": false, "nonsense": false,
+		idOf(t, file, 0): true, idOf(t, file, 1): false, "": false, "nonsense": false,
 	} {
 		out := standardError(file, func(name string) (string, bool) { return strings.TrimPrefix(stream, name), stream != "" })
 		_, got := out.(journal)

@@ -29,13 +29,20 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// notified receives the service's notifications to systemd.
-func notified(t *testing.T) <-chan string {
+// notifySocket listens where a service notifies systemd.
+func notifySocket(t *testing.T) (*net.UnixConn, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = socket.Close() })
+	return socket, path
+}
+
+// notified receives the service's notifications to systemd.
+func notified(t *testing.T) <-chan string {
+	t.Helper()
+	socket, path := notifySocket(t)
 	t.Setenv("NOTIFY_SOCKET", path)
 	told := make(chan string)
 	go func() {
@@ -231,7 +238,6 @@ func (s *served) renew(name string, left time.Duration) {
 	replaceAt(s.T, s.key, key)
 }
 
-// name returns the name of the served certificate.
 func (s *served) name() string {
 	s.Helper()
 	conn, err := tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
@@ -240,11 +246,10 @@ func (s *served) name() string {
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
 }
 
-// notAfter returns the metric of the certificate's end.
 func (s *served) notAfter() float64 {
 	s.Helper()
 	registry := prometheus.NewRegistry()
-	require.NoError(s, registry.Register(s.current))
+	require.NoError(s, registry.Register(s.current.expiry()))
 	families, err := registry.Gather()
 	require.NoError(s, err)
 	require.Len(s, families, 1)

@@ -17,7 +17,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// exported is a span as a collector received it.
 type exported struct {
 	*otlptrace.Span
 	attributes map[string]string // numbers as text
@@ -27,7 +26,6 @@ func (s exported) id() string     { return hex.EncodeToString(s.SpanId) }
 func (s exported) trace() string  { return hex.EncodeToString(s.TraceId) }
 func (s exported) parent() string { return hex.EncodeToString(s.ParentSpanId) }
 
-// traceParent returns the span's traceparent.
 func (s exported) traceParent() string { return "00-" + s.trace() + "-" + s.id() + "-01" }
 
 // otlp is a collector for traces over HTTP, in OTLP's protobuf.
@@ -75,7 +73,6 @@ func textsOf(list []*common.KeyValue) map[string]string {
 	return found
 }
 
-// named lists the spans with a name.
 func (c *otlp) named(name string) []exported {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -57,9 +56,7 @@ func TestChatForPrograms(t *testing.T) {
 	require.Equal(t, 0, r.code, r.err)
 	var answers []map[string]any
 	for line := range strings.Lines(r.out) {
-		var answer map[string]any
-		require.NoError(t, json.Unmarshal([]byte(line), &answer), line)
-		answers = append(answers, answer)
+		answers = append(answers, read[map[string]any](t, line))
 	}
 	require.Len(t, answers, 2)
 	require.Len(t, answers[0]["matches"], 1)
@@ -88,8 +85,7 @@ func TestListenShowsEventsOfASubjectFromATimeOn(t *testing.T) {
 	w.ok("chat", "I want an appointment", "--session", "s1")
 	all := w.ok("listen", "--since", "1h", "--count", "2")
 	require.Regexp(t, `^\d\d:\d\d:\d\d  changed      clinic    booking  created, tools: 1\n\d\d:\d\d:\d\d  trigger      clinic/s1  book\n$`, all)
-	var found eventLine
-	require.NoError(t, json.Unmarshal([]byte(w.ok("listen", "tool.result.>", "--since", "2026-01-01T00:00:00Z", "--count", "1", "--json")), &found))
+	found := read[eventLine](t, w.ok("listen", "tool.result.>", "--since", "2026-01-01T00:00:00Z", "--count", "1", "--json"))
 	require.Equal(t, "tool.result.clinic.s1.book", found.Subject)
 	require.NotEmpty(t, found.ID)
 	require.Equal(t, "earshot.tool.result /apps/clinic/sessions/s1", found.Type+" "+found.Source)
@@ -170,13 +166,10 @@ func TestTriggersAreListedAndTriedAgain(t *testing.T) {
 	require.Regexp(t, `(?m)^TIME +STATE +TOOL +SESSION +ID +LAST ATTEMPT\n\S+ \S+ +failed +booking/book +s1 +[0-9a-f]+ +.*$`, failed)
 	require.Equal(t, "there are none\n", w.ok("triggers", "--state", "delivered"))
 
-	var record struct {
-		TriggerID string `json:"triggerId"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(w.ok("triggers", "--state", "failed", "--json")), &record))
+	trigger := w.only("failed")
 	e.answer(200)
-	require.Equal(t, record.TriggerID+" is tried again\n", w.ok("triggers", "retry", record.TriggerID))
-	w.until("it is delivered", func() bool { return strings.Contains(w.ok("triggers", "--state", "delivered"), record.TriggerID) })
+	require.Equal(t, trigger+" is tried again\n", w.ok("triggers", "retry", trigger))
+	w.until("it is delivered", func() bool { return strings.Contains(w.ok("triggers", "--state", "delivered"), trigger) })
 
 	w.ok("chat", "I want an appointment", "--session", "s2")
 	for of, args := range map[string][]string{
@@ -185,9 +178,7 @@ func TestTriggersAreListedAndTriedAgain(t *testing.T) {
 	} {
 		var sessions []string
 		for line := range strings.Lines(w.ok(append([]string{"triggers", "--json"}, args...)...)) {
-			var fired struct{ SessionID string }
-			require.NoError(t, json.Unmarshal([]byte(line), &fired))
-			sessions = append(sessions, fired.SessionID)
+			sessions = append(sessions, read[struct{ SessionID string }](t, line).SessionID)
 		}
 		require.Equal(t, strings.Fields(of), append([]string{}, sessions...), "%q", args)
 	}
@@ -195,7 +186,7 @@ func TestTriggersAreListedAndTriedAgain(t *testing.T) {
 
 	require.Contains(t, w.run("triggers", "--state", "fialed").err, `state "fialed" is none of pending, delivered, failed`)
 	require.Contains(t, w.run("triggers", "retry", "nowhere").err, "nowhere is not tried again: the service answers 404")
-	require.Contains(t, w.run("triggers", "retry", record.TriggerID).err, "is delivered: nothing of it has failed")
+	require.Contains(t, w.run("triggers", "retry", trigger).err, "is delivered: nothing of it has failed")
 }
 
 func TestAllFailedTriggersAreTriedAgainOrRemoved(t *testing.T) {
@@ -256,7 +247,6 @@ func TestCommandsTakeTheAppFromTheirKey(t *testing.T) {
 	require.Contains(t, w.run("chat", "hello", "--key", "wrong").err, "401")
 }
 
-// person is a person at a terminal with a command.
 type person struct {
 	*replica
 	keys *os.File
@@ -375,34 +365,6 @@ func TestDevLogsJSONForPrograms(t *testing.T) {
 
 func TestDevReadsNoFilesFromStandardInput(t *testing.T) {
 	require.Contains(t, command(t, nil, "dev", "-f", "-").err, "earshot: -f is -: dev reads its files again when they change")
-}
-
-func TestHelpOfDevHasItsOwnDefaults(t *testing.T) {
-	dev, serve := command(t, nil, "dev", "--help").out, command(t, nil, "serve", "--help").out
-	for flag, values := range map[string][2]string{
-		"private-urls": {`"allow"`, `"deny"`}, "log-level": {`"warn"`, `"info"`}, "sqlite-dir": {`"."`, ""}, "stream-max-bytes": {"512MiB", "4GiB"}, "sermas": {"(default on)", "(default off)"},
-	} {
-		for i, shown := range []string{dev, serve} {
-			line := regexp.MustCompile(`(?m)^ +--` + flag + ` .*$`).FindString(shown)
-			require.Equal(t, values[i] != "", strings.Contains(line, "(default "), line)
-			require.Contains(t, line, values[i])
-		}
-	}
-	require.Contains(t, dev, "an embedded store where none is given")
-	require.NotContains(t, serve, "embedded store")
-}
-
-func TestServeHasStartedWhenAllIsReached(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.redis.Stop()
-	r := launch(t, w.env, "serve")
-	r.log.Await(t, regexp.QuoteMeta(`"msg":"service.listening"`))
-	r.log.Await(t, regexp.QuoteMeta(`"msg":"redis.unavailable"`))
-	require.NotContains(t, r.log.String(), "service.started")
-	w.redis.Start()
-	r.log.Await(t, regexp.QuoteMeta(`"msg":"service.started"`))
-	require.Zero(t, r.stop())
 }
 
 func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {

@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -43,8 +41,7 @@ func TestVerifySaysWhatIsWrongAndMendsIt(t *testing.T) {
 	require.Regexp(t, `clinic +record\.timer +orphaned +trigger `+held+` +yes +a held trigger`, got.out)
 	require.Contains(t, got.out, "--mend mends those that say yes")
 	require.Empty(t, got.err)
-	var report verify.Report
-	require.NoError(t, json.Unmarshal([]byte(w.run("verify", "--json").out), &report))
+	report := read[verify.Report](t, w.run("verify", "--json").out)
 	require.Len(t, report.Findings, 2)
 	require.False(t, report.Findings[0].Mended)
 
@@ -328,14 +325,7 @@ func TestAReplicaWithTheOldKeyAloneIsNotReadyOnceResealingBegins(t *testing.T) {
 
 // These tests restore a backup as documented, and check the effects of later events.
 
-// saveRedis writes all that Redis holds to a file, while it runs.
-func (w *world) saveRedis(file string) {
-	w.t.Helper()
-	said, err := exec.CommandContext(w.t.Context(), "redis-cli", "-u", w.redis.URL(), "--rdb", file).CombinedOutput()
-	require.NoError(w.t, err, "%s", said)
-}
-
-// restoreRedis replaces Redis's data by such a file. A Redis with an append-only file reads only that, so the
+// restoreRedis replaces Redis's data by that of a file. A Redis with an append-only file reads only that, so the
 // file is loaded once without one.
 func (w *world) restoreRedis(file string) {
 	w.t.Helper()
@@ -353,15 +343,6 @@ func (w *world) restoreRedis(file string) {
 	w.redis.Start()
 }
 
-// stopAll ends all replicas.
-func (w *world) stopAll() {
-	for _, r := range w.replicas {
-		require.Zero(w.t, r.stop())
-	}
-	w.replicas = nil
-}
-
-// callsByID counts a sink's calls by trigger.
 func (e *endpoint) callsByID() map[string]int {
 	times := map[string]int{}
 	for _, one := range e.requests() {
@@ -370,7 +351,6 @@ func (e *endpoint) callsByID() map[string]int {
 	return times
 }
 
-// inOrder runs earshot verify.
 func (w *world) inOrder() {
 	w.t.Helper()
 	w.until("nothing is orphaned or impossible", func() bool { return w.run("verify").code == 0 })
@@ -390,8 +370,9 @@ func (w *world) ofTriggers(filter string) (ids []string) {
 // desk registers tools that all call a sink.
 func (w *world) desk() *endpoint {
 	sink := newSink(w.t)
-	w.put("/v1/apps/clinic/repositories/desk", fmt.Sprintf(`{"tools":[{"name":"book","url":%[1]q},{"name":"order","url":%[1]q},
-		{"name":"refund","url":%[1]q,"confirm":"always"},{"name":"note"}]}`, sink.URL))
+	w.put("/v1/apps/clinic/repositories/desk", fmt.Sprintf(`{"tools":[{"name":"book","emitter":"calendar.book","url":%[1]q},{"name":"order","url":%[1]q},
+		{"name":"refund","url":%[1]q,"confirm":"always"},{"name":"note"},
+		{"name":"need","schema":[{"parameter":"day","type":"string","required":true}]}]}`, sink.URL))
 	w.put("/v1/apps/clinic/repositories/gift", fmt.Sprintf(`{"options":{"triggerOnce":true},"tools":[{"name":"gift","url":%q}]}`, sink.URL))
 	return sink
 }
@@ -408,13 +389,18 @@ func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	asked := w.say("s1", "asked", "call refund {}").Matches[0].TriggerID
 	digest := w.request("GET", "/v1/apps/clinic/triggers/"+asked, "")["digest"]
 	backup := filepath.Join(t.TempDir(), "redis.rdb")
-	w.saveRedis(backup)
+	testbed.Done(t, exec.Command("redis-cli", "-u", w.redis.URL(), "--rdb", backup))
 
 	sink.answer(http.StatusOK)
 	confirm := func() {
 		w.call(202, "POST", "/v1/apps/clinic/triggers/"+asked+"/confirm", fmt.Sprintf(`{"digest":%q}`, digest))
 	}
+	unfired := func() {
+		w.say("s1", "rejected", "call need {}")
+		w.say("s1", "unmatched", "nothing")
+	}
 	confirm()
+	unfired()
 	since := w.say("s1", "since", "call book {}").Matches[0].TriggerID
 	gift := w.say("s1", "given", "call gift {}").Matches[0].TriggerID
 	untold := w.say("s2", "untold", "call note {}").Matches[0].TriggerID // its client never repeats it
@@ -426,7 +412,10 @@ func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	require.GreaterOrEqual(t, tried, 2, "refused, then taken")
 	events := len(w.events(">"))
 
-	w.stopAll()
+	for _, r := range w.replicas {
+		require.Zero(t, r.stop())
+	}
+	w.replicas = nil
 	w.restoreRedis(backup)
 	w.serve()
 	w.serve()
@@ -435,6 +424,7 @@ func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	require.Equal(t, since, w.say("s1", "since", "call book {}").Matches[0].TriggerID, "and has its id again where it is sent again")
 	require.Equal(t, gift, w.say("s1", "later", "call gift {}").Matches[0].TriggerID, "whoever asks for what fires once")
 	confirm()
+	unfired()
 	w.rest()
 	again := sink.callsByID()
 	require.Equal(t, map[string]int{before: 1, owed: tried + 1, asked: 2, since: 2, gift: 2}, again)
@@ -476,33 +466,13 @@ func TestJetStreamIsRestoredBesideARedisThatWentOn(t *testing.T) {
 	require.Equal(t, map[string]int{read: 1, gone: 1, pending: 1}, sink.callsByID(), "no call is made again")
 	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+gone, "").Body, `"state":"delivered"`, "its record has all of it")
 	w.inOrder()
-	w.hears(pending, "Last-Event-ID", "1")
+	const events = "/v1/apps/clinic/sessions/s1/events"
+	w.hears(events, pending, "1")
 	next := w.say("s1", "next", "call book {}").Matches[0].TriggerID
-	w.hears(next, "Last-Event-ID", fmt.Sprint(last))
+	w.hears(events, next, fmt.Sprint(last))
 }
 
-// lastSequence returns the sequence of the newest event.
 func (w *world) lastSequence() uint64 {
 	all := w.events(">")
 	return all[len(all)-1].Sequence
-}
-
-// hears reads the event stream of the session s1 until an event of a trigger.
-func (w *world) hears(triggerID string, header ...string) {
-	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.replicas[0].url+"/v1/apps/clinic/sessions/s1/events", nil)
-	require.NoError(w.t, err)
-	request.Header.Set("Authorization", "Bearer "+testAdminKey)
-	request.Header.Set(header[0], header[1])
-	answered, err := http.DefaultClient.Do(request)
-	require.NoError(w.t, err)
-	defer answered.Body.Close()
-	for lines := bufio.NewScanner(answered.Body); lines.Scan(); {
-		if strings.Contains(lines.Text(), triggerID) {
-			return
-		}
-	}
-	require.Fail(w.t, "the stream does not tell of it", triggerID)
 }

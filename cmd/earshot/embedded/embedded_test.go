@@ -19,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startNATS starts a server that ends with the test.
 func startNATS(t *testing.T, port int) (url string) {
 	t.Helper()
 	url, stop, err := StartNATS(port, MinNATSBytes, slog.New(slog.DiscardHandler))

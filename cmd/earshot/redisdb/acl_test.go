@@ -88,16 +88,12 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 // asUser is a client with a user of these rules.
 func asUser(t *testing.T, server *redistest.Server, rules ...string) redis.UniversalClient {
 	t.Helper()
-	line := append(strings.Fields(userLine("earshot", "p"))[2:], rules...)
-	require.NoError(t, server.Client().Do(t.Context(), anys(append([]string{"ACL", "SETUSER", "earshot", "reset"}, line...))...).Err())
-	return server.Connect(redis.UniversalOptions{Username: "earshot", Password: "p"})
-}
-
-func anys(words []string) (list []any) {
-	for _, word := range words {
-		list = append(list, word)
+	command := []any{"ACL", "SETUSER", "earshot", "reset"}
+	for _, rule := range append(strings.Fields(userLine("earshot", "p"))[2:], rules...) {
+		command = append(command, rule)
 	}
-	return list
+	require.NoError(t, server.Client().Do(t.Context(), command...).Err())
+	return server.Connect(redis.UniversalOptions{Username: "earshot", Password: "p"})
 }
 
 // TestEachCommandThatIsTakenAwayIsNamed removes one after the other.

@@ -121,7 +121,6 @@ func TestFaultsOfFilesForRedisNameTheirSettings(t *testing.T) {
 	require.NoError(t, CheckFiles("rediss://host", files, time.Now()))
 }
 
-// runSentinel starts a sentinel that requires TLS.
 func runSentinel(t *testing.T, authority *certtest.Authority, config string) string {
 	t.Helper()
 	files := authority.Write(t.TempDir(), authority.Issue("sentinel"))

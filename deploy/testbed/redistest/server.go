@@ -136,29 +136,6 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// Snapshot returns a function that restores what a real server holds now, without expiries, as from a backup.
-func (s *Server) Snapshot() (restore func()) {
-	s.t.Helper()
-	client, held := s.Client(), map[string]string{}
-	for _, key := range s.Keys() {
-		dump, err := client.Dump(s.t.Context(), key).Result()
-		if errors.Is(err, redis.Nil) {
-			continue // a service that is at rest still tidies up
-		}
-		s.must("dump "+key+" of", err)
-		held[key] = dump
-	}
-	return func() {
-		s.t.Helper()
-		for _, key := range s.Keys() {
-			s.must("empty", client.Del(s.t.Context(), key).Err())
-		}
-		for key, dump := range held {
-			s.must("restore", client.Restore(s.t.Context(), key, 0, dump).Err())
-		}
-	}
-}
-
 // mini is miniredis as "earshot dev" runs it: keys expire by the clock.
 type mini struct {
 	server *miniredis.Miniredis
