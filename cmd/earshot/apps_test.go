@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
@@ -349,9 +351,9 @@ func TestWhatIsUnderWayInAnErasedSessionComesToNothing(t *testing.T) {
 		}
 		return obey(request)
 	})
-	statuses := make(chan int, 4)
+	var posts sync.WaitGroup
 	post := func(replica int, body string) {
-		go func() { statuses <- w.ask(w.replicas[replica], "POST", messagesPath("s1"), body).Status }()
+		posts.Go(func() { w.ask(w.replicas[replica], "POST", messagesPath("s1"), body) })
 		<-begun
 	}
 	post(0, messageBody("m1", `call book {"day":"pepper"}`))
@@ -364,9 +366,7 @@ func TestWhatIsUnderWayInAnErasedSessionComesToNothing(t *testing.T) {
 	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
 	w.nothingOf("pepper")
 	release()
-	for range 3 {
-		<-statuses
-	}
+	posts.Wait()
 	w.rest()
 	w.nothingOf("pepper")
 }
@@ -377,25 +377,16 @@ func TestWhatAReplicaPublishesAsItIsErasedIsWaitedFor(t *testing.T) {
 	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
 	w.rest()
-	stop := make(chan struct{})
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; ; i++ {
-			select {
-			case <-stop:
-				return
-			default:
-				w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("", fmt.Sprintf(`call book {"day":"pepper%d"}`, i)))
-			}
+	stop := testbed.Background(t, func(ctx context.Context) {
+		for i := 0; ctx.Err() == nil; i++ {
+			w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("", fmt.Sprintf(`call book {"day":"pepper%d"}`, i)))
 		}
-	}()
+	})
 	for range 3 {
 		got := w.ask(w.replicas[1], "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
 		require.Equal(t, http.StatusNoContent, got.Status, got.Body)
 	}
-	close(stop)
-	<-done
+	stop()
 	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
 	w.nothingOf("pepper")
 	w.rest()

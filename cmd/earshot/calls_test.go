@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -122,8 +123,8 @@ func TestAModelThatEmbedsNeedsAnEndpoint(t *testing.T) {
 type toolServer struct {
 	*httptest.Server
 	tools *mcp.Server
+	down  atomic.Bool
 	mu    sync.Mutex
-	down  bool
 	keys  []string // Idempotency-Keys of all calls, including refused ones
 }
 
@@ -131,13 +132,12 @@ func newToolServer(t *testing.T, stateless bool) *toolServer {
 	s := &toolServer{tools: mcp.NewServer(&mcp.Implementation{Name: "crm", Version: "1"}, nil)}
 	serving := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.tools }, &mcp.StreamableHTTPOptions{Stateless: stateless})
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
 		if key := r.Header.Get("Idempotency-Key"); key != "" {
+			s.mu.Lock()
 			s.keys = append(s.keys, key)
+			s.mu.Unlock()
 		}
-		down := s.down
-		s.mu.Unlock()
-		if down {
+		if s.down.Load() {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -160,12 +160,6 @@ func (s *toolServer) add(name string) {
 	}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"asked":` + string(r.Params.Arguments) + `}`)}, nil
 	})
-}
-
-func (s *toolServer) away(down bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.down = down
 }
 
 func (s *toolServer) called() []string {
@@ -204,7 +198,7 @@ func TestToolsOfAnMCPServerAreToolsLikeOthers(t *testing.T) {
 		require.Equal(t, []string{match.TriggerID}, s.called())
 		require.Empty(t, w.say("s1", "m2", `call find_customer {"name":"A"}`).Matches, "values are held against the server's schema")
 
-		s.away(true)
+		s.down.Store(true)
 		match = w.say("s1", "m3", `call find_customer {"name":"Bob"}`).Matches[0]
 		require.Equal(t, "pending", match.Call.State)
 		require.Contains(t, w.call(201, "PUT", "/v1/apps/clinic/repositories/later", `{"from":"crm"}`).Body, "could not be read: POST http://127.0.0.1:")
@@ -212,7 +206,7 @@ func TestToolsOfAnMCPServerAreToolsLikeOthers(t *testing.T) {
 		sent := w.call(200, "GET", path, "").Body
 		w.call(200, "PUT", path, sent)
 		require.Equal(t, []string{"find_customer"}, w.names(path), "what is read can be sent back")
-		s.away(false)
+		s.down.Store(false)
 		w.rest()
 		record := read[struct{ State string }](t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+match.TriggerID, "").Body)
 		require.Equal(t, "delivered", record.State)
@@ -264,7 +258,7 @@ type endpoint struct {
 	*httptest.Server
 	mu     sync.Mutex
 	got    []received
-	status int // of a sink, if not 200
+	status atomic.Int64 // of a sink, if not 200
 }
 
 // newEndpoint starts an endpoint that answers with handle, after recording the request; handle may read the
@@ -287,20 +281,14 @@ func newEndpoint(t *testing.T, handle func(w http.ResponseWriter, r received)) *
 func newSink(t *testing.T) *endpoint {
 	var e *endpoint
 	e = newEndpoint(t, func(w http.ResponseWriter, _ received) {
-		e.mu.Lock()
-		defer e.mu.Unlock()
 		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(cmp.Or(e.status, http.StatusOK))
+		w.WriteHeader(cmp.Or(int(e.status.Load()), http.StatusOK))
 		_, _ = io.WriteString(w, `{"ok":true}`)
 	})
 	return e
 }
 
-func (e *endpoint) answer(status int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.status = status
-}
+func (e *endpoint) answer(status int) { e.status.Store(int64(status)) }
 
 func (e *endpoint) lastPassword() string {
 	list := e.requests()

@@ -41,23 +41,9 @@ type httpAnswer struct {
 
 // ask sends a request to one replica, from any goroutine. headers alternate names and values.
 func (w *world) ask(r *replica, method, path, body string, headers ...string) httpAnswer {
-	request, err := http.NewRequestWithContext(context.Background(), method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		return httpAnswer{Err: err}
-	}
-	request.Header.Set("Authorization", "Bearer "+w.env["EARSHOT_ADMIN_KEY"])
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	client := http.Client{Timeout: patience}
-	response, err := client.Do(request)
-	if err != nil {
-		return httpAnswer{Err: err}
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return httpAnswer{response.StatusCode, response.Header, string(text), err}
+	client := testbed.Client{URL: r.url, Key: w.env["EARSHOT_ADMIN_KEY"], HTTP: &http.Client{Timeout: patience}}
+	got, err := client.Ask(context.Background(), method, path, body, headers...)
+	return httpAnswer{got.Status, got.Header, string(got.Body), err}
 }
 
 // call sends a request to the first replica and checks the status.
@@ -190,7 +176,7 @@ func (w *world) rest() {
 type load struct {
 	t       *testing.T
 	world   *world
-	stop    chan struct{}
+	stopped atomic.Bool
 	clients sync.WaitGroup
 
 	answered atomic.Int64
@@ -202,10 +188,10 @@ type load struct {
 
 // pressed starts clients that book in their own sessions, alternating replicas.
 func pressed(w *world, clients int) *load {
-	l := &load{t: w.t, world: w, stop: make(chan struct{}), answers: map[string]posted{}}
+	l := &load{t: w.t, world: w, answers: map[string]posted{}}
 	for c := range clients {
 		l.clients.Go(func() {
-			for n := 0; !l.over(); n++ {
+			for n := 0; !l.stopped.Load(); n++ {
 				l.post(fmt.Sprint("s", c), fmt.Sprintf("m%d-%d", c, n), fmt.Sprintf(`call book {"day":"%d"}`, n))
 			}
 		})
@@ -214,22 +200,17 @@ func pressed(w *world, clients int) *load {
 	return l
 }
 
-func (l *load) over() bool {
-	select {
-	case <-l.stop:
-		return true
-	default:
-		return false
-	}
-}
-
 // post sends a message until it is decided, each time to the next replica.
 func (l *load) post(session, id, text string) {
 	for try := 0; ; try++ {
 		got := l.world.ask(l.world.replicas[try%len(l.world.replicas)], "POST", messagesPath(session), messageBody(id, text))
 		switch {
 		case got.Err == nil && got.Status == http.StatusOK:
-			l.note(id, read[posted](l.t, got.Body))
+			answer := read[posted](l.t, got.Body)
+			l.mu.Lock()
+			l.answers[id] = answer
+			l.mu.Unlock()
+			l.answered.Add(1)
 			return
 		case got.Err == nil && got.Status == http.StatusServiceUnavailable && got.Header.Get("Retry-After") != "":
 			l.refused.Add(1)
@@ -242,13 +223,6 @@ func (l *load) post(session, id, text string) {
 	}
 }
 
-func (l *load) note(id string, answer posted) {
-	l.mu.Lock()
-	l.answers[id] = answer
-	l.mu.Unlock()
-	l.answered.Add(1)
-}
-
 func (l *load) more(n int64) {
 	l.t.Helper()
 	enough := l.answered.Load() + n
@@ -257,10 +231,7 @@ func (l *load) more(n int64) {
 
 // end stops the clients when their messages are decided, and checks their answers.
 func (l *load) end() {
-	if l.over() {
-		return
-	}
-	close(l.stop)
+	l.stopped.Store(true)
 	l.clients.Wait()
 	require.Empty(l.t, l.wrong)
 }
@@ -286,7 +257,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 			out.WriteHeader(http.StatusServiceUnavailable)
 		}
 	})
-	r, process, ended := w.crashing(program, "EARSHOT_PANIC="+strings.Join(panicking, ","), "EARSHOT_NATS_INGRESS=on", "EARSHOT_SERMAS=on", "EARSHOT_SESSION_TTL=1s", "EARSHOT_RETENTION=1s")
+	r, process := w.crashing(program, "EARSHOT_PANIC="+strings.Join(panicking, ","), "EARSHOT_NATS_INGRESS=on", "EARSHOT_SERMAS=on", "EARSHOT_SESSION_TTL=1s", "EARSHOT_RETENTION=1s")
 	w.replicas = []*replica{r}
 
 	w.put("/v1/apps/clinic", `{"settings":{"limits":null}}`)
@@ -318,7 +289,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 		return obey(request)
 	})
 	w.call(202, "POST", messagesPath("s2"), messageBody("m2", "call book {}"), "Prefer", "respond-async")
-	w.until("it was tried", func() bool { return strings.Contains(r.log.String(), `"turn.failed"`) })
+	w.until("it was tried", func() bool { return strings.Contains(process.Output(), `"turn.failed"`) })
 	away.Store(false)
 	conn, err := nats.Connect(w.nats.URL())
 	require.NoError(t, err)
@@ -350,25 +321,13 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 	w.until("one source waits for the end of its lease, the other is looked at", func() bool {
 		return len(w.names("/v1/apps/bank/repositories/customers"))+len(w.names("/v1/apps/shop/repositories/customers")) == 3
 	})
-	select {
-	case err := <-ended:
-		t.Fatalf("the process ended: %v", err)
-	default:
-	}
-	require.NoError(t, process.Signal(os.Interrupt))
-	<-ended
+	require.NoError(t, process.Stop(os.Interrupt), "it has run on, and ends as it should")
 }
 
 // stream opens a stream of events behind the last one, and closes it with the test.
 func (w *world) stream(ctx context.Context, r *replica, path, last string) io.Reader {
 	w.t.Helper()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+path, nil)
-	require.NoError(w.t, err)
-	request.Header.Set("Authorization", "Bearer "+testAdminKey)
-	if last != "" {
-		request.Header.Set("Last-Event-ID", last)
-	}
-	stream, err := http.DefaultClient.Do(request)
+	stream, err := testbed.Client{URL: r.url, Key: testAdminKey}.Open(ctx, http.MethodGet, path, "", "Last-Event-ID", last)
 	require.NoError(w.t, err)
 	w.t.Cleanup(func() { _ = stream.Body.Close() })
 	require.Equal(w.t, http.StatusOK, stream.StatusCode)

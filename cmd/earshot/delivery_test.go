@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -104,10 +101,7 @@ func TestReplicaThatEndsWritesTheReadsThatItHasAnswered(t *testing.T) {
 				if got.Status != http.StatusCreated {
 					return
 				}
-				var match matched
-				if json.Unmarshal([]byte(got.Body), &match) == nil {
-					ids <- match.TriggerID
-				}
+				ids <- read[matched](t, got.Body).TriggerID
 				if n == before {
 					many <- struct{}{}
 				}
@@ -146,19 +140,13 @@ func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
 }
 
 // crashing starts a replica as a process of the program built for crash tests, and waits until it is ready.
-func (w *world) crashing(built string, variables ...string) (r *replica, process *os.Process, ended <-chan error) {
+func (w *world) crashing(built string, variables ...string) (*replica, *testbed.Process) {
 	w.t.Helper()
-	service, output, waited := exec.Command(built, "serve"), &testbed.Lines{}, make(chan error, 1)
-	service.Stdout, service.Stderr = output, output
-	service.Env = append(os.Environ(), variables...)
-	for name, value := range w.env {
-		service.Env = append(service.Env, name+"="+value)
-	}
-	require.NoError(w.t, service.Start())
-	go func() { waited <- service.Wait() }()
-	r = &replica{t: w.t, url: output.Await(w.t, startedAt), log: output}
+	process := w.process(built, variables...)
+	require.NoError(w.t, process.Start())
+	r := &replica{t: w.t, url: process.Await(w.t, startedAt)}
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == 200 })
-	return r, service.Process, waited
+	return r, process
 }
 
 // TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the calling replica: while it waits for the answer, and
@@ -175,9 +163,10 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 				{"name":"pay","url":"`+sink.URL+`","request":{"idempotent":false,"timeout":"1s"}}]}`)
 			w.rest()
 			w.replicas[0].stop() // so that the other replica makes the call
-			first, _, ended := w.crashing(program, "EARSHOT_CRASH="+point)
+			first, process := w.crashing(program, "EARSHOT_CRASH="+point)
 			require.Error(t, w.ask(first, "POST", messagesPath("s1"), messageBody("m1", "call pay {}")).Err)
-			require.ErrorContains(t, <-ended, "killed")
+			<-process.Gone()
+			require.True(t, process.End().Killed)
 
 			w.replicas = nil
 			w.serve()

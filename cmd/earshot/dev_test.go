@@ -230,11 +230,9 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	require.Eventually(t, func() bool {
 		stream, err = client.Get(url + "/v1/apps/clinic/events")
 		require.NoError(t, err)
-		defer func() {
-			if stream.StatusCode != 200 {
-				_ = stream.Body.Close()
-			}
-		}()
+		if stream.StatusCode != 200 {
+			_ = stream.Body.Close()
+		}
 		return stream.StatusCode == 200
 	}, patience, glance)
 

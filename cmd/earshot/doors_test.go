@@ -25,6 +25,7 @@ import (
 	"earshot/api/natsrpc"
 	"earshot/api/ratelimit"
 	"earshot/api/sermas"
+	"earshot/deploy/testbed"
 )
 
 func doors() []ratelimit.Needs {
@@ -152,13 +153,8 @@ func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 // knock sends a request and returns its status; redirects are not followed.
 func (s *siege) knock(method, path, credential, body string) int {
 	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.replicas[0].url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
-	request.Header.Set("Content-Type", "application/json")
-	if credential != "" {
-		request.Header.Set("Authorization", "Bearer "+credential)
-	}
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	by := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: refuseRedirect}
+	response, err := testbed.Client{URL: s.replicas[0].url, Key: credential, HTTP: by}.Open(s.t.Context(), method, path, body)
 	require.NoError(s.t, err, path)
 	_ = response.Body.Close()
 	return response.StatusCode

@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -39,8 +38,7 @@ type stage struct {
 type player struct {
 	stage *stage
 	app   string
-	mu    sync.Mutex
-	reply llmtest.Reply
+	reply atomic.Pointer[llmtest.Reply]
 }
 
 func newStage(t *testing.T) *stage {
@@ -52,7 +50,7 @@ func newStage(t *testing.T) *stage {
 		byModel[p.app] = p
 		s.free <- p
 	}
-	s.llm.Handle(func(request llmtest.Request) llmtest.Reply { return byModel[request.Model].answers() })
+	s.llm.Handle(func(request llmtest.Request) llmtest.Reply { return *byModel[request.Model].reply.Load() })
 	return s
 }
 
@@ -74,15 +72,7 @@ func (s *stage) each(cases []evaldata.Case, play func(t *testing.T, p *player, c
 
 func (p *player) says(t *testing.T, calls ...evaldata.Call) {
 	reply := evaldata.Reply(t, calls...)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.reply = reply
-}
-
-func (p *player) answers() llmtest.Reply {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.reply
+	p.reply.Store(&reply)
 }
 
 // prepare registers a case's tools and posts all messages but the last, which fire nothing.

@@ -117,6 +117,18 @@ func program(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// process is serve as a process of a program that does not run yet.
+func (w *world) process(path string, variables ...string) *testbed.Process {
+	w.t.Helper()
+	p := testbed.NewProcess(w.t.TempDir(), "earshot", path, "serve")
+	p.Env = append(variables, "EARSHOT_TEST_RUNS_MAIN=yes")
+	for name, value := range w.env {
+		p.Env = append(p.Env, name+"="+value)
+	}
+	w.t.Cleanup(p.Kill)
+	return p
+}
+
 func write(t *testing.T, name, content string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))

@@ -7,11 +7,10 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -279,33 +278,22 @@ func (w *world) held() []string {
 	return texts
 }
 
-// stranger is a hostile server that wants credentials. It answers like a token endpoint, and records
-// everything.
-type stranger struct {
-	*httptest.Server
-	mu   sync.Mutex
-	sent strings.Builder
-}
-
-func newStranger(t *testing.T) *stranger {
-	s := &stranger{}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		user, password, _ := r.BasicAuth()
-		s.mu.Lock()
-		fmt.Fprintf(&s.sent, "%s %s\n%v\n%s %s\n%s\n", r.Method, r.RequestURI, r.Header, user, password, body)
-		s.mu.Unlock()
+// newStranger starts a hostile server that wants credentials. It answers like a token endpoint.
+func newStranger(t *testing.T) *endpoint {
+	return newEndpoint(t, func(w http.ResponseWriter, _ received) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"access_token":"t0ken-of-the-module","token_type":"Bearer","expires_in":3600}`)
-	}))
-	t.Cleanup(s.Close)
-	return s
+	})
 }
 
-func (s *stranger) all() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sent.String()
+// all is what the endpoint was sent, with what basic authentication hides.
+func (e *endpoint) all() string {
+	var sent strings.Builder
+	for _, one := range e.requests() {
+		user, password, _ := (&http.Request{Header: one.Header}).BasicAuth()
+		fmt.Fprintln(&sent, one, user, password)
+	}
+	return sent.String()
 }
 
 const theirs = "pl4nted-s3cret"
@@ -363,27 +351,20 @@ func databaseOf(t *testing.T) (port string, connected func() bool) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = listener.Close() })
-	var mu sync.Mutex
-	any := false
+	var met atomic.Bool
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			mu.Lock()
-			any = true
-			mu.Unlock()
+			met.Store(true)
 			_ = conn.Close()
 		}
 	}()
 	_, port, err = net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
-	return port, func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return any
-	}
+	return port, met.Load
 }
 
 func TestMaskOfAnAppKeepsACredentialOnlyForWhereItWasGivenTo(t *testing.T) {
@@ -498,7 +479,7 @@ func (w *world) keyOf(body string, headers ...string) []string {
 }
 
 // named is the server under another name.
-func (s *stranger) named(host string) string { return strings.Replace(s.URL, "127.0.0.1", host, 1) }
+func (e *endpoint) named(host string) string { return strings.Replace(e.URL, "127.0.0.1", host, 1) }
 
 const tokenOfTheModule = "t0ken-of-the-module"
 

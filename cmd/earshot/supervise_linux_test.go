@@ -47,26 +47,20 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
 	require.NoError(t, err)
 	defer journal.Close()
-	cmd := program(t.Context(), "serve")
-	for name, value := range w.env {
-		cmd.Env = append(cmd.Env, name+"="+value)
-	}
-	cmd.Env = append(cmd.Env, "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=20000000", "JOURNAL_STREAM="+idOf(t, journal, 0))
-	cmd.Stderr = journal
-	require.NoError(t, cmd.Start())
+	p := w.process(os.Args[0], "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=20000000", "JOURNAL_STREAM="+idOf(t, journal, 0))
+	p.Log = journal.Name()
+	require.NoError(t, p.Start())
 	await("READY=1")
 	await("WATCHDOG=1")
-	require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+	p.Signal(syscall.SIGHUP)
 	await("RELOADING=1\nMONOTONIC_USEC=")
 	await("READY=1")
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.NoError(t, p.Stop(os.Interrupt))
 	await("STOPPING=1")
-	require.NoError(t, cmd.Wait())
 
-	said, err := os.ReadFile(journal.Name())
-	require.NoError(t, err)
-	require.Regexp(t, `(?m)^<4>\{.*"msg":"admin_key\.weak"`, string(said))
-	for line := range strings.Lines(string(said)) {
+	said := p.Output()
+	require.Regexp(t, `(?m)^<4>\{.*"msg":"admin_key\.weak"`, said)
+	for line := range strings.Lines(said) {
 		require.Regexp(t, `^<[346]>\{"time"`, line)
 	}
 }

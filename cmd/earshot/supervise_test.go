@@ -3,16 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"log/slog"
-	"math/big"
 	"net"
 	"os"
 	"os/exec"
@@ -27,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/certtest"
+	"earshot/repositories/certfiles"
 )
 
 // notifySocket listens where a service notifies systemd.
@@ -73,7 +68,6 @@ func nextState(t *testing.T, told <-chan string) string {
 // TestSystemdIsToldOfStartReloadAndEnd has a service that is ready at the third check.
 func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 	told := notified(t)
-	ctx, end := context.WithCancel(t.Context())
 	asked := atomic.Int64{}
 	of := &systemdUnit{
 		alive: func(context.Context) error { return nil },
@@ -87,7 +81,7 @@ func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 		log:   slog.New(slog.DiscardHandler),
 	}
 	of.reload(func() {}) // no notification: it has not started
-	go of.run(ctx)
+	end := testbed.Background(t, of.run)
 	require.Equal(t, "READY=1", nextState(t, told))
 	require.EqualValues(t, 3, asked.Load())
 	read := false
@@ -119,9 +113,7 @@ func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
 		},
 		log: slog.New(slog.DiscardHandler),
 	}
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	go of.run(ctx)
+	end := testbed.Background(t, of.run)
 	require.Equal(t, "READY=1", nextState(t, told))
 	require.LessOrEqual(t, asked.Load(), int64(10))
 	end()
@@ -134,8 +126,6 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	told, log := notified(t), &testbed.Lines{}
 	t.Setenv("WATCHDOG_USEC", "40000") // each check has 10 ms
 	hangs, paused, step := atomic.Bool{}, make(chan bool), make(chan bool)
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
 	of := &systemdUnit{
 		ready: func(context.Context) error { return nil },
 		alive: func(ctx context.Context) error {
@@ -157,7 +147,7 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 		},
 		log: slog.New(slog.NewJSONHandler(log, nil)),
 	}
-	go of.run(ctx)
+	end := testbed.Background(t, of.run)
 	require.Equal(t, "READY=1", nextState(t, told))
 	require.Equal(t, "WATCHDOG=1", nextState(t, told))
 	<-paused
@@ -179,36 +169,17 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 type served struct {
 	*testing.T
 	certificateFiles
-	clock    *testbed.Clock
-	log      *testbed.Lines
-	current  *servedCertificate
-	listener net.Listener
-}
-
-// newPair makes a certificate with a name and an end, in PEM.
-func newPair(t *testing.T, name string, end time.Time) (cert, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: end.Add(-time.Hour * 24 * 365), NotAfter: end}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
-	require.NoError(t, err)
-	encoded, err := x509.MarshalPKCS8PrivateKey(private)
-	require.NoError(t, err)
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
-}
-
-// replaceAt atomically replaces a file, as certificate renewal does.
-func replaceAt(t *testing.T, path string, text []byte) {
-	t.Helper()
-	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
-	require.NoError(t, os.Rename(path+".new", path))
+	authority *certtest.Authority
+	clock     *testbed.Clock
+	log       *testbed.Lines
+	current   *servedCertificate
+	listener  net.Listener
 }
 
 // serveCertificate serves a certificate named "one" with 30 days left.
 func serveCertificate(t *testing.T) *served {
 	t.Helper()
-	s := &served{T: t, clock: testbed.NewClock(time.Now()), log: &testbed.Lines{}}
+	s := &served{T: t, authority: certtest.New(t, time.Now()), clock: testbed.NewClock(time.Now()), log: &testbed.Lines{}}
 	folder := t.TempDir()
 	s.certificateFiles = certificateFiles{cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
 	s.renew("one", 30*24*time.Hour)
@@ -231,11 +202,17 @@ func serveCertificate(t *testing.T) *served {
 	return s
 }
 
+func (s *served) issue(name string, left time.Duration) certfiles.Files {
+	s.Helper()
+	return s.authority.Write(s.TempDir(), s.authority.IssueUntil(name, s.clock.Now().Add(left)))
+}
+
+// renew replaces both files atomically, as the renewal of a certificate does.
 func (s *served) renew(name string, left time.Duration) {
 	s.Helper()
-	cert, key := newPair(s.T, name, s.clock.Now().Add(left))
-	replaceAt(s.T, s.cert, cert)
-	replaceAt(s.T, s.key, key)
+	made := s.issue(name, left)
+	require.NoError(s, os.Rename(made.Cert, s.cert))
+	require.NoError(s, os.Rename(made.Key, s.key))
 }
 
 func (s *served) name() string {
@@ -278,8 +255,9 @@ func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
 // pair.
 func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	s := serveCertificate(t)
-	cert, key := newPair(t, "two", s.clock.Now().Add(60*24*time.Hour))
-	replaceAt(t, s.cert, cert[:len(cert)/2])
+	made := s.issue("two", 60*24*time.Hour)
+	cert := fileContent(t, made.Cert)
+	write(t, s.cert, cert[:len(cert)/2])
 	look := func() string {
 		s.clock.Advance(10 * time.Second)
 		return s.name()
@@ -287,7 +265,7 @@ func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	warnings := func() int { return strings.Count(s.log.String(), `"msg":"certificate.unusable"`) }
 	require.Equal(t, "one", look())
 	require.Equal(t, "one", look())
-	replaceAt(t, s.cert, cert) // another pair's key
+	require.NoError(t, os.Rename(made.Cert, s.cert)) // another pair's key
 	require.Equal(t, "one", look())
 	require.NoError(t, os.Remove(s.key))
 	require.Equal(t, "one", look())
@@ -296,7 +274,7 @@ func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 
 	s.current.reload()
 	require.Equal(t, 2, warnings(), "an administrator who asks is told again")
-	replaceAt(t, s.key, key)
+	require.NoError(t, os.Rename(made.Key, s.key))
 	require.Equal(t, "two", look())
 	s.renew("ended", -time.Hour)
 	require.Equal(t, "two", look(), "one that has ended is served to nobody who has a better one")
@@ -344,25 +322,18 @@ func TestSIGHUPReadsTheCertificateAndEndsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, secure := range []bool{false, true} {
-		cert, key, _ := newCertificate(t)
-		var settings []string
-		for name, value := range w.env {
-			settings = append(settings, name+"="+value)
-		}
+		p := w.process(os.Args[0])
 		if secure {
-			settings = append(settings, "EARSHOT_TLS_CERT="+cert, "EARSHOT_TLS_KEY="+key)
+			cert, key, _ := newCertificate(t)
+			p.Env = append(p.Env, "EARSHOT_TLS_CERT="+cert, "EARSHOT_TLS_KEY="+key)
 		}
-		cmd := program(t.Context(), "serve")
-		said := &testbed.Lines{}
-		cmd.Env, cmd.Stderr = append(cmd.Env, settings...), said
-		require.NoError(t, cmd.Start())
-		said.Await(t, `"msg":"(service.started)"`)
-		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
-		said.Await(t, `"msg":"(service.reload)"`)
+		require.NoError(t, p.Start())
+		p.Await(t, `"msg":"(service.started)"`)
+		p.Signal(syscall.SIGHUP)
+		p.Await(t, `"msg":"(service.reload)"`)
 		if secure {
-			said.Await(t, `"msg":"(certificate.read)"`)
+			p.Await(t, `"msg":"(certificate.read)"`)
 		}
-		require.NoError(t, cmd.Process.Signal(os.Interrupt))
-		require.NoError(t, cmd.Wait(), "%s", said)
+		require.NoError(t, p.Stop(os.Interrupt))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -262,11 +263,8 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	r := &replica{t: t, log: &testbed.Lines{}, end: end, ended: make(chan struct{})}
 	world := around(variables, screen, screen, "")
 	world.in = screen
-	shown := make(chan struct{})
-	go func() {
-		defer close(shown)
-		_, _ = io.Copy(r.log, keys) // ends when the terminal is closed
-	}()
+	var shown sync.WaitGroup
+	shown.Go(func() { _, _ = io.Copy(r.log, keys) }) // ends when the terminal is closed
 	go func() {
 		defer close(r.ended)
 		r.code = run(ctx, args, world)
@@ -275,7 +273,7 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 		r.stop()
 		_, _ = keys.WriteString("\r") // ends a pending line
 		require.NoError(t, screen.Close())
-		<-shown
+		shown.Wait()
 		require.NoError(t, keys.Close())
 	})
 	return person{r, keys}

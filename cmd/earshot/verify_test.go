@@ -274,23 +274,19 @@ func TestResealGoesOnBesideThoseWhoWrite(t *testing.T) {
 	w.withKeys("b", "a")
 	w.replicas = nil
 	w.serve()
-	writing, enough := context.WithCancel(t.Context())
-	written := make(chan int)
-	go func() {
-		n := 0
-		for ; writing.Err() == nil; n++ {
-			got := w.ask(w.replicas[0], "PATCH", "/v1/apps/clinic", fmt.Sprintf(`{"name":"name %d"}`, n))
+	written := 0
+	enough := testbed.Background(t, func(ctx context.Context) {
+		for ; ctx.Err() == nil; written++ {
+			got := w.ask(w.replicas[0], "PATCH", "/v1/apps/clinic", fmt.Sprintf(`{"name":"name %d"}`, written))
 			if got.Status != http.StatusOK {
 				break
 			}
 		}
-		written <- n
-	}()
+	})
 	w.ok("reseal")
 	enough()
-	last := <-written
-	require.Positive(t, last)
-	require.Equal(t, fmt.Sprintf("name %d", last-1), w.request("GET", "/v1/apps/clinic", "")["name"], "the last that was answered stands")
+	require.Positive(t, written)
+	require.Equal(t, fmt.Sprintf("name %d", written-1), w.request("GET", "/v1/apps/clinic", "")["name"], "the last that was answered stands")
 	require.Contains(t, w.ok("reseal"), "sealed anew 0\n")
 	w.withKeys("b", "")
 	w.ok("verify", "--allow-owed")
