@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
@@ -80,9 +81,7 @@ func drain(b *testing.B, shape shape, n int) {
 	hook, nats := &redistest.Trips{}, &outage{Deliverer: published(b)}
 	db.AddHook(hook)
 	engine := replica(b, db, nats)
-	ctx, stop := context.WithCancel(b.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); engine.Run(ctx) }()
+	stop := testbed.Background(b, engine.Run)
 	require.Eventually(b, func() bool { return nats.refused.Load() > 0 }, time.Minute, time.Millisecond)
 	b.StartTimer()
 	before := hook.Made()
@@ -92,7 +91,6 @@ func drain(b *testing.B, shape shape, n int) {
 	took := time.Duration(time.Now().UnixNano() - nats.began.Load())
 	b.StopTimer()
 	stop()
-	<-ended
 	require.NoError(b, engine.Stop(context.Background()))
 	require.EqualValues(b, n, nats.taken.Load(), "each is published once")
 	b.ReportMetric(float64(n)/took.Seconds(), "events/s")

@@ -47,7 +47,7 @@ func (b *bench) hostileLoad(ctx context.Context) {
 	for round := range b.rounds {
 		alone := b.measure(ctx, w.post, b.at(b.connections[0]), nil, s)
 		end := against.begin(b.world)
-		watched := watchPolite(ctx, c)
+		watched := watchPolite(b.t, c)
 		beside := b.measure(ctx, w.post, b.at(b.connections[0]), nil, s)
 		served, refused := watched()
 		memory := b.metrics(s, "process_resident_memory_bytes")["process_resident_memory_bytes"]
@@ -75,13 +75,10 @@ func (b *bench) hostileLoad(ctx context.Context) {
 }
 
 // watchPolite asks twice a second for a token and for a chat of 70 kB, and counts what was served and refused.
-func watchPolite(ctx context.Context, c client) (ended func() (served, refused int)) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
+func watchPolite(t testbed.TB, c client) (ended func() (served, refused int)) {
 	var well, ill int
 	chat := map[string]any{"model": "double", "messages": []any{map[string]any{"role": "system", "content": strings.Repeat("x", 70_000)}, map[string]any{"role": "user", "content": "hello"}}}
-	go func() {
-		defer close(done)
+	stop := testbed.Background(t, func(ctx context.Context) {
 		for ; ctx.Err() == nil; testbed.Wait(ctx, 500*time.Millisecond) {
 			for path, body := range map[string]any{
 				"/api/platform/token": map[string]any{"appId": "polite", "clientId": "avatar", "clientSecret": secretOfModule},
@@ -96,8 +93,8 @@ func watchPolite(ctx context.Context, c client) (ended func() (served, refused i
 				}
 			}
 		}
-	}()
-	return func() (int, int) { cancel(); <-done; return well, ill }
+	})
+	return func() (int, int) { stop(); return well, ill }
 }
 
 // siege is the process of the hostile clients. It has the lowest priority, since elsewhere they have machines of their own.

@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -207,12 +206,7 @@ func (r *reader) start(b block) {
 		return
 	}
 	r.until(one, "it is ready", func() bool {
-		answer, err := http.Get("http://" + r.places[service] + "/readyz")
-		if err != nil {
-			return false
-		}
-		answer.Body.Close()
-		return answer.StatusCode == http.StatusOK
+		return testbed.Client{URL: "http://" + r.places[service]}.Ready(r.t.Context()) == nil
 	})
 	if _, after, found := strings.Cut(r.read(one.out), "events: nats://"); found {
 		r.nats, _, _ = strings.Cut(after, ",")

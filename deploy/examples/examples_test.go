@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -116,20 +115,11 @@ func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			address := testbed.Address(t)
 			run(t, []string{"SIGNING_SECRET=" + secret, "ADDR=" + address})
-			forged := func() int {
-				request, err := http.NewRequest("POST", "http://"+address, strings.NewReader(`{"values":{"day":"Friday"}}`))
-				require.NoError(t, err)
-				request.Header.Set("webhook-id", "forged")
-				request.Header.Set("webhook-timestamp", "1")
-				request.Header.Set("webhook-signature", "v1,AAAA")
-				response, err := http.DefaultClient.Do(request)
-				if err != nil {
-					return 0
-				}
-				defer response.Body.Close()
-				return response.StatusCode
-			}
-			require.Eventually(t, func() bool { return forged() == http.StatusUnauthorized }, testbed.Patience, testbed.Glance)
+			require.Eventually(t, func() bool {
+				forged, _ := testbed.Client{URL: "http://" + address}.Ask(t.Context(), "POST", "", `{"values":{"day":"Friday"}}`,
+					"webhook-id", "forged", "webhook-timestamp", "1", "webhook-signature", "v1,AAAA")
+				return forged.Status == http.StatusUnauthorized
+			}, testbed.Patience, testbed.Glance)
 			s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, `, "url":"http://`+address+`/book"`))
 			fired := s.say(name, "I want an appointment on Friday")[0].(map[string]any)
 			call := fired["call"].(map[string]any)

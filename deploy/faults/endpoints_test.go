@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -39,12 +38,9 @@ func TestModelDoesAsItIsTold(t *testing.T) {
 	secrets := plant()
 	url := testbed.Serve(t, "", &model{secrets: secrets, asked: map[string]bool{}})
 	ask := func(body string) (status int, answer string) {
-		response, err := http.Post(url, "application/json", strings.NewReader(body))
+		got, err := testbed.Client{URL: url}.Ask(t.Context(), http.MethodPost, "", body)
 		require.NoError(t, err)
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		return response.StatusCode, string(text)
+		return got.Status, string(got.Body)
 	}
 	said := func(text string) string {
 		return `{"messages":[{"role":"user","content":"` + text + `"}]}`

@@ -127,19 +127,16 @@ type backend struct {
 // balance starts a proxy that sends each request to the next replica that was ready at the last look, and to no other. With marks,
 // a replica that refuses a connection gets nothing until it is ready.
 func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front string) {
-	ctx, stop := context.WithCancel(t.Context())
-	t.Cleanup(stop)
 	var backends []*backend
 	for _, r := range replicas {
 		one := &backend{Replica: r, host: strings.TrimPrefix(r.URL, "http://")}
 		one.up.Store(true)
 		backends = append(backends, one)
-		go func() {
-			for ctx.Err() == nil {
+		testbed.Background(t, func(ctx context.Context) {
+			for ; ctx.Err() == nil; testbed.Wait(ctx, checkEvery) {
 				one.up.Store(one.Ready(ctx) == nil)
-				testbed.Wait(ctx, checkEvery)
 			}
-		}()
+		})
 	}
 	var turn atomic.Uint64
 	next := func() *backend { return backends[turn.Add(1)%uint64(len(backends))] }
