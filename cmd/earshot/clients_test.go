@@ -19,7 +19,6 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/mochi-mqtt/server/v2/packets"
-	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/assert"
@@ -291,9 +290,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 	w.call(202, "POST", messagesPath("s2"), messageBody("m2", "call book {}"), "Prefer", "respond-async")
 	w.until("it was tried", func() bool { return strings.Contains(process.Output(), `"turn.failed"`) })
 	away.Store(false)
-	conn, err := nats.Connect(w.nats.URL())
-	require.NoError(t, err)
-	defer conn.Close()
+	conn := w.nats.Connect()
 	w.until("a request over NATS is answered, the second time", func() bool {
 		got, err := conn.Request("earshot.v1.message.clinic.s3", []byte(messageBody("n1", "call book {}")), time.Second)
 		return err == nil && got.Header.Get("Nats-Service-Error-Code") == ""

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
@@ -360,8 +361,7 @@ func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 // publishAnswer publishes an answer as a subscriber would.
 func (w *world) publishAnswer(triggerID, body string) {
 	w.t.Helper()
-	js, err := jetstream.New(w.nats.Connect())
-	require.NoError(w.t, err)
+	js := natstest.JetStream(w.t, w.nats.URL())
 	w.until("it is published", func() bool { // the stream is created asynchronously
 		_, err := js.Publish(w.t.Context(), "answer.clinic."+triggerID, []byte(body))
 		return err == nil

@@ -274,9 +274,7 @@ func (s *siege) valid(n ratelimit.Needs) string {
 func TestEveryDoorCountsToTheLimitsThatItNames(t *testing.T) {
 	t.Parallel()
 	s := besieged(t)
-	conn, err := nats.Connect(s.nats.URL())
-	require.NoError(t, err)
-	defer conn.Close()
+	conn := s.nats.Connect()
 	walked := 0
 	for i, n := range doors() {
 		if n.Counts == ratelimit.Nothing {

@@ -4,16 +4,19 @@ package embedded
 
 import (
 	"bytes"
-	"context"
 	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -30,9 +33,9 @@ func startNATS(t *testing.T, port int) (url string) {
 func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
 	url := startNATS(t, -1)
 	require.True(t, strings.HasPrefix(url, "nats://127.0.0.1:"), url)
-	conn := dialNATS(t, url)
-	require.EqualValues(t, 8<<20, conn.MaxPayload())
-	require.EqualValues(t, 1, storeEvent(t, conn, "one"))
+	js := natstest.JetStream(t, url)
+	require.EqualValues(t, 8<<20, js.Conn().MaxPayload())
+	require.EqualValues(t, 1, storeEvent(t, js))
 }
 
 func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testing.T) {
@@ -58,35 +61,21 @@ func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
 	address := listener.Addr().(*net.TCPAddr)
 	other := startNATS(t, address.Port)
 	require.NotEqual(t, "nats://"+address.String(), other)
-	require.True(t, dialNATS(t, other).IsConnected())
+	natstest.JetStream(t, other)
 	require.NoError(t, listener.Close())
 	require.Equal(t, "nats://"+address.String(), startNATS(t, address.Port))
 }
 
 func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	wanted := listener.Addr().(*net.TCPAddr).Port
-	require.NoError(t, listener.Close())
-
-	const servers = 6
-	urls, faults := make(chan string, servers), make(chan error, servers)
-	for range servers {
-		go func() {
-			url, stop, err := StartNATS(wanted, MinNATSBytes, slog.New(slog.DiscardHandler))
-			if err == nil {
-				t.Cleanup(func() { require.NoError(t, stop()) })
-				urls <- url
-			}
-			faults <- err
-		}()
+	wanted := testbed.Ports(t, 1)[0]
+	urls := make([]string, 6)
+	var starting sync.WaitGroup
+	for i := range urls {
+		starting.Go(func() { urls[i] = startNATS(t, wanted) })
 	}
-	seen := map[string]bool{}
-	for range servers {
-		require.NoError(t, <-faults)
-		seen[<-urls] = true
-	}
-	require.Len(t, seen, servers)
+	starting.Wait()
+	slices.Sort(urls)
+	require.Len(t, slices.Compact(urls), 6)
 }
 
 // TestEmbeddedNATSIsQuietAndLeavesNothing logs nothing for a normal start and stop.
@@ -96,7 +85,7 @@ func TestEmbeddedNATSIsQuietAndLeavesNothing(t *testing.T) {
 	var log bytes.Buffer
 	url, stop, err := StartNATS(-1, MinNATSBytes, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	storeEvent(t, dialNATS(t, url), "event")
+	storeEvent(t, natstest.JetStream(t, url))
 	require.NoError(t, stop())
 	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
@@ -133,24 +122,12 @@ func TestNATSLogPassesTroubleOn(t *testing.T) {
 	require.EqualError(t, l.fatal(), "the first reason")
 }
 
-func dialNATS(t *testing.T, url string) *nats.Conn {
-	t.Helper()
-	conn, err := nats.Connect(url)
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
-	return conn
-}
-
 // storeEvent returns the event's sequence in the stream.
-func storeEvent(t *testing.T, conn *nats.Conn, text string) uint64 {
+func storeEvent(t *testing.T, js jetstream.JetStream) uint64 {
 	t.Helper()
-	js, err := jetstream.New(conn)
+	_, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
-	require.NoError(t, err)
-	ack, err := js.Publish(ctx, "s", []byte(text))
+	ack, err := js.Publish(t.Context(), "s", []byte("event"))
 	require.NoError(t, err)
 	return ack.Sequence
 }
