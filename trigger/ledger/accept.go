@@ -74,7 +74,7 @@ if not version then
   return {'noapp'}
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user', turn.retracted .. id)
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user', turn.retracted .. id, 'late')
 local message, says, answer, decision = had[1], saysOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
 local holder, ends = leaseOf(had[5], had[4])
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or holder and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
@@ -199,7 +199,7 @@ write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
-local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or stamp)
+local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or stamp) .. ' ' .. (had[22] or '')
 local first, history = past(turns, order, id, left, floor or left, left + length - 1, tonumber($history), lives, $kept, run)
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', stamp,
   'version', version, 'defined', version ~= $version and definition() or '',

@@ -119,10 +119,7 @@ for i = 1, firings do
     over[#over + 1], over[#over + 2] = whole(now() + tonumber($keep)), app .. '/' .. firing
   end
 end
-for i = a + 11 + 6 * firings, a + args, 2 do
-  local of = redis.call('HMGET', closing, turn.message .. ARGV[i], turn.results .. ARGV[i])
-  if of[1] then redis.call('HSET', closing, turn.results .. ARGV[i], (of[2] or '') .. ARGV[i + 1] .. '\n') end
-end
+for i = a + 11 + 6 * firings, a + args, 2 do addResult(closing, ARGV[i], ARGV[i + 1]) end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
 elseif answer ~= '' then

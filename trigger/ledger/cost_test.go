@@ -32,9 +32,20 @@ func BenchmarkTurn(b *testing.B) { benchmarkTurns(b, 1) }
 // BenchmarkTurns is BenchmarkTurn for 16 messages at the same time, whose scripts are one.
 func BenchmarkTurns(b *testing.B) { benchmarkTurns(b, 16) }
 
+// BenchmarkTurnsOfLongSessions is BenchmarkTurns in sessions whose history is as long as a matcher reads it.
+func BenchmarkTurnsOfLongSessions(b *testing.B) {
+	cost := costOf(b, 16)
+	cost(16*50, 16)
+	measure(b, cost, 16)
+}
+
 func benchmarkTurns(b *testing.B, together int) {
 	cost := costOf(b, 1000)
 	cost(together, together) // the scripts are known now
+	measure(b, cost, together)
+}
+
+func measure(b *testing.B, cost func(n, together int) (cpu, commands, bytes float64), together int) {
 	b.ResetTimer()
 	cpu, commands, bytes := cost(b.N, together)
 	b.StopTimer()

@@ -104,10 +104,7 @@ for i, o in ipairs(doc.outcomes) do
     local had = o.part ~= '' and redis.call('HMGET', trigger, 'open', 'log', 'dead') or {}
     if o.verdict == 'retry' then again(key, o) else stop(key, o, not had[1]) end
     if had[1] then settle(trigger, o, tonumber(had[1]), had[2], had[3]) end
-    if o.result ~= '' and redis.call('HEXISTS', KEYS[4], turn.message .. o.message) == 1 then
-      local results = redis.call('HGET', KEYS[4], turn.results .. o.message) or ''
-      redis.call('HSET', KEYS[4], turn.results .. o.message, results .. o.result .. '\n')
-    end
+    if o.result ~= '' then addResult(KEYS[4], o.message, o.result) end
   end
 end
 if #gone > 0 then redis.call('DEL', unpack(gone)) end

@@ -8,57 +8,72 @@ import (
 // historyLua defines past(turns, order, id, left, floor, earlier, most, lives, kept, run). It reads at most so many
 // messages before id, of a session with earlier messages in all, of which left have left its history, and those
 // before floor are about to. matcher.HistoryStart defines where the history begins. lives names the life of the
-// session. kept is what the caller has: the life, a line break, the place of the first message among all of the
-// session, and a mark of each from there, or '-'.
+// session and the last late result in it (see TurnLua). kept is what the caller has (see Recalled.text).
 //
-// It returns the place of the first message read, and lines: the number of messages, then for each that differs
-// from the caller's its index and the place of the first of its texts among run.common: mark and id, message,
-// decision, results, reply.
+// It returns the place of the first message read, and lines: the number of messages, then for each that the caller
+// lacks its index and the place of the first of its texts among run.common: mark and id, message, decision, results,
+// reply.
+//
+// A message is closed once it is answered: only a late result changes it then. So a caller that has the messages up
+// to one is sent those that were open, if they have changed, and those that came after it. That costs the same
+// however long the history is. The arrival of the last message that the caller has covers a Redis that lost its last
+// writes in a failover.
 //
 // run, as newRun() makes it, is for all calls of one run of a script. So each message is read and returned once
 // for all messages that follow it, of which a busy session has many. No message may leave the history meanwhile.
 // define(run, app, repos) adds the revision, the record and the own repositories of an app to the common texts, and
 // returns the places of the first and the last one.
 //
-// A mark tells whether a message has changed: its arrival, the lengths of its results and reply, and '?' if it
-// was undecided. This suffices: results are only appended, decision and reply are written once, and a place in
-// one life of a session holds one message. The arrival covers a Redis that lost its last writes in a failover.
+// A mark is the arrival of a message and the lengths of its results and reply, then '~' if it is decided and open,
+// and '?' if it is not decided.
 //
 // It needs TurnLua.
 const historyLua = `
-local function newRun() return {common = {}, read = {}, kept = {}} end
+local function newRun() return {common = {}, read = {}} end
 local function define(run, app, repos)
   local own, common, at = redis.call('HVALS', repos), run.common, #run.common
   common[at + 1], common[at + 2] = redis.call('HGET', app, 'rev') or '', redis.call('HGET', app, 'record') or ''
   for i, repository in ipairs(own) do common[at + 2 + i] = repository end
   return at + 1 .. ' ' .. #common
 end
-local function marksOf(run, kept)
-  local had = run.kept[kept]
-  if not had then
-    local lives, list = string.match(kept, '^([^\n]*)\n(.*)$')
-    had = {lives = lives}
-    for mark in string.gmatch(list or '', '%S+') do had[#had + 1] = mark end
-    run.kept[kept] = had
+local function recalled(kept, lives, from, earlier)
+  local of, first, last, arrived, open = string.match(kept, '^([^\n]*)\n(%d+) (%d+) (%d+)(.*)$')
+  first, last = tonumber(first), tonumber(last)
+  if of ~= lives or first > from or last < from or last >= earlier then return end
+  local has = {last = last, arrived = arrived, next = last, open = {}}
+  for place, mark in string.gmatch(open, ' (%d+)=(%S+)') do
+    place = tonumber(place)
+    has.open[place], has.next = mark, math.min(has.next, place)
   end
-  return had
+  has.next = math.max(has.next, from)
+  return has
 end
-local decidedFields, openFields = {turn.arrived, turn.results, turn.reply}, {turn.arrived, turn.results, turn.reply, turn.decision}
-local wholeFields = {turn.message, turn.decision, turn.results, turn.reply, turn.arrived}
-local function undecided(mark) return string.sub(mark, -1) == '?' end
-local function markOf(arrived, results, reply, open)
-  return string.match(arrived, '^%d*') .. ':' .. #results .. ':' .. #reply .. (open and '?' or '')
+local function idsBefore(order, from, id)
+  local ids, count = redis.call('LRANGE', order, from, -1), 0
+  while ids[count + 1] and ids[count + 1] ~= id do count = count + 1 end
+  return ids, count
 end
-local function fetch(turns, ids, these, fieldsOf)
-  local values = {}
-  for i = 1, #these, 1000 do -- unpack takes no more than 8,000 values
-    local names = {}
-    for j = i, math.min(i + 999, #these) do
-      for _, name in ipairs(fieldsOf[these[j]] or wholeFields) do names[#names + 1] = name .. ids[these[j]] end
+local function arrivalOf(arrived) return string.match(arrived or '', '^%d*') end
+local function readMessages(turns, ids, read)
+  for i = 1, #ids, 1000 do -- unpack takes no more than 8,000 values
+    local names, most = {}, math.min(i + 999, #ids)
+    for j = i, most do
+      for _, field in ipairs({turn.message, turn.decision, turn.results, turn.reply, turn.arrived, turn.lease}) do names[#names + 1] = field .. ids[j] end
     end
-    for _, value in ipairs(redis.call('HMGET', turns, unpack(names))) do values[#values + 1] = value or '' end
+    local values = redis.call('HMGET', turns, unpack(names))
+    for j = i, most do
+      local at, one = 6 * (j - i), {}
+      for n = 1, 4 do one[n] = values[at + n] or '' end
+      local open = ''
+      if one[2] ~= '' then
+        open = leaseOf(values[at + 6]) and '~' or ''
+      elseif redis.call('HEXISTS', turns, turn.answer .. ids[j]) == 0 then
+        open = '?'
+      end
+      one.mark = arrivalOf(values[at + 5]) .. ':' .. #one[3] .. ':' .. #one[4] .. open
+      read[ids[j]] = one
+    end
   end
-  return values
 end
 local function past(turns, order, id, left, floor, earlier, most, lives, kept, run)
   local from = floor
@@ -66,50 +81,34 @@ local function past(turns, order, id, left, floor, earlier, most, lives, kept, r
     local step = math.max(1, math.floor(most / 4))
     from = math.max(floor, math.min(earlier, math.ceil((earlier - most) / step) * step))
   end
-  local ids, count, common = {}, 0, run.common
-  if earlier > from then ids = redis.call('LRANGE', order, from - left, -1) end
-  while ids[count + 1] and ids[count + 1] ~= id do count = count + 1 end
-  local marks = marksOf(run, kept)
-  if marks.lives ~= lives then marks = {} end
-  local before = from - (tonumber(marks[1]) or 0) + 1
-  local read = run.read[turns] or {} -- by id: the mark and, once it is among the common texts, its place
+  if earlier <= from then return tostring(from), '0' end
+  local has = kept ~= '' and recalled(kept, lives, from, earlier)
+  local start = has and has.next or from
+  local ids, count = idsBefore(order, start - left, id)
+  if has and (count <= has.last - start or not ids[count + 1] or arrivalOf(redis.call('HGET', turns, turn.arrived .. ids[has.last - start + 1])) ~= has.arrived) then
+    has, start = nil, from
+    ids, count = idsBefore(order, start - left, id)
+  end
+  local read, wanted, unread = run.read[turns] or {}, {}, {}
   run.read[turns] = read
-  local known, new, fieldsOf, history = {}, {}, {}, {tostring(count)}
   for i = 1, count do
-    local mark, seen = marks[before + i], read[ids[i]]
-    if seen then
-      if seen.mark ~= mark and not seen.at then new[#new + 1] = i end
-    else
-      if (mark or '-') == '-' then
-        new[#new + 1] = i
-      else
-        known[#known + 1] = i
-        fieldsOf[i] = undecided(mark) and openFields or decidedFields
-      end
+    local place = start + i - 1
+    if not has or place > has.last or has.open[place] then
+      wanted[#wanted + 1] = i
+      if not read[ids[i]] then unread[#unread + 1] = ids[i] end
     end
   end
-  local values, at = fetch(turns, ids, known, fieldsOf), 0
-  for _, i in ipairs(known) do
-    local mark = marks[before + i]
-    local open = fieldsOf[i] == openFields
-    local now = markOf(values[at + 1], values[at + 2], values[at + 3], open and values[at + 4] == '')
-    if now ~= mark then new[#new + 1] = i end
-    read[ids[i]] = {mark = now}
-    at = at + (open and 4 or 3)
-  end
-  values = fetch(turns, ids, new, {})
-  for n, i in ipairs(new) do
-    local first, at = 5 * n - 4, #common
-    local mark = markOf(values[first + 4], values[first + 2], values[first + 3], values[first + 1] == '')
-    read[ids[i]] = {mark = mark, at = at + 1}
-    common[at + 1] = mark .. ' ' .. ids[i]
-    for j = 0, 3 do common[at + 2 + j] = values[first + j] end
-  end
-  for i = 1, count do
-    local seen = read[ids[i]]
-    if seen.mark ~= marks[before + i] then
-      if seen.i ~= i then seen.i, seen.place = i, i .. ' ' .. seen.at end
-      history[#history + 1] = seen.place
+  readMessages(turns, unread, read)
+  local common, history = run.common, {tostring(start - from + count)}
+  for _, i in ipairs(wanted) do
+    local one = read[ids[i]]
+    if not has or one.mark ~= has.open[start + i - 1] then
+      if not one.at then
+        one.at = #common + 1
+        common[one.at] = one.mark .. ' ' .. ids[i]
+        for n = 1, 4 do common[one.at + n] = one[n] end
+      end
+      history[#history + 1] = start - from + i .. ' ' .. one.at
     end
   end
   return tostring(from), table.concat(history, '\n')
@@ -143,11 +142,29 @@ func (k Recalled) Later(other Recalled) bool {
 	return k.lives == other.lives && k.first+len(k.marks) > other.first+len(other.marks)
 }
 
+// text returns what past reads: the life, a line break, the places of the first and last message, the arrival of the
+// last one, and place and mark of each that is open or was dropped.
 func (k Recalled) text() string {
-	if len(k.marks) == 0 {
+	marks := k.marks
+	for len(marks) > 0 && marks[len(marks)-1] == noMark {
+		marks = marks[:len(marks)-1]
+	}
+	if len(marks) == 0 {
 		return ""
 	}
-	return k.lives + "\n" + strconv.Itoa(k.first) + " " + strings.Join(k.marks, " ")
+	last := len(marks) - 1
+	arrived, _, _ := strings.Cut(marks[last], ":")
+	text := append(make([]byte, 0, 160), k.lives...)
+	text = strconv.AppendInt(append(text, '\n'), int64(k.first), 10)
+	text = strconv.AppendInt(append(text, ' '), int64(k.first+last), 10)
+	text = append(append(text, ' '), arrived...)
+	for i, mark := range marks {
+		if strings.HasSuffix(mark, "?") || strings.HasSuffix(mark, "~") || mark == noMark {
+			text = strconv.AppendInt(append(text, ' '), int64(k.first+i), 10)
+			text = append(append(text, '='), mark...)
+		}
+	}
+	return string(text)
 }
 
 // Conversation is the history of a session before a message, oldest first, and what the caller has once it has

@@ -129,10 +129,7 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
   if m.onNext and m.state == 'settling' then now = now .. ' ' .. f.id end
   if now ~= onnext then redis.call('HSET', turns, 'onnext', now) end
   if m.confirmed ~= '' then redis.call('HSET', turns, '` + sessionConfirmed + `' .. m.confirmed, 1) end
-  if m.result ~= '' and redis.call('HEXISTS', turns, turn.message .. m.message) == 1 then
-    local results = redis.call('HGET', turns, turn.results .. m.message) or ''
-    redis.call('HSET', turns, turn.results .. m.message, results .. m.result .. '\n')
-  end
+  if m.result ~= '' then addResult(turns, m.message, m.result) end
 end
 local function ask(turns, questions, heard, asked, replied)
   local all

@@ -17,7 +17,7 @@ import (
 // since there are as many as messages. Scripts use the same names (TurnLua).
 //
 // The hash also has unfinished: the session's calls that lack values; left: how many messages have left its
-// history; and used: the arrival (ms) of the last one.
+// history; used: the arrival (ms) of the last one; and late: the time (µs) of the last late result (see addResult).
 var turnFields = map[string]string{
 	"message":   "m:", // as JSON
 	"arrived":   "t:", // time (ms), a space, and a hash of its words
@@ -40,7 +40,9 @@ var turnFields = map[string]string{
 
 // TurnLua defines turn, a table of turnFields, and readers of fields that have two forms: leaseOf(lease, ends),
 // token and end of a lease; leaseText(token, ends), the stored form of a lease; arrivedAt(arrived), the time;
-// and saysOf(arrived, says), a hash of the words.
+// saysOf(arrived, says), a hash of the words; and
+// addResult(turns, id, line), which appends a result to a message of the history. A result is late if the message is
+// answered already.
 var TurnLua = func() string {
 	var lua strings.Builder
 	lua.WriteString("local turn = {")
@@ -56,6 +58,13 @@ end
 local function leaseText(token, ends) return token .. string.format('\t%d', ends) end
 local function arrivedAt(arrived) return tonumber(string.match(arrived or '', '^%d+') or 0) end
 local function saysOf(arrived, says) return says or string.match(arrived or '', ' (.*)') end
+local function addResult(turns, id, line)
+  local of = redis.call('HMGET', turns, turn.message .. id, turn.results .. id, turn.lease .. id)
+  if not of[1] then return end
+  local fields = {turn.results .. id, (of[2] or '') .. line .. '\n'}
+  if not leaseOf(of[3]) then fields[3], fields[4] = 'late', whole(micros()) end
+  redis.call('HSET', turns, unpack(fields))
+end
 `
 }()
 
