@@ -49,6 +49,9 @@ type PastCall struct {
 	TriggerID string
 	Name      string
 	Values    map[string]any
+	// Arguments are the values as a JSON object, written once for all requests that show the call; empty if they
+	// are not written yet.
+	Arguments string
 	// Result is the call's answer; nil if none yet.
 	Result json.RawMessage
 	// Error is why the call failed; empty if it did not.

@@ -63,8 +63,7 @@ type Message struct {
 // Turns processes messages from the request to the answer.
 type Turns struct {
 	*decider
-	holds         *Holds
-	conversations *query.ConversationCache
+	holds *Holds
 	// preconditions has the last preconditions of chat events by session, and by app with its generation alone. The
 	// events are built before the script that stores the message, and the script reports stale preconditions.
 	preconditions *lru.Cache[string, ledger.Precondition]
@@ -74,7 +73,7 @@ const cachedPreconditions = 4096
 
 func newTurns(d *decider, holds *Holds) *Turns {
 	preconditions, _ := lru.New[string, ledger.Precondition](cachedPreconditions) // fails for a size of 0 only
-	t := &Turns{d, holds, query.NewConversationCache(), preconditions}
+	t := &Turns{d, holds, preconditions}
 	d.Handle(keyspace.LaneTurns, t.takeTurn)
 	return t
 }
@@ -361,7 +360,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, cached *scope.State, parsed query.ParsedConversation, taken *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
 		Turn: a.Turn, token: a.Token, age: taken.Age, now: taken.At, lastQuestions: taken.Asked, otherQuestions: taken.Unasked, toRetract: taken.Retracted, draft: &taken.Draft,
-		generation: store.Generation{App: taken.AppGeneration, Session: taken.SessionGeneration},
+		generation: store.Generation{App: taken.AppGeneration, Session: taken.SessionGeneration}, stored: taken.Message,
 	}
 	for _, triggerID := range t.toRetract {
 		failpoint.At(failpoint.NextBefore)

@@ -40,6 +40,7 @@ type turn struct {
 	age     time.Duration // since its acceptance, by the clock of Redis
 	now     time.Duration // the present time, by the same clock
 	message query.StoredMessage
+	stored  string // the message as JSON
 	scope   scope.Scope
 	history []matcher.Utterance
 	// unfinished are the calls begun by earlier messages that can still be completed.
@@ -106,15 +107,16 @@ func (t *turn) request(now time.Time) matcher.Request {
 // decider matches messages, and commits the decisions.
 type decider struct {
 	*worker.Worker
-	records    *query.Records
-	scopes     *scope.Reader
-	deliveries *delivery.Deliveries
-	matcher    matcher.Matcher
-	packer     *explain.Packer
-	audit      Audit
-	history    int // number of earlier messages that a matcher sees
-	logTexts   bool
-	drafts     draftMatches
+	records       *query.Records
+	conversations *query.ConversationCache
+	scopes        *scope.Reader
+	deliveries    *delivery.Deliveries
+	matcher       matcher.Matcher
+	packer        *explain.Packer
+	audit         Audit
+	history       int // number of earlier messages that a matcher sees
+	logTexts      bool
+	drafts        draftMatches
 }
 
 // Errors of a turn.
@@ -420,6 +422,7 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 		case err != nil:
 			return nil, err
 		case status == ledger.Committed:
+			d.conversations.Decided(t.Turn, t.stored, t.message, p.decision, p.Answer.Matches)
 			return &p.plan, nil
 		case status == ledger.Closed:
 			closed, err := d.Store.Closed(ctx, t.App, t.Session)
@@ -629,8 +632,8 @@ func (p *plan) outcome() string {
 // commitment completes the plan's document for the ledger. newID makes the app's next version if a repository of the
 // app is removed.
 func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.Commitment, error) {
-	decision, err := p.Answer.Encode()
-	if err != nil {
+	var err error
+	if p.decision, err = p.Answer.Encode(); err != nil {
 		return p.doc, err
 	}
 	doc := p.doc
@@ -646,7 +649,7 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		}
 		doc.Caller = p.messageID
 	}
-	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, decision, p.store.SessionTTL().Milliseconds()
+	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, p.decision, p.store.SessionTTL().Milliseconds()
 	doc.Explanation = ledger.Explanation{Body: p.packed.Body, Parts: p.packed.Parts, Keep: p.store.Retention().Explain}
 	for _, e := range p.Effects {
 		if p.Owns(e) {

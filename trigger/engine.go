@@ -134,7 +134,7 @@ func NewEngine(o Options) (*Engine, error) {
 		Worker: w, Records: records, Events: o.Events, Calls: o.Calls, Statements: o.Statements, Answers: o.Answers, OnPublish: hooks.Published,
 	})
 	d := &decider{
-		Worker: w, records: records, scopes: scopes, deliveries: deliveries, matcher: o.Matcher, packer: packer,
+		Worker: w, records: records, conversations: query.NewConversationCache(), scopes: scopes, deliveries: deliveries, matcher: o.Matcher, packer: packer,
 		audit: o.Audit, history: o.History, logTexts: o.LogTexts, drafts: draftMatches{running: map[ledger.Turn]*draftMatch{}},
 	}
 	if d.history == 0 {

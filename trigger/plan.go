@@ -76,6 +76,7 @@ type planner struct {
 	newID        func() string          // of triggers, in a rehearsal; nil: firingID
 	readOnly     bool                   // its call may precede the commit
 	encodeCall   func() (string, error) // the latest call as it is stored
+	decision     string                 // the answer as it is stored
 }
 
 // knownConflicts is what a turn knows before its commit: the triggers that hold fences, the states of their

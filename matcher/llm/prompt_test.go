@@ -95,20 +95,23 @@ func TestHistoryShowsEarlierCallsWithTheirResults(t *testing.T) {
 	request := matchertest.Request(t, "and the light", book, light)
 	request.History = []matcher.Utterance{
 		{Actor: matcher.ActorUser, Text: "book monday", Fired: []matcher.PastCall{
-			{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon", "people": json.Number("9007199254740993"), "desk": "A"}, Result: json.RawMessage(`{"ok":true}`)},
+			{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon", "people": json.Number("9007199254740993"), "desk": "A"},
+				Arguments: `{"day":"mon","desk":"A","people":9007199254740993}`, Result: json.RawMessage(`{"ok":true}`)},
 			{TriggerID: "t2", Name: "light_on", Error: "HTTP 500"},
-			{TriggerID: "t3", Name: "3-retired", Values: map[string]any{"pin": "1234"}},
+			{TriggerID: "t3", Name: "3-retired", Values: map[string]any{"pin": "1234"}, Arguments: `{"pin":"1234"}`},
+			{TriggerID: "t4", Name: "book", Values: map[string]any{"day": "tue"}, Arguments: `{ "day": "tue" }`},
 		}},
 		{Actor: matcher.ActorAgent, Text: "Booked."},
 	}
 	body := asked(t, request)
 	messages := body.Messages
-	require.Equal(t, []string{"system", "user", "assistant", "tool", "tool", "tool", "assistant", "system", "user"}, roles(messages))
+	require.Equal(t, []string{"system", "user", "assistant", "tool", "tool", "tool", "tool", "assistant", "system", "user"}, roles(messages))
 	made := messages[2].ToolCalls
 	require.Equal(t, `{"day":"mon","people":9007199254740993}`, made[0].Function.Arguments, "without what is hidden")
 	require.Equal(t, "_3-retired", made[2].Function.Name)
 	require.Equal(t, "{}", made[2].Function.Arguments, "what a retired tool hid is not known any more")
 	require.NotContains(t, string(body.Body), "1234")
+	require.Equal(t, `{ "day": "tue" }`, made[3].Function.Arguments, "as it was written once")
 	require.Equal(t, `{"ok":true}`, messages[3].Content)
 	require.Equal(t, "The call failed: HTTP 500", messages[4].Content)
 	require.Contains(t, messages[5].Content, "accepted")
@@ -118,7 +121,7 @@ func TestHistoryShowsEarlierCallsWithTheirResults(t *testing.T) {
 		require.Equal(t, one.ID, messages[3+i].ToolCallID)
 		seen[one.ID] = true
 	}
-	require.Len(t, seen, 3)
+	require.Len(t, seen, 4)
 }
 
 func TestHistoryKeepsLongTextsAndResultsShort(t *testing.T) {
@@ -178,7 +181,7 @@ func TestNamesThatAProviderDoesNotTakeAreMappedBothWays(t *testing.T) {
 	tool := `{"name":"4-lights","schema":[{"parameter":"Größe (cm)","type":"integer","required":true},{"parameter":"Größe [cm]","type":"integer"},{"parameter":"ok","type":"string"}]}`
 	request := matchertest.Request(t, "x", tool, `{"name":"-dash"}`, `{"name":"_4-lights"}`)
 	request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "before", Fired: []matcher.PastCall{
-		{TriggerID: "t", Name: "4-lights", Values: map[string]any{"Größe (cm)": json.Number("7")}},
+		{TriggerID: "t", Name: "4-lights", Values: map[string]any{"Größe (cm)": json.Number("7")}, Arguments: `{"Größe (cm)":7}`},
 	}}}
 	body := asked(t, request)
 	wire, schema := "", ""

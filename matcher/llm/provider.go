@@ -81,6 +81,17 @@ func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage 
 // parameter returns the name of the parameter with an alias.
 func (t *chatTool) parameter(alias string) string { return cmp.Or(t.names[alias], alias) }
 
+// showsAll reports whether models see all of the values, under the names that they have.
+func (t *chatTool) showsAll(values map[string]any) bool {
+	count := 0
+	for _, name := range t.shown {
+		if _, is := values[name]; is && t.names[name] == "" {
+			count++
+		}
+	}
+	return count == len(values)
+}
+
 type completion struct {
 	text  string
 	calls []toolCall

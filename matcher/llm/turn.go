@@ -189,6 +189,9 @@ func (t *llmTurn) shownArguments(fired matcher.PastCall, alias string) string {
 		return "{}"
 	}
 	offered := offerOf(candidate, alias)
+	if fired.Arguments != "" && offered.showsAll(fired.Values) {
+		return fired.Arguments
+	}
 	shown := make(exactjson.Members, 8) // on the stack
 	for _, name := range offered.shown {
 		if value, ok := fired.Values[offered.parameter(name)]; ok {

@@ -334,6 +334,16 @@ type ConversationCache struct {
 	mu     sync.Mutex
 	parsed *simplelru.LRU[string, ParsedConversation] // by session
 	size   int                                        // of all conversations
+	// decided has the last message of each session that this process has decided. The next message need not parse it.
+	decided *simplelru.LRU[session, decidedMessage]
+}
+
+type session struct{ app, id string }
+
+// decidedMessage is a message with its texts in the ledger.
+type decidedMessage struct {
+	message, decision string
+	utterance         matcher.Utterance
 }
 
 // ParsedConversation is a parsed conversation. The zero value is empty.
@@ -356,11 +366,54 @@ const (
 	mostOfAll          = 6 << 20
 )
 
+// Bounds of the decided messages: how many there are, and the bytes of one in the ledger.
+const (
+	mostDecided   = 2048
+	mostOfDecided = 4 << 10
+)
+
 // NewConversationCache returns an empty cache.
 func NewConversationCache() *ConversationCache {
 	p := &ConversationCache{}
 	p.parsed, _ = simplelru.NewLRU(1<<20, func(_ string, evicted ParsedConversation) { p.size -= evicted.size }) // fails for a size of 0 only
+	p.decided, _ = simplelru.NewLRU[session, decidedMessage](mostDecided, nil)
 	return p
+}
+
+// Decided adds a message that was just decided. stored and decision are its JSON and its decision as the ledger has
+// them, message and matches the same parsed. A message with numbers or lists is not added: they have other types once
+// they are read again.
+func (p *ConversationCache) Decided(turn ledger.Turn, stored string, message StoredMessage, decision string, matches []Match) {
+	if len(stored)+len(decision) > mostOfDecided {
+		return
+	}
+	for _, match := range matches {
+		for _, value := range match.Values {
+			switch value.(type) {
+			case string, bool, nil:
+			default:
+				return
+			}
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.decided.Add(session{turn.App, turn.Session}, decidedMessage{
+		stored, decision, matcher.Utterance{ID: turn.Message, Actor: message.Actor, Text: message.Text, Fired: PastCalls(matches)},
+	})
+}
+
+// parse returns a message and its reply; none for a damaged entry.
+func (p *ConversationCache) parse(turn ledger.Turn, past ledger.Past) []matcher.Utterance {
+	p.mu.Lock()
+	last, _ := p.decided.Get(session{turn.App, turn.Session})
+	p.mu.Unlock()
+	if last.utterance.ID != past.ID || last.message != past.Message || last.decision != past.Decision || past.Results != "" {
+		return Utterances(past)
+	}
+	utterance := last.utterance
+	utterance.Fired = slices.Clone(utterance.Fired) // concurrent messages may read it
+	return withReply(utterance, past.Reply)
 }
 
 // Get returns the cached history before a turn.
@@ -380,18 +433,18 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversat
 	updated, cached := ParsedConversation{Recalled: history.Recalled, messages: make([]parsedMessage, len(history.Messages))}, p.Get(turn)
 	utterances = make([]matcher.Utterance, 0, len(history.Messages)+len(history.Messages)/2) // some have a reply
 	for i, past := range history.Messages {
-		match := parsedMessage{size: past.Size() + 64}
+		message := parsedMessage{size: past.Size() + 64}
 		switch index := cached.Same(history.Recalled, i); {
 		case past.Had > 0:
-			match = earlier.messages[past.Had-1]
+			message = earlier.messages[past.Had-1]
 		case index >= 0: // a concurrent message has parsed it
-			match = cached.messages[index]
+			message = cached.messages[index]
 		default: // new, or changed, as by a result
-			match.utterances = Utterances(past)
+			message.utterances = p.parse(turn, past)
 		}
-		utterances = append(utterances, match.utterances...)
-		if updated.size+match.size <= mostOfConversation {
-			updated.messages[i], updated.size = match, updated.size+match.size
+		utterances = append(utterances, message.utterances...)
+		if updated.size+message.size <= mostOfConversation {
+			updated.messages[i], updated.size = message, updated.size+message.size
 		} else {
 			updated.Drop(i)
 		}
@@ -440,11 +493,19 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 			utterance.Fired = append(utterance.Fired, pastCall(match.TriggerID, match.Name, match.State, match.Values, results[match.TriggerID]))
 		}
 	}
-	reply := ReplyText(json.RawMessage(past.Reply))
-	if reply == "" {
-		return []matcher.Utterance{utterance}
+	return withReply(utterance, past.Reply)
+}
+
+// withReply returns a message, with the arguments of its calls encoded, and its reply.
+func withReply(message matcher.Utterance, reply string) []matcher.Utterance {
+	for i, call := range message.Fired {
+		message.Fired[i].Arguments, _ = exactjson.Text(exactjson.Members(call.Values)) // else each request encodes them
 	}
-	return []matcher.Utterance{utterance, {ID: ReplyID(past.ID), Actor: matcher.ActorAgent, Text: reply}}
+	text := ReplyText(json.RawMessage(reply))
+	if text == "" {
+		return []matcher.Utterance{message}
+	}
+	return []matcher.Utterance{message, {ID: ReplyID(message.ID), Actor: matcher.ActorAgent, Text: text}}
 }
 
 // PastCalls are the triggers of a message without their results. A held or duplicate trigger has a reason instead.

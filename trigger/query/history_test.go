@@ -4,13 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
+	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 )
 
@@ -119,4 +123,43 @@ func TestAHistoryBeginsAtATime(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestADecidedMessageIsReadAsItIsParsed(t *testing.T) {
+	turn := ledger.Turn{App: "shop", Session: "s", Message: "m1"}
+	message := query.StoredMessage{Actor: matcher.ActorUser, Text: "a <table>, please", Time: time.Unix(1_800_000_000, 0).UTC()}
+	stored, err := exactjson.Text(&message)
+	require.NoError(t, err)
+	read := func(pasts *query.ConversationCache, past ledger.Past) []matcher.Utterance {
+		return pasts.Utterances(turn, query.ParsedConversation{}, ledger.Conversation{Messages: []ledger.Past{past}})
+	}
+	for name, matches := range map[string][]query.Match{
+		"nothing":        {},
+		"texts":          {{TriggerID: "t1", Name: "book", Values: exactjson.Members{"day": "<Friday>", "late": true, "for": nil}}},
+		"no values":      {{TriggerID: "t1", Name: "book"}},
+		"numbers":        {{TriggerID: "t1", Name: "book", Values: exactjson.Members{"guests": 2}}},
+		"lists":          {{TriggerID: "t1", Name: "book", Values: exactjson.Members{"names": []any{"Ann"}}}},
+		"asks":           {{TriggerID: "t1", Name: "book", State: query.StateConfirming}, {TriggerID: "t2", Name: "call", State: query.StateDuplicate}},
+		"longer than ok": {{TriggerID: "t1", Name: "book", Values: exactjson.Members{"note": strings.Repeat("a note, ", 2000)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			decision, err := query.Answer{MessageID: "m1", Matches: matches, Rejected: []query.Rejected{}}.Encode()
+			require.NoError(t, err)
+			pasts := query.NewConversationCache()
+			pasts.Decided(turn, stored, message, decision, matches)
+			for _, past := range []ledger.Past{
+				{ID: "m1", Message: stored, Decision: decision},
+				{ID: "m1", Message: stored, Decision: decision, Reply: `"gladly"`},
+				{ID: "m1", Message: stored, Decision: decision, Results: `{"triggerId":"t1","result":{"id":7}}` + "\n"},
+				{ID: "m1", Message: stored},
+				{ID: "m2", Message: stored, Decision: decision},
+				{ID: "m1", Message: `{"actor":"user","text":"another, after a failover"}`, Decision: decision},
+			} {
+				require.Equal(t, read(query.NewConversationCache(), past), read(pasts, past), "%+v", past)
+			}
+		})
+	}
+	pasts := query.NewConversationCache()
+	pasts.Decided(turn, stored, message, "cannot be parsed", []query.Match{{TriggerID: "t1", Name: "book"}})
+	require.Len(t, read(pasts, ledger.Past{ID: "m1", Message: stored, Decision: "cannot be parsed"})[0].Fired, 1, "it is not parsed")
 }
