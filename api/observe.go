@@ -30,8 +30,7 @@ func answerErrors(next echo.HandlerFunc) echo.HandlerFunc {
 		if err == nil {
 			return nil
 		}
-		var size *http.MaxBytesError
-		if !c.Response().Committed && !errors.As(err, &size) {
+		if _, tooLong := errors.AsType[*http.MaxBytesError](err); !tooLong && !c.Response().Committed {
 			if unread := drain(c.Request()); unread != nil {
 				err = unread
 			}

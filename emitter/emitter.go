@@ -331,12 +331,10 @@ var refusals = []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthR
 
 // withPublicText adds a public text to an error of NATS.
 func withPublicText(err error) error {
-	var existing *public
-	if err == nil || errors.As(err, &existing) {
+	if _, known := errors.AsType[*public](err); err == nil || known {
 		return err
 	}
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, is := errors.AsType[*jetstream.APIError](err); is {
 		return &refused{public{err, "refuses what its stream needs"}, fmt.Sprintf("%s (%d)", api.Description, api.ErrorCode)}
 	}
 	if errors.Is(err, nats.ErrNoResponders) {

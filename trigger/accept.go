@@ -276,9 +276,9 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	if accepted.Told {
 		ts.Go(func() { ts.deliveries.PublishMessage(a) })
 	}
-	limit := (*ledger.RateError)(nil)
+	_, limited := errors.AsType[*ledger.RateError](err)
 	switch {
-	case errors.As(err, &limit):
+	case limited:
 	case err != nil:
 		ts.ReleaseIfTaken(ledger.Holding{Turn: id, Token: a.Token}, err)
 	case accepted.Status == ledger.StalePrecondition:

@@ -71,13 +71,15 @@ type planner struct {
 	conflicts    knownConflicts
 	result       matcher.Result
 	fires        []matcher.Match
-	firingCounts map[string]int         // firings so far, by repository and tool
+	firingCounts map[firedTool]int      // firings so far
 	fences       map[string]string      // triggers of this plan by their fences
 	newID        func() string          // of triggers, in a rehearsal; nil: firingID
 	readOnly     bool                   // its call may precede the commit
 	encodeCall   func() (string, error) // the latest call as it is stored
 	decision     string                 // the answer as it is stored
 }
+
+type firedTool struct{ repository, tool string }
 
 // knownConflicts is what a turn knows before its commit: the triggers that hold fences, the states of their
 // calls, and the confirmed digests. The ledger refuses a plan with other conflicts, and names them.
@@ -93,7 +95,7 @@ func newPlanner(id ledger.Turn, token string, app *scope.State, now time.Time, t
 			Turn: id, Token: token, Box: keyspace.Box(id.Session, ""),
 			Answer: query.Answer{MessageID: id.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}},
 		}, doc: ledger.Commitment{Matched: app.Version}},
-		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, firingCounts: map[string]int{},
+		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, firingCounts: map[firedTool]int{},
 	}
 }
 
@@ -111,7 +113,7 @@ func (p *planner) header(id string) payload.Header {
 // fire adds a firing with its effects. triggerID is the client's, or empty.
 func (p *planner) fire(matched matcher.Match, source, triggerID string) (err error) {
 	tool, repository := matched.Tool, matched.Repository
-	key := repository.ID + " " + tool.Name
+	key := firedTool{repository.ID, tool.Name}
 	f := firing{id: firingID(p.Turn, p.generation, repository, tool.Name, p.firingCounts[key]), repository: repository}
 	p.firingCounts[key]++
 	switch {

@@ -69,10 +69,11 @@ func partsOf(parts []part, whole part) []part {
 func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Evidence, missing *part) {
 	newest := len(s.messages)
 	var words []string
-	for _, one := range partsOf(nil, part{of: of, value: value}) {
-		places := s.places(one)
+	parts := partsOf(nil, part{of: of, value: value})
+	for i := range parts {
+		places := s.places(parts[i])
 		if places == nil {
-			return nil, &one
+			return nil, &parts[i]
 		}
 		for _, at := range places {
 			newest = min(newest, at.message)

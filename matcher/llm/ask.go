@@ -25,15 +25,15 @@ func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (comp
 	}
 	start := l.options.Now()
 	answer, err := model.provider.complete(limited, request)
-	var unavailable *matcher.Unavailable
+	unavailable, known := errors.AsType[*matcher.Unavailable](err)
 	switch {
-	case err == nil || errors.As(err, &unavailable):
+	case err == nil || known:
 	case errors.Is(ctx.Err(), context.Canceled): // the caller cancelled
 		err = fmt.Errorf("asking the LLM: %w", ctx.Err())
 	default:
 		err = &matcher.Unavailable{Reason: fmt.Sprintf("no answer within %s", l.options.Timeout)}
 	}
-	if unavailable != nil && unavailable.Detail != "" {
+	if known && unavailable.Detail != "" {
 		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.model, "error", unavailable.Detail)
 	}
 	exchange := Exchange{App: appOf(turn.request), Model: request.model, Took: l.options.Now().Sub(start), Usage: answer.usage, Err: err}

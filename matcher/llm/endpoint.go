@@ -141,12 +141,10 @@ func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, req
 		return completion{}, failure(ctx, err, e.key)
 	}
 	read, err := e.read(answer)
-	var known *matcher.Unavailable
-	var failed serverError
-	switch {
-	case err == nil || errors.As(err, &known):
+	if _, known := errors.AsType[*matcher.Unavailable](err); err == nil || known {
 		return read, err
-	case errors.As(err, &failed):
+	}
+	if failed, is := errors.AsType[serverError](err); is {
 		err = errors.New("it answered with an error: " + Scrub(string(failed), e.key))
 	}
 	return completion{}, &matcher.Unavailable{Reason: err.Error()}
@@ -295,15 +293,13 @@ func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Pie
 
 // failure describes why a request failed. It omits the URL, which may contain credentials, and network addresses.
 func failure(ctx context.Context, err error, key string) error {
-	var known *matcher.Unavailable
-	if errors.As(err, &known) {
+	if known, is := errors.AsType[*matcher.Unavailable](err); is {
 		return known
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var sent *url.Error
-	if errors.As(err, &sent) {
+	if sent, is := errors.AsType[*url.Error](err); is {
 		err = sent.Err
 	}
 	detail := Scrub(err.Error(), key)

@@ -46,8 +46,7 @@ func (o *openAI) complete(ctx context.Context, request chatRequest) (completion,
 		request.messages = inOrder(request.messages)
 	}
 	answer, err := o.endpoint.complete(ctx, request)
-	var refused *matcher.Unavailable
-	if !o.strict.Load() && errors.As(err, &refused) && refusesOrder.MatchString(refused.Reason) {
+	if refused, is := errors.AsType[*matcher.Unavailable](err); is && !o.strict.Load() && refusesOrder.MatchString(refused.Reason) {
 		o.strict.Store(true)
 		request.messages = inOrder(request.messages)
 		return o.endpoint.complete(ctx, request)

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 )
@@ -175,16 +174,16 @@ func Replay(history []Past, candidates []matcher.Candidate, now time.Time) []Inc
 // Fires returns the matches of a message that fire: only those of exclusive repositories if there are any, and
 // the first of each triggerOnce repository.
 func Fires(matches []matcher.Match) []matcher.Match {
-	fires, exclusive := slices.Clone(matches), func(m matcher.Match) bool { return m.Repository.Options.Exclusive }
-	if slices.ContainsFunc(fires, exclusive) {
-		fires = slices.DeleteFunc(fires, func(m matcher.Match) bool { return !exclusive(m) })
+	exclusive := slices.ContainsFunc(matches, func(m matcher.Match) bool { return m.Repository.Options.Exclusive })
+	fires := make([]matcher.Match, 0, len(matches))
+	for _, match := range matches {
+		options := match.Repository.Options
+		taken := options.TriggerOnce && slices.ContainsFunc(fires, func(m matcher.Match) bool { return m.Repository == match.Repository })
+		if !taken && (options.Exclusive || !exclusive) {
+			fires = append(fires, match)
+		}
 	}
-	fired := map[*repositories.Repository]bool{}
-	return slices.DeleteFunc(fires, func(m matcher.Match) bool {
-		before := fired[m.Repository]
-		fired[m.Repository] = m.Repository.Options.TriggerOnce
-		return before
-	})
+	return fires
 }
 
 // CatchAll returns the match of the catch-all tool.
