@@ -67,6 +67,7 @@ type Candidate struct {
 // Request is one message with all data for matching it.
 type Request struct {
 	App        *repositories.App
+	ID         string      // of the message; empty if it has none
 	History    []Utterance // oldest first, without the message itself
 	Text       string
 	Candidates []Candidate // sorted by name; without the catch-all
@@ -161,7 +162,7 @@ func (u *Unavailable) Error() string { return fmt.Sprintf("the LLM is not availa
 // Evidence is the place of a value in the conversation. The parts of a compound value (a list, a date with a time)
 // may be from several messages.
 type Evidence struct {
-	// MessageID is the newest message with the value or a part of it; empty for the message that is being matched.
+	// MessageID is the newest message with the value or a part of it.
 	MessageID string `json:"messageId,omitempty"`
 	// Words are the message's own words; those of parts are joined by " … ".
 	Words string `json:"words"`

@@ -98,7 +98,7 @@ func (t *turn) owner() string { return t.App + " " + t.generation.App }
 func (t *turn) request(now time.Time) matcher.Request {
 	candidates := t.scope.Candidates()
 	return matcher.Request{
-		App: t.scope.App, History: t.history, Text: t.message.Text, Unfinished: conversation.ForMatcher(t.unfinished, t.message.Text),
+		App: t.scope.App, ID: t.Turn.Message, History: t.history, Text: t.message.Text, Unfinished: conversation.ForMatcher(t.unfinished, t.message.Text),
 		Candidates: candidates.All, Shared: t.scope.Shared, Own: candidates.Own,
 		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.MayReply() && !t.message.CallerFires,
 	}

@@ -3,7 +3,6 @@ package trigger
 import (
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,17 +42,12 @@ func (p *planner) keepsExplanation(t *turn, unexplained float64) bool {
 
 // explanation returns the explanation of a turn's decision, without the app's facts.
 func (p *planner) explanation(t *turn) explain.Decision {
-	trace := *t.trace
 	d := explain.Decision{
-		MessageID: t.Turn.Message, Time: p.now, Stage: p.stage, Trace: &trace,
-		Evidence: map[int]map[string]*matcher.Evidence{}, Verdicts: p.verdicts(t),
-	}
-	for _, match := range p.result.Matches {
-		d.Evidence[match.Call] = match.Evidence
+		MessageID: t.Turn.Message, Time: p.now, Stage: p.stage, Trace: *t.trace, Verdicts: p.verdicts(t),
 	}
 	add := func(call matcher.Call, verdict explain.Verdict) {
-		trace.Calls = append(slices.Clip(trace.Calls), call)
-		d.Verdicts[len(trace.Calls)] = verdict
+		d.Trace.Calls = append(slices.Clip(d.Trace.Calls), call)
+		d.Verdicts = append(d.Verdicts, verdict)
 	}
 	for i, c := range t.consents {
 		verdict := explain.Verdict{Verdict: explain.Dropped, Why: whyConsent(c.action, "trigger")}
@@ -113,10 +107,20 @@ func whyConsent(action state.Action, kind string) string {
 	return "The message is a plain no, and the question of this " + kind + " was the last thing that was put to the user: " + conversation.Cancelled + "."
 }
 
-// verdicts returns the verdicts on the calls of the trace, by number.
-func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
-	verdicts := map[int]explain.Verdict{}
-	maps.Copy(verdicts, t.changedCalls)
+// verdicts returns the verdicts on the calls of the turn's trace, or of its draft's, which is gone.
+func (p *planner) verdicts(t *turn) (verdicts []explain.Verdict) {
+	if t.trace != nil {
+		verdicts = make([]explain.Verdict, len(t.trace.Calls))
+	}
+	on := func(call int) *explain.Verdict {
+		for len(verdicts) < call {
+			verdicts = append(verdicts, explain.Verdict{})
+		}
+		return &verdicts[call-1]
+	}
+	for call, verdict := range t.changedCalls {
+		*on(call) = verdict
+	}
 	for i, match := range p.fires {
 		fired, why, effect := p.Answer.Matches[i], explain.WhyFired(p.stage), ""
 		switch fired.State {
@@ -133,15 +137,17 @@ func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 		case query.StatePending:
 			why += " Its effects wait, and it can be taken back until they are due."
 		}
-		verdicts[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: why, Only: effect, TriggerID: fired.TriggerID}
+		*on(match.Call) = explain.Verdict{Verdict: explain.Fired, Why: why, Only: effect, TriggerID: fired.TriggerID}
 	}
 	for _, match := range p.result.Matches {
-		if verdicts[match.Call].Verdict != explain.Fired {
-			verdicts[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, p.fires)}
+		verdict := on(match.Call)
+		if verdict.Verdict != explain.Fired {
+			*verdict = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, p.fires)}
 		}
+		verdict.Evidence = match.Evidence
 	}
 	for _, rejected := range p.result.Rejected {
-		verdicts[rejected.Call] = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}
+		*on(rejected.Call) = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}
 	}
 	return verdicts
 }

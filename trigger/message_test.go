@@ -166,7 +166,8 @@ func TestMatcherSeesEarlierTriggersWithTheirResults(t *testing.T) {
 		require.Len(t, history, 1)
 		require.Equal(t, []matcher.PastCall{{
 			TriggerID: first.Matches[0].TriggerID, Name: "book", Result: json.RawMessage(`{"ok":true}`),
-			Values: map[string]any{"day": "monday", "number": json.Number("9007199254740993"), "desk": "A"},
+			Values:    map[string]any{"day": "monday", "number": json.Number("9007199254740993"), "desk": "A"},
+			Arguments: `{"day":"monday","desk":"A","number":9007199254740993}`,
 		}}, history[0].Fired)
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,16 +176,10 @@ func (p *planner) record(matched matcher.Match, schema json.RawMessage) (stored 
 		return "", 0, nil
 	}
 	match := p.Answer.Matches[len(p.Answer.Matches)-1]
-	evidence := maps.Clone(matched.Evidence)
-	for parameter, source := range evidence {
-		if source != nil && source.MessageID == "" { // the matcher does not know the message's own id
-			evidence[parameter] = &matcher.Evidence{MessageID: p.Message, Words: source.Words}
-		}
-	}
 	record := query.Record{
 		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
 		Text: p.text, Time: p.now, Schema: schema, Metadata: p.metadata,
-		Repaired: matched.Repaired, Coerced: matched.Coerced, Evidence: evidence,
+		Repaired: matched.Repaired, Coerced: matched.Coerced, Evidence: matched.Evidence,
 	}
 	return record.Encode()
 }

@@ -161,9 +161,10 @@ func TestRecordHasTheEvidenceOfItsValues(t *testing.T) {
 		w.Put("s1", "trips", trip)
 		w.Matcher.Decorate(func(m *matcher.Match) {
 			m.Repaired, m.Coerced = true, []string{"people"}
-			m.Evidence = map[string]*matcher.Evidence{"day": {Words: "Monday"}, "people": {MessageID: "m0", Words: "two"}, "note": nil}
+			m.Evidence = map[string]*matcher.Evidence{"day": {MessageID: "m1", Words: "Monday"}, "people": {MessageID: "m0", Words: "two"}, "note": nil}
 		})
 		answer := w.Say("m1", `book {"people":2,"day":"monday"}`)
+		require.Equal(t, "m1", w.Matcher.Asked[0].ID, "for the evidence")
 		record := w.Trigger(answer.Matches[0].TriggerID)
 		require.True(t, record.Repaired)
 		require.Equal(t, []string{"people"}, record.Coerced)

@@ -20,7 +20,7 @@ import (
 
 // mostAllocations bounds the allocated objects of a plain message: the model calls one tool, whose event is
 // published before the answer.
-const mostAllocations = 540
+const mostAllocations = 410
 
 // TestAPlainMessageAllocatesLittle counts objects, independently of the machine's load. Some messages dial or
 // fill caches, so the least of several rounds counts.

@@ -11,8 +11,7 @@ import (
 	"earshot/repositories"
 )
 
-// Find looks up the values of a model in the conversation, in any form. An invented value has no evidence. The
-// message that is being matched has no id here.
+// Find looks up the values of a model in the conversation, in any form. An invented value has no evidence.
 func ExampleFind() {
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "booking", []byte(`{"tools": [
 		{"name": "book", "description": "Book an appointment", "schema": [
@@ -23,6 +22,7 @@ func ExampleFind() {
 		log.Fatal(err)
 	}
 	request := matcher.Request{
+		ID:      "m2",
 		History: []matcher.Utterance{{ID: "m1", Actor: matcher.ActorUser, Text: "We are three."}},
 		Text:    "Book us in for tomorrow, please",
 		Now:     time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC),
@@ -38,7 +38,7 @@ func ExampleFind() {
 		}
 	}
 	// Output:
-	// day: "tomorrow" in message ""
+	// day: "tomorrow" in message "m2"
 	// people: "three" in message "m1"
 	// doctor: nobody said so
 }

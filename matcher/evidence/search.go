@@ -24,7 +24,7 @@ type search struct {
 
 func newSearch(request matcher.Request) *search {
 	s := &search{request: request, messages: make([]message, 1, 1+len(request.History))}
-	s.messages[0] = message{actor: matcher.ActorUser, said: request.Text}
+	s.messages[0] = message{id: request.ID, actor: matcher.ActorUser, said: request.Text}
 	for _, one := range slices.Backward(request.History) {
 		s.messages = append(s.messages, message{id: one.ID, actor: one.Actor, said: one.Text})
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
@@ -26,6 +27,21 @@ func (m mask) text(s string) string {
 		s = hide.Replace(s)
 	}
 	return s
+}
+
+// evidence returns the evidence of values with its words masked.
+func (m mask) evidence(found map[string]*matcher.Evidence) map[string]*matcher.Evidence {
+	if len(m) == 0 {
+		return found
+	}
+	masked := make(map[string]*matcher.Evidence, len(found))
+	for parameter, one := range found {
+		if one != nil {
+			one = &matcher.Evidence{MessageID: one.MessageID, Words: m.text(one.Words)}
+		}
+		masked[parameter] = one
+	}
+	return masked
 }
 
 func (m mask) value(value any) any {

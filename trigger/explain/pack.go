@@ -1,11 +1,9 @@
 package explain
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,23 +25,30 @@ type Decision struct {
 	Time      time.Time
 	Stage     string
 	Why       string
-	Trace     *matcher.Trace
+	Trace     matcher.Trace
 	// App are the facts of the app at the match; Session its own repositories, in the order in which they win a
 	// name.
 	App     *AppFacts
 	Session []*repositories.Repository
 	// Claims are the verified claims of the user.
 	Claims parameters.Claims
-	// Evidence and Verdicts are those of the calls of the trace, by number; a call without a verdict was
-	// dropped for the reason in the trace.
-	Evidence map[int]map[string]*matcher.Evidence
-	Verdicts map[int]Verdict
+	// Verdicts are those on the calls of the trace, in their order. A call without one was dropped for the reason in
+	// the trace.
+	Verdicts []Verdict
+}
+
+func (d Decision) verdict(call int) Verdict {
+	if call < len(d.Verdicts) {
+		return d.Verdicts[call]
+	}
+	return Verdict{}
 }
 
 // Verdict is the outcome of a call.
 type Verdict struct {
 	Verdict, Why, TriggerID string
 	Only                    string // of a fired call that has no effect, or none yet: its state in words
+	Evidence                map[string]*matcher.Evidence
 }
 
 type packedExplanation struct {
@@ -210,21 +215,16 @@ func (w *packing) calls(into *packedExplanation, d Decision, most int) {
 		into.Cut = append(into.Cut, fmt.Sprintf("calls: %d more", excess))
 	}
 	for i, call := range d.Trace.Calls[:min(len(d.Trace.Calls), maxCalls)] {
-		verdict, is := d.Verdicts[i+1]
-		if !is {
-			verdict = Verdict{Verdict: Dropped, Why: call.Dropped}
+		verdict := d.verdict(i)
+		if verdict.Verdict == "" {
+			verdict.Verdict, verdict.Why = Dropped, call.Dropped
 		}
 		packedCall := Call{
 			Name: clip(call.Name, most), Arguments: w.arguments(call, most), Round: call.Round, Repaired: call.Repaired, Coerced: call.Coerced, Ignored: call.Ignored,
-			Verdict: verdict.Verdict, Why: w.mask.text(verdict.Why), TriggerID: verdict.TriggerID, Evidence: maps.Clone(d.Evidence[i+1]),
+			Verdict: verdict.Verdict, Why: w.mask.text(verdict.Why), TriggerID: verdict.TriggerID, Evidence: w.mask.evidence(verdict.Evidence),
 		}
 		if call.Repository != nil {
 			packedCall.RepositoryID = call.Repository.ID
-		}
-		for parameter, found := range packedCall.Evidence {
-			if found != nil { // the matcher does not know the message's own id
-				packedCall.Evidence[parameter] = &matcher.Evidence{MessageID: cmp.Or(found.MessageID, d.MessageID), Words: w.mask.text(found.Words)}
-			}
 		}
 		for _, fault := range call.Errors {
 			packedCall.Errors = append(packedCall.Errors, parameters.ValueFault{Parameter: fault.Parameter, Detail: w.mask.text(fault.Detail)})
@@ -347,8 +347,8 @@ const (
 )
 
 // Redecide returns the explanation of a message from that of its draft, with the time of the decision and the verdicts
-// on calls, by number. The shared parts are already written.
-func Redecide(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
+// on its calls. The shared parts are already written.
+func Redecide(body string, at time.Time, verdicts []Verdict) (Packed, error) {
 	text, err := decompress(body)
 	if err != nil {
 		return Packed{}, err
@@ -359,7 +359,8 @@ func Redecide(body string, at time.Time, verdicts map[int]Verdict) (Packed, erro
 	}
 	packed.Time = at.UnixMilli()
 	for i := range packed.Calls {
-		if verdict, is := verdicts[i+1]; is {
+		if i < len(verdicts) && verdicts[i].Verdict != "" {
+			verdict := verdicts[i]
 			packed.Calls[i].Verdict, packed.Calls[i].Why, packed.Calls[i].TriggerID = verdict.Verdict, verdict.Why, verdict.TriggerID
 		}
 	}

@@ -21,7 +21,7 @@ var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 func pack(t *testing.T, p *explain.Packer, written map[string]string, trace matcher.Trace) (explain.Explanation, explain.Packed) {
 	t.Helper()
 	packed, err := p.Pack(explain.Decision{
-		Owner: "clinic g1", MessageID: "m1", Time: noon, Stage: matcher.StageLLM, Why: "x", Trace: &trace, App: p.FactsOf(&repositories.App{}, nil),
+		Owner: "clinic g1", MessageID: "m1", Time: noon, Stage: matcher.StageLLM, Why: "x", Trace: trace, App: p.FactsOf(&repositories.App{}, nil),
 	})
 	require.NoError(t, err)
 	for name, text := range packed.Parts {
@@ -111,7 +111,7 @@ func BenchmarkPack(b *testing.B) {
 		Exchanges: []matcher.Exchange{{Request: request(tools, string(body)), Answer: bytes.Repeat([]byte("answer "), 100)}},
 		Calls:     []matcher.Call{{Name: "book", Arguments: map[string]any{"day": "Friday"}}},
 	}
-	d := explain.Decision{Owner: "clinic g1", MessageID: "m1", Time: noon, Stage: matcher.StageLLM, Why: "x", Trace: &trace, App: p.FactsOf(&repositories.App{}, nil)}
+	d := explain.Decision{Owner: "clinic g1", MessageID: "m1", Time: noon, Stage: matcher.StageLLM, Why: "x", Trace: trace, App: p.FactsOf(&repositories.App{}, nil)}
 	packed, _ := p.Pack(d)
 	p.MarkWritten(packed)
 	b.ReportAllocs()

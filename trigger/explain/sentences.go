@@ -16,7 +16,7 @@ func Why(d Decision, candidates int) string {
 		if call.Repository != nil {
 			name = call.Repository.ID + "/" + name
 		}
-		switch verdict := d.Verdicts[i+1]; verdict.Verdict {
+		switch verdict := d.verdict(i); verdict.Verdict {
 		case Fired:
 			if verdict.Only != "" {
 				name += " (" + verdict.Only + ")"
@@ -34,8 +34,8 @@ func Why(d Decision, candidates int) string {
 	case len(rejected) > 0:
 		return fmt.Sprintf("Nothing fired: %s was called for, and its values are not valid.", strings.Join(rejected, ", "))
 	case len(d.Trace.Calls) > 0:
-		last := len(d.Trace.Calls)
-		dropped := cmp.Or(d.Verdicts[last].Why, d.Trace.Calls[last-1].Dropped)
+		last := len(d.Trace.Calls) - 1
+		dropped := cmp.Or(d.verdict(last).Why, d.Trace.Calls[last].Dropped)
 		return "Nothing fired: what was called for was dropped (" + strings.TrimSuffix(dropped, ".") + ")."
 	case candidates == 0:
 		return "Nothing fired: no tool is in scope."
