@@ -20,7 +20,7 @@ func (t *Text) Dates() []Reading {
 // dateLists are the lists with the first words of dates.
 var dateLists = []text.List{
 	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.Numbers, text.DateWords,
-	text.ThisWeek, text.NextWeek, text.PastDays, text.ComingDays, text.NextDays, text.AfterNextDays, text.AheadCues,
+	text.ThisWeek, text.NextWeek, text.LastWeek, text.PastDays, text.ComingDays, text.NextDays, text.AfterNextDays, text.AheadCues, text.AgoCues,
 }
 
 // date reads the date that begins at word i, with all possible days: users leave the year out, disagree on "next
@@ -64,13 +64,19 @@ func (t *Text) days(first, end int, days ...string) Reading {
 }
 
 // dated returns the reading of a day and month in the words from first to before end. Without a year (0) it is the
-// next such day, including today, or possibly the previous one: most dates in conversations are ahead.
+// next such day, including today, or possibly the previous one: most dates in conversations are ahead. After "last" it is
+// the previous one.
 func (t *Text) dated(first, end, year, month, number int) Reading {
 	if year > 0 {
 		return t.days(first, end, dayOf(year, month, number)...)
 	}
 	next, other := t.today().Year(), -1
 	switch this := time.Date(next, time.Month(month), number, 0, 0, 0, 0, time.UTC); {
+	case t.At(first - 1).Is(text.PastDays):
+		if !this.Before(t.today()) {
+			next--
+		}
+		return t.days(first, end, dayOf(next, month, number)...)
 	case this.Before(t.today()):
 		next++
 	case this.Equal(t.today()):

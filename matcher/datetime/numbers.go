@@ -51,12 +51,10 @@ func (t *Text) numbersAt(i int) []Reading {
 	if one.End == 0 {
 		return []Reading{}
 	}
-	if len(one.Values) == 1 && !strings.Contains(one.Values[0], ".") && t.At(one.End).Is(text.PointWords) { // "twenty-one point five"
-		digits, end := "", one.End+1
-		for ; t.digits(end) != ""; end++ {
-			digits += t.digits(end)
-		}
-		if digits != "" {
+	if len(one.Values) == 1 && !strings.Contains(one.Values[0], ".") && one.End < len(t.Words) && t.Adjoins(one.End-1) { // "twenty-one point five"
+		from := t.Words[one.End].Start
+		if digits, length := quantity.Decimals(t.cut(from)); length > 0 {
+			_, end := t.Within(from, from+length)
 			one = t.number(one.First, end, one.Doubtful, one.Values[0]+"."+digits)
 		}
 	}
@@ -73,20 +71,6 @@ func (t *Text) numbersAt(i int) []Reading {
 		}
 	}
 	return all
-}
-
-// digits returns the spoken or written digits of the word at i.
-func (t *Text) digits(i int) string {
-	w := t.At(i)
-	if strings.Trim(w.Norm, "0123456789") == "" {
-		return w.Norm
-	}
-	for _, list := range []text.List{text.NumberWords, text.Numbers} {
-		if value, ok := list.Number(w.Norm); ok && value < 10 {
-			return strconv.Itoa(value)
-		}
-	}
-	return ""
 }
 
 // number makes a reading from decimals in any form. It is exact if there is only one and it is valid JSON as
@@ -264,21 +248,26 @@ func (t *Text) inWords(i int) Reading {
 // spelledAbroad reads the number in the words of a language other than English that begins at i: "quatre-vingt-dix",
 // "mil quinientos". An article is none. end is i for none.
 func spelledAbroad(t *Text, i int) (value, end int) {
-	const longest = 120                                                                      // bytes of a number under a million
 	if t.At(i).Is(text.StopWords, text.Articles) || strings.HasSuffix(t.Norm(i-1), "halb") { // "anderthalb tausend"
 		return 0, i
 	}
 	from := t.Words[i].Start
-	cut := min(len(t.Said), from+longest)
-	for cut < len(t.Said) && !utf8.RuneStart(t.Said[cut]) {
-		cut++
-	}
-	value, length := quantity.Spelled(t.Said[from:cut])
+	value, length := quantity.Spelled(t.cut(from))
 	_, end = t.Within(from, from+length)
 	if length == 0 {
 		return 0, i
 	}
 	return value, end
+}
+
+// cut returns the text from a place on, as long as a number under a million can be.
+func (t *Text) cut(from int) string {
+	const longest = 120 // bytes
+	end := min(len(t.Said), from+longest)
+	for end < len(t.Said) && !utf8.RuneStart(t.Said[end]) {
+		end++
+	}
+	return t.Said[from:end]
 }
 
 // lastOrdinal reads the ordinal that ends a number: "twenty-first".

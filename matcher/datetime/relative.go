@@ -64,13 +64,22 @@ func (t dayReader) skip(at int, lists ...text.List) int {
 	return at
 }
 
-// ahead reads "in 3 days", "dans une semaine", "two weeks from now". "In 2 or 3 days" is no day.
+// ahead reads "in 3 days", "dans une semaine", "two weeks from now", and the past "three days ago", "vor 3 Tagen". "In 2 or
+// 3 days" is no day.
 func (t dayReader) ahead(i int) Reading {
-	cue := text.AheadCues.PhraseAt(t.Words, i)
+	ago := text.AgoCues.PhraseAt(t.Words, i)
+	cue := max(ago, text.AheadCues.PhraseAt(t.Words, i))
 	of, end, sure := t.span(i + cue)
+	if after := text.AgoCues.PhraseAt(t.Words, end); cue == 0 && after > 0 && t.Adjoins(end-1) && !t.At(end).Is(text.DayShifts) { // "due giorni fa", but not "zwei Tage vor"
+		ago, end = after, end+after
+	}
 	switch {
 	case end == i+cue, t.At(i+cue).Is(text.DefiniteArticles, text.DayCues): // "in the day"
 		return Reading{}
+	case ago > 0 && sure:
+		return t.reading(i, end, of.shift(t.in(0), -1))
+	case ago > 0:
+		return t.reading(i, end)
 	case cue == 0 && (t.Norm(end) != "from" || t.Norm(end+1) != "now" && t.Norm(end+1) != "today"):
 		return Reading{}
 	case cue == 0:
@@ -175,10 +184,10 @@ func (t dayReader) nearDay(i int) Reading {
 func partOfDay(w text.Word) bool { return w.Norm == "morgen" || w.Norm == "manana" }
 
 // week reads "this weekend" as either day, "next weekend" as possibly the coming one, "next week", which is no day,
-// and "next week on Friday".
+// "next week on Friday" and "last week on Friday".
 func (t dayReader) week(i int) Reading {
-	this := text.ThisWeek.PhraseAt(t.Words, i)
-	if length := max(this, text.NextWeek.PhraseAt(t.Words, i)); length > 0 {
+	this, last := text.ThisWeek.PhraseAt(t.Words, i), text.LastWeek.PhraseAt(t.Words, i)
+	if length := max(this, last, text.NextWeek.PhraseAt(t.Words, i)); length > 0 {
 		end := i + length
 		at := t.skip(end, text.DayCues, text.DefiniteArticles)
 		named, ok := text.Weekdays.Number(t.Norm(at))
@@ -187,6 +196,8 @@ func (t dayReader) week(i int) Reading {
 			return t.reading(i, end)
 		case this == length:
 			return t.reading(i, at+1, t.in(t.monday()-7+(named+6)%7))
+		case last == length:
+			return t.reading(i, at+1, t.in(t.monday()-14+(named+6)%7))
 		}
 		return t.reading(i, at+1, t.in(t.monday()+(named+6)%7))
 	}
@@ -234,9 +245,12 @@ func (t dayReader) dayOfWeek(first, at, named int) Reading {
 		next = []string{t.in(7)}
 	}
 	inWeek := t.skip(end, text.OfWords, text.DefiniteArticles, text.AheadCues)
-	nextWeek := text.NextWeek.PhraseAt(t.Words, inWeek)
-	if nextWeek == 0 && inWeek > end { // "la semana que viene" begins with an article
-		nextWeek, inWeek = text.NextWeek.PhraseAt(t.Words, end), end
+	nextWeek, lastWeek := text.NextWeek.PhraseAt(t.Words, inWeek), text.LastWeek.PhraseAt(t.Words, inWeek)
+	if nextWeek+lastWeek == 0 && inWeek > end { // "la semana que viene" begins with an article
+		nextWeek, lastWeek, inWeek = text.NextWeek.PhraseAt(t.Words, end), text.LastWeek.PhraseAt(t.Words, end), end
+	}
+	if lastWeek > 0 {
+		return t.reading(first, inWeek+lastWeek, t.in(later-14))
 	}
 	if of, after, sure := t.later(end); after > end && nextWeek == 0 {
 		if !sure {

@@ -50,6 +50,36 @@ func TestAPartOfASumIsNoAmount(t *testing.T) {
 	assert.Equal(t, `towels {"room":204}`, saidTo(t, "towels", "We are four people in room 204 and need towels"))
 }
 
+// counted are tools with a number of one kind.
+var counted = map[string]string{
+	"pay": `{"name":"pay","description":"Pay money to a person","schema":[{"parameter":"amount","type":"number","unit":"EUR","required":true},{"parameter":"person","type":"string","required":true}],
+		"examples":["pay [20 euros](amount) to [Tom](person)","überweise [20 Euro](amount) an [Tom](person)","virez [20 euros](amount) à [Tom](person)"]}`,
+	"timer": `{"name":"timer","description":"Set a timer","schema":[{"parameter":"minutes","type":"number","unit":"minutes","required":true}],"examples":["set a timer for [10 minutes](minutes)"]}`,
+	"car":   `{"name":"rent_car","description":"Rent a car","schema":[{"parameter":"days","type":"integer","required":true}],"examples":["rent a car for [3](days) days"]}`,
+	"table": `{"name":"book_table","description":"Book a table","schema":[{"parameter":"covers","type":"integer","required":true}],"examples":["book a table for [3](covers)"]}`,
+	"leave": `{"name":"leave","description":"Enter a leave","schema":[{"parameter":"from","type":"string","format":"date","required":true},{"parameter":"to","type":"string","format":"date","required":true}],
+		"examples":["enter a leave from [Monday](from) to [Friday](to)"]}`,
+}
+
+func TestANumberIsAllOfWhatIsSaid(t *testing.T) {
+	t.Parallel()
+	tells(t, counted, `
+pay: pay five point five euros to Tom = {"amount":5.5,"person":"Tom"}
+pay: überweise fünf Komma fünf Euro an Tom = {"amount":5.5,"person":"Tom"}
+pay: virez cinq virgule vingt-cinq euros à Tom = {"amount":5.25,"person":"Tom"}
+pay: überweise 5 Euro 50 an Tom = {"amount":5.5,"person":"Tom"}
+pay: virez 5 euros 50 à Tom = {"amount":5.5,"person":"Tom"}
+timer: set a timer for 1 hour 20 = {"minutes":80}
+timer: set a timer for one hour twenty = {"minutes":80}
+timer: set a timer for five point five minutes = {"minutes":5.5}
+car: rent a car for 5 days = {"days":5}
+car: rent a car for 5 people = {} ! days is required: "5 people" counts people
+car: rent a car for 5 people for 3 days = {"days":3}
+table: book a table for 5 people = {"covers":5}
+leave: enter a leave from Friday to Tuesday = {"from":"2026-11-20","to":"2026-11-24"}
+leave: enter a leave from last Monday to last Friday = {"from":"2026-11-09","to":"2026-11-13"}`)
+}
+
 func TestHalfPastANamedHour(t *testing.T) {
 	t.Parallel()
 	const alarm = `{"name":"sveglia","description":"Impostare una sveglia","schema":[{"parameter":"ora","type":"string","format":"time","required":true}],"examples":["svegliami alle [7](ora)"]}`

@@ -224,12 +224,14 @@ var english = language{
 		jan=1 feb=2 mar=3 apr=4 may=5 jun=6 jul=7 aug=8 sep=9 oct=10 nov=11 dec=12 sept=9`,
 	Weekdays:      `sunday=0 monday=1 tuesday=2 wednesday=3 thursday=4 friday=5 saturday=6`,
 	ShortWeekdays: `sun=0 mon=1 tue=2 tues=2 wed=3 thu=4 thur=4 thurs=4 fri=5 sat=6`,
-	NearDays:      `yesterday=-1; today=0; tonight=0; tomorrow=1; day after tomorrow=2; day before yesterday=-2`,
+	NearDays:      `yesterday=-1; last night=-1; today=0; tonight=0; tomorrow=1; day after tomorrow=2; day before yesterday=-2`,
 	MorningCues:   `good`,
-	PastDays:      `last`,
+	PastDays:      `last past previous`,
 	ComingDays:    `this coming`,
 	NextDays:      `next`,
 	ThisWeek:      `this week;`,
+	LastWeek:      `last week; the last week; the past week; past week`,
+	AgoCues:       `ago`,
 	NextWeek:      `next week; the next week; the coming week`,
 	WeekLater:     `week=7; fortnight=14`,
 	AheadCues:     `in`,
@@ -252,7 +254,6 @@ var english = language{
 		thirteenth=13 fourteenth=14 fifteenth=15 sixteenth=16 seventeenth=17 eighteenth=18 nineteenth=19 twentieth=20
 		thirtieth=30`,
 	GroupWords: `couple=2 pair=2 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000`,
-	PointWords: `point`,
 	Scales:     `thousand=3 grand=3 million=6 millions=6 billion=9`,
 	// Names of parameters.
 	BooleanWords: `

@@ -150,6 +150,8 @@ var french = language{
 	PastDays:       `dernier derniere passe passee`,
 	ComingDays:     `prochain prochaine ce`,
 	ThisWeek:       `cette semaine;`,
+	LastWeek:       `semaine derniere; la semaine derniere; semaine passee; la semaine passee`,
+	AgoCues:        `il y a;`,
 	NextWeek:       `semaine prochaine; la semaine prochaine`,
 	WeekLater:      `en huit=7; en quinze=14`,
 	AheadCues:      `dans; d ici`,
@@ -164,7 +166,6 @@ var french = language{
 	Clock24:        `heures heure h`,
 	DateWords:      `un une dans la le l les ce`,
 	Numbers:        `deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 dix=10 onze=11 douze=12`,
-	PointWords:     `virgule`,
 	Scales:         `mille=3 million=6 millions=6 milliard=9 milliards=9`,
 	// Names of parameters.
 	DateNames:      `jour`,

@@ -164,6 +164,8 @@ var german = language{
 	NextDays:      `nachsten nachster nachste nachstem`,
 	AfterNextDays: `ubernachsten ubernachster ubernachste`,
 	ThisWeek:      `diese woche; dieser woche`,
+	LastWeek:      `letzte woche; letzter woche; letzten woche; vergangene woche; vergangener woche; vorige woche; voriger woche`,
+	AgoCues:       `vor`,
 	NextWeek:      `nachste woche; nachster woche; nachsten woche; kommende woche; kommender woche; kommenden woche`,
 	AheadCues:     `in`,
 	DayUnits:      `tag=1 tage=1 tagen=1 woche=7 wochen=7 monat=m monate=m monaten=m`,
@@ -180,7 +182,6 @@ var german = language{
 		in ein eine einen einem einer eines am letzten letzter letzte vergangenen kommenden nachsten nachster nachste diesen der dem den`,
 	Numbers:    `zwei=2 drei=3 vier=4 funf=5 sechs=6 sieben=7 acht=8 neun=9 zehn=10 elf=11 zwolf=12`,
 	Scales:     `tausend=3 million=6 millionen=6 mio=6 milliarde=9 milliarden=9 mrd=9`,
-	PointWords: `komma`,
 	Currencies: `euro euros franken`,
 	UnitNames:  `grad prozent stunde stunden minute minuten sekunde sekunden kilo liter nacht nachte`,
 	// Names of parameters.

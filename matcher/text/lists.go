@@ -204,8 +204,10 @@ const (
 	AfterNextDays  // beside the one after that
 	ThisWeek       // the current week
 	NextWeek       // the next week
+	LastWeek       // the previous week
 	WeekLater      // after a day, by days: "Tuesday week"
 	AheadCues      // before an amount of days from now on
+	AgoCues        // beside an amount of days until now
 	DayUnits       // units of an amount of days, by days; m for months
 	DayShifts      // between an amount of days and the day that it is counted from, by direction
 	SpanCues       // before an amount of days that is a length

@@ -39,20 +39,28 @@ func readMoments(f *slotFiller) {
 	}
 }
 
-// following moves a weekday that ends a period after its start: "from Friday to Tuesday".
+// following moves a weekday that ends a period after its start, "from Friday to Tuesday", or the start before an end
+// that is past, "from last Monday to last Friday".
 func (f momentReader) following(dates []datetime.Reading) []datetime.Reading {
 	dates = slices.Clone(dates)
 	for i := 1; i < len(dates); i++ {
-		start, end := dates[i-1], &dates[i]
-		if !text.AnyIs(f.Words[start.End:end.First], text.EndCues) || end.Exact >= start.Exact || !text.AnyIs(f.Words[end.First:end.End], text.Weekdays) || end.End-end.First > 2 {
-			continue
+		start, end := &dates[i-1], &dates[i]
+		moved, days := end, 7
+		if text.AnyIs(f.Words[end.First:end.End], text.PastDays) {
+			moved, days = start, -7
 		}
+		weekday := text.AnyIs(f.Words[moved.First:moved.End], text.Weekdays) && moved.End-moved.First <= 2
 		from, flaw := time.Parse(time.DateOnly, start.Exact)
 		to, err := time.Parse(time.DateOnly, end.Exact)
-		if flaw == nil && err == nil {
-			end.Exact = from.AddDate(0, 0, int(to.Weekday()-from.Weekday()+7)%7).Format(time.DateOnly)
-			end.Values = []string{end.Exact}
+		if !weekday || flaw != nil || err != nil || !to.Before(from) || !text.AnyIs(f.Words[start.End:end.First], text.EndCues) {
+			continue
 		}
+		at, _ := time.Parse(time.DateOnly, moved.Exact)
+		for apart := from.Sub(to); apart > 0; apart -= 7 * 24 * time.Hour {
+			at = at.AddDate(0, 0, days)
+		}
+		moved.Exact = at.Format(time.DateOnly)
+		moved.Values = []string{moved.Exact}
 	}
 	return dates
 }

@@ -3,6 +3,7 @@ package values
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -205,7 +206,7 @@ func (f *slotFiller) partOfSum(s *slot, first, end int) string {
 		return fmt.Sprintf("%q is a part of a sum", f.Surface(first, after))
 	case after > end && f.Adjoins(after-1) && len(f.Numbers(after)) > 0, f.At(before).Is(text.Currencies) && f.Adjoins(before) && len(f.Numbers(before-1)) > 0:
 		return fmt.Sprintf("%q goes on with another number", f.Surface(first, after))
-	case !s.Required && f.At(end).Is(text.PeopleWords) && !s.describedFor(text.PeopleWords) && !s.isNamed(text.GroupNames):
+	case f.At(end).Is(text.PeopleWords) && !s.countsPeople():
 		return fmt.Sprintf("%q counts people", f.Surface(first, end+1))
 	}
 	return ""
@@ -406,15 +407,25 @@ func (f *slotFiller) countsFor(s *slot, n datetime.Reading) bool {
 		return true
 	}
 	switch next := f.Words[n.End]; {
-	case next.Is(text.PoliteWords, text.InsteadWords, text.TrailingWords):
-		return true
-	case next.Is(text.PeopleWords) && (s.isNamed(text.GroupNames) || s.describedFor(text.PeopleWords)):
+	case next.Is(text.PoliteWords, text.InsteadWords, text.TrailingWords, text.PeopleWords):
 		return true
 	case f.listedAt[n.End] && (amounts || s.Type == "integer" && s.Unit == nil): // "three beers"
 		return true
 	default:
 		return !next.IsSubject() || s.about[next.Stem] || next.StemIs(text.UnitNames)
 	}
+}
+
+// countsPeople reports whether the slot may be a number of people: by its words or its unit, because an example has
+// people after its value, or because a required one is for no other thing, such as days.
+func (s *slot) countsPeople() bool {
+	isPeople := func(w string) bool { return text.PeopleWords.Has(w) }
+	marked := s.taught != nil && slices.ContainsFunc(slices.Collect(maps.Keys(s.taught.right)), isPeople)
+	if marked || s.isNamed(text.GroupNames) || s.describedFor(text.PeopleWords) || s.Unit != nil && text.PeopleWords.HasStem(text.Stem(text.Fold(s.Unit.String()))) {
+		return true
+	}
+	others := []text.List{text.TimeUnits, text.DayUnits, text.UnitNames, text.Currencies, text.RoomNames, text.CodeNames, text.AmountNames, text.RatingNames}
+	return s.Required && s.Unit == nil && (s.stemmed("count", "quantity") || !slices.ContainsFunc(others, s.namedFor))
 }
 
 // labels reports whether the number belongs to the noun before it: "table three".

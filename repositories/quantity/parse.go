@@ -2,9 +2,11 @@ package quantity
 
 import (
 	"cmp"
+	"fmt"
 	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -173,7 +175,7 @@ func (p parser) denied(first, end int) bool {
 	return denying[p.at(end)] && p.at(end) != "no" && (end+1 >= len(p.tokens) || strings.Contains(".,;!?", cmp.Or(p.at(end+1), "0")))
 }
 
-// amount reads a number with its unit, and smaller units after it: 1 h 30 min.
+// amount reads a number with its unit, and smaller units after it: 1 h 30 min, 5 euros 50.
 func (p parser) amount(i int) (whole Amount, end int) {
 	one, end := p.term(i)
 	if end == i {
@@ -182,12 +184,12 @@ func (p parser) amount(i int) (whole Amount, end int) {
 	whole.terms = []term{one}
 	for len(one.means) > 0 {
 		next := end
-		if ands[p.at(next)] {
+		if joint := p.at(next); ands[joint] || joint == "con" {
 			next++
 		}
 		part, after := p.term(next)
-		if after > next && end == next && len(part.means) == 0 && one.named == "h" && (p.tokens[next].tight || p.at(after) == "") { // 1h30
-			part.means, part.named = knownUnits()["min"], "min"
+		if after > next && len(part.means) == 0 && p.ends(next, after) && part.under(next > end) {
+			part.means = one.smaller()
 		}
 		if after == next || !isPart(part, one) {
 			break
@@ -195,6 +197,36 @@ func (p parser) amount(i int) (whole Amount, end int) {
 		whole.terms, one, end = append(whole.terms, part), part, after
 	}
 	return whole, end
+}
+
+// ends reports whether nothing that a number before token after could count follows it, or it is tight as in 1h30.
+func (p parser) ends(first, after int) bool {
+	word := p.at(after)
+	return p.tokens[first].tight || !strings.ContainsFunc(word, unicode.IsLetter) || fillers[word] || linking[word] || starting[word]
+}
+
+// under reports whether a bare number can count the next smaller unit. After an "and" it has two digits.
+func (t term) under(joined bool) bool {
+	const least, most = 10, 99
+	number := t.numbers[0]
+	low := number.Sign() > 0 && (!joined || number.Cmp(big.NewRat(least, 1)) >= 0)
+	return len(t.numbers) == 1 && number.IsInt() && low && number.Cmp(big.NewRat(most, 1)) <= 0
+}
+
+// smaller returns the meanings of the unit in which a bare number after the term's is: minutes after hours, cents after
+// euros. It has none for other units.
+func (t term) smaller() []meaning {
+	for _, of := range t.means {
+		switch {
+		case of.dimension == "time" && of.factor.Cmp(big.NewRat(3600, 1)) == 0:
+			return knownUnits()["min"]
+		case of.dimension == "time" && of.factor.Cmp(big.NewRat(60, 1)) == 0:
+			return knownUnits()["s"]
+		case money[of.dimension] && of.factor.Cmp(big.NewRat(1, 1)) == 0:
+			return []meaning{{dimension: of.dimension, factor: big.NewRat(1, 100), zero: new(big.Rat)}}
+		}
+	}
+	return nil
 }
 
 func (p parser) term(first int) (read term, end int) {
@@ -212,7 +244,9 @@ func (p parser) term(first int) (read term, end int) {
 		return term{}, first
 	}
 	read.numbers = numbers
-	read.named, read.means, end = p.unit(after)
+	if read.named, read.means, end = p.unit(after); articles[read.named] && numbers[0].Cmp(big.NewRat(1, 1)) != 0 {
+		read.named, read.means, end = "", nil, after // the German "an" after 50 is no French year
+	}
 	if currency[sign] && read.named == "" {
 		read.named, read.means = sign, knownUnits()[sign]
 	}
@@ -273,6 +307,9 @@ func (p parser) number(i int) (numbers []*big.Rat, end int, bare bool) {
 		return []*big.Rat{part}, end, false
 	}
 	if i < len(p.tokens) && len(p.tokens[i].figures) > 0 {
+		if numbers, end := p.pointed(p.tokens[i].figures, i+1); end > i+1 {
+			return numbers, end, true
+		}
 		return p.afterFigures(p.tokens[i].figures, i+1)
 	}
 	if sign := signs[p.at(i)]; sign != nil {
@@ -287,13 +324,54 @@ func (p parser) number(i int) (numbers []*big.Rat, end int, bare bool) {
 	}
 	value, end := p.spelled(first)
 	if end > first {
-		return p.withFraction([]*big.Rat{big.NewRat(int64(value), 1)}, end)
+		whole := []*big.Rat{big.NewRat(int64(value), 1)}
+		if numbers, after := p.pointed(whole, end); after > end {
+			return numbers, after, true
+		}
+		return p.withFraction(whole, end)
 	}
 	if articles[p.at(i)] {
 		numbers, end, _ := p.withFraction([]*big.Rat{big.NewRat(1, 1)}, i+1)
 		return numbers, end, false
 	}
 	return nil, i, false
+}
+
+// pointed reads the spoken decimals after a whole number: "five point five".
+func (p parser) pointed(numbers []*big.Rat, end int) ([]*big.Rat, int) {
+	digits, after := p.decimals(end)
+	part, ok := new(big.Rat).SetString("0." + digits)
+	if after == end || !ok || !numbers[0].IsInt() {
+		return numbers, end
+	}
+	return plus(numbers[:1], part), after
+}
+
+// decimals reads a spoken decimal sign with the digits after it, one by one or as one number: "point two five", "virgule
+// vingt-cinq". end is i for none.
+func (p parser) decimals(i int) (digits string, end int) {
+	if !pointWords[p.at(i)] {
+		return "", i
+	}
+	for end = i + 1; end < len(p.tokens); {
+		if of := p.tokens[end]; len(of.figures) == 1 && of.figures[0].IsInt() {
+			digits, end = digits+fmt.Sprintf("%0*s", of.to-of.from, of.figures[0].Num()), end+1 // with zeros before
+			continue
+		}
+		digit, one := ones[p.at(end)]
+		if one && digit < 10 {
+			digits, end = digits+strconv.Itoa(digit), end+1
+			continue
+		}
+		if value, after := p.spelled(end); digits == "" && after > end && value < 100 {
+			digits, end = strconv.Itoa(value), after
+		}
+		break
+	}
+	if digits == "" {
+		return "", i
+	}
+	return digits, end
 }
 
 var signs = map[string]*big.Rat{"½": big.NewRat(1, 2), "¼": big.NewRat(1, 4), "¾": big.NewRat(3, 4)}

@@ -214,3 +214,17 @@ func Spelled(text string) (value, length int) {
 	}
 	return value, p.tokens[end-1].to
 }
+
+// Decimals reads the spoken decimal sign with its digits that a text begins with, as "point five", and returns the
+// length in bytes; 0 for none.
+func Decimals(text string) (digits string, length int) {
+	if sign, _, _ := strings.Cut(text, " "); !pointWords[strings.ToLower(sign)] {
+		return "", 0 // most texts
+	}
+	p := newParser(text, "", "")
+	digits, end := p.decimals(0)
+	if end == 0 {
+		return "", 0
+	}
+	return digits, p.tokens[end-1].to
+}

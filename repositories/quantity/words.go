@@ -10,16 +10,18 @@ import (
 
 // The words of amounts in five languages, without accents. Words of two languages mean the same in both.
 var (
-	articles = setOf(`a an ein eine einen einer einem un une una`)
-	leading  = setOf(`of d de di`)
-	ands     = setOf(`and und et e y`)
-	ranging  = setOf(`to till until bis a hasta fino or oder ou o -`)
-	between  = setOf(`between zwischen entre tra fra`)
-	starting = setOf(`from von de desde da ab`)
-	denying  = setOf(`not no never without nicht kein keine keinen nie niemals ohne pas sans jamais non senza mai sin nunca jamas tampoco`)
-	linking  = setOf(`to on a au aux al alle alla las la le the an by`) // more words between a negation and its number
-	fillers  = setOf(`for in of at about exactly the fur um auf pour pendant per por para durante di de within after`)
-	currency = setOf(`€ $ £`)
+	articles   = setOf(`a an ein eine einen einer einem un une una`)
+	leading    = setOf(`of d de di`)
+	ands       = setOf(`and und et e y`)
+	ranging    = setOf(`to till until bis a hasta fino or oder ou o -`)
+	between    = setOf(`between zwischen entre tra fra`)
+	starting   = setOf(`from von de desde da ab`)
+	denying    = setOf(`not no never without nicht kein keine keinen nie niemals ohne pas sans jamais non senza mai sin nunca jamas tampoco`)
+	linking    = setOf(`to on a au aux al alle alla las la le the an by`) // more words between a negation and its number
+	fillers    = setOf(`for in of at about exactly the fur um auf pour pendant per por para durante di de within after`)
+	currency   = setOf(`€ $ £`)
+	money      = setOf(`euro dollar sterling franc`) // dimensions with hundredths
+	pointWords = setOf(`point komma virgule coma virgola`)
 
 	scales = numbersOf(`hundred=100 hundert=100 cento=100 cien=100 ciento=100 thousand=1000 tausend=1000 mille=1000 mila=1000 mil=1000`)
 	halves = numbersOf(`einhalb=1 eineinhalb=3 anderthalb=3 zweieinhalb=5 dreieinhalb=7 viereinhalb=9 funfeinhalb=11`)
