@@ -82,7 +82,7 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 		}
 		return result, nil
 	}
-	if len(request.Unfinished) > 0 && matcher.Abandons(request.Text) {
+	if _, asks := c.rest.(*llm.LLM); asks && matcher.Abandons(request.Text) {
 		request.Unfinished = nil
 	}
 	result, err := c.rest.Match(ctx, request)

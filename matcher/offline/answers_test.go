@@ -63,20 +63,26 @@ func TestWhatIsNoAnswerCompletesNoCall(t *testing.T) {
 func TestARefusalDropsTheOpenCall(t *testing.T) {
 	t.Parallel()
 	for tool, said := range map[string][]string{
-		"en": {"don't", "no", "I don't want to any more", "stop", "no thanks", "leave it"},
-		"de": {"nein", "doch nicht", "ich will nicht mehr", "lieber nicht", "vergiss es"},
-		"fr": {"non", "je ne veux plus", "non merci", "laisse tomber"},
-		"es": {"no", "ya no quiero", "no gracias", "déjalo"},
-		"it": {"no", "non voglio più", "no grazie", "lascia stare"},
+		"en": {"don't", "no", "I don't want to any more", "stop", "no thanks", "leave it", "cancel that", "never mind", "please cancel that", "I take that back", "no longer needed", "don't bother"},
+		"de": {"nein", "doch nicht", "ich will nicht mehr", "lieber nicht", "vergiss es", "hat sich erledigt", "das hat sich erledigt, danke", "lass gut sein", "lass es", "nicht mehr nötig"},
+		"fr": {"non", "je ne veux plus", "non merci", "laisse tomber", "non, laisse tomber", "bon, laisse tomber", "ce n'est plus nécessaire"},
+		"es": {"no", "ya no quiero", "no gracias", "déjalo", "no, déjalo", "ya no hace falta"},
+		"it": {"no", "non voglio più", "no grazie", "lascia stare", "no, lascia stare", "non serve più", "come non detto"},
 	} {
 		begun := map[string]string{
 			"en": "Transfer 50 euros", "de": "Überweise 50 Euro", "fr": "Vire 50 euros", "es": "Transfiere 50 euros", "it": "Trasferisci 50 euro",
 		}[tool]
 		name := map[string]string{"en": "Anna", "de": "Anna", "fr": "Anna", "es": "Ana", "it": "Anna"}[tool]
 		for _, no := range said {
+			assert.NotContains(t, last(t, payments[tool], begun, no), "{", "%s: %s", tool, no)
 			assert.NotContains(t, last(t, payments[tool], begun, no, name), "{", "%s: %s", tool, no)
 		}
 	}
+	candidates := matchertest.InScope(t, matchertest.Scope, "storno", stornoScope...)
+	outcomes := heldWith(t, candidates, "Cancel an order", "cancel that", "B-12345")
+	assert.Equal(t, []string{"cancel-order misses [nr]", "", ""}, outcomes, "what is cancelled is the open call")
+	outcomes = heldWith(t, candidates, "Cancel an order", "cancel order B-12345")
+	assert.Equal(t, `cancel-order {"nr":"B-12345"}`, outcomes[1], "an order is none")
 }
 
 func TestAnAsideIsNoValue(t *testing.T) {

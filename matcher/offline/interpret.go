@@ -15,6 +15,14 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if one, ok := p.byExample(); ok {
 		return []intent{one}, ""
 	}
+	if len(p.request.Unfinished) > 0 {
+		if _, no := text.Consents(p.request.Text); no { // "cancel that" cancels nothing else
+			return nil, "the message drops the call that was begun"
+		}
+		if text.Abandons(p.request.Text) {
+			p.request.Unfinished = nil
+		}
+	}
 	meant := text.WithoutOmitted(p.request.Text)
 	if meant == "" && p.request.Text != "" {
 		return nil, "the message names what is not to be done, or not yet"

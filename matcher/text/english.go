@@ -180,7 +180,10 @@ var english = language{
 		no cancel; no cancel it; no cancel that; no forget it; not now; no not now; not this time; wrong; incorrect;
 		that is wrong; that is not right; that is not correct;
 		i do not want to any more; i do not want to anymore; i do not want it any more; i do not want it anymore; not any more; i changed my mind; i
-		have changed my mind; forget the whole thing; let us not; i would rather not do that`,
+		have changed my mind; forget the whole thing; let us not; i would rather not do that; do not bother; no longer needed; it is no longer needed;
+		that is no longer needed; not needed any more; not needed anymore; i do not need it any more; i do not need it anymore; i do not need that any
+		more; i do not need that anymore; i no longer need it; i no longer need that; i take that back; i take it back; let us leave it; let us drop it;
+		let us forget it; leave it; forget about that`,
 	CourtesyPhrases: `
 		please; pls; plz; thanks; thank you; thank you very much; thanks a lot; many thanks; thx; great; perfect; uh;
 		um; hey; good; cool; nice; awesome; lovely; wonderful`,

@@ -121,10 +121,12 @@ var french = language{
 		prefere pas; je prefere que non; plutot pas; jamais; jamais de la vie; en aucun cas; je refuse; non annule;
 		non annulez; non arrete; non arretez; non laisse tomber; non laissez tomber; pas maintenant; non pas
 		maintenant; c est faux; je ne veux plus; je n en veux plus; je ne
-		le veux plus; finalement non; finalement pas; j ai change d avis; tant pis; plus maintenant`,
+		le veux plus; finalement non; finalement pas; j ai change d avis; tant pis; plus maintenant; ce n est plus
+		necessaire; c est plus necessaire; ce n est plus la peine; plus la peine; pas la peine; plus besoin; je n en ai plus besoin; laissons tomber;
+		on laisse tomber; n en parlons plus`,
 	CourtesyPhrases: `
 		s il te plait; s il vous plait; sil te plait; sil vous plait; svp; stp; merci; merci bien; merci beaucoup;
-		parfait; super; euh; ca va; c est bon; c est parfait; bien`,
+		parfait; super; euh; ca va; c est bon; c est parfait; bien; bon; bah; ben`,
 	Opposites: `allumer eteindre; ouvrir fermer`,
 	// Dates, times and numbers.
 	InexactPhrases: `

@@ -133,7 +133,10 @@ var german = language{
 		abgelehnt; ich lehne ab; niemals; nein stopp; nein stop; nein abbrechen; nein vergiss es; nein lass es; nein
 		lass das; jetzt nicht; nein jetzt nicht; nicht jetzt; falsch; das ist falsch; das stimmt nicht; das passt
 		nicht; ich will nicht mehr; ich
-		mochte nicht mehr; ich will das nicht mehr; ich mochte das nicht mehr; doch nicht; lieber doch nicht; nicht mehr; ich habe es mir anders uberlegt`,
+		mochte nicht mehr; ich will das nicht mehr; ich mochte das nicht mehr; doch nicht; lieber doch nicht; nicht mehr; ich habe es mir anders uberlegt;
+		hat sich erledigt; das hat sich erledigt; es hat sich erledigt; hat sich schon erledigt; das hat sich schon erledigt; das ist erledigt; schon
+		gut; lass gut sein; lassen sie es gut sein; nicht mehr notig; das ist nicht mehr notig; ist nicht mehr notig; nicht mehr notwendig; brauche
+		ich nicht mehr; ich brauche es nicht mehr; das brauche ich nicht mehr; lassen wir das; lassen wir es`,
 	CourtesyPhrases: `
 		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm;
 		passt; das passt; ist gut; das ist gut; gut`,

@@ -91,7 +91,9 @@ var italian = language{
 		voglio; non lo voglio; non la voglio; per niente; niente affatto; mai; in nessun caso; rifiuto; rifiutato;
 		dimenticalo; no annulla; no annullalo; no annullala; no lascia stare; no lascia perdere; no fermati; non ora;
 		non adesso; no non ora; sbagliato; e sbagliato; non
-		voglio piu; non lo voglio piu; non piu; meglio no; ho cambiato idea`,
+		voglio piu; non lo voglio piu; non piu; meglio no; ho cambiato idea; non serve; non serve piu; non mi
+		serve piu; non ne ho piu bisogno; non c e piu bisogno; non occorre; non occorre piu; come non detto; lasciamo stare; lasciamo perdere; fa
+		niente; non fa niente`,
 	CourtesyPhrases: `
 		per favore; per piacere; per cortesia; prego; grazie; grazie mille; mille grazie; molte grazie; perfetto;
 		ottimo; ehm; allora; va bene cosi; bene`,

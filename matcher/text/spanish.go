@@ -93,7 +93,8 @@ var spanish = language{
 		haga; no hagas eso; no haga eso; no hagas nada; dejalo; dejalo asi; dejelo; olvidalo; olvidelo; olvida eso;
 		nunca; jamas; no quiero; no lo quiero; no la quiero; prefiero que no; preferiria que no; rechazo; rechazado;
 		lo rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo; ahora no; no ahora no; incorrecto; ya no; ya no
-		quiero; ya no lo quiero; no quiero mas; mejor dejalo; he cambiado de idea; cambie de idea`,
+		quiero; ya no lo quiero; no quiero mas; mejor dejalo; he cambiado de idea; cambie de idea; ya no hace
+		falta; no hace falta; ya no es necesario; ya no lo necesito; ya no la necesito; dejalo estar; dejelo estar; dejemoslo; olvidemoslo`,
 	CourtesyPhrases: `
 		por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno; esta perfecto; bien`,
 	Opposites: `encender apagar; abrir cerrar; bloquear desbloquear; bloquear desbloquea; bloquear desbloquee`,
