@@ -39,3 +39,43 @@ func TestAConditionWithANegationIsACondition(t *testing.T) {
 		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
 	}
 }
+
+func TestAProvisoIsACondition(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "storno", stornoScope...)
+	for _, said := range []string{
+		"Cancel order B-12345 pending approval", "Cancel order B-12345 subject to availability", "Cancel order B-12345 once approved", "Cancel order B-12345 upon confirmation",
+		"Cancel order B-12345 after consulting Ben", "Cancel order B-12345 depending on the weather", "Subject to approval, cancel order B-12345",
+		"Storniere die Bestellung B-12345 nach Rücksprache", "Storniere die Bestellung B-12345 vorbehaltlich der Freigabe", "Storniere die Bestellung B-12345 je nach Wetter", "Storniere die Bestellung B-12345, sobald bestätigt",
+		"Annulez la commande B-12345 sous réserve d'accord", "Annulez la commande B-12345 après validation", "Annulez la commande B-12345 en attente de confirmation", "Annulez la commande B-12345 selon la météo",
+		"Cancela el pedido B-12345 previa autorización", "Cancela el pedido B-12345 sujeto a aprobación", "Cancela el pedido B-12345 una vez aprobado", "Cancela el pedido B-12345 según disponibilidad",
+		"Annulla l'ordine B-12345 previa approvazione", "Annulla l'ordine B-12345 salvo conferma", "Annulla l'ordine B-12345 a seconda del tempo",
+	} {
+		assert.Equal(t, []string{""}, heldWith(t, candidates, said), said)
+	}
+	for tool, said := range map[string]string{
+		"now": "pay 50 euros to Anna subject to approval", "de": "Überweise 80 Euro an Lisa nach Freigabe", "fr": "Virez 80 euros à Lisa après accord", "es": "Transfiere 80 euros a Lucía previa autorización",
+		"it": "Manda 80 euro a Lucia in attesa di conferma",
+	} {
+		assert.Empty(t, saidTo(t, tool, said), said)
+	}
+	assert.Equal(t, `add_note {"note":"rain is subject to approval"}`, saidTo(t, "note", "note that rain is subject to approval"))
+}
+
+func TestAQuestionForAPossibilityWishesOnlyWithValues(t *testing.T) {
+	t.Parallel()
+	candidates := matchertest.InScope(t, matchertest.Scope, "storno", stornoScope...)
+	for said, want := range map[string]string{
+		"Is it possible to cancel an order?": "", "Can one cancel an order?": "", "Ist es möglich, eine Bestellung zu stornieren?": "", "Kann man eine Bestellung stornieren?": "",
+		"Est-il possible d'annuler une commande ?": "", "On peut annuler une commande ?": "", "¿Se puede cancelar un pedido?": "", "¿Es posible cancelar un pedido?": "",
+		"Si può annullare un ordine?": "", "È possibile annullare un ordine?": "",
+		"Is it possible to cancel order B-12345?": `cancel-order {"nr":"B-12345"}`, "Est-il possible d'annuler la commande B-12345 ?": `annuler-commande {"nr":"B-12345"}`,
+		"¿Se puede cancelar el pedido B-12345?": `cancelar-pedido {"nr":"B-12345"}`, "Can you cancel an order?": "cancel-order misses [nr]",
+	} {
+		assert.Equal(t, []string{want}, heldWith(t, candidates, said), said)
+	}
+	house := matchertest.InScope(t, matchertest.Scope, "haus", `{"name":"tuer","description":"Haustür öffnen","examples":["Öffne die Haustür","Abre la puerta","Call a taxi"]}`)
+	for said, want := range map[string]string{"Kann man die Haustür öffnen?": "", "¿Se puede abrir la puerta?": "", "Is it possible to call a taxi?": "tuer {}"} {
+		assert.Equal(t, []string{want}, heldWith(t, house, said), said)
+	}
+}

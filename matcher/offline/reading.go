@@ -147,6 +147,8 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message names an address, and not what is to be done"
 	case none && len(r.Tool.Params().Read(map[string]any{}).Missing) > 0 && r.denies() && !r.sampled(func(t text.Text) bool { return text.AnyIs(t.Words, text.Negations) }):
 		return "the message denies what the nearest tool needs"
+	case none && !p.Moods[text.Question] && text.AsksAbility(r.Text.Text) && (text.Impersonal(r.Text.Text) || len(values.KindsOf(r.Tool).All) > 0) && !r.sampled(text.AsksAbility):
+		return "the message asks whether it can be done, and does not say with what"
 	case none && r.objectless(mood):
 		return "the message names nothing that it is to be done to"
 	case !none && r.onlyValues() && slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
@@ -302,9 +304,6 @@ func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.Said), func(part string) bool { return text.Of(part).Mood() == text.Question }) {
 		return ""
 	}
-	if i := r.Condition(); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(t text.Text) bool { return t.Condition() >= 0 }) {
-		return "the message makes a condition, which nothing waits for"
-	}
 	if (mood == text.Statement || mood == text.Fragment && !orders(r.Text.Text)) && r.Tells() && !p.Mends(r.Words) && !r.sampled(text.Text.Tells) {
 		return "the message tells of the past"
 	}
@@ -316,6 +315,9 @@ func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 
 // later returns why a text does not ask for the tool now and once.
 func (r reading) later() string {
+	if i := r.Condition(); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(t text.Text) bool { return t.Condition() >= 0 }) {
+		return "the message makes a condition, which nothing waits for"
+	}
 	if first, end := text.Repeats(r.Text.Text); first < end && !slices.Contains(r.Taken[first:end], true) && !r.quotes(first, end) && !r.sampled(recurs) {
 		return fmt.Sprintf("the message says %q, and the nearest tool acts once", r.Surface(first, end))
 	}

@@ -9,8 +9,8 @@ import (
 // A sentence goes on after its last name: "… to Anna right now, please", "… an Lisa überweisen". What tells how, how
 // soon or how often is no part of the name.
 
-// AsideAt returns the place after the aside that begins at word i: politeness, haste, a means, a repetition, or the verb
-// at the end of a German clause. It is i for none.
+// AsideAt returns the place after the aside that begins at word i: politeness, haste, a means, a proviso, a repetition, or
+// the verb at the end of a German clause. It is i for none.
 func AsideAt(t Text, i int) (end int) {
 	if inQuotes(t, i) || capitalised(t, i) {
 		return i
@@ -18,7 +18,7 @@ func AsideAt(t Text, i int) (end int) {
 	if length := max(asidePhrases.PhraseAt(t.Words, i), laterPhrases.PhraseAt(t.Words, i)); length > 0 {
 		return i + length
 	}
-	if MeansCues.PhraseAt(t.Words, i) > 0 && !foreignTo(t.Said, MeansCues, t.Norm(i)) {
+	if MeansCues.PhraseAt(t.Words, i) > 0 && !foreignTo(t.Said, MeansCues, t.Norm(i)) || provisoAt(t, i) {
 		return clauseEnd(t, i)
 	}
 	if end := repeatAt(t, i); end > i {

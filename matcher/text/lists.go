@@ -63,6 +63,11 @@ const (
 	ActionVerbs     // other verbs, and particles, that name no object
 	EverythingWords // objects that name no thing
 	conditionWords  // first words of a clause that tells when to act
+	provisoPhrases  // make an order depend on what they name: "subject to"
+	consentCues     // the same before one of the consentWords: "pending approval"
+	consentWords    // a consent, or that it was given
+	impersonals     // nobody in particular, beside one of the ableVerbs: "kann man"
+	ableVerbs       // what such a person can do
 	timeConditions  // those that also ask or tell when, unless a Person follows
 	IndefiniteWords // articles of a new thing
 	openWords       // words that cannot end a sentence

@@ -26,7 +26,7 @@ func (t Text) Mood() Mood {
 	words := t.Words[first:]
 	offer := offerPhrases.PhraseAt(words, 0)
 	switch {
-	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), possiblePhrases.PhraseAt(words, 0) > 0:
+	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), AsksAbility(t):
 		return Wish // "do you have a table"
 	case asks(words):
 		return Question
@@ -43,6 +43,24 @@ func (t Text) Mood() Mood {
 // Opening returns the index of the first word that is not a greeting or filler, or -1.
 func (t Text) Opening() int {
 	return slices.IndexFunc(t.Words, func(w Word) bool { return !w.Is(Fillers) })
+}
+
+// AsksAbility reports whether a text asks whether something can be done, which may wish for it: "is it possible to", "se
+// puede".
+func AsksAbility(t Text) bool {
+	first := t.Opening()
+	return first >= 0 && possiblePhrases.PhraseAt(t.Words, first) > 0 || Impersonal(t)
+}
+
+// Impersonal reports whether a text begins with what one can do: "kann man", "se puede".
+func Impersonal(t Text) bool {
+	for i := max(0, t.Opening()-1); i <= t.Opening(); i++ { // "si" is also a filler
+		w, next := t.At(i), t.At(i+1)
+		if w.Is(impersonals) && next.Is(ableVerbs) || w.Is(ableVerbs) && next.Is(impersonals) && !t.At(i+2).Is(OfWords, StopWords) {
+			return true
+		}
+	}
+	return false
 }
 
 // asks reports whether words ask for information, by their first or a later word. "What about" and "why don't you"
@@ -290,7 +308,7 @@ func (t Text) Condition() int {
 	words := t.Words
 	for i, w := range words {
 		length := conditionWords.PhraseAt(words, i)
-		if inverted(t, i) {
+		if inverted(t, i) || provisoAt(t, i) {
 			return i
 		}
 		next := i + length
@@ -307,6 +325,19 @@ func (t Text) Condition() int {
 		return i
 	}
 	return -1
+}
+
+// provisoAt reports whether the words at i make an order depend on something, mostly on a consent: "subject to", "nach
+// Rücksprache", "once approved".
+func provisoAt(t Text, i int) bool {
+	next := i + max(AfterCues.PhraseAt(t.Words, i), conditionWords.PhraseAt(t.Words, i), consentCues.PhraseAt(t.Words, i))
+	if next == i {
+		return provisoPhrases.PhraseAt(t.Words, i) > 0
+	}
+	for t.At(next).Is(Articles, Determiners, ownWords) {
+		next++
+	}
+	return t.At(next).Is(consentWords) || provisoPhrases.PhraseAt(t.Words, i) > 0
 }
 
 // inverted reports whether the word at i begins a German condition by its verb: "kommt sie nicht, storniere es".
