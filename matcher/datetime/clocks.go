@@ -105,7 +105,7 @@ func (t clockReader) clock(i int) Reading {
 		return Reading{}
 	}
 	said, end = t.pastHalf(said, i, end)
-	said, end = t.halfOfDay(said, end)
+	said, end = t.halfOfDay(said, i, end)
 	first, cue := i, t.cue(i)
 	if at := t.partBefore(i); at >= 0 && said.half == "" && said.hour <= 12 {
 		said.half, said.sure = t.half(at, said.hour), true
@@ -388,7 +388,7 @@ var partLinks = map[string]bool{
 }
 
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
-func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
+func (t clockReader) halfOfDay(said hourAndMinute, i, end int) (hourAndMinute, int) {
 	switch t.Norm(end) {
 	case "uhr", "heures", "h":
 		said.sure, said.written, end = true, true, end+1
@@ -410,7 +410,7 @@ func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int)
 		switch night := t.At(at).Is(text.NightWords) && (at > end || t.At(at).IsForeign(text.DayParts)); {
 		case t.Norm(at) == "apres" && t.Norm(at+1) == "midi":
 			half, after = "p", at+2
-		case t.At(at).Is(text.NearDays) && ok && !partOfDay(t.At(at)): // "at 9 tonight", which is also the day
+		case t.At(at).Is(text.NearDays) && ok && !partOfDay(t.At(at)) && !t.At(i-1).Is(text.SpanCues): // "at 9 tonight", which is also the day, but not "for two tonight"
 			half, after = t.half(at, said.hour), end
 		case ok && (at > end || t.At(at).IsForeign(text.DayParts)), night:
 			half = t.half(at, said.hour)

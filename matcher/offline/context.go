@@ -5,11 +5,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"earshot/matcher"
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 )
 
@@ -30,19 +32,25 @@ func (p *interpreter) recent() (said []matcher.Utterance) {
 	return said
 }
 
+// mayAnswer reports whether a text may give a value that a call lacks.
+func mayAnswer(t text.Text) bool { return !t.NoAnswer() && !t.Unmeant() && !text.Idles(t) }
+
 // answers finds the unfinished call for which a text gives or corrects values, and has nothing else.
 func (p *interpreter) answers(said text.Correction) (intent, bool) {
-	if t := p.words(said.After); t.NoAnswer() || t.Unmeant() || text.Idles(t) {
+	if !mayAnswer(p.words(said.After)) {
 		return intent{}, false
 	}
 	for _, begun := range p.request.Unfinished {
 		r := p.read(said.After, begun.Candidate)
+		if one, ok := p.bare(begun, r); ok && !said.Marked {
+			return one, true
+		}
 		gives := said.Marked // or a value that the call lacks, or a different one
 		for name := range r.Values {
 			gives = gives || slices.Contains(begun.Missing, name) || begun.Values[name] != nil
 		}
 		asks := slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] == nil && r.Unusable[name] != "" })
-		if !r.whole() || !asks && (len(r.Values) == 0 || !gives) { // "at 10:30" is asked about
+		if !r.whole() || r.judges() || !asks && (len(r.Values) == 0 || !gives) { // "at 10:30" is asked about
 			continue
 		}
 		one := r.intent()
@@ -52,28 +60,63 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 		}
 		return one, true
 	}
-	return p.halves(said.After)
+	return p.joins(said.After)
 }
 
-// halves finds the unfinished call with an ambiguous hour if a text only resolves the half of the day: "at 9", then
-// "in the evening".
-func (p *interpreter) halves(said string) (intent, bool) {
-	half := func(w text.Word) bool { return w.Is(text.DayParts) || w.Norm == "am" || w.Norm == "pm" }
-	other := func(w text.Word) bool { return !half(w) && !isGrammar(w) && !w.Is(text.PoliteWords) }
-	if words := p.text(said).Words; !slices.ContainsFunc(words, half) || slices.ContainsFunc(words, other) {
+// bare finds the call of a text that is one value, without a word that tells of which parameter: "Friday" is the end of a
+// leave whose start is known. It is the value of what the call lacks, else of what was asked.
+func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
+	tells := func(w text.Word) bool {
+		return w.Is(text.StartCues, text.EndCues, text.OriginCues, text.DestinationCues)
+	}
+	if slices.ContainsFunc(r.Words, tells) || slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] != nil }) {
 		return intent{}, false
+	}
+	wanted := [][]string{begun.Missing}
+	if len(begun.Missing) > 1 && begun.Tool.Params().Ask(begun.Missing[0]) != "" {
+		wanted = append(wanted, begun.Missing[:1])
+	}
+	for _, names := range wanted {
+		one := reading{r.Candidate, values.For(r.Text, r.Tool, names)}
+		if len(one.Values) > 0 && one.whole() && !one.judges() {
+			return one.intent(), true
+		}
+		if value := onlyAnswer(begun.Tool, names, r.Said); value != "" && len(r.Values) > 0 && r.whole() {
+			return intent{r.Candidate, map[string]any{names[0]: value}, r.Said}, true
+		}
+	}
+	return intent{}, false
+}
+
+// joins finds the unfinished call whose value was begun in another message, if a text only goes on with it: "at 9", then
+// "in the evening"; "on Monday", then "at 3 pm".
+func (p *interpreter) joins(said string) (intent, bool) {
+	t := p.text(said)
+	moment := make([]bool, len(t.Words))
+	for _, m := range t.Moments() {
+		for i := m.First; i < m.End && !m.Doubtful; i++ {
+			moment[i] = true
+		}
+	}
+	of := false
+	for i, w := range t.Words {
+		part := moment[i] || w.Is(text.DayParts) || w.Norm == "am" || w.Norm == "pm"
+		if of = of || part; !part && !isGrammar(w) && !w.Is(text.PoliteWords, text.DayCues) {
+			return intent{}, false
+		}
 	}
 	for _, begun := range p.request.Unfinished {
 		for _, past := range p.recent() {
-			asked, t := p.read(past.Text, begun.Candidate).Asks, p.text(past.Text)
-			for _, m := range t.Clocks() {
-				if len(m.Values) < 2 {
-					continue
-				}
-				end := t.Words[m.End-1].End
+			before := p.text(past.Text)
+			if !of || before.NoAnswer() || before.Unmeant() {
+				continue
+			}
+			alone := p.read(past.Text, begun.Candidate).Values
+			for _, m := range before.Moments() {
+				end := before.Words[m.End-1].End
 				whole := past.Text[:end] + " " + said + past.Text[end:]
 				for name, value := range p.read(whole, begun.Candidate).Values {
-					if asked[name] != "" && slices.Contains(begun.Missing, name) {
+					if alone[name] == nil && slices.Contains(begun.Missing, name) {
 						return intent{begun.Candidate, map[string]any{name: value}, said}, true
 					}
 				}
@@ -83,20 +126,24 @@ func (p *interpreter) halves(said string) (intent, bool) {
 	return intent{}, false
 }
 
-// continues finds the unfinished call that a text continues although it has other words: the text has one of the
-// missing values, or it is short and can only be the single missing value.
+// continues finds the unfinished call that a text continues with words of its tool: the text has one of the missing
+// values, or it is short and can only be the single missing value.
 func (p *interpreter) continues(said text.Correction) (intent, bool) {
 	t := p.words(said.After)
-	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() || t.NoAnswer() || t.Unmeant() || text.Idles(t) {
+	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() || !mayAnswer(t) {
 		return intent{}, false
 	}
 	mood := t.Mood()
 	for _, begun := range p.request.Unfinished {
 		r := p.read(said.After, begun.Candidate)
-		if !said.Refused && (mood == text.Fragment || mood == text.Wish) && slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] != nil }) {
+		if !said.Refused && (mood == text.Fragment || mood == text.Wish) && r.nearly() && slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] != nil }) {
 			return r.intent(), true
 		}
-		if value := onlyAnswer(begun, withoutAddition(said.After)); value != "" {
+		rest := withoutAddition(said.After)
+		if suggests := rest != said.After && strings.Contains(said.After, "?"); suggests && !t.Capital(len(t.Words)-1) {
+			continue // "what about lunch?"
+		}
+		if value := onlyAnswer(begun.Tool, begun.Missing, rest); value != "" {
 			return intent{begun.Candidate, map[string]any{begun.Missing[0]: value}, said.After}, true
 		}
 	}
@@ -104,24 +151,43 @@ func (p *interpreter) continues(said text.Correction) (intent, bool) {
 }
 
 // onlyAnswer returns the text as the value of the only missing parameter, which takes any text: a few words that do
-// not ask, wish, tell or thank. It is empty if the text cannot be that.
-func onlyAnswer(u matcher.Unfinished, said string) string {
-	t := text.Of(said)
-	if len(u.Missing) != 1 || len(t.Words) == 0 || t.Mood() != text.Fragment || t.Opening() < 0 || !slices.Contains(values.KindsOf(u.Tool).Free, u.Missing[0]) {
+// not ask, wish, tell, order or thank. It is empty if the text cannot be that.
+func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
+	t, kinds := text.Of(said), values.KindsOf(tool)
+	if len(missing) != 1 || len(t.Words) == 0 || t.Opening() < 0 || !slices.Contains(kinds.Free, missing[0]) {
 		return ""
 	}
 	brings := func(w text.Word) bool { // introduces a value: "for Peter"
 		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
 	}
-	words := withoutEnds(t.Words, brings, isPolite)
+	words, named := withoutEnds(t.Words, brings, isPolite), slices.Contains(kinds.Named, missing[0])
+	if len(words) > 0 && named {
+		first, _ := t.Within(words[0].Start, words[0].End)
+		words = words[text.AfterKin(t, first)-first:]
+	}
 	if len(words) == 0 || len(words) > maxAnswerWords {
 		return ""
 	}
-	answer := &datetime.Text{Text: text.Text{Said: said, Words: words}}
+	answer := datetime.NewText(said[words[0].Start:words[len(words)-1].End], time.Time{})
+	if answer.Mood() != text.Fragment || named && isAct(answer.Text) || strings.HasSuffix(strings.TrimSpace(said), "?") && t.Mood() != text.Fragment {
+		return ""
+	}
 	if refersBack(words) || len(answer.Moments()) > 0 || !slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
 		return ""
 	}
-	return answer.Surface(0, len(words))
+	return answer.Said
+}
+
+// isAct reports whether a text has a verb in small letters and more, so that it is no name: "make it big", "speed up",
+// "Anna called me".
+func isAct(t text.Text) bool {
+	n := len(t.Words)
+	for i, w := range t.Words {
+		if n > 1 && !t.Capital(i) && (i == 0 && w.Is(text.ActionVerbs, text.LightVerbs) || i == n-1 && isDirection(w) || i > 0 && (text.PastForm(w) || w.Is(text.PastWords) || w.Is(text.Copulas) && !w.Is(text.OfWords, text.JoinWords))) {
+			return true
+		}
+	}
+	return false
 }
 
 // last returns the latest call whose tool is still in scope.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"earshot/matcher/text"
+	"earshot/matcher/values"
 )
 
 // interpret finds the calls that the message asks for, or the reason why there are none. It first tries to continue
@@ -225,8 +226,8 @@ func repeats(before, one intent) bool {
 		if reflect.DeepEqual(value, old) {
 			continue
 		}
-		if old == nil || value == nil || parameter.Type == "array" {
-			return false
+		if old == nil || value == nil || parameter.Type == "array" || slices.Contains(values.KindsOf(one.Tool).Named, parameter.Name) {
+			return false // "to Anna and Ben" may be one payment, or two
 		}
 		worded = worded || parameter.Type == "string"
 	}

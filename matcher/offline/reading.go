@@ -33,15 +33,46 @@ type reading struct {
 func (r reading) intent() intent { return intent{r.Candidate, r.Values, r.Said} }
 
 // whole reports whether the text has only values of the tool, beside grammar, politeness and the tool's own words.
-func (r reading) whole() bool {
+func (r reading) whole() bool { return r.only(r.speaks) }
+
+// nearly reports whether the text has little beside values: what a whole one may have, words of the tool's examples, light
+// verbs, and who somebody is to the speaker. A wish for a time may have one more: "we'd like to eat at 8 pm". It must not
+// tell something of the value.
+func (r reading) nearly() bool {
+	own, spare := wordsOf(r.Tool), 0
+	timed := func(name string) bool { return slices.Contains(values.KindsOf(r.Tool).Formatted, name) }
+	if r.Mood() == text.Wish && !slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(name string) bool { return !timed(name) }) {
+		spare = 1
+	}
+	return !r.judges() && r.only(func(w text.Word) bool {
+		known := r.speaks(w) || own.examples[w.Stem] || w.Is(text.KinWords, text.LightVerbs)
+		if !known && isThing(w) {
+			spare--
+			known = spare >= 0
+		}
+		return known
+	})
+}
+
+// speaks reports whether a word is one of the tool's own.
+func (r reading) speaks(w text.Word) bool {
 	own := wordsOf(r.Tool)
+	return own.parameters[w.Stem] || w.IsSubject() && (own.name[w.Stem] || own.description[w.Stem] && !w.Is(text.ActionVerbs))
+}
+
+// only reports whether the text has only values, grammar and words for which own is true, and tells nothing.
+func (r reading) only(own func(text.Word) bool) bool {
 	for i, w := range r.Words {
-		speaks := own.parameters[w.Stem] || w.IsSubject() && (own.name[w.Stem] || own.description[w.Stem] && !w.Is(text.ActionVerbs))
-		if !r.Taken[i] && !isGrammar(w) && !speaks && !r.brings(i) {
+		if !r.Taken[i] && !isGrammar(w) && !w.Is(text.AnsweringVerbs, text.CourtesyWords) && !own(w) && !r.brings(i) {
 			return false
 		}
 	}
 	return !r.Tells()
+}
+
+// judges reports whether the text tells something of its values.
+func (r reading) judges() bool {
+	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool { return r.speaks(r.Words[i]) })
 }
 
 // brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in
@@ -196,10 +227,13 @@ func (r reading) lacks(i int) bool {
 // actless reports whether a text has no act: neither a verb or a noun for the tool's, nor another verb. A tool that gives
 // a thing, or has an example without a verb, is called by a thing: "a table for two".
 func (r reading) actless(p *retrieval.Document) bool {
-	var said []text.Word // outside the values
+	var said, all []text.Word // outside the values, and with them
 	things, moves := false, false
 	for i, w := range r.Words {
-		if r.Taken[i] {
+		if i+1 < len(r.Words) && r.Taken[i+1] && w.Is(text.HourCues) {
+			continue // the Italian "alle 18" is not the German "all"
+		}
+		if all = append(all, w); r.Taken[i] {
 			continue
 		}
 		said = append(said, w)
@@ -211,7 +245,7 @@ func (r reading) actless(p *retrieval.Document) bool {
 	if moves || object || things && (p.Gives || p.Plain) || p.Orders(said) {
 		return false
 	}
-	acting := text.ActingOf(r.Words)
+	acting := text.ActingOf(all)
 	return !acting.Plain && !slices.ContainsFunc(slices.Concat(acting.Acts...), p.Does)
 }
 

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"slices"
+	"strings"
 
 	"earshot/matcher/text"
 	"earshot/repositories"
@@ -119,6 +120,7 @@ func withoutJoint(said string) string {
 // toolWords are the stems of a tool's words.
 type toolWords struct {
 	name, description, parameters map[string]bool // subjects
+	examples                      map[string]bool // the same of its examples
 	things                        map[string]bool // of its name: its objects
 	doing                         map[string]bool // the rest of its name: its acts
 }
@@ -130,7 +132,7 @@ func wordsOf(tool *repositories.Tool) toolWords {
 	return tool.Params().Derived(toolWordsForm{}, func() any {
 		t := toolWords{
 			name: text.Subjects(text.Identifier(tool.Name)), description: text.Subjects(tool.Description),
-			parameters: map[string]bool{}, things: map[string]bool{}, doing: map[string]bool{},
+			examples: text.Subjects(strings.Join(tool.Spoken(), " ")), parameters: map[string]bool{}, things: map[string]bool{}, doing: map[string]bool{},
 		}
 		for _, w := range text.Split(text.Identifier(tool.Name)) {
 			if isThing(w) {

@@ -99,3 +99,16 @@ func Repeats(t Text) (first, end int) {
 	}
 	return 0, 0
 }
+
+// AfterKin returns the place of the name after the words at i that tell who it is to the speaker: "my sister Anna". It is i
+// for none.
+func AfterKin(t Text, i int) int {
+	at := i
+	if t.At(at).Is(StopWords, Determiners) && !t.At(at).Is(KinWords) {
+		at++
+	}
+	if t.At(at).Is(KinWords) && at+1 < len(t.Words) && t.Adjoins(at) && t.Capital(at+1) && !t.Words[at+1].Is(StopWords) {
+		return at + 1
+	}
+	return i
+}

@@ -3,15 +3,15 @@ package text
 import "slices"
 
 // NoAnswer reports whether a text only asks or tells about what it names, and so answers no question for it: "who is
-// Anna?", "on Friday I have a party", "I only have 50 euros". "Is Friday possible?" and "I have time on Friday" may
-// answer.
+// Anna?", "on Friday I have a party", "I work on Monday", "I only have 50 euros". "Is Friday possible?", "I take Friday"
+// and "I have time on Friday" may answer.
 func (t Text) NoAnswer() bool {
 	first := t.Opening()
 	if first < 0 {
 		return false
 	}
 	if w := t.Words[first]; w.Is(QuestionWords) && t.Mood() == Question && AdditionPhrases.PhraseAt(t.Words, first) == 0 {
-		suits := slices.ContainsFunc(t.Words, func(w Word) bool { return w.Is(SuitingWords, availableWords, courtesyWords) })
+		suits := slices.ContainsFunc(t.Words, func(w Word) bool { return w.Is(SuitingWords, availableWords, CourtesyWords) })
 		return !w.Is(Auxiliaries, tellingVerbs) || !suits
 	}
 	if AnyIs(t.Words, availableWords) {
@@ -21,7 +21,7 @@ func (t Text) NoAnswer() bool {
 		if wishPairs.Has(w.Norm + " " + t.Norm(i+1)) { // "I have to pay 50 euros"
 			continue
 		}
-		if w.Is(ownForms) || w.Is(havingWords, beingWords) && ofSpeaker(t, i, first) {
+		if w.Is(ownForms) || w.Is(havingWords, beingWords) && ofSpeaker(t, i, first) || w.Is(firstPersons) && tellsOf(t, i) {
 			return true
 		}
 	}
@@ -36,6 +36,39 @@ func ofSpeaker(t Text, i, first int) bool {
 		if t.Words[at].Is(firstPersons) && (t.Words[i].Is(havingWords) || at > first) {
 			return true
 		}
+	}
+	return false
+}
+
+// tellsOf reports whether the verb after the speaker at i tells what that does or likes, and gives no answer.
+func tellsOf(t Text, i int) bool {
+	verb := i + 1
+	for t.At(verb).Is(adverbs) {
+		verb++
+	}
+	w := t.At(verb)
+	if w.Norm == "" || t.parted(i+1) || repairPhrases.PhraseAt(t.Words, i) > 0 || t.At(i-1).Is(WishWords, PoliteVerbs, modalVerbs, AnsweringVerbs) {
+		return false
+	}
+	modal := w.IsForeign(PoliteVerbs) || w.Is(PoliteVerbs) && w.Is(Auxiliaries) // "I get up at 8" tells
+	answers := modal || w.Is(WishWords, modalVerbs, AnsweringVerbs) || wishPairs.Has(t.Norm(i)+" "+w.Norm) || wishPairs.Has(w.Norm+" "+t.Norm(verb+1))
+	return !answers && (w.IsSubject() || w.Is(SuitingWords, RequestWords, LightVerbs, PastWords))
+}
+
+// Judges reports whether a text says of a value what it is, and not that it is meant: "50 euros is too much". "50 euros is
+// fine" means it, and so does "50 euros is the amount", with words of which says is true.
+func Judges(t Text, isValue, says func(i int) bool) bool {
+	value := false
+	for i, w := range t.Words {
+		if value = value || isValue(i); !value || isValue(i) || !w.Is(tellingVerbs) {
+			continue
+		}
+		for at := i + 1; at < len(t.Words); at++ {
+			if isValue(at) || says(at) || t.Words[at].Is(SuitingWords, CourtesyPhrases, AssentPhrases) {
+				return false
+			}
+		}
+		return true
 	}
 	return false
 }

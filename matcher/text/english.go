@@ -66,7 +66,7 @@ var english = language{
 	loosePhrases:   `no; nope; nah; wait; sorry; pardon; actually; i said; rather; better; not that; not it; make it; i prefer; hold on; hang on; forget that; i would prefer; let us say; change to`,
 	Hesitations:    `uh um er erm hm hmm oh well`,
 	RatherWords:    `rather instead`,
-	SuitingWords:   `better works work suits suit fine good best ideal enough suffices then please`,
+	SuitingWords:   `perfect better works work suits suit fine good best ideal enough suffices then please`,
 	insteadPhrases: `instead of; rather than; in place of`,
 	contrastWords:  `but`,
 	AgainPhrases:   `again; once more; one more time; back`,
@@ -92,7 +92,7 @@ var english = language{
 	ableVerbs:       `can could`,
 	timeConditions:  `when once after before`,
 	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand inform specify hear curious how what does do is are was`,
-	courtesyWords:   `possible please can could may mind would convenient necessary wish want`,
+	CourtesyWords:   `possible please can could may mind would convenient necessary wish want`,
 	IndefiniteWords: `a an any some`,
 	openWords:       `the a my your our his and or of`,
 	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
@@ -125,6 +125,7 @@ var english = language{
 		scrap scrapped terminate terminated annul void unsubscribe unbook reverse reversed revert`,
 	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump cease`,
 	firstPersons:   `i we`,
+	AnsweringVerbs: `say said mean meant think guess take took choose pick prefer come arrive stay`,
 	havingWords:    `have`,
 	beingWords:     `am are`,
 	availableWords: `free available time open`,
@@ -187,7 +188,8 @@ var english = language{
 		i do not want to any more; i do not want to anymore; i do not want it any more; i do not want it anymore; not any more; i changed my mind; i
 		have changed my mind; forget the whole thing; let us not; i would rather not do that; do not bother; no longer needed; it is no longer needed;
 		that is no longer needed; not needed any more; not needed anymore; i do not need it any more; i do not need it anymore; i do not need that any
-		more; i do not need that anymore; i no longer need it; i no longer need that; i take that back; i take it back; let us leave it; let us drop it;
+		more; i do not need that anymore; i no longer need it; i no longer need that; we do not need it any more; we do not need it anymore; we do not need that
+		any more; we do not need that anymore; we no longer need it; i take that back; i take it back; let us leave it; let us drop it;
 		let us forget it; leave it; forget about that`,
 	CourtesyPhrases: `
 		please; pls; plz; thanks; thank you; thank you very much; thanks a lot; many thanks; thx; great; perfect; uh;
@@ -411,7 +413,7 @@ var english = language{
 		next year; next month; next quarter; some day; at some point; at the end of the month; at the end of the week; at the end of the year; end of the month;
 		at the weekend; in the future; in future; another time; some other time`,
 	asidePhrases: `
-		right now; right away; now; immediately; at once; asap; as soon as possible; straight away; instantly; quickly; urgently; please; pls; plz; thanks; thx; thank you; cheers; if possible;
+		quick; fast; hurry; hurry up; right now; right away; now; immediately; at once; asap; as soon as possible; straight away; instantly; quickly; urgently; please; pls; plz; thanks; thx; thank you; cheers; if possible;
 		for me; would you; will you; could you; can you; if you can; if you would; today please`,
 	BelongingWords: `of`,
 	NameParticles:  `bin ibn mc`,

@@ -4,7 +4,7 @@ var german = language{
 	languageCode: `de`,
 	// Words without a subject.
 	StopWords: `
-		ich du er sie es wir ihr mich mir dich dir uns euch mein meine meinen meiner dein deine der die das den dem des
+		ich du er sie es wir ihr ihm ihn ihnen mich mir dich dir uns euch mein meine meinen meiner dein deine der die das den dem des
 		ein eine einen einem einer und oder aber nicht kein keine ist sind bin bist sein haben habe hat hatte werden
 		wird wurde kann konnen konnte soll muss im auf aus bei mit nach von vom zu zum zur fur uber unter vor durch wie
 		wer wo wann warum welche welcher welches auch noch nur schon sehr`,
@@ -33,7 +33,7 @@ var german = language{
 	loosePhrases:    `moment; warte; halt; sorry; entschuldigung; verzeihung; pardon; lieber; doch; besser; no; ne; nee`,
 	Hesitations:     `ah ahm hm ach na tja`,
 	RatherWords:     `lieber stattdessen`,
-	SuitingWords:    `besser passt ginge geht gut bitte reicht dann`,
+	SuitingWords:    `ware perfekt ideal wunderbar besser liebsten passt ginge geht gut bitte reicht dann`,
 	insteadPhrases:  `statt; anstatt; anstelle von; an stelle von`,
 	contrastWords:   `sondern aber`,
 	AgainPhrases:    `wieder; noch einmal; nochmal; nochmals; noch mal; erneut; jetzt wieder; gleich wieder`,
@@ -56,7 +56,7 @@ var german = language{
 	ableVerbs:       `kann konnte`,
 	timeConditions:  `sollte`,
 	KnowingWords:    `weiss wissen sag sagen frag fragen prufen schau sehen zeig`,
-	courtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,
+	CourtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,
 	IndefiniteWords: `ein eine einen einem einer`,
 	openWords:       `der den dem des ein eine einen einem einer mein meine meinen und oder mit fur im am`,
 	Persons:         `ich du er sie es wir ihr man jemand der die das mein meine unser unsere`,
@@ -81,6 +81,7 @@ var german = language{
 		zuruckgeben beenden entfernen entferne ruckgangig`,
 	DroppingWords:  `vergiss`,
 	firstPersons:   `ich wir`,
+	AnsweringVerbs: `sage sagte sagen meine meinte meinen denke nehme nehmen wahle wahlen komme kommen bleibe bleiben bevorzuge`,
 	havingWords:    `habe haben`,
 	beingWords:     `bin sind`,
 	availableWords: `frei zeit verfugbar`,
@@ -140,7 +141,7 @@ var german = language{
 		mochte nicht mehr; ich will das nicht mehr; ich mochte das nicht mehr; doch nicht; lieber doch nicht; nicht mehr; ich habe es mir anders uberlegt;
 		hat sich erledigt; das hat sich erledigt; es hat sich erledigt; hat sich schon erledigt; das hat sich schon erledigt; das ist erledigt; schon
 		gut; lass gut sein; lassen sie es gut sein; nicht mehr notig; das ist nicht mehr notig; ist nicht mehr notig; nicht mehr notwendig; brauche
-		ich nicht mehr; ich brauche es nicht mehr; das brauche ich nicht mehr; lassen wir das; lassen wir es`,
+		ich nicht mehr; ich brauche es nicht mehr; das brauche ich nicht mehr; brauchst du nicht mehr; brauchen wir nicht mehr; das brauchen wir nicht mehr; lassen wir das; lassen wir es`,
 	CourtesyPhrases: `
 		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm;
 		passt; das passt; ist gut; das ist gut; gut`,
@@ -290,7 +291,7 @@ var german = language{
 		nachstes jahr; nachsten monat; nachstes mal; im nachsten jahr; im nachsten monat; ende des monats; am ende des monats; zum monatsende; am monatsende; am wochenende; eines tages;
 		irgendwann mal; ein andermal; in zukunft`,
 	asidePhrases: `
-		sofort; jetzt; umgehend; schnell; schnellstmoglich; so schnell wie moglich; so bald wie moglich; baldmoglichst; bitte; danke; vielen dank; dringend; unverzuglich; jetzt gleich; gleich jetzt; fur mich; wenn moglich; bitte sofort`,
+		beeil dich; beeilung; mach schnell; sofort; jetzt; umgehend; schnell; schnellstmoglich; so schnell wie moglich; so bald wie moglich; baldmoglichst; bitte; danke; vielen dank; dringend; unverzuglich; jetzt gleich; gleich jetzt; fur mich; wenn moglich; bitte sofort`,
 	BelongingWords: `des`,
 	NameParticles:  `von van der den vom ter ten`,
 	OrWords:        `oder`,

@@ -5,7 +5,7 @@ var italian = language{
 	// Words without a subject.
 	Currencies: `euro`,
 	StopWords: `
-		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
+		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai alle agli delle dalle nelle
 		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
 		dove perche mio mia miei tuo tua suo sua questo questa quello quella di da in`,
 	RequestWords:     `vorrei vorremmo voglio vogliamo vuole vuoi bisogno favore piacere grazie ciao`,
@@ -21,6 +21,7 @@ var italian = language{
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
 	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
 	loosePhrases:      `scusa; scusi; scusami; anzi`,
+	SuitingWords:      `perfetto ideale bene meglio va`,
 	Hesitations:       `eh ehm uhm mmm`,
 	conditionWords:    `se; quando; appena; non appena; nel caso; qualora; a meno che; purche; salvo che; finche; a patto che; a condizione che; a meno di; dopo che; prima che; solo se; solo dopo; solo quando; aspetta che; aspetti che`,
 	provisoPhrases:    `soggetto a; soggetta a; subordinato a; in attesa di; a seconda di; a seconda del; a seconda della; a seconda dei; in base a; in base al; in base alla`,
@@ -28,7 +29,7 @@ var italian = language{
 	consentWords:      `approvazione conferma autorizzazione consenso permesso accordo consultazione approvato approvata confermato confermata autorizzato`,
 	impersonals:       `si`,
 	ableVerbs:         `puo possono potrebbe`,
-	courtesyWords:     `possibile puoi puo potresti vuoi dispiace favore`,
+	CourtesyWords:     `possibile puoi puo potresti vuoi dispiace favore`,
 	perfectWords:      `ho hai ha abbiamo hanno`,
 	participles:       `fatto detto aperto chiuso messo preso scritto visto rotto rimosso spento acceso`,
 	titleWords:        `dott sig ing avv dr prof egr`,
@@ -44,6 +45,7 @@ var italian = language{
 	UndoingWords:   `annulla annullare annulli disdire disdici`,
 	DroppingWords:  `dimentica lascia`,
 	firstPersons:   `io noi`,
+	AnsweringVerbs: `dico penso prendo preferisco preferiamo scelgo vengo veniamo diciamo facciamo`,
 	havingWords:    `ho abbiamo`,
 	beingWords:     `sono siamo`,
 	ownForms:       `ho abbiamo`,
@@ -173,7 +175,7 @@ var italian = language{
 	laterPhrases: `
 		l anno prossimo; anno prossimo; il mese prossimo; mese prossimo; il prossimo mese; il prossimo anno; a fine mese; alla fine del mese; prima o poi; piu tardi; un altra volta; nel fine settimana`,
 	asidePhrases: `
-		subito; adesso; ora; immediatamente; al piu presto; il prima possibile; prima possibile; appena possibile; per favore; per piacere; per cortesia; grazie; grazie mille; urgentemente; in fretta; se possibile; se puoi`,
+		presto; svelto; veloce; sbrigati; si sbrighi; fai presto; subito; adesso; ora; immediatamente; al piu presto; il prima possibile; prima possibile; appena possibile; per favore; per piacere; per cortesia; grazie; grazie mille; urgentemente; in fretta; se possibile; se puoi`,
 	BelongingWords: `del dell`,
 	NameParticles:  `di da de del della dello degli dei dal dalla la lo`,
 	OrWords:        `o oppure`,

@@ -73,6 +73,7 @@ const (
 	openWords       // words that cannot end a sentence
 	Persons         // who acts, or an article
 	firstPersons    // the speaker
+	AnsweringVerbs  // verbs by which the speaker gives an answer: "I take", "ich meine"
 	havingWords     // what the speaker has, which tells: "I only have 50 euros"
 	beingWords      // what the speaker is, which tells after other words: "on Friday I am away"
 	ownForms        // forms of both that need no person
@@ -80,7 +81,7 @@ const (
 	KnowingWords    // verbs after which a condition word asks
 	wonderingVerbs  // verbs of wanting to know: "I want to know how"
 	whetherWords    // words that begin what is wanted to be known, and ask nothing by themselves
-	courtesyWords   // words that make a condition politeness: "if possible"
+	CourtesyWords   // words that make a condition politeness: "if possible"
 	TimeUnits       // units of time
 	aheadWords      // before an amount of time from now on
 	laterWords      // future times without a date: "later"

@@ -319,7 +319,7 @@ func (t Text) Condition() int {
 		if w.Is(timeConditions) && !awaits(t, i) && (!after[0].Is(Persons) || t.At(next+1).Is(PastWords) || after[0].Is(Articles) && i > 0 && !t.Pause(i)) {
 			continue // "when I was there"
 		}
-		if len(after) == 1 && length == 1 || AnyIs(after[:min(len(after), courteous)], courtesyWords) || AnyIs(words[max(0, i-asked):i], KnowingWords) {
+		if len(after) == 1 && length == 1 || AnyIs(after[:min(len(after), courteous)], CourtesyWords) || AnyIs(words[max(0, i-asked):i], KnowingWords) {
 			continue
 		}
 		return i

@@ -6,7 +6,7 @@ var spanish = language{
 	Currencies: `euro euros`,
 	StopWords: `
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
-		tengo tiene hay que quien cual cuando donde como porque para sin sobre desde hasta mi mis tu tus su sus este
+		tengo tiene hay que quien cual cuando donde como porque para por con sin sobre desde hasta mi mis tu tus su sus este
 		estos estas eso a de en del la el lo`,
 	RequestWords:     `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
@@ -20,6 +20,7 @@ var spanish = language{
 	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
 	repairPhrases:     `no perdon; perdon; perdona; disculpa; digo; no digo; quiero decir; queria decir; mejor dicho; no espera; corrijo`,
 	loosePhrases:      `perdon; perdona; disculpa; digo`,
+	SuitingWords:      `perfecto ideal bien mejor viene conviene`,
 	Hesitations:       `eh em ehm mmm`,
 	conditionWords:    `si; cuando; en cuanto; siempre que; en caso de; en caso de que; a menos que; tan pronto como; una vez que; salvo que; siempre y cuando; mientras; a no ser que; despues de que; antes de que; solo si; solo cuando; solo despues; espera a que; espere a que`,
 	provisoPhrases:    `sujeto a; sujeta a; a la espera de; en espera de; pendiente de; en funcion de; en funcion del; segun; dependiendo de; dependiendo del`,
@@ -27,7 +28,7 @@ var spanish = language{
 	consentWords:      `autorizacion aprobacion confirmacion consentimiento permiso consulta autorizado autorizada aprobado aprobada confirmado confirmada`,
 	impersonals:       `se`,
 	ableVerbs:         `puede pueden podria podrian`,
-	courtesyWords:     `posible puede puedes podria podrias favor quieres importa puedas pueda puedan`,
+	CourtesyWords:     `posible puede puedes podria podrias favor quieres importa puedas pueda puedan`,
 	Persons:           `yo tu usted nosotros ellos ellas`,
 	perfectWords:      `he has ha hemos han habia habian`,
 	participles:       `hecho dicho puesto visto abierto escrito roto vuelto muerto`,
@@ -46,6 +47,7 @@ var spanish = language{
 	UndoingWords:   `cancelar cancela cancele canceles anular anula anules deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	DroppingWords:  `olvida deja`,
 	firstPersons:   `yo nosotros`,
+	AnsweringVerbs: `digo pienso prefiero preferimos elijo vengo venimos tomo cojo digamos pongamos`,
 	havingWords:    `tengo tenemos`,
 	beingWords:     `estoy estamos soy`,
 	ownForms:       `tengo tenemos estoy estamos soy`,
@@ -178,7 +180,7 @@ var spanish = language{
 	laterPhrases: `
 		el ano que viene; el mes que viene; el proximo ano; el proximo mes; a final de mes; a fin de mes; a finales de mes; algun dia; un dia de estos; mas tarde; luego; otro dia; otro momento`,
 	asidePhrases: `
-		ahora; ahora mismo; ya; ya mismo; inmediatamente; enseguida; en seguida; cuanto antes; lo antes posible; de inmediato; por favor; porfa; porfavor; gracias; muchas gracias; urgentemente; rapidamente; si es posible; si puede ser`,
+		rapido; deprisa; date prisa; dese prisa; ahora; ahora mismo; ya; ya mismo; inmediatamente; enseguida; en seguida; cuanto antes; lo antes posible; de inmediato; por favor; porfa; porfavor; gracias; muchas gracias; urgentemente; rapidamente; si es posible; si puede ser`,
 	BelongingWords: `del`,
 	NameParticles:  `de del la las los`,
 	OrWords:        `o u`,

@@ -155,6 +155,8 @@ func Fold(text string) string {
 		case unicode.Is(unicode.Mn, r):
 		case r == 'ß':
 			b.WriteString("ss")
+		case r == 'œ':
+			b.WriteString("oe")
 		case r == '’':
 			b.WriteByte('\'')
 		default:

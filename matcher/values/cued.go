@@ -41,7 +41,7 @@ func readKnown(filler *slotFiller) {
 		m := found[0] // and not part of a longer name
 		before := m.First > 1 && f.Capital(m.First-1) && f.Capital(m.First) && f.Adjoins(m.First-1)
 		after := m.End < len(f.Words) && f.Capital(m.End) && f.Adjoins(m.End-1)
-		if !before && !after && !isAlternative(f.Text.Text, m.First, m.End) {
+		if !before && !after && !oneOfTwo(f.slotFiller, s, m.First, m.End) {
 			f.fill(s, m.Value, m.First, m.End)
 			f.listedAt[m.First] = true
 		}
@@ -90,7 +90,7 @@ func readCued(filler *slotFiller) {
 		for other, mentions := range found {
 			contested = contested || other != s && slices.ContainsFunc(mentions, func(one Mention) bool { return one.First < m.End && m.First < one.End })
 		}
-		if !contested && f.free(m.First, m.End) && (s.sentence() || !isAlternative(f.Text.Text, m.First, m.End)) {
+		if !contested && f.free(m.First, m.End) && (s.sentence() || !oneOfTwo(f.slotFiller, s, m.First, m.End)) {
 			f.fill(s, m.Value, m.First, m.End)
 		}
 	}

@@ -2,6 +2,7 @@ package values
 
 import (
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func readNamed(f *slotFiller) {
 			if !s.ends(w) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
 				continue
 			}
-			if first, end := f.after(s, i); first < end && f.free(first, end) && !isAlternative(f.Text.Text, first, end) {
+			if first, end := f.after(s, i); first < end && f.free(first, end) && !oneOfTwo(f, s, first, end) {
 				f.fill(s, f.Surface(first, end), first, end)
 				break
 			}
@@ -118,13 +119,38 @@ func particles(t text.Text, i int) (end int) {
 	return end
 }
 
-// isAlternative reports whether the words from first to before end are one of two names, of which nobody knows which is
-// meant: "to Anna or to Tom".
-func isAlternative(t text.Text, first, end int) bool {
-	for first > 0 && t.At(first-1).Is(text.StopWords) && !t.At(first-1).Is(text.OrWords) && t.Adjoins(first-1) {
-		first--
+// oneOfTwo reports whether the words from first to before end are one of two names for the slot, of which nobody knows
+// which is meant, "to Anna or to Tom", or which cannot both be its value: "for Anna and Ben".
+func oneOfTwo(f *slotFiller, s *slot, first, end int) bool {
+	joins := func(i int) bool { return f.At(i).Is(text.OrWords, text.JoinWords) }
+	from, to := first, end
+	for from > 0 && f.At(from-1).Is(text.StopWords) && !joins(from-1) && f.Adjoins(from-1) {
+		from--
 	}
-	return t.At(end).Is(text.OrWords) && t.Adjoins(end-1) || t.At(first-1).Is(text.OrWords) && t.Adjoins(first-1)
+	before, after := from-1, end+text.JoiningPhrases.PhraseAt(f.Words, end)
+	either := f.At(end).Is(text.OrWords) && f.Adjoins(end-1) || f.At(before).Is(text.OrWords) && f.Adjoins(before)
+	if cue := f.At(first - 1); after > end && cue.Is(text.StopWords) && f.Norm(after) == cue.Norm {
+		after++ // "to Anna and to Ben"
+	}
+	same := from == first || f.Norm(before-2) == f.Norm(from)
+	switch {
+	case either:
+	case after > end && f.Adjoins(end-1) && isName(f, after):
+		to = after + 1
+	case joins(before) && same && f.Adjoins(before) && before > 0 && isName(f, before-1):
+		from = before - 1
+	default:
+		return false
+	}
+	why := fmt.Sprintf("%q names more than one", f.Surface(from, to))
+	f.reasons[s.Name], f.unusable[s.Name] = why, why
+	return true
+}
+
+// isName reports whether the word at i is written like a name that no value has. A writer without capitals is not known to
+// write names.
+func isName(f *slotFiller, i int) bool {
+	return i < len(f.Words) && !f.taken[i] && f.Capital(i) && f.Words[i].IsSubject() && !f.own[f.Words[i].Stem]
 }
 
 // trailing returns the place after the words from i on that end a name before them, i for none. A sentence and a search
@@ -238,6 +264,7 @@ func readPlaces(f *slotFiller) {
 			if rel.article && f.Words[first].Is(text.Articles) && first+1 < len(f.Words) {
 				first++
 			}
+			first = text.AfterKin(f.Text.Text, first)
 			end := f.properName(s, first)
 			if end == first && !rel.proper && (rel.article || f.Lowercase()) { // up to three words without capitals
 				for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1) && f.Trailing(end) == end) {
@@ -248,7 +275,7 @@ func readPlaces(f *slotFiller) {
 				found = append(found, Mention{f.Surface(first, end), first, end})
 			}
 		}
-		if len(found) == 1 && !isAlternative(f.Text.Text, found[0].First, found[0].End) {
+		if len(found) == 1 && !oneOfTwo(f, s, found[0].First, found[0].End) {
 			f.fill(s, found[0].Value, found[0].First, found[0].End)
 		}
 	}

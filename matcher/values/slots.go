@@ -359,8 +359,11 @@ func newFiller(utterance *datetime.Text, tool *repositories.Tool) *slotFiller {
 	return f
 }
 
-// fill gives the slot its value from the words from first to before end.
+// fill gives the slot its value from the words from first to before end. The words before a person's name are none of it.
 func (f *slotFiller) fill(s *slot, value any, first, end int) {
+	if name := text.AfterKin(f.Text.Text, first); s.free && name > first && name < end && s.namedFor(text.PersonNames) {
+		value = f.Surface(name, end)
+	}
 	f.values[s.Name] = value
 	f.take(first, end)
 	f.open = f.slots(func(other *slot) bool { return other != s })

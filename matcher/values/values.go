@@ -34,11 +34,21 @@ var readers = []func(*slotFiller){
 
 // Of reads the values of the tool's parameters from the text.
 func Of(utterance *datetime.Text, tool *repositories.Tool) Reading {
+	return readBy(newFiller(utterance, tool))
+}
+
+// For reads the values of the parameters with some names, as if the tool had no others.
+func For(utterance *datetime.Text, tool *repositories.Tool, names []string) Reading {
 	f := newFiller(utterance, tool)
+	f.open = f.slots(func(s *slot) bool { return slices.Contains(names, s.Name) })
+	return readBy(f)
+}
+
+func readBy(f *slotFiller) Reading {
 	for _, read := range readers {
 		read(f)
 	}
-	return Reading{utterance, f.values, f.taken, f.reasons, f.questions, f.unusable}
+	return Reading{f.Text, f.values, f.taken, f.reasons, f.questions, f.unusable}
 }
 
 // restReader reads the rest of a sentence.
