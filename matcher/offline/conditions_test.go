@@ -59,7 +59,9 @@ func TestAProvisoIsACondition(t *testing.T) {
 	} {
 		assert.Empty(t, saidTo(t, tool, said), said)
 	}
-	assert.Equal(t, `add_note {"note":"rain is subject to approval"}`, saidTo(t, "note", "note that rain is subject to approval"))
+	for _, note := range []string{"rain is subject to approval", "it rains subject to approval", "it rains very much here"} {
+		assert.Equal(t, `add_note {"note":"`+note+`"}`, saidTo(t, "note", "note that "+note))
+	}
 }
 
 func TestAQuestionForAPossibilityWishesOnlyWithValues(t *testing.T) {

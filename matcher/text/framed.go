@@ -17,10 +17,19 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	}
 	opening := t.Words[first]
 	polite := orders(t.Words[first:]) || possiblePhrases.PhraseAt(t.Words, first) > 0 || opening.Is(PoliteVerbs) && !opening.Is(relayVerbs)
+	reports := func(at int) bool {
+		return t.At(at).Is(reportingVerbs) && !t.At(at-1).Is(firstPersons, PoliteWords) && !knows(t.Words[at])
+	}
+	if first > 1 && t.Pause(first-2) && reports(first-1) {
+		return true // "Anna schreibt, …"
+	}
 	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || polite && !opening.Is(uncertainPhrases)
 	for at := first; at < i; at++ {
 		if n := omittingPhrases.PhraseAt(t.Words, at); n > 0 && omits(t, at, at+n, i) && at+n <= i {
 			return true
+		}
+		if t.Words[at].Is(NobodyWords) || at > first && reports(at) {
+			return true // "nobody should", "Tom says cancel it"
 		}
 		next := at + framePhrases.PhraseAt(t.Words, at)
 		if foreign(at, next-at) && next <= i && !t.At(next).Is(WishWords) {

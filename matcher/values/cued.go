@@ -41,7 +41,8 @@ func readKnown(filler *slotFiller) {
 		m := found[0] // and not part of a longer name
 		before := m.First > 1 && f.Capital(m.First-1) && f.Capital(m.First) && f.Adjoins(m.First-1)
 		after := m.End < len(f.Words) && f.Capital(m.End) && f.Adjoins(m.End-1)
-		if !before && !after && !oneOfTwo(f.slotFiller, s, m.First, m.End) {
+		goesOn := s.sentence() && !f.Pause(m.End) && !f.At(m.End).Is(text.PoliteWords) // "it rains very much" is another note
+		if !before && !after && !goesOn && !oneOfTwo(f.slotFiller, s, m.First, m.End) {
 			f.fill(s, m.Value, m.First, m.End)
 			f.listedAt[m.First] = true
 		}
