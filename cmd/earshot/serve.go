@@ -46,7 +46,11 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			paceCollector(env.lookup, os.DirFS("/"))
-			defer s.takeHangups(s.supervised(cmd.Context()))()
+			supervision, end := context.WithCancel(cmd.Context())
+			unit := s.supervised(supervision)
+			defer unit.wait() // else the process may end before it has notified systemd
+			defer end()
+			defer s.takeHangups(unit)()
 			log.Info("service.listening", "version", version.Current().Version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
 		},

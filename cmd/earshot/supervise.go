@@ -29,6 +29,7 @@ type systemdUnit struct {
 	log          *slog.Logger
 
 	started atomic.Bool
+	stopped chan struct{} // closed once systemd was notified of stopping
 }
 
 // supervised notifies systemd until ctx ends; it returns nil without systemd.
@@ -47,9 +48,19 @@ func (s *service) supervised(ctx context.Context) *systemdUnit {
 			return err
 		}
 	}
-	u := &systemdUnit{alive: ask("/healthz"), ready: ask("/readyz"), pause: s.env.pause, log: s.log}
-	go u.run(ctx)
+	u := &systemdUnit{alive: ask("/healthz"), ready: ask("/readyz"), pause: s.env.pause, log: s.log, stopped: make(chan struct{})}
+	go func() {
+		defer close(u.stopped)
+		u.run(ctx)
+	}()
 	return u
+}
+
+// wait returns once systemd was notified of stopping. u may be nil.
+func (u *systemdUnit) wait() {
+	if u != nil {
+		<-u.stopped
+	}
 }
 
 // run notifies systemd of the start, then of liveness while the service answers, and of stopping when ctx ends.
