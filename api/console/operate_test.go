@@ -159,3 +159,79 @@ func TestTheFrontDeskFindsWhatAPatientWasBookedAndCancelsIt(t *testing.T) {
 	b.reads("#chat .came .fired", "surgery")
 	k.done("the front desk finds by the user what waits, and confirms it", 3)
 }
+
+const shopBody = `{"tools":[
+	{"name":"refund","description":"Refund an order","confirm":"always","examples":["refund my order"]},
+	{"name":"lamp","description":"Turn the lamp on","settle":"60s","examples":["turn the lamp on"]},
+	{"name":"order","description":"Order the usual","dedupe":{"within":"10m"},"examples":["order the usual"]}]}`
+
+func TestSomebodyConfirmsARefundWithAClick(t *testing.T) {
+	s := keyless(t)
+	s.rest("PUT", "/v1/apps/clinic/repositories/shop", shopBody, nil)
+	s.says("s1", "m1", "refund my order")
+	s.says("s1", "m2", "turn the lamp on")
+	s.says("s1", "m3", "order the usual")
+	s.says("s1", "m4", "order the usual")
+	b := s.open(t)
+	b.visit("/console/apps/clinic/sessions/s1?message=m1")
+	b.reads(".came .confirming", "asks", "refund", "Shall I go ahead?")
+	b.reads(".came .pending", "settles", "lamp")
+	b.reads(".came .duplicate", "did not fire", "of another")
+	b.accessible("session held")
+	b.click(".confirming button.main")
+	b.until("it has fired", `!document.querySelector(".came .confirming")`)
+	b.reads(".came .fired", "refund", "published")
+	require.Equal(t, "m1", evaluated[string](b, `new URLSearchParams(location.search).get("message")`))
+	b.click(".came .pending button")
+	b.reads(".came .cancelled", "lamp")
+
+	s.says("s1", "m5", "refund my order")
+	b.visit("/console/apps/clinic/triggers?state=confirming")
+	b.click(".records a.tool")
+	b.reads("h1", "refund", "confirming")
+	b.reads(".timeline .wait", "Asked", "Shall I go ahead?")
+	b.accessible("trigger held")
+	b.click(".head .held button:not(.main)")
+	b.reads("h1", "cancelled")
+	b.reads(".timeline", "Denied by admin")
+
+	b.visit("/console/apps/clinic/triggers?state=duplicate")
+	b.click(".records a.tool")
+	b.reads(".timeline", "had the same values before")
+	b.visit("/console/apps/clinic")
+	for _, word := range []string{"asks", "cancelled", "duplicate"} {
+		b.reads("[data-feed]", word)
+	}
+}
+
+func TestAnAppIsLookedAtAndChanged(t *testing.T) {
+	s := start(t)
+	s.rest("PUT", "/v1/apps/clinic", `{"name":"My clinic","sources":[{"name":"desk","type":"http","baseUrl":"`+s.endpoint.URL+`","headers":{"X-Api-Key":"planted"}}],
+		"modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example/token"}]}`, nil)
+	b := s.open(t)
+	b.visit("/console")
+	b.signIn(adminKey, "/console/apps")
+	b.visit("/console/apps/clinic/settings")
+	b.reads("#sources-list", "not looked at")
+	b.click("#sources-list a.button")
+	b.reads("#sources-list .state", "yes")
+
+	b.fill("#key-name", "front desk")
+	b.click("input[value=messages]")
+	b.click("form[action$='/keys'] button")
+	b.reads("[role=status]", "ek_clinic.")
+	b.reads(".app-keys", "front desk", "may use messages", "never used")
+	b.accessible("app with a key")
+	b.click("form[action$='/revoke'] button")
+	b.reads("main", "only the admin key")
+
+	b.fill("#app-text", `{"name":"Our clinic","sources":[{"name":"desk","type":"htp"}]}`)
+	b.click("form.rows button")
+	b.reads(".fault", "/sources/0/type")
+	require.Equal(t, `{"name":"Our clinic","sources":[{"name":"desk","type":"htp"}]}`, evaluated[string](b, `document.querySelector("#app-text").value`))
+	b.fill("#app-text", `{"name":"Our clinic"}`)
+	b.click("form.rows button")
+	b.reads("[role=status]", "saved")
+	b.reads("h1", "Our clinic")
+	require.NotContains(t, evaluated[string](b, "document.documentElement.outerHTML"), "planted")
+}

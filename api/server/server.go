@@ -3,10 +3,17 @@ package server
 
 import (
 	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Limits of a connection.
@@ -150,3 +157,82 @@ func (w *pacedWriter) Write(text []byte) (int, error) { return w.write(text, w.R
 
 // Unwrap lets http.ResponseController reach the stream.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Counter returns the registry's counter of that name, which several handlers share. A counter with one label begins
+// with all its values at zero: Prometheus misses the increase of a series that starts at 1.
+func Counter(registry prometheus.Registerer, name, help string, labels []string, values ...string) *prometheus.CounterVec {
+	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	for _, value := range values {
+		made.WithLabelValues(value)
+	}
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(registry.Register(made), &there) {
+		return there.ExistingCollector.(*prometheus.CounterVec)
+	}
+	return made
+}
+
+// Parting is the time between the request to stop a replica and the end of its listening. The replica answers
+// all requests but closes their connections, so that load balancers and clients leave in time.
+type Parting struct{ begun atomic.Bool }
+
+// Begin starts it. It cannot be undone.
+func (p *Parting) Begin() { p.begun.Store(true) }
+
+// Handler serves requests, and after Begin closes the connection of each with its answer. A later request on it
+// could meet the end of listening. Idle connections stay open.
+func (p *Parting) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		if p.begun.Load() {
+			out.Header().Set("Connection", "close") // in HTTP/2 this sends GOAWAY
+		}
+		next.ServeHTTP(out, request)
+	})
+}
+
+// Ready is a readiness check, which fails after Begin.
+func (p *Parting) Ready(context.Context) error {
+	if p.begun.Load() {
+		return parted{}
+	}
+	return nil
+}
+
+type parted struct{}
+
+// Error implements error.
+func (parted) Error() string { return "the replica is to stop" }
+
+// Public returns the public text, which follows the check's name.
+func (parted) Public() string { return "is stopping: send requests to another" }
+
+// RequestIDHeader carries the id of a request, in the request and in its answer.
+const RequestIDHeader = "X-Request-Id"
+
+// signs are the characters of a request id, and mostSigns its longest length.
+const (
+	signs     = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	mostSigns = 128
+)
+
+// RequestID returns the id of a request, and sets it once in the answer's header: the client's if valid, or
+// else 26 random letters and digits.
+func RequestID(answer http.Header, request *http.Request) string {
+	if id := answer.Get(RequestIDHeader); id != "" {
+		return id
+	}
+	id := request.Header.Get(RequestIDHeader)
+	if id == "" || len(id) > mostSigns || strings.Trim(id, signs) != "" {
+		id = rand.Text()
+	}
+	answer[RequestIDHeader] = []string{id}
+	return id
+}
+
+// Identified sets the id of every request.
+func Identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		RequestID(w.Header(), r)
+		next.ServeHTTP(w, r)
+	})
+}
