@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -78,5 +80,154 @@ func TestTheFirstVersionIsWhatWasThereBefore(t *testing.T) {
 		stored, _, err := s.ChangeRepository(t.Context(), change)
 		require.NoError(t, err)
 		require.Equal(t, "before", stored.Tools[0].Name)
+	})
+}
+
+var errStale = errors.New("stale")
+
+// only is a condition for one revision.
+func only(revision string) store.Precondition {
+	return func(current string) error {
+		if current != revision {
+			return errStale
+		}
+		return nil
+	}
+}
+
+// Concurrent writers that read before they write do not undo each other's changes.
+func TestConditionalChangesAtTheSameTimeLoseNothing(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
+		_, err := put(t, definitions, session, "r", `{"tools":[]}`)
+		require.NoError(t, err)
+		replicas := []*store.Store{definitions, storeOn(t, server, 'k')}
+		const n = 12
+		faults := make([]error, 2*n)
+		var group sync.WaitGroup
+		for i := range n {
+			group.Go(func() { faults[2*i] = addOrigin(t, replicas[i%2], fmt.Sprint("https://", i, ".example")) })
+			group.Go(func() { faults[2*i+1] = addTool(t, replicas[i%2], fmt.Sprint("tool", i)) })
+		}
+		group.Wait()
+		require.NoError(t, errors.Join(faults...))
+		app, err := definitions.App(t.Context(), "clinic")
+		require.NoError(t, err)
+		require.Len(t, app.Settings.AllowedOrigins, n)
+		found, err := definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.Len(t, found.Tools, n)
+	})
+}
+
+func addOrigin(t *testing.T, definitions *store.Store, origin string) error {
+	for {
+		read, err := definitions.App(t.Context(), "clinic")
+		if err != nil {
+			return err
+		}
+		next := read.Clone()
+		next.Settings.AllowedOrigins = append([]string{origin}, read.Settings.AllowedOrigins...)
+		_, _, err = definitions.ChangeApp(t.Context(), store.AppChange{
+			AppID: "clinic", If: only(read.Revision), Next: func(*repositories.App) (*repositories.App, error) { return next, nil },
+		})
+		if !errors.Is(err, errStale) {
+			return err
+		}
+	}
+}
+
+func addTool(t *testing.T, definitions *store.Store, name string) error {
+	for {
+		read, err := definitions.Repository(t.Context(), session, "r")
+		if err != nil {
+			return err
+		}
+		change := store.ReplaceChange(read.Clone())
+		change.If = only(read.Revision)
+		change.Next = func(*repositories.Repository) (*repositories.Repository, error) {
+			next := read.Clone()
+			next.Tools = append(next.Tools, repositories.Tool{Name: name})
+			return next, nil
+		}
+		if _, _, err = definitions.ChangeRepository(t.Context(), change); !errors.Is(err, errStale) {
+			return err
+		}
+	}
+}
+
+func TestADeletionHasItsConditions(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		_, err := put(t, definitions, session, "r", `{"tools":[]}`)
+		require.NoError(t, err)
+		app, err := definitions.App(t.Context(), "clinic")
+		require.NoError(t, err)
+		repository, err := definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r", only("other")), errStale)
+		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic", only("other")), errStale)
+		_, err = definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err, "nothing has gone")
+		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r", only(repository.Revision)))
+		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic", only(app.Revision)))
+		_, err = definitions.App(t.Context(), "clinic")
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+	})
+}
+
+func TestPreviewOfAnAppComparesCredentialsAndWritesNothing(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		const body = `{"name":"A","modules":[{"moduleId":"m","secret":"SECRET","tokenUrl":"https://id.example.org/"}]}`
+		preview := func(secret string) string {
+			app, err := repositories.DecodeApp("a", []byte(strings.ReplaceAll(body, "SECRET", secret)))
+			require.NoError(t, err)
+			operation, err := definitions.PreviewApp(t.Context(), store.AppChange{AppID: "a", Next: func(*repositories.App) (*repositories.App, error) { return app, nil }}, "")
+			require.NoError(t, err)
+			return operation
+		}
+		require.Equal(t, store.WouldCreate, preview("one"))
+		require.Equal(t, store.WouldCreate, preview("one"), "the first has written nothing")
+		putApp(t, definitions, "a", strings.ReplaceAll(body, "SECRET", "one"))
+		for _, step := range [][2]string{
+			{"one", store.WouldLeave}, {"***", store.WouldLeave}, {"two", store.WouldUpdate}, {"one", store.WouldLeave},
+		} {
+			require.Equal(t, step[1], preview(step[0]), step[0])
+		}
+	})
+}
+
+func TestPreviewOfARepositoryComparesCredentialsAndFailsAsTheWriteWould(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
+		preview := func(id, body string) (string, error) {
+			repository, err := repositories.DecodeRepository(session, id, []byte(body))
+			require.NoError(t, err)
+			return definitions.PreviewRepository(t.Context(), store.ReplaceChange(repository), "")
+		}
+		_, err := put(t, definitions, session, "r", withCredentials)
+		require.NoError(t, err)
+		stored, err := definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		for body, want := range map[string]string{
+			withCredentials: store.WouldLeave,
+			strings.ReplaceAll(withCredentials, "bearer-secret", "***"):                                store.WouldLeave,
+			strings.ReplaceAll(withCredentials, "bearer-secret", "other"):                              store.WouldUpdate,
+			strings.ReplaceAll(withCredentials, "header-secret", "other"):                              store.WouldUpdate,
+			strings.ReplaceAll(withCredentials, `"X-Desk":"A"`, `"X-Desk":"B"`):                        store.WouldUpdate,
+			strings.ReplaceAll(withCredentials, `{"tools"`, `{"options":{"triggerOnce":true},"tools"`): store.WouldUpdate,
+		} {
+			operation, err := preview("r", body)
+			require.NoError(t, err)
+			require.Equal(t, want, operation, body)
+		}
+		operation, err := preview("other", withCredentials)
+		require.NoError(t, err)
+		require.Equal(t, store.WouldCreate, operation)
+		again, err := definitions.Repository(t.Context(), session, "r")
+		require.NoError(t, err)
+		require.Equal(t, stored.Revision, again.Revision)
+
+		_, err = preview("r", `{"tools":[{"name":"a","url":"https://x.example","request":{"moduleId":"none"}}]}`)
+		require.ErrorContains(t, err, `the app has no module "none"`)
+		_, err = preview("other", strings.ReplaceAll(withCredentials, "bearer-secret", "***"))
+		require.ErrorContains(t, err, "none is stored here")
 	})
 }
