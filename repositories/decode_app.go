@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 func (d *decoding) app(app *App) {
@@ -171,10 +172,7 @@ var settingsOf = map[string][]connectionSetting{
 }
 
 func (d *decoding) connectionSettings(given Headers, settings []connectionSetting, at string) {
-	names := make([]string, len(settings))
-	for i, setting := range settings {
-		names[i] = setting.name
-	}
+	names := lists.Map(settings, func(setting connectionSetting) string { return setting.name })
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i, value := slices.Index(names, name), given[name].Reveal()
 		switch {

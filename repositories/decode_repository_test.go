@@ -13,6 +13,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
 
@@ -25,11 +26,7 @@ func faultsOf(t *testing.T, err error) []string {
 	}
 	var faults fault.List
 	require.True(t, errors.As(err, &faults), "not Faults but %T: %v", err, err)
-	lines := make([]string, len(faults))
-	for i, fault := range faults {
-		lines[i] = fault.Pointer + ": " + fault.Detail
-	}
-	return lines
+	return lists.Map(faults, func(fault fault.Fault) string { return fault.Pointer + ": " + fault.Detail })
 }
 
 func decodeTool(t *testing.T, tool string) (*repositories.Tool, []string) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -116,10 +117,7 @@ func offered(t *testing.T, list string) []repositories.OfferedTool {
 func TestTheExactNameOfAServersToolWins(t *testing.T) {
 	source := &repositories.Source{Name: "crm", Type: "mcp"}
 	tools, notes := source.Offered(offered(t, `[{"name":"delete user"},{"name":"delete_user"},{"name":"add user"}]`), 0)
-	var names [][2]string
-	for _, tool := range tools {
-		names = append(names, [2]string{tool.Name, tool.RemoteName})
-	}
+	names := lists.Map(tools, func(tool repositories.Tool) [2]string { return [2]string{tool.Name, tool.RemoteName} })
 	require.Equal(t, [][2]string{{"add_user", "add user"}, {"delete_user", ""}}, names)
 	require.Equal(t, []string{`the tool "delete user" of source "crm" is left out: its name is that of "delete_user" as well`}, notes)
 }
@@ -138,10 +136,7 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	  {"name":"x-type","inputSchema":{"type":"object","properties":{"a":{"type":"strin"}}}},
 	  {"name":"x-ref","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://evil.example/schema"}}}},
 	  {"name":"x`+strings.Repeat("y", 64)+`","inputSchema":{"type":"object"}}]`), 0)
-	var names []string
-	for _, tool := range tools {
-		names = append(names, tool.Name)
-	}
+	names := lists.Map(tools, func(tool repositories.Tool) string { return tool.Name })
 	require.Equal(t, []string{"add", "find", "v1_find_customer"}, names)
 	require.Equal(t, "v1/find.customer", tools[2].RemoteName)
 	require.Equal(t, `{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}},"required":["z"]}`, string(tools[2].Parameters), "digits and order are kept")

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/template"
 )
 
@@ -179,10 +180,7 @@ func SameNames(list []*Repository, repositoryID string) []string {
 		if first.Tool(name).AsksForUser() {
 			users = " for users that it may be used by"
 		}
-		var others []string
-		for _, repository := range same[1:] {
-			others = append(others, strconv.Quote(repository.ID))
-		}
+		others := lists.Map(same[1:], func(repository *Repository) string { return strconv.Quote(repository.ID) })
 		notes = append(notes, fmt.Sprintf("tool %q is in repository %q and in %s: that of %q holds%s, which %s",
 			name, first.ID, strings.Join(clipped(others, maxOthers, "%d more"), ", "), first.ID, users, why))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Check returns a fault.List of the modules, sources and authentication services that tools name and the app lacks.
@@ -19,10 +20,7 @@ func (r *Repository) Check(app *App) error {
 		checkSourceType(&faults, "/from", r.From, app, SourceMCP, "the tools of a repository are those of a source")
 	}
 	service := func(at, name string) {
-		known := make([]string, len(app.AuthServices))
-		for i := range app.AuthServices {
-			known[i] = app.AuthServices[i].Name
-		}
+		known := lists.Map(app.AuthServices, func(one AuthService) string { return one.Name })
 		if !slices.Contains(known, name) {
 			faults.Add(at, "%s", unknownName("authentication service", name, known))
 		}
@@ -58,10 +56,7 @@ func checkSourceType(faults *fault.List, at, name string, app *App, want, reason
 	source, known := app.Source(name)
 	switch {
 	case !known:
-		names := make([]string, len(app.Sources))
-		for i := range app.Sources {
-			names[i] = app.Sources[i].Name
-		}
+		names := lists.Map(app.Sources, func(one Source) string { return one.Name })
 		faults.Add(at, "%s", unknownName("source", name, names))
 	case source.Type != want:
 		faults.Add(at, "%s is of type %s; %s of type %s", fault.Show(name), source.Type, reason, want)
@@ -74,10 +69,7 @@ func (a *App) lacksModule(id string) error {
 	module, ok := a.Module(id)
 	switch {
 	case !ok:
-		known := make([]string, len(a.Modules))
-		for i := range a.Modules {
-			known[i] = a.Modules[i].ID
-		}
+		known := lists.Map(a.Modules, func(one Module) string { return one.ID })
 		return unknownName("module", id, known)
 	case module.TokenURL == "":
 		return fmt.Errorf("module %s has no tokenUrl, so that there is no token to call with; give it one", fault.Show(id))

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // ErrNotFound means that an app, a repository or another named thing does not exist.
@@ -128,10 +129,7 @@ func (r *Repository) Without(tool string) (*Repository, error) {
 	next := r.Clone()
 	next.Tools = slices.DeleteFunc(next.Tools, func(t Tool) bool { return t.Name == tool })
 	if len(next.Tools) == len(r.Tools) {
-		names := make([]string, len(r.Tools))
-		for i := range r.Tools {
-			names[i] = r.Tools[i].Name
-		}
+		names := lists.Map(r.Tools, func(one Tool) string { return one.Name })
 		return nil, fmt.Errorf("repository %q: %w", r.ID, &NotFoundError{"tool", tool, names})
 	}
 	next.Generation = ""

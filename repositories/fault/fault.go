@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"earshot/repositories/lists"
 )
 
 // Fault is one validation error of a body, with its place.
@@ -31,10 +33,7 @@ type List []Fault
 
 // Error joins the faults.
 func (f List) Error() string {
-	lines := make([]string, len(f))
-	for i, fault := range f {
-		lines[i] = strings.TrimPrefix(fault.Pointer+": "+fault.Detail, ": ")
-	}
+	lines := lists.Map(f, func(fault Fault) string { return strings.TrimPrefix(fault.Pointer+": "+fault.Detail, ": ") })
 	return strings.Join(lines, "; ")
 }
 

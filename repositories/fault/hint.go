@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/agext/levenshtein"
+
+	"earshot/repositories/lists"
 )
 
 // synonyms map words of other products, models and languages to Earshot's.
@@ -136,10 +138,7 @@ func DidYouMean[S ~string](word string, known []S) Meant {
 
 // OneOf formats a list for an error: "a, b or c".
 func OneOf[S ~string](list []S) string {
-	texts := make([]string, len(list))
-	for i := range list {
-		texts[i] = string(list[i])
-	}
+	texts := lists.Map(list, func(one S) string { return string(one) })
 	if len(texts) < 2 {
 		return strings.Join(texts, "")
 	}

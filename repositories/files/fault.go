@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"earshot/repositories/lists"
 )
 
 // Fault is an error in a file, or a note.
@@ -30,11 +32,7 @@ type Faults []Fault
 
 // Error lists the faults, one per line.
 func (f Faults) Error() string {
-	lines := make([]string, len(f))
-	for i, fault := range f {
-		lines[i] = fault.String()
-	}
-	return strings.Join(lines, "\n")
+	return strings.Join(lists.Map(f, Fault.String), "\n")
 }
 
 // maxFaults bounds the listed faults.

@@ -12,6 +12,7 @@ import (
 
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 )
 
 // folder writes files into a folder with a fixed name and changes to it, so that their names in faults are short.
@@ -58,18 +59,13 @@ func faults(t *testing.T, err error) []string {
 }
 
 func lines(found []files.Fault) []string {
-	texts := []string{}
-	for _, fault := range found {
-		texts = append(texts, fault.String())
-	}
-	return texts
+	return lists.Map(found, files.Fault.String)
 }
 
 // faultsButUnsupported leaves out faults about unsupported types.
 func faultsButUnsupported(err error) []string {
-	var found files.Faults
 	rest := []string{}
-	if errors.As(err, &found) {
+	if found, ok := errors.AsType[files.Faults](err); ok {
 		for _, fault := range found {
 			if !strings.Contains(fault.Detail, "not supported") {
 				rest = append(rest, fault.String())

@@ -34,9 +34,8 @@ func readJSON(source string, env *environment, faults *Faults) *node {
 		err = errors.New("there is more after the value")
 	}
 	offset := r.decoder.InputOffset()
-	var syntax *json.SyntaxError
 	var discarded any
-	if errors.As(json.Unmarshal([]byte(source), &discarded), &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal([]byte(source), &discarded)); ok {
 		offset, err = syntax.Offset-1, syntax // Unmarshal has the more accurate position
 	}
 	faults.add(newCursor(env.file).advance(source, int(max(offset, 0))), "malformed JSON: %s", fault.Clip(err.Error()))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -94,10 +95,7 @@ func TestEveryExampleOfTheSeedsIsRead(t *testing.T) {
 	} {
 		set, err := files.Read([]string{filepath.Join("testdata", name+".yaml")}, files.Options{Lookup: variables(), AppID: "x"})
 		require.Empty(t, faultsButUnsupported(err), name)
-		var ids []string
-		for _, repository := range set.Repositories {
-			ids = append(ids, repository.ID)
-		}
+		ids := lists.Map(set.Repositories, func(repository *files.Definition) string { return repository.ID })
 		require.Equal(t, want, ids, name)
 	}
 	set, _ := files.Read([]string{"testdata/seed-v1.yaml"}, files.Options{Lookup: variables(), AppID: "x"})

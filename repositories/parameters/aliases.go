@@ -8,6 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/plaintext"
 	"earshot/repositories/quantity"
 )
@@ -130,10 +131,7 @@ func (p *compiledParameter) shownDescription() string {
 		sentences = append(sentences, "(in "+p.unit.String()+")")
 	}
 	if len(p.aliases) > 0 {
-		also := make([]string, len(p.aliases))
-		for i, one := range p.aliases {
-			also[i] = fmt.Sprintf("%s = %v", one.Words, one.Value)
-		}
+		also := lists.Map(p.aliases, func(one Alias) string { return fmt.Sprintf("%s = %v", one.Words, one.Value) })
 		sentences = append(sentences, "Other words: "+fault.Cut(strings.Join(also, "; "), maxShownAliases))
 	}
 	if p.inBody {

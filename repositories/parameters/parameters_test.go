@@ -52,8 +52,7 @@ func values(t testing.TB, text string) map[string]any {
 	return decoded
 }
 
-func details(faults []parameters.ValueFault) []string {
-	var lines []string
+func details(faults []parameters.ValueFault) (lines []string) {
 	for _, fault := range faults {
 		lines = append(lines, fault.Parameter+": "+fault.Detail)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // DecodeValues reads one JSON object. Numbers are json.Number; null and empty input are an empty object.
@@ -38,11 +39,7 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 func normal(value any) any {
 	switch value := value.(type) {
 	case []any:
-		copied := make([]any, len(value))
-		for i := range value {
-			copied[i] = normal(value[i])
-		}
-		return copied
+		return lists.Map(value, normal)
 	case map[string]any:
 		copied := make(map[string]any, len(value))
 		for key := range value {
@@ -59,11 +56,7 @@ func normal(value any) any {
 		}
 		return json.Number(strconv.FormatFloat(value, 'g', -1, 64))
 	case []string:
-		list := make([]any, len(value))
-		for i := range value {
-			list[i] = value[i]
-		}
-		return list
+		return lists.Map(value, func(one string) any { return one })
 	default:
 		return value
 	}

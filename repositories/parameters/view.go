@@ -5,6 +5,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"earshot/repositories/lists"
 	"earshot/repositories/quantity"
 	"earshot/repositories/schema"
 )
@@ -35,11 +36,7 @@ func (p Parameter) Numeric() bool {
 // must not be modified.
 func (p *Parameters) List() []Parameter {
 	return p.Derived(views{}, func() any {
-		list := make([]Parameter, len(p.list))
-		for i, parameter := range p.list {
-			list[i] = parameter.view()
-		}
-		return list
+		return lists.Map(p.list, (*compiledParameter).view)
 	}).([]Parameter)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
@@ -92,10 +93,7 @@ func TestLineageEndsWithItsLastToken(t *testing.T) {
 
 func sealer(t testing.TB, keys ...string) *store.Sealer {
 	t.Helper()
-	var all [][]byte
-	for _, key := range keys {
-		all = append(all, bytes.Repeat([]byte(key), store.KeySize))
-	}
+	all := lists.Map(keys, func(key string) []byte { return bytes.Repeat([]byte(key), store.KeySize) })
 	s, err := store.NewSealer(all[0], all[1:]...)
 	require.NoError(t, err)
 	return s
