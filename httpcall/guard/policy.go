@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Policy is the operator's allowlist of non-public addresses. The zero value denies all.
@@ -46,11 +47,7 @@ func (p Policy) String() string {
 	case len(p.open) == 0:
 		return "deny"
 	}
-	texts := make([]string, len(p.open))
-	for i, prefix := range p.open {
-		texts[i] = prefix.String()
-	}
-	return strings.Join(texts, ",")
+	return strings.Join(lists.Map(p.open, netip.Prefix.String), ",")
 }
 
 // Check returns a *Blocked if an address must not be reached. An IPv6 address with an embedded IPv4 address is
