@@ -335,8 +335,7 @@ func withPublicText(err error) error {
 	if err == nil || errors.As(err, &existing) {
 		return err
 	}
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return &refused{public{err, "refuses what its stream needs"}, fmt.Sprintf("%s (%d)", api.Description, api.ErrorCode)}
 	}
 	if errors.Is(err, nats.ErrNoResponders) {
