@@ -41,8 +41,7 @@ func (h apps) routes() []route {
 
 // fail answers with a problem. If an app is missing, the admin also gets the nearest app id as a hint.
 func (o Options) fail(err error, c echo.Context) {
-	missing := (*repositories.NotFoundError)(nil)
-	if errors.As(err, &missing) && missing.Kind == "app" && auth.PrincipalOf(c).Admin {
+	if missing, ok := errors.AsType[*repositories.NotFoundError](err); ok && missing.Kind == "app" && auth.PrincipalOf(c).Admin {
 		known, _, _ := o.Store.Apps(c.Request().Context(), "", maxLimit) // for the hint alone
 		near := *missing
 		for _, one := range known {
@@ -91,7 +90,7 @@ func (h apps) patch(c echo.Context, body []byte) error {
 
 // withUnstored adds the masks without a stored credential to the faults of a body.
 func (h apps) withUnstored(c echo.Context, err error, body []byte) error {
-	faults := (fault.List)(nil)
+	var faults fault.List
 	if !errors.As(err, &faults) {
 		return err
 	}

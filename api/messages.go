@@ -225,7 +225,7 @@ func (h messages) dryRun(c echo.Context, m trigger.Message, withExplanation bool
 
 // unmatchedProblem completes the error of an unavailable model with what became of the message.
 func unmatchedProblem(err error, messageID, outcome string) error {
-	unavailable := (*matcher.Unavailable)(nil)
+	var unavailable *matcher.Unavailable
 	if !errors.As(err, &unavailable) {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"earshot/api/answer"
+	"earshot/repositories/lists"
 	"earshot/repositories/outages"
 )
 
@@ -59,20 +60,13 @@ type Part struct {
 
 // Error names all parts.
 func (a *Unavailable) Error() string {
-	var texts []string
-	for _, part := range a.Parts {
-		texts = append(texts, strings.TrimPrefix(part.Name+": "+part.Err.Error(), ": "))
-	}
+	texts := lists.Map(a.Parts, func(part Part) string { return strings.TrimPrefix(part.Name+": "+part.Err.Error(), ": ") })
 	return strings.Join(texts, "; ")
 }
 
 // Unwrap returns the errors of the parts.
 func (a *Unavailable) Unwrap() []error {
-	var errs []error
-	for _, part := range a.Parts {
-		errs = append(errs, part.Err)
-	}
-	return errs
+	return lists.Map(a.Parts, func(part Part) error { return part.Err })
 }
 
 type probes struct {

@@ -99,8 +99,7 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 		}
 	}
 	result, err := h.rehearser.Rehearse(c.Request().Context(), change)
-	noModel := (*trial.NoModelError)(nil)
-	if errors.As(err, &noModel) {
+	if noModel, ok := errors.AsType[*trial.NoModelError](err); ok {
 		return fault.List{{Pointer: fault.Point("model"), Detail: noModel.Error()}}
 	}
 	return answer.Result(c, http.StatusOK, result, err)

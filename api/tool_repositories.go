@@ -17,6 +17,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/audit"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger/query"
 )
@@ -40,10 +41,7 @@ const offerTime = 10 * time.Second
 func (h toolRepositories) routes() (all []route) {
 	list := handleByID(func(ctx context.Context, scope repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
 		items, next, err := h.reader.Repositories(ctx, scope, page.After, page.Limit)
-		shown := make([]repositories.Repository, len(items))
-		for i, item := range items {
-			shown[i] = withTools(item)
-		}
+		shown := lists.Map(items, withTools)
 		return shown, next, err
 	})
 	drop := withPrecondition(func(c echo.Context, precondition store.Precondition) error {

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 )
 
 // The form of a tool edits the same definition that the editor shows as JSON. Unchanged fields and unknown
@@ -294,10 +295,7 @@ func objectOf(names []string, members map[string]json.RawMessage) json.RawMessag
 }
 
 func listOf(members []json.RawMessage) json.RawMessage {
-	parts := make([]string, len(members))
-	for i, one := range members {
-		parts[i] = string(one)
-	}
+	parts := lists.Map(members, func(one json.RawMessage) string { return string(one) })
 	return json.RawMessage("[" + strings.Join(parts, ",") + "]")
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories/lists"
 	"earshot/trigger/query"
 	"earshot/trigger/usage"
 )
@@ -191,10 +192,7 @@ type series struct {
 
 // JSON returns the chart for console.js.
 func (c chart) JSON() (string, error) {
-	at := make([]int64, len(c.At))
-	for i, one := range c.At {
-		at[i] = one.Unix()
-	}
+	at := lists.Map(c.At, func(one time.Time) int64 { return one.Unix() })
 	text, err := json.Marshal(struct {
 		At     []int64  `json:"at"`
 		Series []series `json:"series"`

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 )
 
 // parameterForm holds the parameters of a tool as a table. They are a SERMAS list, a Toolbox list or a JSON
@@ -96,10 +97,7 @@ func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessa
 		return tool
 	}
 	if !f.schema {
-		members := make([]json.RawMessage, len(rows))
-		for i, row := range rows {
-			members[i] = row.raw
-		}
+		members := lists.Map(rows, func(row parameterRow) json.RawMessage { return row.raw })
 		return with(tool, listOf(members), f.Field)
 	}
 	var names, required []string

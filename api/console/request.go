@@ -182,8 +182,7 @@ func (p *problem) Error() string { return p.Title + ": " + p.Detail }
 
 // refused returns the problem of err if it has one of the statuses; otherwise nil.
 func refused(err error, statuses ...int) *problem {
-	var found *problem
-	if errors.As(err, &found) && slices.Contains(statuses, found.Status) {
+	if found, ok := errors.AsType[*problem](err); ok && slices.Contains(statuses, found.Status) {
 		return found
 	}
 	return nil

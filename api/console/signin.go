@@ -35,8 +35,7 @@ func signIn(v *pageRequest) error {
 		return v.redirect(next)
 	}
 	retry, status := signInForm{next, err.Error()}, http.StatusForbidden
-	var found *problem
-	if errors.As(err, &found) {
+	if found, ok := errors.AsType[*problem](err); ok {
 		retry.Fault = found.Detail
 		if found.Status == http.StatusTooManyRequests {
 			status = found.Status

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"earshot/repositories/annotations"
+	"earshot/repositories/lists"
 	"earshot/repositories/plaintext"
 	"earshot/trigger/query"
 )
@@ -109,10 +110,7 @@ func toolsPage(v *pageRequest) error {
 func (r repository) branch(search string, used map[string]*query.ToolUse) branch {
 	b := branch{repository: r}
 	for _, tool := range r.Tools {
-		examples := make([]string, len(tool.Examples))
-		for i, given := range tool.Examples {
-			examples[i] = plaintext.Text(annotations.Plain(given))
-		}
+		examples := lists.Map(tool.Examples, func(given string) string { return plaintext.Text(annotations.Plain(given)) })
 		// No search contains the separator.
 		texts := strings.Join(append([]string{tool.Name, tool.Description}, examples...), "\x00")
 		if !strings.Contains(strings.ToLower(texts), strings.ToLower(search)) {

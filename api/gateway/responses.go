@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"earshot/repositories/lists"
 )
 
 // responses is the format of OpenAI's Responses API. The client sees all rounds as one response: the last
@@ -112,10 +114,7 @@ func itemOf(raw []byte, place int) item {
 }
 
 func rawItems(items []item) (raw [][]byte) {
-	for _, entry := range items {
-		raw = append(raw, entry.raw)
-	}
-	return raw
+	return lists.Map(items, func(entry item) []byte { return entry.raw })
 }
 
 const functionCall = "function_call"

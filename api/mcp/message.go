@@ -223,7 +223,7 @@ func (r *rpcRequest) readParams(params json.RawMessage, tree any) error {
 
 // typeErrorText says which parameter has a wrong type, in the words of JSON.
 func typeErrorText(err error) string {
-	typeErr := (*json.UnmarshalTypeError)(nil)
+	var typeErr *json.UnmarshalTypeError
 	if !errors.As(err, &typeErr) {
 		return "params: " + err.Error()
 	}

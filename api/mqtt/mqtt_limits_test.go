@@ -113,8 +113,7 @@ func TestClientOfMQTTThatGoesOnAskingIsCutOff(t *testing.T) {
 			require.EqualValues(t, 0x97, client.next(packets.Disconnect).ReasonCode)
 		}
 		_, err := client.in.ReadByte()
-		var closed websocket.CloseError
-		if errors.As(err, &closed) { // otherwise the client noticed it another way
+		if closed, ok := errors.AsType[websocket.CloseError](err); ok { // otherwise the client noticed it another way
 			require.Equal(t, websocket.StatusPolicyViolation, closed.Code)
 		}
 		require.Error(t, err)

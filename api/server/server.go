@@ -165,8 +165,7 @@ func Counter(registry prometheus.Registerer, name, help string, labels []string,
 	for _, value := range values {
 		made.WithLabelValues(value)
 	}
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(made), &there) {
+	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](registry.Register(made)); ok {
 		return there.ExistingCollector.(*prometheus.CounterVec)
 	}
 	return made
