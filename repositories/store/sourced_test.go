@@ -39,8 +39,7 @@ func dueNow(t *testing.T, server *redistest.Server, app, source string) {
 func TestASourceIsLookedAtByOneAtATime(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
 		putApp(t, definitions, "clinic", withCRM)
-		_, err := put(t, definitions, session, "r", `{"from":"crm"}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", `{"from":"crm"}`)
 		due := func() []store.Refresh {
 			t.Helper()
 			found, err := definitions.DueRefreshes(t.Context(), time.Minute, 10)
@@ -54,8 +53,7 @@ func TestASourceIsLookedAtByOneAtATime(t *testing.T) {
 		require.Len(t, first, 1)
 		require.Equal(t, "crm", first[0].Source)
 
-		_, err = put(t, definitions, session, "other", `{"from":"crm"}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "other", `{"from":"crm"}`)
 		at := server.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Refreshes(), "clinic/crm").Val()
 		require.NoError(t, definitions.EndRefresh(t.Context(), first[0], time.Hour))
 		require.Equal(t, at, server.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Refreshes(), "clinic/crm").Val(), "what was put meanwhile says when")
@@ -73,16 +71,14 @@ func TestToolsOfASourceAreReplacedUnlessSomebodyWasFaster(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
 		putApp(t, definitions, "clinic", withCRM)
 		for _, id := range []string{"r", "fired", "newer"} {
-			_, err := put(t, definitions, session, id, `{"from":"crm","options":{"triggerOnce":true}}`)
-			require.NoError(t, err)
+			put(t, definitions, session, id, `{"from":"crm","options":{"triggerOnce":true}}`)
 		}
 		listed, err := definitions.SourcedFrom(t.Context(), "clinic", "crm")
 		require.NoError(t, err)
 		require.Len(t, listed, 3)
 		keys := keyspace.KeysOf("clinic")
 		require.EqualValues(t, 1, server.Client().HDel(t.Context(), keys.Repos("s1"), "fired").Val(), "as a commit takes it")
-		_, err = put(t, definitions, session, "newer", `{"from":"crm","options":{"exclusive":true}}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "newer", `{"from":"crm","options":{"exclusive":true}}`)
 
 		replace := func(of store.Sourced, names ...string) bool {
 			t.Helper()
@@ -98,16 +94,14 @@ func TestToolsOfASourceAreReplacedUnlessSomebodyWasFaster(t *testing.T) {
 		require.Equal(t, idle.Score, server.Client().ZScore(t.Context(), keys.Idle(), "clinic/s1").Val(), "a look is no use of the session")
 		_, err = definitions.Repository(t.Context(), session, "fired")
 		require.ErrorIs(t, err, repositories.ErrNotFound, "what fired does not come back")
-		newer, err := definitions.Repository(t.Context(), session, "newer")
-		require.NoError(t, err)
+		newer := repositoryOf(t, definitions, session, "newer")
 		require.Empty(t, newer.Tools)
 
 		listed, err = definitions.SourcedFrom(t.Context(), "clinic", "crm")
 		require.NoError(t, err)
 		require.Len(t, listed, 2)
 		require.NotContains(t, server.Client().HKeys(t.Context(), keys.Sourced()).Val(), "s1/fired")
-		before, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		before := repositoryOf(t, definitions, session, "r")
 		require.NotNil(t, before.Tool("find"))
 		for _, one := range listed {
 			require.Equal(t, one.ID == "newer", replace(one, "find", "add"), "the same tools are no news")
@@ -117,8 +111,7 @@ func TestToolsOfASourceAreReplacedUnlessSomebodyWasFaster(t *testing.T) {
 		for _, one := range listed {
 			require.True(t, replace(one, "add"))
 		}
-		after, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		after := repositoryOf(t, definitions, session, "r")
 		require.NotEqual(t, before.Generation, after.Generation, "what was matched does not fire what is gone")
 	})
 }
@@ -127,8 +120,7 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
 		putApp(t, definitions, "clinic", withCRM)
 		app := repositories.Scope{AppID: "clinic"}
-		_, err := put(t, definitions, app, "r", `{"from":"crm","options":{"template":true}}`)
-		require.NoError(t, err)
+		put(t, definitions, app, "r", `{"from":"crm","options":{"template":true}}`)
 		listed, err := definitions.SourcedFrom(t.Context(), "clinic", "crm")
 		require.NoError(t, err)
 		_, err = definitions.ReplaceTools(t.Context(), listed[0], offer(t, "find"))
@@ -144,10 +136,8 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 		}
 		require.Equal(t, store.WouldLeave, preview(`{"from":"crm","options":{"template":true}}`))
 		require.Equal(t, store.WouldUpdate, preview(`{"from":"erp","options":{"template":true}}`))
-		_, err = put(t, definitions, app, "r", `{"from":"crm","options":{"template":true}}`)
-		require.NoError(t, err)
-		kept, err := definitions.Repository(t.Context(), app, "r")
-		require.NoError(t, err)
+		put(t, definitions, app, "r", `{"from":"crm","options":{"template":true}}`)
+		kept := repositoryOf(t, definitions, app, "r")
 		require.NotNil(t, kept.Tool("find"))
 
 		_, err = definitions.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s2", Repositories: []string{"r"}})
@@ -160,11 +150,9 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 		require.NoError(t, erasing.Drop(t.Context()))
 		require.Equal(t, []string{"/r"}, server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Sourced()).Val())
 
-		_, err = put(t, definitions, app, "r", `{"tools":[]}`)
-		require.NoError(t, err)
+		put(t, definitions, app, "r", `{"tools":[]}`)
 		require.Empty(t, server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Sourced()).Val())
-		_, err = put(t, definitions, app, "r", `{"from":"erp"}`)
-		require.NoError(t, err)
+		put(t, definitions, app, "r", `{"from":"erp"}`)
 		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
 		require.EqualValues(t, 0, server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Sourced()).Val())
 	})

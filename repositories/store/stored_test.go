@@ -26,8 +26,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	_, err = s.PutApp(t.Context(), app)
 	require.NoError(t, err)
 
-	stored, err := s.App(t.Context(), "clinic")
-	require.NoError(t, err)
+	stored := appOf(t, s, "clinic")
 	shown, err := json.Marshal(stored)
 	require.NoError(t, err)
 	require.NotContains(t, string(shown), "hunter2")
@@ -40,8 +39,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again.Sources[0].Password.IsMasked(), "what the caller gave is not changed")
 	require.Equal(t, secret.Masked, again.Sources[1].Headers["Authorization"].Reveal())
-	kept, err := s.App(t.Context(), "clinic")
-	require.NoError(t, err)
+	kept := appOf(t, s, "clinic")
 	require.Equal(t, "hunter2-pg", kept.Sources[0].Password.Reveal())
 	require.Equal(t, "hunter2-header", kept.Sources[1].Headers["Authorization"].Reveal())
 	require.Equal(t, "hunter2-query", kept.Sources[1].QueryParams["api-key"].Reveal())
@@ -54,8 +52,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 
 func TestRepositoriesOfEarlierVersionsAreReadAndDamagedOnesAreNot(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
-		_, err := put(t, definitions, session, "r", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
 		key := keyspace.KeysOf("clinic").Repos("s1")
 		stored := server.Client().HGet(t.Context(), key, "r").Val()
 		written := func(text string) error {
@@ -87,8 +84,7 @@ func TestStoredToolsThatWouldBeRefusedTodayAreReadAndPatched(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = definitions.PatchRepository(t.Context(), session, "r", patch)
 		require.NoError(t, err)
-		found, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		found := repositoryOf(t, definitions, session, "r")
 		require.NotNil(t, found.Tool("other"))
 		require.Equal(t, "https://h/{day}", found.Tool("book").URL)
 		require.Equal(t, []string{"day"}, found.Tool("book").Params().Names())
@@ -162,8 +158,7 @@ func TestLimitsAreShownAsTheyWereSet(t *testing.T) {
 		body := `{"settings":{"limits":` + limits + `}}`
 		for range 2 { // the record is rewritten as read
 			putApp(t, store, "clinic", body)
-			app, err := store.App(t.Context(), "clinic")
-			require.NoError(t, err)
+			app := appOf(t, store, "clinic")
 			shown, err := json.Marshal(app)
 			require.NoError(t, err)
 			require.Contains(t, string(shown), `"limits":`+limits)

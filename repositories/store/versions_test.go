@@ -36,27 +36,23 @@ func TestVersionsAreBoundedInNumberAndBytesAndEndAfterTheirRepository(t *testing
 		}
 		long := func(n int) string { return `{"tools":[{"name":"a","description":"` + strings.Repeat("x", n) + `"}]}` }
 		for range 5 {
-			_, err := put(t, s, ofClinic, "r", long(500<<10))
-			require.NoError(t, err)
+			put(t, s, ofClinic, "r", long(500<<10))
 		}
 		require.Equal(t, []int{5, 4, 3, 2}, numbers(t, s, "r"), "2 MiB are kept")
 		require.Negative(t, lives("r"), "as long as the repository is there")
 		require.NoError(t, s.DeleteRepository(t.Context(), ofClinic, "r"))
 		require.InDelta(t, (30 * 24 * time.Hour).Hours(), lives("r").Hours(), 1)
-		_, err := put(t, s, ofClinic, "r", `{"tools":[]}`)
-		require.NoError(t, err)
+		put(t, s, ofClinic, "r", `{"tools":[]}`)
 		require.Negative(t, lives("r"), "it is there again")
 
-		_, err = put(t, s, ofClinic, "once", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
-		require.NoError(t, err)
+		put(t, s, ofClinic, "once", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
 		require.Positive(t, lives("once"), "it goes as it fires")
 		for i := range 101 {
 			id := fmt.Sprint("gone", i)
-			_, err := put(t, s, ofClinic, id, `{"tools":[]}`)
-			require.NoError(t, err)
+			put(t, s, ofClinic, id, `{"tools":[]}`)
 			require.NoError(t, s.DeleteRepository(t.Context(), ofClinic, id))
 		}
-		_, _, err = s.Versions(t.Context(), "clinic", "once", 0, 1)
+		_, _, err := s.Versions(t.Context(), "clinic", "once", 0, 1)
 		require.ErrorIs(t, err, repositories.ErrNotFound, "those of 100 repositories that are gone are kept")
 		require.Equal(t, []int{2, 1}, numbers(t, s, "gone100"))
 	})
@@ -65,12 +61,10 @@ func TestVersionsAreBoundedInNumberAndBytesAndEndAfterTheirRepository(t *testing
 // A repository from before versions existed can be restored to its previous state.
 func TestTheFirstVersionIsWhatWasThereBefore(t *testing.T) {
 	stores(t, func(t *testing.T, s *store.Store, server *redistest.Server) {
-		_, err := put(t, s, ofClinic, "r", `{"tools":[{"name":"before"}]}`)
-		require.NoError(t, err)
+		put(t, s, ofClinic, "r", `{"tools":[{"name":"before"}]}`)
 		k := keyspace.KeysOf("clinic")
 		require.NoError(t, server.Client().Del(t.Context(), keyspace.Versions(k, "r"), keyspace.Versioned(k)).Err())
-		_, err = put(t, s, ofClinic, "r", `{"tools":[{"name":"after"}]}`)
-		require.NoError(t, err)
+		put(t, s, ofClinic, "r", `{"tools":[{"name":"after"}]}`)
 		require.Equal(t, []int{2, 1}, numbers(t, s, "r"))
 		_, first, err := s.Version(t.Context(), "clinic", "r", 1)
 		require.NoError(t, err)
@@ -98,8 +92,7 @@ func only(revision string) store.Precondition {
 // Concurrent writers that read before they write do not undo each other's changes.
 func TestConditionalChangesAtTheSameTimeLoseNothing(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
-		_, err := put(t, definitions, session, "r", `{"tools":[]}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", `{"tools":[]}`)
 		replicas := []*store.Store{definitions, storeOn(t, server, 'k')}
 		const n = 12
 		faults := make([]error, 2*n)
@@ -110,11 +103,9 @@ func TestConditionalChangesAtTheSameTimeLoseNothing(t *testing.T) {
 		}
 		group.Wait()
 		require.NoError(t, errors.Join(faults...))
-		app, err := definitions.App(t.Context(), "clinic")
-		require.NoError(t, err)
+		app := appOf(t, definitions, "clinic")
 		require.Len(t, app.Settings.AllowedOrigins, n)
-		found, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		found := repositoryOf(t, definitions, session, "r")
 		require.Len(t, found.Tools, n)
 	})
 }
@@ -157,15 +148,12 @@ func addTool(t *testing.T, definitions *store.Store, name string) error {
 
 func TestADeletionHasItsConditions(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
-		_, err := put(t, definitions, session, "r", `{"tools":[]}`)
-		require.NoError(t, err)
-		app, err := definitions.App(t.Context(), "clinic")
-		require.NoError(t, err)
-		repository, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		put(t, definitions, session, "r", `{"tools":[]}`)
+		app := appOf(t, definitions, "clinic")
+		repository := repositoryOf(t, definitions, session, "r")
 		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r", only("other")), errStale)
 		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic", only("other")), errStale)
-		_, err = definitions.Repository(t.Context(), session, "r")
+		_, err := definitions.Repository(t.Context(), session, "r")
 		require.NoError(t, err, "nothing has gone")
 		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r", only(repository.Revision)))
 		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic", only(app.Revision)))
@@ -202,10 +190,8 @@ func TestPreviewOfARepositoryComparesCredentialsAndFailsAsTheWriteWould(t *testi
 			require.NoError(t, err)
 			return definitions.PreviewRepository(t.Context(), store.ReplaceChange(repository), "")
 		}
-		_, err := put(t, definitions, session, "r", withCredentials)
-		require.NoError(t, err)
-		stored, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		put(t, definitions, session, "r", withCredentials)
+		stored := repositoryOf(t, definitions, session, "r")
 		for body, want := range map[string]string{
 			withCredentials: store.WouldLeave,
 			strings.ReplaceAll(withCredentials, "bearer-secret", "***"):                                store.WouldLeave,
@@ -221,8 +207,7 @@ func TestPreviewOfARepositoryComparesCredentialsAndFailsAsTheWriteWould(t *testi
 		operation, err := preview("other", withCredentials)
 		require.NoError(t, err)
 		require.Equal(t, store.WouldCreate, operation)
-		again, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		again := repositoryOf(t, definitions, session, "r")
 		require.Equal(t, stored.Revision, again.Revision)
 
 		_, err = preview("r", `{"tools":[{"name":"a","url":"https://x.example","request":{"moduleId":"none"}}]}`)
