@@ -322,6 +322,9 @@ func TestWithoutTheKeyNothingOfAnAppIsServed(t *testing.T) {
 		}
 	}
 	require.Zero(t, s.store.count()+s.engine.count())
+	for _, path := range openPaths {
+		s.Call("GET", path, "", "Authorization: ").Is(200, "")
+	}
 }
 
 func TestAKeyThatIsNotRightIsRefused(t *testing.T) {
@@ -337,19 +340,8 @@ func TestAKeyThatIsNotRightIsRefused(t *testing.T) {
 	got.Problem(401, "not valid")
 	require.Equal(t, `Bearer realm="earshot", error="invalid_token"`, got.Header.Get("WWW-Authenticate"))
 	require.Zero(t, s.store.count())
-}
-
-func TestTheSchemeOfTheKeyHasNoCase(t *testing.T) {
-	s := start(t)
-	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "Bearer "} {
+	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "Bearer "} { // it has no case
 		s.Call("GET", "/v1/apps", "", "Authorization: "+scheme+" "+apitest.AdminKey).Is(200, "")
-	}
-}
-
-func TestOpenPathsNeedNoKey(t *testing.T) {
-	s := start(t)
-	for _, path := range openPaths {
-		s.Call("GET", path, "", "Authorization: ").Is(200, "")
 	}
 }
 
@@ -394,22 +386,29 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 	}
 }
 
+// accessTo signs an access token of the clinic's present life.
+func accessTo(w apitest.World, token store.AccessToken) (text string, complete store.AccessToken) {
+	var err error
+	token.AppID = "clinic"
+	token.Generation, err = w.Store.Generation(w.T.Context(), "clinic", "")
+	require.NoError(w.T, err)
+	signed, err := w.Sealer.SignAccess(token, "t1")
+	require.NoError(w.T, err)
+	return signed.Reveal(), token
+}
+
 func TestAccessTokenIsAKeyOfItsAppUntilItExpires(t *testing.T) {
 	now := time.Now()
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Now = func() time.Time { return now } })
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
-	life, err := s.Store.Generation(t.Context(), "clinic", "")
-	require.NoError(t, err)
-	token := store.AccessToken{
-		AppID: "clinic", ModuleID: "calendar", ClientID: "calendar", Lineage: "l1", Expires: now.Add(time.Minute), Generation: life,
+	access, token := accessTo(s, store.AccessToken{
+		ModuleID: "calendar", ClientID: "calendar", Lineage: "l1", Expires: now.Add(time.Minute),
 		Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers},
-	}
-	signed, err := s.Sealer.SignAccess(token, "t1")
-	require.NoError(t, err)
+	})
 	renewing, err := s.Sealer.SignRefresh(token, "t1")
 	require.NoError(t, err)
-	with := "Authorization: Bearer " + signed.Reveal()
+	with := apitest.Bearer(access)
 	s.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Is(201, "")
 	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, with).Is(200, "")
 	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
@@ -423,13 +422,8 @@ func TestAccessTokenIsAKeyOfItsAppUntilItExpires(t *testing.T) {
 func TestAccessTokenEndsWithItsApp(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything)
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
-	life, err := s.Store.Generation(t.Context(), "clinic", "")
-	require.NoError(t, err)
-	signed, err := s.Sealer.SignAccess(store.AccessToken{
-		AppID: "clinic", ModuleID: "calendar", Expires: time.Now().Add(time.Minute), Generation: life, Scopes: []store.Permission{store.PermitTriggers},
-	}, "t1")
-	require.NoError(t, err)
-	with := "Authorization: Bearer " + signed.Reveal()
+	access, _ := accessTo(s, store.AccessToken{ModuleID: "calendar", Expires: time.Now().Add(time.Minute), Scopes: []store.Permission{store.PermitTriggers}})
+	with := apitest.Bearer(access)
 	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
 	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
@@ -452,19 +446,16 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 			s.Call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"first-secret-of-the-avatar"}]}`).Is(200, "")
 			app, err := s.Store.App(t.Context(), "clinic")
 			require.NoError(t, err)
-			life, err := s.Store.Generation(t.Context(), "clinic", "")
-			require.NoError(t, err)
-			signed, err := s.Sealer.SignAccess(store.AccessToken{
-				AppID: "clinic", ModuleID: "avatar", ClientID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Generation: life,
+			access, _ := accessTo(s.World, store.AccessToken{
+				ModuleID: "avatar", ClientID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour),
 				Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
-			}, "t1")
-			require.NoError(t, err)
-			with := apitest.Bearer(signed.Reveal())
+			})
+			with := apitest.Bearer(access)
 			s.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Is(201, "")
 			other.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
 			visitor := apitest.Bearer(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", with).Made().Token)
 			s.Call("GET", apitest.MessagesPath, "", visitor).Is(200, "")
-			stream := open(s, appEvents, signed.Reveal())
+			stream := open(s, appEvents, access)
 
 			s.Call("PATCH", "/v1/apps/clinic", `{"modules":`+next+`}`).Is(200, "")
 			for _, replica := range []*apitest.Service{s.Service, other.Service} {
@@ -480,17 +471,14 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 // A new module may be newer than a replica's cached app.
 func TestAccessTokenOfANewModuleIsGoodAtOnce(t *testing.T) {
 	s := atClinic(t)
-	life, err := s.Store.Generation(t.Context(), "clinic", "")
-	require.NoError(t, err)
 	for _, key := range []string{"first-secret-of-the-avatar", "another-secret-of-the-avatar"} {
 		s.Call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"`+key+`"}]}`).Is(200, "")
 		app, err := s.Store.App(t.Context(), "clinic")
 		require.NoError(t, err)
-		signed, err := s.Sealer.SignAccess(store.AccessToken{
-			AppID: "clinic", ModuleID: "avatar", Expires: time.Now().Add(time.Hour), Generation: life, Scopes: []store.Permission{store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
-		}, "t1")
-		require.NoError(t, err)
-		s.Call("GET", "/v1/apps/clinic/triggers", "", apitest.Bearer(signed.Reveal())).Is(200, "")
+		access, _ := accessTo(s, store.AccessToken{
+			ModuleID: "avatar", Expires: time.Now().Add(time.Hour), Scopes: []store.Permission{store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
+		})
+		s.Call("GET", "/v1/apps/clinic/triggers", "", apitest.Bearer(access)).Is(200, "")
 	}
 }
 
