@@ -43,9 +43,8 @@ func TestACredentialOfAnMCPSourceStaysWithItsServer(t *testing.T) {
 	}
 	stored := app("https://crm.example/mcp", "u", "hunter22")
 	require.NoError(t, repositories.KeepMasked(stored, stored.Credentials(), nil))
-	shown, err := json.Marshal(stored)
-	require.NoError(t, err)
-	require.NotContains(t, string(shown), "hunter22")
+	shown := marshalled(t, stored)
+	require.NotContains(t, shown, "hunter22")
 
 	moved := app("https://CRM.example:443/v2/mcp", "u", secret.Masked)
 	require.NoError(t, repositories.KeepMasked(moved, moved.Credentials(), stored.Credentials()), "another path of the same server")
@@ -157,9 +156,8 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	}
 	require.NotContains(t, said, "drop", "what is not allowed is no news")
 
-	again, err := json.Marshal(repositories.Repository{From: "crm", Tools: tools})
-	require.NoError(t, err)
-	_, err = repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":`+strings.SplitN(string(again), `"tools":`, 2)[1]))
+	again := marshalled(t, repositories.Repository{From: "crm", Tools: tools})
+	_, err := repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":`+strings.SplitN(again, `"tools":`, 2)[1]))
 	require.NoError(t, err, "they are tools as anybody could have given them")
 }
 
