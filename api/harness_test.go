@@ -15,9 +15,7 @@ import (
 	"earshot/api"
 	"earshot/api/auth"
 	"earshot/deploy/testbed/apitest"
-	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -117,6 +115,7 @@ func (d *double) count() int {
 
 // storeDouble replaces the store where a test needs an answer that a real one cannot give on demand.
 type storeDouble struct {
+	auth.Keys // has what no test asks for
 	double
 	versionsDouble
 	testsDouble
@@ -269,14 +268,6 @@ func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) e
 
 // The double of the keys is part of the store's.
 
-func (s *storeDouble) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
-	return "", store.AppKey{}, store.ErrKey
-}
-
-func (s *storeDouble) ValidKey(context.Context, string, string) (store.AppKey, error) {
-	return store.AppKey{}, store.ErrKey
-}
-
 func (s *storeDouble) Generation(_ context.Context, appID, _ string) (store.Generation, error) {
 	return store.Generation{App: appID}, s.err
 }
@@ -287,10 +278,6 @@ func (s *storeDouble) CachedGeneration(_ context.Context, appID, _ string) (stor
 
 func (s *storeDouble) LifeSince(context.Context, string, string) (time.Time, error) {
 	return time.Time{}, nil
-}
-
-func (s *storeDouble) Granted(context.Context, string, string, func(repositories.Module) bool) error {
-	return nil
 }
 
 func (s *storeDouble) CreateKey(_ context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error) {
@@ -310,6 +297,7 @@ func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
 
 // engineDouble stands for the ledger in the same way.
 type engineDouble struct {
+	api.Engine // has what no test asks for
 	double
 	why  explain.Explanation
 	uses []query.ToolUse
@@ -328,10 +316,6 @@ func (e *engineDouble) Post(_ context.Context, message trigger.Message) (json.Ra
 func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (string, error) {
 	e.took("PostAsync", message)
 	return message.ID, e.err
-}
-
-func (e *engineDouble) Offered(context.Context, string, string, []string, int, parameters.Claims) ([]matcher.Candidate, string, error) {
-	return nil, "", e.err
 }
 
 func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
@@ -396,16 +380,6 @@ func (e *engineDouble) Backlog(_ context.Context, appID string) (query.Backlog, 
 	return query.Backlog{}, e.err
 }
 
-func (e *engineDouble) SessionsIn(_ context.Context, appID, state string) (map[string]bool, error) {
-	e.took("SessionsIn", appID, state)
-	return nil, e.err
-}
-
-func (e *engineDouble) Said(_ context.Context, appID string, sessions []string, text string) (map[string]query.Said, error) {
-	e.took("Said", appID, sessions, text)
-	return nil, e.err
-}
-
 func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
 	e.took("Open", appID, sessionID)
 	return []scope.OpenCall{}, e.err
@@ -419,10 +393,6 @@ func (e *engineDouble) Usage(_ context.Context, appID string) ([]query.ToolUse, 
 func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name, after string, limit int) ([]scope.Tool, string, error) {
 	e.took("Tools", appID, sessionID, name, query.Page{After: after, Limit: limit})
 	return nil, e.next, e.err
-}
-
-func (e *engineDouble) Catalog(context.Context, string, string) (*scope.Catalog, error) {
-	return nil, repositories.ErrNotFound
 }
 
 func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error) {
@@ -483,10 +453,6 @@ func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by stri
 	e.took("RetryAll", query, by)
 	return 3, e.err
 }
-
-func (e *engineDouble) EndChat(context.Context, ledger.Turn, trigger.ChatEnd) error { return e.err }
-
-func (e *engineDouble) Acted(context.Context, ledger.Turn) (int, error) { return 0, e.err }
 
 func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
 	e.took("CountFailed", query)

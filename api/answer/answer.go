@@ -17,6 +17,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // list is a page of a list. Next is the cursor of the next page, and missing on the last.
@@ -75,9 +76,6 @@ func Created(created bool) int {
 	return http.StatusOK
 }
 
-// newline ends every JSON answer.
-var newline = []byte{'\n'}
-
 // Stored answers with JSON from the engine, byte for byte, and a newline.
 func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
@@ -86,7 +84,7 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if err := c.Blob(status, echo.MIMEApplicationJSON, stored); err != nil {
 		return err
 	}
-	_, err := c.Response().Write(newline)
+	_, err := c.Response().Write([]byte{'\n'})
 	return err
 }
 
@@ -97,6 +95,11 @@ type Recorder struct {
 	Status int
 	Body   bytes.Buffer
 	header http.Header
+}
+
+// V1 returns a path of REST with these parts, each escaped.
+func V1(parts ...string) string {
+	return "/v1/" + strings.Join(lists.Map(parts, url.PathEscape), "/")
 }
 
 // Record runs a handler and returns its answer.

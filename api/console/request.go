@@ -212,14 +212,7 @@ func every[T any](v *pageRequest, path string) (items []T, err error) {
 	}
 }
 
-// v1 returns a REST path with these parts, each escaped.
-func v1(parts ...string) string {
-	path := "/v1"
-	for _, part := range parts {
-		path += "/" + url.PathEscape(part)
-	}
-	return path
-}
+var v1 = answer.V1
 
 // get reads a path into a value; a number in an any keeps its digits.
 func (v *pageRequest) get(path string, into any) error {

@@ -22,13 +22,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-func v1(parts ...string) string {
-	path := "/v1"
-	for _, part := range parts {
-		path += "/" + url.PathEscape(part)
-	}
-	return path
-}
+var v1 = answer.V1
 
 func repositoryPath(scope repositories.Scope, id string) string {
 	if scope.SessionID == "" {
