@@ -501,7 +501,6 @@ func (e *listenTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	return response, nil
 }
 
-// boundedBody is the body of a bounded answer.
 type boundedBody struct {
 	io.ReadCloser
 	of      *listenTransport
