@@ -23,7 +23,6 @@ const (
 	maxRepositoryValues = 20_000 // all of a repository
 )
 
-// rootSchema is the JSON Schema of a tool's parameters.
 type rootSchema struct {
 	compiled *jsonschema.Schema
 	cost     int // number of schemas that apply to one place

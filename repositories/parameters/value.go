@@ -97,7 +97,6 @@ type violation struct {
 // place lists the indices and names that lead to a part of a value.
 type place []any
 
-// then returns the place of a member.
 func (p place) then(token any) place { return append(slices.Clip(p), token) }
 
 // String formats the place as [2].day.
