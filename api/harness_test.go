@@ -28,7 +28,6 @@ import (
 	"earshot/trigger/webhooks"
 )
 
-// faked is a service on fakes.
 type faked struct {
 	*apitest.Service
 	store  *storeDouble
@@ -57,7 +56,6 @@ func bodyOf[T any](got apitest.Answer) (body T) {
 	return body
 }
 
-// pageOf is a page of a list.
 type pageOf[T any] struct {
 	Items []T
 	Next  string

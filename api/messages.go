@@ -169,7 +169,6 @@ func checkDryRun(m trigger.Message, dryRun bool) error {
 	return faults.Err()
 }
 
-// answerDecided answers with the stored answer of a message, or with err.
 func (h messages) answerDecided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, withExplanation bool) error {
 	if err != nil {
 		return withMessageID(err, m.ID)

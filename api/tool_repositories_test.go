@@ -239,7 +239,6 @@ func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
 	w.Call("PUT", "/v1/apps/clinic", app("right"), apitest.Bearer(key.Key)).Is(200, "") // a write reveals nothing
 }
 
-// items returns the items of a list.
 func items(a apitest.Answer) (items []map[string]any) {
 	a.T.Helper()
 	return bodyOf[pageOf[map[string]any]](a.Is(200, "")).Items
@@ -294,7 +293,6 @@ const (
 	asksIfIrreversible = `{"name":"Clinic","settings":{"offline":{"confirm":"irreversible"}}}`
 )
 
-// noted returns the notes of a write.
 func noted(a apitest.Answer) []string {
 	require.Less(a.T, a.StatusCode, 300, string(a.Body))
 	return bodyOf[struct{ Notes []string }](a).Notes

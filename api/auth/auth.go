@@ -347,7 +347,6 @@ func (p Principal) Author() string {
 	return p.Name()
 }
 
-// principalKey is the context key of the principal.
 const principalKey = "earshot.principal"
 
 // PrincipalOf returns the caller of a request; zero on open routes.

@@ -66,7 +66,6 @@ type console struct {
 	views  views
 }
 
-// root is the path of the console.
 const root = "/console"
 
 const (

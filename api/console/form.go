@@ -74,7 +74,6 @@ func described(of, path string) schemaEntry {
 	return at
 }
 
-// newField returns the form field with the definition's value.
 func newField(of, path string, definition json.RawMessage) formField {
 	about := described(of, path)
 	f := formField{Path: path, Doc: about.Description, Kind: "line", Options: about.Enum, Default: unquoted(string(about.Default))}
@@ -410,7 +409,6 @@ func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessa
 	return with(tool, listed, f.Field, "required")
 }
 
-// filled returns the row with the form's values.
 func (r parameterRow) filled(form url.Values, at string) parameterRow {
 	read := func(into *string, name string) {
 		if form.Has(at + name) {

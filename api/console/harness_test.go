@@ -85,7 +85,6 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, e.body)
 }
 
-// start runs a service with keys.
 func start(t testing.TB) *service { return startWith(t, secret.New(adminKey)) }
 
 // keyless runs a service without keys, with the clinic.

@@ -350,7 +350,6 @@ func TestChartFollowsTheWidthAndTheTheme(t *testing.T) {
 	b.until("it has the width of the page", `document.querySelector("figure canvas").getBoundingClientRect().width < 390`)
 }
 
-// press presses a key.
 func (b *tab) press(key string) {
 	b.t.Helper()
 	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`document.activeElement.dispatchEvent(new KeyboardEvent("keydown", {key: %q, bubbles: true, cancelable: true}))`, key)))

@@ -188,7 +188,6 @@ var tabs = []tab{
 	{"app", "App", "a", "settings", []string{"app"}},
 }
 
-// tabLink is a tab on a page.
 type tabLink struct {
 	tab
 	To   string

@@ -102,7 +102,6 @@ func (f *responses) fault(problem []byte) []byte {
 		f.sequence, part("code"), part("message"), part("param"), detail)
 }
 
-// item is an item of a response's output.
 type item struct {
 	kind, name string
 	place      int // index in the round

@@ -82,7 +82,6 @@ func (a agent) calls(name, arguments string, more ...string) map[string]any {
 	return a.gets("tools/call", strings.Join(append([]string{`"name":"` + name + `","arguments":` + arguments}, more...), ","))
 }
 
-// text returns the text of a result for a model.
 func text(result map[string]any) string {
 	list, _ := result["content"].([]any)
 	if len(list) == 0 {
@@ -148,7 +147,6 @@ func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	}
 }
 
-// bearing is a client with a key.
 func bearing(key string) *http.Client {
 	return &http.Client{Transport: keyed(key)}
 }

@@ -114,7 +114,6 @@ func (c *subscriber) next(kind byte) (pk packets.Packet) {
 	return pk
 }
 
-// subscribe subscribes to filters.
 func (c *subscriber) subscribe(filters ...string) *subscriber {
 	c.t.Helper()
 	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
@@ -142,7 +141,6 @@ func (c *subscriber) ended() {
 	require.Error(c.t, err)
 }
 
-// keyFor returns an app's key with scopes.
 func keyFor(s apitest.Stage, app, scopes string) string {
 	s.T.Helper()
 	var made struct{ Key string }

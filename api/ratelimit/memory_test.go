@@ -20,7 +20,6 @@ import (
 	"earshot/deploy/testbed/apitest"
 )
 
-// body is a request's body in memory.
 func body(memory *ratelimit.Memory, of ratelimit.Payer, size int, most int64) *ratelimit.Body {
 	request := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(strings.Repeat("x", size)))
 	request.ContentLength = most // whatever is announced

@@ -546,7 +546,6 @@ func clinic(t testing.TB, change ...func(*sermas.Options)) *service {
 const clinicBody = `{"modules":[{"moduleId":"avatar","secret":"s3cret-of-the-avatar"},{"moduleId":"calendar","clientId":"cal","secret":"c4l-of-the-calendar","tokenUrl":"https://id.example.org/token"}],
 	"settings":{"chatModeEnabled":true,"allowedOrigins":["https://clinic.example"]}}`
 
-// reply is an answer.
 type reply struct {
 	t testing.TB
 	*http.Response

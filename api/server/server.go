@@ -85,7 +85,6 @@ func (p *pace) step() error {
 	return p.set(next)
 }
 
-// write writes text in steps.
 func (p *pace) write(text []byte, to func([]byte) (int, error)) (written int, err error) {
 	for {
 		if err := p.step(); err != nil {
