@@ -393,27 +393,21 @@ func TestTheFrontDeskFindsWhatAPatientWasBookedAndCancelsIt(t *testing.T) {
 	s.says("v17", "m2", "schedule my surgery")
 	b := s.open(t)
 
-	b.visit("/console/apps/clinic/sessions")
-	k := b.task()
-	b.fill("#text", "TAXI")
-	k.click(".search button")
-	b.until("one is found", `document.querySelectorAll(".sessions li").length === 1`)
-	k.click(".sessions li a")
-	b.reads("#chat .came .pending", "transport")
-	k.click("#chat .came .pending button")
-	b.reads("#chat .came .cancelled", "transport")
-	k.done("the front desk finds by a word what was booked, and cancels it", 3)
-
-	b.visit("/console/apps/clinic/sessions")
-	k = b.task()
-	b.fill("#user", "ms-keller")
-	k.click(".search button")
-	b.until("one is found", `document.querySelectorAll(".sessions li").length === 1`)
-	k.click(".sessions li a")
-	b.reads("#chat .came .confirming", "surgery")
-	k.click("#chat .came .confirming button.main")
-	b.reads("#chat .came .fired", "surgery")
-	k.done("the front desk finds by the user what waits, and confirms it", 3)
+	for _, task := range []struct{ field, word, tool, before, button, after, done string }{
+		{"#text", "TAXI", "transport", "pending", "button", "cancelled", "the front desk finds by a word what was booked, and cancels it"},
+		{"#user", "ms-keller", "surgery", "confirming", "button.main", "fired", "the front desk finds by the user what waits, and confirms it"},
+	} {
+		b.visit("/console/apps/clinic/sessions")
+		k := b.task()
+		b.fill(task.field, task.word)
+		k.click(".search button")
+		b.until("one is found", `document.querySelectorAll(".sessions li").length === 1`)
+		k.click(".sessions li a")
+		b.reads("#chat .came ."+task.before, task.tool)
+		k.click("#chat .came ." + task.before + " " + task.button)
+		b.reads("#chat .came ."+task.after, task.tool)
+		k.done(task.done, 3)
+	}
 }
 
 const shopBody = `{"tools":[

@@ -147,9 +147,7 @@ func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	}
 }
 
-func bearing(key string) *http.Client {
-	return &http.Client{Transport: keyed(key)}
-}
+func bearing(key string) *http.Client { return &http.Client{Transport: keyed(key)} }
 
 type keyed string
 
