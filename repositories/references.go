@@ -319,9 +319,7 @@ func (p *openParameter) open() bool {
 }
 
 // NotesInWords returns the Notes as sentences with the names of the tools.
-func (r *Repository) NotesInWords() []string {
-	return r.InWords(r.Notes())
-}
+func (r *Repository) NotesInWords() []string { return r.InWords(r.Notes()) }
 
 // InWords returns notes on tools of the repository as sentences with the tools' names.
 func (r *Repository) InWords(notes fault.List) []string {

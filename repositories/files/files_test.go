@@ -59,9 +59,7 @@ func faults(t *testing.T, err error) []string {
 	return lines(found)
 }
 
-func lines(found []files.Fault) []string {
-	return lists.Map(found, files.Fault.String)
-}
+func lines(found []files.Fault) []string { return lists.Map(found, files.Fault.String) }
 
 // faultsButUnsupported leaves out faults about unsupported types.
 func faultsButUnsupported(err error) []string {

@@ -198,9 +198,7 @@ func (f Fault) String() string {
 type Faults []Fault
 
 // Error lists the faults, one per line.
-func (f Faults) Error() string {
-	return strings.Join(lists.Map(f, Fault.String), "\n")
-}
+func (f Faults) Error() string { return strings.Join(lists.Map(f, Fault.String), "\n") }
 
 // maxFaults bounds the listed faults.
 const maxFaults = 1000

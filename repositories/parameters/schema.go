@@ -123,9 +123,7 @@ func isOpen(s *jsonschema.Schema) bool {
 }
 
 // takes reports whether a value with the name is passed to the schema.
-func (r *rootSchema) takes(name string) bool {
-	return r.open && !refuses(r.compiled, name)
-}
+func (r *rootSchema) takes(name string) bool { return r.open && !refuses(r.compiled, name) }
 
 // refuses reports whether an object has no member with a name that is none of its properties.
 func refuses(s *jsonschema.Schema, name string) bool {

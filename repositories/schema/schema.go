@@ -235,9 +235,7 @@ func isIndex(token string) bool {
 }
 
 // Tokens converts a place for fault.Point.
-func Tokens(at []string) []any {
-	return lists.Map(at, func(one string) any { return one })
-}
+func Tokens(at []string) []any { return lists.Map(at, func(one string) any { return one }) }
 
 // ValueAt returns the value at a place, or nil if there is none.
 func ValueAt(value any, at []string) any {
