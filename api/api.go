@@ -169,10 +169,9 @@ func (o Options) withDefaults() Options {
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.WriteTime = cmp.Or(o.WriteTime, server.DefaultWriteTime)
 	o.Retention = cmp.Or(o.Retention, store.DefaultRetention)
+	o.Metrics = cmp.Or(o.Metrics, prometheus.NewRegistry())
+	o.Audit, o.Usage = cmp.Or[Audit](o.Audit, unaudited{}), cmp.Or[Usage](o.Usage, unused{})
 	o.streams = admission.NewStreamLimit(o.Streams)
-	if o.Metrics == nil {
-		o.Metrics = prometheus.NewRegistry()
-	}
 	if o.Walls == nil {
 		o.Walls = ratelimit.New(admission.Bounds{}, o.Metrics, nil)
 	}
@@ -184,12 +183,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.SignIns == nil {
 		o.SignIns = signin.New(nil, o.Metrics)
-	}
-	if o.Audit == nil {
-		o.Audit = unaudited{}
-	}
-	if o.Usage == nil {
-		o.Usage = unused{}
 	}
 	return o
 }

@@ -74,7 +74,6 @@ func (h events) stream(c echo.Context) error {
 	return nil
 }
 
-// stream is an opened event stream.
 type stream struct {
 	after        uint64 // the sequence after which it starts
 	published    <-chan effect.Published

@@ -31,7 +31,6 @@ const (
 // told is a server-sent event.
 type told struct{ id, event, data string }
 
-// stream is an open event stream.
 type stream struct {
 	*http.Response
 	t     *testing.T

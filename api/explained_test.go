@@ -25,7 +25,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// explainedAnswer is an answer with its explanation.
 type explainedAnswer struct {
 	query.Answer
 	Explain *explain.Explanation

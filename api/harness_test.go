@@ -1,18 +1,33 @@
 package api_test
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
 	"earshot/api/auth"
 	"earshot/deploy/testbed/apitest"
+	"earshot/repositories"
+	"earshot/repositories/secret"
 	"earshot/repositories/store"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
+	"earshot/trigger/trial"
+	"earshot/trigger/webhooks"
 )
 
-// faked is a service on fakes.
 type faked struct {
 	*apitest.Service
 	store  *storeDouble
@@ -41,7 +56,6 @@ func bodyOf[T any](got apitest.Answer) (body T) {
 	return body
 }
 
-// pageOf is a page of a list.
 type pageOf[T any] struct {
 	Items []T
 	Next  string
@@ -54,3 +68,423 @@ type keysOf struct {
 }
 
 var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
+
+// asked is a call of a double.
+type asked struct {
+	Method string
+	Args   []any
+}
+
+// double returns configured answers and records its calls.
+type double struct {
+	mu    sync.Mutex
+	calls []asked
+
+	err          error
+	created      bool
+	next         string
+	apps         []*repositories.App
+	repositories []*repositories.Repository
+	answer       json.RawMessage
+	entries      []query.Entry
+	records      []query.Record
+}
+
+func (d *double) took(method string, args ...any) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls = append(d.calls, asked{method, args})
+}
+
+func (d *double) last() asked {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.calls) == 0 {
+		return asked{}
+	}
+	return d.calls[len(d.calls)-1]
+}
+
+func (d *double) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.calls)
+}
+
+// storeDouble replaces the store where a test needs an answer that a real one cannot give on demand.
+type storeDouble struct {
+	auth.Keys // has what no test asks for
+	double
+	versionsDouble
+	testsDouble
+}
+
+// versionsDouble has one version of each repository.
+type versionsDouble struct{}
+
+func (versionsDouble) Versions(context.Context, string, string, int, int) ([]store.Version, int, error) {
+	return []store.Version{{Number: 1, Operation: "created"}}, 0, nil
+}
+
+func (versionsDouble) Version(context.Context, string, string, int) (store.Version, *repositories.Repository, error) {
+	return store.Version{Number: 1, Operation: "deleted"}, nil, nil
+}
+
+func (versionsDouble) RestoreChange(_ context.Context, appID, id string, _ int) (store.RepositoryChange, error) {
+	return store.ReplaceChange(&repositories.Repository{AppID: appID, ID: id}), nil
+}
+
+func (versionsDouble) NextRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, error) {
+	return change.Next(&repositories.Repository{})
+}
+
+// testsDouble keeps one test, whatever its name.
+type testsDouble struct{}
+
+var someTest = &store.Test{Name: "t", Body: json.RawMessage(`{"chat":[{"user":"hello"}]}`)}
+
+func (testsDouble) PutTest(context.Context, string, string, json.RawMessage) (*store.Test, bool, error) {
+	return someTest, false, nil
+}
+func (testsDouble) Test(context.Context, string, string) (*store.Test, error) { return someTest, nil }
+func (testsDouble) Tests(context.Context, string, string, int) ([]*store.Test, string, error) {
+	return []*store.Test{someTest}, "", nil
+}
+func (testsDouble) DeleteTest(context.Context, string, string) error { return nil }
+
+// rehearserDouble finds no difference.
+type rehearserDouble struct{}
+
+func (rehearserDouble) Rehearse(context.Context, trial.Change) (*trial.Outcome, error) {
+	return &trial.Outcome{Differences: []trial.Difference{}, Tests: []trial.TestOutcome{}, Notes: []string{}}, nil
+}
+
+func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*repositories.App, bool, error) {
+	there := &repositories.App{ID: change.AppID}
+	if !s.created {
+		there.Revision = "before"
+	}
+	app, err := change.Next(there)
+	s.took("ChangeApp", app)
+	return app, s.created, errors.Join(err, s.err)
+}
+
+func (s *storeDouble) PutSession(_ context.Context, session *repositories.Session) (bool, error) {
+	s.took("PutSession", session)
+	return s.created, s.err
+}
+
+func (s *storeDouble) Session(_ context.Context, appID, sessionID string) (*repositories.Session, error) {
+	s.took("Session", appID, sessionID)
+	return &repositories.Session{AppID: appID, ID: sessionID}, s.err
+}
+
+func (s *storeDouble) Sessions(_ context.Context, asked store.SessionQuery) ([]*repositories.Session, string, error) {
+	s.took("Sessions", asked)
+	return nil, s.next, s.err
+}
+
+func (s *storeDouble) SessionsOf(_ context.Context, appID, user, after string, limit int) ([]string, string, error) {
+	s.took("SessionsOf", appID, user, after, limit)
+	return nil, s.next, s.err
+}
+
+func (s *storeDouble) ChatSettings(context.Context, string) (repositories.OpenAI, error) {
+	return repositories.OpenAI{}, s.err
+}
+
+func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
+	s.took("App", appID)
+	if s.err == nil && len(s.apps) == 0 {
+		return nil, repositories.ErrNotFound
+	}
+	if s.err != nil {
+		return nil, s.err
+	}
+	return s.apps[0], nil
+}
+
+func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repositories.App, string, error) {
+	s.took("Apps", after, limit)
+	return s.apps, s.next, s.err
+}
+
+func (s *storeDouble) PreviewApp(_ context.Context, change store.AppChange, _ string) (string, error) {
+	s.took("PreviewApp", change)
+	return store.WouldLeave, s.err
+}
+
+func (s *storeDouble) PreviewRepository(_ context.Context, change store.RepositoryChange, _ string) (string, error) {
+	s.took("PreviewRepository", change)
+	return store.WouldLeave, s.err
+}
+
+func (s *storeDouble) SameNames(context.Context, repositories.Scope, string) ([]string, error) {
+	return nil, s.err
+}
+
+func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Precondition) error {
+	s.took("DeleteApp", appID)
+	return s.err
+}
+
+func (s *storeDouble) ChangeRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, bool, error) {
+	there := &repositories.Repository{AppID: change.Scope.AppID, SessionID: change.Scope.SessionID, ID: change.ID}
+	if !s.created && len(s.repositories) > 0 {
+		there.Revision, there.Tools = "before", s.repositories[0].Tools
+	}
+	repository, err := change.Next(there)
+	s.took("ChangeRepository", repository)
+	return repository, s.created, errors.Join(err, s.err)
+}
+
+func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
+	s.took("Repository", scope, id)
+	if s.err != nil {
+		return nil, s.err
+	}
+	if len(s.repositories) == 0 {
+		return nil, repositories.ErrNotFound
+	}
+	return s.repositories[0], nil
+}
+
+func (s *storeDouble) Repositories(_ context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
+	s.took("Repositories", scope, after, limit)
+	return s.repositories, s.next, s.err
+}
+
+func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string, _ ...store.Precondition) error {
+	s.took("DeleteRepository", scope, id)
+	return s.err
+}
+
+func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) error {
+	s.took("CloseSession", appID, sessionID)
+	return s.err
+}
+
+// The double of the keys is part of the store's.
+
+func (s *storeDouble) Generation(_ context.Context, appID, _ string) (store.Generation, error) {
+	return store.Generation{App: appID}, s.err
+}
+
+func (s *storeDouble) CachedGeneration(_ context.Context, appID, _ string) (store.Generation, error) {
+	return store.Generation{App: appID}, nil
+}
+
+func (s *storeDouble) LifeSince(context.Context, string, string) (time.Time, error) {
+	return time.Time{}, nil
+}
+
+func (s *storeDouble) CreateKey(_ context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error) {
+	s.took("CreateKey", appID, asked)
+	return store.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.err
+}
+
+func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]store.AppKey, string, error) {
+	s.took("AppKeys", appID, after, limit)
+	return nil, s.next, s.err
+}
+
+func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
+	s.took("RevokeKey", appID, keyID)
+	return s.err
+}
+
+// engineDouble stands for the ledger in the same way.
+type engineDouble struct {
+	api.Engine // has what no test asks for
+	double
+	why  explain.Explanation
+	uses []query.ToolUse
+	// panics makes Post panic with this value.
+	panics any
+}
+
+func (e *engineDouble) Post(_ context.Context, message trigger.Message) (json.RawMessage, error) {
+	e.took("Post", message)
+	if e.panics != nil {
+		panic(e.panics)
+	}
+	return e.answer, e.err
+}
+
+func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (string, error) {
+	e.took("PostAsync", message)
+	return message.ID, e.err
+}
+
+func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
+
+func (e *engineDouble) History(_ context.Context, asked query.History) ([]query.Entry, string, error) {
+	e.took("History", asked)
+	return e.entries, e.next, e.err
+}
+
+func (*engineDouble) Count(context.Context, string, string, ledger.Use) error { return nil }
+
+func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (query.Answer, explain.Explanation, error) {
+	e.took("DryRun", message)
+	return query.Answer{MessageID: message.ID, Matches: []query.Match{}, Rejected: []query.Rejected{}}, e.why, e.err
+}
+
+func (e *engineDouble) Draft(_ context.Context, message trigger.Message) (json.RawMessage, error) {
+	e.took("Draft", message)
+	return e.answer, e.err
+}
+
+func (e *engineDouble) CommitDraft(_ context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
+	e.took("CommitDraft", appID, sessionID, messageID)
+	return e.answer, e.err
+}
+
+func (e *engineDouble) CommitDraftAsync(_ context.Context, appID, sessionID, messageID string) error {
+	e.took("CommitDraftAsync", appID, sessionID, messageID)
+	return e.err
+}
+
+func (e *engineDouble) WithdrawDraft(_ context.Context, appID, sessionID, messageID string) error {
+	e.took("WithdrawDraft", appID, sessionID, messageID)
+	return e.err
+}
+
+func (e *engineDouble) ExplainDraft(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	e.took("ExplainDraft", appID, sessionID, messageID)
+	return e.why, e.err
+}
+
+func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (query.Entry, error) {
+	e.took("Message", appID, sessionID, messageID)
+	if e.err != nil {
+		return query.Entry{}, e.err
+	}
+	return e.entries[0], nil
+}
+
+func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	e.took("Explain", appID, sessionID, messageID)
+	return e.why, e.err
+}
+
+func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
+	e.took("Fire", direct)
+	return e.answer, e.err
+}
+
+func (e *engineDouble) Backlog(_ context.Context, appID string) (query.Backlog, error) {
+	e.took("Backlog", appID)
+	return query.Backlog{}, e.err
+}
+
+func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
+	e.took("Open", appID, sessionID)
+	return []scope.OpenCall{}, e.err
+}
+
+func (e *engineDouble) Usage(_ context.Context, appID string) ([]query.ToolUse, error) {
+	e.took("Usage", appID)
+	return e.uses, e.err
+}
+
+func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name, after string, limit int) ([]scope.Tool, string, error) {
+	e.took("Tools", appID, sessionID, name, query.Page{After: after, Limit: limit})
+	return nil, e.next, e.err
+}
+
+func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error) {
+	e.took("SearchTools", appID, sessionID, text, limit)
+	return []scope.FoundTool{}, e.err
+}
+
+func (e *engineDouble) Examples(context.Context, repositories.Scope, string) []string { return nil }
+
+func (e *engineDouble) Triggers(_ context.Context, query query.Triggers) ([]query.Record, string, error) {
+	e.took("Triggers", query)
+	return e.records, e.next, e.err
+}
+
+func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (query.Record, error) {
+	e.took("Trigger", appID, triggerID)
+	if e.err != nil {
+		return query.Record{}, e.err
+	}
+	return e.records[0], nil
+}
+
+func (e *engineDouble) FiredInSession(_ context.Context, appID, sessionID, triggerID string) (bool, error) {
+	e.took("FiredInSession", appID, sessionID, triggerID)
+	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.err
+}
+
+func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (query.Record, error) {
+	return e.moved("Answer", appID, triggerID, given)
+}
+
+func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
+	return e.moved("Confirm", appID, triggerID, digest, by)
+}
+
+func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
+	return e.moved("Deny", appID, triggerID, digest, by)
+}
+
+func (e *engineDouble) Cancel(_ context.Context, appID, triggerID, by string) (query.Record, error) {
+	return e.moved("Cancel", appID, triggerID, by)
+}
+
+func (e *engineDouble) moved(method string, args ...any) (query.Record, error) {
+	e.took(method, args...)
+	if e.err != nil {
+		return query.Record{}, e.err
+	}
+	return e.records[0], nil
+}
+
+func (e *engineDouble) Remove(_ context.Context, appID, triggerID string) error {
+	e.took("Remove", appID, triggerID)
+	return e.err
+}
+
+func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by string) (int, error) {
+	e.took("RetryAll", query, by)
+	return 3, e.err
+}
+
+func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
+	e.took("CountFailed", query)
+	return 4, e.err
+}
+
+func (e *engineDouble) Purge(_ context.Context, query query.Triggers) (int, error) {
+	e.took("Purge", query)
+	return 2, e.err
+}
+
+func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) error {
+	e.took("Retry", appID, triggerID, by)
+	return e.err
+}
+
+// webhooksDouble has one webhook, of every app.
+type webhooksDouble struct{ resent []string }
+
+func (*webhooksDouble) List(context.Context, string) ([]webhooks.Webhook, error) {
+	return []webhooks.Webhook{{Name: "desk", URL: "https://desk.example/earshot", Types: []string{}, State: "enabled"}}, nil
+}
+
+func (*webhooksDouble) Deliveries(_ context.Context, _, name, state string, page query.Page) ([]webhooks.Delivery, string, error) {
+	if name != "desk" {
+		return nil, "", &repositories.NotFoundError{Kind: "webhook", ID: name}
+	}
+	return []webhooks.Delivery{{EventID: "e1", Type: "tool.trigger", State: cmp.Or(state, "waiting"), Attempts: page.Limit}}, "7", nil
+}
+
+func (w *webhooksDouble) Resend(_ context.Context, appID, name string, since *time.Time) error {
+	if name == "away" {
+		return errors.New("nats: no servers")
+	}
+	w.resent = append(w.resent, fmt.Sprint(appID, " ", name, " ", since))
+	return nil
+}

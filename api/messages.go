@@ -169,7 +169,6 @@ func checkDryRun(m trigger.Message, dryRun bool) error {
 	return faults.Err()
 }
 
-// answerDecided answers with the stored answer of a message, or with err.
 func (h messages) answerDecided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, withExplanation bool) error {
 	if err != nil {
 		return withMessageID(err, m.ID)
@@ -225,7 +224,7 @@ func (h messages) dryRun(c echo.Context, m trigger.Message, withExplanation bool
 
 // unmatchedProblem completes the error of an unavailable model with what became of the message.
 func unmatchedProblem(err error, messageID, outcome string) error {
-	unavailable := (*matcher.Unavailable)(nil)
+	var unavailable *matcher.Unavailable
 	if !errors.As(err, &unavailable) {
 		return err
 	}

@@ -2,15 +2,20 @@ package api_test
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/api/answer"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/trigger/query"
@@ -84,12 +89,8 @@ func TestIDsOfThePathAreCheckedAndNamed(t *testing.T) {
 		s.Call("GET", path, "").Problem(400, words...)
 	}
 	require.Zero(t, s.store.count()+s.engine.count())
-}
-
-func TestAnEncodedIDIsTheSameID(t *testing.T) {
-	s := start(t)
 	s.Call("DELETE", "/v1/apps/%63linic", "").Is(204, "")
-	require.Equal(t, asked{"DeleteApp", []any{"clinic"}}, s.store.last())
+	require.Equal(t, asked{"DeleteApp", []any{"clinic"}}, s.store.last(), "an encoded id is the same id")
 }
 
 func TestQueryParametersAreKnownOrRefused(t *testing.T) {
@@ -112,6 +113,7 @@ func TestQueryParametersAreKnownOrRefused(t *testing.T) {
 		s.Call("GET", path, "").Problem(400, words...)
 	}
 	require.Zero(t, s.store.count()+s.engine.count())
+	s.Call("GET", "/healthz?probe=1", "").Is(200, "") // probes take any
 }
 
 // TestARouteWithoutABodyRefusesOne: a filter in the body of a retry was ignored, and everything was sent again.
@@ -163,11 +165,6 @@ func TestNoFieldsAreNoBody(t *testing.T) {
 	s.Call("GET", "/v1/apps/clinic/openai/v1/models", "any").Is(501, "") // which has no model here
 }
 
-func TestProbesTakeAnyQuery(t *testing.T) {
-	s := start(t)
-	s.Call("GET", "/healthz?probe=1", "").Is(200, "")
-}
-
 func TestNothingIsCachedOrSniffedOrFramed(t *testing.T) {
 	s := start(t)
 	for _, path := range []string{"/v1/apps", "/nothing", "/docs", "/healthz"} {
@@ -191,14 +188,10 @@ func TestRoutesOfOtherHostsAreTheSame(t *testing.T) {
 
 const mib = 1 << 20
 
-func TestABodyOverOneMiBIs413(t *testing.T) {
+func TestABodyIsReadUpToOneMiB(t *testing.T) {
 	s := start(t)
 	s.Call("POST", apitest.MessagesPath, strings.Repeat(" ", mib+1)).Problem(413, "1048576 bytes")
 	require.Zero(t, s.engine.count())
-}
-
-func TestABodyOfOneMiBIsRead(t *testing.T) {
-	s := start(t)
 	s.engine.answer = json.RawMessage(apitest.NoMatch)
 	s.Call("POST", apitest.MessagesPath, apitest.HelloBody+strings.Repeat(" ", mib-len(apitest.HelloBody))).Is(200, apitest.NoMatch)
 }
@@ -235,10 +228,8 @@ func TestAMissingBodyIsA400(t *testing.T) {
 
 func TestABodyThatBreaksOffIsNotTakenForAWhole(t *testing.T) {
 	s := start(t)
-	connection, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-	require.NoError(t, err)
-	defer connection.Close()
-	_, err = io.WriteString(connection, "POST "+apitest.MessagesPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+apitest.AdminKey+"\r\nContent-Length: 500\r\n\r\n"+apitest.HelloBody)
+	connection := dialed(t, strings.TrimPrefix(s.URL, "http://"), false)
+	_, err := io.WriteString(connection, "POST "+apitest.MessagesPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+apitest.AdminKey+"\r\nContent-Length: 500\r\n\r\n"+apitest.HelloBody)
 	require.NoError(t, err)
 	require.NoError(t, connection.(*net.TCPConn).CloseWrite())
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
@@ -269,4 +260,102 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 		}
 	}
 	require.Equal(t, 23, tried)
+}
+
+func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":["https://app.example","http://localhost:5173"]}}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/open", `{"settings":{"allowedOrigins":["*"]}}`).Is(201, "")
+	preflight := func(app, origin string) apitest.Answer {
+		return w.Call("OPTIONS", "/v1/apps/"+app+"/sessions/s1/messages", "", "Authorization: ", "Origin: "+origin,
+			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: Authorization, content-type,corp_token, x-other, bad name_token").Is(204, "")
+	}
+	for app, origin := range map[string]string{"clinic": "https://app.example", "open": "https://whoever.example"} {
+		got := preflight(app, origin)
+		require.Equal(t, origin, got.Header.Get("Access-Control-Allow-Origin"))
+		require.Contains(t, got.Header.Get("Access-Control-Allow-Methods"), "POST")
+		require.Equal(t, "authorization, content-type, corp_token", got.Header.Get("Access-Control-Allow-Headers"))
+		require.NotEmpty(t, got.Header.Get("Access-Control-Max-Age"))
+		require.Contains(t, got.Header.Values("Vary"), "Origin")
+		require.Empty(t, got.Header.Get("Access-Control-Allow-Credentials"))
+	}
+	for _, status := range []string{apitest.AdminKey, "wrong"} {
+		got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Origin: http://localhost:5173", apitest.Bearer(status))
+		require.Equal(t, "http://localhost:5173", got.Header.Get("Access-Control-Allow-Origin"), "refusals can be read as well")
+		require.Contains(t, got.Header.Get("Access-Control-Expose-Headers"), "Retry-After")
+	}
+	foreign, absent := preflight("clinic", "https://evil.example"), preflight("nobody", "https://evil.example")
+	for _, its := range []http.Header{foreign.Header, absent.Header} {
+		its.Del("Date")
+		its.Del("X-Request-Id")
+	}
+	require.Equal(t, foreign.Header, absent.Header, "an app that does not exist is as one that allows nothing")
+	for _, origin := range []string{"https://evil.example", "https://app.example.evil.example", "http://app.example", "https://app.example:8443", "null"} {
+		require.Empty(t, preflight("clinic", origin).Header.Get("Access-Control-Allow-Origin"), origin)
+		got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Origin: "+origin)
+		require.Empty(t, got.Header.Get("Access-Control-Allow-Origin"), origin)
+		require.Contains(t, got.Header.Values("Vary"), "Origin")
+	}
+}
+
+func TestAChangedListOfOriginsHoldsAtOnce(t *testing.T) {
+	w := apitest.Live(t, apitest.Everything)
+	for _, c := range []struct{ list, want string }{{`[]`, ""}, {`["https://app.example"]`, "https://app.example"}, {`["https://other.example"]`, ""}} {
+		w.Call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":`+c.list+`}}`)
+		got := w.Call("GET", "/v1/apps/clinic", "", "Origin: https://app.example")
+		require.Equal(t, c.want, got.Header.Get("Access-Control-Allow-Origin"))
+	}
+}
+
+// cursorIn is the cursor of a place in a list, which is named by its route and the values in its path.
+func cursorIn(list, place string) string {
+	sum := sha256.Sum256([]byte(list))
+	return base64.RawURLEncoding.EncodeToString([]byte("of:" + hex.EncodeToString(sum[:4]) + ":" + place))
+}
+
+// TestACursorIsOfItsListAlone asks every list for what no page of it said was next.
+func TestACursorIsOfItsListAlone(t *testing.T) {
+	w := apitest.Live(t, apitest.Everything)
+	for _, app := range []string{"bakery", "clinic"} {
+		w.Call("PUT", "/v1/apps/"+app, `{"sources":[{"name":"a","type":"http","baseUrl":"https://a.example"},{"name":"b","type":"http","baseUrl":"https://b.example"}]}`).Is(201, "")
+		for _, id := range []string{"r1", "r2"} {
+			w.Call("PUT", "/v1/apps/"+app+"/repositories/"+id, `{"tools":[{"name":"`+id+`"}]}`).Is(201, "")
+			w.Call("PUT", "/v1/apps/"+app+"/repositories/"+id, `{"tools":[{"name":"`+id+`","description":"d"}]}`).Is(200, "")
+			w.Call("PUT", "/v1/apps/"+app+"/sessions/"+id, `{}`).Is(201, "")
+			w.Call("POST", "/v1/apps/"+app+"/keys", `{"name":"`+id+`","scopes":["triggers"]}`).Is(201, "")
+			w.Call("POST", "/v1/apps/"+app+"/sessions/s1/messages", `{"text":"`+id+`","actor":"user"}`).Is(200, "")
+			w.Call("POST", "/v1/apps/"+app+"/sessions/s1/triggers", `{"name":"`+id+`","source":"ui"}`).Is(201, "")
+		}
+	}
+	paged := []string{
+		"/v1/apps", "/v1/apps/clinic/keys", "/v1/apps/clinic/sessions", "/v1/apps/clinic/repositories", "/v1/apps/clinic/tools", "/v1/apps/clinic/tools/usage",
+		"/v1/apps/clinic/sources", "/v1/apps/clinic/triggers", "/v1/apps/clinic/audit", "/v1/apps/clinic/sessions/s1/messages", "/v1/apps/clinic/repositories/r1/versions",
+	}
+	others := []string{
+		"/v1/apps/clinic/tests", "/v1/apps/clinic/usage", "/v1/apps/clinic/usage/hosts", "/v1/apps/clinic/sessions/s1/tools",
+		"/v1/apps/bakery/keys", "/v1/apps/bakery/repositories", "/v1/apps/bakery/triggers", "/v1/apps/bakery/sessions/s1/messages", "/v1/apps/bakery/audit",
+	}
+	next := map[string]string{}
+	for _, list := range paged {
+		next[list], _ = w.Document(list + "?limit=1")["next"].(string)
+		require.NotEmpty(t, next[list], list)
+		require.NotEmpty(t, w.Document(list + "?limit=1&after=" + next[list])["items"], list)
+	}
+	for _, list := range append(others, paged...) {
+		for _, cursor := range []string{"zzz", "!!!", "r1", "1", "b2Y6", cursorIn("another", "r1")} {
+			refused(w, list, cursor)
+		}
+		for other, cursor := range next {
+			if other != list {
+				refused(w, list, cursor)
+			}
+		}
+	}
+	w.Call("GET", "/v1/apps/clinic/triggers?after=b2Y6&state=gone", "").Problem(400, "state", "after is not a cursor")
+}
+
+func refused(w apitest.World, list, cursor string) {
+	w.T.Helper()
+	got := w.Call("GET", list+"?after="+url.QueryEscape(cursor), "").Is(400, "")
+	require.Contains(w.T, string(got.Body), `"code":"`+string(answer.InvalidCursor)+`"`, "%s %s", list, cursor)
 }

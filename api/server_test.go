@@ -44,15 +44,9 @@ func TestAHeaderOver64KiBIsRefused(t *testing.T) {
 	go serving.Serve(listener) //nolint:errcheck // ends with Close
 	t.Cleanup(func() { serving.Close() })
 
-	connection, err := net.Dial("tcp", listener.Addr().String())
-	require.NoError(t, err)
-	defer connection.Close()
-	_, err = io.WriteString(connection, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: "+strings.Repeat("x", 80<<10)+"\r\n\r\n")
-	require.NoError(t, err)
-	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, response.StatusCode)
+	connection := dialed(t, listener.Addr().String(), false)
+	text := "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Large: " + strings.Repeat("x", 80<<10) + "\r\n\r\n"
+	require.Equal(t, http.StatusRequestHeaderFieldsTooLarge, answerErrors(t, connection, text, "GET"))
 }
 
 // brief replaces the 30 s that a client may stall.

@@ -19,6 +19,7 @@ import (
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/erasure"
@@ -221,10 +222,7 @@ func (h sessions) findMessages(ctx context.Context, appID string, batch []*repos
 	if len(batch) == 0 {
 		return nil
 	}
-	ids := make([]string, len(batch))
-	for i, session := range batch {
-		ids[i] = session.ID
-	}
+	ids := lists.Map(batch, func(session *repositories.Session) string { return session.ID })
 	found, err := h.engine.LatestMessages(ctx, appID, ids, text)
 	maps.Copy(latest, found)
 	return err

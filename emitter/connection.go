@@ -63,8 +63,7 @@ func connect(list string, login Login, extra ...nats.Option) (*nats.Conn, error)
 		nats.IgnoreAuthErrorAbort(),
 	)
 	conn, err := nats.Connect(list, append(options, extra...)...)
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return nil, wrapped.Err // the error of net/url contains the URL
 	}
 	return conn, err

@@ -114,9 +114,7 @@ func TestMissingSchemeOrServerNeverBlocksTheStart(t *testing.T) {
 	require.ErrorContains(t, e.Ready(t.Context()), "NATS is not connected")
 }
 
-func errorText(err error) string {
-	return errors.Join(err, errors.New("")).Error()
-}
+func errorText(err error) string { return errors.Join(err, errors.New("")).Error() }
 
 // denying is a server whose user "earshot" has these permissions; the test uses "operator". The URL is for
 // earshot.

@@ -14,6 +14,8 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/repositories/lists"
 )
 
 // Stream is the name of the stream of events.
@@ -24,10 +26,7 @@ const Stream = "EARSHOT"
 func Subjects() []string { return append(toolSubjects(), chatSubjects...) }
 
 func toolSubjects() []string {
-	var subjects []string
-	for _, kind := range toolKinds {
-		subjects = append(subjects, "tool."+kind+".>")
-	}
+	subjects := lists.Map(toolKinds, func(kind string) string { return "tool." + kind + ".>" })
 	return append(subjects, "app.*.*.*")
 }
 
@@ -56,8 +55,7 @@ func code(err error) jetstream.ErrorCode {
 	if err == nil {
 		return 0
 	}
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode
 	}
 	return 0

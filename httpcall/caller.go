@@ -4,7 +4,7 @@
 // Caller is an effect.Deliverer. One Deliver is one attempt. The call is prepared and signed (request.go), from
 // a tool's URL and its placeholders (placeholders.go), from an http tool (tool.go) or from an MCP server
 // (mcp.go), with its credentials (credentials.go), which may require a token request. The host must have a free
-// slot (limiter.go). The request is sent (roundtrip.go) to an allowed address (guard), and the answer, redacted
+// slot. The request is sent (roundtrip.go) to an allowed address (guard), and the answer, redacted
 // (redactor.go), becomes the outcome. The ledger schedules the next attempt. A call of an MCP tool is several
 // requests in a session (mcp_client.go).
 //

@@ -17,7 +17,6 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-// request is a request with a token of the issuer.
 func (i *issuer) request() *repositories.Request { return &repositories.Request{Bearer: i.bearer()} }
 
 func (i *issuer) bearer() *repositories.Bearer {

@@ -118,7 +118,6 @@ func (e *endpoint) requests() []seen {
 	return append([]seen(nil), e.seen...)
 }
 
-// only returns the only request.
 func (e *endpoint) only(t *testing.T) seen {
 	t.Helper()
 	all := e.requests()
@@ -133,7 +132,6 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// basicOf returns the basic credentials of a request.
 func basicOf(s seen) (user, password string, ok bool) {
 	return (&http.Request{Header: s.header}).BasicAuth()
 }

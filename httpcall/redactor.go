@@ -50,7 +50,6 @@ func Redacting(credential secret.Secret) func(text string) string {
 	return r.redact
 }
 
-// add masks a credential.
 func (r *redactor) add(credential string) {
 	if len(credential) < minRedacted {
 		return

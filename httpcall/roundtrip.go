@@ -2,7 +2,9 @@ package httpcall
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,9 +16,14 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/text/encoding/htmlindex"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
@@ -173,8 +180,7 @@ func logText(err error) string {
 }
 
 func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
 	return err
@@ -271,4 +277,207 @@ func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut boo
 // shortened cuts a text to the longest result, and reports whether it did.
 func shortened(text string) (short string, cut bool) {
 	return fault.Cut(text, effect.MaxResult), len(text) > effect.MaxResult
+}
+
+// hostHealth is the result of an attempt for the circuit breaker.
+type hostHealth int
+
+const (
+	unknown hostHealth = iota // the host was not reached, or we aborted
+	alive                     // it answered
+	down                      // it did not answer, or answered 5xx
+)
+
+var (
+	errUnknown     = errors.New("nothing was learnt about the host")
+	breakerReports = [...]error{unknown: errUnknown, alive: nil, down: errors.New("the host is down")}
+)
+
+// maxHosts is how many hosts are tracked. An evicted one starts fresh.
+const maxHosts = 8192
+
+// breakerPause is how long a circuit stays open before one call probes the host.
+const breakerPause = 30 * time.Second
+
+// hostLimiter bounds an app's calls to a host and breaks the circuit: a slow or dead endpoint neither blocks
+// all workers nor is flooded.
+type hostLimiter struct {
+	options Options
+	mu      sync.Mutex
+	hosts   *lru.Cache[string, *hostState]
+}
+
+type hostState struct {
+	slots   *semaphore.Weighted
+	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
+}
+
+// acquire waits for a slot and returns its release. Its error defers the call.
+func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL) (release func(hostHealth), err error) {
+	o, key := l.options, appID+" "+target.Scheme+" "+strings.ToLower(target.Host)
+	l.mu.Lock()
+	host, known := l.hosts.Get(key)
+	if !known {
+		host = &hostState{
+			slots: semaphore.NewWeighted(int64(o.HostLimit)),
+			breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+				MaxRequests: 1,
+				Timeout:     breakerPause,
+				ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(o.BreakAfter) },
+				IsExcluded:  func(err error) bool { return errors.Is(err, errUnknown) },
+			}),
+		}
+		l.hosts.Add(key, host)
+	}
+	l.mu.Unlock()
+	if !host.slots.TryAcquire(1) {
+		waitCtx, cancel := context.WithTimeout(ctx, o.SlotWait)
+		err = host.slots.Acquire(waitCtx, 1)
+		cancel()
+	}
+	if err != nil {
+		return nil, effect.Deferral(o.Jitter(o.SlotWait), "host %s has no room: this app has %d calls to it under way", target.Host, o.HostLimit)
+	}
+	report, err := host.breaker.Allow()
+	if err != nil {
+		host.slots.Release(1)
+		return nil, effect.Deferral(o.Jitter(breakerPause), "host %s is closed off after %d failures in a row; it is tried every %s",
+			target.Host, o.BreakAfter, breakerPause)
+	}
+	return func(health hostHealth) {
+		host.slots.Release(1)
+		report(breakerReports[health])
+	}, nil
+}
+
+// singleSendTransport is an http.RoundTripper whose connections are reused, and which sends a request once. A http.Transport
+// alone sends one with an Idempotency-Key, or a GET, again over each idle connection that breaks during the request,
+// at once and unseen. It still may where nothing was sent: over a connection that was closed while it was idle.
+//
+// HTTP/2 needs none of this: its requests are only sent again if the server says that it has not processed them.
+type singleSendTransport struct{ *http.Transport }
+
+// newSingleSendTransport changes the transport to watch its connections.
+func newSingleSendTransport(transport *http.Transport) singleSendTransport {
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &watchedConn{Conn: connection}, nil
+	}
+	return singleSendTransport{transport}
+}
+
+// RoundTrip implements http.RoundTripper. It ends the request's context when a connection breaks after a part of the
+// request was written to it: the transport looks at the context before it sends again.
+func (s singleSendTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	ctx, end := context.WithCancelCause(request.Context())
+	var current atomic.Pointer[watchedConn]
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			if connection := watchedConnOf(info.Conn); connection != nil {
+				connection.carry(end)
+				current.Store(connection)
+			}
+		},
+		GotFirstResponseByte: func() { // from here on the transport sends nothing again
+			if connection := current.Load(); connection != nil {
+				connection.carry(nil)
+			}
+		},
+	})
+	response, err := s.Transport.RoundTrip(request.WithContext(ctx))
+	if err != nil {
+		end(err)
+		return nil, err
+	}
+	response.Body = &endingBody{response.Body, end}
+	return response, nil
+}
+
+// endingBody releases the context of its request.
+type endingBody struct {
+	io.ReadCloser
+	end context.CancelCauseFunc
+}
+
+func (b *endingBody) Close() error {
+	defer b.end(nil)
+	return b.ReadCloser.Close()
+}
+
+// watchedConnOf returns the connection below TLS; nil for one of HTTP/2, which carries many requests.
+func watchedConnOf(connection net.Conn) *watchedConn {
+	if tlsConn, isTLS := connection.(*tls.Conn); isTLS {
+		if tlsConn.ConnectionState().NegotiatedProtocol == "h2" {
+			return nil
+		}
+		connection = tlsConn.NetConn()
+	}
+	watched, _ := connection.(*watchedConn)
+	return watched
+}
+
+// watchedConn tells the request that it carries when it is closed. A transport closes a connection that broke before
+// it considers to send the request again.
+type watchedConn struct {
+	net.Conn
+	mu         sync.Mutex
+	endRequest context.CancelCauseFunc // ends the request that is carried; nil for none
+	wrote      bool                    // a part of it was written
+	lastErr    error                   // the last error
+}
+
+func (c *watchedConn) carry(endRequest context.CancelCauseFunc) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.endRequest, c.wrote = endRequest, false
+}
+
+// Read notes an error.
+func (c *watchedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		c.note(err)
+	}
+	return n, err
+}
+
+// Write notes that something is on its way, before it can be answered.
+func (c *watchedConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	wroteBefore := c.wrote
+	c.wrote = true
+	c.mu.Unlock()
+	n, err := c.Conn.Write(p)
+	if err != nil {
+		c.note(err)
+	}
+	if n == 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wrote = wroteBefore
+	}
+	return n, err
+}
+
+func (c *watchedConn) note(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lastErr == nil || !errors.Is(err, net.ErrClosed) {
+		c.lastErr = err
+	}
+}
+
+// Close ends the request that was partly written.
+func (c *watchedConn) Close() error {
+	c.mu.Lock()
+	if c.endRequest != nil && c.wrote {
+		c.endRequest(cmp.Or(c.lastErr, net.ErrClosed))
+	}
+	c.endRequest = nil
+	c.mu.Unlock()
+	return c.Conn.Close()
 }

@@ -52,7 +52,6 @@ func gigabyte(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// counter counts the written bytes.
 type counter struct {
 	http.ResponseWriter
 	bytes int

@@ -13,6 +13,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
 
@@ -25,11 +26,7 @@ func faultsOf(t *testing.T, err error) []string {
 	}
 	var faults fault.List
 	require.True(t, errors.As(err, &faults), "not Faults but %T: %v", err, err)
-	lines := make([]string, len(faults))
-	for i, fault := range faults {
-		lines[i] = fault.Pointer + ": " + fault.Detail
-	}
-	return lines
+	return lists.Map(faults, func(fault fault.Fault) string { return fault.Pointer + ": " + fault.Detail })
 }
 
 func decodeTool(t *testing.T, tool string) (*repositories.Tool, []string) {
@@ -70,15 +67,13 @@ func TestDecodeRepositoryReadsEveryField(t *testing.T) {
 func TestDecodeRepositoryTakesBackWhatWasRead(t *testing.T) {
 	r, err := repositories.DecodeRepository(clinic, "booking", []byte(booking))
 	require.NoError(t, err)
-	read, err := json.Marshal(r)
-	require.NoError(t, err)
-	withTimes := strings.Replace(string(read), `"tools"`, `"created":"2026-01-01T00:00:00Z","updated":"2026-01-02T00:00:00Z","tools"`, 1)
+	read := marshalled(t, r)
+	withTimes := strings.Replace(read, `"tools"`, `"created":"2026-01-01T00:00:00Z","updated":"2026-01-02T00:00:00Z","tools"`, 1)
 	again, err := repositories.DecodeRepository(clinic, "booking", []byte(withTimes))
 	require.NoError(t, err)
 	require.True(t, again.Created.IsZero(), "the times are not the client's to set")
-	rewritten, err := json.Marshal(again)
-	require.NoError(t, err)
-	require.JSONEq(t, string(read), string(rewritten))
+	rewritten := marshalled(t, again)
+	require.JSONEq(t, read, rewritten)
 }
 
 func TestDecodeRepositoryNamesAllFaultsAtOnce(t *testing.T) {
@@ -360,9 +355,8 @@ func TestExamplesAreKeptAsGivenAndReadInPlainWords(t *testing.T) {
 	const given = `["a table","a table for [two](people) at [noon](time)","[outside](room), [ninety](length) long","code [four seven one one](time), [1234](code)"]`
 	tool, faults := decodeTool(t, `{"name":"t","examples":`+given+`,`+table+`}`)
 	require.Empty(t, faults)
-	kept, err := json.Marshal(tool.Examples)
-	require.NoError(t, err)
-	require.JSONEq(t, given, string(kept))
+	kept := marshalled(t, tool.Examples)
+	require.JSONEq(t, given, kept)
 	require.Equal(t, []string{"a table", "a table for two at noon", "outside, ninety long", "code four seven one one, 1234"}, tool.Spoken())
 	require.Len(t, tool.Marked(), 3)
 	require.Equal(t, annotations.Example{Text: "a table for two at noon", Marks: []annotations.Mark{

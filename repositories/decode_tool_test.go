@@ -449,13 +449,11 @@ func TestHeldToolIsReadAndWritten(t *testing.T) {
 	require.Equal(t, repositories.ConfirmOnce, tool.Confirm)
 	require.Equal(t, &repositories.Dedupe{By: []string{"n"}, Within: repositories.Duration(10 * time.Minute), Scope: repositories.DedupeSession}, tool.Dedupe)
 	require.Equal(t, repositories.Duration(time.Millisecond), tool.Answer.Within, "rounded up")
-	stored, err := json.Marshal(tool)
-	require.NoError(t, err)
-	again, faults := decodeTool(t, string(stored))
+	stored := marshalled(t, tool)
+	again, faults := decodeTool(t, stored)
 	require.Empty(t, faults, "what is returned can be sent back")
-	restored, err := json.Marshal(again)
-	require.NoError(t, err)
-	require.JSONEq(t, string(stored), string(restored))
+	restored := marshalled(t, again)
+	require.JSONEq(t, stored, restored)
 }
 
 // weather is a JSON Schema with unsorted fields.
@@ -476,9 +474,8 @@ func TestToolsComeAsOthersDefineThem(t *testing.T) {
 	} {
 		got, faults := decodeTool(t, tool)
 		require.Empty(t, faults, tool)
-		text, err := json.Marshal(got)
-		require.NoError(t, err)
-		require.Equal(t, `{"name":"weather","description":"d","parameters":`+weather+`}`, string(text), tool)
+		text := marshalled(t, got)
+		require.Equal(t, `{"name":"weather","description":"d","parameters":`+weather+`}`, text, tool)
 		require.Equal(t, []string{"unit", "location"}, got.Params().Names(), tool)
 	}
 }

@@ -36,8 +36,7 @@ func ExampleDecodeRepository_faults() {
 		"tools": [
 			{"name": "book it", "description": "Book an appointment"},
 			{"name": "cancel", "descripton": "Cancel one", "schema": [{"parameter": "day", "type": "text"}]}]}`))
-	var faults fault.List
-	if errors.As(err, &faults) {
+	if faults, ok := errors.AsType[fault.List](err); ok {
 		listed, more := faults.Listed()
 		for _, found := range listed {
 			fmt.Println(found.Pointer, "-", found.Detail)

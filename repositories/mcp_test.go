@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -42,9 +43,8 @@ func TestACredentialOfAnMCPSourceStaysWithItsServer(t *testing.T) {
 	}
 	stored := app("https://crm.example/mcp", "u", "hunter22")
 	require.NoError(t, repositories.KeepMasked(stored, stored.Credentials(), nil))
-	shown, err := json.Marshal(stored)
-	require.NoError(t, err)
-	require.NotContains(t, string(shown), "hunter22")
+	shown := marshalled(t, stored)
+	require.NotContains(t, shown, "hunter22")
 
 	moved := app("https://CRM.example:443/v2/mcp", "u", secret.Masked)
 	require.NoError(t, repositories.KeepMasked(moved, moved.Credentials(), stored.Credentials()), "another path of the same server")
@@ -116,10 +116,7 @@ func offered(t *testing.T, list string) []repositories.OfferedTool {
 func TestTheExactNameOfAServersToolWins(t *testing.T) {
 	source := &repositories.Source{Name: "crm", Type: "mcp"}
 	tools, notes := source.Offered(offered(t, `[{"name":"delete user"},{"name":"delete_user"},{"name":"add user"}]`), 0)
-	var names [][2]string
-	for _, tool := range tools {
-		names = append(names, [2]string{tool.Name, tool.RemoteName})
-	}
+	names := lists.Map(tools, func(tool repositories.Tool) [2]string { return [2]string{tool.Name, tool.RemoteName} })
 	require.Equal(t, [][2]string{{"add_user", "add user"}, {"delete_user", ""}}, names)
 	require.Equal(t, []string{`the tool "delete user" of source "crm" is left out: its name is that of "delete_user" as well`}, notes)
 }
@@ -138,10 +135,7 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	  {"name":"x-type","inputSchema":{"type":"object","properties":{"a":{"type":"strin"}}}},
 	  {"name":"x-ref","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://evil.example/schema"}}}},
 	  {"name":"x`+strings.Repeat("y", 64)+`","inputSchema":{"type":"object"}}]`), 0)
-	var names []string
-	for _, tool := range tools {
-		names = append(names, tool.Name)
-	}
+	names := lists.Map(tools, func(tool repositories.Tool) string { return tool.Name })
 	require.Equal(t, []string{"add", "find", "v1_find_customer"}, names)
 	require.Equal(t, "v1/find.customer", tools[2].RemoteName)
 	require.Equal(t, `{"type":"object","properties":{"z":{"type":"integer","maximum":9007199254740993},"a":{"type":"string"}},"required":["z"]}`, string(tools[2].Parameters), "digits and order are kept")
@@ -162,9 +156,8 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	}
 	require.NotContains(t, said, "drop", "what is not allowed is no news")
 
-	again, err := json.Marshal(repositories.Repository{From: "crm", Tools: tools})
-	require.NoError(t, err)
-	_, err = repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":`+strings.SplitN(string(again), `"tools":`, 2)[1]))
+	again := marshalled(t, repositories.Repository{From: "crm", Tools: tools})
+	_, err := repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":`+strings.SplitN(again, `"tools":`, 2)[1]))
 	require.NoError(t, err, "they are tools as anybody could have given them")
 }
 

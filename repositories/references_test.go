@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 func TestCheckFindsReferencesThatTheAppLacks(t *testing.T) {
@@ -68,10 +69,7 @@ func TestDedupeOfAFaultyParameterIsChecked(t *testing.T) {
 		_, err := repositories.DecodeRepository(clinic, "r", []byte(`{"tools":[{"name":"a","dedupe":{"by":["id","amount"],"within":"10m"},`+tool+`}]}`))
 		var found fault.List
 		require.ErrorAs(t, err, &found, tool)
-		var pointers []string
-		for _, one := range found {
-			pointers = append(pointers, one.Pointer)
-		}
+		pointers := lists.Map(found, func(one fault.Fault) string { return one.Pointer })
 		require.ElementsMatch(t, faults, pointers, tool)
 	}
 }

@@ -4,13 +4,20 @@ package answer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // list is a page of a list. Next is the cursor of the next page, and missing on the last.
@@ -69,9 +76,6 @@ func Created(created bool) int {
 	return http.StatusOK
 }
 
-// newline ends every JSON answer.
-var newline = []byte{'\n'}
-
 // Stored answers with JSON from the engine, byte for byte, and a newline.
 func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if len(stored) == 0 {
@@ -80,7 +84,7 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	if err := c.Blob(status, echo.MIMEApplicationJSON, stored); err != nil {
 		return err
 	}
-	_, err := c.Response().Write(newline)
+	_, err := c.Response().Write([]byte{'\n'})
 	return err
 }
 
@@ -91,6 +95,11 @@ type Recorder struct {
 	Status int
 	Body   bytes.Buffer
 	header http.Header
+}
+
+// V1 returns a path of REST with these parts, each escaped.
+func V1(parts ...string) string {
+	return "/v1/" + strings.Join(lists.Map(parts, url.PathEscape), "/")
 }
 
 // Record runs a handler and returns its answer.
@@ -142,3 +151,33 @@ func (r *Recorder) Write(part []byte) (int, error) {
 
 // Flush implements http.Flusher, which event streams need.
 func (r *Recorder) Flush() { r.WriteHeader(http.StatusOK) }
+
+// KnownQuery refuses parameters that are unknown or repeated: a misspelled dryRun would write. also takes further
+// names.
+func KnownQuery(taken []string, also ...func(name string) bool) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if c.Request().URL.RawQuery == "" {
+				return next(c)
+			}
+			given, err := url.ParseQuery(c.Request().URL.RawQuery)
+			if err != nil {
+				return NewProblem(InvalidQuery, "the query is not well-formed: "+err.Error())
+			}
+			var wrong []string
+			for name, values := range given {
+				switch {
+				case !slices.Contains(taken, name) && !slices.ContainsFunc(also, func(known func(string) bool) bool { return known(name) }):
+					wrong = append(wrong, "query parameter "+Quote(name)+" is not known here"+fault.DidYouMean(name, taken).String())
+				case len(values) > 1:
+					wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
+				}
+			}
+			if wrong == nil {
+				return next(c)
+			}
+			slices.Sort(wrong)
+			return NewProblem(InvalidQuery, strings.Join(wrong, "; ")+"; this version takes "+cmp.Or(strings.Join(taken, ", "), "none"))
+		}
+	}
+}

@@ -32,8 +32,7 @@ const later = "5"
 
 // ProblemOf converts an error to a problem. An unknown error is a 500, and its text goes to the log only.
 func ProblemOf(err error) *Problem {
-	var own *Problem
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Problem](err); ok {
 		return own
 	}
 	found := typedProblem(err)

@@ -112,7 +112,6 @@ func forOpenAI(path string) bool {
 	return inApp && first == "openai"
 }
 
-// openAIError is a problem in OpenAI's format.
 type openAIError struct {
 	Error struct {
 		Message string  `json:"message"`
@@ -122,7 +121,6 @@ type openAIError struct {
 	} `json:"error"`
 }
 
-// openAITypes maps a status to OpenAI's error type.
 var openAITypes = map[int]string{
 	http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusTooManyRequests: "rate_limit_error",
 }

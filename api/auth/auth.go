@@ -24,6 +24,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/audit"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
@@ -346,7 +347,6 @@ func (p Principal) Author() string {
 	return p.Name()
 }
 
-// principalKey is the context key of the principal.
 const principalKey = "earshot.principal"
 
 // PrincipalOf returns the caller of a request; zero on open routes.
@@ -442,11 +442,7 @@ func (p Principal) Check(a Access, appID, sessionID string) error {
 }
 
 func joined(scopes []store.Permission, between string) string {
-	names := make([]string, len(scopes))
-	for i, scope := range scopes {
-		names[i] = string(scope)
-	}
-	return strings.Join(names, between)
+	return strings.Join(lists.Map(scopes, func(scope store.Permission) string { return string(scope) }), between)
 }
 
 // Forbidden is the same answer for every lack of permission.

@@ -226,7 +226,7 @@ func (a Authenticator) stillIssued(ctx context.Context, who Principal) error {
 
 // challenged adds the metadata's URL to a 401 at an MCP URL.
 func (a Authenticator) challenged(c echo.Context, err error) error {
-	problem := (*answer.Problem)(nil)
+	var problem *answer.Problem
 	if !errors.As(err, &problem) || problem.Status != http.StatusUnauthorized {
 		return err
 	}

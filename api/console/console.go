@@ -23,7 +23,7 @@
 // Content-Security-Policy forbids them.
 //
 // static/console.css styles section, table, ul.list, dl, details, article and forms; a p.empty says what to
-// do when a list is empty. Icons are in templates/icons.html, tabs in the table of nav.go. bundle/build.js
+// do when a list is empty. Icons are in templates/icons.html, tabs in the table of views.go. bundle/build.js
 // bundles third-party code into static.
 //
 // TestEveryPageIsForEverybody opens each page of its table in a browser, dark and light, in two widths: add
@@ -66,7 +66,6 @@ type console struct {
 	views  views
 }
 
-// root is the path of the console.
 const root = "/console"
 
 const (

@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"net/url"
+	"os"
 	"strconv"
 	"testing"
 
@@ -140,4 +141,13 @@ func TestFaultsStandBesideTheirFields(t *testing.T) {
 	require.Empty(t, f.Parameters.Rows[0].Fault)
 	require.Equal(t, "is wrong", f.Parameters.Rows[1].Fault)
 	require.Equal(t, "is odd", f.Parameters.Rows[2].Fault)
+}
+
+// TestTheDocumentsKnowEachReasonThatThereIsAdviceOn compares the advice with the documented table.
+func TestTheDocumentsKnowEachReasonThatThereIsAdviceOn(t *testing.T) {
+	page, err := os.ReadFile("../../deploy/docs/why.md")
+	require.NoError(t, err)
+	for _, one := range advice {
+		require.Contains(t, string(page), one.says)
+	}
 }

@@ -1,12 +1,17 @@
 package console
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/store"
+	"earshot/trigger/trial"
 )
 
 type versionsBody struct {
@@ -103,4 +108,79 @@ func restoreVersion(v *pageRequest) error {
 	}
 	shown.Fault = problemOf(err)
 	return v.renderStatus(shown.Fault.Status, "versions", shown.ID, shown)
+}
+
+// authored is the part of a repository that its author writes.
+type authored struct {
+	Options json.RawMessage `json:"options,omitempty"`
+	From    json.RawMessage `json:"from,omitempty"`
+	Tools   json.RawMessage `json:"tools"`
+}
+
+// changedLine is a line of a diff, with a sign if it was added or removed.
+type changedLine struct{ Sign, Text string }
+
+// Name returns the class of a line, for colours and screen readers.
+func (l changedLine) Name() string {
+	return map[string]string{"+": "added", "-": "taken", "…": "gap"}[l.Sign]
+}
+
+// changesOf returns the lines that differ, with three lines of context.
+func changesOf(before, after string) (lines []changedLine, err error) {
+	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), 3)
+	for i, hunk := range diff.Hunks {
+		if i > 0 {
+			lines = append(lines, changedLine{"…", ""})
+		}
+		for _, line := range hunk.Lines {
+			sign := map[udiff.OpKind]string{udiff.Insert: "+", udiff.Delete: "-"}[line.Kind]
+			lines = append(lines, changedLine{sign, strings.TrimRight(line.Content, "\n")})
+		}
+	}
+	return lines, err
+}
+
+// rehearsal is the outcome of a change of tools, or why it is unknown.
+type rehearsal struct {
+	*trial.Outcome
+	App   string
+	Fault *problem
+}
+
+// mostShown is how many differing messages a page lists.
+const mostShown = 20
+
+// Shown returns the first differing messages.
+func (r rehearsal) Shown() []trial.Difference {
+	return r.Differences[:min(len(r.Differences), mostShown)]
+}
+
+// Hidden counts the other differing messages.
+func (r rehearsal) Hidden() int { return len(r.Differences) + r.MoreDifferences - len(r.Shown()) }
+
+// Differing counts all differing messages.
+func (r rehearsal) Differing() int { return r.Messages.Tried - r.Messages.Same }
+
+// TestsThatDiffer returns the tests whose outcome changes, or that fail with the new tools.
+func (r rehearsal) TestsThatDiffer() (some []trial.TestOutcome) {
+	for _, one := range r.Tests {
+		if one.Before.OK != one.After.OK || !one.After.OK {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// rehearsed rehearses messages and tests.
+func (v *pageRequest) rehearsed(asked map[string]any) (rehearsal, error) {
+	body, err := json.Marshal(asked)
+	if err != nil {
+		return rehearsal{}, err
+	}
+	found := rehearsal{App: v.app(), Outcome: &trial.Outcome{}}
+	err = v.call(http.MethodPost, v1("apps", v.app(), "rehearsals"), body, found.Outcome)
+	if err != nil && refused(err, http.StatusUnauthorized) == nil {
+		found.Fault, err = problemOf(err), nil
+	}
+	return found, err
 }

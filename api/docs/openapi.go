@@ -13,6 +13,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/server"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // The operations of the API and their components.
@@ -273,11 +274,7 @@ func plain(value any) any {
 	case object:
 		return plainObject(value)
 	case []any:
-		copied := make([]any, len(value))
-		for i, part := range value {
-			copied[i] = plain(part)
-		}
-		return copied
+		return lists.Map(value, plain)
 	default:
 		return value
 	}

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"earshot/repositories/lists"
 )
 
 // The data of the page /docs, from the descriptions.
@@ -338,11 +340,7 @@ func limitsOf(schema object) []string {
 }
 
 func listed(values []any, between string) string {
-	var texts []string
-	for _, value := range values {
-		texts = append(texts, plainText(value))
-	}
-	return strings.Join(texts, between)
+	return strings.Join(lists.Map(values, plainText), between)
 }
 
 func word(from object, key string) string {

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"earshot/repositories/lists"
 )
 
 const (
@@ -144,11 +146,7 @@ func (a asked) adopted(schema any) any {
 		}
 		return made
 	case []any:
-		made := make([]any, len(value))
-		for i, part := range value {
-			made[i] = a.adopted(part)
-		}
-		return made
+		return lists.Map(value, a.adopted)
 	default:
 		return schema
 	}

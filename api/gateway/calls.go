@@ -14,6 +14,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/failpoint"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -153,10 +154,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 		return nil
 	}
 	exclusive := slices.ContainsFunc(calls, func(c call) bool { return t.tools[c.name].Repository.Options.Exclusive })
-	plans := make([]*planned, len(calls))
-	for i, p := range calls {
-		plans[i] = t.plan(ctx, p, exclusive)
-	}
+	plans := lists.Map(calls, func(p call) *planned { return t.plan(ctx, p, exclusive) })
 	err := t.readEarlier(ctx)
 	if err == nil {
 		t.assign(plans)

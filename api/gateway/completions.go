@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"earshot/repositories/lists"
 )
 
 // completions is the format of chat completions.
@@ -37,10 +39,7 @@ func (*completions) tool(name, description string, schema any) []byte {
 }
 
 func (*completions) called(calls []call, results []result) (messages [][]byte) {
-	texts := make([][]byte, len(calls))
-	for i, c := range calls {
-		texts[i] = writtenCall(c)
-	}
+	texts := lists.Map(calls, writtenCall)
 	return assistant(nil, texts, results)
 }
 

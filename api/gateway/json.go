@@ -147,7 +147,6 @@ func blank(text []byte, at int) int {
 
 func startsWith(text []byte, at int, want byte) bool { return at < len(text) && text[at] == want }
 
-// isObject reports whether a value is a JSON object.
 func isObject(value []byte) bool { return bytes.HasPrefix(value, []byte{'{'}) }
 
 // unquoted returns the text of a JSON string; empty for other values.

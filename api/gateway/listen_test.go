@@ -40,7 +40,6 @@ type chatModel struct {
 	sent  [][]byte
 }
 
-// modelKey is the service's key for the model.
 const modelKey = "sk-of-the-service"
 
 const completion = `{"id":"chatcmpl-1","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}` + "\n"

@@ -2,10 +2,13 @@ package gateway
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +16,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/server"
+	"earshot/repositories"
 )
 
 // relayed is the size of a relay buffer, in bytes.
@@ -146,4 +151,177 @@ func (h *Handler) broken(c echo.Context, err error) {
 	}
 	h.metrics.requests.WithLabelValues(outcome).Inc()
 	panic(http.ErrAbortHandler)
+}
+
+// The gateway holds the operator's key, so headers pass only if listed. A gateway may take its target,
+// account or tenant from a request header, and a browser obeys headers of an answer (section 19 of the
+// contract).
+
+// toModel lists the request headers that reach the model's host. A final * matches any rest.
+var toModel = []string{"Accept*", "Content-*", "User-Agent", "Traceparent", "Tracestate", "Idempotency-Key", "Openai-Beta", "X-Stainless-*"}
+
+// fromModel lists the answer headers that reach the client. Of Content-* it has those that describe the
+// body, not the policies for browsers.
+var fromModel = []string{
+	"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Range", "Content-Digest", "Accept-Ranges",
+	"Cache-Control", "Date", "Retry-After", "X-Ratelimit-*", "Ratelimit*", "Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Should-Retry", "Vary",
+}
+
+// never lists headers that no list can allow: credentials, headers that control access to the answer or to
+// this host, and those of one connection (RFC 9110, section 7.6.1).
+var never = []string{
+	"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Set-Cookie", "Expect", "Host", sessionHeader, "Access-Control-*", "Alt-Svc", "Strict-Transport-Security",
+	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", server.RequestIDHeader, "Content-Security-Policy*", "Clear-Site-Data", "Location",
+}
+
+func matches(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
+		begin, rest := strings.CutSuffix(one, "*")
+		return strings.EqualFold(one, name) || rest && len(name) >= len(begin) && strings.EqualFold(begin, name[:len(begin)])
+	})
+}
+
+// passes returns the headers that are on a list, except those that Connection names.
+func passes(header http.Header, lists ...[]string) http.Header {
+	hop := map[string]bool{}
+	for _, line := range header["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			hop[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
+		}
+	}
+	out := http.Header{}
+	for name, values := range header {
+		isToken := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+		if !hop[name] && !isToken && !matches(never, name) && slices.ContainsFunc(lists, func(list []string) bool { return matches(list, name) }) {
+			out[name] = slices.Clone(values)
+		}
+	}
+	return out
+}
+
+// modelRequestHeader carries the model's own X-Request-Id.
+const modelRequestHeader = "X-Model-Request-Id"
+
+func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
+	header := c.Response().Header()
+	if id := response.Header.Get(server.RequestIDHeader); id != "" {
+		header.Set(modelRequestHeader, id)
+	}
+	for name, values := range passes(response.Header, fromModel, h.Model.Headers) {
+		if name == "Vary" {
+			values = append(header[name], values...)
+		}
+		header[name] = values
+	}
+}
+
+// headerSigns are the characters of a header name, except *.
+const headerSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&'+-.^_`|~"
+
+// CheckHeaders validates an operator's list of further headers: names or prefixes with a final *, except
+// those that never pass.
+func CheckHeaders(list []string) error {
+	for _, one := range list {
+		begin := strings.TrimSuffix(one, "*")
+		if strings.Trim(begin, headerSigns) != "" || begin == "" {
+			return fmt.Errorf("%q is no name of a header, nor the begin of one with a * behind it, as in X-Tenant or X-Gateway-*", one)
+		}
+		if matches(never, begin) || strings.HasSuffix(strings.ToLower(begin), repositories.TokenHeaderEnd) {
+			return fmt.Errorf("%q never passes: it would carry a credential, or the model's host would speak for this one", one)
+		}
+	}
+	return nil
+}
+
+// minMaskedKey is the length of the shortest key that is masked: "ollama" and the like stand for none, and occur in
+// answers.
+const minMaskedKey = 12
+
+// maskKey masks the model's key in an answer: some hosts repeat it in an error. A whole answer is read first, since
+// masking changes its length and encoding; any other is masked as it arrives. A compressed stream stays as it is.
+func (h *Handler) maskKey(response *http.Response) {
+	key := h.Model.Key.Reveal()
+	if len(key) < minMaskedKey {
+		return
+	}
+	for _, values := range response.Header {
+		for i, value := range values {
+			values[i] = h.Model.Redact(value)
+		}
+	}
+	encoded := response.Header.Get("Content-Encoding") != ""
+	streams := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream")
+	switch {
+	case response.StatusCode >= http.StatusBadRequest, !streams && (encoded || 0 <= response.ContentLength && response.ContentLength < maxAnswer):
+		h.maskWhole(response)
+	case !encoded:
+		response.Header.Del("Content-Length")
+		response.Body = &masking{ReadCloser: response.Body, redact: h.Model.Redact, key: key}
+	}
+}
+
+// readable returns the one of the accepted encodings in which maskKey finds a key.
+func readable(accepted string) string {
+	if strings.Contains(accepted, "gzip") && !strings.Contains(accepted, "gzip;q=0") {
+		return "gzip"
+	}
+	return "identity"
+}
+
+func (h *Handler) maskWhole(response *http.Response) {
+	data, _ := io.ReadAll(io.LimitReader(response.Body, maxAnswer)) // the body repeats its error
+	plain := string(data)
+	if unzipping, err := gzip.NewReader(bytes.NewReader(data)); err == nil {
+		unzipped, _ := io.ReadAll(io.LimitReader(unzipping, maxAnswer)) // what is left of a broken answer
+		plain = string(unzipped)
+	}
+	if masked := h.Model.Redact(plain); masked != plain {
+		data = []byte(masked)
+		for _, name := range []string{"Content-Length", "Content-Encoding", "Content-Digest"} {
+			response.Header.Del(name)
+		}
+	}
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(data), response.Body), response.Body}
+}
+
+// masking masks a key in a body as it arrives. It holds back an end that may be the beginning of the key; an encoded
+// key, or a piece of it, in two reads is not found.
+type masking struct {
+	io.ReadCloser
+	redact      func(text string) string
+	key         string
+	ready, held string
+	err         error
+}
+
+func (m *masking) Read(p []byte) (n int, err error) {
+	for m.ready == "" && m.err == nil {
+		n, m.err = m.ReadCloser.Read(p)
+		text := m.held + string(p[:n])
+		m.ready, m.held = m.redact(text), ""
+		if m.err == nil {
+			if end := len(text) - begun(text, m.key); len(text)-end >= minMaskedKey { // as a piece it was masked without its rest
+				m.ready = m.redact(text[:end]) + text[end:]
+			}
+			end := len(m.ready) - begun(m.ready, m.key)
+			m.ready, m.held = m.ready[:end], m.ready[end:]
+		}
+	}
+	n = copy(p, m.ready)
+	if m.ready = m.ready[n:]; m.ready == "" {
+		err = m.err
+	}
+	return n, err
+}
+
+// begun returns the length of the longest beginning of a key that ends a text.
+func begun(text, key string) int {
+	n := min(len(text), len(key)-1)
+	for !strings.HasSuffix(text, key[:n]) {
+		n--
+	}
+	return n
 }

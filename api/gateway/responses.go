@@ -9,6 +9,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"earshot/repositories/lists"
 )
 
 // responses is the format of OpenAI's Responses API. The client sees all rounds as one response: the last
@@ -100,7 +102,6 @@ func (f *responses) fault(problem []byte) []byte {
 		f.sequence, part("code"), part("message"), part("param"), detail)
 }
 
-// item is an item of a response's output.
 type item struct {
 	kind, name string
 	place      int // index in the round
@@ -112,10 +113,7 @@ func itemOf(raw []byte, place int) item {
 }
 
 func rawItems(items []item) (raw [][]byte) {
-	for _, entry := range items {
-		raw = append(raw, entry.raw)
-	}
-	return raw
+	return lists.Map(items, func(entry item) []byte { return entry.raw })
 }
 
 const functionCall = "function_call"

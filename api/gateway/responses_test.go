@@ -60,7 +60,6 @@ func arrives(at int, item string) (list [][2]string) {
 	return append(list, [2]string{"response.output_item.done", fmt.Sprintf(`"output_index":%d,"item":%s`, at, item)})
 }
 
-// streamed is a response as a stream.
 func streamed(id string, tokens int, items ...string) string {
 	list := began(id)
 	for at, one := range items {

@@ -186,7 +186,7 @@ func (h *Handler) post(ctx context.Context, r *chatRequest, m trigger.Message) {
 }
 
 func outcomeOf(err error) string {
-	limit := (*ledger.RateError)(nil)
+	var limit *ledger.RateError
 	switch {
 	case err == nil:
 		return "kept"

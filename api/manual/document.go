@@ -26,7 +26,6 @@ type document struct {
 	links                []link
 }
 
-// heading is a heading with its anchor.
 type heading struct{ ID, Title string }
 
 // section is a heading with the text below it.
@@ -126,13 +125,11 @@ func words(node ast.Node, source []byte) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// target is the target of a link.
 type target struct {
 	document string // one of the documents; empty for others
 	path     string // in the site; empty outside
 }
 
-// resolve returns the target of a link in the document.
 func (d *document) resolve(to string) target {
 	file, anchor, has := strings.Cut(to, "#")
 	if strings.Contains(to, ":") || strings.HasPrefix(to, "/") {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/labstack/echo/v4"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"earshot/api/answer"
@@ -222,7 +223,7 @@ func (r *rpcRequest) readParams(params json.RawMessage, tree any) error {
 
 // typeErrorText says which parameter has a wrong type, in the words of JSON.
 func typeErrorText(err error) string {
-	typeErr := (*json.UnmarshalTypeError)(nil)
+	var typeErr *json.UnmarshalTypeError
 	if !errors.As(err, &typeErr) {
 		return "params: " + err.Error()
 	}
@@ -252,3 +253,37 @@ func kindOf(t reflect.Type) string {
 	}
 	return "number"
 }
+
+// refusal replaces the SDK's plain-text errors: a JSON-RPC client gets a readable error.
+type refusal struct {
+	http.ResponseWriter
+	status int // of a plain-text error; 0 for any other answer
+	text   bytes.Buffer
+}
+
+// WriteHeader withholds the header of a plain-text error.
+func (r *refusal) WriteHeader(status int) {
+	if status >= http.StatusBadRequest && strings.HasPrefix(r.Header().Get(echo.HeaderContentType), echo.MIMETextPlain) {
+		r.status = status
+		return
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write withholds the text of a plain-text error.
+func (r *refusal) Write(part []byte) (int, error) {
+	if r.status != 0 {
+		return r.text.Write(part)
+	}
+	return r.ResponseWriter.Write(part)
+}
+
+// Flush flushes a stream.
+func (r *refusal) Flush() {
+	if f, ok := r.ResponseWriter.(http.Flusher); ok && r.status == 0 {
+		f.Flush()
+	}
+}
+
+// Unwrap returns the underlying writer, for http.ResponseController.
+func (r *refusal) Unwrap() http.ResponseWriter { return r.ResponseWriter }

@@ -24,7 +24,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// place is an app and a session of it.
 type place struct{ appID, sessionID string }
 
 // asked is REST, and notes what its engine was asked for, and with which headers.

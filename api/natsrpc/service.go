@@ -19,6 +19,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -184,4 +186,113 @@ func (s *Service) subscribe() error {
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// endpoint is a REST operation that NATS serves.
+type endpoint struct {
+	api.Request
+	sub    *nats.Subscription
+	closed chan struct{}
+
+	mu    sync.Mutex
+	stats micro.EndpointStats
+}
+
+func endpoints() (all []*endpoint) {
+	for _, r := range api.Requests() {
+		all = append(all, &endpoint{Request: r, stats: micro.EndpointStats{Name: r.Name, Subject: r.Subject, QueueGroup: micro.DefaultQueueGroup}})
+	}
+	return all
+}
+
+// target returns the REST method and path for a subject. REST checks the ids.
+func (e *endpoint) target(subject string) (method, path string) {
+	ids := strings.Split(subject, ".")[strings.Count(e.Subject, ".")+1-strings.Count(e.Subject, "*"):]
+	return e.Target(func(string) (id string) {
+		id, ids = ids[0], ids[1:]
+		return id
+	})
+}
+
+// count counts an answered request, for $SRV.STATS.
+func (e *endpoint) count(took time.Duration, fault string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stats.NumRequests++
+	e.stats.ProcessingTime += took
+	e.stats.AverageProcessingTime = e.stats.ProcessingTime / time.Duration(e.stats.NumRequests)
+	if fault != "" {
+		e.stats.NumErrors++
+		e.stats.LastError = fault
+	}
+}
+
+// The answers on $SRV are made here: the library counts a request as done once its subscription has delivered
+// it, so it would not know errors and times of concurrent requests.
+
+func (s *Service) identity() micro.ServiceIdentity {
+	return micro.ServiceIdentity{Name: serviceName, ID: s.id, Version: version, Metadata: map[string]string{"program": s.options.Program}}
+}
+
+func (s *Service) info() any {
+	info := micro.Info{
+		ServiceIdentity: s.identity(), Type: micro.InfoResponseType,
+		Description: "Takes messages, fires tools and registers them; the bodies are those of the REST API",
+	}
+	for _, e := range s.endpoints {
+		parts := strings.Split(e.Operation, "/")
+		for i, part := range parts {
+			if id, is := strings.CutPrefix(part, ":"); is {
+				parts[i] = "{" + id + "}"
+			}
+		}
+		info.Endpoints = append(info.Endpoints, micro.EndpointInfo{
+			Name: e.Name, Subject: e.Subject, QueueGroup: micro.DefaultQueueGroup, Metadata: map[string]string{"rest": strings.Join(parts, "/")},
+		})
+	}
+	return info
+}
+
+func (s *Service) stats() any {
+	stats := micro.Stats{ServiceIdentity: s.identity(), Type: micro.StatsResponseType, Started: s.started}
+	for _, e := range s.endpoints {
+		e.mu.Lock()
+		counted := e.stats
+		e.mu.Unlock()
+		stats.Endpoints = append(stats.Endpoints, &counted)
+	}
+	return stats
+}
+
+// denials logs what the server denies to the user, each kind once per connection.
+type denials struct {
+	log    *slog.Logger
+	mu     sync.Mutex
+	logged map[string]bool
+}
+
+var violation = regexp.MustCompile(`Permissions Violation for (Publish|Subscription) to "([^".]+)`)
+
+func (d *denials) observe(conn *nats.Conn, _ *nats.Subscription, err error) {
+	if !conn.IsConnected() {
+		return // the emitter logs outages
+	}
+	found := violation.FindStringSubmatch(err.Error())
+	if found == nil {
+		d.log.Error("ingress.failed", "error", err.Error())
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	kind, way := found[1], "requests are not heard; allow it to subscribe to earshot.v1.> and $SRV.>"
+	if kind == "Publish" {
+		way = "clients get no reply; allow it to publish to their inboxes, as _INBOX.>, or to reply (allow_responses)"
+	}
+	if d.logged == nil {
+		d.logged = map[string]bool{}
+	}
+	if first := strings.HasPrefix(found[2], "$"); !d.logged[kind] && !first {
+		d.logged[kind] = true
+		d.log.Error("ingress.denied", "error", "NATS denies this to the user of Earshot: "+way, "cause", err.Error())
+	}
 }

@@ -9,8 +9,12 @@ package ratelimit
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -133,4 +137,124 @@ func Bounded(w http.ResponseWriter, request *http.Request, most int64) error {
 	}
 	request.Body = http.MaxBytesReader(w, request.Body, most)
 	return nil
+}
+
+// Table formats operations as a Markdown table. Operations of a surface with equal requirements share a row.
+func Table(all []Needs) string {
+	rows := map[string][]string{}
+	for _, n := range all {
+		size := "-"
+		switch {
+		case n.Body >= 1<<20:
+			size = fmt.Sprintf("%d MiB", n.Body>>20)
+		case n.Body > 0:
+			size = fmt.Sprintf("%d KiB", n.Body>>10)
+		}
+		row := fmt.Sprintf("%s | %s | %s | %s | %s", n.who(), size, n.share(), cmp.Or(string(n.Counts), "-"), cmp.Or(n.Bounds, "-"))
+		key := string(n.Surface) + " | " + row
+		rows[key] = append(rows[key], "`"+n.Operation+"`")
+	}
+	lines := make([]string, 0, len(rows))
+	for key, operations := range rows {
+		surface, rest, _ := strings.Cut(key, " | ")
+		slices.Sort(operations)
+		lines = append(lines, "| "+surface+" | "+strings.Join(operations, ", ")+" | "+rest+" |\n")
+	}
+	slices.Sort(lines)
+	return "| surface | ways in | who may come | longest body | whose share | counts to | and |\n| --- | --- | --- | --- | --- | --- | --- |\n" + strings.Join(lines, "")
+}
+
+// who describes who may call.
+func (n Needs) who() string {
+	switch {
+	case n.Open:
+		return "anybody"
+	case n.Surface == Console:
+		return "who is signed in, as far as REST lets the key"
+	case n.May.Anyone:
+		return "any key or token"
+	case len(n.May.Scopes) == 0:
+		return "the operator"
+	}
+	scopes := make([]string, len(n.May.Scopes))
+	for i, one := range n.May.Scopes {
+		scopes[i] = "`" + string(one) + "`"
+	}
+	keys := "keys with " + strings.Join(scopes, " or ")
+	if n.Surface == NATS {
+		keys = "who may publish there; where keys are asked for, " + keys
+	}
+	if n.May.FrontEnd {
+		return keys + ", tokens of the session"
+	}
+	return keys
+}
+
+// share describes the admission share.
+func (n Needs) share() string {
+	switch {
+	case n.Share == admission.Grant:
+		return "its address's, of 64 requests for tokens"
+	case n.Open || n.Surface == Console:
+		return "none"
+	case n.Share == admission.Stream && n.Surface == MCP:
+		return "a call: its app's, of messages and triggers; a subscription: its app's, of streams"
+	case n.Share == admission.Stream:
+		return "its app's, of streams"
+	case n.Share == admission.Turn:
+		return "its app's, of messages and triggers"
+	case n.Share == admission.Relay:
+		return "its app's, of relayed chats"
+	case n.Share == admission.Rehearsal:
+		return "its app's, of rehearsals"
+	}
+	return "its app's, of other requests"
+}
+
+const (
+	// refusals is how many refused requests of a session's token an operation reads within floodTime.
+	refusals = 20
+	// floodTime is how long refusals are counted, and the longest time without reading.
+	floodTime = time.Second
+)
+
+// floods tracks session tokens that are refused for limits again and again, so that a flood is cheap: for the
+// rest of a second, no body is read and Redis is not asked. Clients that respect Retry-After are never
+// affected. Apps' keys are exempt, as they act for many sessions.
+type floods struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	ends  time.Time
+	times map[flood]int // refusals of a token in the current second
+}
+
+// flood identifies the requests of a session to an operation.
+type flood struct{ operation, app, session string }
+
+// around wraps an operation that counts towards limits.
+func (f *floods) around(n Needs, next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		who := auth.PrincipalOf(c)
+		if !who.FrontEnd() {
+			return next(c)
+		}
+		one := flood{n.Operation, who.AppID(), who.SessionID}
+		f.mu.Lock()
+		under := f.times[one] >= refusals && f.now().Before(f.ends)
+		f.mu.Unlock()
+		if under {
+			return answer.NewProblem(answer.RateLimited, "this session keeps sending although its limits are reached: its requests are not read before the next second").With("Retry-After", answer.Soon)
+		}
+		err := next(c)
+		if err != nil && answer.ProblemOf(err).Status == http.StatusTooManyRequests || c.Response().Status == http.StatusTooManyRequests {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if now := f.now(); !now.Before(f.ends) {
+				f.ends, f.times = now.Add(floodTime), map[flood]int{}
+			}
+			f.times[one]++
+		}
+		return err
+	}
 }

@@ -3,10 +3,20 @@ package server
 
 import (
 	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Limits of a connection.
@@ -75,7 +85,6 @@ func (p *pace) step() error {
 	return p.set(next)
 }
 
-// write writes text in steps.
 func (p *pace) write(text []byte, to func([]byte) (int, error)) (written int, err error) {
 	for {
 		if err := p.step(); err != nil {
@@ -150,3 +159,143 @@ func (w *pacedWriter) Write(text []byte) (int, error) { return w.write(text, w.R
 
 // Unwrap lets http.ResponseController reach the stream.
 func (w *pacedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// Counter returns the registry's counter of that name, which several handlers share. A counter with one label begins
+// with all its values at zero: Prometheus misses the increase of a series that starts at 1.
+func Counter(registry prometheus.Registerer, name, help string, labels []string, values ...string) *prometheus.CounterVec {
+	made := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	for _, value := range values {
+		made.WithLabelValues(value)
+	}
+	if there, ok := errors.AsType[prometheus.AlreadyRegisteredError](registry.Register(made)); ok {
+		return there.ExistingCollector.(*prometheus.CounterVec)
+	}
+	return made
+}
+
+// Parting is the time between the request to stop a replica and the end of its listening. The replica answers
+// all requests but closes their connections, so that load balancers and clients leave in time.
+type Parting struct{ begun atomic.Bool }
+
+// Begin starts it. It cannot be undone.
+func (p *Parting) Begin() { p.begun.Store(true) }
+
+// Handler serves requests, and after Begin closes the connection of each with its answer. A later request on it
+// could meet the end of listening. Idle connections stay open.
+func (p *Parting) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		if p.begun.Load() {
+			out.Header().Set("Connection", "close") // in HTTP/2 this sends GOAWAY
+		}
+		next.ServeHTTP(out, request)
+	})
+}
+
+// Ready is a readiness check, which fails after Begin.
+func (p *Parting) Ready(context.Context) error {
+	if p.begun.Load() {
+		return parted{}
+	}
+	return nil
+}
+
+type parted struct{}
+
+// Error implements error.
+func (parted) Error() string { return "the replica is to stop" }
+
+// Public returns the public text, which follows the check's name.
+func (parted) Public() string { return "is stopping: send requests to another" }
+
+// RequestIDHeader carries the id of a request, in the request and in its answer.
+const RequestIDHeader = "X-Request-Id"
+
+// signs are the characters of a request id, and mostSigns its longest length.
+const (
+	signs     = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+	mostSigns = 128
+)
+
+// RequestID returns the id of a request, and sets it once in the answer's header: the client's if valid, or
+// else 26 random letters and digits.
+func RequestID(answer http.Header, request *http.Request) string {
+	if id := answer.Get(RequestIDHeader); id != "" {
+		return id
+	}
+	id := request.Header.Get(RequestIDHeader)
+	if id == "" || len(id) > mostSigns || strings.Trim(id, signs) != "" {
+		id = rand.Text()
+	}
+	answer[RequestIDHeader] = []string{id}
+	return id
+}
+
+// Identified sets the id of every request.
+func Identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		RequestID(w.Header(), r)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// Proxies are the addresses of trusted proxies in front of the service, whose X-Forwarded-For counts.
+type Proxies []netip.Prefix
+
+// ParseProxies reads comma-separated addresses and CIDRs; none if text is empty.
+func ParseProxies(text string) (Proxies, error) {
+	var proxies Proxies
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		if address, err := netip.ParseAddr(part); err == nil {
+			proxies = append(proxies, netip.PrefixFrom(address, address.BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an address nor a CIDR, as in 10.0.0.0/8", part)
+		}
+		proxies = append(proxies, prefix.Masked())
+	}
+	return proxies, nil
+}
+
+func (p Proxies) have(address netip.Addr) bool {
+	return slices.ContainsFunc(p, func(prefix netip.Prefix) bool { return prefix.Contains(address.Unmap()) })
+}
+
+// Handler sets RemoteAddr to the client's address. For a request from a trusted proxy, it is the last address
+// in X-Forwarded-For that is no trusted proxy: the client may have written those before it.
+func (p Proxies) Handler(next http.Handler) http.Handler {
+	if len(p) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if client, forwarded := p.client(r); forwarded {
+			r = r.WithContext(r.Context()) // a handler must not change its request
+			r.RemoteAddr = netip.AddrPortFrom(client, 0).String()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// client returns the client's address according to trusted proxies.
+func (p Proxies) client(r *http.Request) (client netip.Addr, forwarded bool) {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil || !p.have(peer.Addr()) {
+		return client, false
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for i := len(hops) - 1; i >= 0; i-- {
+		address, err := netip.ParseAddr(strings.TrimSpace(hops[i]))
+		if err != nil {
+			return client, false
+		}
+		if client = address.Unmap(); !p.have(client) {
+			return client, true
+		}
+	}
+	return client, client.IsValid()
+}

@@ -46,8 +46,7 @@ func (d *desk) right(client, account string) error {
 // pauses reports whether an answer is a 429.
 func pauses(t *testing.T, err error) bool {
 	t.Helper()
-	var problem *answer.Problem
-	if errors.As(err, &problem) {
+	if problem, ok := errors.AsType[*answer.Problem](err); ok {
 		header := http.Header{}
 		problem.SetHeader(header)
 		if problem.Status != http.StatusTooManyRequests || header.Get("Retry-After") == "" {

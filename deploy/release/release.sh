@@ -64,7 +64,7 @@ for platform in $PLATFORMS; do
   go build -pgo=auto -ldflags "-s -w -buildid= -X $ABOUT.linkedVersion=$VERSION -X $ABOUT.linkedCommit=$COMMIT -X $ABOUT.linkedDate=$DATE" -o "$WORK/$name/$program" ./cmd/earshot
   # The documents, and what they link to.
   git ls-files LICENSE NOTICE '*.md' deploy/docs deploy/monitoring deploy/examples deploy/clients deploy/conversations deploy/package \
-    repositories/tracing/keys.go trigger/ledger/commit.go | tar -cf - -T - | tar -xf - -C "$WORK/$name"
+    repositories/tracing/tracing.go trigger/ledger/commit.go | tar -cf - -T - | tar -xf - -C "$WORK/$name"
   find "$WORK/$name" -type f -exec chmod 644 {} + && chmod 755 "$WORK/$name/$program"
   find "$WORK/$name" -exec touch -d "@$SECONDS_OF_COMMIT" {} +
   if [ "$GOOS" = windows ]; then

@@ -11,6 +11,7 @@ import (
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/schema"
 )
 
@@ -154,10 +155,7 @@ func sentenceOf(intro string, names []string) string {
 }
 
 func quoted(words []string) string {
-	list := make([]string, len(words))
-	for i, word := range words {
-		list[i] = fault.Show(word)
-	}
+	list := lists.Map(words, func(word string) string { return fault.Show(word) })
 	return fault.OneOf(list)
 }
 

@@ -161,9 +161,8 @@ func malformed(body []byte, offset int64, err error) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "the body is empty; a JSON object is wanted"
 	}
-	var syntax *json.SyntaxError
 	var whole any
-	if errors.As(json.Unmarshal(body, &whole), &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](json.Unmarshal(body, &whole)); ok {
 		offset, err = syntax.Offset-1, syntax
 	}
 	before := string(body[:min(max(offset, 0), int64(len(body)))])

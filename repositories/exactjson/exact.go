@@ -4,10 +4,19 @@ package exactjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"earshot/repositories/fault"
 )
 
 // maxKept is the maximum size in bytes of a text whose memory is reused.
@@ -184,4 +193,252 @@ func Keys(raw []byte) ([]string, error) {
 		}
 	}
 	return keys, nil
+}
+
+// escapedUnit is the length of an escape such as \u00e9.
+const escapedUnit = 6
+
+// TextFlaw returns why a decoder would replace characters of a JSON text, so that two different texts became one; empty
+// if it would not.
+func TextFlaw(raw []byte) string {
+	if !utf8.Valid(raw) {
+		at := 0
+		for {
+			read, size := utf8.DecodeRune(raw[at:])
+			if read == utf8.RuneError && size == 1 {
+				return fmt.Sprintf("is not UTF-8: byte %d is 0x%02x; send it in UTF-8", at+1, raw[at])
+			}
+			at += size
+		}
+	}
+	if !bytes.Contains(raw, []byte(`\ud`)) && !bytes.Contains(raw, []byte(`\uD`)) {
+		return ""
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		unit := unitAt(raw[i:])
+		if !utf16.IsSurrogate(unit) {
+			i++ // the escaped character may be another backslash
+			continue
+		}
+		if utf16.DecodeRune(unit, unitAt(raw[i+escapedUnit:])) == utf8.RuneError {
+			return fmt.Sprintf("has %s, half of a pair that is no character alone; send both halves, or the character itself", raw[i:i+escapedUnit])
+		}
+		i += 2*escapedUnit - 1
+	}
+	return ""
+}
+
+// unitAt returns the UTF-16 code unit that a text begins with as an escape, or -1.
+func unitAt(raw []byte) rune {
+	if len(raw) < escapedUnit || raw[0] != '\\' || raw[1] != 'u' {
+		return -1
+	}
+	unit, err := strconv.ParseUint(string(raw[2:escapedUnit]), 16, 16)
+	if err != nil {
+		return -1
+	}
+	return rune(unit)
+}
+
+// Members are an object's members, encoded like a map at a third of the cost: every event, record and answer has
+// them.
+type Members map[string]any
+
+// MarshalJSON implements json.Marshaler.
+func (m Members) MarshalJSON() ([]byte, error) { return marshal(m, appendValue) }
+
+// Map is like Members for values of one type.
+type Map[V any] map[string]V
+
+// MarshalJSON implements json.Marshaler.
+func (m Map[V]) MarshalJSON() ([]byte, error) {
+	return marshal(m, func(text []byte, value V) (_ []byte, err error) {
+		err = Use(value, func(written []byte) { text = append(text, written...) })
+		return text, err
+	})
+}
+
+func marshal[V any](m map[string]V, appendTo func(text []byte, value V) ([]byte, error)) ([]byte, error) {
+	if m == nil {
+		return []byte("null"), nil
+	}
+	const usual = 8 // members whose names are sorted without an allocation
+	names := make([]string, 0, usual)
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	text := append(make([]byte, 0, 128), '{')
+	for i, name := range names {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		var err error
+		if text, err = appendText(text, name); err == nil {
+			text, err = appendTo(append(text, ':'), m[name])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(text, '}'), nil
+}
+
+func appendValue(text []byte, value any) (_ []byte, err error) {
+	switch value := value.(type) {
+	case string:
+		return appendText(text, value)
+	case json.Number:
+		if len(value) > 0 && !strings.ContainsFunc(string(value), func(r rune) bool { return r < '0' || r > '9' }) {
+			return append(text, value...), nil
+		}
+	case map[string]any:
+		written, err := Members(value).MarshalJSON()
+		return append(text, written...), err
+	case bool:
+		if value {
+			return append(text, "true"...), nil
+		}
+		return append(text, "false"...), nil
+	}
+	err = Use(value, func(written []byte) { text = append(text, written...) })
+	return text, err
+}
+
+func appendText(text []byte, value string) (_ []byte, err error) {
+	if !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return append(append(append(text, '"'), value...), '"'), nil
+	}
+	err = Use(value, func(written []byte) { text = append(text, written...) })
+	return text, err
+}
+
+// Limits of a number. Within them numbers are compared digit by digit; beyond them they are refused, because
+// 1e999999999 is ten bytes to send and a gigabyte to expand.
+const (
+	maxExponent = 400
+	maxDigits   = 800
+)
+
+// NumberPattern is a number by RFC 8259, section 6, in parts: sign, whole part, fraction, exponent.
+var NumberPattern = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
+
+// Decimal is an exact number: 0.digits times ten to the point. The digits have no zeros at either end, and zero has
+// no digits.
+type Decimal struct {
+	negative bool
+	digits   string
+	point    int
+}
+
+// ParseDecimal reads a JSON number. It refuses numbers beyond the limits above, or beyond float64, which most
+// readers of JSON use.
+func ParseDecimal(text string) (Decimal, bool) {
+	if len(text) > maxDigits {
+		return Decimal{}, false
+	}
+	parts := NumberPattern.FindStringSubmatch(text)
+	if parts == nil {
+		return Decimal{}, false
+	}
+	exponent := 0
+	if parts[4] != "" {
+		var err error
+		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > maxExponent || exponent < -maxExponent {
+			return Decimal{}, false
+		}
+	}
+	const maxPoint = 309 // math.MaxFloat64 has 309 digits before the point
+	whole, fraction := parts[2], parts[3]
+	digits := whole + fraction
+	kept := strings.TrimLeft(digits, "0")
+	point := len(whole) + exponent - (len(digits) - len(kept))
+	if kept = strings.TrimRight(kept, "0"); kept == "" {
+		return Decimal{}, true
+	}
+	return Decimal{parts[1] == "-", kept, point}, point <= maxPoint && point >= -maxExponent
+}
+
+// Compare returns -1, 0 or 1 if d is less than, equal to or greater than e.
+func (d Decimal) Compare(e Decimal) int {
+	if d.sign() != e.sign() {
+		return cmp.Compare(d.sign(), e.sign())
+	}
+	size := cmp.Compare(d.point, e.point)
+	if size == 0 {
+		size = strings.Compare(d.digits, e.digits)
+	}
+	return size * d.sign()
+}
+
+func (d Decimal) sign() int {
+	switch {
+	case d.digits == "":
+		return 0
+	case d.negative:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// Whole reports whether there is no fraction.
+func (d Decimal) Whole() bool { return d.point >= len(d.digits) }
+
+// String returns the number without exponent and unneeded zeros: one text for 5, 5.0 and 50e-1.
+func (d Decimal) String() string {
+	text := d.digits
+	switch {
+	case text == "":
+		return "0"
+	case d.Whole():
+		text += strings.Repeat("0", d.point-len(text))
+	case d.point > 0:
+		text = text[:d.point] + "." + text[d.point:]
+	default:
+		text = "0." + strings.Repeat("0", -d.point) + text
+	}
+	if d.negative {
+		return "-" + text
+	}
+	return text
+}
+
+// Normal returns the number as 0.5e1: one text for 5, 5.0 and 50e-1, as short as its digits with any exponent.
+func (d Decimal) Normal() string {
+	if d.digits == "" {
+		return "0"
+	}
+	sign := ""
+	if d.negative {
+		sign = "-"
+	}
+	return sign + "0." + d.digits + "e" + strconv.Itoa(d.point)
+}
+
+// IntegerFlaw returns why a number is not an integer; empty for an integer. 5.0 and 1e2 are not written as
+// integers. An integer fits into 64 bits, as readers expect.
+func IntegerFlaw(number json.Number) string {
+	text := number.String()
+	if strings.ContainsAny(text, ".eE") {
+		return text + " is not an integer: write it without fraction and exponent"
+	}
+	if _, err := strconv.ParseInt(text, 10, 64); err != nil {
+		return fault.Show(number) + " is out of the range of a 64-bit integer"
+	}
+	return ""
+}
+
+// NumberFlaw returns why a number is not usable; empty if it is.
+func NumberFlaw(number json.Number) string {
+	if _, ok := ParseDecimal(number.String()); ok {
+		return ""
+	}
+	if !NumberPattern.MatchString(number.String()) {
+		return fmt.Sprintf("%q is not a number", fault.Clip(number.String()))
+	}
+	return fault.Show(number) + " is out of the range of a number"
 }

@@ -3,6 +3,7 @@ package exactjson_test
 import (
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -140,4 +141,57 @@ func TestTextsDoNotMeet(t *testing.T) {
 		})
 	}
 	users.Wait()
+}
+
+// TestMembersAreWrittenAsAMapIs compares Members with maps.
+func TestMembersAreWrittenAsAMapIs(t *testing.T) {
+	for _, members := range []map[string]any{
+		nil, {}, {"day": "Friday"}, {"b": json.Number("2"), "a": json.Number("1.50"), "é": true, "": false, "none": nil},
+		{"zero": json.Number("0"), "no digits": json.Number(""), "less": json.Number("-1"), "lead": json.Number("10"), "float": 1.5, "int": 3},
+		{"text": "a\"b\\c\n\u2028<&>\x7f\xff", "<&>": "ü", "list": []any{"x", map[string]any{"y": []string{"z"}}}, "of": map[string]any{"b": 1, "a": nil}},
+	} {
+		wanted, err := exactjson.Encode(members)
+		require.NoError(t, err)
+		got, err := exactjson.Encode(exactjson.Members(members))
+		require.NoError(t, err)
+		require.Equal(t, string(wanted), string(got))
+		escaped, err := json.Marshal(members)
+		require.NoError(t, err)
+		got, err = json.Marshal(exactjson.Members(members))
+		require.NoError(t, err)
+		require.Equal(t, string(escaped), string(got))
+	}
+	for _, faulty := range []any{json.Number("1x"), json.Number("01"), math.NaN()} {
+		_, err := exactjson.Encode(exactjson.Members{"it": faulty})
+		require.Error(t, err, faulty)
+	}
+}
+
+func TestTextFlawNamesWhatADecoderWouldReplace(t *testing.T) {
+	t.Parallel()
+	for text, flaw := range map[string]string{
+		``: "", `"é\u00e9\ud7ff"`: "", `"\ud83d\ude00\uD83D\uDE00"`: "", `"\\ud800"`: "", `"\\\\ud800 \ufffd"`: "", "\"\ufffd\"": "",
+		"\"caf\xe9\"": "byte 5 is 0xe9", "\xff": "byte 1 is 0xff", "\"\xed\xa0\x80\"": "byte 2 is 0xed",
+		`"\ud800"`: `has \ud800`, `"\uDfff"`: `has \uDfff`, `"\\\ud800"`: `has \ud800`, `"\ud83d\ud83d\ude00"`: `has \ud83d`,
+		`"\ude00\ud83d"`: `has \ude00`, `"\ud83dx\ude00"`: `has \ud83d`, `"\ud83d\\ude00"`: `has \ud83d`, `"\ud83d\u`: `has \ud83d`, `\ud8`: "",
+	} {
+		got := exactjson.TextFlaw([]byte(text))
+		require.Equal(t, flaw == "", got == "", "%q: %s", text, got)
+		require.Contains(t, got, flaw, text)
+	}
+}
+
+// FuzzFlawlessTextsStayAsTheyAre decodes texts: only those with a flaw get another U+FFFD.
+func FuzzFlawlessTextsStayAsTheyAre(f *testing.F) {
+	f.Add([]byte(`"\ud83d\ude00\\ud800"`))
+	f.Add([]byte(`"\ud83d\ud83d\ude00"`))
+	f.Add([]byte("\"\xe9\""))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			return
+		}
+		sent := strings.Count(string(raw), "\ufffd") + strings.Count(strings.ToLower(strings.ReplaceAll(string(raw), `\\`, "")), `\ufffd`)
+		require.Equal(t, exactjson.TextFlaw(raw) == "", strings.Count(text, "\ufffd") == sent, "%q", raw)
+	})
 }

@@ -232,8 +232,7 @@ func (s *Set) CheckWith(body []byte) error {
 		if err != nil {
 			return err
 		}
-		var found fault.List
-		if errors.As(repository.Check(app), &found) {
+		if found, ok := errors.AsType[fault.List](repository.Check(app)); ok {
 			faults = append(faults, definition.Locate(found)...)
 		}
 	}

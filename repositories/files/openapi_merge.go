@@ -117,7 +117,6 @@ func (im *openapi) mergeInto(imported []*node) (merged []*node) {
 	return merged
 }
 
-// mergeFields merges the fields of one document.
 func (im *openapi) mergeFields(title string, current, next *node, imported map[string]string) *node {
 	merged := newObject(current.at)
 	for _, f := range current.fields {

@@ -10,6 +10,7 @@ import (
 	"github.com/theory/jsonpath/spec"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Limits of overlays, whose actions can multiply values.
@@ -201,11 +202,7 @@ func (n *node) plain() any {
 	case textValue:
 		return n.text
 	case listValue:
-		items := make([]any, len(n.items))
-		for i, item := range n.items {
-			items[i] = item.plain()
-		}
-		return items
+		return lists.Map(n.items, (*node).plain)
 	case objectValue:
 		fields := make(map[string]any, len(n.fields))
 		for _, f := range n.fields {

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // How a scheme's credentials are sent.
@@ -165,10 +166,7 @@ func (im *openapi) newGrant() *grant {
 }
 
 func schemesOf(alternative *node) string {
-	names := make([]string, len(alternative.fields))
-	for i, scheme := range alternative.fields {
-		names[i] = fault.Clip(scheme.name)
-	}
+	names := lists.Map(alternative.fields, func(scheme field) string { return fault.Clip(scheme.name) })
 	return cmp.Or(strings.Join(names, " and "), "something that is no map of schemes")
 }
 
@@ -325,10 +323,7 @@ func (im *openapi) sourceDocuments() []*node {
 	for _, source := range im.grantedSources {
 		name := im.name
 		if len(im.grantedSources) > 1 && len(source.schemes) > 0 {
-			ids := make([]string, len(source.schemes))
-			for i, scheme := range source.schemes {
-				ids[i] = cmp.Or(idFrom(scheme), "scheme")
-			}
+			ids := lists.Map(source.schemes, func(scheme string) string { return cmp.Or(idFrom(scheme), "scheme") })
 			name = fmt.Sprintf("%.120s", im.name+"-"+strings.Join(ids, "-and-"))
 		}
 		first := name

@@ -17,6 +17,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Stdin is the path of standard input, read as YAML.
@@ -169,10 +170,7 @@ func ignoredFileNotes(paths []string, tests bool) Faults {
 		if path == Stdin || err != nil {
 			continue // a file, or reported as a fault
 		}
-		names := make([]string, len(entries))
-		for i, entry := range entries {
-			names[i] = entry.Name()
-		}
+		names := lists.Map(entries, os.DirEntry.Name)
 		if !sermasFolder(names) {
 			continue
 		}
@@ -239,8 +237,7 @@ func readSource(path string, stdin io.Reader, most int, hint string) (string, er
 }
 
 func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err.Error()
 	}
 	return err.Error()

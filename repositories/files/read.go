@@ -2,9 +2,9 @@
 // and Earshot's own documents. It makes the bodies of the REST API from them, and reports every fault of every file
 // at once, each with file, line and column.
 //
-// Reading has three steps. A file becomes a tree with the position of each value (yaml.go, json.go). A tree becomes
+// Reading has three steps. A file becomes a tree with the position of each value (yaml.go, node.go). A tree becomes
 // documents: each is one app, module, source, authentication service, tool or repository, in any form (document.go,
-// toolbox.go, sermas.go). Documents become the body of one app and of its repositories (assemble.go). The decoders
+// toolbox.go). Documents become the body of one app and of its repositories (assemble.go). The decoders
 // of package repositories check those bodies; the tree converts their JSON pointers to positions (definition.go).
 //
 // ${NAME} and ${NAME:default} are filled in from the environment after parsing, in values only: a variable cannot
@@ -16,13 +16,16 @@ package files
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Options configure how files are read.
@@ -171,4 +174,165 @@ func readValues(name, source string, lookup func(string) (string, bool), faults 
 
 func clean(source string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(source, "\ufeff"), "\r\n", "\n")
+}
+
+// Fault is an error in a file, or a note.
+type Fault struct {
+	File string // as the caller named it
+	// Line and Column count from 1, in characters; both are 0 for the whole file.
+	Line, Column int
+	Detail       string
+	// unset reports that the environment lacks a variable here.
+	unset bool
+}
+
+// String returns file:line:column: detail, which editors can follow.
+func (f Fault) String() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Detail
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
+}
+
+// Faults are sorted by file and position. They are an error, and never returned empty.
+type Faults []Fault
+
+// Error lists the faults, one per line.
+func (f Faults) Error() string { return strings.Join(lists.Map(f, Fault.String), "\n") }
+
+// maxFaults bounds the listed faults.
+const maxFaults = 1000
+
+func (f *Faults) add(at position, format string, args ...any) {
+	if len(*f) < maxFaults {
+		*f = append(*f, Fault{File: at.file, Line: at.line, Column: at.column, Detail: fmt.Sprintf(format, args...)})
+	}
+}
+
+// addUnset reports a variable that the environment lacks.
+func (f *Faults) addUnset(at position, variable string) {
+	before := len(*f)
+	f.add(at, "environment variable %q is not set; ${%s:default} gives it a default", variable, variable)
+	for i := range (*f)[before:] {
+		(*f)[before+i].unset = true
+	}
+}
+
+// sorted orders the faults by the files in reading order and drops repetitions.
+func (f Faults) sorted(order []string) Faults {
+	rank := map[string]int{}
+	for i, file := range order {
+		rank[file] = i
+	}
+	slices.SortStableFunc(f, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(rank[a.File], rank[b.File]), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Detail, b.Detail))
+	})
+	return slices.Compact(f)
+}
+
+func (f Faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
+
+// placeholder is ${NAME} or ${NAME:default}. A default ends at the first brace, on the same line.
+var placeholder = regexp.MustCompile(`\$\{(\w+)(:[^}\n]*)?\}`)
+
+// Characters for placeholders while YAML is parsed: a first one, two for the number, and padding that preserves
+// columns. They are from a plane for private use.
+const (
+	markFirst = '\U000F0000'
+	markPad   = '\U000F0001'
+	markDigit = '\U000F0100'
+	markBase  = 0x8000
+	markLast  = '\U000FFFFF'
+)
+
+// environment resolves placeholders of variables. They are masked before parsing and filled in afterwards, in
+// values only, so that no variable changes the structure.
+type environment struct {
+	file string
+	// lookup is nil if placeholders stay unchanged.
+	lookup func(string) (string, bool)
+	masked []maskedVariable
+}
+
+type maskedVariable struct {
+	text string
+	at   position
+}
+
+// mask replaces every placeholder by characters of the same length without meaning in YAML.
+func (e *environment) mask(source string) string {
+	at := newCursor(e.file)
+	var out strings.Builder
+	end := 0
+	for _, found := range placeholder.FindAllStringIndex(source, -1) {
+		if len(e.masked) == markBase*markBase {
+			break
+		}
+		variable := source[found[0]:found[1]]
+		out.WriteString(source[end:found[0]])
+		n := len(e.masked)
+		out.WriteRune(markFirst)
+		out.WriteRune(markDigit + rune(n/markBase))
+		out.WriteRune(markDigit + rune(n%markBase))
+		for range len([]rune(variable)) - 3 {
+			out.WriteRune(markPad)
+		}
+		e.masked = append(e.masked, maskedVariable{variable, at.advance(source, found[0])})
+		end = found[1]
+	}
+	out.WriteString(source[end:])
+	return out.String()
+}
+
+func (e *environment) split(masked string) (texts []string, marks []maskedVariable) {
+	if !strings.ContainsRune(masked, markFirst) {
+		return []string{masked}, nil
+	}
+	runes := []rune(masked)
+	start := 0
+	for i := 0; i < len(runes); i++ {
+		if runes[i] != markFirst || i+2 >= len(runes) {
+			continue
+		}
+		texts = append(texts, string(runes[start:i]))
+		marks = append(marks, e.masked[int(runes[i+1]-markDigit)*markBase+int(runes[i+2]-markDigit)])
+		i += 2
+		for i+1 < len(runes) && runes[i+1] == markPad {
+			i++
+		}
+		start = i + 1
+	}
+	return append(texts, string(runes[start:])), marks
+}
+
+// fillMasked replaces the placeholders of a masked value; whole is true if the value is one placeholder.
+func (e *environment) fillMasked(masked string, faults *Faults) (filled string, isPlaceholder bool) {
+	texts, marks := e.split(masked)
+	var out strings.Builder
+	for i, mark := range marks {
+		out.WriteString(texts[i] + e.value(mark, faults))
+	}
+	out.WriteString(texts[len(marks)])
+	return out.String(), len(marks) == 1 && texts[0] == "" && texts[1] == ""
+}
+
+func (e *environment) value(mark maskedVariable, faults *Faults) string {
+	if e.lookup == nil {
+		return mark.text
+	}
+	parts := placeholder.FindStringSubmatch(mark.text)
+	if value, set := e.lookup(parts[1]); set {
+		return value
+	}
+	if parts[2] != "" {
+		return parts[2][1:]
+	}
+	faults.addUnset(mark.at, parts[1])
+	return ""
 }

@@ -120,8 +120,7 @@ func readDocument(doc yamlChunk, env *environment, faults *Faults) *node {
 	body, err := parse(strings.Join(doc.lines, ""))
 	if err != nil {
 		pos, message := start, ""
-		var yamlErr yaml.Error
-		if errors.As(err, &yamlErr) && yamlErr.GetToken() != nil {
+		if yamlErr, ok := errors.AsType[yaml.Error](err); ok && yamlErr.GetToken() != nil {
 			pos, message = r.positionOf(yamlErr.GetToken()), yamlErr.GetMessage()
 		} else {
 			message, _, _ = strings.Cut(err.Error(), "\n")

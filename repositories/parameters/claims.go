@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Claims are the contents of a user's verified ID tokens: by service, then by claim. A service in the map is
@@ -101,10 +102,7 @@ func (p *compiledParameter) verifiedBy(c Claims) int {
 }
 
 func (p *compiledParameter) unverified() string {
-	services := make([]string, len(p.claims))
-	for i := range p.claims {
-		services[i] = p.claims[i].Service
-	}
+	services := lists.Map(p.claims, func(one Claim) string { return one.Service })
 	return "cannot be filled: it comes from a verified ID token of " + strings.Join(services, " or ") + ", and there is none"
 }
 

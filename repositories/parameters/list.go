@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/plaintext"
 	"earshot/repositories/schema"
 )
@@ -436,11 +437,7 @@ func (q *quoting) escaped(value any, backslashes bool) any {
 		if q.Items == nil {
 			break
 		}
-		list := make([]any, len(value))
-		for i := range value {
-			list[i] = q.Items.escaped(value[i], backslashes)
-		}
-		return list
+		return lists.Map(value, func(one any) any { return q.Items.escaped(one, backslashes) })
 	}
 	return value
 }

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/quantity"
 )
 
@@ -112,11 +113,7 @@ func (p *Parameters) Derived(form any, derive func() any) any {
 
 // Names returns the names of all parameters in the given order.
 func (p *Parameters) Names() []string {
-	names := make([]string, len(p.list))
-	for i, parameter := range p.list {
-		names[i] = parameter.name
-	}
-	return names
+	return lists.Map(p.list, func(parameter *compiledParameter) string { return parameter.name })
 }
 
 // Hidden reports whether the parameter is hidden from models; false for an unknown name.

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/schema"
 )
 
@@ -111,11 +112,7 @@ func markInPath(list []*compiledParameter, names []string) {
 }
 
 func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
-	faults := make([]ValueFault, len(flaws))
-	for i, found := range flaws {
-		faults[i] = faultAt(p.name, p.name, found)
-	}
-	return faults
+	return lists.Map(flaws, func(found violation) ValueFault { return faultAt(p.name, p.name, found) })
 }
 
 // check validates a value strictly by the rules of a list, in the contract's order: type, allowed, excluded,
@@ -209,10 +206,7 @@ func (p *compiledParameter) ruleFlaw(value any) string {
 		if len(p.allowed) > maxShownAllowed {
 			return detail
 		}
-		allowed := make([]any, len(p.allowed))
-		for i, e := range p.allowed {
-			allowed[i] = e.given
-		}
+		allowed := lists.Map(p.allowed, func(e entry) any { return e.given })
 		return detail + "; allowed: " + fault.ShowAll(allowed)
 	}
 	if flaw := p.formatFlaw(value); flaw != "" {

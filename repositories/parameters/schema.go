@@ -23,7 +23,6 @@ const (
 	maxRepositoryValues = 20_000 // all of a repository
 )
 
-// rootSchema is the JSON Schema of a tool's parameters.
 type rootSchema struct {
 	compiled *jsonschema.Schema
 	cost     int // number of schemas that apply to one place
@@ -124,9 +123,7 @@ func isOpen(s *jsonschema.Schema) bool {
 }
 
 // takes reports whether a value with the name is passed to the schema.
-func (r *rootSchema) takes(name string) bool {
-	return r.open && !refuses(r.compiled, name)
-}
+func (r *rootSchema) takes(name string) bool { return r.open && !refuses(r.compiled, name) }
 
 // refuses reports whether an object has no member with a name that is none of its properties.
 func refuses(s *jsonschema.Schema, name string) bool {

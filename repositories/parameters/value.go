@@ -13,6 +13,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // DecodeValues reads one JSON object. Numbers are json.Number; null and empty input are an empty object.
@@ -38,11 +39,7 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 func normal(value any) any {
 	switch value := value.(type) {
 	case []any:
-		copied := make([]any, len(value))
-		for i := range value {
-			copied[i] = normal(value[i])
-		}
-		return copied
+		return lists.Map(value, normal)
 	case map[string]any:
 		copied := make(map[string]any, len(value))
 		for key := range value {
@@ -59,11 +56,7 @@ func normal(value any) any {
 		}
 		return json.Number(strconv.FormatFloat(value, 'g', -1, 64))
 	case []string:
-		list := make([]any, len(value))
-		for i := range value {
-			list[i] = value[i]
-		}
-		return list
+		return lists.Map(value, func(one string) any { return one })
 	default:
 		return value
 	}
@@ -104,7 +97,6 @@ type violation struct {
 // place lists the indices and names that lead to a part of a value.
 type place []any
 
-// then returns the place of a member.
 func (p place) then(token any) place { return append(slices.Clip(p), token) }
 
 // String formats the place as [2].day.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/text/message"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // Violation is one validation error with its place in the value.
@@ -234,13 +235,7 @@ func isIndex(token string) bool {
 }
 
 // Tokens converts a place for fault.Point.
-func Tokens(at []string) []any {
-	list := make([]any, len(at))
-	for i := range at {
-		list[i] = at[i]
-	}
-	return list
-}
+func Tokens(at []string) []any { return lists.Map(at, func(one string) any { return one }) }
 
 // ValueAt returns the value at a place, or nil if there is none.
 func ValueAt(value any, at []string) any {

@@ -17,6 +17,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -105,10 +106,7 @@ func (s *Sealer) SameGrant(grant, appID string, module repositories.Module) bool
 }
 
 func (s *Sealer) signJWT(use string, token AccessToken, id string) (secret.Secret, error) {
-	scopes := make([]string, len(token.Scopes))
-	for i, scope := range token.Scopes {
-		scopes[i] = string(scope)
-	}
+	scopes := lists.Map(token.Scopes, func(scope Permission) string { return string(scope) })
 	claims, err := json.Marshal(jwtClaims{
 		Issuer: jwtIssuer, Audience: token.ClientID, Subject: token.ModuleID, Expires: token.Expires.Unix(), ID: id,
 		AppID: token.AppID, Lineage: token.Lineage, Scope: strings.Join(scopes, " "), Generation: token.Generation, Grant: token.Grant,

@@ -15,6 +15,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 type appReads struct {
@@ -378,10 +379,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, preconditions .
 func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, prefix string) error {
 	names, err := a.membersOf(ctx, k.Explained(), prefix)
 	for batch := range slices.Chunk(names, 1000) {
-		members := make([]any, len(batch))
-		for i, name := range batch {
-			members[i] = prefix + "/" + name
-		}
+		members := lists.Map(batch, func(name string) any { return prefix + "/" + name })
 		err = cmp.Or(err, a.db.ZRem(ctx, k.Explained(), members...).Err())
 	}
 	return keyspace.Unavailable(err)
@@ -577,10 +575,7 @@ func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 		if err != nil || len(ids) == 0 {
 			return keyspace.Unavailable(err)
 		}
-		records := make([]string, len(ids))
-		for i, id := range ids {
-			records[i] = keys.Trigger(id)
-		}
+		records := lists.Map(ids, keys.Trigger)
 		firings, err := w.db.HashFields(ctx, records, "fire")
 		if err != nil {
 			return err

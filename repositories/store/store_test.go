@@ -50,7 +50,28 @@ func putApp(t *testing.T, store *store.Store, id, body string) bool {
 	return created
 }
 
-func put(t *testing.T, store *store.Store, scope repositories.Scope, id, body string) (bool, error) {
+func put(t *testing.T, store *store.Store, scope repositories.Scope, id, body string) (created bool) {
+	t.Helper()
+	created, err := tryPut(t, store, scope, id, body)
+	require.NoError(t, err)
+	return created
+}
+
+func repositoryOf(t *testing.T, store *store.Store, scope repositories.Scope, id string) *repositories.Repository {
+	t.Helper()
+	found, err := store.Repository(t.Context(), scope, id)
+	require.NoError(t, err, id)
+	return found
+}
+
+func appOf(t *testing.T, store *store.Store, id string) *repositories.App {
+	t.Helper()
+	found, err := store.App(t.Context(), id)
+	require.NoError(t, err, id)
+	return found
+}
+
+func tryPut(t *testing.T, store *store.Store, scope repositories.Scope, id, body string) (created bool, err error) {
 	t.Helper()
 	repository, err := repositories.DecodeRepository(scope, id, []byte(body))
 	require.NoError(t, err)
@@ -64,16 +85,14 @@ const withCredentials = `{"tools":[{"name":"book","url":"https://x.example","req
 func TestRepositoryIsCreatedReplacedAndDeleted(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
 		for i, created := range []bool{true, false} {
-			got, err := put(t, definitions, session, "r", `{"tools":[{"name":"a"}]}`)
-			require.NoError(t, err)
+			got := put(t, definitions, session, "r", `{"tools":[{"name":"a"}]}`)
 			require.Equal(t, created, got, "round %d", i)
 		}
-		found, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		found := repositoryOf(t, definitions, session, "r")
 		require.NotNil(t, found.Tool("a"))
 		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r"))
 		require.ErrorIs(t, definitions.DeleteRepository(t.Context(), session, "r"), repositories.ErrNotFound)
-		_, err = definitions.Repository(t.Context(), session, "r")
+		_, err := definitions.Repository(t.Context(), session, "r")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
@@ -81,15 +100,12 @@ func TestRepositoryIsCreatedReplacedAndDeleted(t *testing.T) {
 func TestRegistrationIsANewGenerationAndAPatchIsNot(t *testing.T) {
 	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
 		generation := func() string {
-			found, err := store.Repository(t.Context(), session, "r")
-			require.NoError(t, err)
+			found := repositoryOf(t, store, session, "r")
 			return found.Generation
 		}
-		_, err := put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
-		require.NoError(t, err)
+		put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
 		first := generation()
-		_, err = put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
-		require.NoError(t, err)
+		put(t, store, session, "r", `{"tools":[{"name":"a"}]}`)
 		second := generation()
 		require.NotEqual(t, first, second)
 		patch(t, store, "r", `{"tools":[{"name":"b"}]}`)
@@ -116,8 +132,7 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 			group.Go(func() { patch(t, store, "r", fmt.Sprintf(`{"tools":[{"name":"tool%d"}]}`, i)) })
 		}
 		group.Wait()
-		found, err := other.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		found := repositoryOf(t, other, session, "r")
 		require.Len(t, found.Tools, n)
 	})
 }
@@ -138,24 +153,19 @@ func TestPatchAddsOverridesAndReplacesOptions(t *testing.T) {
 
 func TestMaskedCredentialsKeepWhatIsStored(t *testing.T) {
 	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
-		_, err := put(t, store, session, "r", withCredentials)
-		require.NoError(t, err)
-		shown, err := store.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		put(t, store, session, "r", withCredentials)
+		shown := repositoryOf(t, store, session, "r")
 		text, err := json.Marshal(shown)
 		require.NoError(t, err)
 		require.NotContains(t, string(text), "secret\":\"bearer")
 		require.Contains(t, string(text), `"X-Desk":"A"`, "a header that is no credential is shown")
-		_, err = put(t, store, session, "r", string(text))
-		require.NoError(t, err)
-		kept, err := store.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		put(t, store, session, "r", string(text))
+		kept := repositoryOf(t, store, session, "r")
 		require.Equal(t, "bearer-secret", kept.Tools[0].Request.Bearer.ClientSecret.Reveal())
 		require.Equal(t, "header-secret", kept.Tools[0].Request.Headers["X-Api-Key"].Reveal())
 
 		putApp(t, store, "clinic", `{"modules":[{"moduleId":"other","secret":"s","tokenUrl":"https://login.example/t"},{"moduleId":"calendar","secret":"***","tokenUrl":"https://login.example/token"}]}`)
-		app, err := store.App(t.Context(), "clinic")
-		require.NoError(t, err)
+		app := appOf(t, store, "clinic")
 		module, _ := app.Module("calendar")
 		require.Equal(t, "module-secret", module.Secret.Reveal(), "it stays with its module, whatever the order")
 	})
@@ -163,12 +173,12 @@ func TestMaskedCredentialsKeepWhatIsStored(t *testing.T) {
 
 func TestMaskThatStandsForNothingIsAFault(t *testing.T) {
 	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
-		_, err := put(t, store, session, "new", strings.ReplaceAll(withCredentials, "bearer-secret", "***"))
+		_, err := tryPut(t, store, session, "new", strings.ReplaceAll(withCredentials, "bearer-secret", "***"))
 		var faults fault.List
 		require.ErrorAs(t, err, &faults)
 		require.Equal(t, "/tools/0/request/bearer/clientSecret", faults[0].Pointer)
 
-		_, err = put(t, store, session, "new", `{"tools":[{"name":"a","authRequired":["nobody"]},{"name":"b","url":"https://x.example",
+		_, err = tryPut(t, store, session, "new", `{"tools":[{"name":"a","authRequired":["nobody"]},{"name":"b","url":"https://x.example",
 			"request":{"bearer":{"clientId":"c","clientSecret":"***","tokenUrl":"https://x.example/token"}}}]}`)
 		require.ErrorAs(t, err, &faults)
 		require.Len(t, faults, 2, "with what its app lacks, at once")
@@ -177,10 +187,10 @@ func TestMaskThatStandsForNothingIsAFault(t *testing.T) {
 
 func TestRepositoryMayNotReferToWhatItsAppLacks(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
-		_, err := put(t, definitions, session, "r", `{"tools":[{"name":"a","url":"https://x.example","request":{"auth":"module","moduleId":"nothing"}}]}`)
+		_, err := tryPut(t, definitions, session, "r", `{"tools":[{"name":"a","url":"https://x.example","request":{"auth":"module","moduleId":"nothing"}}]}`)
 		var faults fault.List
 		require.ErrorAs(t, err, &faults)
-		_, err = put(t, definitions, repositories.Scope{AppID: "nobody"}, "r", `{"tools":[]}`)
+		_, err = tryPut(t, definitions, repositories.Scope{AppID: "nobody"}, "r", `{"tools":[]}`)
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
@@ -189,8 +199,7 @@ func TestListsArePagedInTheOrderOfIds(t *testing.T) {
 	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
 		for _, id := range []string{"b", "d", "a", "c"} {
 			putApp(t, store, "app-"+id, "{}")
-			_, err := put(t, store, session, id, `{"tools":[]}`)
-			require.NoError(t, err)
+			put(t, store, session, id, `{"tools":[]}`)
 		}
 		var apps, repos []string
 		for after, more := "", true; more; more = after != "" {
@@ -216,13 +225,11 @@ func TestListsArePagedInTheOrderOfIds(t *testing.T) {
 
 func TestDeletedAppTakesEverythingAlong(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
-		_, err := put(t, definitions, session, "r", `{"tools":[]}`)
-		require.NoError(t, err)
-		_, err = put(t, definitions, repositories.Scope{AppID: "clinic"}, "own", `{"tools":[]}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", `{"tools":[]}`)
+		put(t, definitions, repositories.Scope{AppID: "clinic"}, "own", `{"tools":[]}`)
 		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
 		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic"), repositories.ErrNotFound)
-		_, err = definitions.App(t.Context(), "clinic")
+		_, err := definitions.App(t.Context(), "clinic")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 		require.True(t, putApp(t, definitions, "clinic", "{}"), "it is another app now")
 		for _, scope := range []repositories.Scope{session, {AppID: "clinic"}} {
@@ -235,8 +242,7 @@ func TestDeletedAppTakesEverythingAlong(t *testing.T) {
 
 func TestCredentialsAreSealedAtRest(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
-		_, err := put(t, definitions, session, "r", withCredentials)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", withCredentials)
 		client := server.Client()
 		keys := server.Keys()
 		require.Contains(t, keys, keyspace.KeysOf("clinic").Repos(session.SessionID))
@@ -249,8 +255,7 @@ func TestCredentialsAreSealedAtRest(t *testing.T) {
 		}
 		before := []byte(strings.Repeat("k", store.KeySize))
 		rotated := storeOn(t, server, 'n', before)
-		kept, err := rotated.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		kept := repositoryOf(t, rotated, session, "r")
 		require.Equal(t, "bearer-secret", kept.Tools[0].Request.Bearer.ClientSecret.Reveal(), "the old key opens what it sealed")
 		sealed, err := storeOn(t, server, 'x').Repository(t.Context(), session, "r")
 		require.NoError(t, err)
@@ -263,7 +268,7 @@ func TestStoreThatIsAwayIsUnavailable(t *testing.T) {
 		server.Stop()
 		_, err := store.App(t.Context(), "clinic")
 		require.ErrorIs(t, err, keyspace.ErrUnavailable)
-		_, err = put(t, store, session, "r", `{"tools":[]}`)
+		_, err = tryPut(t, store, session, "r", `{"tools":[]}`)
 		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		server.Start()
 		require.Eventually(t, func() bool { _, err := store.App(t.Context(), "clinic"); return err == nil }, time.Minute, 10*time.Millisecond)
@@ -287,32 +292,24 @@ func TestServerThatAsksForAnotherPasswordIsUnavailable(t *testing.T) {
 // TestADefinitionWhoseCredentialsDoNotOpenCanBeReplaced reads and writes with another secret key.
 func TestADefinitionWhoseCredentialsDoNotOpenCanBeReplaced(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
-		_, err := put(t, definitions, session, "r", withCredentials)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", withCredentials)
 		other := storeOn(t, server, 'x')
-		app, err := other.App(t.Context(), "clinic")
-		require.NoError(t, err)
+		app := appOf(t, other, "clinic")
 		require.True(t, app.Modules[0].Secret.IsSealed())
-		found, err := other.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		found := repositoryOf(t, other, session, "r")
 		require.ErrorContains(t, found.Tools[0].CheckReadable(app), "/request/bearer/clientSecret of the tool")
 
 		// What is sent back with its mask stays as it is, and opens again with the key.
 		masked := strings.NewReplacer("bearer-secret", secret.Masked, "header-secret", secret.Masked).Replace(withCredentials)
-		_, err = put(t, other, session, "r", strings.Replace(masked, `"name":"book"`, `"name":"book","description":"d"`, 1))
-		require.NoError(t, err)
-		found, err = definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		put(t, other, session, "r", strings.Replace(masked, `"name":"book"`, `"name":"book","description":"d"`, 1))
+		found = repositoryOf(t, definitions, session, "r")
 		require.Equal(t, "d", found.Tools[0].Description)
 		require.Equal(t, "bearer-secret", found.Tools[0].Request.Bearer.ClientSecret.Reveal())
 
-		_, err = put(t, other, session, "r", withCredentials)
-		require.NoError(t, err)
+		put(t, other, session, "r", withCredentials)
 		putApp(t, other, "clinic", `{"modules":[{"moduleId":"calendar","secret":"new-secret","tokenUrl":"https://login.example/token"}]}`)
-		app, err = other.App(t.Context(), "clinic")
-		require.NoError(t, err)
-		found, err = other.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		app = appOf(t, other, "clinic")
+		found = repositoryOf(t, other, session, "r")
 		require.NoError(t, found.Tools[0].CheckReadable(app))
 		require.Equal(t, "new-secret", app.Modules[0].Secret.Reveal())
 		require.NoError(t, definitions.DeleteRepository(t.Context(), session, "r"), "nor is a key needed to delete it")
@@ -378,18 +375,16 @@ func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
 	kept := storeOn(t, server, 'k')
 	putApp(t, kept, "clinic", `{}`)
 	scope := repositories.Scope{AppID: "clinic"}
-	_, err := put(t, kept, scope, "desk", `{"tools":[{"name":"book"},{"name":"cancel"}]}`)
-	require.NoError(t, err)
+	put(t, kept, scope, "desk", `{"tools":[{"name":"book"},{"name":"cancel"}]}`)
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
 	change := store.RepositoryChange{Scope: scope, ID: "desk", Next: func(there *repositories.Repository) (*repositories.Repository, error) {
 		return there.Without("book")
 	}}
-	_, _, err = kept.ChangeRepository(t.Context(), change)
+	_, _, err := kept.ChangeRepository(t.Context(), change)
 	require.ErrorIs(t, err, keyspace.ErrMemory)
 	change.Removes = true
 	_, _, err = kept.ChangeRepository(t.Context(), change)
 	require.NoError(t, err)
-	left, err := kept.Repository(t.Context(), scope, "desk")
-	require.NoError(t, err)
+	left := repositoryOf(t, kept, scope, "desk")
 	require.Len(t, left.Tools, 1)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -25,8 +26,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	_, err = s.PutApp(t.Context(), app)
 	require.NoError(t, err)
 
-	stored, err := s.App(t.Context(), "clinic")
-	require.NoError(t, err)
+	stored := appOf(t, s, "clinic")
 	shown, err := json.Marshal(stored)
 	require.NoError(t, err)
 	require.NotContains(t, string(shown), "hunter2")
@@ -39,8 +39,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again.Sources[0].Password.IsMasked(), "what the caller gave is not changed")
 	require.Equal(t, secret.Masked, again.Sources[1].Headers["Authorization"].Reveal())
-	kept, err := s.App(t.Context(), "clinic")
-	require.NoError(t, err)
+	kept := appOf(t, s, "clinic")
 	require.Equal(t, "hunter2-pg", kept.Sources[0].Password.Reveal())
 	require.Equal(t, "hunter2-header", kept.Sources[1].Headers["Authorization"].Reveal())
 	require.Equal(t, "hunter2-query", kept.Sources[1].QueryParams["api-key"].Reveal())
@@ -53,8 +52,7 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 
 func TestRepositoriesOfEarlierVersionsAreReadAndDamagedOnesAreNot(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
-		_, err := put(t, definitions, session, "r", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
-		require.NoError(t, err)
+		put(t, definitions, session, "r", `{"options":{"triggerOnce":true},"tools":[{"name":"a"}]}`)
 		key := keyspace.KeysOf("clinic").Repos("s1")
 		stored := server.Client().HGet(t.Context(), key, "r").Val()
 		written := func(text string) error {
@@ -86,10 +84,102 @@ func TestStoredToolsThatWouldBeRefusedTodayAreReadAndPatched(t *testing.T) {
 		require.NoError(t, err)
 		_, _, err = definitions.PatchRepository(t.Context(), session, "r", patch)
 		require.NoError(t, err)
-		found, err := definitions.Repository(t.Context(), session, "r")
-		require.NoError(t, err)
+		found := repositoryOf(t, definitions, session, "r")
 		require.NotNil(t, found.Tool("other"))
 		require.Equal(t, "https://h/{day}", found.Tool("book").URL)
 		require.Equal(t, []string{"day"}, found.Tool("book").Params().Names())
 	})
 }
+
+func TestSealedCredentialDoesNotOpenForAnotherDestination(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, server *redistest.Server) {
+		key := keyspace.KeysOf("clinic").App()
+		record := server.Client().HGet(t.Context(), key, "record").Val()
+		require.Contains(t, record, `login.example`)
+		moved := strings.ReplaceAll(record, "login.example", "evil.example")
+		require.NoError(t, server.Client().HSet(t.Context(), key, "record", moved).Err())
+		app, err := storeOn(t, server, 'k').App(t.Context(), "clinic")
+		require.NoError(t, err)
+		require.True(t, app.Modules[0].Secret.IsSealed(), "who writes to Redis moves no credential")
+		require.NotContains(t, app.Modules[0].Secret.Reveal(), "module-secret")
+	})
+}
+
+func TestGenerationsTellEarlierLivesOfANameApart(t *testing.T) {
+	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
+		generation := func() store.Generation {
+			found, err := definitions.Generation(t.Context(), "clinic", "s1")
+			require.NoError(t, err)
+			return found
+		}
+		_, err := definitions.Generation(t.Context(), "elsewhere", "s1")
+		require.ErrorIs(t, err, repositories.ErrNotFound)
+		first := generation()
+		require.NotEmpty(t, first.App)
+		require.Empty(t, first.Session)
+		putApp(t, definitions, "clinic", `{"name":"replaced"}`)
+		require.Equal(t, first, generation())
+
+		require.NoError(t, definitions.CloseSession(t.Context(), "clinic", "s1"), "nobody has used it, but a token may be about")
+		second := generation()
+		require.Equal(t, first.App, second.App)
+		require.NotEmpty(t, second.Session)
+		require.NoError(t, definitions.CloseSession(t.Context(), "clinic", "s1"))
+		require.NotEqual(t, second.Session, generation().Session)
+		left := server.Client().PTTL(t.Context(), keyspace.KeysOf("clinic").Closed("s1")).Val()
+		require.Greater(t, left, store.DefaultDeadRetention+24*time.Hour, "longer than what failed is kept")
+
+		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
+		putApp(t, definitions, "clinic", `{}`)
+		require.NotEqual(t, first.App, generation().App)
+	})
+}
+
+func TestSessionIsKnownAsClosedForAWhile(t *testing.T) {
+	stores(t, func(t *testing.T, store *store.Store, server *redistest.Server) {
+		closed := func() bool {
+			found, err := store.Closed(t.Context(), "clinic", "s1")
+			require.NoError(t, err)
+			return found
+		}
+		require.False(t, closed())
+		require.NoError(t, store.CloseSession(t.Context(), "clinic", "s1"))
+		require.True(t, closed())
+		server.Client().HSet(t.Context(), keyspace.KeysOf("clinic").Closed("s1"), "at", time.Now().Add(-11*time.Minute).UnixMilli())
+		require.False(t, closed())
+	})
+}
+
+func TestLimitsAreShownAsTheyWereSet(t *testing.T) {
+	store := storeOn(t, redistest.Mini(t), 'k')
+	for _, limits := range []string{
+		`null`, `{"messagesPerMinute":null}`, `{"messagesPerMinute":7,"sessionTriggersPerMinute":null,"bytesPerMinute":100}`,
+	} {
+		body := `{"settings":{"limits":` + limits + `}}`
+		for range 2 { // the record is rewritten as read
+			putApp(t, store, "clinic", body)
+			app := appOf(t, store, "clinic")
+			shown, err := json.Marshal(app)
+			require.NoError(t, err)
+			require.Contains(t, string(shown), `"limits":`+limits)
+			body = string(shown)
+		}
+	}
+}
+
+func TestRatesOfAnApp(t *testing.T) {
+	for limits, want := range map[string]string{
+		`{}`:   "12000 120 12000 120 400000000 4000000 600",
+		`null`: "0 0 0 0 0 0 0",
+		`{"messagesPerMinute":null,"sessionMessagesPerMinute":0,"bytesPerMinute":10}`: "0 0 12000 120 1000 10 600",
+		`{"triggersPerMinute":3,"sessionTriggersPerMinute":2,"bytesPerMinute":null}`:  "12000 120 3 2 0 0 600",
+		`{"messagesPerMinute":1,"sessionMessagesPerMinute":2,"triggersPerMinute":3}`:  "1 2 3 120 400000000 4000000 600",
+		`{"sessionDraftsPerMinute":7}`: "12000 120 12000 120 400000000 4000000 7",
+	} {
+		app, err := repositories.DecodeApp("clinic", []byte(`{"settings":{"limits":`+limits+`}}`))
+		require.NoError(t, err)
+		require.Equal(t, want+" 0", app.Settings.Rates(), limits)
+	}
+}
+
+func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,9 +1,0 @@
-package store_test
-
-import (
-	"testing"
-
-	"earshot/deploy/testbed/redistest"
-)
-
-func TestMain(m *testing.M) { redistest.Main(m) }
