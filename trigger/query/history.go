@@ -335,10 +335,10 @@ type ConversationCache struct {
 	parsed *simplelru.LRU[string, ParsedConversation] // by session
 	size   int                                        // of all conversations
 	// decided has the last message of each session that this process has decided. The next message need not parse it.
-	decided *simplelru.LRU[session, decidedMessage]
+	decided *simplelru.LRU[sessionKey, decidedMessage]
 }
 
-type session struct{ app, id string }
+type sessionKey struct{ app, id string }
 
 // decidedMessage is a message with its texts in the ledger.
 type decidedMessage struct {
@@ -376,7 +376,7 @@ const (
 func NewConversationCache() *ConversationCache {
 	p := &ConversationCache{}
 	p.parsed, _ = simplelru.NewLRU(1<<20, func(_ string, evicted ParsedConversation) { p.size -= evicted.size }) // fails for a size of 0 only
-	p.decided, _ = simplelru.NewLRU[session, decidedMessage](mostDecided, nil)
+	p.decided, _ = simplelru.NewLRU[sessionKey, decidedMessage](mostDecided, nil)
 	return p
 }
 
@@ -398,7 +398,7 @@ func (p *ConversationCache) Decided(turn ledger.Turn, stored string, message Sto
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.decided.Add(session{turn.App, turn.Session}, decidedMessage{
+	p.decided.Add(sessionKey{turn.App, turn.Session}, decidedMessage{
 		stored, decision, matcher.Utterance{ID: turn.Message, Actor: message.Actor, Text: message.Text, Fired: PastCalls(matches)},
 	})
 }
@@ -406,7 +406,7 @@ func (p *ConversationCache) Decided(turn ledger.Turn, stored string, message Sto
 // parse returns a message and its reply; none for a damaged entry.
 func (p *ConversationCache) parse(turn ledger.Turn, past ledger.Past) []matcher.Utterance {
 	p.mu.Lock()
-	last, _ := p.decided.Get(session{turn.App, turn.Session})
+	last, _ := p.decided.Get(sessionKey{turn.App, turn.Session})
 	p.mu.Unlock()
 	if last.utterance.ID != past.ID || last.message != past.Message || last.decision != past.Decision || past.Results != "" {
 		return Utterances(past)
