@@ -351,8 +351,12 @@ func TestAReaderWithoutFollowersTriesNothingAgain(t *testing.T) {
 	config := s.StreamConfig(emitter.Stream)
 	config.MaxConsumers = 1
 	s.DeleteStream(emitter.Stream)
-	s.CreateStream(config)
-	_, err := natstest.JetStream(t, s.URL()).CreateConsumer(t.Context(), emitter.Stream, jetstream.ConsumerConfig{Durable: "theirs"})
+	js := natstest.JetStream(t, s.URL())
+	until(t, func() bool { // once the server has removed the files
+		_, err := js.CreateStream(t.Context(), config)
+		return err == nil
+	})
+	_, err := js.CreateConsumer(t.Context(), emitter.Stream, jetstream.ConsumerConfig{Durable: "theirs"})
 	require.NoError(t, err)
 
 	reader := running(t, e)
