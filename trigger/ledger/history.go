@@ -55,8 +55,8 @@ local function idsBefore(order, from, id)
 end
 local function arrivalOf(arrived) return string.match(arrived or '', '^%d*') end
 local function readMessages(turns, ids, read)
-  for i = 1, #ids, 1000 do -- unpack takes no more than 8,000 values
-    local names, most = {}, math.min(i + 999, #ids)
+  for i = 1, #ids, 800 do -- the embedded store unpacks some 5,000 values
+    local names, most = {}, math.min(i + 799, #ids)
     for j = i, most do
       for _, field in ipairs({turn.message, turn.decision, turn.results, turn.reply, turn.arrived, turn.lease}) do names[#names + 1] = field .. ids[j] end
     end
