@@ -231,6 +231,14 @@ func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ..
 // serve starts a replica and waits until it is ready.
 func (w *world) serve(flags ...string) *replica {
 	w.t.Helper()
+	r := w.start(flags...)
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	return r
+}
+
+// start starts a replica, which listens then.
+func (w *world) start(flags ...string) *replica {
+	w.t.Helper()
 	now := w.clock
 	if now == nil {
 		now = time.Now
@@ -238,7 +246,6 @@ func (w *world) serve(flags ...string) *replica {
 	r := launchAt(w.t, now, w.env, append([]string{"serve"}, flags...)...)
 	r.url = r.log.Await(w.t, startedAt)
 	w.replicas = append(w.replicas, r)
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 	return r
 }
 

@@ -159,13 +159,17 @@ func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env["EARSHOT_REDIS_WAIT"] = "1"
-	r := w.serve("--redis-wait-timeout", "100ms")
+	r := w.start("--redis-wait-timeout", "100ms")
 	r.log.Await(t, `"msg":"redis.replicas".*it has 0 replicas, and --redis-wait asks for 1`)
-	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
+	w.until("it has checked Redis", func() bool { return w.ask(r, "PUT", "/v1/apps/clinic", `{"name":"Clinic"}`).Status < 300 })
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book"}]}`)
 	got := w.call(http.StatusServiceUnavailable, "POST", messagesPath("s1"), messageBody("m1", "call book {}"))
 	require.Equal(t, "1", got.Header.Get("Retry-After"))
+	ready := w.ask(r, "GET", "/readyz?verbose", "")
+	require.Equal(t, http.StatusServiceUnavailable, ready.Status, "%s", ready.Body)
+	require.Contains(t, ready.Body, `"name":"redis","state":"away","says":"has too few replicas that follow it"`)
 	redistest.RunReplica(t, w.redis)
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 	w.until("it is answered", func() bool {
 		return w.ask(r, "POST", messagesPath("s1"), messageBody("m1", "call book {}")).Status == http.StatusOK
 	})

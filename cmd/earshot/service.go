@@ -304,9 +304,10 @@ func (s *service) close() error {
 	return errors.Join(faults...)
 }
 
-// redisReady returns nil if all shards of Redis accept writes and the stored credentials use our key.
+// redisReady returns nil if all shards of Redis accept writes, with the replicas that answers wait for, and the stored
+// credentials use our key.
 func (s *service) redisReady(ctx context.Context) error {
-	shards := s.db.Shards(ctx)
+	shards := s.db.ReplicatedShards(ctx)
 	unavailable := &api.Unavailable{}
 	for _, shard := range shards {
 		if shard.Err != nil {

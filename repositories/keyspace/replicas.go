@@ -2,7 +2,6 @@ package keyspace
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -12,7 +11,18 @@ import (
 
 // ErrReplicas means that a write took place but too few replicas acknowledged it: a failover may lose it. It wraps
 // ErrUnavailable; the request is safe to repeat.
-var ErrReplicas = fmt.Errorf("%w: too few of its replicas have what was written", ErrUnavailable)
+var ErrReplicas error = replicasError{}
+
+type replicasError struct{}
+
+func (replicasError) Error() string {
+	return ErrUnavailable.Error() + ": too few of its replicas have what was written"
+}
+
+func (replicasError) Unwrap() error { return ErrUnavailable }
+
+// Public returns the text for clients, which follows the word redis.
+func (replicasError) Public() string { return "has too few replicas that follow it" }
 
 // Replicas configures how many replicas of Redis must acknowledge a critical write.
 type Replicas struct {

@@ -25,7 +25,23 @@ var errNoAnswer = errors.New("no answer, while another shard has answered")
 
 // Shards asks all shards concurrently whether they take writes; PING would not do, because a node answers it even
 // when its cluster is down. They are ordered by partition.
-func (db *DB) Shards(ctx context.Context) []Shard {
+func (db *DB) Shards(ctx context.Context) []Shard { return db.probe(ctx, db.mayWrite) }
+
+// ReplicatedShards is like Shards. If answers wait for replicas, a shard with too few of them has ErrReplicas.
+func (db *DB) ReplicatedShards(ctx context.Context) []Shard {
+	return db.probe(ctx, func(ctx context.Context, partitions []int) error {
+		err := db.mayWrite(ctx, partitions)
+		if err != nil || db.Replicas.Count == 0 {
+			return err
+		}
+		short := *db
+		short.Replicas.Timeout = min(db.Replicas.Timeout, shardWait/2)
+		_, err = confirm.RunSafely(ctx, &short, []string{PartitionKeys(partitions[0]).Confirm()})
+		return err
+	})
+}
+
+func (db *DB) probe(ctx context.Context, ask func(ctx context.Context, partitions []int) error) []Shard {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	shards, holders := db.layout(ctx)
@@ -36,7 +52,7 @@ func (db *DB) Shards(ctx context.Context) []Shard {
 	answers := make(chan answer, len(shards))
 	for i, h := range holders {
 		shards[i].Err = h.locate(fmt.Errorf("%w: %w", ErrUnavailable, errNoAnswer))
-		go func() { answers <- answer{i, h.locate(db.mayWrite(ctx, h.keys))} }()
+		go func() { answers <- answer{i, h.locate(ask(ctx, h.partitions))} }()
 	}
 	var late <-chan time.Time
 	for range shards {
@@ -53,10 +69,10 @@ func (db *DB) Shards(ctx context.Context) []Shard {
 	return shards
 }
 
-// holder is a shard's known address, with a key of each of its partitions.
+// holder is a shard's known address, with its partitions.
 type holder struct {
-	address string // empty for the single server
-	keys    []string
+	address    string // empty for the single server
+	partitions []int
 }
 
 // locate adds the address to an error.
@@ -70,12 +86,16 @@ func (h holder) locate(err error) error {
 func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
 	cluster, isCluster := db.UniversalClient.(*redis.ClusterClient)
 	if !isCluster {
-		return make([]Shard, 1), []holder{{keys: AllDue()}}
+		whole := holder{partitions: make([]int, Partitions)}
+		for n := range whole.partitions {
+			whole.partitions[n] = n
+		}
+		return make([]Shard, 1), []holder{whole}
 	}
 	var shards []Shard
 	var holders []holder
 	byAddress := map[string]int{}
-	for _, key := range AllDue() {
+	for n, key := range AllDue() {
 		address := "cluster" // if no node has described the cluster
 		if node, err := cluster.MasterForKey(ctx, key); err == nil {
 			address = node.Options().Addr
@@ -86,7 +106,7 @@ func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
 			byAddress[address] = i
 			shards, holders = append(shards, Shard{Name: fmt.Sprintf("shard of slot %d", slot(key))}), append(holders, holder{address: address})
 		}
-		holders[i].keys = append(holders[i].keys, key)
+		holders[i].partitions = append(holders[i].partitions, n)
 	}
 	return shards, holders
 }
@@ -107,9 +127,10 @@ func slot(key string) int {
 	return int(crc) % 16384
 }
 
-func (db *DB) mayWrite(ctx context.Context, keys []string) error {
+func (db *DB) mayWrite(ctx context.Context, partitions []int) error {
 	pipe := db.Pipeline()
-	for _, key := range keys {
+	for _, n := range partitions {
+		key := PartitionKeys(n).Due()
 		if db.Embedded {
 			pipe.Exists(ctx, key)
 		} else {
