@@ -82,9 +82,6 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 		}
 		return result, nil
 	}
-	if _, asks := c.rest.(*llm.LLM); asks && matcher.Abandons(request.Text) {
-		request.Unfinished = nil
-	}
 	result, err := c.rest.Match(ctx, request)
 	for i, match := range result.Matches {
 		result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)

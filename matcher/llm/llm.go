@@ -214,6 +214,9 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	if len(request.Candidates) == 0 && !request.Chat {
 		return matcher.Result{Stage: matcher.StageNone}, nil
 	}
+	if matcher.Abandons(request.Text) {
+		request.Unfinished = nil
+	}
 	turn, err := l.newTurn(request)
 	if err != nil {
 		l.options.Logger.WarnContext(ctx, "llm.unconfigured", "app", appOf(request), "error", err.Error())

@@ -139,7 +139,7 @@ var english = language{
 		in no case; in no event; by no means; at no time; you do not have to; you do not need to; it is not necessary to; i used to; i no longer; i hardly`,
 	feigningPhrases: `pretend; let us pretend; imagine; suppose; assume; simulate; act as if; act as though; act like; make believe; hypothetically; i thought; i may have to; i might have to; tempted to; i am tempted to; say i want; what if i; i almost; i nearly; i could have`,
 	relayVerbs:      `tell ask let remind instruct explain either request`,
-	framePhrases: ` keeps; in order to; order to; for example; teach me; how to; must be; stopped; according to; wants; you want me to; tell me why; tell me how; show me how; prevent; impossible to; unable to; failed to; fails to;
+	framePhrases: `keeps; in order to; order to; for example; teach me; how to; must be; stopped; according to; wants; you want me to; tell me why; tell me how; show me how; prevent; impossible to; unable to; failed to; fails to;
 		failing to; afford to; last thing; this will; that will; it will; only the; only my; only an; only a; would have to; used to; i was going to; almost; like i would; as if i; or i; or we; and i will; or else i;
 		out of the question; always; ever; remember to; remember that; wait with; every morning; make sure nobody; remind`,
 	uncertainPhrases: `maybe; perhaps; possibly; i might; i could; we could; we might; i would have; i should have; wish i could; some day; someday; at some point`,

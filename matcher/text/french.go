@@ -94,7 +94,7 @@ var french = language{
 		evite; evitez; evite de; arrete de; arretez de; arrete d; arretez d; cesse de; cessez de; cesse d; abstiens toi de; abstenez vous de; en aucun cas; sous aucun pretexte; pas besoin de; pas besoin d; inutile de; inutile d; il n est pas necessaire; pas la peine de; pas la peine d; il ne faut pas`,
 	feigningPhrases:  `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez; je pensais; je pensais a; j ai pense a; j ai failli; je ne sais pas si; j hesite a; et si je; je me demande si`,
 	relayVerbs:       `dis dites demande demandez rappelle rappelez explique expliquez laisse laissez fais faites`,
-	framePhrases:     ` peut; peuvent; doit; doivent; devrait; seul; seule; impossible de; impossible d; hors de question; pas question; derniere chose; toujours; ou je; ou j; j allais; j ai failli; soit`,
+	framePhrases:     `peut; peuvent; doit; doivent; devrait; seul; seule; impossible de; impossible d; hors de question; pas question; derniere chose; toujours; ou je; ou j; j allais; j ai failli; soit`,
 	uncertainPhrases: `peut etre; je pourrais; eventuellement; un jour`,
 	reportingVerbs:   `dit disent disait demande demandait ecrit pretend`,
 	judgingWords:     `est serait etait sera prend`,

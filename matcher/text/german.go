@@ -98,7 +98,7 @@ var german = language{
 		darauf; verzichten sie darauf; sieh davon ab; sehen sie davon ab; auf keinen fall; auf gar keinen fall; unter keinen umstanden; in keinem fall; es ist nicht notig; sie mussen nicht; du musst nicht; du brauchst nicht; sie brauchen nicht; nicht notig`,
 	feigningPhrases: `tu so; tun wir so; tun sie so; stell dir vor; stellen sie sich vor; angenommen; nehmen wir an; nimm mal an; mal angenommen; spiel mir vor; gib vor; ich dachte; fast hatte ich; beinahe hatte ich; ich hatte fast; ich uberlege; ich weiss nicht ob; ich weiss noch nicht ob; was wenn ich`,
 	relayVerbs:      `sag sage sagen frag frage fragen erinner erinnere erinnern erklar erklare erklaren lass lasst`,
-	framePhrases: ` soll; sollen; darf; durfen; man kann; man konnte; man sollte; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
+	framePhrases: `soll; sollen; darf; durfen; man kann; man konnte; man sollte; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
 		erinner mich; erinnere mich; ich konnte; fast; beinahe`,
 	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann`,
 	reportingVerbs:   `sagt sagte fragt fragte meint meinte schreibt schrieb behauptet`,

@@ -69,7 +69,7 @@ var italian = language{
 		evita; eviti; evita di; eviti di; smetti di; smetta di; smettila di; astieniti dal; si astenga dal; in nessun caso; per nessun motivo; non serve; non c e bisogno di; inutile; non serve; non occorre; non c e bisogno di; non e necessario; non bisogna`,
 	feigningPhrases:  `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula; pensavo; pensavo di; stavo pensando di; non so se; ho quasi; e se; mi chiedo se`,
 	relayVerbs:       `di dica chiedi chieda ricordami ricorda ricordagli spiega spiegami spiegatemi lascia fai`,
-	framePhrases:     ` vuole che; vogliono che; solo il; solo la; solo mio; ultima cosa; impossibile; sempre; magari; stavo per; stavamo per; avrei voluto; avrei dovuto; avrei; quasi quasi; fuori discussione; guai a`,
+	framePhrases:     `vuole che; vogliono che; solo il; solo la; solo mio; ultima cosa; impossibile; sempre; magari; stavo per; stavamo per; avrei voluto; avrei dovuto; avrei; quasi quasi; fuori discussione; guai a`,
 	uncertainPhrases: `forse; potrei; potremmo; dovrei; magari; un giorno`,
 	reportingVerbs:   `dice dicono disse chiede chiese scrive`,
 	judgingWords:     `sarebbe era fu sara`,

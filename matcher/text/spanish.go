@@ -71,7 +71,7 @@ var spanish = language{
 		evita; evite; eviten; evitar; deja de; deje de; para de; pare de; abstente de; absten de; bajo ningun concepto; bajo ninguna circunstancia; de ninguna manera; de ningun modo; en ningun caso; no hace falta; no es necesario; no es preciso; no hay que`,
 	feigningPhrases:  `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si; pensaba; estaba pensando en; estuve a punto de; no se si; dudo si; me pregunto si`,
 	relayVerbs:       `dile dila diles diga pidele pide recuerdame recuerda recuerdele explica explicame expliqueme deja preguntale haz`,
-	framePhrases:     ` quiere que; quieren que; solo el; solo la; solo mi; ultimo que; ultima cosa; imposible; siempre; ojala; estaba por; iba a; casi; ni hablar de; ni se te ocurra; ni se le ocurra; anda ya; hubiera; habria`,
+	framePhrases:     `quiere que; quieren que; solo el; solo la; solo mi; ultimo que; ultima cosa; imposible; siempre; ojala; estaba por; iba a; casi; ni hablar de; ni se te ocurra; ni se le ocurra; anda ya; hubiera; habria`,
 	uncertainPhrases: `tal vez; quiza; quizas; a lo mejor; podria; deberia; algun dia`,
 	reportingVerbs:   `dice dicen dijo pregunta pregunto escribe afirma`,
 	judgingWords:     `es seria fue era`,
