@@ -363,6 +363,15 @@ func AllPendingCounts() []string { return inPartitions(Keys.PendingCount) }
 // PartitionKeys returns the keys of a partition; keys of apps must not be used.
 func PartitionKeys(n int) Keys { return Keys{tag: partition(n)} }
 
+// AllPartitions lists the partitions by their numbers.
+func AllPartitions() []int {
+	all := make([]int, Partitions)
+	for n := range all {
+		all[n] = n
+	}
+	return all
+}
+
 // AllApps returns the Apps keys of all partitions.
 func AllApps() []string { return inPartitions(Keys.Apps) }
 

@@ -87,9 +87,13 @@ return 'ok'
 // Confirm waits until enough replicas have all earlier writes of an app. Without required replicas it returns at
 // once.
 func (db *DB) Confirm(ctx context.Context, appID string) error {
+	return db.confirmWrites(ctx, KeysOf(appID))
+}
+
+func (db *DB) confirmWrites(ctx context.Context, k Keys) error {
 	if db.Replicas.Count == 0 {
 		return nil
 	}
-	_, err := confirm.RunSafely(ctx, db, []string{KeysOf(appID).Confirm()})
+	_, err := confirm.RunSafely(ctx, db, []string{k.Confirm()})
 	return err
 }

@@ -29,15 +29,13 @@ func (db *DB) Shards(ctx context.Context) []Shard { return db.probe(ctx, db.mayW
 
 // ReplicatedShards is like Shards. If answers wait for replicas, a shard with too few of them has ErrReplicas.
 func (db *DB) ReplicatedShards(ctx context.Context) []Shard {
+	short := *db
+	short.Replicas.Timeout = min(db.Replicas.Timeout, shardWait/2)
 	return db.probe(ctx, func(ctx context.Context, partitions []int) error {
-		err := db.mayWrite(ctx, partitions)
-		if err != nil || db.Replicas.Count == 0 {
+		if err := db.mayWrite(ctx, partitions); err != nil {
 			return err
 		}
-		short := *db
-		short.Replicas.Timeout = min(db.Replicas.Timeout, shardWait/2)
-		_, err = confirm.RunSafely(ctx, &short, []string{PartitionKeys(partitions[0]).Confirm()})
-		return err
+		return short.confirmWrites(ctx, PartitionKeys(partitions[0]))
 	})
 }
 
@@ -86,11 +84,7 @@ func (h holder) locate(err error) error {
 func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
 	cluster, isCluster := db.UniversalClient.(*redis.ClusterClient)
 	if !isCluster {
-		whole := holder{partitions: make([]int, Partitions)}
-		for n := range whole.partitions {
-			whole.partitions[n] = n
-		}
-		return make([]Shard, 1), []holder{whole}
+		return make([]Shard, 1), []holder{{partitions: AllPartitions()}}
 	}
 	var shards []Shard
 	var holders []holder

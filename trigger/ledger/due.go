@@ -35,15 +35,6 @@ type Lane struct {
 	Members []string
 }
 
-// AllPartitions lists the partitions by their numbers.
-func AllPartitions() []int {
-	all := make([]int, keyspace.Partitions)
-	for n := range all {
-		all[n] = n
-	}
-	return all
-}
-
 // Look reads the due work of partitions: one round trip reads the lanes that may hold work, a second one their
 // first members, up to most of each lane. Neither grows with the backlog of an app. If a cluster is partly
 // unavailable, it returns the work of the other nodes and an error.
@@ -108,7 +99,7 @@ func (h dueHead) read() (due []string, now float64, err error) {
 // IdleSessions returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is
 // partly unavailable, it returns those of the other nodes and an error.
 func IdleSessions(ctx context.Context, l *Ledger) (sessions []string, err error) {
-	for _, one := range headsOf(ctx, l, AllPartitions(), keyspace.Keys.Idle) {
+	for _, one := range headsOf(ctx, l, keyspace.AllPartitions(), keyspace.Keys.Idle) {
 		due, _, readErr := one.read()
 		sessions, err = append(sessions, due...), errors.Join(err, readErr)
 	}
@@ -233,7 +224,7 @@ func (l *Ledger) Sweep(ctx context.Context) error {
 
 // sweep removes expired members. Each partition lists them by expiry, so no search is needed.
 func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, remove func(context.Context, int, []string) error) (err error) {
-	for partitions := AllPartitions(); len(partitions) > 0 && ctx.Err() == nil; {
+	for partitions := keyspace.AllPartitions(); len(partitions) > 0 && ctx.Err() == nil; {
 		over, readErr := l.over(ctx, list, partitions)
 		if readErr != nil {
 			err = readErr

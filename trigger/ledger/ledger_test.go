@@ -317,7 +317,7 @@ func TestAReplySettledTogetherWithTheEventOfItsMessageIsPublished(t *testing.T) 
 			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answer: ledger.AsDecided, Reply: `"Done."`, Says: &replied},
 		})
 		require.NoError(w, err)
-		due, err := w.Look(w.Context(), ledger.AllPartitions(), func(keyspace.Lane) int { return 10 })
+		due, err := w.Look(w.Context(), keyspace.AllPartitions(), func(keyspace.Lane) int { return 10 })
 		require.NoError(w, err)
 		require.Equal(w, []ledger.Lane{{App: "shop", Kind: keyspace.LaneOutboxes, Members: []string{box}}}, due.Lanes)
 		run, err := w.ClaimRun(w.Context(), "shop", box, "b")

@@ -332,8 +332,8 @@ func ReplyID(messageID string) string { return messageID + ".reply" }
 // ConversationCache caches the parsed conversations of this process, since each message is read again with every later one.
 type ConversationCache struct {
 	mu     sync.Mutex
-	parsed *simplelru.LRU[string, ParsedConversation] // by session
-	size   int                                        // of all conversations
+	parsed *simplelru.LRU[sessionKey, ParsedConversation]
+	size   int // of all conversations
 	// decided has the last message of each session that this process has decided. The next message need not parse it.
 	decided *simplelru.LRU[sessionKey, decidedMessage]
 }
@@ -375,7 +375,7 @@ const (
 // NewConversationCache returns an empty cache.
 func NewConversationCache() *ConversationCache {
 	p := &ConversationCache{}
-	p.parsed, _ = simplelru.NewLRU(1<<20, func(_ string, evicted ParsedConversation) { p.size -= evicted.size }) // fails for a size of 0 only
+	p.parsed, _ = simplelru.NewLRU(1<<20, func(_ sessionKey, evicted ParsedConversation) { p.size -= evicted.size }) // fails for a size of 0 only
 	p.decided, _ = simplelru.NewLRU[sessionKey, decidedMessage](mostDecided, nil)
 	return p
 }
@@ -420,7 +420,7 @@ func (p *ConversationCache) parse(turn ledger.Turn, past ledger.Past) []matcher.
 func (p *ConversationCache) Get(turn ledger.Turn) ParsedConversation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	conversation, _ := p.parsed.Get(turn.App + "/" + turn.Session)
+	conversation, _ := p.parsed.Get(sessionKey{turn.App, turn.Session})
 	return conversation
 }
 
@@ -449,7 +449,7 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversat
 			updated.Drop(i)
 		}
 	}
-	key := turn.App + "/" + turn.Session
+	key := sessionKey{turn.App, turn.Session}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if newest, exists := p.parsed.Get(key); exists && newest.Later(updated.Recalled) {

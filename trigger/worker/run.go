@@ -83,7 +83,7 @@ func (w *Worker) NextHolder() string {
 	return w.Token()
 }
 
-var everyPartition = ledger.AllPartitions()
+var everyPartition = keyspace.AllPartitions()
 
 // pollsPerSurvey is the number of polls for each survey of expired sessions and the backlog. No client waits for it.
 const pollsPerSurvey = 4
