@@ -42,10 +42,7 @@ func open(s apitest.Stage, path, credential string, headers ...string) *stream {
 	s.T.Helper()
 	request, err := http.NewRequestWithContext(s.T.Context(), "GET", s.URL+path, nil)
 	require.NoError(s.T, err)
-	for _, header := range append([]string{apitest.Bearer(credential)}, headers...) {
-		name, value, _ := strings.Cut(header, ": ")
-		request.Header.Set(name, value)
-	}
+	apitest.SetHeaders(request, append([]string{apitest.Bearer(credential)}, headers...)...)
 	response, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(s.T, err)
 	s.T.Cleanup(func() { _ = response.Body.Close() })

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/secret"
 )
 
@@ -55,10 +56,7 @@ func (p *person) send(method, path string, form url.Values, headers ...string) s
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
-	for _, header := range headers {
-		name, value, _ := strings.Cut(header, ": ")
-		request.Header.Set(name, value)
-	}
+	apitest.SetHeaders(request, headers...)
 	answer, err := p.browser.Do(request)
 	require.NoError(p.s.t, err)
 	defer answer.Body.Close()

@@ -51,10 +51,7 @@ func (a agent) subscribes(to string) subscription {
 	for name, value := range map[string]string{"Authorization": "Bearer " + apitest.AdminKey, "Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen", "Content-Type": "application/json"} {
 		request.Header.Set(name, value)
 	}
-	for _, header := range a.headers {
-		name, value, _ := strings.Cut(header, ": ")
-		request.Header.Set(name, value)
-	}
+	apitest.SetHeaders(request, a.headers...)
 	got, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(a.T, err)
 	a.T.Cleanup(func() { _ = got.Body.Close() })

@@ -26,6 +26,7 @@ import (
 	"earshot/api/sermas"
 	"earshot/api/signin"
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
@@ -561,13 +562,7 @@ func (s *service) call(method, path, body string, headers ...string) reply {
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	for _, header := range headers {
-		name, value, _ := strings.Cut(header, ": ")
-		request.Header.Set(name, value)
-		if value == "" {
-			request.Header.Del(name)
-		}
-	}
+	apitest.SetHeaders(request, headers...)
 	response, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()

@@ -146,7 +146,7 @@ func (w *world) crashing(built string, variables ...string) (*replica, *testbed.
 	process := w.process(built, variables...)
 	require.NoError(w.t, process.Start())
 	r := &replica{t: w.t, url: process.Await(w.t, startedAt)}
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == 200 })
+	w.ready(r)
 	return r, process
 }
 
@@ -252,7 +252,7 @@ func TestWithRedisFullWhatFreesOrRevokesStillWorks(t *testing.T) {
 	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, "redis is full", "so far it was")
 
 	w.drain()
-	w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(w.replicas[0])
 	require.Len(t, w.say("s1", "m2", "call book {}").Matches, 1)
 	w.until("the metric says it", func() bool {
 		return strings.Contains(w.call(200, "GET", "/metrics", "").Body, "\nearshot_redis_full 0\n")

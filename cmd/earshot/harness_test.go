@@ -92,7 +92,7 @@ func atDev(t *testing.T, env map[string]string, flags ...string) *world {
 	nats := r.log.Await(t, `events: (.+), subjects`)
 	t.Cleanup(func() { require.Zero(t, r.stop(), "%s", r.log) })
 	w := &world{t: t, env: map[string]string{"EARSHOT_URL": r.url, "NATS_URL": nats}, replicas: []*replica{r}}
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(r)
 	return w
 }
 
@@ -232,8 +232,14 @@ func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ..
 func (w *world) serve(flags ...string) *replica {
 	w.t.Helper()
 	r := w.start(flags...)
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(r)
 	return r
+}
+
+// ready waits until a replica is ready.
+func (w *world) ready(r *replica) {
+	w.t.Helper()
+	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 }
 
 // start starts a replica, which listens then.

@@ -193,7 +193,7 @@ func TestTheDashboardAndTheRulesHaveDataOfAService(t *testing.T) {
 		w.call(503, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
 		w.nats.Start()
 		w.rest()
-		w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == 200 })
+		w.ready(w.replicas[0])
 		h.At(t, minute, w.scrape())
 	}
 	do(0)

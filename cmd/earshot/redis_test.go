@@ -169,7 +169,7 @@ func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, ready.Status, "%s", ready.Body)
 	require.Contains(t, ready.Body, `"name":"redis","state":"away","says":"has too few replicas that follow it"`)
 	redistest.RunReplica(t, w.redis)
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(r)
 	w.until("it is answered", func() bool {
 		return w.ask(r, "POST", messagesPath("s1"), messageBody("m1", "call book {}")).Status == http.StatusOK
 	})

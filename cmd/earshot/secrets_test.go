@@ -218,7 +218,7 @@ func failures(t *testing.T, w *world, say func(method, path, body string, header
 	require.Equal(t, http.StatusServiceUnavailable, say("POST", "/v1/apps/issued/sessions/s1/messages", messageBody("", "call "+tool+" {}")).Status)
 	require.NoError(t, client.ConfigSet(t.Context(), "requirepass", planted["redis"]).Err())
 	for _, r := range w.replicas {
-		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+		w.ready(r)
 	}
 }
 

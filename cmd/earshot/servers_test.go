@@ -32,7 +32,7 @@ func TestServiceStartsBeforeItsServers(t *testing.T) {
 	w.redis.Start()
 	w.nats.Start()
 	r.log.Await(t, `"msg":"service.started"`)
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(r)
 	w.call(201, "PUT", "/v1/apps/clinic", `{}`)
 	require.Zero(t, r.stop())
 }
@@ -84,7 +84,7 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 	l.more(200)
 	l.end()
 	for _, r := range w.replicas {
-		w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+		w.ready(r)
 	}
 	w.rest()
 	t.Logf("%d messages decided, %d requests refused", l.answered.Load(), l.refused.Load())
@@ -214,7 +214,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 	w.until("what is owed for the others is delivered", func() bool { return len(w.events("tool.trigger."+apps[1]+".>")) == 1 })
 	node.Start()
 	for _, r := range w.replicas {
-		w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+		w.ready(r)
 	}
 	w.until("its apps are back", func() bool { return post(apps[0], "m1").Status == http.StatusOK })
 	w.rest()
@@ -244,7 +244,7 @@ func TestNATSWithoutAQuorumIsNotReady(t *testing.T) {
 	}
 	require.Equal(t, "pending", w.say("s1", "m1", "call book {}").Matches[0].Event.State, "messages are decided all the same")
 	cluster.Servers[1].Start()
-	w.until("it is ready again", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(r)
 	w.rest()
 }
 
@@ -277,7 +277,7 @@ func TestAReplicaThatStartsTellsWhyRedisTakesNothing(t *testing.T) {
 	})
 	require.Contains(t, w.ask(r, "PUT", "/v1/apps/clinic", `{}`).Body, "the store answers NOREPLICAS")
 	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
-	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(r)
 }
 
 func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {

@@ -328,7 +328,7 @@ func TestDevShowsAPersonWhatHappens(t *testing.T) {
 	p := sitting(t, map[string]string{"NO_COLOR": "1"}, "dev", "--addr", "127.0.0.1:0")
 	p.url = p.log.Await(t, `Earshot listens on (http://127\.0\.0\.1:\d+)`)
 	w := &world{t: t, env: map[string]string{}, replicas: []*replica{p.replica}}
-	w.until("it is ready", func() bool { return w.ask(p.replica, "GET", "/readyz", "").Status == 200 })
+	w.ready(p.replica)
 	w.put("/v1/apps/clinic", `{}`)
 	w.say("s0", "m0", "hello")
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+e.URL+`/book","examples":["I want an appointment"]},

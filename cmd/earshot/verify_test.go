@@ -445,7 +445,7 @@ func TestJetStreamIsRestoredBesideARedisThatWentOn(t *testing.T) {
 	w.nats.Stop()
 	require.NoError(t, os.CopyFS(backup, os.DirFS(store)))
 	w.nats.Start()
-	w.until("it is ready", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+	w.ready(w.replicas[0])
 
 	gone := w.say("s1", "since", "call book {}").Matches[0].TriggerID
 	w.rest()

@@ -99,6 +99,12 @@ func (s *Service) Ask(method, path, body string, headers ...string) Answer {
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	SetHeaders(request, headers...)
+	return s.Send(request)
+}
+
+// SetHeaders sets headers, "Name: value", of a request. One without a value is removed.
+func SetHeaders(request *http.Request, headers ...string) {
 	for _, header := range headers {
 		name, value, _ := strings.Cut(header, ": ")
 		request.Header.Set(name, value)
@@ -106,7 +112,6 @@ func (s *Service) Ask(method, path, body string, headers ...string) Answer {
 			request.Header.Del(name)
 		}
 	}
-	return s.Send(request)
 }
 
 // Send sends a request as it is; any goroutine may call it.
