@@ -445,7 +445,7 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 		return false, nil
 	}
 
-	listener := &listenTransport{send: server.send, begun: changed, over: make(chan error, 1)}
+	listener := &listenTransport{send: server.send, begun: make(chan struct{}, 1), over: make(chan error, 1)}
 	client := mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: version.Current().Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{}, Logger: slog.New(slog.DiscardHandler),
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { changed() },
@@ -460,11 +460,15 @@ func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string,
 		return true, errors.New(call.redactor.redact("the server cannot be listened to: " + err.Error()))
 	}
 	defer func() { go session.Close() }() // it may wait for the server
-	select {
-	case err := <-listener.over:
-		return !errors.Is(err, errNoStream), nil
-	case <-ctx.Done():
-		return true, nil
+	for {
+		select {
+		case <-listener.begun:
+			changed()
+		case err := <-listener.over:
+			return !errors.Is(err, errNoStream), nil
+		case <-ctx.Done():
+			return true, nil
+		}
 	}
 }
 
@@ -475,7 +479,7 @@ var errNoStream = errors.New("the server has no stream of notifications")
 // SDK does not.
 type listenTransport struct {
 	send  http.RoundTripper
-	begun func()
+	begun chan struct{} // one item: the stream may begin before the handshake ends, and may begin again
 	over  chan error
 	once  sync.Once
 }
@@ -495,7 +499,10 @@ func (e *listenTransport) RoundTrip(request *http.Request) (*http.Response, erro
 	case listens && response.StatusCode != http.StatusOK:
 		e.end(errNoStream)
 	case listens:
-		e.begun()
+		select {
+		case e.begun <- struct{}{}:
+		default: // the last begin has not been handled yet
+		}
 	}
 	response.Body = &boundedBody{ReadCloser: response.Body, of: e, listens: listens}
 	return response, nil
