@@ -363,7 +363,7 @@ type parsedMessage struct {
 // four times as much.
 const (
 	mostOfConversation = 32 << 10
-	mostOfAll          = 6 << 20
+	mostOfAll          = 16 << 20
 )
 
 // Bounds of the decided messages: how many there are, and the bytes of one in the ledger.
