@@ -239,7 +239,7 @@ func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
 	id := ledger.Turn{App: app, Session: session, Message: message}
 	_, t, err := ts.accept(ctx, id, nil)
 	if errors.Is(err, keyspace.ErrMemory) {
-		return errors.Join(err, ts.Ledger.SetAside(ctx, app, keyspace.LaneTurns, member, ts.Jitter(memoryPause)))
+		return errors.Join(err, ts.Ledger.Postpone(ctx, app, keyspace.LaneTurns, member, ts.Jitter(memoryPause)))
 	}
 	if err != nil || t == nil {
 		return err
@@ -257,7 +257,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 		return accepted, nil, err
 	}
 	parsed := ts.conversations.Get(id)
-	a.Recalled = parsed.Recalled
+	a.Cached = parsed.CachedMessages
 	ts.deliveries.AwaitPendingWrites(ctx, id.App, keyspace.Box(id.Session, ""))
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
@@ -273,14 +273,14 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 		ts.preconditions.Add(id.App+"/"+id.Session, precondition)
 		ts.preconditions.Add(id.App, ledger.Precondition{AppGeneration: precondition.AppGeneration})
 	}
-	if accepted.Told {
+	if accepted.MustPublish {
 		ts.Go(func() { ts.deliveries.PublishMessage(a) })
 	}
 	_, limited := errors.AsType[*ledger.RateError](err)
 	switch {
 	case limited:
 	case err != nil:
-		ts.ReleaseIfTaken(ledger.Holding{Turn: id, Token: a.Token}, err)
+		ts.ReleaseIfTaken(ledger.HeldLeases{Turn: id, Token: a.Token}, err)
 	case accepted.Status == ledger.StalePrecondition:
 		err = fmt.Errorf("%w: the preconditions of session %q change faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
 	case accepted.Status == ledger.Erasing:
@@ -312,7 +312,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, cached *scope.State) (a ledger.Acceptance, err error) {
 	a = ledger.Acceptance{
 		Turn: id, Token: ts.Token(), Lease: ts.Lease, OfDraft: message == draftMessage, History: ts.history, Version: cached.Version,
-		Life: ts.Store.SessionTTL(), Remembers: ts.Store.GenerationTTL(), Messages: ts.Store.Retention().Messages,
+		SessionTTL: ts.Store.SessionTTL(), GenerationTTL: ts.Store.GenerationTTL(), Messages: ts.Store.Retention().Messages,
 	}
 	if message == nil || message == draftMessage {
 		return a, nil
@@ -334,7 +334,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	if err != nil {
 		return err
 	}
-	a.Message, a.Says, a.User = string(text), contentHash(message), message.User
+	a.Message, a.WordsHash, a.User = string(text), contentHash(message), message.User
 	if len(message.Claims) > 0 {
 		claims, err := exactjson.Encode(message.Claims)
 		if err != nil {
@@ -359,7 +359,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 // message is the one that the caller stored; nil for another.
 func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, cached *scope.State, parsed query.ParsedConversation, taken *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
-		Turn: a.Turn, token: a.Token, age: taken.Age, now: taken.At, lastQuestions: taken.Asked, otherQuestions: taken.Unasked, toRetract: taken.Retracted, draft: &taken.Draft,
+		Turn: a.Turn, token: a.Token, age: taken.Age, now: taken.At, lastQuestions: taken.LastQuestions, otherQuestions: taken.OtherQuestions, toRetract: taken.Retracted, draft: &taken.Draft,
 		generation: store.Generation{App: taken.AppGeneration, Session: taken.SessionGeneration}, stored: taken.Message,
 	}
 	for _, triggerID := range t.toRetract {
@@ -424,7 +424,7 @@ func (ts *Turns) rebuild(ctx context.Context, id ledger.Turn, decision string) (
 			answer.Matches[i] = match
 		}
 	}
-	return storeAnswer(answer, func(text string) (string, error) { return ts.Ledger.KeepAnswer(ctx, id, decision, text) })
+	return storeAnswer(answer, func(text string) (string, error) { return ts.Ledger.StoreAnswer(ctx, id, decision, text) })
 }
 
 // storeAnswer stores a rebuilt answer, unless another process was faster, and returns the valid one.

@@ -64,7 +64,7 @@ func (t *Turns) EndChat(ctx context.Context, id ledger.Turn, end ChatEnd) error 
 //
 // Errors: keyspace.ErrUnavailable.
 func (t *Turns) FiredLength(ctx context.Context, id ledger.Turn) (length int, err error) {
-	return ledger.Acted(ctx, t.Ledger, id)
+	return ledger.ChatLength(ctx, t.Ledger, id)
 }
 
 func (t *turn) events() chatEvents {
@@ -122,9 +122,9 @@ func chatOf(a ledger.Acceptance, message *query.StoredMessage, precondition ledg
 		Turn: a.Turn, generation: store.Generation{App: precondition.AppGeneration, Session: precondition.SessionGeneration},
 		metadata: message.Metadata.Over(profile.Metadata), traceParent: message.TraceParent,
 	}
-	chat.Basis = precondition.Basis()
-	if chat.Failed, err = events.failed(message.Time, a.Token, "crashed_worker", 0); err == nil {
-		chat.Said, err = events.message("said", message.Actor, message.Text, message.Time)
+	chat.Precondition = precondition.Text()
+	if chat.FailedEvent, err = events.failed(message.Time, a.Token, "crashed_worker", 0); err == nil {
+		chat.AcceptedEvent, err = events.message("said", message.Actor, message.Text, message.Time)
 	}
 	return chat, err
 }

@@ -55,7 +55,7 @@ type turn struct {
 	generation  store.Generation
 	conflicts   knownConflicts
 	// draft is the match made before the message was accepted; nil if it is not accepted.
-	draft *ledger.KeptDraft
+	draft *ledger.DraftMatch
 	// sendAnswer, if not nil, takes the answer before the remaining effects are written.
 	sendAnswer func(json.RawMessage)
 	// consents are the triggers that the message plainly confirms or denies. otherQuestion reports a plain yes
@@ -143,7 +143,7 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	defer func() {
 		if fault := recover(); fault != nil {
 			if !t.committed { // else the ledger continues it
-				d.ReleaseLeases(ledger.Holding{Turn: t.Turn, Token: t.token})
+				d.ReleaseLeases(ledger.HeldLeases{Turn: t.Turn, Token: t.token})
 			}
 			panic(fault)
 		}
@@ -182,7 +182,7 @@ func (d *decider) releaseUndecided(t *turn, cause error, retry time.Duration) er
 	case errors.As(cause, &unavailable):
 	case errors.Is(cause, keyspace.ErrUnavailable):
 		d.Metrics.Messages.WithLabelValues("error").Inc()
-		d.ReleaseIfTaken(ledger.Holding{Turn: t.Turn, Token: t.token}, cause)
+		d.ReleaseIfTaken(ledger.HeldLeases{Turn: t.Turn, Token: t.token}, cause)
 		return cause
 	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, repositories.ErrNotFound):
 		d.Metrics.Messages.WithLabelValues("error").Inc()
@@ -208,7 +208,7 @@ func (d *decider) releaseUndecided(t *turn, cause error, retry time.Duration) er
 		}
 	}
 	failpoint.At(failpoint.GiveBackBefore)
-	err = d.Write(ctx, func() error { return d.Ledger.Undecided(ctx, t.Turn, t.token, string(text), retry, event) })
+	err = d.Write(ctx, func() error { return d.Ledger.ReleaseUndecided(ctx, t.Turn, t.token, string(text), retry, event) })
 	if event != nil {
 		d.Wake(t.App)
 	}
@@ -496,7 +496,7 @@ func (t *turn) keepValid(result matcher.Result) matcher.Result {
 // repository fires one tool, and the catch-all takes an unmatched message.
 func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	p.metadata, p.language, p.stage, p.generation, p.conflicts = t.metadata(), t.language(), result.Stage, t.generation, t.conflicts
-	p.doc.Claims, p.Answer.Auth, p.Answer.Retracted, p.result = len(t.scope.Claims) > 0, t.message.Auth, t.retracted, result
+	p.doc.HasClaims, p.Answer.Auth, p.Answer.Retracted, p.result = len(t.scope.Claims) > 0, t.message.Auth, t.retracted, result
 	if t.scope.App.Settings.ChatEvents {
 		events := t.events()
 		p.chat = &events
@@ -514,16 +514,16 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	// The plan's questions are the last ones that the user is asked, unless its answer is not shown or the reply is
 	// something else.
 	replied := slices.ContainsFunc(matches, func(m query.Match) bool { return m.ReturnDirect && m.Due() && m.Call != nil })
-	p.doc.Heard = ledger.Unrelated
+	p.doc.QuestionChange = ledger.Unrelated
 	switch {
 	case len(p.doc.Questions) > 0 && !t.message.Relayed && !(replied && mayReply(t.scope, p.Answer)):
-		p.doc.Heard = ledger.Asking
+		p.doc.QuestionChange = ledger.Asking
 	case len(t.consents)+len(p.fires)+len(result.Rejected) > 0:
-		p.doc.Heard = ledger.Related
+		p.doc.QuestionChange = ledger.Related
 	case directReply(t.scope, p.Answer, result.Text, t.scope.MayReply()) != nil:
-		p.doc.Heard, p.doc.Replied = ledger.Related, conversation.Sentences(result.Text)
+		p.doc.QuestionChange, p.doc.ReplyWords = ledger.Related, conversation.Sentences(result.Text)
 	case t.message.Actor == matcher.ActorUser && matcher.Objects(t.message.Text):
-		p.doc.Heard = ledger.Related // "please don't", then "ok": a yes to what?
+		p.doc.QuestionChange = ledger.Related // "please don't", then "ok": a yes to what?
 	}
 	p.callerFires = t.message.CallerFires && len(matches)+len(result.Rejected) == 0
 	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.now.Milliseconds())
@@ -638,16 +638,16 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 	}
 	doc := p.doc
 	if !p.callerFires {
-		doc.Came = p.outcome()
+		doc.Outcome = p.outcome()
 	}
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err
 	}
 	if p.Message == "" && p.messageID != "" {
-		if doc.Called, err = exactjson.Text(&p.Answer.Matches[0]); err != nil {
+		if doc.ChatMatch, err = exactjson.Text(&p.Answer.Matches[0]); err != nil {
 			return doc, err
 		}
-		doc.Caller = p.messageID
+		doc.ChatMessage = p.messageID
 	}
 	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, p.decision, p.store.SessionTTL().Milliseconds()
 	doc.Explanation = ledger.Explanation{Body: p.packed.Body, Parts: p.packed.Parts, Keep: p.store.Retention().Explain}
@@ -737,7 +737,7 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 	}
 	closing := ledger.Report{Message: t.Turn.Message, Answer: answer, Reply: string(reply)}
 	if p.chat != nil && query.ReplyText(reply) != "" {
-		if closing.Says, err = p.chat.message("reply", actorAssistant, query.ReplyText(reply), d.Now()); err != nil {
+		if closing.ReplyEvent, err = p.chat.message("reply", actorAssistant, query.ReplyText(reply), d.Now()); err != nil {
 			return nil, err
 		}
 	}

@@ -49,8 +49,8 @@ type Direct struct {
 	FromModel bool
 	// MessageID and Text are those of the message that calls for the trigger; empty for none.
 	MessageID, Text string
-	// Lives, if not nil, are the generations in which it may fire: Fire returns ErrClosed in others.
-	Lives *ledger.Lives
+	// Generations, if not nil, are the generations in which it may fire: Fire returns ErrClosed in others.
+	Generations *ledger.Generations
 	// Check, if not nil, checks the tool before anything fires: Fire returns its error.
 	Check func(*repositories.Tool) error
 }
@@ -106,7 +106,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 	// deciding script checks the assumption. If it is wrong, the tool is planned again on the current state.
 	if cached, hit := f.scopes.CachedScope(direct.AppID); hit {
 		if p, _ = f.planDirect(direct, cached, conflicts); p != nil {
-			p.doc.Guessed = true
+			p.doc.Optimistic = true
 		}
 	}
 	for range maxReplans {
@@ -129,7 +129,7 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 			return f.earlierAnswer(ctx, direct, p.Answer.Matches[0].Values, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
 		case status == ledger.AlreadyFired:
 			return nil, fmt.Errorf("tool %q: %w", direct.Name, ErrNotInScope)
-		case status == ledger.Closed && direct.Lives != nil:
+		case status == ledger.Closed && direct.Generations != nil:
 			return nil, ErrClosed
 		case status == ledger.Closed:
 			return nil, fmt.Errorf("session %q: %w", direct.SessionID, repositories.ErrErasing)
@@ -212,10 +212,10 @@ func (f *Firings) planDirect(direct Direct, tools scope.Scope, conflicts knownCo
 	}
 	p := f.planner(ledger.Turn{App: direct.AppID, Session: direct.SessionID}, f.Token(), tools.State, direct.Text, direct.TraceParent)
 	p.messageID, p.conflicts, p.Unawaited = direct.MessageID, conflicts, direct.Unawaited
-	p.doc.FrontEnd, p.doc.Counted, p.doc.Put, p.doc.Lives = direct.FrontEnd, direct.Counted, tools.Profile.Text, direct.Lives
+	p.doc.FrontEnd, p.doc.Counted, p.doc.Profile, p.doc.Generations = direct.FrontEnd, direct.Counted, tools.Profile.Text, direct.Generations
 	p.metadata, p.language = direct.Metadata.Over(tools.Profile.Metadata), cmp.Or(tools.Profile.Language, tools.App.Settings.Language)
 	candidate.Tool = tool
-	p.readOnly = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && direct.Lives == nil && isReadOnly(tools.App, candidate)
+	p.readOnly = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && direct.Generations == nil && isReadOnly(tools.App, candidate)
 	return p, p.fire(matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced}, direct.Source, triggerID)
 }
 
@@ -270,7 +270,7 @@ func (f *Firings) earlierAnswer(ctx context.Context, direct Direct, values map[s
 				match = stored.Decided
 			}
 			answer, err := storeAnswer(match, func(text string) (string, error) {
-				return f.Ledger.KeepTriggersAnswer(ctx, direct.AppID, direct.TriggerID, stored.Firing, text)
+				return f.Ledger.StoreTriggerAnswer(ctx, direct.AppID, direct.TriggerID, stored.Firing, text)
 			})
 			if !errors.Is(err, errLost) {
 				return answer, err

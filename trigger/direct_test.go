@@ -61,7 +61,7 @@ func TestDirectTriggerOfAnEarlierGenerationFiresNothing(t *testing.T) {
 		greet := func() error {
 			life, err := w.Store.Generation(t.Context(), "clinic", "s1")
 			require.NoError(t, err)
-			_, err = w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Lives: &ledger.Lives{App: life.App, Session: life.Session}})
+			_, err = w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Generations: &ledger.Generations{App: life.App, Session: life.Session}})
 			return err
 		}
 		first, err := w.Store.Generation(t.Context(), "clinic", "s1")
@@ -69,8 +69,8 @@ func TestDirectTriggerOfAnEarlierGenerationFiresNothing(t *testing.T) {
 		require.NoError(t, greet())
 		w.Close()
 		require.NoError(t, greet())
-		for _, earlier := range []ledger.Lives{{App: first.App, Session: first.Session}, {App: "another"}} {
-			_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Lives: &earlier})
+		for _, earlier := range []ledger.Generations{{App: first.App, Session: first.Session}, {App: "another"}} {
+			_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Generations: &earlier})
 			require.ErrorIs(t, err, trigger.ErrClosed)
 		}
 		w.Rest()

@@ -50,7 +50,7 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 	if err := encode(&t.message, &a); err != nil {
 		return nil, err
 	}
-	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: ts.Lease, Message: a.Message, Says: a.Says, Claims: a.Claims, User: a.User}
+	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: ts.Lease, Message: a.Message, WordsHash: a.WordsHash, Claims: a.Claims, User: a.User}
 	for polls := 0; ; polls++ {
 		registration, err := ts.Ledger.BeginDraft(ctx, draft)
 		if err != nil {
@@ -89,7 +89,7 @@ func (ts *Turns) matchDraft(t *turn, since int64) (answer json.RawMessage, err e
 	matched := false
 	defer func() {
 		if !matched && !errors.Is(err, ErrSuperseded) {
-			_ = ts.Ledger.LeaveDraft(ts.Context, t.Turn, t.token) // its lease ends anyway
+			_ = ts.Ledger.AbandonDraft(ts.Context, t.Turn, t.token) // its lease ends anyway
 		}
 	}()
 	request := t.request(ts.Now())
@@ -123,7 +123,7 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	if err != nil {
 		return nil, err
 	}
-	stored, err := ts.Ledger.KeepDraft(ts.Context, ledger.MatchedDraft{
+	stored, err := ts.Ledger.StoreDraftMatch(ts.Context, ledger.MatchedDraft{
 		Turn: t.Turn, Token: t.token, Match: match, Answer: string(answer),
 		Explanation: ledger.Explanation{Body: p.packed.Body, Parts: p.packed.Parts, Keep: ts.Store.Retention().Explain},
 	})

@@ -25,13 +25,13 @@ func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Req
 		return matcher.Result{}, false
 	}
 	d.awaitDraft(ctx, t)
-	if t.draft.Match == "" || t.draft.Explained == "" {
+	if t.draft.Match == "" || t.draft.Explanation == "" {
 		d.drafts.cancel(t.Turn) // the draft has another text
 		return matcher.Result{}, false
 	}
 	result, nearest, valid := loadMatch(t.draft.Match, t.basis(), request)
 	if valid {
-		t.matchOrigin = matchOrigin{draftExplanation: t.draft.Explained, matchedScope: t.scope, candidates: len(request.Candidates), nearest: nearest}
+		t.matchOrigin = matchOrigin{draftExplanation: t.draft.Explanation, matchedScope: t.scope, candidates: len(request.Candidates), nearest: nearest}
 		failpoint.At(failpoint.DraftUsed)
 	}
 	return result, valid

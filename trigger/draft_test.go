@@ -450,7 +450,7 @@ func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
 		db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 		found, err := ledger.New(db).Accept(t.Context(), ledger.Acceptance{
 			Turn: ledger.Turn{App: "clinic", Session: "s1", Message: "m1"}, Token: "dead", Lease: time.Millisecond,
-			OfDraft: true, Life: time.Hour, Remembers: time.Hour, Messages: 10,
+			OfDraft: true, SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 10,
 		})
 		require.NoError(t, err)
 		require.Equal(t, ledger.Taken, found.Status)

@@ -120,7 +120,7 @@ func (ts *Turns) dryTurn(ctx context.Context, m Message) (*turn, *memory, error)
 		t.history = append(t.history, query.Utterances(past)...)
 	}
 	if stored.Message == "" {
-		t.lastQuestions, t.otherQuestions = stored.Asked, stored.Unasked
+		t.lastQuestions, t.otherQuestions = stored.LastQuestions, stored.OtherQuestions
 		if stored.Unfinished != "" {
 			t.unfinished = conversation.Read(stored.Unfinished, t.scope.Candidates().All, t.now)
 		}

@@ -190,7 +190,7 @@ func (hs *Holds) takeHeld(_ context.Context, appID, triggerID string) error {
 	h, err := hs.readHeld(hs.Context, appID, triggerID)
 	switch {
 	case errors.Is(err, query.ErrNotFound), err == nil && !h.state.Held():
-		return hs.Ledger.Let(hs.Context, appID, triggerID)
+		return hs.Ledger.DropFromHeld(hs.Context, appID, triggerID)
 	case err != nil:
 		return err
 	}

@@ -550,8 +550,8 @@ func turnHash(t ledger.Turn, generation store.Generation) string {
 }
 
 // leases lists the leases that the decision takes.
-func (p *plan) leases() ledger.Holding {
-	leases := ledger.Holding{Turn: p.Turn, Token: p.Token, Box: p.Box}
+func (p *plan) leases() ledger.HeldLeases {
+	leases := ledger.HeldLeases{Turn: p.Turn, Token: p.Token, Box: p.Box}
 	if p.Message == "" {
 		leases.Trigger = p.Answer.Matches[0].TriggerID
 	}

@@ -31,7 +31,7 @@ const readWait = time.Second
 func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer json.RawMessage, status ledger.Status, err error) {
 	doc := p.doc
 	doc.Turn = p.Turn
-	status, lives, err := ledger.Admit(ctx, f.Ledger, doc, p.firings[0].size)
+	status, generations, err := ledger.Admit(ctx, f.Ledger, doc, p.firings[0].size)
 	switch {
 	case err != nil:
 		return nil, "", err
@@ -55,7 +55,7 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 		}
 		p.firings[0].span.End()
 		f.countFired(p.App, p.Answer.Matches[0].Name)
-		f.deliveries.WriteBehind(&p.Decision, lives, func() (ledger.Commitment, error) { return p.commitment(f.NewID, 0) })
+		f.deliveries.WriteBehind(&p.Decision, generations, func() (ledger.Commitment, error) { return p.commitment(f.NewID, 0) })
 		return text, nil
 	})
 	return answer, status, err

@@ -159,7 +159,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 	if err == nil {
 		t.assign(plans)
 	}
-	generations := ledger.Lives(t.life)
+	generations := ledger.Generations(t.life)
 	for _, p := range plans {
 		text := p.refused
 		switch {
@@ -170,7 +170,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 			fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
 				AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, FromModel: true,
 				Source: query.SourceMessage, TriggerID: p.firing.id, MessageID: t.r.messageID, Text: t.text, Claims: t.claims, TraceParent: t.r.trace,
-				Lives: &generations,
+				Generations: &generations,
 			})
 			var match query.Match
 			if err == nil {

@@ -49,7 +49,7 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 			return query.Record{}, err
 		}
 		return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Detail: ": the time for an answer is over"}
-	case status == ledger.NotAsked:
+	case status == ledger.NotExpected:
 		return query.Record{}, fmt.Errorf("trigger %q %w", triggerID, query.ErrNotAsked)
 	}
 	for polls := 0; ; polls++ { // another replica may be about to record the outcome
@@ -89,9 +89,9 @@ func (d *Deliveries) storeAnswer(ctx context.Context, appID, triggerID string, a
 	if err != nil {
 		return "", err
 	}
-	given := ledger.GivenAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: string(text), At: answer.At}
+	given := ledger.ExternalAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: string(text), At: answer.At}
 	status, err := d.Ledger.Answer(ctx, given)
-	if status == ledger.Kept {
+	if status == ledger.Stored {
 		if err := d.takeCall(ctx, appID, given.Effect); err != nil {
 			d.Log.Warn("ledger.unfinished", "app", appID, "effect", given.Effect, "error", err.Error())
 			d.Wake(appID)

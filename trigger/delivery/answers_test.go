@@ -167,8 +167,8 @@ func TestAnAnswerSurvivesTheDeathOfItsReplica(t *testing.T) {
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 		waiting := db.ZRange(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneCalls), 0, -1).Val()
-		given := ledger.GivenAnswer{App: "clinic", Trigger: fired.TriggerID, Effect: waiting[0], Answer: asJSON(t, yes)}
-		for _, status := range []ledger.Status{ledger.Kept, ledger.Given} { // and asked again, it says the same
+		given := ledger.ExternalAnswer{App: "clinic", Trigger: fired.TriggerID, Effect: waiting[0], Answer: asJSON(t, yes)}
+		for _, status := range []ledger.Status{ledger.Stored, ledger.AlreadyGiven} { // and asked again, it says the same
 			found, err := ledger.New(db).Answer(t.Context(), given)
 			require.NoError(t, err)
 			require.Equal(t, status, found)

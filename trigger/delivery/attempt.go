@@ -202,7 +202,7 @@ func report(r ledger.Report, attempts []attempt) (ledger.Report, error) {
 		}
 		r.Outcomes = append(r.Outcomes, outcome)
 		if a.result != nil {
-			r.Owes = append(r.Owes, ledger.Owed{Entry: *a.result, After: len(r.Outcomes)})
+			r.FollowUps = append(r.FollowUps, ledger.FollowUp{Entry: *a.result, After: len(r.Outcomes)})
 		}
 	}
 	return r, nil

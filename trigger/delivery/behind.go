@@ -54,11 +54,11 @@ type behindOutbox struct {
 
 // behindTrigger is a trigger that is answered but not written.
 type behindTrigger struct {
-	decision   *Decision
-	lives      ledger.Lives
-	commitment func() (ledger.Commitment, error)
-	call       attempt
-	size       int // approximate bytes
+	decision    *Decision
+	generations ledger.Generations
+	commitment  func() (ledger.Commitment, error)
+	call        attempt
+	size        int // approximate bytes
 }
 
 func newWriteBehind(d *Deliveries) *writeBehind {
@@ -146,8 +146,8 @@ func (d *Deliveries) CanWriteBehind() bool {
 
 // WriteBehind queues a trigger for writing, and returns at once. AwaitCall must have reported its call as delivered.
 // commitment returns the document that would have been committed.
-func (d *Deliveries) WriteBehind(decision *Decision, lives ledger.Lives, commitment func() (ledger.Commitment, error)) {
-	trigger := &behindTrigger{decision: decision, lives: lives, commitment: commitment, call: <-decision.earlyCall}
+func (d *Deliveries) WriteBehind(decision *Decision, generations ledger.Generations, commitment func() (ledger.Commitment, error)) {
+	trigger := &behindTrigger{decision: decision, generations: generations, commitment: commitment, call: <-decision.earlyCall}
 	trigger.size = 3 * len(trigger.call.outcome.Result)
 	for _, e := range decision.Effects {
 		trigger.size += 2 * len(e.Entry.Body)
@@ -186,7 +186,7 @@ func (d *Decision) outboxIn(queue *writeBehind) *behindOutbox {
 // the channel to close when they are written.
 func (o *behindOutbox) takeRun() ([]*behindTrigger, chan struct{}) {
 	n := 1
-	for n < min(len(o.queued), mostPerRun) && o.queued[n].lives == o.queued[0].lives {
+	for n < min(len(o.queued), mostPerRun) && o.queued[n].generations == o.queued[0].generations {
 		n++
 	}
 	run := slices.Clone(o.queued[:n])
@@ -364,7 +364,7 @@ func (b *writeBehind) release(run *behindRun) {
 func (b *writeBehind) compose(run *behindRun) error {
 	decision := run.triggers[0].decision
 	run.Behind = ledger.Behind{
-		Turn: ledger.Turn{App: decision.App, Session: decision.Session}, Box: decision.Box, Token: b.Token(), Lives: run.triggers[0].lives,
+		Turn: ledger.Turn{App: decision.App, Session: decision.Session}, Box: decision.Box, Token: b.Token(), Generations: run.triggers[0].generations,
 		TTL: b.Store.SessionTTL().Milliseconds(),
 	}
 	for i, trigger := range run.triggers {

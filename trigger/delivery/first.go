@@ -461,7 +461,7 @@ func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string,
 		f.waiters.notify(f.decision.outbox(), attempts)
 	}
 	dueAtOnce := slices.ContainsFunc(closing.Outcomes, func(o ledger.Outcome) bool { return o.Verdict == effect.Retry.String() && o.Pause == 0 })
-	if len(closing.Owes) > 0 || closing.Says != nil || dueAtOnce {
+	if len(closing.FollowUps) > 0 || closing.ReplyEvent != nil || dueAtOnce {
 		f.Wake(f.decision.App)
 	}
 	return answer, err
@@ -493,7 +493,7 @@ func (f *First) flush(ctx context.Context, closing ledger.Report) (lost bool, er
 func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bool, err error) {
 	s = ledger.Settlement{
 		Turn: f.decision.Turn, Box: f.decision.Box, Token: f.decision.Token, Next: f.NextHolder(),
-		Keep: f.Store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
+		Keep: f.Store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply, ReplyEvent: closing.ReplyEvent, Trigger: closing.Trigger,
 	}
 	index := make([]int, len(f.decision.Answer.Matches)) // index of the match's firing in the settlement
 	for i, match := range f.decision.Answer.Matches {

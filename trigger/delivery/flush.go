@@ -195,7 +195,7 @@ func (d *Deliveries) writeBatch(batch []*queuedSettlement) error {
 		if flushed[i].Holds {
 			d.Go(func() { d.Drain(settlement.App, settlement.Box, settlement.Next) })
 		}
-		if settlement.Says != nil {
+		if settlement.ReplyEvent != nil {
 			d.Wake(settlement.App)
 		}
 	}
@@ -205,18 +205,18 @@ func (d *Deliveries) writeBatch(batch []*queuedSettlement) error {
 // PublishMessage publishes the event of a stored message, which is the batch of its outbox. If that fails, it
 // leaves it to the ledger.
 func (d *Deliveries) PublishMessage(a ledger.Acceptance) {
-	event, err := newAttempt(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1}, nil)
+	event, err := newAttempt(d.Store, a.App, ledger.Claimed{Entry: *a.AcceptedEvent, Attempt: 1}, nil)
 	if err != nil {
 		return // unreachable: it was just written
 	}
 	event = d.try(d.Context, event)
 	if event.outcome.Verdict == effect.Done {
 		d.queueSettlement(ledger.Settlement{
-			Turn: ledger.Turn{App: a.App, Session: a.Session}, Box: a.Said.Box, Token: a.Token, Next: d.NextHolder(), Keep: d.Store.Retention().Done,
+			Turn: ledger.Turn{App: a.App, Session: a.Session}, Box: a.AcceptedEvent.Box, Token: a.Token, Next: d.NextHolder(), Keep: d.Store.Retention().Done,
 		})
 		return
 	}
-	err = d.handOver(ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token}, []attempt{event})
+	err = d.handOver(ledger.Report{App: a.App, Session: a.Session, Box: a.AcceptedEvent.Box, Token: a.Token}, []attempt{event})
 	if err != nil {
 		d.Log.Warn("chat.unpublished", "app", a.App, "session", a.Session, "message", a.Turn.Message, "error", err.Error())
 	}

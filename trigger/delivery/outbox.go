@@ -63,7 +63,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	token, start := d.Token(), time.Now()
 	claim, err := d.Ledger.Claim(ctx, appID, id, token)
 	if err != nil {
-		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
+		d.ReleaseIfTaken(ledger.HeldLeases{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
 		return err
 	}
 	if claim == nil {
@@ -74,7 +74,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 		return err
 	}
 	failpoint.At(failpoint.EffectClaimed)
-	ctx, cancel := context.WithDeadline(d.Context, start.Add(claim.Holds))
+	ctx, cancel := context.WithDeadline(d.Context, start.Add(claim.Lease))
 	defer cancel()
 	a, announced, err := d.attemptCall(ctx, a, *claim)
 	if err != nil {
@@ -237,7 +237,7 @@ func (d *Deliveries) publishRun(box outbox, token string) (string, error) {
 	start := time.Now()
 	claims, err := d.Ledger.ClaimRun(ctx, box.app, box.box, token)
 	if err != nil {
-		d.ReleaseIfTaken(ledger.Holding{Turn: ledger.Turn{App: box.app}, Token: token, Box: box.box}, err)
+		d.ReleaseIfTaken(ledger.HeldLeases{Turn: ledger.Turn{App: box.app}, Token: token, Box: box.box}, err)
 	}
 	if err != nil || len(claims) == 0 {
 		return "", err

@@ -214,7 +214,7 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, visit f
 			return nil
 		}
 
-		list, err := reader.Listed(ctx, k.Triggers(""), ledger.Span{From: after, To: math.Inf(1), Oldest: true, Most: triggersPerRead})
+		list, err := reader.ReadList(ctx, k.Triggers(""), ledger.TimeRange{From: after, To: math.Inf(1), Oldest: true, Most: triggersPerRead})
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -222,7 +222,7 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, visit f
 		for i, member := range list {
 			ids[i] = member.Member.(string)
 		}
-		places, err := reader.Sift(ctx, appID, ids, ledger.Sieve{Session: session})
+		places, err := reader.FilterTriggers(ctx, appID, ids, ledger.Filter{Session: session})
 		if err != nil {
 			return err
 		}

@@ -21,24 +21,24 @@ const maxClaims = 5
 //
 // Times are in ms. message, answer, verified and the events are JSON; empty means none:
 //
-//	message, says  '' to claim, and of a draft
-//	history        how many of its messages to read, kept those that the caller has (see historyLua),
-//	               version the app version that it has
-//	answer         of a message that is not matched
-//	remembers      how long the generation of the session is kept
-//	saidLines      the event of the stored message in batch form, saidEvent as an Entry
-//	asksFor        the trigger that an agent's message names in its question, words its words
-//	user           the session's user, as the message names it
+//	message, wordsHash  '' to claim, and of a draft
+//	history         how many messages to read, cached those that the caller has (see historyLua),
+//	                version the app version that it has
+//	answer          of a message that is not matched
+//	generationTTL   how long the generation of the session is kept
+//	acceptedLines   the event of the stored message in batch form, acceptedEvent as an Entry
+//	asksFor         the trigger that an agent's message names in its question, words its words
+//	user            the session's user, as the message names it
 //	=>   a Status, with
 //	     answered  answer; also decision and reply if it is AsDecided
 //	     decided   decision
 //	     nodraft   no message and no draft has that id
 //	     limited   limit, most, pause (ms)
-//	     unguessed message, app and session (generations) and put: its events must be built
+//	     outdated  message, app and session (generations) and profile: its events must be built
 //	               from these; nothing was stored
 //	     erasing   the session is being erased; nothing was stored
 //	     notuser   the session belongs to another user than this one; nothing was stored
-//	     taken     told (see Accepted), message, age and at (ms), version of the app, defined (if the caller has
+//	     taken     publish (see Accepted), message, age and at (ms), version of the app, defined (if the caller has
 //	               another version: the places of the first and last common text with its revision, record
 //	               and own repositories), the repositories of the session, the history (see historyLua), unfinished calls, claims,
 //	               the triggers whose question was asked last, the other waiting triggers,
@@ -62,12 +62,12 @@ local function definition() -- its places among the common texts, for a caller t
   return defined
 end
 `, Each: `
-ITEMKEYS sessionRepos turns order sessionRate closed draft chatOutbox saidEffect failedEffect
-ITEMARGV id message token lease history kept version ttl member mostClaims answer verified remembers says idleMember
-ITEMARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words user
+ITEMKEYS sessionRepos turns order sessionRate closed draft chatOutbox acceptedEffect failedEffect
+ITEMARGV id message token lease history cached version ttl member mostClaims answer verified generationTTL wordsHash idleMember
+ITEMARGV mostMessages ofDraft session precondition acceptedLines acceptedEvent failedEvent chatBox outboxLease asksFor words user
 local turns, order, id, token, member = @turns, @order, $id, $token, $member
 local ofDraft = $ofDraft == '1'
-local new, saying, verifying, claiming = $message, $says, $verified, $message == '' and not ofDraft
+local new, newHash, newClaims, claiming = $message, $wordsHash, $verified, $message == '' and not ofDraft
 local version = app[1]
 if not version then
   if claiming then unschedule('turns', member) end
@@ -75,29 +75,29 @@ if not version then
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
   turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user', turn.retracted .. id, 'late')
-local message, says, answer, decision = had[1], saysOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
+local message, wordsHash, answer, decision = had[1], hashOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
 local holder, ends = leaseOf(had[5], had[4])
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or holder and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
   unschedule('turns', member)
   return {'gone'}
 end
-if not claiming and not ofDraft and says and says ~= saying then return {'reused'} end
-local life = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing', 'user')
-local generation = life[1]
-if (tonumber(life[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
+if not claiming and not ofDraft and wordsHash and wordsHash ~= newHash then return {'reused'} end
+local closed = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing', 'user')
+local generation = closed[1]
+if (tonumber(closed[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
 local draft = {}
 if ofDraft or app[5] and $answer == '' then draft = redis.call('HMGET', @draft, 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends', 'user') end
-if draft[2] ~= lifeOf(app[2], generation) then draft = {} end
+if draft[2] ~= generationsOf(app[2], generation) then draft = {} end
 if ofDraft and not message then
   if not draft[1] then return {'nodraft'} end
-  saying, new, verifying = draft[1], draft[3], draft[4]
+  newHash, new, newClaims = draft[1], draft[3], draft[4]
 end
-local naming = ofDraft and not message and draft[9] or $user
-if naming ~= '' then
-  local user = had[20] or life[3] or naming
-  if user ~= naming then return {'notuser', 'user', naming} end
-  if had[20] then naming = '' end
+local named = ofDraft and not message and draft[9] or $user
+if named ~= '' then
+  local user = had[20] or closed[3] or named
+  if user ~= named then return {'notuser', 'user', named} end
+  if had[20] then named = '' end
 end
 local changed = {'used', stamp}
 local function change(field, value)
@@ -111,19 +111,19 @@ local function write()
   end
   redis.call('HSET', turns, unpack(changed))
   recent[#recent + 1], recent[#recent + 2] = stamp, $session
-  if naming ~= '' then nameUser(turns, @users, $session, naming) end
+  if named ~= '' then nameUser(turns, @users, $session, named) end
   if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or whole(at + tonumber($ttl)), $idleMember end
 end
-local function tell()
+local function queueAccepted()
   if redis.call('EXISTS', @chatOutbox) == 0 then
-    batched(@chatOutbox, $session, token, $saidLines)
+    batched(@chatOutbox, $session, token, $acceptedLines)
     schedule($app, 'outboxes', $chatBox, at + tonumber($outboxLease))
     redis.call('INCRBY', ledger.owed, 1)
     return '1'
   end
-  enqueue(@saidEffect, cjson.decode($saidEvent), $app, @chatOutbox, '')
+  enqueue(@acceptedEffect, cjson.decode($acceptedEvent), $app, @chatOutbox, '')
 end
-if generation then redis.call('PEXPIRE', @closed, $remembers) end
+if generation then redis.call('PEXPIRE', @closed, $generationTTL) end
 if answer then
   unschedule('turns', member)
   write()
@@ -140,25 +140,25 @@ if decision then
   write()
   return {'decided', 'decision', decision}
 end
-local length, told, floor
-local chat, basis = app[4] == '1', lifeOf(app[2], generation) .. '\n' .. (had[18] or '')
-if chat and $basis ~= basis and (not message or claims >= tonumber($mostClaims)) then
-  return {'unguessed', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'put', had[18] or ''}
+local length, publish, floor
+local chat, precondition = app[4] == '1', generationsOf(app[2], generation) .. '\n' .. (had[18] or '')
+if chat and $precondition ~= precondition and (not message or claims >= tonumber($mostClaims)) then
+  return {'outdated', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'profile', had[18] or ''}
 end
 local asked, retracted = had[14] or '', had[21] or ''
 if not message then
-  local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #verifying, agent = $answer ~= ''})
+  local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #newClaims, agent = $answer ~= ''})
   if over then return over end
-  message, says, verified, arrived = new, saying, verifying, at
+  message, wordsHash, verified, arrived = new, newHash, newClaims, at
   change(turn.message .. id, message)
-  change(turn.arrived .. id, stamp .. ' ' .. says)
+  change(turn.arrived .. id, stamp .. ' ' .. wordsHash)
   if verified ~= '' then change(turn.verified .. id, verified) end
   length = redis.call('RPUSH', order, id)
   local of = grown[turns] or {new = 0}
   of.order, of.turns, of.session, of.most = order, turns, string.sub(member, 1, -#id - 1), tonumber($mostMessages)
   of.length, of.new, grown[turns] = length, of.new + 1, of
   floor = left + math.max(0, length - of.most)
-  if chat then told = tell() end
+  if chat then publish = queueAccepted() end
   if $answer ~= '' and had[19] then
     local now = askedBy(had[19], $asksFor, $words)
     if now ~= '' then change('asked', now) else redis.call('HDEL', turns, 'asked') end
@@ -169,9 +169,9 @@ if not message then
     change(turn.retracted .. id, retracted)
   end
 elseif holder == token then -- it has run before
-  told = begins(redis.call('LINDEX', @chatOutbox, 0), token) and '1'
+  publish = begins(redis.call('LINDEX', @chatOutbox, 0), token) and '1'
 end
-if draft[1] and draft[1] ~= says then
+if draft[1] and draft[1] ~= wordsHash then
   redis.call('DEL', @draft)
   draft = {}
 elseif draft[3] then
@@ -180,7 +180,7 @@ end
 if $answer ~= '' then
   change(turn.answer .. id, $answer)
   write()
-  return {'answered', 'answer', $answer, 'told', told or ''}
+  return {'answered', 'answer', $answer, 'publish', publish or ''}
 end
 if holder ~= token then
   claims = claims + 1
@@ -199,12 +199,13 @@ write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
-local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or stamp) .. ' ' .. (had[22] or '')
-local first, history = past(turns, order, id, left, floor or left, left + length - 1, tonumber($history), lives, $kept, run)
-return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', stamp,
+local epoch = generationsOf(app[2], generation) .. ' ' .. (had[16] or stamp) .. ' ' .. (had[22] or '')
+local first, history = readHistory(turns, order, id, left, floor or left, left + length - 1, tonumber($history), epoch, $cached, run)
+return {'taken', 'publish', publish or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', stamp,
   'version', version, 'defined', version ~= $version and definition() or '',
-  'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
-  'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
+  'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'epoch', epoch, 'first', first, 'history', history,
+  'unfinished', had[13] or '', 'profile', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '',
+  'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `, End: `
 for _, of in pairs(grown) do trim(of) end
@@ -212,15 +213,15 @@ scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
 if #recent > 0 then redis.call('ZADD', @recent, unpack(recent)) end
-`, Common: "run.common"}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
+`, Common: "run.common"}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, generationsLua, batchLua, askedLua, historyLua, noneLua)
 
 // Chat holds the events of a message, if the app wants them: one for its acceptance, one for giving it up. One
 // script writes them with the message into an outbox of their own (keyspace.ChatBox). An event names the
 // generations of its app and session and the session's profile. If these differ from the expected ones, the
 // message is StalePrecondition, also for an empty Chat.
 type Chat struct {
-	Basis        string // the precondition they depend on
-	Said, Failed *keyspace.Entry
+	Precondition               string // the precondition they depend on
+	AcceptedEvent, FailedEvent *keyspace.Entry
 }
 
 // Precondition is the state that the events of a message depend on.
@@ -230,8 +231,8 @@ type Precondition struct {
 	AppGeneration, SessionGeneration, SessionProfile string
 }
 
-// Basis returns the precondition as text, as Chat.Basis has it.
-func (r Precondition) Basis() string {
+// Text returns the precondition as text, as Chat.Text has it.
+func (r Precondition) Text() string {
 	return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.SessionProfile
 }
 
@@ -248,9 +249,9 @@ type Acceptance struct {
 	Turn
 	Token string // of the lease
 	Lease time.Duration
-	// Message is JSON, or empty to claim an existing turn. Says is a hash of its words, Claims the JSON of the
+	// Message is JSON, or empty to claim an existing turn. WordsHash is a hash of its words, Claims the JSON of the
 	// verified claims that its tools need.
-	Message, Says, Claims string
+	Message, WordsHash, Claims string
 	// OfDraft requests the turn of a draft, which becomes its message, or of the message that the draft has
 	// become.
 	OfDraft bool
@@ -262,11 +263,11 @@ type Acceptance struct {
 	// History is how many messages the matcher reads, Version the app version that the caller has.
 	History int
 	Version string
-	// Recalled are the messages of the history that the caller has already read.
-	Recalled Recalled
-	// Life is how long an unused session lives, and Remembers how long its generation is
+	// Cached are the messages of the history that the caller has already read.
+	Cached CachedMessages
+	// SessionTTL is how long an unused session lives, and GenerationTTL how long its generation is
 	// kept after that.
-	Life, Remembers time.Duration
+	SessionTTL, GenerationTTL time.Duration
 	// Messages bounds the history of the session.
 	Messages int
 	// User is the session's user as the message names it; empty for none.
@@ -286,7 +287,7 @@ const (
 	Busy     Status = "busy"    // another token has the lease
 	Decided  Status = "decided" // decided before; its answer was lost in a crash
 	// StalePrecondition means that the Chat of an Acceptance depends on an outdated state; nothing was stored.
-	StalePrecondition Status = "unguessed"
+	StalePrecondition Status = "outdated"
 	NoDraft           Status = "nodraft" // no message and no draft has that id
 	Crashed           Status = "dead"    // claimed too often without an outcome
 	Erasing           Status = "erasing" // the session is being erased; nothing was stored
@@ -303,8 +304,8 @@ type Accepted struct {
 	Reply    string // of an AsDecided answer
 	User     string // of OtherUser: the user that was named
 	Taken    *TakenTurn
-	// Told reports that the event of the message is the batch of its outbox, for the caller to publish.
-	Told bool
+	// MustPublish reports that the event of the message is the batch of its outbox, for the caller to publish.
+	MustPublish bool
 	// Precondition is the current state, for the events of a StalePrecondition message.
 	Precondition *Precondition
 	// UnderReplicated reports that too few Redis replicas acknowledged the write.
@@ -320,40 +321,40 @@ type TakenTurn struct {
 	History    Conversation // before the message: later messages must not influence its decision
 	Unfinished string       // JSON of calls that lack values
 	Claims     string       // JSON
-	// Asked are the triggers whose question was put to the user last, Unasked others that may still wait for a
+	// LastQuestions are the triggers whose question was put to the user last, OtherQuestions others that may still wait for a
 	// yes, and Retracted those that the message takes back.
-	Asked, Unasked, Retracted []string
+	LastQuestions, OtherQuestions, Retracted []string
 	// Generations of the app and of the session.
 	AppGeneration, SessionGeneration string
 	// Draft is the match that its draft already has.
-	Draft KeptDraft
+	Draft DraftMatch
 }
 
 // Accept requests a turn. A *RateError means that a limit is reached. After an error that wraps
 // keyspace.ErrUnavailable it is unknown whether the turn was taken.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
-	said, err := a.Said.Encode()
+	said, err := a.AcceptedEvent.Encode()
 	if err != nil {
 		return Accepted{}, err
 	}
-	failed, err := a.Failed.Encode()
+	failed, err := a.FailedEvent.Encode()
 	if err != nil {
 		return Accepted{}, err
 	}
 	lines := "" // the event of the stored message in batch form
-	if a.Said != nil {
-		lines = packed([]keyspace.Entry{*a.Said})
+	if a.AcceptedEvent != nil {
+		lines = packed([]keyspace.Entry{*a.AcceptedEvent})
 	}
 	k, chatBox := a.keys(), keyspace.ChatBox(a.Session)
 	item := keyspace.Part{
 		Keys: []string{
 			k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message),
-			k.Outbox(chatBox), effectKey(k, a.Said), effectKey(k, a.Failed),
+			k.Outbox(chatBox), effectKey(k, a.AcceptedEvent), effectKey(k, a.FailedEvent),
 		},
 		Args: []string{
-			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), strconv.Itoa(a.History), a.Recalled.text(), a.Version, milliseconds(a.Life),
-			a.Member(), strconv.Itoa(maxClaims), a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App + "/" + a.Session, strconv.Itoa(a.Messages),
-			flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, chatBox, eventLease, a.AsksFor, a.Words, a.User,
+			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), strconv.Itoa(a.History), a.Cached.text(), a.Version, milliseconds(a.SessionTTL),
+			a.Member(), strconv.Itoa(maxClaims), a.Answer, a.Claims, milliseconds(a.GenerationTTL), a.WordsHash, a.App + "/" + a.Session, strconv.Itoa(a.Messages),
+			flag(a.OfDraft), a.Session, a.Precondition, lines, said, failed, chatBox, eventLease, a.AsksFor, a.Words, a.User,
 		},
 	}
 	failpoint.At(failpoint.AcceptBefore)
@@ -370,12 +371,12 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		r, underReplicated, err = l.runGrouped(ctx, l.accepts, a.App, a.shared, item)
 	}
 	failpoint.At(failpoint.AcceptReply)
-	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), UnderReplicated: underReplicated}
+	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), MustPublish: r.is("publish"), UnderReplicated: underReplicated}
 	switch found.Status {
 	case StalePrecondition:
-		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
+		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("profile"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
 	case Taken:
-		found.Taken = readTaken(r, a.Recalled)
+		found.Taken = readTaken(r, a.Cached)
 	}
 	return found, err
 }
@@ -388,17 +389,17 @@ func (a Acceptance) shared() keyspace.Part {
 	}, k.Ledger()...)}
 }
 
-func readTaken(r reply, kept Recalled) *TakenTurn {
+func readTaken(r reply, cached CachedMessages) *TakenTurn {
 	t := &TakenTurn{
 		Message: r.text("message"), Age: r.duration("age"), At: r.duration("at"), App: readDefinition(r),
-		Own: SessionFields{Record: r.text("put"), Repositories: r.texts("repositories")}, Unfinished: r.text("unfinished"), Claims: r.text("claims"),
+		Own: SessionFields{Record: r.text("profile"), Repositories: r.texts("repositories")}, Unfinished: r.text("unfinished"), Claims: r.text("claims"),
 		AppGeneration: r.text("app"), SessionGeneration: r.text("session"), Draft: readDraft(r),
-		Asked: strings.Fields(strings.TrimSuffix(r.text("asked"), "+")), Retracted: strings.Fields(r.text("retracted")),
-		History: readConversation(r, kept),
+		LastQuestions: strings.Fields(strings.TrimSuffix(r.text("asked"), "+")), Retracted: strings.Fields(r.text("retracted")),
+		History: readConversation(r, cached),
 	}
 	for line := range strings.Lines(r.text("questions")) {
-		if id, _, _ := strings.Cut(line, "\t"); !slices.Contains(t.Asked, id) {
-			t.Unasked = append(t.Unasked, id)
+		if id, _, _ := strings.Cut(line, "\t"); !slices.Contains(t.LastQuestions, id) {
+			t.OtherQuestions = append(t.OtherQuestions, id)
 		}
 	}
 	return t
@@ -431,10 +432,10 @@ local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished',
 local left = tonumber(had[2]) or 0
 local before = had[1] and redis.call('LPOS', order, id) or redis.call('LLEN', order)
 local run = newRun()
-local _, history = past(turns, order, id, left, left, left + before, tonumber($history), '', '', run)
+local _, history = readHistory(turns, order, id, left, left, left + before, tonumber($history), '', '', run)
 return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'defined', version ~= $version and define(run, @app, @appRepos) or '', 'common', run.common,
   'repositories', redis.call('HVALS', @sessionRepos), 'history', history, 'unfinished', not had[1] and had[3] or '',
-  'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'put', had[5] or '',
+  'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'profile', had[5] or '',
   'app', app[2] or '', 'session', redis.call('HGET', @closed, 'generation') or ''}
 `)
 
@@ -449,5 +450,5 @@ func (l *Ledger) Peek(ctx context.Context, t Turn, history int, version string) 
 		return nil, err
 	}
 	r.common = r.texts("common")
-	return readTaken(r, Recalled{}), nil
+	return readTaken(r, CachedMessages{}), nil
 }

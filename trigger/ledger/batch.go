@@ -70,7 +70,7 @@ end
 //
 //	ITEMKEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing,
 //	     and the effect of each call
-//	ITEMARGV next is the token that takes the outbox over ('' for any), says the event of the
+//	ITEMARGV next is the token that takes the outbox over ('' for any), replyEvent that of the
 //	     reply (JSON of an Entry); then of each firing triggerId, the states (JSON) of event and
 //	     emitter, attempts, and the id and state of its call: '' without one, and no state while the
 //	     call is under way; then messageId and JSON of each result for the history
@@ -83,10 +83,10 @@ end
 var settle = keyspace.NewFreeingGroupScript(keyspace.Items{Shared: `
 KEYS over triggers pending
 ARGV app
-local app, settled, emptied, called, over, pending, said = $app, 0, {}, {}, {}, {}, {}
+local app, settled, emptied, called, over, pending, replyEvents = $app, 0, {}, {}, {}, {}, {}
 `, Each: `
-ITEMKEYS outbox closing chatOutbox saidEffect
-ITEMARGV box token next lease keep id answer reply says firingCount
+ITEMKEYS outbox closing chatOutbox replyEffect
+ITEMARGV box token next lease keep id answer reply replyEvent firingCount
 local outbox, closing, box, token, id, answer = @outbox, @closing, $box, $token, $id, $answer
 local firings, effect = tonumber($firingCount), k + 4 + tonumber($firingCount)
 local function lost() return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'} end
@@ -125,7 +125,7 @@ if answer ~= '' and id == '' then
 elseif answer ~= '' then
   local of = redis.call('HMGET', closing, turn.lease .. id, turn.answer .. id, turn.claims .. id, turn.ends .. id)
   if leaseOf(of[1]) == token then
-    if not of[2] and $says ~= '' then said[#said + 1] = {@saidEffect, $says, @chatOutbox} end
+    if not of[2] and $replyEvent ~= '' then replyEvents[#replyEvents + 1] = {@replyEffect, $replyEvent, @chatOutbox} end
     local fields, decided = {}, answer == '` + AsDecided + `'
     if not of[2] then fields[1], fields[2] = (decided and turn.lease or turn.answer) .. id, answer end
     if $reply ~= '' then fields[#fields + 1], fields[#fields + 2] = turn.reply .. id, $reply end
@@ -140,7 +140,7 @@ if #called > 0 then settled = settled + redis.call('ZREM', ledger.calls, unpack(
 if settled > 0 then redis.call('INCRBY', ledger.owed, -settled) end
 if #emptied > 0 then redis.call('ZREM', ledger.outboxes, unpack(emptied)) end
 if #pending > 0 then redis.call('ZADD', @pending, unpack(pending)) end
-for _, one in ipairs(said) do enqueue(one[1], cjson.decode(one[2]), app, one[3], '') end
+for _, one in ipairs(replyEvents) do enqueue(one[1], cjson.decode(one[2]), app, one[3], '') end
 if #over > 0 then redis.call('ZADD', @over, unpack(over)) end
 `}, keyspace.EffectLua, TurnLua, passLua, batchLua, firedLua)
 
@@ -171,12 +171,12 @@ type Settlement struct {
 	Keep  time.Duration
 	// Answer closes the turn or direct trigger: JSON, or AsDecided. It is empty if that comes later. Reply (JSON)
 	// goes with it.
-	Answer  string
-	Reply   string
-	Says    *keyspace.Entry // the event of the reply; nil for none
-	Trigger string          // the direct trigger, if there is no message
-	Firings []Settled
-	Results []Result
+	Answer     string
+	Reply      string
+	ReplyEvent *keyspace.Entry // the event of the reply; nil for none
+	Trigger    string          // the direct trigger, if there is no message
+	Firings    []Settled
+	Results    []Result
 }
 
 // Result is what a call brings into the history of the message that set it off.
@@ -231,7 +231,7 @@ func (s Settlement) shared() keyspace.Part {
 }
 
 func (s Settlement) item() (keyspace.Part, error) {
-	says, err := s.Says.Encode()
+	replyEvent, err := s.ReplyEvent.Encode()
 	if err != nil {
 		return keyspace.Part{}, err
 	}
@@ -241,9 +241,9 @@ func (s Settlement) item() (keyspace.Part, error) {
 		closing = k.Trigger(s.Trigger)
 	}
 	item := keyspace.Part{
-		Keys: append(make([]string, 0, 4+2*len(s.Firings)), k.Outbox(s.Box), closing, k.Outbox(keyspace.ChatBox(s.Session)), effectKey(k, s.Says)),
+		Keys: append(make([]string, 0, 4+2*len(s.Firings)), k.Outbox(s.Box), closing, k.Outbox(keyspace.ChatBox(s.Session)), effectKey(k, s.ReplyEvent)),
 		Args: append(make([]string, 0, 10+6*len(s.Firings)+2*len(s.Results)),
-			s.Box, s.Token, s.Next, eventLease, milliseconds(s.Keep), s.Message, s.Answer, s.Reply, says, strconv.Itoa(len(s.Firings))),
+			s.Box, s.Token, s.Next, eventLease, milliseconds(s.Keep), s.Message, s.Answer, s.Reply, replyEvent, strconv.Itoa(len(s.Firings))),
 	}
 	for _, f := range s.Firings {
 		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts, f.Call, f.States.Call)

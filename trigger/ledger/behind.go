@@ -23,35 +23,35 @@ local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
 local plain = noneOf(2, 0, {1, 3}) -- no repositories of a session, none that was closed
 `, Each: `
 ITEMKEYS sessionRepos turns closed sessionRates
-ITEMARGV session matched guessed profile counts size
+ITEMARGV session matchedVersion optimistic profile counts size
 local session = $session
 if not of[1] then return {'noapp'} end
-local life = (plain or session == '') and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
-if (tonumber(life[2]) or 0) > now() then return {'closed'} end
-if of[1] ~= $matched or $guessed == '1' and session ~= '' and (
+local closed = (plain or session == '') and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
+if (tonumber(closed[2]) or 0) > now() then return {'closed'} end
+if of[1] ~= $matchedVersion or $optimistic == '1' and session ~= '' and (
     not plain and redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', @turns, 'session') or '') ~= $profile) then
   return {'changed'}
 end
 local over = $counts ~= '` + countedBefore + `' and overRate(of[2], @rates, session ~= '' and @sessionRates or nil,
   {messages = $counts == '` + countedAsMessage + `' and 1 or 0, triggers = 1, bytes = tonumber($size)})
-return over or {'ok', 'app', of[3] or '', 'session', life[1] or ''}
+return over or {'ok', 'app', of[3] or '', 'session', closed[1] or ''}
 `}, rateLua, noneLua)
 
-// Lives are the generations of an app and a session: a decision made in one generation is not written in the
+// Generations are the generations of an app and a session: a decision made in one generation is not written in the
 // next. The session's is empty without a session, and in its first generation.
-type Lives struct{ App, Session string }
+type Generations struct{ App, Session string }
 
 // Admit checks an uncommitted direct trigger before its call, with a record of size bytes, and counts it. The
 // commitment needs only its preconditions. The status is Committed, NoApp, Closed or Changed. A *RateError
 // means that a limit is reached.
-func Admit(ctx context.Context, l *Ledger, c Commitment, size int) (Status, Lives, error) {
+func Admit(ctx context.Context, l *Ledger, c Commitment, size int) (Status, Generations, error) {
 	k := c.Turn.keys()
 	shared := func() keyspace.Part { return keyspace.Part{Keys: []string{k.App(), k.Rates("")}} }
 	r, _, err := l.runGrouped(ctx, l.admits, c.App, shared, keyspace.Part{
 		Keys: []string{k.Repos(c.Session), k.Turns(c.Session), k.Closed(c.Session), k.Rates(c.Session)},
-		Args: []string{c.Session, c.Matched, flag(c.Guessed), c.Put, c.counts(), strconv.Itoa(size)},
+		Args: []string{c.Session, c.Matched, flag(c.Optimistic), c.Profile, c.counts(), strconv.Itoa(size)},
 	})
-	return r.Status, Lives{r.text("app"), r.text("session")}, err
+	return r.Status, Generations{r.text("app"), r.text("session")}, err
 }
 
 // behind writes direct triggers whose calls were delivered, and their events, of several outboxes of an app.
@@ -71,16 +71,16 @@ local new = noneOf(6, 1, {2, 4, 5}) -- no outbox with events, no session that wa
 local of = redis.call('HMGET', @app, 'version', 'generation')
 `, Each: `
 ITEMKEYS turns outbox sessionTriggers closed firstTrigger
-ITEMARGV session box token ttl outboxLease events appLife sessionLife firingCount
+ITEMARGV session box token ttl outboxLease events appGeneration sessionGeneration firingCount
 local session, token, turns = $session, $token, @turns
 local first = not new and redis.call('LINDEX', @outbox, 0)
 if not new and redis.call('HGET', @firstTrigger, 'token') == token then
   return {'ok', 'batch', begins(first, token) and '1' or '0'}
 end
-if not of[1] or (of[2] or '') ~= $appLife then return {'gone'} end
+if not of[1] or (of[2] or '') ~= $appGeneration then return {'gone'} end
 if session ~= '' then
-  local life = new and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
-  if (life[1] or '') ~= $sessionLife or (tonumber(life[2]) or 0) > at then return {'gone'} end
+  local closed = new and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
+  if (closed[1] or '') ~= $sessionGeneration or (tonumber(closed[2]) or 0) > at then return {'gone'} end
   local had = redis.call('HMGET', turns, 'since', 'expires')
   if not had[1] then
     redis.call('HSET', turns, 'since', at)
@@ -127,11 +127,11 @@ const mostWritten = 64
 // Behind holds direct triggers of one outbox whose calls were delivered, in the order of their answers. None of
 // them was written before.
 type Behind struct {
-	Turn  // without a message
-	Box   string
-	Token string
-	Lives Lives
-	TTL   int64 // ms, of the session
+	Turn        // without a message
+	Box         string
+	Token       string
+	Generations Generations
+	TTL         int64 // ms, of the session
 	// Firings have the states of their parts; Open counts their unpublished events. Attempts are those of each
 	// firing's call.
 	Firings  []Firing
@@ -187,7 +187,7 @@ func (b Behind) item() keyspace.Part {
 		Keys: []string{k.Turns(b.Session), k.Outbox(b.Box), k.Triggers(b.Session), k.Closed(b.Session)},
 		Args: []string{
 			b.Session, b.Box, b.Token, strconv.FormatInt(b.TTL, 10), milliseconds(keyspace.EventLease), packed(b.Events),
-			b.Lives.App, b.Lives.Session, strconv.Itoa(len(b.Firings)),
+			b.Generations.App, b.Generations.Session, strconv.Itoa(len(b.Firings)),
 		},
 	}
 	for i, f := range b.Firings {

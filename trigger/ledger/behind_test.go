@@ -14,7 +14,7 @@ import (
 // reads is a run of direct triggers of a session that are written behind their answers.
 func reads(app, session string, ids ...string) ledger.Behind {
 	b := ledger.Behind{
-		Turn: ledger.Turn{App: app, Session: session}, Box: session, Token: "of-" + session, Lives: ledger.Lives{App: "g1"}, TTL: 3_600_000,
+		Turn: ledger.Turn{App: app, Session: session}, Box: session, Token: "of-" + session, Generations: ledger.Generations{App: "g1"}, TTL: 3_600_000,
 	}
 	for _, id := range ids {
 		b.Firings = append(b.Firings, ledger.Firing{ID: id, Name: id, Record: "{}", Open: 1, States: ledger.States{Event: `{"state":"pending"}`, Call: `{"state":"delivered"}`}})
@@ -106,10 +106,10 @@ func TestReadsCostRedisLittle(t *testing.T) {
 		var list []ledger.Behind
 		for i := range 32 {
 			session := fmt.Sprint("s", i)
-			status, lives, err := ledger.Admit(t.Context(), l, ledger.Commitment{Turn: ledger.Turn{App: "shop", Session: session}, Matched: "v1", Guessed: true}, 100)
+			status, lives, err := ledger.Admit(t.Context(), l, ledger.Commitment{Turn: ledger.Turn{App: "shop", Session: session}, Matched: "v1", Optimistic: true}, 100)
 			require.NoError(t, err)
 			require.Equal(t, ledger.Committed, status)
-			require.Equal(t, ledger.Lives{App: "g1"}, lives)
+			require.Equal(t, ledger.Generations{App: "g1"}, lives)
 			list = append(list, reads("shop", session, round+session))
 		}
 		_, err := ledger.WriteBehind(t.Context(), l, list)

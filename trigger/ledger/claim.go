@@ -15,7 +15,7 @@ type Claimed struct {
 	Fails   int           // before this attempt
 	Revived int           // manual retries after its death
 	Age     time.Duration // since it was queued, by the clock of Redis
-	Holds   time.Duration // length of a call's lease
+	Lease   time.Duration // length of a call's lease
 	// Crashed reports that too many claims ended without an outcome.
 	Crashed bool
 	// Begun reports that an attempt that must not be repeated has begun, with an unknown outcome.
@@ -109,7 +109,7 @@ func (l *Ledger) Claim(ctx context.Context, appID, id, token string) (*Claimed, 
 func readClaimed(r reply) Claimed {
 	c := Claimed{
 		Entry:   keyspace.Entry{ID: r.text("id"), Kind: r.text("kind"), Body: r.text("body"), Session: r.text("session"), Trigger: r.text("trigger"), Part: r.text("part")},
-		Attempt: r.number("attempt"), Fails: r.number("fails"), Revived: r.number("revived"), Age: r.duration("age"), Holds: r.duration("lease"),
+		Attempt: r.number("attempt"), Fails: r.number("fails"), Revived: r.number("revived"), Age: r.duration("age"), Lease: r.duration("lease"),
 		Given: r.text("given"), Since: r.time("since"), Until: r.time("until"),
 	}
 	for line := range strings.Lines(r.text("unended")) {

@@ -26,7 +26,7 @@ import (
 //	     stale   a repository has changed since the match; nothing was written
 //	     changed its precondition does not hold; nothing was written
 //	     lost    another token has the turn, or has decided it
-//	     closed  the session was closed meanwhile, or is being erased; or app or session are not in their lives
+//	     closed  the session was closed meanwhile, or is being erased; or app or session have another generation
 //	     exists  a direct trigger of this id was fired before
 //	     noapp   the app is gone
 //	     limited with limit (on direct triggers), most and pause (ms); nothing was written
@@ -69,8 +69,9 @@ local function holderOf(first, box)
 end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
-ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
-ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came caller called replied lives
+ITEMARGV session message member box token unfinished decision matchedVersion nextVersion ttl lease counts hasClaims batch
+ITEMARGV outboxLease events optimistic explanation keep partCount firingCount questions questionChange profile size outcome
+ITEMARGV chatMessage chatMatch replyWords generations
 local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
 local list, argument, fences = {}, a + 30 + 2 * parts, 0
@@ -108,27 +109,27 @@ else
 end
 local closed = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
 if (tonumber(closed[2]) or 0) > at then return {'closed'} end
-if $lives ~= '' and $lives ~= (of[3] or '') .. ' ' .. (closed[1] or '') then return {'closed'} end
-if $guessed == '1' and (of[1] ~= $matched or session ~= '' and (
+if $generations ~= '' and $generations ~= (of[3] or '') .. ' ' .. (closed[1] or '') then return {'closed'} end
+if $optimistic == '1' and (of[1] ~= $matchedVersion or session ~= '' and (
     redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', turns, 'session') or '') ~= $profile)) then
   return {'changed'}
 end
 for _, f in ipairs(list) do
-  if f.new and (f.session ~= '' or of[1] ~= $matched) then
+  if f.new and (f.session ~= '' or of[1] ~= $matchedVersion) then
     local stored = redis.call('HGET', f.session == '' and @appRepos or @sessionRepos, f.repository) or ''
     if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
   end
-  local cannot = f.move and unlike(f, f.move, f.fence, @sessionTriggers, turns, of[3] or '', closed[1], at)
-  if cannot then return cannot end
+  local conflict = f.move and moveConflict(f, f.move, f.fence, @sessionTriggers, turns, of[3] or '', closed[1], at)
+  if conflict then return conflict end
 end
 if message == '' and list[1].new then
   local over = $counts ~= '`+countedBefore+`' and overRate(of[2], @appRate, session ~= '' and @sessionRate or nil,
     {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = tonumber($size)})
   if over then return over end
   if session ~= '' then useSession(turns, @idle, @sessions, @recent, app, session, tonumber($ttl)) end
-  if $caller ~= '' and redis.call('HEXISTS', turns, turn.message .. $caller) == 1 then
-    local before = redis.call('HMGET', turns, turn.called .. $caller, 'came')
-    redis.call('HSET', turns, turn.called .. $caller, (before[1] or '') .. $called .. '\n', 'came', $came .. string.gsub(before[2] or '', $came, ''))
+  if $chatMessage ~= '' and redis.call('HEXISTS', turns, turn.message .. $chatMessage) == 1 then
+    local before = redis.call('HMGET', turns, turn.called .. $chatMessage, 'came')
+    redis.call('HSET', turns, turn.called .. $chatMessage, (before[1] or '') .. $chatMatch .. '\n', 'came', $outcome .. string.gsub(before[2] or '', $outcome, ''))
   end
 end
 for i, f in ipairs(list) do
@@ -150,26 +151,26 @@ for i, f in ipairs(list) do
     trigger[n + 5], trigger[n + 6], trigger[n + 7], trigger[n + 8] = 'dead', '0', 'session', session
   end
   redis.call('HSET', f.key, unpack(trigger))
-  if f.move then moved(f, f.move, f.fence, turns, of[3] or '', closed[1] or '', app, session, @over, @pending, at) end
+  if f.move then applyMove(f, f.move, f.fence, turns, of[3] or '', closed[1] or '', app, session, @over, @pending, at) end
   if f.once == '1' then
     if f.session == '' then
       redis.call('HDEL', @appRepos, f.repository)
-      redis.call('HSET', @app, 'version', $version)
-      of[1] = $version
+      redis.call('HSET', @app, 'version', $nextVersion)
+      of[1] = $nextVersion
     else
       redis.call('HDEL', @sessionRepos, f.repository)
     end
   end
 end
-if session ~= '' then ask(turns, $questions, $heard, had[4], $replied) end
+if session ~= '' then storeQuestions(turns, $questions, $questionChange, had[4], $replyWords) end
 if message ~= '' then
   local fields = {turn.decision .. message, $decision}
   if $explanation ~= '' then fields[3], fields[4] = turn.explained .. message, $explanation end
   if $unfinished ~= (had[5] or '') then fields[#fields + 1], fields[#fields + 2] = 'unfinished', $unfinished end
-  local came = had[6] or ''
-  if string.sub(came, 1, 1) ~= $came then fields[#fields + 1], fields[#fields + 2] = 'came', $came .. string.gsub(came, $came, '') end
+  local outcomes = had[6] or ''
+  if string.sub(outcomes, 1, 1) ~= $outcome then fields[#fields + 1], fields[#fields + 2] = 'came', $outcome .. string.gsub(outcomes, $outcome, '') end
   redis.call('HSET', turns, unpack(fields))
-  if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end
+  if $hasClaims == '1' then redis.call('HDEL', turns, turn.verified .. message) end
   if $explanation ~= '' then
     local goes, partsGo = whole(at + tonumber($keep)), whole(at + 2 * tonumber($keep))
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
@@ -235,44 +236,44 @@ type Commitment struct {
 	Token      string
 	Unfinished string // JSON
 	Decision   string // opaque
-	Came       string // one of keyspace.OutcomeTo, of the message or the Caller; empty if it is not known yet
-	// Caller is the message whose chat fires a direct trigger, and Called the match (JSON) that is kept with it.
-	Caller, Called string
+	Outcome    string // one of keyspace.OutcomeTo, of the message or the Caller; empty if it is not known yet
+	// ChatMessage is the message whose chat fires a direct trigger, and ChatMatch the match (JSON) that is kept with it.
+	ChatMessage, ChatMatch string
 	// Matched is the app version of the match, Version the next one, for when a repository of the app is
 	// removed.
 	Matched, Version string
 	TTL              int64
 	Lease            int64 // of its answer
-	Claims           bool  // the turn has verified claims
+	HasClaims        bool  // the turn has verified claims
 	Firings          []Firing
 	Events           []keyspace.Entry // of its outbox, in their order
 	Others           []keyspace.Entry // calls, and events of the app's outbox
-	// Guessed reports that nothing was read for it. It is refused as Changed unless Matched is still the app's
-	// version, the session has no repositories, and Put (JSON) is its profile.
-	Guessed bool
-	Put     string
-	// Questions are those of the triggers that begin to wait for a yes. Heard tells how the message changes the
-	// last question.
-	Questions []Question
-	Heard     Heard
-	// Replied are the words of the reply, by which an earlier question that it repeats is recognized.
-	Replied string
+	// Optimistic reports that nothing was read for it. It is refused as Changed unless Matched is still the app's
+	// version, the session has no repositories, and Profile (JSON) is its profile.
+	Optimistic bool
+	Profile    string
+	// Questions are those of the triggers that begin to wait for a yes. QuestionChange is how the message changes
+	// the last question.
+	Questions      []Question
+	QuestionChange QuestionChange
+	// ReplyWords are the words of the reply, by which an earlier question that it repeats is recognized.
+	ReplyWords string
 	// FrontEnd reports that a direct trigger also counts as a message, Counted that it is already counted.
 	FrontEnd, Counted bool
-	// Lives, if not nil, are those in which it may be made: it is refused as Closed in others.
-	Lives *Lives
+	// Generations, if not nil, are those in which it may be made: it is refused as Closed in others.
+	Generations *Generations
 	Explanation
 }
 
-// Heard is the effect of a message on the questions asked before it.
-type Heard string
+// QuestionChange is the effect of a message on the questions asked before it.
+type QuestionChange string
 
-// The values of Heard.
+// The values of QuestionChange.
 const (
-	NoMessage Heard = ""  // unchanged: nothing was put to the user
-	Unrelated Heard = "0" // unchanged: the message concerned no tool
-	Related   Heard = "1" // no question is the last one any more
-	Asking    Heard = "2" // the Questions are the last ones
+	NoMessage QuestionChange = ""  // unchanged: nothing was put to the user
+	Unrelated QuestionChange = "0" // unchanged: the message concerned no tool
+	Related   QuestionChange = "1" // no question is the last one any more
+	Asking    QuestionChange = "2" // the Questions are the last ones
 )
 
 // Explanation is the reason for a decision, opaque to the script.
@@ -421,11 +422,11 @@ func (c Commitment) counts() string {
 	return countedAsTrigger
 }
 
-func (c Commitment) lives() string {
-	if c.Lives == nil {
+func (c Commitment) generations() string {
+	if c.Generations == nil {
 		return ""
 	}
-	return c.Lives.App + " " + c.Lives.Session
+	return c.Generations.App + " " + c.Generations.Session
 }
 
 // size returns the bytes that a direct trigger counts for.
@@ -441,9 +442,9 @@ func (c Commitment) arguments() ([]string, error) {
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
 	args := append(make([]string, 0, 30+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
-		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.Claims), flag(!answers), eventLease,
-		packed(c.Events), flag(c.Guessed), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
-		linesOf(c.Questions), string(c.Heard), c.Put, strconv.Itoa(c.size()), c.Came, c.Caller, c.Called, c.Replied, c.lives())
+		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.HasClaims), flag(!answers), eventLease,
+		packed(c.Events), flag(c.Optimistic), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
+		linesOf(c.Questions), string(c.QuestionChange), c.Profile, strconv.Itoa(c.size()), c.Outcome, c.ChatMessage, c.ChatMatch, c.ReplyWords, c.generations())
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

@@ -169,15 +169,15 @@ func accept(ctx context.Context, l *talk, i int) error {
 		return err
 	}
 	before, _ := l.recalled.Load(of.Session)
-	recalled, _ := before.(ledger.Recalled)
+	recalled, _ := before.(ledger.CachedMessages)
 	found, err := l.Accept(ctx, ledger.Acceptance{
-		Turn: of, Token: token, Recalled: recalled, Lease: 15 * time.Second, Message: message,
-		Says: ledger.Hash(said), History: 40, Version: "v1", Life: time.Hour, Remembers: time.Hour, Messages: 1000,
+		Turn: of, Token: token, Cached: recalled, Lease: 15 * time.Second, Message: message,
+		WordsHash: ledger.Hash(said), History: 40, Version: "v1", SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 1000,
 	})
 	if err != nil || found.Status != ledger.Taken {
 		return fmt.Errorf("%s: %w", found.Status, err)
 	}
-	l.recalled.Store(of.Session, found.Taken.History.Recalled)
+	l.recalled.Store(of.Session, found.Taken.History.Cached)
 	return nil
 }
 

@@ -11,7 +11,8 @@ import (
 // A draft is a message that may still change. It is stored apart from the messages of its session, in an
 // expiring hash with the fields
 //
-//	says, message, verified  as in a turn
+//	says                     the hash of its words
+//	message, verified        as in a turn
 //	user                     the session's user, if the message names one
 //	life                     generations of the app and of the session
 //	token, ends              lease of the current or last match, and its end (ms)
@@ -27,14 +28,14 @@ const draftLife = time.Minute
 // draftMost exceeds the life of a draft with all renewals of its lease: no model takes so long.
 const draftMost = time.Hour
 
-// lifeLua defines lifeOf(app, session) of generations, each of which may be missing.
-const lifeLua = `
-local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '') end
+// generationsLua defines generationsOf(app, session), both generations as one text. Each may be missing.
+const generationsLua = `
+local function generationsOf(app, session) return (app or '') .. ' ' .. (session or '') end
 `
 
 // beginDraft stores a draft in place of an older one, before its match.
 //
-//	ARGV kept is its life (ms), longest its life with all renewals
+//	ARGV ttl is its life (ms), mostTTL its life with all renewals
 //	=>   a Status, with
 //	     answered  the same draft is matched; answer
 //	     busy      the same draft is being matched
@@ -43,19 +44,19 @@ local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '')
 //	     notuser   the session belongs to another user
 //	     limited   limit, most, pause (ms)
 //	     taken     the caller must match it; since (µs)
-var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingLua, keyspace.UserLua, `
+var beginDraft = keyspace.NewScript(TurnLua, rateLua, generationsLua, keyspace.ErasingLua, keyspace.UserLua, `
 KEYS app turns draft closed appRate sessionRate drafts
-ARGV id message says verified token lease kept longest user
+ARGV id message wordsHash verified token lease ttl mostTTL user
 local key, token, at = @draft, $token, now()
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'drafts')
 if not app[1] then return {'noapp'} end
 if erasing(@closed) then return {'erasing'} end
 if redis.call('HEXISTS', @turns, turn.message .. $id) == 1 then return {'decided'} end
 if $user ~= '' and (userOf(@turns, @closed) or $user) ~= $user then return {'notuser'} end
-local life = lifeOf(app[2], redis.call('HGET', @closed, 'generation'))
+local generations = generationsOf(app[2], redis.call('HGET', @closed, 'generation'))
 local had = redis.call('HMGET', key, 'says', 'verified', 'life', 'token', 'ends', 'answer', 'since')
 if $user ~= '' and had[1] then redis.call('HSET', key, 'user', $user) end
-if had[1] == $says and had[2] == $verified and had[3] == life then
+if had[1] == $wordsHash and had[2] == $verified and had[3] == generations then
   if had[6] then return {'answered', 'answer', had[6]} end
   if had[4] == token then return {'taken', 'since', had[7]} end
   if had[4] and tonumber(had[5]) > at then return {'busy'} end
@@ -65,23 +66,23 @@ if over then return over end
 if not app[4] then redis.call('HSET', @app, 'drafts', 1) end -- its messages may have been drafts from now on
 local since = string.format('%.0f', micros())
 redis.call('DEL', key)
-redis.call('HSET', key, 'says', $says, 'message', $message, 'verified', $verified, 'life', life,
+redis.call('HSET', key, 'says', $wordsHash, 'message', $message, 'verified', $verified, 'life', generations,
   'token', token, 'ends', at + tonumber($lease), 'since', since)
 if $user ~= '' then redis.call('HSET', key, 'user', $user) end
-redis.call('PEXPIRE', key, $kept)
+redis.call('PEXPIRE', key, $ttl)
 redis.call('ZADD', @drafts, at, $id)
-redis.call('ZREMRANGEBYSCORE', @drafts, '-inf', at - tonumber($longest))
-redis.call('PEXPIRE', @drafts, $longest)
+redis.call('ZREMRANGEBYSCORE', @drafts, '-inf', at - tonumber($mostTTL))
+redis.call('PEXPIRE', @drafts, $mostTTL)
 return {'taken', 'since', since}
 `)
 
 // Draft is a message that may still change, for matching. All fields but the lease are as in an Acceptance.
 type Draft struct {
 	Turn
-	Token                 string
-	Lease                 time.Duration
-	Message, Says, Claims string
-	User                  string
+	Token                      string
+	Lease                      time.Duration
+	Message, WordsHash, Claims string
+	User                       string
 }
 
 // BegunDraft is the reply of BeginDraft.
@@ -100,7 +101,7 @@ func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	failpoint.At(failpoint.DraftBefore)
 	r, err := l.run(ctx, beginDraft, []string{
 		k.App(), k.Turns(d.Session), d.draft(), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session), k.Drafts(d.Session),
-	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds(), d.User)
+	}, d.Turn.Message, d.Message, d.WordsHash, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds(), d.User)
 	failpoint.At(failpoint.DraftReply)
 	if err != nil {
 		return BegunDraft{}, err
@@ -126,13 +127,13 @@ func (l *Ledger) ExtendDraft(ctx context.Context, t Turn, token string, lease ti
 	return raw == "ok", err
 }
 
-// keepDraft stores the match of a draft if it is still the newest.
+// storeDraftMatch stores the match of a draft if it is still the newest.
 //
 //	KEYS draft, parts of explanations, expiry of explanations
 //	ARGV 1 token, 2 match, 3 explanation, 4 answer (JSON), 5 its life (ms),
 //	     6 appId, 7 life of explanation parts (ms), then name and text of each
 //	=>   ok, or lost
-var keepDraft = keyspace.NewScript(`
+var storeDraftMatch = keyspace.NewScript(`
 local key = KEYS[1]
 if redis.call('HGET', key, 'token') ~= ARGV[1] then return 'lost' end
 redis.call('HSET', key, 'kept', ARGV[2], 'explained', ARGV[3], 'answer', ARGV[4], 'ends', 0)
@@ -153,60 +154,60 @@ type MatchedDraft struct {
 	Explanation
 }
 
-// KeepDraft stores the match of a draft, and reports whether the draft is still the newest.
-func (l *Ledger) KeepDraft(ctx context.Context, m MatchedDraft) (held bool, err error) {
+// StoreDraftMatch stores the match of a draft, and reports whether the draft is still the newest.
+func (l *Ledger) StoreDraftMatch(ctx context.Context, m MatchedDraft) (held bool, err error) {
 	k := m.keys()
 	args := []any{m.Token, m.Match, m.Body, m.Answer, draftLife.Milliseconds(), m.App, 2 * m.Keep.Milliseconds()}
 	for name, text := range m.Parts {
 		args = append(args, name, text)
 	}
-	raw, err := keepDraft.Run(ctx, l.db, []string{m.draft(), k.ExplainedParts(), k.Explained()}, args...)
+	raw, err := storeDraftMatch.Run(ctx, l.db, []string{m.draft(), k.ExplainedParts(), k.Explained()}, args...)
 	failpoint.At(failpoint.DraftKept)
 	return raw == "ok", err
 }
 
-// leaveDraft gives up a draft that could not be matched. Its words stay for the match when it is decided.
+// abandonDraft gives up a draft that could not be matched. Its words stay for the match when it is decided.
 //
 //	KEYS draft
 //	ARGV token
-var leaveDraft = keyspace.NewFreeingScript(`
+var abandonDraft = keyspace.NewFreeingScript(`
 if redis.call('HGET', KEYS[1], 'token') == ARGV[1] then redis.call('HDEL', KEYS[1], 'token', 'ends') end
 return 'ok'
 `)
 
-// LeaveDraft gives up a draft that could not be matched.
-func (l *Ledger) LeaveDraft(ctx context.Context, t Turn, token string) error {
-	_, err := leaveDraft.Run(ctx, l.db, []string{t.draft()}, token)
+// AbandonDraft gives up a draft that could not be matched.
+func (l *Ledger) AbandonDraft(ctx context.Context, t Turn, token string) error {
+	_, err := abandonDraft.Run(ctx, l.db, []string{t.draft()}, token)
 	return err
 }
 
-// KeptDraft is the draft of a message with the same words.
-type KeptDraft struct {
-	// Match is its match and Explained the explanation; both are empty before it is matched.
-	Match, Explained string
+// DraftMatch is the draft of a message with the same words.
+type DraftMatch struct {
+	// Match is its match and Explanation the explanation; both are empty before it is matched.
+	Match, Explanation string
 	// Matching reports that a replica is matching it.
 	Matching bool
 }
 
-// lookAtDraft reads the draft of an accepted message.
+// readDraftMatch reads the draft of an accepted message.
 //
 //	KEYS draft
 //	ARGV a hash of the message's words
 //	=>   ok with match, explained and matching
-var lookAtDraft = keyspace.NewReadingScript(`
+var readDraftMatch = keyspace.NewReadingScript(`
 local d = redis.call('HMGET', KEYS[1], 'says', 'kept', 'explained', 'token', 'ends')
 if d[1] ~= ARGV[1] then return {'ok'} end
 return {'ok', 'match', d[2] or '', 'explained', d[3] or '', 'matching', not d[2] and d[4] and tonumber(d[5]) > now() and '1' or ''}
 `)
 
 // Draft reads the draft of an accepted message with the same words.
-func (l *Ledger) Draft(ctx context.Context, t Turn, says string) (KeptDraft, error) {
-	r, err := l.run(ctx, lookAtDraft, []string{t.draft()}, says)
+func (l *Ledger) Draft(ctx context.Context, t Turn, says string) (DraftMatch, error) {
+	r, err := l.run(ctx, readDraftMatch, []string{t.draft()}, says)
 	return readDraft(r), err
 }
 
-func readDraft(r reply) KeptDraft {
-	return KeptDraft{Match: r.text("match"), Explained: r.text("explained"), Matching: r.is("matching")}
+func readDraft(r reply) DraftMatch {
+	return DraftMatch{Match: r.text("match"), Explanation: r.text("explained"), Matching: r.is("matching")}
 }
 
 // withdraw takes a draft back. A second run by the same token succeeds too.
@@ -214,13 +215,13 @@ func readDraft(r reply) KeptDraft {
 //	KEYS app, turns, draft, closed
 //	ARGV messageId, token, how long the withdrawal is remembered (ms)
 //	=>   ok, noapp, decided if the message is accepted, or gone if there is no draft
-var withdraw = keyspace.NewFreeingScript(TurnLua, lifeLua, `
+var withdraw = keyspace.NewFreeingScript(TurnLua, generationsLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 if not app[1] then return 'noapp' end
 if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return 'decided' end
 local had = redis.call('HMGET', KEYS[3], 'taken', 'life', 'says')
 if had[1] == ARGV[2] then return 'ok' end
-if not had[3] or had[2] ~= lifeOf(app[2], redis.call('HGET', KEYS[4], 'generation')) then return 'gone' end
+if not had[3] or had[2] ~= generationsOf(app[2], redis.call('HGET', KEYS[4], 'generation')) then return 'gone' end
 redis.call('DEL', KEYS[3])
 redis.call('HSET', KEYS[3], 'taken', ARGV[2])
 redis.call('PEXPIRE', KEYS[3], ARGV[3])

@@ -15,9 +15,9 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// peeked bounds the lanes, and the sessions that may have expired, read per partition in the round trip that
+// mostHeads bounds the lanes, and the sessions that may have expired, read per partition in the round trip that
 // reads all partitions.
-const peeked = 32
+const mostHeads = 32
 
 // Due is the due work of partitions.
 type Due struct {
@@ -35,10 +35,10 @@ type Lane struct {
 	Members []string
 }
 
-// Look reads the due work of partitions: one round trip reads the lanes that may hold work, a second one their
+// ReadDue reads the due work of partitions: one round trip reads the lanes that may hold work, a second one their
 // first members, up to most of each lane. Neither grows with the backlog of an app. If a cluster is partly
 // unavailable, it returns the work of the other nodes and an error.
-func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.Lane) int) (Due, error) {
+func (l *Ledger) ReadDue(ctx context.Context, partitions []int, most func(keyspace.Lane) int) (Due, error) {
 	found := Due{Unknown: map[int][]string{}}
 	var lanes []*lane
 	var err error
@@ -48,7 +48,7 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 			err = readErr
 			continue
 		}
-		if len(names) == peeked { // read all, so that no app hides another
+		if len(names) == mostHeads { // read all, so that no app hides another
 			by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(now, 'f', -1, 64)}
 			names, readErr = l.db.ZRangeByScore(ctx, keyspace.PartitionKeys(one.partition).Due(), by).Result()
 			if readErr != nil {
@@ -80,7 +80,7 @@ func headsOf(ctx context.Context, l *Ledger, partitions []int, key func(keyspace
 	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, len(partitions))
 	for i, n := range partitions {
 		of := key(keyspace.PartitionKeys(n))
-		heads[i] = dueHead{n, clocks(of), pipe.ZRangeWithScores(ctx, of, 0, peeked-1)}
+		heads[i] = dueHead{n, clocks(of), pipe.ZRangeWithScores(ctx, of, 0, mostHeads-1)}
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	return heads
@@ -169,7 +169,7 @@ return 'ok'
 `)
 
 // Backlog counts the outstanding work and the failed triggers of all partitions.
-type Backlog struct{ Owed, Dead float64 }
+type Backlog struct{ Pending, Dead float64 }
 
 // ReadBacklog reads the backlog. It fails if a partition does not answer.
 func ReadBacklog(ctx context.Context, l *Ledger) (total Backlog, err error) {
@@ -187,7 +187,7 @@ func ReadBacklog(ctx context.Context, l *Ledger) (total Backlog, err error) {
 		}
 		err = cmp.Or(err, keyspace.Unavailable(dead[n].Err()))
 		count, _ := owed[n].Float64() // zero for a missing key
-		total.Owed += count
+		total.Pending += count
 		for _, text := range dead[n].Val() {
 			count, _ := strconv.ParseFloat(text, 64) // HSET of a ZCARD
 			total.Dead += count
@@ -196,30 +196,30 @@ func ReadBacklog(ctx context.Context, l *Ledger) (total Backlog, err error) {
 	return total, err
 }
 
-// aside delays a member of a lane.
+// postpone delays a member of a lane.
 //
 //	KEYS due, lane
 //	ARGV member, how long (ms)
 //
-// The partition's time of the lane is then too early; the next look corrects it.
-var aside = keyspace.NewFreeingScript(`
+// The partition's time of the lane is then too early; the next ReadDue corrects it.
+var postpone = keyspace.NewFreeingScript(`
 redis.call('ZADD', KEYS[2], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
 return 'ok'
 `)
 
-// SetAside delays a member of a lane by pause, if it is still there.
-func (l *Ledger) SetAside(ctx context.Context, appID string, kind keyspace.Lane, member string, pause time.Duration) error {
+// Postpone delays a member of a lane by pause, if it is still there.
+func (l *Ledger) Postpone(ctx context.Context, appID string, kind keyspace.Lane, member string, pause time.Duration) error {
 	k := keyspace.KeysOf(appID)
-	_, err := aside.Run(ctx, l.db, []string{k.Due(), k.Lane(kind)}, member, pause.Milliseconds())
+	_, err := postpone.Run(ctx, l.db, []string{k.Due(), k.Lane(kind)}, member, pause.Milliseconds())
 	return err
 }
 
-// swept bounds the records removed by one script, which takes Redis about a millisecond.
-const swept = 100
+// mostSwept bounds the records removed by one script, which takes Redis about a millisecond.
+const mostSwept = 100
 
 // Sweep removes expired records of triggers, explanations of messages, and users of ended sessions.
 func (l *Ledger) Sweep(ctx context.Context) error {
-	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.forget), l.sweep(ctx, keyspace.Keys.Explained, l.unexplain), l.sweep(ctx, keyspace.Keys.Ended, disowning(l.db)))
+	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.removeRecords), l.sweep(ctx, keyspace.Keys.Explained, l.removeExplanations), l.sweep(ctx, keyspace.Keys.Ended, removeEndedUsers(l.db)))
 }
 
 // sweep removes expired members. Each partition lists them by expiry, so no search is needed.
@@ -233,7 +233,7 @@ func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, rem
 		for n, members := range over {
 			if readErr := remove(ctx, n, members); readErr != nil {
 				err = readErr
-			} else if len(members) == swept {
+			} else if len(members) == mostSwept {
 				partitions = append(partitions, n)
 			}
 		}
@@ -248,7 +248,7 @@ func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, part
 	times, heads := make([]keyspace.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
 	for i, n := range partitions {
 		key := list(keyspace.PartitionKeys(n))
-		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, swept-1)
+		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, mostSwept-1)
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	found = map[int][]string{}
@@ -266,14 +266,14 @@ func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, part
 	return found, err
 }
 
-// forget removes expired records, their list entries and their dead effects.
+// removeRecords removes expired records, their list entries and their dead effects.
 //
 //	KEYS over, dead, then of each record itself, the triggers of its app, those of its
 //	     session, failed, and its effects
 //	ARGV keys of each, then appId and triggerId of each
 //
 // A record with new effects, or retried meanwhile, stays.
-var forget = keyspace.NewFreeingScript(TallyLua, `
+var removeRecords = keyspace.NewFreeingScript(TallyLua, `
 local step = tonumber(ARGV[1])
 for i = 2, #ARGV, 2 do
   local first, app, id = 3 + (i - 2) / 2 * step, ARGV[i], ARGV[i + 1]
@@ -289,7 +289,7 @@ end
 return 'ok'
 `)
 
-func (l *Ledger) forget(ctx context.Context, partition int, members []string) error {
+func (l *Ledger) removeRecords(ctx context.Context, partition int, members []string) error {
 	triggers := make([]string, len(members))
 	for i, member := range members {
 		appID, id, _ := strings.Cut(member, "/")
@@ -307,17 +307,17 @@ func (l *Ledger) forget(ctx context.Context, partition int, members []string) er
 		keys = append(keys, triggers[i], k.Triggers(""), k.Triggers(session), k.InState(keyspace.Failed))
 		keys, args = append(keys, keyspace.Effects(k, fire)...), append(args, appID, id)
 	}
-	_, err = forget.Run(ctx, l.db, keys, args...)
+	_, err = removeRecords.Run(ctx, l.db, keys, args...)
 	return err
 }
 
-// unexplain removes expired fields.
+// removeExplanations removes expired fields.
 //
 //	KEYS explained, then the hash of each
 //	ARGV member and field of each
 //
 // A field written again meanwhile stays.
-var unexplain = keyspace.NewFreeingScript(`
+var removeExplanations = keyspace.NewFreeingScript(`
 for i = 1, #ARGV, 2 do
   local at = redis.call('ZSCORE', KEYS[1], ARGV[i])
   if at and tonumber(at) <= now() then
@@ -328,7 +328,7 @@ end
 return 'ok'
 `)
 
-func (l *Ledger) unexplain(ctx context.Context, partition int, members []string) error {
+func (l *Ledger) removeExplanations(ctx context.Context, partition int, members []string) error {
 	keys, args := []string{keyspace.PartitionKeys(partition).Explained()}, []any{}
 	for _, member := range members {
 		appID, rest, _ := strings.Cut(member, "/")
@@ -340,16 +340,16 @@ func (l *Ledger) unexplain(ctx context.Context, partition int, members []string)
 		}
 		keys, args = append(keys, key), append(args, member, field)
 	}
-	_, err := unexplain.Run(ctx, l.db, keys, args...)
+	_, err := removeExplanations.Run(ctx, l.db, keys, args...)
 	return err
 }
 
-// disown removes the users of sessions that have ended without a trace. A session that has begun anew keeps its
+// removeUsers removes the users of sessions that have ended without a trace. A session that has begun anew keeps its
 // user.
 //
 //	KEYS ended, then of each the users of its app, turns and closed
 //	ARGV member, session and user of each
-var disown = keyspace.NewFreeingScript(`
+var removeUsers = keyspace.NewFreeingScript(`
 for i = 1, #ARGV, 3 do
   local member, session, user, users, turns, closed = ARGV[i], ARGV[i + 1], ARGV[i + 2], KEYS[i + 1], KEYS[i + 2], KEYS[i + 3]
   local at = redis.call('ZSCORE', KEYS[1], member)
@@ -369,7 +369,7 @@ end
 return 'ok'
 `)
 
-func disowning(db *keyspace.DB) func(ctx context.Context, partition int, members []string) error {
+func removeEndedUsers(db *keyspace.DB) func(ctx context.Context, partition int, members []string) error {
 	return func(ctx context.Context, partition int, members []string) error {
 		keys, args := []string{keyspace.PartitionKeys(partition).Ended()}, []any{}
 		for _, member := range members {
@@ -378,7 +378,7 @@ func disowning(db *keyspace.DB) func(ctx context.Context, partition int, members
 			k := keyspace.KeysOf(appID)
 			keys, args = append(keys, k.Users(), k.Turns(session), k.Closed(session)), append(args, member, session, user)
 		}
-		_, err := disown.Run(ctx, db, keys, args...)
+		_, err := removeUsers.Run(ctx, db, keys, args...)
 		return err
 	}
 }

@@ -32,7 +32,7 @@ import (
 // nothing.
 var finish = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, TallyLua, firedLua, passLua, `
 local doc, applied, fences, popped, done, over = cjson.decode(ARGV[1]), {}, 0, 0, {}, {}
-local publishes = #doc.outcomes + #doc.owes > 0
+local publishes = #doc.outcomes + #doc.followUps > 0
 local held = publishes and redis.call('HGET', ledger.holders, doc.box) == doc.token
 local function settle(trigger, o, open, log, dead) -- the last three as they are stored
   local fields = {}
@@ -117,7 +117,7 @@ if #done > 0 then
   redis.call('ZADD', KEYS[others], unpack(over))
 end
 if held then pass(doc.app, redis.call('EXISTS', KEYS[1]) == 1, doc.box, doc.next, doc.lease) end
-for i, e in ipairs(doc.owes) do
+for i, e in ipairs(doc.followUps) do
   if applied[e.after] then enqueue(KEYS[5 + 2 * #doc.outcomes + fences + i], e, doc.app, KEYS[1], doc.next) end
 end
 local holds = publishes and doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
@@ -130,7 +130,7 @@ if id ~= '' then
     if not of[2] then fields = {turn.answer .. id, answer} end
     if not of[2] and doc.reply ~= '' then fields[3], fields[4] = turn.reply .. id, doc.reply end
     if #fields > 0 then redis.call('HSET', KEYS[4], unpack(fields)) end
-    if not of[2] and doc.says then enqueue(KEYS[others - 2], doc.says, doc.app, KEYS[others - 3], '') end
+    if not of[2] and doc.replyEvent then enqueue(KEYS[others - 2], doc.replyEvent, doc.app, KEYS[others - 3], '') end
     redis.call('HDEL', KEYS[4], turn.lease .. id, turn.ends .. id, turn.claims .. id)
   end
 elseif doc.trigger ~= '' and redis.call('EXISTS', KEYS[4]) == 1 then
@@ -142,23 +142,23 @@ return {'ok', 'answer', answer, 'holds', holds}
 
 // Report records the outcomes of effects, and closes a turn or a direct trigger.
 type Report struct {
-	App      string    `json:"app"`
-	Session  string    `json:"session"`
-	Box      string    `json:"box"`
-	Token    string    `json:"token"`
-	Next     string    `json:"next"`
-	Lease    int64     `json:"lease"`    // ms, of the outbox
-	Keep     int64     `json:"keep"`     // ms, for a delivered trigger
-	KeepDead int64     `json:"keepDead"` // ms, for a failed trigger
-	Outcomes []Outcome `json:"outcomes"`
-	Owes     []Owed    `json:"owes"`
+	App       string     `json:"app"`
+	Session   string     `json:"session"`
+	Box       string     `json:"box"`
+	Token     string     `json:"token"`
+	Next      string     `json:"next"`
+	Lease     int64      `json:"lease"`    // ms, of the outbox
+	Keep      int64      `json:"keep"`     // ms, for a delivered trigger
+	KeepDead  int64      `json:"keepDead"` // ms, for a failed trigger
+	Outcomes  []Outcome  `json:"outcomes"`
+	FollowUps []FollowUp `json:"followUps"`
 	// Message and Answer close a turn, Trigger and Answer a direct trigger.
 	Message string `json:"message"`
 	Trigger string `json:"trigger"`
 	Answer  string `json:"answer"`
 	Reply   string `json:"reply"`
-	// Says is the event of the reply; nil for none.
-	Says *keyspace.Entry `json:"says,omitempty"`
+	// ReplyEvent is the event of the reply; nil for none.
+	ReplyEvent *keyspace.Entry `json:"replyEvent,omitempty"`
 }
 
 // Outcome is the recorded outcome of one attempt at an effect.
@@ -181,8 +181,8 @@ type Outcome struct {
 	Sent  bool   `json:"sent"`
 }
 
-// Owed is a new effect that follows from an outcome.
-type Owed struct {
+// FollowUp is a new effect that follows from an outcome.
+type FollowUp struct {
 	keyspace.Entry
 	After int `json:"after"` // index of the outcome that it follows from, from 1
 }
@@ -195,7 +195,7 @@ type Retention struct{ Done, Dead time.Duration }
 // events.
 func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer string, holds bool, err error) {
 	r.Keep, r.KeepDead, r.Lease = keep.Done.Milliseconds(), keep.Dead.Milliseconds(), keyspace.EventLease.Milliseconds()
-	r.Outcomes, r.Owes = append([]Outcome{}, r.Outcomes...), append([]Owed{}, r.Owes...) // Lua tells an empty list from a missing one
+	r.Outcomes, r.FollowUps = append([]Outcome{}, r.Outcomes...), append([]FollowUp{}, r.FollowUps...) // Lua tells an empty list from a missing one
 	text, err := exactjson.Encode(r)
 	if err != nil {
 		return "", false, err
@@ -214,16 +214,16 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 			keys = append(keys, k.Fence(o.Fence))
 		}
 	}
-	for _, entry := range r.Owes {
+	for _, entry := range r.FollowUps {
 		keys = append(keys, k.Effect(entry.ID))
 	}
-	keys = append(keys, k.Outbox(keyspace.ChatBox(r.Session)), effectKey(k, r.Says), k.Triggers(""), k.Over())
+	keys = append(keys, k.Outbox(keyspace.ChatBox(r.Session)), effectKey(k, r.ReplyEvent), k.Triggers(""), k.Over())
 	done, err := l.run(ctx, finish, append(keys, k.Ledger()...), text)
 	failpoint.At(failpoint.FinishReply)
 	return done.text("answer"), done.is("holds"), err
 }
 
-// keepGiven stores the first answer to a trigger that waits for one, and makes the effect due: its claim turns
+// storeGiven stores the first answer to a trigger that waits for one, and makes the effect due: its claim turns
 // the answer into an outcome.
 //
 //	KEYS 1 effect, 2 trigger, then the ledger
@@ -237,7 +237,7 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 //
 // The trigger records that it was answered, since a delivered effect is deleted. A repeat writes the mark
 // again, so that it waits for replicas as the first did.
-var keepGiven = keyspace.NewFreeingScript(keyspace.DueLua, `
+var storeGiven = keyspace.NewFreeingScript(keyspace.DueLua, `
 local found = redis.call('HMGET', KEYS[1], 'wait', 'given', 'state', 'created', 'revived')
 if redis.call('EXISTS', KEYS[2]) == 0 then return 'gone' end
 if redis.call('HEXISTS', KEYS[2], 'answered') == 1 and (found[2] or not found[1]) then
@@ -256,15 +256,15 @@ return 'ok'
 
 // Statuses of Answer, beside Gone.
 const (
-	Kept     Status = "ok"    // it is the valid answer
-	Given    Status = "given" // an answer was given before
-	Early    Status = "early" // it was given before the question was repeated
-	Late     Status = "late"  // it was given after the wait ended
-	NotAsked Status = "none"  // no answer is expected
+	Stored       Status = "ok"    // it is the valid answer
+	AlreadyGiven Status = "given" // an answer was given before
+	Early        Status = "early" // it was given before the question was repeated
+	Late         Status = "late"  // it was given after the wait ended
+	NotExpected  Status = "none"  // no answer is expected
 )
 
-// GivenAnswer is an answer to a trigger.
-type GivenAnswer struct {
+// ExternalAnswer is an answer to a trigger.
+type ExternalAnswer struct {
 	App, Trigger string
 	Effect       string    // id of the effect that waits for it
 	Answer       string    // JSON
@@ -273,14 +273,14 @@ type GivenAnswer struct {
 
 // Answer stores the first answer to a trigger, and returns Given for a repeat. With keyspace.ErrReplicas the
 // answer is stored, but too few Redis replicas have it.
-func (l *Ledger) Answer(ctx context.Context, g GivenAnswer) (Status, error) {
+func (l *Ledger) Answer(ctx context.Context, g ExternalAnswer) (Status, error) {
 	k, at := keyspace.KeysOf(g.App), ""
 	if !g.At.IsZero() {
 		at = strconv.FormatInt(g.At.UnixMilli(), 10)
 	}
 	failpoint.At(failpoint.GivenBefore)
 	keys := append([]string{k.Effect(g.Effect), k.Trigger(g.Trigger)}, k.Ledger()...)
-	raw, err := keepGiven.RunSafely(ctx, l.db, keys, g.Effect, g.App, g.Answer, at)
+	raw, err := storeGiven.RunSafely(ctx, l.db, keys, g.Effect, g.App, g.Answer, at)
 	failpoint.At(failpoint.GivenReply)
 	status, _ := raw.(string)
 	return Status(status), err

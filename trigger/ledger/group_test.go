@@ -93,8 +93,8 @@ func together(t *testing.T, server *redistest.Server, count int, ctx func(sessio
 
 func acceptance(session, message string) ledger.Acceptance {
 	return ledger.Acceptance{
-		Turn: ledger.Turn{App: "shop", Session: session, Message: message}, Token: "token of " + session, Lease: time.Hour, Message: `{"text":"noon"}`, Says: "hash",
-		History: 40, Version: "v0", Life: time.Hour, Remembers: time.Hour, Messages: 100,
+		Turn: ledger.Turn{App: "shop", Session: session, Message: message}, Token: "token of " + session, Lease: time.Hour, Message: `{"text":"noon"}`, WordsHash: "hash",
+		History: 40, Version: "v0", SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 100,
 	}
 }
 
@@ -203,15 +203,15 @@ func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testin
 	server := redistest.Run(t)
 	client, count := server.Client(), 24
 	require.NoError(t, client.HSet(t.Context(), keyspace.KeysOf("shop").Repos(""), "one", "r1 {}", "two", "r1 {}").Err())
-	var seen []ledger.Past
-	var recalled ledger.Recalled
+	var seen []ledger.PastMessage
+	var recalled ledger.CachedMessages
 	calls := 0
 	accept := func(l *ledger.Ledger, message string) (ledger.Accepted, error) {
 		a := acceptance("s", message)
 		a.Token, a.Message = "token of "+message, fmt.Sprintf(`{"text":%q}`, message)
 		var n int
 		if _, err := fmt.Sscanf(message, "s%d", &n); err == nil && n%2 == 0 {
-			a.Recalled, a.Version = recalled, "v1"
+			a.Cached, a.Version = recalled, "v1"
 		}
 		return l.Accept(t.Context(), a)
 	}
@@ -225,7 +225,7 @@ func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testin
 	for n := range 10 {
 		had, err := accept(l, fmt.Sprint("early", n))
 		require.NoError(t, err)
-		seen, recalled = had.Taken.History.Messages, had.Taken.History.Recalled
+		seen, recalled = had.Taken.History.Messages, had.Taken.History.Cached
 	}
 	found, errs, g := whileOneRuns(t, server, count, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) { calls = hmgets() })
 	require.Equal(t, 2, g.scripts)
@@ -241,8 +241,8 @@ func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testin
 		}
 		history, had := one.Taken.History.Messages, 0
 		for i, past := range history {
-			if past.Had > 0 {
-				history[i], had = seen[past.Had-1], had+1
+			if past.CachedIndex > 0 {
+				history[i], had = seen[past.CachedIndex-1], had+1
 			}
 		}
 		if n%2 == 0 {

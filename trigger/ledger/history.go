@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// historyLua defines past(turns, order, id, left, floor, earlier, most, lives, kept, run). It reads at most so many
+// historyLua defines readHistory(turns, order, id, left, floor, earlier, most, epoch, cached, run). It reads at most so many
 // messages before id, of a session with earlier messages in all, of which left have left its history, and those
-// before floor are about to. matcher.HistoryStart defines where the history begins. lives names the life of the
-// session and the last late result in it (see TurnLua). kept is what the caller has (see Recalled.text).
+// before floor are about to. matcher.HistoryStart defines where the history begins. epoch names the
+// generations of app and session and the last late result (see TurnLua). cached is what the caller has (see
+// CachedMessages.text).
 //
 // It returns the place of the first message read, and lines: the number of messages, then for each that the caller
 // lacks its index and the place of the first of its texts among run.common: mark and id, message, decision, results,
@@ -36,10 +37,10 @@ local function define(run, app, repos)
   for i, repository in ipairs(own) do common[at + 2 + i] = repository end
   return at + 1 .. ' ' .. #common
 end
-local function recalled(kept, lives, from, earlier)
-  local of, first, last, arrived, open = string.match(kept, '^([^\n]*)\n(%d+) (%d+) (%d+)(.*)$')
+local function usable(cached, epoch, from, earlier)
+  local of, first, last, arrived, open = string.match(cached, '^([^\n]*)\n(%d+) (%d+) (%d+)(.*)$')
   first, last = tonumber(first), tonumber(last)
-  if of ~= lives or first > from or last < from or last >= earlier then return end
+  if of ~= epoch or first > from or last < from or last >= earlier then return end
   local has = {last = last, arrived = arrived, next = last, open = {}}
   for place, mark in string.gmatch(open, ' (%d+)=(%S+)') do
     place = tonumber(place)
@@ -75,14 +76,14 @@ local function readMessages(turns, ids, read)
     end
   end
 end
-local function past(turns, order, id, left, floor, earlier, most, lives, kept, run)
+local function readHistory(turns, order, id, left, floor, earlier, most, epoch, cached, run)
   local from = floor
   if earlier > most then
     local step = math.max(1, math.floor(most / 4))
     from = math.max(floor, math.min(earlier, math.ceil((earlier - most) / step) * step))
   end
   if earlier <= from then return tostring(from), '0' end
-  local has = kept ~= '' and recalled(kept, lives, from, earlier)
+  local has = cached ~= '' and usable(cached, epoch, from, earlier)
   local start = has and has.next or from
   local ids, count = idsBefore(order, start - left, id)
   if has and (count <= has.last - start or not ids[count + 1] or arrivalOf(redis.call('HGET', turns, turn.arrived .. ids[has.last - start + 1])) ~= has.arrived) then
@@ -115,36 +116,36 @@ local function past(turns, order, id, left, floor, earlier, most, lives, kept, r
 end
 `
 
-// Recalled are consecutive messages of a session's history that a caller has already read. The zero value has
+// CachedMessages are consecutive messages of a session's history that a caller has already read. The zero value has
 // none.
-type Recalled struct {
-	lives string
+type CachedMessages struct {
+	epoch string
 	first int // place of the first one among all messages of the session
 	marks []string
 }
 
 // Drop removes a message, counted from 0, from those that the caller has.
-func (k Recalled) Drop(i int) { k.marks[i] = noMark }
+func (k CachedMessages) Drop(i int) { k.marks[i] = noMark }
 
 const noMark = "-"
 
 // Same returns the index among k's messages of the i-th of other, counted from 0, if k has it unchanged; else -1.
-func (k Recalled) Same(other Recalled, i int) int {
+func (k CachedMessages) Same(other CachedMessages, i int) int {
 	at := other.first + i - k.first
-	if k.lives != other.lives || at < 0 || at >= len(k.marks) || k.marks[at] != other.marks[i] {
+	if k.epoch != other.epoch || at < 0 || at >= len(k.marks) || k.marks[at] != other.marks[i] {
 		return -1
 	}
 	return at
 }
 
-// Later reports whether k reaches further than other in the same life of a session.
-func (k Recalled) Later(other Recalled) bool {
-	return k.lives == other.lives && k.first+len(k.marks) > other.first+len(other.marks)
+// Later reports whether k reaches further than other in the same epoch.
+func (k CachedMessages) Later(other CachedMessages) bool {
+	return k.epoch == other.epoch && k.first+len(k.marks) > other.first+len(other.marks)
 }
 
-// text returns what past reads: the life, a line break, the places of the first and last message, the arrival of the
+// text returns what readHistory reads: the epoch, a line break, the places of the first and last message, the arrival of the
 // last one, and place and mark of each that is open or was dropped.
-func (k Recalled) text() string {
+func (k CachedMessages) text() string {
 	marks := k.marks
 	for len(marks) > 0 && marks[len(marks)-1] == noMark {
 		marks = marks[:len(marks)-1]
@@ -154,7 +155,7 @@ func (k Recalled) text() string {
 	}
 	last := len(marks) - 1
 	arrived, _, _ := strings.Cut(marks[last], ":")
-	text := append(make([]byte, 0, 160), k.lives...)
+	text := append(make([]byte, 0, 160), k.epoch...)
 	text = strconv.AppendInt(append(text, '\n'), int64(k.first), 10)
 	text = strconv.AppendInt(append(text, ' '), int64(k.first+last), 10)
 	text = append(append(text, ' '), arrived...)
@@ -170,42 +171,42 @@ func (k Recalled) text() string {
 // Conversation is the history of a session before a message, oldest first, and what the caller has once it has
 // read it.
 type Conversation struct {
-	Messages []Past
-	Recalled Recalled
+	Messages []PastMessage
+	Cached   CachedMessages
 }
 
-// Past is an earlier message of a session. If the caller has it unchanged, Had is its index among the Recalled
-// messages, counted from 1, and all else is empty. Else the decision is as committed, and the other fields but
+// PastMessage is an earlier message of a session. If the caller has it unchanged, CachedIndex is its index among the
+// CachedMessages, counted from 1, and all else is empty. Else the decision is as committed, and the other fields but
 // the id are JSON, possibly empty.
-type Past struct {
-	Had                                   int
+type PastMessage struct {
+	CachedIndex                           int
 	ID, Message, Decision, Results, Reply string
 }
 
 // Size returns its length in bytes.
-func (p Past) Size() int {
+func (p PastMessage) Size() int {
 	return len(p.ID) + len(p.Message) + len(p.Decision) + len(p.Results) + len(p.Reply)
 }
 
-// readConversation reads the reply of past to a caller that had kept some.
-func readConversation(r reply, kept Recalled) (c Conversation) {
+// readConversation reads the reply of readHistory to a caller that had cached some.
+func readConversation(r reply, cached CachedMessages) (c Conversation) {
 	count, places, _ := strings.Cut(r.text("history"), "\n")
 	if number(count) == 0 {
 		return c
 	}
-	c.Messages = make([]Past, number(count))
-	c.Recalled = Recalled{r.text("lives"), r.number("first"), make([]string, len(c.Messages))}
+	c.Messages = make([]PastMessage, number(count))
+	c.Cached = CachedMessages{r.text("epoch"), r.number("first"), make([]string, len(c.Messages))}
 	for place := range strings.Lines(places) {
 		index, at, _ := strings.Cut(strings.TrimSuffix(place, "\n"), " ")
 		past := r.common[number(at)-1:]
 		mark, id, _ := strings.Cut(strings.Clone(past[0]), " ") // they are kept, and must not keep the texts of the whole run
 		i := number(index) - 1
-		c.Messages[i], c.Recalled.marks[i] = Past{ID: id, Message: past[1], Decision: past[2], Results: past[3], Reply: past[4]}, mark
+		c.Messages[i], c.Cached.marks[i] = PastMessage{ID: id, Message: past[1], Decision: past[2], Results: past[3], Reply: past[4]}, mark
 	}
 	for i := range c.Messages {
-		if c.Recalled.marks[i] == "" {
-			at := c.Recalled.first + i - kept.first
-			c.Messages[i].Had, c.Recalled.marks[i] = at+1, kept.marks[at]
+		if c.Cached.marks[i] == "" {
+			at := c.Cached.first + i - cached.first
+			c.Messages[i].CachedIndex, c.Cached.marks[i] = at+1, cached.marks[at]
 		}
 	}
 	return c

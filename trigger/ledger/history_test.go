@@ -15,8 +15,8 @@ import (
 // chat is a session whose messages are accepted by a caller that recalls what it has read of them.
 type chat struct {
 	*world
-	seen     []ledger.Past
-	recalled ledger.Recalled
+	seen     []ledger.PastMessage
+	recalled ledger.CachedMessages
 	sent     int // messages of the history that were read again
 }
 
@@ -30,15 +30,15 @@ func (c *chat) say(id, text string) {
 	c.Helper()
 	turn := ledger.Turn{App: "shop", Session: "s", Message: id}
 	found, err := c.Accept(c.Context(), ledger.Acceptance{
-		Turn: turn, Token: "of " + id, Message: text, Says: text, History: 8, Recalled: c.recalled,
-		Life: time.Hour, Remembers: time.Hour, Messages: 12,
+		Turn: turn, Token: "of " + id, Message: text, WordsHash: text, History: 8, Cached: c.recalled,
+		SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 12,
 	})
 	require.NoError(c, err)
 	require.Equal(c, ledger.Taken, found.Status)
 	history := found.Taken.History
 	for i, past := range history.Messages {
-		if past.Had > 0 {
-			history.Messages[i] = c.seen[past.Had-1]
+		if past.CachedIndex > 0 {
+			history.Messages[i] = c.seen[past.CachedIndex-1]
 		} else {
 			c.sent++
 		}
@@ -46,7 +46,7 @@ func (c *chat) say(id, text string) {
 	whole, err := c.Peek(c.Context(), turn, 8, "")
 	require.NoError(c, err)
 	require.Equal(c, whole.History.Messages, history.Messages)
-	c.seen, c.recalled = history.Messages, history.Recalled
+	c.seen, c.recalled = history.Messages, history.Cached
 }
 
 // decide decides a message, and settles its event with results of messages.

@@ -52,14 +52,13 @@ const sessionConfirmed = "y:"
 
 // holdLua defines, for the commit script,
 //
-//	unlike(f, m, fence, own, turns, life, session, at)   why a move cannot be made as planned, as the
+//	moveConflict(f, m, fence, own, turns, appGeneration, sessionGeneration, at)   why a move cannot be made as planned, as the
 //	    reply of the script; nil if it can
-//	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes the move
-//	ask(turns, questions, heard, asked, replied)   stores the last question; asked is the previous one
+//	applyMove(f, m, fence, turns, appGeneration, sessionGeneration, app, session, over, pending, at)   makes the move
+//	storeQuestions(turns, questions, change, asked, replyWords)   stores the last question; asked is the previous one
 //
-// f is the firing with its key, fence the key of its fence or nil, own the triggers of its session's life. life is the
-// generation of the app: a fence of an earlier app of that name does not count. session and lived are the generation of
-// the session; a session closed since has taken nothing back. A trigger stores the name of its fence. It needs DueLua and TurnLua.
+// f is the firing with its key, fence the key of its fence or nil, own the triggers of its session. A fence of an
+// earlier app of that name does not count: it has another generation. A session closed since has taken nothing back. A trigger stores the name of its fence. It needs DueLua and TurnLua.
 const holdLua = `
 local function without(list, id)
   local kept = {}
@@ -68,12 +67,12 @@ local function without(list, id)
   end
   return table.concat(kept, ' ')
 end
-local function holds(list, id) return list and list ~= '' and without(list, id) ~= list end
-local function first(fence, life)
+local function contains(list, id) return list and list ~= '' and without(list, id) ~= list end
+local function fenceHolder(fence, generation)
   local had = redis.call('GET', fence)
-  return had and string.sub(had, 1, #life + 1) == life .. ' ' and string.sub(had, #life + 2) or ''
+  return had and string.sub(had, 1, #generation + 1) == generation .. ' ' and string.sub(had, #generation + 2) or ''
 end
-local function unlike(f, m, fence, own, turns, life, session, at)
+local function moveConflict(f, m, fence, own, turns, appGeneration, sessionGeneration, at)
   if not m.new then
     local had = redis.call('HMGET', f.key, 'state', 'due', 'fire', 'life')
     if not had[3] then return {'notrigger'} end
@@ -84,19 +83,19 @@ local function unlike(f, m, fence, own, turns, life, session, at)
     elseif m.state ~= 'cancelled' and at >= due then
       return {'moved', 'state', 'expired'}
     end
-    local same = (had[4] or session or '') == (session or '')
-    if m.byClock and m.state == '' and m.onNext and same and not holds(redis.call('HGET', turns, 'onnext'), f.id) then return {'retracted'} end
+    local same = (had[4] or sessionGeneration or '') == (sessionGeneration or '')
+    if m.byClock and m.state == '' and m.onNext and same and not contains(redis.call('HGET', turns, 'onnext'), f.id) then return {'retracted'} end
   end
   if m.unless ~= '' and redis.call('HEXISTS', turns, '` + sessionConfirmed + `' .. m.unless) == 1 then
     return {'differs', 'firing', f.id, 'confirmed', '1', 'first', ''}
   end
   if m.new and fence then
-    local has = first(fence, life)
-    if m.own and session and has ~= '' and not redis.call('ZSCORE', own, has) then has = '' end
-    if has ~= m.first then return {'differs', 'firing', f.id, 'confirmed', '', 'first', has} end
+    local holder = fenceHolder(fence, appGeneration)
+    if m.own and sessionGeneration and holder ~= '' and not redis.call('ZSCORE', own, holder) then holder = '' end
+    if holder ~= m.first then return {'differs', 'firing', f.id, 'confirmed', '', 'first', holder} end
   end
 end
-local function moved(f, m, fence, turns, life, lived, app, session, over, pending, at)
+local function applyMove(f, m, fence, turns, appGeneration, sessionGeneration, app, session, over, pending, at)
   local fields = {'state', m.state}
   if m.new then
     fields[3], fields[4] = 'held', m.held
@@ -116,13 +115,13 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
     fields[#fields + 1], fields[#fields + 2] = 'open', 0
     redis.call('ZADD', over, at + m.keep, app .. '/' .. f.id)
   end
-  if m.onNext and m.state == 'settling' then fields[#fields + 1], fields[#fields + 2] = 'life', lived end
+  if m.onNext and m.state == 'settling' then fields[#fields + 1], fields[#fields + 2] = 'life', sessionGeneration end
   if m.line ~= '' then
     fields[#fields + 1], fields[#fields + 2] = 'moves', (redis.call('HGET', f.key, 'moves') or '') .. m.line .. '\n'
   end
   redis.call('HSET', f.key, unpack(fields))
-  if fence and m.new and m.state ~= 'duplicate' then redis.call('SET', fence, life .. ' ' .. f.id, 'PX', m.within) end
-  if fence and m.state == 'cancelled' and first(fence, life) == f.id then redis.call('DEL', fence) end
+  if fence and m.new and m.state ~= 'duplicate' then redis.call('SET', fence, appGeneration .. ' ' .. f.id, 'PX', m.within) end
+  if fence and m.state == 'cancelled' and fenceHolder(fence, appGeneration) == f.id then redis.call('DEL', fence) end
   if session == '' or not m.new and redis.call('EXISTS', turns) == 0 then return end
   local onnext = redis.call('HGET', turns, 'onnext') or ''
   local now = without(onnext, f.id)
@@ -131,7 +130,7 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
   if m.confirmed ~= '' then redis.call('HSET', turns, '` + sessionConfirmed + `' .. m.confirmed, 1) end
   if m.result ~= '' then addResult(turns, m.message, m.result) end
 end
-local function ask(turns, questions, heard, asked, replied)
+local function storeQuestions(turns, questions, change, asked, replyWords)
   local all
   if questions ~= '' then
     all = (redis.call('HGET', turns, 'questions') or '') .. questions
@@ -139,10 +138,10 @@ local function ask(turns, questions, heard, asked, replied)
     for _ = 1, lines - 16 do all = string.match(all, '^[^\n]*\n(.*)$') end
     redis.call('HSET', turns, 'questions', all)
   end
-  if heard == '` + string(Asking) + `' then
+  if change == '` + string(Asking) + `' then
     redis.call('HSET', turns, 'asked', idsOf(questions))
-  elseif heard == '` + string(Related) + `' and asked then
-    local still = replied ~= '' and askedBy(all or redis.call('HGET', turns, 'questions') or '', '', replied) or ''
+  elseif change == '` + string(Related) + `' and asked then
+    local still = replyWords ~= '' and askedBy(all or redis.call('HGET', turns, 'questions') or '', '', replyWords) or ''
     if still ~= '' then redis.call('HSET', turns, 'asked', still) else redis.call('HDEL', turns, 'asked') end
   end
 end
@@ -217,21 +216,21 @@ func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigge
 	return &HeldTrigger{StoredTrigger: StoredTrigger{ID: triggerID, Record: v[0], Name: v[1], State: v[2], Due: int64(number(v[5]))}, Held: v[3], Session: v[4]}, nil
 }
 
-// let removes a trigger that is no longer held from the lane of held ones.
+// dropFromHeld removes a trigger that is no longer held from the lane of held ones.
 //
 //	KEYS trigger, then the ledger
 //	ARGV triggerId
 //	=>   1, or 0 if it is held
-var let = keyspace.NewFreeingScript(keyspace.DueLua, `
+var dropFromHeld = keyspace.NewFreeingScript(keyspace.DueLua, `
 local state = redis.call('HGET', KEYS[1], 'state')
 if state == 'confirming' or state == 'settling' then return 0 end
 unschedule('held', ARGV[1])
 return 1
 `)
 
-// Let removes a trigger that is gone or no longer held from the lane of held ones.
-func (l *Ledger) Let(ctx context.Context, appID, triggerID string) error {
+// DropFromHeld removes a trigger that is gone or no longer held from the lane of held ones.
+func (l *Ledger) DropFromHeld(ctx context.Context, appID, triggerID string) error {
 	k := keyspace.KeysOf(appID)
-	_, err := let.Run(ctx, l.db, append([]string{k.Trigger(triggerID)}, k.Ledger()...), triggerID)
+	_, err := dropFromHeld.Run(ctx, l.db, append([]string{k.Trigger(triggerID)}, k.Ledger()...), triggerID)
 	return err
 }

@@ -242,28 +242,28 @@ func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version stri
 	return AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}, session, nil
 }
 
-// keepAnswer stores an answer if there is none yet. It does not create a deleted turn or trigger again.
+// storeAnswer stores an answer if there is none yet. It does not create a deleted turn or trigger again.
 //
 //	KEYS turns, or a trigger
 //	ARGV field, answer, field and value of its source, and the field that has AsDecided if that is
 //	     the answer
 //	=>   the valid answer
-var keepAnswer = keyspace.NewScript(`
+var storeAnswer = keyspace.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[3]) ~= ARGV[4] then return ARGV[2] end
 if redis.call('HGET', KEYS[1], ARGV[5]) == '` + AsDecided + `' then return '` + AsDecided + `' end
 redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('HGET', KEYS[1], ARGV[1])
 `)
 
-// KeepAnswer stores the answer of a turn, rebuilt from its decision, unless another was stored first. It
+// StoreAnswer stores the answer of a turn, rebuilt from its decision, unless another was stored first. It
 // returns the valid one.
-func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
-	kept, err := l.run(ctx, keepAnswer, []string{t.keys().Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision, turnFields["lease"]+t.Message)
+func (l *Ledger) StoreAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
+	kept, err := l.run(ctx, storeAnswer, []string{t.keys().Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision, turnFields["lease"]+t.Message)
 	return string(kept.Status), err
 }
 
-// KeepTriggersAnswer is KeepAnswer for a direct trigger, whose effects are named after the firing.
-func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, firing, answer string) (string, error) {
-	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(appID).Trigger(triggerID)}, "answer", answer, "fire", firing, "answer")
+// StoreTriggerAnswer is StoreAnswer for a direct trigger, whose effects are named after the firing.
+func (l *Ledger) StoreTriggerAnswer(ctx context.Context, appID, triggerID, firing, answer string) (string, error) {
+	kept, err := l.run(ctx, storeAnswer, []string{keyspace.KeysOf(appID).Trigger(triggerID)}, "answer", answer, "fire", firing, "answer")
 	return string(kept.Status), err
 }

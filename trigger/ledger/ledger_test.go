@@ -45,8 +45,8 @@ var m1 = ledger.Turn{App: "shop", Session: "s", Message: "m1"}
 func (w *world) accept(token string, change func(*ledger.Acceptance)) (found ledger.Accepted) {
 	w.Helper()
 	a := ledger.Acceptance{
-		Turn: m1, Token: token, Lease: time.Hour, Message: `{"text":"noon"}`, Says: "hash", History: 40, Version: "v0",
-		Life: time.Hour, Remembers: time.Hour, Messages: 100,
+		Turn: m1, Token: token, Lease: time.Hour, Message: `{"text":"noon"}`, WordsHash: "hash", History: 40, Version: "v0",
+		SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 100,
 	}
 	if change != nil {
 		change(&a)
@@ -95,7 +95,7 @@ func (w *world) owed() float64 {
 	w.Helper()
 	found, err := ledger.ReadBacklog(w.Context(), w.Ledger)
 	require.NoError(w, err)
-	return found.Owed
+	return found.Pending
 }
 
 func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
@@ -105,7 +105,7 @@ func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
 		require.Equal(w, []string{"r1 g1 {}"}, found.Taken.App.Repositories)
 		require.Equal(w, "v1", found.Taken.App.Version)
 		require.Equal(w, ledger.Busy, w.accept("b", nil).Status)
-		require.Equal(w, ledger.Reused, w.accept("a", func(a *ledger.Acceptance) { a.Says = "other" }).Status)
+		require.Equal(w, ledger.Reused, w.accept("a", func(a *ledger.Acceptance) { a.WordsHash = "other" }).Status)
 		require.Equal(w, ledger.NoApp, w.accept("a", func(a *ledger.Acceptance) { a.App = "none" }).Status)
 		require.InDelta(w, 1, w.owed(), 0)
 
@@ -139,7 +139,7 @@ func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
 		require.NoError(w, err)
 		require.Empty(w, run, "who has decided publishes")
 
-		had, err := w.Release(w.Context(), ledger.Holding{Turn: m1, Token: "a", Box: "s"})
+		had, err := w.Release(w.Context(), ledger.HeldLeases{Turn: m1, Token: "a", Box: "s"})
 		require.NoError(w, err)
 		require.True(w, had)
 		for range 2 {
@@ -207,13 +207,13 @@ func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
 	each(t, func(w *world) {
 		begin := func(token, says string) ledger.BegunDraft {
 			w.Helper()
-			begun, err := w.BeginDraft(w.Context(), ledger.Draft{Turn: m1, Token: token, Lease: time.Hour, Message: `{"text":"noon"}`, Says: says})
+			begun, err := w.BeginDraft(w.Context(), ledger.Draft{Turn: m1, Token: token, Lease: time.Hour, Message: `{"text":"noon"}`, WordsHash: says})
 			require.NoError(w, err)
 			return begun
 		}
 		keep := func(token string) bool {
 			w.Helper()
-			held, err := w.KeepDraft(w.Context(), ledger.MatchedDraft{Turn: m1, Token: token, Match: "match", Answer: "{}"})
+			held, err := w.StoreDraftMatch(w.Context(), ledger.MatchedDraft{Turn: m1, Token: token, Match: "match", Answer: "{}"})
 			require.NoError(w, err)
 			return held
 		}
@@ -225,9 +225,9 @@ func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
 		require.True(w, keep("b"))
 		require.Equal(w, ledger.BegunDraft{Status: ledger.Answered, Answer: "{}"}, begin("c", "hash"))
 
-		found := w.accept("d", func(a *ledger.Acceptance) { a.Message, a.Says, a.OfDraft = "", "", true })
+		found := w.accept("d", func(a *ledger.Acceptance) { a.Message, a.WordsHash, a.OfDraft = "", "", true })
 		require.Equal(w, ledger.Taken, found.Status)
-		require.Equal(w, ledger.KeptDraft{Match: "match"}, found.Taken.Draft)
+		require.Equal(w, ledger.DraftMatch{Match: "match"}, found.Taken.Draft)
 		status, err := w.WithdrawDraft(w.Context(), m1, "r")
 		require.NoError(w, err)
 		require.Equal(w, ledger.Decided, status)
@@ -238,7 +238,7 @@ func TestWhatIsOverALimitIsNotStored(t *testing.T) {
 	each(t, func(w *world) {
 		w.app("limits", "1 0 1 0 0 0 0 0")
 		w.accept("a", nil)
-		_, err := w.Accept(w.Context(), ledger.Acceptance{Turn: ledger.Turn{App: "shop", Session: "s", Message: "m2"}, Token: "b", Message: "{}", Says: "h", Life: time.Hour, Remembers: time.Hour, Messages: 100})
+		_, err := w.Accept(w.Context(), ledger.Acceptance{Turn: ledger.Turn{App: "shop", Session: "s", Message: "m2"}, Token: "b", Message: "{}", WordsHash: "h", SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 100})
 		limited := &ledger.RateError{}
 		require.ErrorAs(w, err, &limited)
 		require.Equal(w, "messagesPerMinute", limited.Limit)
@@ -258,7 +258,7 @@ func TestATurnThatTakesItsWorkersDownIsGivenUp(t *testing.T) {
 			require.Equal(w, ledger.Taken, w.accept(token, func(a *ledger.Acceptance) { a.Lease = 0 }).Status)
 		}
 		for _, status := range []ledger.Status{ledger.Crashed, ledger.Gone} {
-			found, err := w.Accept(w.Context(), ledger.Acceptance{Turn: m1, Token: "f", Life: time.Hour, Remembers: time.Hour, Messages: 100})
+			found, err := w.Accept(w.Context(), ledger.Acceptance{Turn: m1, Token: "f", SessionTTL: time.Hour, GenerationTTL: time.Hour, Messages: 100})
 			require.NoError(w, err)
 			require.Equal(w, status, found.Status)
 		}
@@ -278,7 +278,7 @@ func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
 		arrived := time.Now().Add(-time.Minute).UnixMilli()
 		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends, "h:m1", "hash", "t:m1", arrived).Err())
 		require.Equal(w, ledger.Busy, w.accept("b", nil).Status)
-		require.Equal(w, ledger.Reused, w.accept("a", func(a *ledger.Acceptance) { a.Says = "other" }).Status)
+		require.Equal(w, ledger.Reused, w.accept("a", func(a *ledger.Acceptance) { a.WordsHash = "other" }).Status)
 		require.GreaterOrEqual(w, w.accept("a", nil).Taken.Age, time.Minute)
 		_, ids, _, err := w.reader.Page(w.Context(), "shop", "s", ledger.Pages{Since: arrived + 1, Most: 10})
 		require.NoError(w, err)
@@ -310,14 +310,14 @@ func TestAReplySettledTogetherWithTheEventOfItsMessageIsPublished(t *testing.T) 
 		box := keyspace.ChatBox("s")
 		said, replied := keyspace.EventEntry("m1.said", "s", "", "{}"), keyspace.EventEntry("m1.reply", "s", "", "{}")
 		said.Box, replied.Box = box, box
-		require.True(w, w.accept("a", func(a *ledger.Acceptance) { a.Chat = ledger.Chat{Basis: "g1 \n", Said: &said} }).Told)
+		require.True(w, w.accept("a", func(a *ledger.Acceptance) { a.Chat = ledger.Chat{Precondition: "g1 \n", AcceptedEvent: &said} }).MustPublish)
 		require.True(w, w.decide("a", false, nil).Batch)
 		_, err := w.Settle(w.Context(), []ledger.Settlement{ // the first of them empties the outbox that the second one's event goes into
 			{Turn: ledger.Turn{App: "shop", Session: "s"}, Box: box, Token: "a", Keep: time.Hour},
-			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answer: ledger.AsDecided, Reply: `"Done."`, Says: &replied},
+			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answer: ledger.AsDecided, Reply: `"Done."`, ReplyEvent: &replied},
 		})
 		require.NoError(w, err)
-		due, err := w.Look(w.Context(), keyspace.AllPartitions(), func(keyspace.Lane) int { return 10 })
+		due, err := w.ReadDue(w.Context(), keyspace.AllPartitions(), func(keyspace.Lane) int { return 10 })
 		require.NoError(w, err)
 		require.Equal(w, []ledger.Lane{{App: "shop", Kind: keyspace.LaneOutboxes, Members: []string{box}}}, due.Lanes)
 		run, err := w.ClaimRun(w.Context(), "shop", box, "b")

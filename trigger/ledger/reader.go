@@ -41,7 +41,7 @@ var triggerFields = []string{"record", "event", "emitter", "call", "result", "lo
 
 // AppExists reports whether an app exists.
 func (l *Reader) AppExists(ctx context.Context, appID string) (bool, error) {
-	return l.HasList(ctx, keyspace.KeysOf(appID).App())
+	return l.KeyExists(ctx, keyspace.KeysOf(appID).App())
 }
 
 // Triggers reads triggers in one round trip; a missing one is nil.
@@ -123,16 +123,16 @@ func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]ti
 	return until, nil
 }
 
-// Span is a part of a list of triggers by time (µs), bounds included. Its first Most members are read: the
+// TimeRange is a part of a list of triggers by time (µs), bounds included. Its first Most members are read: the
 // newest, or the oldest; those of equal time are ordered by id, in the same direction.
-type Span struct {
+type TimeRange struct {
 	From, To float64
 	Oldest   bool
 	Most     int
 }
 
-// Listed reads members of a list of triggers with the time (µs) of each.
-func (l *Reader) Listed(ctx context.Context, list string, s Span) ([]redis.Z, error) {
+// ReadList reads members of a list of triggers with the time (µs) of each.
+func (l *Reader) ReadList(ctx context.Context, list string, s TimeRange) ([]redis.Z, error) {
 	text := func(score float64) string { return strconv.FormatFloat(score, 'f', -1, 64) }
 	by := redis.ZRangeArgs{Key: list, Start: text(s.From), Stop: text(s.To), ByScore: true, Rev: !s.Oldest, Count: int64(s.Most)}
 	if by.Rev {
@@ -142,8 +142,8 @@ func (l *Reader) Listed(ctx context.Context, list string, s Span) ([]redis.Z, er
 	return found, keyspace.Unavailable(err)
 }
 
-// Lists reports whether a list of triggers has a member.
-func (l *Reader) Lists(ctx context.Context, list, id string) (bool, error) {
+// InList reports whether a list of triggers has a member.
+func (l *Reader) InList(ctx context.Context, list, id string) (bool, error) {
 	err := l.db.ZScore(ctx, list, id).Err()
 	if errors.Is(err, redis.Nil) {
 		return false, nil
@@ -165,8 +165,8 @@ func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]
 	return sessions, err
 }
 
-// HasList reports whether a list of triggers exists.
-func (l *Reader) HasList(ctx context.Context, list string) (bool, error) {
+// KeyExists reports whether a list of triggers exists.
+func (l *Reader) KeyExists(ctx context.Context, list string) (bool, error) {
 	there, err := l.db.Exists(ctx, list).Result()
 	return there > 0, keyspace.Unavailable(err)
 }
@@ -348,7 +348,7 @@ func (l *Reader) ExplainedParts(ctx context.Context, appID string, names []strin
 	return parts, err
 }
 
-// sieve drops triggers that cannot match a search. User data is opaque to scripts, so it compares texts only,
+// filterTriggers drops triggers that cannot match a search. User data is opaque to scripts, so it compares texts only,
 // and the caller must check the rest.
 //
 //	KEYS triggers
@@ -359,46 +359,46 @@ func (l *Reader) ExplainedParts(ctx context.Context, appID string, names []strin
 //	=>   how many were examined, then the places of the remaining ones, from 1
 //
 // It ends early, but not before the first, once it has read so many bytes, since it blocks Redis meanwhile.
-var sieve = keyspace.NewReadingScript(`
+var filterTriggers = keyspace.NewReadingScript(`
 local most, state, session, failure, text, begins, head = tonumber(ARGV[1]), unpack(ARGV, 2, 7)
-local looked, bytes, fields, at = 0, 0, {}, {}
-local function reads(asked, ...)
-  for _, field in ipairs(asked and {...} or {}) do
+local examined, bytes, fields, at = 0, 0, {}, {}
+local function read(wanted, ...)
+  for _, field in ipairs(wanted and {...} or {}) do
     fields[#fields + 1] = field
     at[field] = #fields
   end
 end
-reads(true, 'open')
-reads(state ~= '', 'state', 'event', 'emitter', 'call', 'result')
-reads(session ~= '', 'session')
-reads(failure ~= '', 'call')
-reads(text .. head ~= '' or #ARGV > 7, 'record')
-local function has(text, part) return string.find(text, part, 1, true) ~= nil end
-local function stands(text)
+read(true, 'open')
+read(state ~= '', 'state', 'event', 'emitter', 'call', 'result')
+read(session ~= '', 'session')
+read(failure ~= '', 'call')
+read(text .. head ~= '' or #ARGV > 7, 'record')
+local function contains(text, part) return string.find(text, part, 1, true) ~= nil end
+local function containsValue(text)
   text = string.lower(text)
   for i = 8, #ARGV do
-    if has(text, ARGV[i]) then return true end
+    if contains(text, ARGV[i]) then return true end
   end
   return false
 end
-local function closing(record, at)
+local function closingQuote(record, at)
   while true do
     at = string.find(record, '["\\]', at + 1)
     if not at or string.byte(record, at) == 34 then return at or #record end
     at = at + 1
   end
 end
-local function said(record, at)
+local function anyValueMatches(record, at)
   local depth = 1
   while depth > 0 do
     local token = string.find(record, '["{}]', at + 1)
     if not token then return true end
-    if token > at + 2 and stands(string.sub(record, at + 1, token - 1)) then return true end
+    if token > at + 2 and containsValue(string.sub(record, at + 1, token - 1)) then return true end
     local kind = string.byte(record, token)
     if kind == 34 then
-      at = closing(record, token)
+      at = closingQuote(record, token)
       local name = string.byte(record, at + 1) == 58
-      if not name and stands(string.sub(record, token, at)) then return true end
+      if not name and containsValue(string.sub(record, token, at)) then return true end
     else
       at, depth = token, depth + (kind == 123 and 1 or -1)
     end
@@ -409,33 +409,33 @@ local function stateOf(held, event, emitter, call, result)
   if held and held ~= '' then return held == 'settling' and 'pending' or held end
   local function is(word) -- a call's result, which is user data, stands behind its state
     local text = '"state":"' .. word .. '"'
-    return has(event or '', text) or has(emitter or '', text) or string.sub(call or '', 2, #text + 1) == text
+    return contains(event or '', text) or contains(emitter or '', text) or string.sub(call or '', 2, #text + 1) == text
   end
-  if is('failed') or has(result or '', '"state":"failed"') then return 'failed' end
+  if is('failed') or contains(result or '', '"state":"failed"') then return 'failed' end
   return is('pending') and 'pending' or 'delivered'
 end
 local function fits(t)
   local record = t[at.record]
   if not t[1] or record == false or state ~= '' and stateOf(t[at.state], t[at.event], t[at.emitter], t[at.call], t[at.result]) ~= state or session ~= '' and t[at.session] ~= session then return false end
-  if failure ~= '' and not has(t[at.call] or '', failure) or text ~= '' and not has(record, text) then return false end
+  if failure ~= '' and not contains(t[at.call] or '', failure) or text ~= '' and not contains(record, text) then return false end
   if head == '' and #ARGV == 7 then return true end
   local first, last = string.find(record, begins, 1, true)
   if not first then return true end
-  return (head == '' or has(string.sub(record, 1, first), head)) and (#ARGV == 7 or said(record, last))
+  return (head == '' or contains(string.sub(record, 1, first), head)) and (#ARGV == 7 or anyValueMatches(record, last))
 end
-local left = {0}
+local fitting = {0}
 for i, key in ipairs(KEYS) do
   local t = redis.call('HMGET', key, unpack(fields))
-  looked, bytes = i, bytes + #(t[at.record] or '') + #(t[at.call] or '')
-  if fits(t) then left[#left + 1] = i end
+  examined, bytes = i, bytes + #(t[at.record] or '') + #(t[at.call] or '')
+  if fits(t) then fitting[#fitting + 1] = i end
   if bytes > most then break end
 end
-left[1] = looked
-return left
+fitting[1] = examined
+return fitting
 `)
 
-// Sieve has the texts that the JSON of a matching trigger contains. An empty field excludes nothing.
-type Sieve struct {
+// Filter has the texts that the JSON of a matching trigger contains. An empty field excludes nothing.
+type Filter struct {
 	State   string
 	Session string
 	Failure string // a text in the state of the call
@@ -449,14 +449,14 @@ type Sieve struct {
 // Bounds of the triggers, and about of their bytes, that one script examines: it blocks Redis for about a
 // millisecond.
 const (
-	sieveTriggers = 500
-	sieveBytes    = 1 << 20
+	mostFiltered      = 500
+	mostFilteredBytes = 1 << 20
 )
 
-// Sift returns the indices in ids of the triggers that may match a search, in two round trips, or more for
+// FilterTriggers returns the indices in ids of the triggers that may match a search, in two round trips, or more for
 // large triggers. Missing triggers are left out.
-func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve) (places []int, err error) {
-	args := []any{sieveBytes, by.State, by.Session, by.Failure, by.Text, by.Begins, by.Head}
+func (l *Reader) FilterTriggers(ctx context.Context, appID string, ids []string, by Filter) (places []int, err error) {
+	args := []any{mostFilteredBytes, by.State, by.Session, by.Failure, by.Text, by.Begins, by.Head}
 	for _, text := range by.Values {
 		args = append(args, text)
 	}
@@ -464,12 +464,12 @@ func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve)
 	for i, id := range ids {
 		keys[i] = keyspace.KeysOf(appID).Trigger(id)
 	}
-	err = inParts(len(ids), sieveTriggers, func(parts []portion) ([]any, error) {
+	err = inParts(len(ids), mostFiltered, func(parts []portion) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[p.from:p.to], Args: args}
 		}
-		return sieve.RunAll(ctx, l.db, calls)
+		return filterTriggers.RunAll(ctx, l.db, calls)
 	}, func(from int, found []any) {
 		for _, item := range found {
 			place, _ := item.(int64)
@@ -498,9 +498,9 @@ func inParts(count, most int, run func([]portion) ([]any, error), add func(from 
 		var rest []portion
 		for i, p := range portions {
 			list, _ := replies[i].([]any)
-			looked, _ := list[0].(int64)
+			examined, _ := list[0].(int64)
 			add(p.from, list[1:])
-			if p.from += int(looked); looked > 0 && p.from < p.to {
+			if p.from += int(examined); examined > 0 && p.from < p.to {
 				rest = append(rest, p)
 			}
 		}
@@ -509,7 +509,7 @@ func inParts(count, most int, run func([]portion) ([]any, error), add func(from 
 	return nil
 }
 
-// saidLatest searches the messages of sessions, the latest first.
+// findMessages searches the messages of sessions, the latest first.
 //
 //	KEYS order and turns of each session
 //	ARGV most bytes, most messages of each session, most matches of each, then lower-case texts, one of
@@ -518,9 +518,9 @@ func inParts(count, most int, run func([]portion) ([]any, error), add func(from 
 //	     a message in it
 //
 // It ends early, but not before the first, once it has read so many bytes.
-var saidLatest = keyspace.NewReadingScript(TurnLua, `
+var findMessages = keyspace.NewReadingScript(TurnLua, `
 local most, ofEach, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local looked, bytes, found = 0, 0, {0}
+local examined, bytes, found = 0, 0, {0}
 local function textOf(message)
   local _, begins = string.find(message, '"text":"', 1, true)
   local at = begins
@@ -549,41 +549,41 @@ for i = 1, #KEYS, 2 do
       if left == 0 then break end
     end
   end
-  looked = looked + 1
+  examined = examined + 1
   if bytes > most then break end
 end
-found[1] = looked
+found[1] = examined
 return found
 `)
 
 // Bounds of one script: sessions, last messages examined of each, and matches of each.
 const (
-	saidSessions = 100
-	saidMessages = 200
-	saidFound    = 3
+	mostSearchedSessions = 100
+	mostSearchedMessages = 200
+	mostMatches          = 3
 )
 
-// Said finds the latest messages of sessions, by the sessions' indices, that may contain one of some lower-case
+// FindMessages finds the latest messages of sessions, by the sessions' indices, that may contain one of some lower-case
 // texts; without texts, the latest ones of users. It examines the last 200 of each session.
-func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []string) (found map[int][]string, err error) {
-	k, keys, wanted := keyspace.KeysOf(appID), make([]string, 0, 2*len(sessions)), saidFound
+func (l *Reader) FindMessages(ctx context.Context, appID string, sessions, texts []string) (found map[int][]string, err error) {
+	k, keys, wanted := keyspace.KeysOf(appID), make([]string, 0, 2*len(sessions)), mostMatches
 	for _, id := range sessions {
 		keys = append(keys, k.Order(id), k.Turns(id))
 	}
 	if len(texts) == 0 {
 		wanted = 1
 	}
-	args := []any{sieveBytes, saidMessages, wanted}
+	args := []any{mostFilteredBytes, mostSearchedMessages, wanted}
 	for _, text := range texts {
 		args = append(args, text)
 	}
 	found = map[int][]string{}
-	err = inParts(len(sessions), saidSessions, func(parts []portion) ([]any, error) {
+	err = inParts(len(sessions), mostSearchedSessions, func(parts []portion) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[2*p.from : 2*p.to], Args: args}
 		}
-		return saidLatest.RunAll(ctx, l.db, calls)
+		return findMessages.RunAll(ctx, l.db, calls)
 	}, func(from int, pairs []any) {
 		for pair := range slices.Chunk(pairs, 2) {
 			place, _ := pair[0].(int64)
@@ -594,32 +594,32 @@ func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []strin
 	return found, err
 }
 
-// waits counts triggers by what they wait for.
+// countWaits counts triggers by what they wait for.
 //
 //	KEYS triggers
 //	=>   how many were examined, then how many are confirming, how many can be taken back, and
 //	     how many calls wait for their first attempt, and for a later one
-var waits = keyspace.NewReadingScript(`
-local came = {#KEYS, 0, 0, 0, 0}
+var countWaits = keyspace.NewReadingScript(`
+local counts = {#KEYS, 0, 0, 0, 0}
 for _, key in ipairs(KEYS) do
   local t = redis.call('HMGET', key, 'state', 'call')
   local at, tried = nil, string.match(t[2] or '', '^{"state":"pending".-"attempts":(%d+)')
   if t[1] == 'confirming' then at = 2 elseif t[1] == 'settling' then at = 3 elseif tried then at = tried == '0' and 4 or 5 end
-  if at then came[at] = came[at] + 1 end
+  if at then counts[at] = counts[at] + 1 end
 end
-return came
+return counts
 `)
 
-// Stock is the number of an app's triggers in a state, and the time when the oldest fired.
-type Stock struct {
+// StateCount is the number of an app's triggers in a state, and the time when the oldest fired.
+type StateCount struct {
 	Count  int64
 	Oldest time.Time
 }
 
 // AppBacklog is the outstanding work of an app. The waits are counted for the oldest Looked pending triggers.
 type AppBacklog struct {
-	Pending, Failed                                   Stock
-	Looked, Confirming, Settling, FirstTries, Retries int
+	Pending, Failed                                     StateCount
+	Examined, Confirming, Settling, FirstTries, Retries int
 }
 
 // mostBacklog bounds the pending triggers that are examined.
@@ -636,7 +636,7 @@ func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err e
 	if _, err := pipe.Exec(ctx); err != nil {
 		return b, keyspace.Unavailable(err)
 	}
-	stock := func(state string) (s Stock) {
+	stock := func(state string) (s StateCount) {
 		s.Count = counts[state].Val()
 		for _, first := range firsts[state].Val() {
 			s.Oldest = time.UnixMicro(int64(first.Score)).UTC()
@@ -648,16 +648,16 @@ func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err e
 	for i, id := range ids.Val() {
 		keys[i] = k.Trigger(id)
 	}
-	b.Looked = len(keys)
-	err = inParts(len(keys), sieveTriggers, func(parts []portion) ([]any, error) {
+	b.Examined = len(keys)
+	err = inParts(len(keys), mostFiltered, func(parts []portion) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[p.from:p.to]}
 		}
-		return waits.RunAll(ctx, l.db, calls)
-	}, func(_ int, came []any) {
+		return countWaits.RunAll(ctx, l.db, calls)
+	}, func(_ int, found []any) {
 		for i, to := range []*int{&b.Confirming, &b.Settling, &b.FirstTries, &b.Retries} {
-			n, _ := came[i].(int64)
+			n, _ := found[i].(int64)
 			*to += int(n)
 		}
 	})

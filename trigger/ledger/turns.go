@@ -40,7 +40,7 @@ var turnFields = map[string]string{
 
 // TurnLua defines turn, a table of turnFields, and readers of fields that have two forms: leaseOf(lease, ends),
 // token and end of a lease; leaseText(token, ends), the stored form of a lease; arrivedAt(arrived), the time;
-// saysOf(arrived, says), a hash of the words; and
+// hashOf(arrived, says), the hash of the words; and
 // addResult(turns, id, line), which appends a result to a message of the history. A result is late if the message is
 // answered already.
 var TurnLua = func() string {
@@ -57,7 +57,7 @@ local function leaseOf(lease, ends)
 end
 local function leaseText(token, ends) return token .. string.format('\t%d', ends) end
 local function arrivedAt(arrived) return tonumber(string.match(arrived or '', '^%d+') or 0) end
-local function saysOf(arrived, says) return says or string.match(arrived or '', ' (.*)') end
+local function hashOf(arrived, says) return says or string.match(arrived or '', ' (.*)') end
 local function addResult(turns, id, line)
   local of = redis.call('HMGET', turns, turn.message .. id, turn.results .. id, turn.lease .. id)
   if not of[1] then return end
@@ -122,31 +122,32 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 
 // endChat notes how far the chat of a message was answered, and the outcome of the message the first time.
 //
-//	=>   a letter of keyspace.OutcomeTo the first time, else empty
+//	=>   a letter of keyspace.OutcomeTo the first time, else empty. The field came has the letters of the session's
+//	     messages, the last one first
 var endChat = keyspace.NewScript(TurnLua, `
 KEYS turns
-ARGV id length came
+ARGV id length outcome
 local had = redis.call('HMGET', @turns, turn.message .. $id, turn.acted .. $id, turn.called .. $id, 'came')
-local came = had[3] and '`+keyspace.OutcomeFired+`' or $came
-if not had[1] or came == '' then return '' end
+local outcome = had[3] and '`+keyspace.OutcomeFired+`' or $outcome
+if not had[1] or outcome == '' then return '' end
 local length = had[3] and $length or '0'
 if tonumber(had[2] or -1) < tonumber(length) then redis.call('HSET', @turns, turn.acted .. $id, length) end
 if had[2] then return '' end
-if not had[3] then redis.call('HSET', @turns, 'came', came .. string.gsub(had[4] or '', came, '')) end
-return came
+if not had[3] then redis.call('HSET', @turns, 'came', outcome .. string.gsub(had[4] or '', outcome, '')) end
+return outcome
 `)
 
 // EndChat notes that a request of a message's chat has ended, and returns the outcome of the message, as a letter of
-// keyspace.OutcomeTo: came unless its model has fired tools. It is empty if it was known before, is not yet known as came
-// is empty, or if the message is not in the history. If tools have fired, the length is that of Acted.
-func EndChat(ctx context.Context, l *Ledger, t Turn, length int, came string) (string, error) {
-	found, err := endChat.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length, came)
+// keyspace.OutcomeTo: the given one unless its model has fired tools. It is empty if it was known before, is not yet known as the
+// given one is empty, or if the message is not in the history. If tools have fired, the length is that of ChatLength.
+func EndChat(ctx context.Context, l *Ledger, t Turn, length int, outcome string) (string, error) {
+	found, err := endChat.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length, outcome)
 	letter, _ := found.(string)
 	return letter, err
 }
 
-// Acted returns the largest length given to EndChat for a message whose chat has fired tools; 0 for none.
-func Acted(ctx context.Context, l *Ledger, t Turn) (length int, err error) {
+// ChatLength returns the largest length given to EndChat for a message whose chat has fired tools; 0 for none.
+func ChatLength(ctx context.Context, l *Ledger, t Turn) (length int, err error) {
 	length, err = l.db.HGet(ctx, t.keys().Turns(t.Session), turnFields["acted"]+t.Message).Int()
 	if errors.Is(err, redis.Nil) {
 		return 0, nil
@@ -154,12 +155,12 @@ func Acted(ctx context.Context, l *Ledger, t Turn) (length int, err error) {
 	return length, keyspace.Unavailable(err)
 }
 
-// undecided releases a turn that could not be decided.
+// releaseUndecided releases a turn that could not be decided.
 //
 //	ARGV pause (ms) is -1 if only the client may try again; event is
 //	     the failure's event (JSON of an Entry, '' for none)
 //	=>   ok, or lost
-var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
+var releaseUndecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
 KEYS turns chatOutbox failedEffect
 ARGV id token failure pause member app event
 local id = $id
@@ -175,9 +176,9 @@ if $event ~= '' then enqueue(@failedEffect, cjson.decode($event), $app, @chatOut
 return 'ok'
 `)
 
-// Undecided releases a turn that could not be decided, with the failure (JSON) and its event, if any. The turn
+// ReleaseUndecided releases a turn that could not be decided, with the failure (JSON) and its event, if any. The turn
 // is due again after the pause; a negative pause leaves the retry to the client.
-func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, pause time.Duration, says *keyspace.Entry) error {
+func (l *Ledger) ReleaseUndecided(ctx context.Context, t Turn, token, failure string, pause time.Duration, says *keyspace.Entry) error {
 	k, wait := t.keys(), pause.Milliseconds()
 	if pause < 0 {
 		wait = -1
@@ -187,7 +188,7 @@ func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, p
 		return err
 	}
 	keys := []string{k.Turns(t.Session), k.Outbox(keyspace.ChatBox(t.Session)), effectKey(k, says)}
-	_, err = undecided.Run(ctx, l.db, append(keys, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App, event)
+	_, err = releaseUndecided.Run(ctx, l.db, append(keys, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App, event)
 	return err
 }
 
@@ -236,8 +237,8 @@ end
 return had
 `)
 
-// Holding lists the leases that a token may hold.
-type Holding struct {
+// HeldLeases lists the leases that a token may hold.
+type HeldLeases struct {
 	Turn    // without a message for a direct trigger
 	Token   string
 	Box     string   // outbox of its events
@@ -246,7 +247,7 @@ type Holding struct {
 }
 
 // Release releases the leases of a token, and reports whether there were any.
-func (l *Ledger) Release(ctx context.Context, h Holding) (held bool, err error) {
+func (l *Ledger) Release(ctx context.Context, h HeldLeases) (held bool, err error) {
 	k := h.keys()
 	keys := []string{k.Turns(h.Session), k.Trigger(h.Trigger), k.Outbox(h.Box)}
 	args := []any{h.Token, h.App, h.Message, h.Member(), h.Box}

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// WebhookBrink is the number of consecutive failures after which only one delivery at a time tries the
+	// WebhookProbeAfter is the number of consecutive failures after which only one delivery at a time tries the
 	// webhook's server.
-	WebhookBrink = 5
+	WebhookProbeAfter = 5
 	// MostResends bounds a webhook's deliveries that wait for a retry, beyond which others wait in the stream,
 	// and the listed deliveries that have failed for good.
 	MostResends = 1000
@@ -114,7 +114,7 @@ func webhookKeys(appID, name string) []string {
 // Claim takes the lease of a webhook with at most most of its due deliveries, or one beyond WebhookBrink. It
 // returns nil if the webhook is not available.
 func (w *Webhooks) Claim(ctx context.Context, appID, name, token string, lease time.Duration, most int) (*WebhookClaim, error) {
-	r, err := w.l.run(ctx, claimWebhook, webhookKeys(appID, name), appID, name, token, lease.Milliseconds(), most, WebhookBrink)
+	r, err := w.l.run(ctx, claimWebhook, webhookKeys(appID, name), appID, name, token, lease.Milliseconds(), most, WebhookProbeAfter)
 	if err != nil || r.Status != "ok" {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ type WebhookReport struct {
 	Again            []WebhookDelivery // failed; one without Next has failed for good
 	Delivered, Gone  int               // numbers of delivered events and of events gone from the stream
 	Streak           int
-	Pause            time.Duration // until the next look
+	Pause            time.Duration // until it is due again
 	// Disabled is why the webhook is disabled, empty if it is not; Event is the event of the disabling.
 	Disabled string
 	Event    *keyspace.Entry
@@ -230,7 +230,7 @@ func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
 	report, err := exactjson.Encode(map[string]any{
 		"app": r.App, "name": r.Name, "token": r.Token, "hints": r.Claim.hints, "position": position,
 		"done": done, "again": again, "delivered": r.Delivered, "gone": r.Gone, "streak": r.Streak, "pause": r.Pause.Milliseconds(),
-		"disabled": r.Disabled, "event": event, "most": MostResends, "brink": WebhookBrink,
+		"disabled": r.Disabled, "event": event, "most": MostResends, "brink": WebhookProbeAfter,
 	})
 	if err != nil {
 		return false, err
@@ -259,10 +259,10 @@ end
 return 'ok'
 `)
 
-// Hint reports that the stream has an event that webhooks of an app may take.
-func (w *Webhooks) Hint(ctx context.Context, appID string, names []string) error {
+// Wake reports that the stream has an event that webhooks of an app may take.
+func (w *Webhooks) Wake(ctx context.Context, appID string, names []string) error {
 	k := keyspace.KeysOf(appID)
-	keys, args := []string{k.Due(), k.Lane(keyspace.LaneWebhooks)}, []any{appID, WebhookBrink}
+	keys, args := []string{k.Due(), k.Lane(keyspace.LaneWebhooks)}, []any{appID, WebhookProbeAfter}
 	for _, name := range names {
 		webhook, _ := keyspace.Webhook(k, name)
 		keys, args = append(keys, webhook), append(args, name)

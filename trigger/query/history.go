@@ -348,7 +348,7 @@ type decidedMessage struct {
 
 // ParsedConversation is a parsed conversation. The zero value is empty.
 type ParsedConversation struct {
-	ledger.Recalled
+	ledger.CachedMessages
 	messages []parsedMessage // one per message
 	size     int
 }
@@ -404,7 +404,7 @@ func (p *ConversationCache) Decided(turn ledger.Turn, stored string, message Sto
 }
 
 // parse returns a message and its reply; none for a damaged entry.
-func (p *ConversationCache) parse(turn ledger.Turn, past ledger.Past) []matcher.Utterance {
+func (p *ConversationCache) parse(turn ledger.Turn, past ledger.PastMessage) []matcher.Utterance {
 	p.mu.Lock()
 	last, _ := p.decided.Get(sessionKey{turn.App, turn.Session})
 	p.mu.Unlock()
@@ -430,13 +430,13 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversat
 	if len(history.Messages) == 0 {
 		return nil
 	}
-	updated, cached := ParsedConversation{Recalled: history.Recalled, messages: make([]parsedMessage, len(history.Messages))}, p.Get(turn)
+	updated, cached := ParsedConversation{CachedMessages: history.Cached, messages: make([]parsedMessage, len(history.Messages))}, p.Get(turn)
 	utterances = make([]matcher.Utterance, 0, len(history.Messages)+len(history.Messages)/2) // some have a reply
 	for i, past := range history.Messages {
 		message := parsedMessage{size: past.Size() + 64}
-		switch index := cached.Same(history.Recalled, i); {
-		case past.Had > 0:
-			message = earlier.messages[past.Had-1]
+		switch index := cached.Same(history.Cached, i); {
+		case past.CachedIndex > 0:
+			message = earlier.messages[past.CachedIndex-1]
 		case index >= 0: // a concurrent message has parsed it
 			message = cached.messages[index]
 		default: // new, or changed, as by a result
@@ -452,7 +452,7 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversat
 	key := sessionKey{turn.App, turn.Session}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if newest, exists := p.parsed.Get(key); exists && newest.Later(updated.Recalled) {
+	if newest, exists := p.parsed.Get(key); exists && newest.Later(updated.CachedMessages) {
 		return utterances
 	}
 	p.parsed.Remove(key)
@@ -464,7 +464,7 @@ func (p *ConversationCache) Utterances(turn ledger.Turn, earlier ParsedConversat
 }
 
 // Utterances returns a message and its reply; none for a damaged entry.
-func Utterances(past ledger.Past) []matcher.Utterance {
+func Utterances(past ledger.PastMessage) []matcher.Utterance {
 	var message struct { // the fields that a matcher sees
 		Actor string `json:"actor"`
 		Text  string `json:"text"`
@@ -530,7 +530,7 @@ func pastCall(triggerID, name, state string, values map[string]any, result CallR
 }
 
 // Unfinished returns the calls that lacked values at a time, after a history of the ledger.
-func Unfinished(now time.Time, history []ledger.Past, candidates []matcher.Candidate) []conversation.IncompleteCall {
+func Unfinished(now time.Time, history []ledger.PastMessage, candidates []matcher.Candidate) []conversation.IncompleteCall {
 	var messages []conversation.Past
 	for _, past := range history {
 		if message, decided := DecodePast(past); decided {
@@ -542,7 +542,7 @@ func Unfinished(now time.Time, history []ledger.Past, candidates []matcher.Candi
 
 // DecodePast returns a user's message of the ledger in the form from which a conversation continues; false if the
 // message is undecided or damaged.
-func DecodePast(past ledger.Past) (conversation.Past, bool) {
+func DecodePast(past ledger.PastMessage) (conversation.Past, bool) {
 	var message StoredMessage
 	if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" {
 		return conversation.Past{}, false

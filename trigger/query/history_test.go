@@ -130,8 +130,8 @@ func TestADecidedMessageIsReadAsItIsParsed(t *testing.T) {
 	message := query.StoredMessage{Actor: matcher.ActorUser, Text: "a <table>, please", Time: time.Unix(1_800_000_000, 0).UTC()}
 	stored, err := exactjson.Text(&message)
 	require.NoError(t, err)
-	read := func(pasts *query.ConversationCache, past ledger.Past) []matcher.Utterance {
-		return pasts.Utterances(turn, query.ParsedConversation{}, ledger.Conversation{Messages: []ledger.Past{past}})
+	read := func(pasts *query.ConversationCache, past ledger.PastMessage) []matcher.Utterance {
+		return pasts.Utterances(turn, query.ParsedConversation{}, ledger.Conversation{Messages: []ledger.PastMessage{past}})
 	}
 	for name, matches := range map[string][]query.Match{
 		"nothing":        {},
@@ -147,7 +147,7 @@ func TestADecidedMessageIsReadAsItIsParsed(t *testing.T) {
 			require.NoError(t, err)
 			pasts := query.NewConversationCache()
 			pasts.Decided(turn, stored, message, decision, matches)
-			for _, past := range []ledger.Past{
+			for _, past := range []ledger.PastMessage{
 				{ID: "m1", Message: stored, Decision: decision},
 				{ID: "m1", Message: stored, Decision: decision, Reply: `"gladly"`},
 				{ID: "m1", Message: stored, Decision: decision, Results: `{"triggerId":"t1","result":{"id":7}}` + "\n"},
@@ -161,5 +161,5 @@ func TestADecidedMessageIsReadAsItIsParsed(t *testing.T) {
 	}
 	pasts := query.NewConversationCache()
 	pasts.Decided(turn, stored, message, "cannot be parsed", []query.Match{{TriggerID: "t1", Name: "book"}})
-	require.Len(t, read(pasts, ledger.Past{ID: "m1", Message: stored, Decision: "cannot be parsed"})[0].Fired, 1, "it is not parsed")
+	require.Len(t, read(pasts, ledger.PastMessage{ID: "m1", Message: stored, Decision: "cannot be parsed"})[0].Fired, 1, "it is not parsed")
 }

@@ -91,7 +91,7 @@ func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record,
 // Errors: keyspace.ErrUnavailable.
 func (r *Records) FiredInSession(ctx context.Context, appID, sessionID, triggerID string) (bool, error) {
 	r.AwaitFlush(ctx, appID)
-	return r.Ledger.Lists(ctx, keyspace.KeysOf(appID).Triggers(sessionID), triggerID)
+	return r.Ledger.InList(ctx, keyspace.KeysOf(appID).Triggers(sessionID), triggerID)
 }
 
 // StoredTrigger returns a trigger as the ledger stores it, or ErrNotFound.
@@ -192,14 +192,14 @@ const mostUnsettled = 100_000
 // Errors: keyspace.ErrUnavailable.
 func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error) {
 	r.AwaitFlush(ctx, appID)
-	index, sieve := keyspace.KeysOf(appID).InState(keyspace.Pending), ledger.Sieve{}
+	index, sieve := keyspace.KeysOf(appID).InState(keyspace.Pending), ledger.Filter{}
 	switch state {
 	case StateFailed:
 		index = keyspace.KeysOf(appID).InState(keyspace.Failed)
 	case StateConfirming:
 		sieve.State = state
 	}
-	members, err := r.Ledger.Listed(ctx, index, ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
+	members, err := r.Ledger.ReadList(ctx, index, ledger.TimeRange{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
 	if err != nil || len(members) == mostUnsettled {
 		return nil, err
 	}
@@ -210,7 +210,7 @@ func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[stri
 			ids[i] = place.Member.(string)
 		}
 		if sieve.State != "" {
-			selected, err := r.Ledger.Sift(ctx, appID, ids, sieve)
+			selected, err := r.Ledger.FilterTriggers(ctx, appID, ids, sieve)
 			if err != nil {
 				return nil, err
 			}
@@ -368,7 +368,7 @@ func (r *Records) LatestMessages(ctx context.Context, appID string, sessions []s
 	if text != "" {
 		variants = anyCase(text)
 	}
-	ids, err := r.Ledger.Said(ctx, appID, sessions, variants)
+	ids, err := r.Ledger.FindMessages(ctx, appID, sessions, variants)
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -422,7 +422,7 @@ func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err err
 	}
 	r.AwaitFlush(ctx, appID)
 	backlog, err := r.Ledger.Backlog(ctx, appID)
-	stock := func(of ledger.Stock) Stock {
+	stock := func(of ledger.StateCount) Stock {
 		s := Stock{Count: of.Count}
 		if !of.Oldest.IsZero() {
 			s.Oldest = &of.Oldest
@@ -431,6 +431,6 @@ func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err err
 	}
 	return Backlog{
 		Pending: stock(backlog.Pending), Failed: stock(backlog.Failed), Confirming: backlog.Confirming, Settling: backlog.Settling,
-		FirstTries: backlog.FirstTries, Retries: backlog.Retries, Examined: backlog.Looked,
+		FirstTries: backlog.FirstTries, Retries: backlog.Retries, Examined: backlog.Examined,
 	}, err
 }

@@ -55,12 +55,12 @@ func (q Triggers) selects(r Record) bool {
 }
 
 // prefilter returns texts that any matching record contains as the ledger stores it.
-func (q Triggers) prefilter() ledger.Sieve {
+func (q Triggers) prefilter() ledger.Filter {
 	member := func(name, value string) string { // of a JSON object
 		text, _ := exactjson.Encode(map[string]string{name: value}) // texts never fail
 		return string(text[1 : len(text)-1])
 	}
-	s := ledger.Sieve{State: q.State, Session: q.SessionID, Begins: `"values":{`}
+	s := ledger.Filter{State: q.State, Session: q.SessionID, Begins: `"values":{`}
 	if q.Reason != "" {
 		s.Failure = member("reason", string(q.Reason))
 	}
@@ -117,7 +117,7 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 		}
 		selected := positions
 		if l.filtered {
-			indexes, err := r.Ledger.Sift(ctx, q.AppID, positionIDs(positions), q.prefilter())
+			indexes, err := r.Ledger.FilterTriggers(ctx, q.AppID, positionIDs(positions), q.prefilter())
 			if err != nil {
 				return nil, "", err
 			}
@@ -185,7 +185,7 @@ func (l *listing) chooseIndex(ctx context.Context) error {
 	if sessionIndex := k.Triggers(q.SessionID); q.SessionID != "" && !q.AllLives {
 		exists, err := !q.Closed, error(nil)
 		if q.Closed {
-			exists, err = l.Ledger.HasList(ctx, sessionIndex)
+			exists, err = l.Ledger.KeyExists(ctx, sessionIndex)
 		}
 		if err != nil {
 			return err
@@ -201,7 +201,7 @@ func (l *listing) chooseIndex(ctx context.Context) error {
 // nextPositions reads the next positions of the list.
 func (l *listing) nextPositions(ctx context.Context, limit int) ([]position, error) {
 	q := l.query
-	span := ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: limit + 1}
+	span := ledger.TimeRange{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: limit + 1}
 	if !q.Since.IsZero() {
 		span.From = float64(q.Since.Add(-clockSkew).UnixMicro())
 	}
@@ -215,7 +215,7 @@ func (l *listing) nextPositions(ctx context.Context, limit int) ([]position, err
 	default:
 		span.To = min(span.To, l.at.score)
 	}
-	members, err := l.Ledger.Listed(ctx, l.index, span)
+	members, err := l.Ledger.ReadList(ctx, l.index, span)
 	if err != nil {
 		return nil, err
 	}

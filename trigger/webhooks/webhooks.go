@@ -146,7 +146,7 @@ func (h *Webhooks) hint(appID string) {
 		names = namesOf(app)
 		h.names.Add(appID, names)
 	}
-	if len(names) > 0 && h.ledger.Hint(h.Worker.Context, appID, names) == nil {
+	if len(names) > 0 && h.ledger.Wake(h.Worker.Context, appID, names) == nil {
 		h.Worker.Wake(appID)
 	}
 }
@@ -313,7 +313,7 @@ func (t *round) readDue(ctx context.Context) (deliveries []*delivery, err error)
 		deliveries = append(deliveries, &delivery{due, event, true})
 	}
 	limit, more := mostPerLease, false
-	if t.claim.Streak >= ledger.WebhookBrink {
+	if t.claim.Streak >= ledger.WebhookProbeAfter {
 		limit = 1
 	}
 	if room := min(limit-len(deliveries), ledger.MostResends-t.claim.Resends); room > 0 {
@@ -379,7 +379,7 @@ func (t *round) send(ctx, begin context.Context, next *delivery) {
 func (t *round) mustStop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.isGone || t.failures > 0 && t.report.Delivered == 0 && t.claim.Streak+t.failures >= ledger.WebhookBrink
+	return t.isGone || t.failures > 0 && t.report.Delivered == 0 && t.claim.Streak+t.failures >= ledger.WebhookProbeAfter
 }
 
 // finish sets the time of the next claim, and decides whether the webhook is disabled.
@@ -391,8 +391,8 @@ func (t *round) finish() {
 	} else {
 		r.Streak += t.failures
 	}
-	if r.Streak >= ledger.WebhookBrink && t.failures > 0 {
-		r.Pause = max(t.serverPause, t.Worker.Jitter(nthPause(probePauses, r.Streak-ledger.WebhookBrink)))
+	if r.Streak >= ledger.WebhookProbeAfter && t.failures > 0 {
+		r.Pause = max(t.serverPause, t.Worker.Jitter(nthPause(probePauses, r.Streak-ledger.WebhookProbeAfter)))
 	}
 	switch {
 	case t.isGone:

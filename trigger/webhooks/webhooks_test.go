@@ -347,7 +347,7 @@ func TestAServerThatIsDownIsTriedWithOneEventAtATime(t *testing.T) {
 			s.fires("s"+strconv.Itoa(i), "e"+strconv.Itoa(i))
 		}
 		s.until("it is taken for down", func() bool {
-			return s.state().State == "failing" && s.state().Waiting >= ledger.WebhookBrink
+			return s.state().State == "failing" && s.state().Waiting >= ledger.WebhookProbeAfter
 		})
 		count := len(s.requests())
 		require.Less(t, count, 20, "so many were under way at the same time at most")

@@ -131,7 +131,7 @@ func (w *Worker) Run(ctx context.Context) {
 // other nodes.
 func (w *Worker) startDue(ctx context.Context, partitions []int) error {
 	// One member more than the app's slots, so that a shortage of slots is noticed.
-	due, err := w.Ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].appLimit() + 1 })
+	due, err := w.Ledger.ReadDue(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].appLimit() + 1 })
 	// Apps with fewer workers start first: one member of each lane in turn, while there are slots.
 	lanes := due.Lanes
 	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].slotsOf(a.App) - w.queues[b.Kind].slotsOf(b.App) })
@@ -166,7 +166,7 @@ func (w *Worker) survey(ctx context.Context) error {
 	}
 	backlog, backlogErr := ledger.ReadBacklog(ctx, w.Ledger)
 	if backlogErr == nil {
-		w.Metrics.due.Set(backlog.Owed)
+		w.Metrics.due.Set(backlog.Pending)
 		w.Metrics.dead.Set(backlog.Dead)
 	}
 	return errors.Join(err, backlogErr)
@@ -197,7 +197,7 @@ func (w *Worker) start(ctx context.Context, lane ledger.Lane, member string) boo
 		var err error
 		completed := panics.Run(w.Log, string(lane.Kind), lane.App+"/"+member, func() { err = q.work(ctx, lane.App, member) })
 		if !completed && (lane.Kind == keyspace.LaneOutboxes || lane.Kind == keyspace.LaneHeld) {
-			err = w.Ledger.SetAside(w.Context, lane.App, lane.Kind, member, panicDelay)
+			err = w.Ledger.Postpone(w.Context, lane.App, lane.Kind, member, panicDelay)
 		}
 		if err != nil && ctx.Err() == nil && !(completed && errors.Is(err, keyspace.ErrMemory)) {
 			w.Log.Warn("ledger.unfinished", "app", lane.App, string(lane.Kind), member, "error", err.Error())

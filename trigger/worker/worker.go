@@ -315,7 +315,7 @@ func (w *Worker) IsOwnToken(token string) bool { return strings.HasPrefix(token,
 
 // ReleaseIfTaken releases the leases that a token may have taken, if err does not say whether it took them. It
 // returns at once.
-func (w *Worker) ReleaseIfTaken(leases ledger.Holding, err error) {
+func (w *Worker) ReleaseIfTaken(leases ledger.HeldLeases, err error) {
 	var network *net.OpError
 	unreached := errors.As(err, &network) && network.Op == "dial" // no lease was taken
 	if errors.Is(err, keyspace.ErrUnavailable) && !errors.Is(err, keyspace.ErrReplicas) && !unreached {
@@ -328,7 +328,7 @@ func (w *Worker) ReleaseIfTaken(leases ledger.Holding, err error) {
 const releaseAttempts = 5
 
 // ReleaseLeases releases the leases that a token may have taken, and returns at once.
-func (w *Worker) ReleaseLeases(leases ledger.Holding) {
+func (w *Worker) ReleaseLeases(leases ledger.HeldLeases) {
 	w.Go(func() {
 		ctx, cancel := context.WithTimeout(w.Context, max(w.Lease, keyspace.EventLease))
 		defer cancel()

@@ -29,14 +29,14 @@ func (l *Reader) LastUsedSessions(ctx context.Context, appID string, most int) (
 }
 
 const (
-	// messagesAtOnce bounds the messages read in one round trip, mostSaid the bytes read of one session.
-	messagesAtOnce = 50
-	mostSaid       = 8 << 20
+	// mostMessagesPerRead bounds the messages read in one round trip, mostRecentBytes the bytes read of one session.
+	mostMessagesPerRead = 50
+	mostRecentBytes     = 8 << 20
 )
 
 // LastMessages reads at most so many last messages of a session, oldest first, and fewer if they are very long.
 // The profile is the session's record.
-func (l *Reader) LastMessages(ctx context.Context, appID, sessionID string, most int) (messages []Past, profile string, err error) {
+func (l *Reader) LastMessages(ctx context.Context, appID, sessionID string, most int) (messages []PastMessage, profile string, err error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
 	ids, record := pipe.LRange(ctx, k.Order(sessionID), -int64(most), -1), pipe.HMGet(ctx, k.Turns(sessionID), "session")
@@ -44,8 +44,8 @@ func (l *Reader) LastMessages(ctx context.Context, appID, sessionID string, most
 		return nil, "", keyspace.Unavailable(err)
 	}
 	size := 0
-	for left := ids.Val(); len(left) > 0 && size < mostSaid; {
-		some := left[max(0, len(left)-messagesAtOnce):]
+	for left := ids.Val(); len(left) > 0 && size < mostRecentBytes; {
+		some := left[max(0, len(left)-mostMessagesPerRead):]
 		left = left[:len(left)-len(some)]
 		var names []string
 		for _, id := range some {
@@ -55,10 +55,10 @@ func (l *Reader) LastMessages(ctx context.Context, appID, sessionID string, most
 		if err != nil {
 			return nil, "", err
 		}
-		read := make([]Past, len(some))
+		read := make([]PastMessage, len(some))
 		for i, id := range some {
 			row := found[4*i:]
-			read[i] = Past{ID: id, Message: row[0], Decision: row[1], Results: row[2], Reply: row[3]}
+			read[i] = PastMessage{ID: id, Message: row[0], Decision: row[1], Results: row[2], Reply: row[3]}
 			size += read[i].Size()
 		}
 		messages = append(read, messages...)
