@@ -243,7 +243,7 @@ func (x *rpcCall) requestValues(d trigger.Direct) (any, error) {
 		return nil, err
 	}
 	err = x.server.PendingCalls.Begin(x.ctx(), x.Scope, id, call)
-	if errors.Is(err, pendingcalls.ErrMany) || errors.Is(err, pendingcalls.ErrLong) {
+	if errors.Is(err, pendingcalls.ErrTooMany) || errors.Is(err, pendingcalls.ErrTooLong) {
 		return x.toolError(err.Error()), nil
 	}
 	if err != nil {

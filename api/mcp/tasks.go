@@ -58,7 +58,7 @@ func (x *rpcCall) updateTask() (any, error) {
 	case err != nil:
 	case call == nil:
 		err = x.confirm(record.Match, responses)
-	case !call.Over():
+	case !call.Ended():
 		err = x.giveValues(id, *call, responses)
 	}
 	return x.head("complete"), err
@@ -75,7 +75,7 @@ func (x *rpcCall) cancelTask() (any, error) {
 		return nil, err
 	}
 	if call != nil {
-		if _, err = x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Cancelled = true }); !errors.Is(err, pendingcalls.ErrNone) {
+		if _, err = x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Cancelled = true }); !errors.Is(err, pendingcalls.ErrNotFound) {
 			return empty, err
 		}
 		if record, err = x.record(id); err != nil { // another client has fired it
@@ -114,7 +114,7 @@ func (x *rpcCall) checkTask() error {
 
 // unknownTask maps the errors of a missing task; others are unchanged.
 func unknownTask(err error) error {
-	if errors.Is(err, query.ErrNotFound) || errors.Is(err, pendingcalls.ErrNone) {
+	if errors.Is(err, query.ErrNotFound) || errors.Is(err, pendingcalls.ErrNotFound) {
 		return invalid(answer.UnknownTrigger, "no task of that id is known here, or its time is over")
 	}
 	return err
@@ -134,7 +134,7 @@ func (x *rpcCall) task(id string) (task, error) {
 		return task{}, err
 	case call == nil:
 		return x.triggerTask(record)
-	case len(call.Missing) == 0 && !call.Over():
+	case len(call.Missing) == 0 && !call.Ended():
 		return x.fireTask(id, *call)
 	}
 	return x.pendingTask(id, *call)
@@ -150,7 +150,7 @@ func (x *rpcCall) findTask(id string) (record query.Record, call *pendingcalls.C
 		return record, nil, unknownTask(err)
 	}
 	pending, err := x.server.PendingCalls.Get(x.ctx(), x.Scope, id)
-	if errors.Is(err, pendingcalls.ErrNone) {
+	if errors.Is(err, pendingcalls.ErrNotFound) {
 		record, err = x.record(id)
 		return record, nil, unknownTask(err)
 	}
@@ -236,7 +236,7 @@ func (x *rpcCall) progress(record query.Record) string {
 
 // pendingTask is the task of a call that waits for values, or was ended.
 func (x *rpcCall) pendingTask(id string, call pendingcalls.Call) (task, error) {
-	t := x.newTask(id, call.Began, call.Changed, pendingcalls.Life)
+	t := x.newTask(id, call.Began, call.Changed, pendingcalls.TTL)
 	switch {
 	case call.Cancelled:
 		t.Status = taskCancelled
@@ -294,14 +294,14 @@ func (x *rpcCall) giveValues(id string, call pendingcalls.Call, responses map[st
 	values, declined := valuesOf(definition, call.Missing, responses)
 	call, err = x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) {
 		c.Cancelled = declined
-		c.Give(values)
+		c.AddValues(values)
 	})
 	switch {
-	case errors.Is(err, pendingcalls.ErrNone):
+	case errors.Is(err, pendingcalls.ErrNotFound):
 		return nil // another client has given the rest
-	case errors.Is(err, pendingcalls.ErrLong):
+	case errors.Is(err, pendingcalls.ErrTooLong):
 		return invalid(answer.InvalidBody, err.Error())
-	case err != nil || len(call.Missing) > 0 || call.Over():
+	case err != nil || len(call.Missing) > 0 || call.Ended():
 		return err
 	}
 	_, err = x.fireTask(id, call)
@@ -340,7 +340,7 @@ func (x *rpcCall) failTask(id string, err error) (task, error) {
 	}
 	call, err := x.server.PendingCalls.Change(x.ctx(), x.Scope, id, func(c *pendingcalls.Call) { c.Failed = text })
 	switch {
-	case errors.Is(err, pendingcalls.ErrNone): // another client has fired it
+	case errors.Is(err, pendingcalls.ErrNotFound): // another client has fired it
 		return x.task(id)
 	case err != nil:
 		return task{}, err

@@ -165,7 +165,7 @@ func (v *verification) print(report verified) {
 
 func printSealed(out io.Writer, sealed sealing.Tally) {
 	fmt.Fprintf(out, "sealed      by the newest key: %s; by the old one: %s; by none that is here: %s\n",
-		sealed.Words(sealing.ByCurrent), sealed.Words(sealing.ByOld), sealed.Words(sealing.ByNone))
+		sealed.Text(sealing.ByCurrent), sealed.Text(sealing.ByOld), sealed.Text(sealing.ByNone))
 	if sealed.Sum(sealing.ByNone) > 0 {
 		fmt.Fprintln(out, "note: credentials that no key decrypts cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
 	}

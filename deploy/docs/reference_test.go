@@ -278,5 +278,5 @@ func (s *schema) meaning() string {
 func TestStatesAreDrawnAsTheyAre(t *testing.T) {
 	page, err := os.ReadFile("turns.md")
 	require.NoError(t, err)
-	require.Contains(t, string(page), "```mermaid\n"+state.Drawing()+"```")
+	require.Contains(t, string(page), "```mermaid\n"+state.Diagram()+"```")
 }

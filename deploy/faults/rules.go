@@ -587,7 +587,7 @@ func (t *askedTask) breaches(fired []record, last taskStatus) (found breaches) {
 	}
 	open := slices.Sorted(maps.Keys(last.InputRequests))
 	switch {
-	case len(fired) == 0 && time.Since(t.touched) > pendingcalls.Life-time.Minute: // it may be over
+	case len(fired) == 0 && time.Since(t.touched) > pendingcalls.TTL-time.Minute: // it may be over
 	case last.Status != want:
 		found.add("is %q in the end, not %s", last.Status, want)
 	case want == "input_required" && !slices.Equal(open, slices.Sorted(slices.Values(missing))):

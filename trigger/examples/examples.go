@@ -21,10 +21,10 @@ type Stage struct {
 	Request matcher.Request
 	// Most bounds the examples tried; 0 for any number.
 	Most int
-	// Unsaid counts those not tried, for Most or for time.
-	Unsaid int
+	// Untried counts those not tried, for Most or for time.
+	Untried int
 
-	said int
+	tried int
 }
 
 // Faults returns the examples of a repository that do not set off their own tool, or set off another as well:
@@ -32,7 +32,7 @@ type Stage struct {
 func (s *Stage) Faults(ctx context.Context, of *repositories.Repository) fault.List {
 	var found fault.List
 	for i := range of.Tools {
-		s.each(ctx, matcher.Candidate{Repository: of, Tool: &of.Tools[i]}, func(c matcher.Candidate, j int, said string) {
+		s.tryEach(ctx, matcher.Candidate{Repository: of, Tool: &of.Tools[i]}, func(c matcher.Candidate, j int, said string) {
 			if why := s.fault(ctx, c, said); why != "" {
 				found.Add(fault.Point("tools", i, "examples", j), "%s", why)
 			}
@@ -41,35 +41,35 @@ func (s *Stage) Faults(ctx context.Context, of *repositories.Repository) fault.L
 	return found
 }
 
-// Taken returns the examples of other repositories that a tool of this one takes away.
-func (s *Stage) Taken(ctx context.Context, by *repositories.Repository) []string {
+// TakenFromOthers returns the examples of other repositories that a tool of this one takes away.
+func (s *Stage) TakenFromOthers(ctx context.Context, by *repositories.Repository) []string {
 	var found []string
 	for _, other := range s.Request.Candidates {
 		if other.Repository == by || other.Repository.SessionID != by.SessionID {
 			continue
 		}
-		s.each(ctx, other, func(c matcher.Candidate, j int, said string) {
-			came := s.say(ctx, s.Request, c, said)
-			if !came.fires && slices.ContainsFunc(came.others, func(one matcher.Candidate) bool { return one.Repository == by }) {
-				found = append(found, fmt.Sprintf("tool %q of repository %q: examples/%d %s", c.Tool.Name, c.Repository.ID, j, s.unintended(c, said, came)))
+		s.tryEach(ctx, other, func(c matcher.Candidate, j int, said string) {
+			tried := s.try(ctx, s.Request, c, said)
+			if !tried.fires && slices.ContainsFunc(tried.others, func(one matcher.Candidate) bool { return one.Repository == by }) {
+				found = append(found, fmt.Sprintf("tool %q of repository %q: examples/%d %s", c.Tool.Name, c.Repository.ID, j, s.unintended(c, said, tried)))
 			}
 		})
 	}
 	return found
 }
 
-// each tries the examples of a tool in scope, within the bounds.
-func (s *Stage) each(ctx context.Context, c matcher.Candidate, say func(c matcher.Candidate, at int, said string)) {
+// tryEach tries the examples of a tool in scope, within the bounds.
+func (s *Stage) tryEach(ctx context.Context, c matcher.Candidate, say func(c matcher.Candidate, at int, said string)) {
 	at, in := s.Request.Place(c.Tool.Name)
 	if !in || s.Request.Candidates[at].Repository != c.Repository {
 		return
 	}
 	for i, said := range c.Tool.Spoken() {
-		if s.Most > 0 && s.said == s.Most || ctx.Err() != nil {
-			s.Unsaid += len(c.Tool.Examples) - i
+		if s.Most > 0 && s.tried == s.Most || ctx.Err() != nil {
+			s.Untried += len(c.Tool.Examples) - i
 			return
 		}
-		s.said++
+		s.tried++
 		say(s.Request.Candidates[at], i, said)
 	}
 }
@@ -79,36 +79,36 @@ type outcome struct {
 	// fires reports that its own tool fires; others fire too, or are called for.
 	fires  bool
 	others []matcher.Candidate
-	// lacks is the incomplete call of its own tool; nil for none.
-	lacks *matcher.Rejected
-	trace *matcher.Trace
+	// incomplete is the incomplete call of its own tool; nil for none.
+	incomplete *matcher.Rejected
+	trace      *matcher.Trace
 }
 
-func (s *Stage) say(ctx context.Context, request matcher.Request, c matcher.Candidate, said string) outcome {
+func (s *Stage) try(ctx context.Context, request matcher.Request, c matcher.Candidate, said string) outcome {
 	ctx, trace := matcher.Recorded(ctx)
 	request.Text = said
 	result, err := s.Matcher.Match(ctx, request)
-	came := outcome{fires: err != nil, trace: trace} // an error is no fault of the example
+	tried := outcome{fires: err != nil, trace: trace} // an error is no fault of the example
 	for _, match := range conversation.Fires(result.Matches) {
 		if match.Candidate == c {
-			came.fires = true
+			tried.fires = true
 		} else {
-			came.others = append(came.others, match.Candidate)
+			tried.others = append(tried.others, match.Candidate)
 		}
 	}
 	for i, rejected := range result.Rejected {
 		if rejected.Candidate != c {
-			came.others = append(came.others, rejected.Candidate)
+			tried.others = append(tried.others, rejected.Candidate)
 			continue
 		}
 		lacks, free := conversation.Faulty(rejected.Missing, rejected.Errors), Free(rejected.Tool)
 		if len(lacks) > 0 && !slices.ContainsFunc(lacks, func(name string) bool { return !slices.Contains(free, name) }) {
-			came.fires = true
+			tried.fires = true
 		} else {
-			came.lacks = &result.Rejected[i]
+			tried.incomplete = &result.Rejected[i]
 		}
 	}
-	return came
+	return tried
 }
 
 // Free returns the parameters of a tool for which an example needs no value: the user is asked for it, or a
@@ -125,22 +125,22 @@ func Free(tool *repositories.Tool) []string {
 
 // fault returns the fault of an example; empty for none.
 func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) string {
-	came := s.say(ctx, s.Request, c, said)
-	if came.fires && len(came.others) == 0 {
+	tried := s.try(ctx, s.Request, c, said)
+	if tried.fires && len(tried.others) == 0 {
 		return ""
 	}
-	if detail := s.unintended(c, said, came); detail != "" {
+	if detail := s.unintended(c, said, tried); detail != "" {
 		return detail
 	}
-	why := came.trace.Silence + "; put it in other words"
+	why := tried.trace.Silence + "; put it in other words"
 	alone := s.Request
 	alone.Candidates, alone.Shared, alone.Own = []matcher.Candidate{c}, nil, nil
-	if same := s.same(said, c); len(same) > 0 {
-		why = names(c, same) + " has the same example; leave it with one of them"
-	} else if s.say(ctx, alone, c, said).fires {
+	if same := s.toolsWith(said, c); len(same) > 0 {
+		why = toolNames(c, same) + " has the same example; leave it with one of them"
+	} else if s.try(ctx, alone, c, said).fires {
 		nearest := "the other tools"
-		if i := slices.IndexFunc(came.trace.Scores, func(near matcher.Score) bool { return near.Candidate != c }); i >= 0 {
-			nearest = names(c, []matcher.Candidate{came.trace.Scores[i].Candidate})
+		if i := slices.IndexFunc(tried.trace.Scores, func(near matcher.Score) bool { return near.Candidate != c }); i >= 0 {
+			nearest = toolNames(c, []matcher.Candidate{tried.trace.Scores[i].Candidate})
 		}
 		why = fmt.Sprintf("it is as near to %s; %s", nearest, ownWords)
 	}
@@ -148,18 +148,18 @@ func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) str
 }
 
 // unintended describes an unintended effect of an example; empty for none.
-func (s *Stage) unintended(c matcher.Candidate, said string, came outcome) string {
+func (s *Stage) unintended(c matcher.Candidate, said string, tried outcome) string {
 	switch {
-	case came.fires:
-		return fmt.Sprintf("%s fires %s as well without a model: say one thing in an example", fault.Show(said), names(c, came.others))
-	case came.lacks != nil:
-		return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), lacking(*came.lacks))
-	case len(came.others) > 0:
+	case tried.fires:
+		return fmt.Sprintf("%s fires %s as well without a model: say one thing in an example", fault.Show(said), toolNames(c, tried.others))
+	case tried.incomplete != nil:
+		return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), whatIsMissing(*tried.incomplete))
+	case len(tried.others) > 0:
 		why := ownWords
-		if slices.Contains(s.same(said, c), came.others[0]) {
+		if slices.Contains(s.toolsWith(said, c), tried.others[0]) {
 			why = "both have this example; leave it with one of them"
 		}
-		return fmt.Sprintf("%s fires %s and not it without a model: %s", fault.Show(said), names(c, came.others), why)
+		return fmt.Sprintf("%s fires %s and not it without a model: %s", fault.Show(said), toolNames(c, tried.others), why)
 	}
 	return ""
 }
@@ -167,8 +167,8 @@ func (s *Stage) unintended(c matcher.Candidate, said string, came outcome) strin
 // ownWords is the remedy for an example that is nearer to a similar tool.
 const ownWords = "put it in words that only this tool has"
 
-// same returns the other tools that also have the example.
-func (s *Stage) same(said string, c matcher.Candidate) (found []matcher.Candidate) {
+// toolsWith returns the other tools that also have the example.
+func (s *Stage) toolsWith(said string, c matcher.Candidate) (found []matcher.Candidate) {
 	for _, other := range s.Request.Candidates {
 		if other != c && slices.ContainsFunc(other.Tool.Spoken(), func(one string) bool { return strings.EqualFold(one, said) }) {
 			found = append(found, other)
@@ -177,8 +177,8 @@ func (s *Stage) same(said string, c matcher.Candidate) (found []matcher.Candidat
 	return found
 }
 
-// lacking returns the missing values of a call, and how an example can contain them.
-func lacking(r matcher.Rejected) string {
+// whatIsMissing returns the missing values of a call, and how an example can contain them.
+func whatIsMissing(r matcher.Rejected) string {
 	var parts []string
 	for _, name := range r.Missing {
 		if r.Tool.Params().Ask(name) == "" {
@@ -213,8 +213,8 @@ func wordsFor(tool *repositories.Tool, name string) string {
 // mostNamed bounds the other tools that a text names.
 const mostNamed = 3
 
-// names lists other tools, each with its repository if that differs.
-func names(c matcher.Candidate, others []matcher.Candidate) string {
+// toolNames lists other tools, each with its repository if that differs.
+func toolNames(c matcher.Candidate, others []matcher.Candidate) string {
 	var list []string
 	for _, other := range others[:min(mostNamed, len(others))] {
 		name := fmt.Sprintf("%q", other.Tool.Name)

@@ -220,7 +220,7 @@ if #recent > 0 then redis.call('ZADD', @recent, unpack(recent)) end
 // generations of its app and session and the session's profile. If these differ from the expected ones, the
 // message is StalePrecondition, also for an empty Chat.
 type Chat struct {
-	Precondition               string // the precondition they depend on
+	Precondition               string // the one that they depend on (see Precondition.Text)
 	AcceptedEvent, FailedEvent *keyspace.Entry
 }
 
@@ -231,7 +231,7 @@ type Precondition struct {
 	AppGeneration, SessionGeneration, SessionProfile string
 }
 
-// Text returns the precondition as text, as Chat.Text has it.
+// Text returns the precondition as Chat.Precondition has it.
 func (r Precondition) Text() string {
 	return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.SessionProfile
 }
@@ -321,8 +321,8 @@ type TakenTurn struct {
 	History    Conversation // before the message: later messages must not influence its decision
 	Unfinished string       // JSON of calls that lack values
 	Claims     string       // JSON
-	// LastQuestions are the triggers whose question was put to the user last, OtherQuestions others that may still wait for a
-	// yes, and Retracted those that the message takes back.
+	// LastQuestions are the triggers whose question was put to the user last, OtherQuestions others that may still
+	// wait for a yes, and Retracted those that the message takes back.
 	LastQuestions, OtherQuestions, Retracted []string
 	// Generations of the app and of the session.
 	AppGeneration, SessionGeneration string

@@ -236,7 +236,7 @@ type Commitment struct {
 	Token      string
 	Unfinished string // JSON
 	Decision   string // opaque
-	Outcome    string // one of keyspace.OutcomeTo, of the message or the Caller; empty if it is not known yet
+	Outcome    string // one of keyspace.OutcomeTo, of the message or the ChatMessage; empty if it is not known yet
 	// ChatMessage is the message whose chat fires a direct trigger, and ChatMatch the match (JSON) that is kept with it.
 	ChatMessage, ChatMatch string
 	// Matched is the app version of the match, Version the next one, for when a repository of the app is

@@ -165,7 +165,7 @@ func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]
 	return sessions, err
 }
 
-// KeyExists reports whether a list of triggers exists.
+// KeyExists reports whether an app or a list of triggers exists.
 func (l *Reader) KeyExists(ctx context.Context, list string) (bool, error) {
 	there, err := l.db.Exists(ctx, list).Result()
 	return there > 0, keyspace.Unavailable(err)

@@ -138,8 +138,8 @@ return outcome
 `)
 
 // EndChat notes that a request of a message's chat has ended, and returns the outcome of the message, as a letter of
-// keyspace.OutcomeTo: the given one unless its model has fired tools. It is empty if it was known before, is not yet known as the
-// given one is empty, or if the message is not in the history. If tools have fired, the length is that of ChatLength.
+// keyspace.OutcomeTo: the given one unless its model has fired tools. It is empty if it was known before, is not yet known because
+// the given one is empty, or if the message is not in the history. If tools have fired, the length is that of ChatLength.
 func EndChat(ctx context.Context, l *Ledger, t Turn, length int, outcome string) (string, error) {
 	found, err := endChat.Run(ctx, l.db, []string{t.keys().Turns(t.Session)}, t.Message, length, outcome)
 	letter, _ := found.(string)

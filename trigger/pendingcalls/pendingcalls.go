@@ -22,14 +22,14 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Life is how long a call waits for its values, and how long its end is remembered.
-const Life = 15 * time.Minute
+// TTL is how long a call waits for its values, and how long its end is remembered.
+const TTL = 15 * time.Minute
 
-// most bounds the waiting calls of a session, or of an app without one.
-const most = 1000
+// mostWaiting bounds the waiting calls of a session, or of an app without one.
+const mostWaiting = 1000
 
-// maxCall bounds a stored call, in bytes of its JSON (section 19 of the contract).
-const maxCall = 64 << 10
+// maxCallBytes bounds a stored call, in bytes of its JSON (section 19 of the contract).
+const maxCallBytes = 64 << 10
 
 // Call is a call that lacks values.
 type Call struct {
@@ -49,8 +49,8 @@ type Call struct {
 
 func (c Call) encode() (string, error) {
 	text, err := exactjson.Encode(c)
-	if err == nil && len(text) > maxCall {
-		err = ErrLong
+	if err == nil && len(text) > maxCallBytes {
+		err = ErrTooLong
 	}
 	return string(text), err
 }
@@ -58,17 +58,17 @@ func (c Call) encode() (string, error) {
 // Size returns its stored size in bytes.
 func (c Call) Size() int { return len(exactjson.EncodeOrNull(c)) }
 
-// Over reports whether the call will never be fired.
-func (c Call) Over() bool { return c.Cancelled || c.Failed != "" }
+// Ended reports whether the call will never be fired.
+func (c Call) Ended() bool { return c.Cancelled || c.Failed != "" }
 
 // Errors of Calls.
 var (
-	// ErrNone means that no call waits under the id: it was fired, or has expired.
-	ErrNone = errors.New("no call waits for values under this id")
-	// ErrLong means that a call is too long to be stored.
-	ErrLong = fmt.Errorf("the values are longer than %d bytes, which is the most that is kept of a call that lacks others: give all values at once", maxCall)
-	// ErrMany means that a thousand calls of the scope already wait.
-	ErrMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", most)
+	// ErrNotFound means that no call waits under the id: it was fired, or has expired.
+	ErrNotFound = errors.New("no call waits for values under this id")
+	// ErrTooLong means that a call is too long to be stored.
+	ErrTooLong = fmt.Errorf("the values are longer than %d bytes, which is the most that is kept of a call that lacks others: give all values at once", maxCallBytes)
+	// ErrTooMany means that a thousand calls of the scope already wait.
+	ErrTooMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", mostWaiting)
 )
 
 // Calls stores the waiting calls in Redis. It is safe for concurrent use, on any replica.
@@ -88,11 +88,11 @@ func New(db *keyspace.DB, now func() time.Time) *Calls { return &Calls{db, now} 
 // did (see keyspace.Script.RunSafely).
 var begin = keyspace.NewScript(keyspace.ErasingLua, `
 KEYS calls closed
-ARGV id call kept most
+ARGV id call ttl most
 local calls, at = @calls, now()
 if erasing(@closed) then return 'erasing' end
 if redis.call('HEXISTS', calls, $id) == 1 then
-  redis.call('PEXPIRE', calls, $kept)
+  redis.call('PEXPIRE', calls, $ttl)
   return 'ok'
 end
 if redis.call('HLEN', calls) >= tonumber($most) then
@@ -102,8 +102,8 @@ if redis.call('HLEN', calls) >= tonumber($most) then
   end
   if redis.call('HLEN', calls) >= tonumber($most) then return 'many' end
 end
-redis.call('HSET', calls, $id, string.format('%.0f %s', at + tonumber($kept), $call))
-redis.call('PEXPIRE', calls, $kept)
+redis.call('HSET', calls, $id, string.format('%.0f %s', at + tonumber($ttl), $call))
+redis.call('PEXPIRE', calls, $ttl)
 return 'ok'
 `)
 
@@ -120,13 +120,13 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 	}
 	k := keyspace.KeysOf(scope.AppID)
 	failpoint.At(failpoint.AskedBefore)
-	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, text, Life.Milliseconds(), most)
+	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, text, TTL.Milliseconds(), mostWaiting)
 	failpoint.At(failpoint.AskedReply)
 	switch {
 	case err != nil:
 		return err
 	case reply == "many":
-		return ErrMany
+		return ErrTooMany
 	case reply == "erasing":
 		return fmt.Errorf("session %q: %w", scope.SessionID, repositories.ErrErasing)
 	}
@@ -142,7 +142,7 @@ func (c *Calls) Get(ctx context.Context, scope repositories.Scope, id string) (C
 func (c *Calls) read(ctx context.Context, scope repositories.Scope, id string) (call Call, stored string, err error) {
 	stored, err = c.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Asked(scope.SessionID), id).Result()
 	if errors.Is(err, redis.Nil) {
-		return Call{}, "", ErrNone
+		return Call{}, "", ErrNotFound
 	}
 	if err != nil {
 		return Call{}, "", keyspace.Unavailable(err)
@@ -156,7 +156,7 @@ func (c *Calls) decode(stored string) (call Call, ends time.Time, err error) {
 	at, text, _ := strings.Cut(stored, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if ends = time.UnixMilli(ms).UTC(); err != nil || !c.now().Before(ends) {
-		return Call{}, ends, ErrNone
+		return Call{}, ends, ErrNotFound
 	}
 	return call, ends, exactjson.Unmarshal([]byte(text), &call)
 }
@@ -178,7 +178,7 @@ func (c *Calls) Waiting(ctx context.Context, scope repositories.Scope) ([]Waitin
 	for id, stored := range all {
 		call, ends, err := c.decode(stored)
 		switch {
-		case errors.Is(err, ErrNone) || call.Over() || err == nil && len(call.Missing) == 0: // a complete one is about to be fired
+		case errors.Is(err, ErrNotFound) || call.Ended() || err == nil && len(call.Missing) == 0: // a complete one is about to be fired
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("call %q: %w", id, err)
@@ -210,18 +210,18 @@ func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string,
 		if err != nil {
 			return call, err
 		}
-		if call.Over() {
+		if call.Ended() {
 			return call, c.db.Confirm(ctx, scope.AppID)
 		}
-		whole := len(call.Missing) == 0
+		complete := len(call.Missing) == 0
 		change(&call)
-		call.Cancelled = call.Cancelled && !whole
+		call.Cancelled = call.Cancelled && !complete
 		call.Changed = c.now().UTC()
 		text, err := call.encode()
 		if err != nil {
 			return Call{}, err
 		}
-		reply, err := replace.RunSafely(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, text, Life.Milliseconds())
+		reply, err := replace.RunSafely(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, text, TTL.Milliseconds())
 		failpoint.At(failpoint.AskedChanged)
 		if err != nil || reply == "ok" {
 			return call, err
@@ -229,20 +229,20 @@ func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string,
 	}
 }
 
-// Give adds values to the call; values that are not missing are ignored.
-func (call *Call) Give(values map[string]any) {
-	given := maps.Clone(call.Values)
-	if given == nil {
-		given = map[string]any{}
+// AddValues adds values to the call; values that are not missing are ignored.
+func (call *Call) AddValues(values map[string]any) {
+	all := maps.Clone(call.Values)
+	if all == nil {
+		all = map[string]any{}
 	}
 	call.Missing = slices.DeleteFunc(slices.Clone(call.Missing), func(name string) bool {
-		value, is := values[name]
-		if is {
-			given[name] = value
+		value, given := values[name]
+		if given {
+			all[name] = value
 		}
-		return is
+		return given
 	})
-	call.Values = given
+	call.Values = all
 }
 
 // End removes a fired call.

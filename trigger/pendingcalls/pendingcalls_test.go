@@ -23,7 +23,7 @@ func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
 	}
 	hasty, patient := calls(time.Millisecond), calls(time.Second)
 	scope, lacks := repositories.Scope{AppID: "clinic", SessionID: "s1"}, pendingcalls.Call{Name: "book", Missing: []string{"day", "desk"}}
-	give := func(c *pendingcalls.Call) { c.Give(map[string]any{"day": "monday"}) }
+	give := func(c *pendingcalls.Call) { c.AddValues(map[string]any{"day": "monday"}) }
 	end := func(c *pendingcalls.Call) { c.Cancelled = true }
 	require.NoError(t, patient.Begin(t.Context(), scope, "t0", lacks))
 
@@ -42,7 +42,7 @@ func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
 	require.Equal(t, []string{"desk"}, call.Missing, "it is one call, as it was left")
 	call, err = patient.Change(t.Context(), scope, "t0", end)
 	require.NoError(t, err)
-	require.True(t, call.Over())
+	require.True(t, call.Ended())
 }
 
 // TestWhatHasAllItsValuesIsNotCancelled: the request with the last value fires the call, so no other may report
@@ -58,7 +58,7 @@ func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 		require.NoError(t, err)
 		return call
 	}
-	give := func(c *pendingcalls.Call) { c.Give(map[string]any{"day": "monday"}) }
+	give := func(c *pendingcalls.Call) { c.AddValues(map[string]any{"day": "monday"}) }
 	end := func(c *pendingcalls.Call) { c.Cancelled = true }
 	for _, id := range []string{"given", "cancelled"} {
 		require.NoError(t, calls.Begin(t.Context(), scope, id, pendingcalls.Call{Name: "book", Missing: []string{"day"}}))
@@ -68,9 +68,9 @@ func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, waiting, 1, "the other has all its values")
 	require.Equal(t, "cancelled", waiting[0].ID)
-	require.WithinDuration(t, time.Now().Add(pendingcalls.Life), waiting[0].Ends, time.Minute)
-	require.False(t, change("given", end).Over())
-	require.True(t, change("given", func(c *pendingcalls.Call) { c.Failed = "its tool is gone" }).Over(), "it may turn out that it cannot be fired")
+	require.WithinDuration(t, time.Now().Add(pendingcalls.TTL), waiting[0].Ends, time.Minute)
+	require.False(t, change("given", end).Ended())
+	require.True(t, change("given", func(c *pendingcalls.Call) { c.Failed = "its tool is gone" }).Ended(), "it may turn out that it cannot be fired")
 
 	require.True(t, change("cancelled", end).Cancelled)
 	waiting, err = calls.Waiting(t.Context(), scope)

@@ -19,9 +19,9 @@ const (
 	mostListeners = 256
 	// ticksToListen is the number of ticks between searches for sources without a listener.
 	ticksToListen = 10
-	// stillThere is the interval between checks that a source with a listener is unchanged.
-	stillThere = time.Minute
-	// leastPause is the least interval between looks requested by a server, as between any two looks at a
+	// checkInterval is the interval between checks that a source with a listener is unchanged.
+	checkInterval = time.Minute
+	// leastPause is the least interval between refreshes requested by a server, as between any two of a
 	// source.
 	leastPause = 5 * time.Second
 	// Pauses before a listener reconnects.
@@ -29,7 +29,7 @@ const (
 )
 
 // listeners are the sources that this replica listens to. Every replica listens; a notification makes a source
-// due, and one replica looks.
+// due, and one replica refreshes it.
 type listeners struct {
 	listening sync.WaitGroup
 	mu        sync.Mutex
@@ -56,25 +56,25 @@ func (r *Refresher) listen(ctx context.Context) {
 				defer r.mu.Unlock()
 				delete(r.of, name)
 			}()
-			panics.Run(r.Logger, "refresh", name, func() { r.follow(ctx, to) })
+			panics.Run(r.Logger, "refresh", name, func() { r.listenTo(ctx, to) })
 		})
 	}
 }
 
-// follow listens until ctx ends, or the source is gone or changed. It gives up a server that offers no
+// listenTo listens until ctx ends, or the source is gone or changed. It gives up a server that offers no
 // notifications.
-func (r *Refresher) follow(ctx context.Context, to store.Refresh) {
+func (r *Refresher) listenTo(ctx context.Context, to store.Refresh) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = firstPause, longestPause
 	source, app := r.source(ctx, to)
 	for app != nil {
 		stream, end := context.WithCancel(ctx)
 		news, lasted := make(chan struct{}, 1), false
-		var beside sync.WaitGroup
-		beside.Go(func() { r.refresh(stream, to, news) })
-		beside.Go(func() {
+		var helpers sync.WaitGroup
+		helpers.Go(func() { r.refresh(stream, to, news) })
+		helpers.Go(func() {
 			defer end()
-			for r.Pause(stream, stillThere) == nil && r.same(stream, to, source) {
+			for r.Pause(stream, checkInterval) == nil && r.same(stream, to, source) {
 				lasted = true
 			}
 		})
@@ -85,9 +85,9 @@ func (r *Refresher) follow(ctx context.Context, to store.Refresh) {
 			}
 		})
 		end()
-		beside.Wait()
+		helpers.Wait()
 		if !offered && err == nil { // a changed server may offer it
-			for r.Pause(ctx, stillThere) == nil && r.same(ctx, to, source) {
+			for r.Pause(ctx, checkInterval) == nil && r.same(ctx, to, source) {
 			}
 			return
 		}

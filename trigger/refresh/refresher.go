@@ -1,6 +1,6 @@
 // Package refresh keeps the tools of repositories from an MCP server equal to the server's. One replica at a
-// time looks at a source periodically, and at once when its server notifies of a change. An unavailable server
-// costs only a log line: repositories keep their tools. A look never overwrites concurrent changes.
+// time reads a source periodically, and at once when its server notifies of a change. An unavailable server
+// costs only a log line: repositories keep their tools. A refresh never overwrites concurrent changes.
 package refresh
 
 import (
@@ -17,12 +17,12 @@ import (
 )
 
 const (
-	// tick is the interval between looks for due sources: a fraction of the shortest interval of a source.
+	// tick is the interval between searches for due sources: a fraction of the shortest interval of a source.
 	tick = time.Second
 	// lease is a replica's lease of one source: longer than its server may take.
 	lease = 2 * time.Minute
-	// atOnce bounds the sources that a replica looks at concurrently.
-	atOnce = 8
+	// mostConcurrent bounds the sources that a replica reads concurrently.
+	mostConcurrent = 8
 )
 
 // Store has the due sources, and the repositories with tools from them.
@@ -61,10 +61,10 @@ func New(o Options) *Refresher { return &Refresher{o, listeners{of: map[string]b
 
 // Run refreshes due sources until ctx ends.
 func (r *Refresher) Run(ctx context.Context) {
-	var under sync.WaitGroup
-	defer under.Wait()
+	var refreshes sync.WaitGroup
+	defer refreshes.Wait()
 	defer r.listening.Wait()
-	slots, troubles := make(chan struct{}, atOnce), outages.New(r.Logger)
+	slots, troubles := make(chan struct{}, mostConcurrent), outages.New(r.Logger)
 	for n := 0; r.Pause(ctx, tick) == nil; n++ {
 		if n%ticksToListen == 0 {
 			r.listen(ctx)
@@ -80,13 +80,13 @@ func (r *Refresher) Run(ctx context.Context) {
 			troubles.Trouble(ctx, "sources", "", "sources.undue", "error", err.Error())
 		}
 		for _, one := range due {
-			under.Go(func() {
+			refreshes.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
 				panics.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() {
 					ctx, cancel := context.WithTimeout(ctx, lease)
 					defer cancel()
-					next, err := r.look(ctx, one)
+					next, err := r.updateTools(ctx, one)
 					if ctx.Err() == nil {
 						err = errors.Join(err, r.Store.EndRefresh(ctx, one, next))
 					}
@@ -99,9 +99,9 @@ func (r *Refresher) Run(ctx context.Context) {
 	}
 }
 
-// look sets the repositories to the server's current tools. It returns the time until the next look; 0 if no
+// updateTools sets the repositories to the server's current tools. It returns the time until the next refresh; 0 if no
 // repository uses the source.
-func (r *Refresher) look(ctx context.Context, due store.Refresh) (next time.Duration, err error) {
+func (r *Refresher) updateTools(ctx context.Context, due store.Refresh) (next time.Duration, err error) {
 	app, err := r.Store.App(ctx, due.AppID)
 	if errors.Is(err, repositories.ErrNotFound) {
 		return 0, nil

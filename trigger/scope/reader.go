@@ -413,8 +413,8 @@ func (r *Reader) tryExamples(ctx context.Context, s Scope, written *repositories
 		stage.Most = mostExamplesOfSession
 	}
 	notes := written.InWords(stage.Faults(ctx, written))
-	skipped := stage.Unsaid
-	notes = append(notes, stage.Taken(ctx, written)...)
+	skipped := stage.Untried
+	notes = append(notes, stage.TakenFromOthers(ctx, written)...)
 	if skipped > 0 {
 		notes = append(notes, fmt.Sprintf(untriedNote, skipped))
 	}

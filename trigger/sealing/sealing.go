@@ -53,11 +53,11 @@ func (w Walk) Run(ctx context.Context) (p Progress, err error) {
 				places[place.Kind] = append(places[place.Kind], place)
 			}
 		}
-		if err := w.fields(ctx, places[keyspace.KindApp], "record", w.treat(ctx, &p, &p.Tally.Apps, w.Sealer.Reseal)); err != nil {
+		if err := w.fields(ctx, places[keyspace.KindApp], "record", w.countAndReseal(ctx, &p, &p.Tally.Apps, w.Sealer.Reseal)); err != nil {
 			return err
 		}
 		for _, place := range slices.Concat(places[keyspace.KindRepos], places[keyspace.KindVersions]) {
-			if err := w.repositories(ctx, place, w.treat(ctx, &p, &p.Tally.Repositories, w.Sealer.Reseal)); err != nil {
+			if err := w.repositories(ctx, place, w.countAndReseal(ctx, &p, &p.Tally.Repositories, w.Sealer.Reseal)); err != nil {
 				return err
 			}
 		}
@@ -79,11 +79,11 @@ type item struct {
 	field, text string
 }
 
-const together = 50
+const perRead = 50
 
 // fields reads a field of each hash, and calls do with the existing ones.
 func (w Walk) fields(ctx context.Context, places []keyspace.KeyName, field string, do func([]item) error) error {
-	for some := range slices.Chunk(places, together) {
+	for some := range slices.Chunk(places, perRead) {
 		pipe, replies := w.DB.Pipeline(), make([]*redis.StringCmd, len(some))
 		for i, place := range some {
 			replies[i] = pipe.HGet(ctx, place.Key(), field)
@@ -108,7 +108,7 @@ func (w Walk) fields(ctx context.Context, places []keyspace.KeyName, field strin
 // repositories calls do with the repositories of an app or of one of its sessions, or with the versions of one.
 func (w Walk) repositories(ctx context.Context, place keyspace.KeyName, do func([]item) error) error {
 	for cursor := uint64(0); ; {
-		pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", together).Result()
+		pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", perRead).Result()
 		if err != nil {
 			return keyspace.Unavailable(err)
 		}
@@ -139,7 +139,7 @@ func (w Walk) calls(ctx context.Context, effects []keyspace.KeyName, p *Progress
 	if err != nil {
 		return err
 	}
-	return w.fields(ctx, calls, "body", w.treat(ctx, p, &p.Tally.Calls, w.resealCall))
+	return w.fields(ctx, calls, "body", w.countAndReseal(ctx, p, &p.Tally.Calls, w.resealCall))
 }
 
 func isCall(kind string) bool {
@@ -156,28 +156,28 @@ func (w Walk) held(ctx context.Context, lane keyspace.KeyName, p *Progress) erro
 	for i, id := range ids {
 		places[i] = keyspace.KeyName{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
 	}
-	return w.fields(ctx, places, "held", w.treat(ctx, p, &p.Tally.Calls, w.resealDeferred))
+	return w.fields(ctx, places, "held", w.countAndReseal(ctx, p, &p.Tally.Calls, w.resealDeferred))
 }
 
-// swap writes a field of a hash if it is unchanged.
+// replace writes a field of a hash if it is unchanged.
 //
 //	KEYS hash
 //	ARGV field, value read, new value
 //	=>   1, or 0 if it was changed or removed meanwhile
-var swap = keyspace.NewScript(`
+var replace = keyspace.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 1
 `)
 
-// treat returns a function that counts items, and re-seals them if requested. reseal returns the new text of an
+// countAndReseal returns a function that counts items, and re-seals them if requested. reseal returns the new text of an
 // app's text, and how it was sealed.
-func (w Walk) treat(ctx context.Context, p *Progress, counts *Keys, reseal func(appID, text string) (string, store.Sealing)) func([]item) error {
+func (w Walk) countAndReseal(ctx context.Context, p *Progress, counts *Keys, reseal func(appID, text string) (string, store.Sealing)) func([]item) error {
 	return func(items []item) error {
 		for _, one := range items {
 			text, found := reseal(one.place.App, one.text)
 			if w.Reseal && text != one.text {
-				reply, err := swap.Run(ctx, w.DB, []string{one.place.Key()}, one.field, one.text, text)
+				reply, err := replace.Run(ctx, w.DB, []string{one.place.Key()}, one.field, one.text, text)
 				if err != nil {
 					return err
 				}
@@ -272,8 +272,8 @@ func (t *Tally) Sum(pick func(Keys) int) int {
 	return pick(t.Apps) + pick(t.Repositories) + pick(t.Calls)
 }
 
-// Words returns the selected counts in words: 1 app, 3 repositories, 2 calls.
-func (t *Tally) Words(pick func(Keys) int) string {
+// Text returns the selected counts in words: 1 app, 3 repositories, 2 calls.
+func (t *Tally) Text(pick func(Keys) int) string {
 	var parts []string
 	for _, kind := range []struct {
 		of        Keys

@@ -120,8 +120,8 @@ func TestWhatIsDamagedIsCountedAndLeft(t *testing.T) {
 	require.Equal(t, sealing.Tally{Apps: sealing.Keys{Current: 1, None: 2}, Calls: sealing.Keys{None: 1}}, found.Tally)
 	require.Zero(t, found.Resealed)
 	require.Equal(t, record, client.HGet(t.Context(), k.App(), "record").Val())
-	require.Equal(t, "2 apps, 1 call", found.Tally.Words(sealing.ByNone))
-	require.Equal(t, "nothing", found.Tally.Words(sealing.ByOld))
+	require.Equal(t, "2 apps, 1 call", found.Tally.Text(sealing.ByNone))
+	require.Equal(t, "nothing", found.Tally.Text(sealing.ByOld))
 }
 
 // TestAWatchGoesOnWithoutAnswers stops Redis, and expects the next look sooner.

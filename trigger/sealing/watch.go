@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// between is the interval between looks, and soon that while old keys are in use, or after a failed look.
-	between = time.Hour
-	soon    = 5 * time.Minute
-	// share is the ratio of pause to work after each part of the walk, so that a look takes at most a fifth of
+	// interval is between two walks, and shortInterval while old keys are in use, or after a failed walk.
+	interval      = time.Hour
+	shortInterval = 5 * time.Minute
+	// pauseRatio is the ratio of pause to work after each part of the walk, so that a walk takes at most a fifth of
 	// one connection's share of Redis.
-	share = 4
-	// longest bounds such a pause if the clock has jumped.
-	longest = 10 * time.Second
+	pauseRatio = 4
+	// maxPause bounds such a pause if the clock has jumped.
+	maxPause = 10 * time.Second
 )
 
 // Watch periodically counts by which keys the data in Redis is sealed. It logs data that no key opens, and is a
@@ -31,29 +31,29 @@ type Watch struct {
 	pause func(context.Context, time.Duration) error
 
 	mu    sync.Mutex
-	tally *Tally // nil: not looked yet
+	tally *Tally // nil before the first walk
 }
 
-// NewWatch returns a Watch before its first look. It sets walk.After.
+// NewWatch returns a Watch before its first walk. It sets walk.After.
 func NewWatch(walk Walk, log *slog.Logger, now func() time.Time, pause func(context.Context, time.Duration) error) *Watch {
 	return &Watch{walk: walk, log: log, now: now, pause: pause}
 }
 
-// Run looks until ctx ends.
+// Run walks until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
 	var last Tally
 	for {
 		began := w.now()
 		walk := w.walk
 		walk.After = func(ctx context.Context, _ Progress) error {
-			err := w.pause(ctx, min(share*w.now().Sub(began), longest))
+			err := w.pause(ctx, min(pauseRatio*w.now().Sub(began), maxPause))
 			began = w.now()
 			return err
 		}
 		var found Progress
 		var err error
 		ended := panics.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) })
-		next := soon
+		next := shortInterval
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -68,15 +68,15 @@ func (w *Watch) Run(ctx context.Context) {
 			// Each request to a person is logged once.
 			if none := tally.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
 				w.log.Warn("secretkey.missing", "apps", tally.Apps.None, "repositories", tally.Repositories.None, "calls", tally.Calls.None,
-					"warning", tally.Words(ByNone)+" hold credentials that no key of this replica decrypts, and cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and then leave it out")
+					"warning", tally.Text(ByNone)+" hold credentials that no key of this replica decrypts, and cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and then leave it out")
 			}
 			if tally.Sum(ByOld) > 0 && last.Sum(ByOld) == 0 {
 				w.log.Info("secretkey.old", "apps", tally.Apps.Old, "repositories", tally.Repositories.Old, "calls", tally.Calls.Old,
-					"note", tally.Words(ByOld)+" are encrypted with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal has run")
+					"note", tally.Text(ByOld)+" are encrypted with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal has run")
 			}
 			last = tally
 			if last.Sum(ByOld)+last.Sum(ByNone) == 0 {
-				next = between
+				next = interval
 			}
 		}
 		if w.pause(ctx, next) != nil {
@@ -90,7 +90,7 @@ var sealed = prometheus.NewDesc("earshot_sealed", "Apps, repositories and pendin
 // Describe implements prometheus.Collector.
 func (w *Watch) Describe(out chan<- *prometheus.Desc) { out <- sealed }
 
-// Collect implements prometheus.Collector. Before the first look there are no metrics.
+// Collect implements prometheus.Collector. Before the first walk there are no metrics.
 func (w *Watch) Collect(out chan<- prometheus.Metric) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

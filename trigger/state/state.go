@@ -46,7 +46,7 @@ type edge struct {
 	from   State
 	action Action
 	to     State
-	who    string
+	cause  string
 }
 
 // edges are all transitions between states that do not follow from effects.
@@ -73,8 +73,8 @@ func Next(from State, action Action, settles bool) (State, bool) {
 	return edges[at].to, true
 }
 
-// Drawing returns the transitions as a Mermaid state diagram for the documents.
-func Drawing() string {
+// Diagram returns the transitions as a Mermaid state diagram for the documents.
+func Diagram() string {
 	var text strings.Builder
 	line := func(from, to, label string) { fmt.Fprintf(&text, "    %s --> %s: %s\n", from, to, label) }
 	text.WriteString("stateDiagram-v2\n")
@@ -92,7 +92,7 @@ func Drawing() string {
 		if e.to == Due {
 			to = "pending"
 		}
-		line(string(e.from), to, e.who)
+		line(string(e.from), to, e.cause)
 	}
 	line("pending", "delivered", "every event published, the call answered")
 	line("pending", "failed", "given up, refused, or no answer in time")
