@@ -287,9 +287,10 @@ func (w *World) Flushed() {
 // Rest waits until nothing is owed any more, as long as less and less is.
 func (w *World) Rest() {
 	w.T.Helper()
+	client := w.Server.Client() // one for all looks: its connections last as long as the test
 	for least := math.MaxInt; least > 0; {
 		w.Until("the ledger becomes emptier", func() bool {
-			owed, err := w.Server.Client().Get(context.Background(), keyspace.KeysOf("clinic").PendingCount()).Int()
+			owed, err := client.Get(context.Background(), keyspace.KeysOf("clinic").PendingCount()).Int()
 			if err != nil && !errors.Is(err, redis.Nil) || owed >= least {
 				return false
 			}
