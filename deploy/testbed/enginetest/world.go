@@ -48,6 +48,7 @@ type World struct {
 	TTL       time.Duration
 	Retention store.Retention
 	Lease     time.Duration
+	Timeout   time.Duration // of Redis, for an answer
 	Workers   int
 	Replicas  keyspace.Replicas // of Redis, that must have what is accepted and decided
 	Log       *slog.Logger
@@ -90,7 +91,7 @@ func Idle(t testing.TB, server *redistest.Server, workers int) *World {
 	require.NoError(t, err)
 	w := &World{
 		T: t, Server: server, sealer: sealer, Matcher: &Words{}, Events: &Outside{}, Calls: &Outside{}, Inbox: &Outside{outcome: Nobody},
-		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Workers: workers,
+		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Timeout: testbed.Patience, Workers: workers,
 	}
 	w.Store, w.Engine = w.Replica(w.Trips)
 	w.App("clinic", "{}")
@@ -99,7 +100,7 @@ func Idle(t testing.TB, server *redistest.Server, workers int) *World {
 
 // Replica adds a replica that does not look at the ledger.
 func (w *World) Replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
-	client := w.Server.Connect(redis.UniversalOptions{DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
+	client := w.Server.Connect(redis.UniversalOptions{DialTimeout: testbed.Patience, ReadTimeout: w.Timeout, ContextTimeoutEnabled: true})
 	for _, hook := range hooks {
 		client.AddHook(hook)
 	}
