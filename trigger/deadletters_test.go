@@ -2,11 +2,16 @@ package trigger_test
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -138,6 +143,50 @@ func TestNextAttemptAtACallIsMadeAtOnceOnRequestAndOneAtATime(t *testing.T) {
 		require.Nil(t, done.Call.Until)
 		attempts, taken := w.Calls.Count()
 		require.Equal(t, []int{3, 1}, []int{attempts, taken})
+	})
+}
+
+// TestRecordAndNextAttemptAreOfOneMoment records the outcome of a call after its record was read, and before it is
+// read when its next attempt is due.
+func TestRecordAndNextAttemptAreOfOneMoment(t *testing.T) {
+	t.Parallel()
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		for _, verdict := range []effect.Verdict{effect.Retry, effect.Done} {
+			w := pausing(t, server, time.Hour)
+			begun, release, fired := make(chan struct{}), make(chan struct{}), make(chan struct{})
+			w.Calls.Answer(func(effect.Effect) effect.Outcome {
+				close(begun)
+				<-release
+				return effect.Outcome{Verdict: verdict, Status: 203, After: time.Hour}
+			})
+			id := "of " + verdict.String()
+			go func() {
+				defer close(fired)
+				_, err := w.TryFire(trigger.Direct{Name: "a", Source: "ui", TriggerID: id})
+				assert.NoError(t, err)
+			}()
+			<-begun
+			record := sync.OnceFunc(func() {
+				close(release)
+				<-fired
+				w.Flushed()
+			})
+			_, reader := w.Replica(enginetest.Hook{Pipeline: func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+				if slices.ContainsFunc(cmds, func(cmd redis.Cmder) bool { return cmd.Name() == "zscore" }) {
+					record()
+				}
+				return next(ctx, cmds)
+			}})
+			read, err := reader.Trigger(t.Context(), "clinic", id)
+			require.NoError(t, err)
+			require.Equal(t, 203, read.Call.Status)
+			require.Equal(t, verdict == effect.Done, read.State == query.StateDelivered, read.State)
+			if verdict == effect.Retry {
+				require.Equal(t, 2, read.Next.Number)
+			} else {
+				require.Nil(t, read.Next)
+			}
+		}
 	})
 }
 

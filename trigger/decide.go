@@ -136,7 +136,7 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	failpoint.At(failpoint.TurnClaimed)
 	ctx, release := d.Every(d.Context, d.Heartbeat(), func(ctx context.Context, cancel context.CancelCauseFunc) {
 		if extended, err := d.Ledger.Extend(ctx, t.Turn, t.token, d.Lease); err == nil && !extended {
-			cancel(errLost) // a process that was frozen must stop
+			cancel(d.lossOf(ctx, t)) // a process that was frozen must stop
 		}
 	})
 	defer release()
@@ -158,6 +158,9 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	started := d.Now()
 	request := t.request(started)
 	result, p, err := d.matchAndCommit(ctx, t, request)
+	if loss := context.Cause(ctx); err != nil && (errors.Is(loss, errLost) || errors.Is(loss, ErrClosed)) {
+		err = loss // it interrupted what was under way
+	}
 	if err != nil {
 		tracing.Fail(span, faultOf(err))
 		return nil, d.releaseUndecided(t, err, retry)
@@ -171,6 +174,14 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 		return nil, keyspace.ErrReplicas
 	}
 	return answer, err
+}
+
+// lossOf returns why a turn has lost its lease: its session was closed, or another replica has taken it.
+func (d *decider) lossOf(ctx context.Context, t *turn) error {
+	if now, err := d.Store.Generation(ctx, t.App, t.Session); err == nil && now.Session != t.generation.Session {
+		return ErrClosed
+	}
+	return errLost
 }
 
 // releaseUndecided releases an undecided turn, unless this process has lost it, and records the cause, which it
@@ -378,9 +389,6 @@ func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (
 	tracing.End(span, faultOf(err), tracing.Stage.String(result.Stage))
 	failpoint.At(failpoint.MatchAfter)
 	d.Metrics.MatchSeconds.Observe(d.Now().Sub(started).Seconds())
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
-		return result, cause
-	}
 	return result, err
 }
 

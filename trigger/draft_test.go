@@ -41,6 +41,7 @@ func (w *world) commit(engine *trigger.Engine) (query.Answer, error) {
 
 func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		w.Unhurried() // a renewal of a lease is a trip as well
 		w.Put("s1", "booking", booking)
 		_, other := w.Replica()
 		_, err := w.TrySay("m0", monday) // the scripts are loaded now, and the app is cached

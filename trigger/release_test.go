@@ -129,6 +129,7 @@ func TestInterruptedCallContinuesOnAnotherReplica(t *testing.T) {
 func TestPauseOfRedisHoldsNobodyUpBeyondIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Run(t, "--enable-debug-command", "yes"))
+	w.Timeout = time.Second
 	w.Unhurried()
 	w.Put("s1", "booking", booking)
 	_, err := w.TrySay("m0", "nothing") // the scripts are known now

@@ -106,7 +106,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	redis := redistest.Mini(t)
 	db := &keyspace.DB{UniversalClient: redis.Client(), Embedded: redis.Embedded()}
 	definitions := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
-	events, err := emitter.Connect(natstest.Run(t).URL(), emitter.Options{Logger: log})
+	events, err := emitter.Connect(natstest.Run(t).URL(), emitter.Options{Timeout: testbed.Patience, Logger: log})
 	require.NoError(t, err)
 	tail := events.Tail(0)
 	policy, err := guard.ParsePolicy("allow")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ type Process struct {
 	Dir          string   // in which it runs
 	Log          string   // file to which all that it writes is appended
 	Unprivileged bool     // if this user is root, it runs as another
+	Forks        bool     // it makes copies of itself: a run is over when they have ended, too
 
 	mu      sync.Mutex
 	command *exec.Cmd
@@ -48,16 +50,26 @@ func (p *Process) Start(env ...string) error {
 	command, gone := exec.Command(p.Path, p.Args...), make(chan struct{})
 	command.Dir, command.Stdout, command.Stderr = p.Dir, out, out
 	command.Env, command.SysProcAttr = slices.Concat(os.Environ(), p.Env, env), Attributes(p.Unprivileged)
+	var ours, theirs *os.File // the ends of a pipe; nil ones hold nothing up
+	if p.Forks {              // all copies have its end, and the kernel closes it when the last of them has ended
+		if ours, theirs, err = os.Pipe(); err != nil {
+			return errors.Join(err, out.Close())
+		}
+		command.ExtraFiles = []*os.File{theirs}
+	}
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // Linux sends the death signal when the thread ends that made the child
 		defer runtime.UnlockOSThread()
 		defer close(gone)
 		defer out.Close()
+		defer ours.Close()
 		err := command.Start()
+		_ = theirs.Close()
 		started <- err
 		if err == nil {
 			_ = command.Wait() // however it ends
+			_, _ = io.Copy(io.Discard, ours)
 		}
 	}()
 	if err := <-started; err != nil {

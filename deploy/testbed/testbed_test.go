@@ -65,6 +65,25 @@ func TestWhatIsWaitedForEndsWithTheProcessOrTheContext(t *testing.T) {
 	}))
 }
 
+func TestProcessThatForksIsGoneWithItsCopies(t *testing.T) {
+	p := testbed.NewProcess(t.TempDir(), "forks", "sh", "-c", "(read -r line < fifo; echo the copy ends) & echo pid $$; exec sleep 600")
+	p.Dir, p.Forks = t.TempDir(), true
+	require.NoError(t, syscall.Mkfifo(p.Dir+"/fifo", 0o600))
+	require.NoError(t, p.Start())
+	pid, err := strconv.Atoi(p.Await(t, `pid (\d+)`))
+	require.NoError(t, err)
+	killed := make(chan struct{})
+	go func() {
+		defer close(killed)
+		p.Kill()
+	}()
+	require.Eventually(t, func() bool { return syscall.Kill(pid, 0) != nil }, testbed.Patience, testbed.Glance)
+	require.True(t, p.Running())
+	require.NoError(t, os.WriteFile(p.Dir+"/fifo", []byte("go\n"), 0)) // not before the copy reads
+	<-killed
+	require.Contains(t, p.Output(), "the copy ends")
+}
+
 func TestProcessDiesWithAKilledParent(t *testing.T) {
 	const variable = "EARSHOT_TEST_ORPHAN"
 	if folder := os.Getenv(variable); folder != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -427,10 +426,10 @@ func TestAnswerOfACallShowsAnEventThatIsAboutToBePublished(t *testing.T) {
 }
 
 // awaitsItsEvent reports whether the answer of a message waits for an event that is slower than the call. On a busy
-// machine an answer stops waiting after a second, so there are several attempts.
+// machine the answer stops waiting before, so there are several attempts.
 func awaitsItsEvent(w *world, id, text string) bool {
 	for attempt := range 20 {
-		called := make(chan struct{})
+		called, answered := make(chan struct{}), make(chan struct{})
 		call := sync.OnceFunc(func() { close(called) }) // a slow machine may need another attempt
 		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			call()
@@ -438,8 +437,9 @@ func awaitsItsEvent(w *world, id, text string) bool {
 		})
 		w.Events.Answer(func(effect.Effect) effect.Outcome {
 			<-called
-			for range 1000 { // an answer that does not wait is faster
-				runtime.Gosched()
+			select {
+			case <-answered: // it does not wait
+			case <-time.After(5 * time.Millisecond): // it waits five times as long
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
@@ -448,6 +448,7 @@ func awaitsItsEvent(w *world, id, text string) bool {
 		}
 		answer, err := w.SayOn(w.Engine, "s2", id, text)
 		require.NoError(w.T, err)
+		close(answered)
 		if answer.Matches[0].Event.State == "published" {
 			return true
 		}

@@ -323,6 +323,30 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 	})
 }
 
+// TestSessionThatIsClosedEndsAMatchThatTakesLong: the next renewal of the lease notices it.
+func TestSessionThatIsClosedEndsAMatchThatTakesLong(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "booking", booking)
+		for _, matched := range []bool{true, false} {
+			w.Matcher.Intercept(func(ctx context.Context, _ matcher.Request) error {
+				if err := w.Store.CloseSession(context.Background(), "clinic", "s1"); err != nil {
+					return err
+				}
+				<-ctx.Done()
+				if matched {
+					return nil
+				}
+				return ctx.Err()
+			})
+			_, err := w.TrySay("m1", `book {"day":"monday"}`)
+			require.ErrorIs(t, err, trigger.ErrClosed)
+		}
+		w.Rest()
+		require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.book"))
+		require.Empty(t, w.History("s1"), "it is not stored again")
+	})
+}
+
 // TestMessageLostByRedisMustBeSentAgain removes an accepted message, as a failover loses unreplicated
 // data.
 func TestMessageLostByRedisMustBeSentAgain(t *testing.T) {

@@ -69,12 +69,19 @@ func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record,
 		return Record{}, err
 	}
 	record := stored.Record
-	if record.Call == nil || record.Call.State != StatePending || !record.Due() {
+	if !record.callPending() {
 		return record, nil
 	}
 	call, err := r.Ledger.CallDue(ctx, appID, keyspace.EffectID(stored.Firing, effect.PartCall))
+	if err == nil && (call == nil || !call.Leased && !call.Awaiting && call.Tries != record.Call.Attempts) {
+		// An outcome was recorded between both reads: the record lacks it.
+		if stored, err = r.StoredTrigger(ctx, appID, triggerID); err != nil {
+			return Record{}, err
+		}
+		record = stored.Record
+	}
 	switch {
-	case err != nil || call == nil:
+	case err != nil || call == nil || !record.callPending():
 	case call.Awaiting:
 		record.ExpiresAt = &call.Due
 	case call.Leased:
@@ -83,6 +90,11 @@ func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record,
 		record.Next = &NextAttempt{Number: call.Tries + 1, Due: &call.Due}
 	}
 	return record, err
+}
+
+// callPending reports whether the record's call may have a next attempt.
+func (r Record) callPending() bool {
+	return r.Call != nil && r.Call.State == StatePending && r.Due()
 }
 
 // FiredInSession reports whether a trigger was fired in the present generation of a session. Records outlive a

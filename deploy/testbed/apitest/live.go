@@ -59,8 +59,8 @@ func Live(t *testing.T, match Scripted, change ...func(*api.Options)) World {
 // LiveOn starts a world on a Redis.
 func LiveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, change ...func(*api.Options)) World {
 	out := &Sink{}
-	// A client that gives up at once, so that a test of an outage need not wait.
-	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1})
+	// A client that gives up at once when nobody answers, so that a test of an outage need not wait. An answer has its time.
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1, ReadTimeout: testbed.Patience})
 	db := &keyspace.DB{UniversalClient: client, Embedded: server.Embedded()}
 	w := World{Redis: server, Sink: out}
 	w.Service = Serve(t, func(o *api.Options) {
@@ -113,7 +113,7 @@ type Stage struct {
 // OnStage starts a stage with the app clinic.
 func OnStage(t *testing.T, change ...func(*api.Options)) Stage {
 	server := natstest.Run(t)
-	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
+	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: testbed.Patience, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(out.Close)
 	tail := out.Tail(0)

@@ -48,6 +48,7 @@ type World struct {
 	TTL       time.Duration
 	Retention store.Retention
 	Lease     time.Duration
+	Timeout   time.Duration // of Redis, for an answer
 	Workers   int
 	Replicas  keyspace.Replicas // of Redis, that must have what is accepted and decided
 	Log       *slog.Logger
@@ -90,7 +91,7 @@ func Idle(t testing.TB, server *redistest.Server, workers int) *World {
 	require.NoError(t, err)
 	w := &World{
 		T: t, Server: server, sealer: sealer, Matcher: &Words{}, Events: &Outside{}, Calls: &Outside{}, Inbox: &Outside{outcome: Nobody},
-		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Workers: workers,
+		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Timeout: testbed.Patience, Workers: workers,
 	}
 	w.Store, w.Engine = w.Replica(w.Trips)
 	w.App("clinic", "{}")
@@ -99,7 +100,7 @@ func Idle(t testing.TB, server *redistest.Server, workers int) *World {
 
 // Replica adds a replica that does not look at the ledger.
 func (w *World) Replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
-	client := w.Server.Connect(redis.UniversalOptions{DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
+	client := w.Server.Connect(redis.UniversalOptions{DialTimeout: testbed.Patience, ReadTimeout: w.Timeout, ContextTimeoutEnabled: true})
 	for _, hook := range hooks {
 		client.AddHook(hook)
 	}
@@ -287,9 +288,10 @@ func (w *World) Flushed() {
 // Rest waits until nothing is owed any more, as long as less and less is.
 func (w *World) Rest() {
 	w.T.Helper()
+	client := w.Server.Client() // one for all looks: its connections last as long as the test
 	for least := math.MaxInt; least > 0; {
 		w.Until("the ledger becomes emptier", func() bool {
-			owed, err := w.Server.Client().Get(context.Background(), keyspace.KeysOf("clinic").PendingCount()).Int()
+			owed, err := client.Get(context.Background(), keyspace.KeysOf("clinic").PendingCount()).Int()
 			if err != nil && !errors.Is(err, redis.Nil) || owed >= least {
 				return false
 			}

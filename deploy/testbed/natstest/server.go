@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -40,8 +39,10 @@ type Server struct {
 func Run(t testbed.TB, configure ...func(*server.Options)) *Server {
 	t.Helper()
 	s := prepare(t, configure...)
+	if s.options.Port == server.RANDOM_PORT { // one that nobody takes while the server is stopped
+		s.options.Port = testbed.Ports(t, 1)[0]
+	}
 	s.Start()
-	s.options.Port = s.running.Addr().(*net.TCPAddr).Port
 	return s
 }
 

@@ -66,6 +66,7 @@ type process struct {
 func newProcess(t testbed.TB, dir, name string, further ...string) *process {
 	t.Helper()
 	p := &process{Process: testbed.NewProcess(dir, name, Program(t)), folder: filepath.Join(dir, name), port: testbed.Ports(t, 1)[0]}
+	p.Forks = true // a copy that writes its files outlives it
 	p.client = redis.NewClient(&redis.Options{Addr: p.addr(), PoolSize: 2, MaxRetries: -1, DialerRetries: 1})
 	p.Args = append([]string{
 		"--bind", host, "--port", strconv.Itoa(p.port), "--dir", p.folder, "--save", "",
