@@ -89,7 +89,6 @@ func start(t testing.TB) *service { return startWith(t, secret.New(adminKey)) }
 
 // keyless runs a service without keys, with the clinic.
 func keyless(t testing.TB) *service {
-	t.Helper()
 	s := startWith(t, secret.Secret{})
 	s.clinic()
 	return s
@@ -149,7 +148,6 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 
 // rest calls the API as the admin, and decodes the answer unless into is nil.
 func (s *service) rest(method, path, body string, into any) {
-	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
 	request.Header.Set("Authorization", "Bearer "+adminKey)
@@ -167,7 +165,6 @@ func (s *service) rest(method, path, body string, into any) {
 
 // clinic creates an app with tools that fire, that are called and that reject.
 func (s *service) clinic() {
-	s.t.Helper()
 	s.rest("PUT", "/v1/apps/clinic", `{"name":"My clinic"}`, nil)
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(deskBody, "ENDPOINT", s.endpoint.URL), nil)
 }
@@ -182,7 +179,6 @@ const deskBody = `{"tools":[
 	 "examples":["When are you open?","What are your opening hours?"]}]}`
 
 func (s *service) says(session, id, text string) {
-	s.t.Helper()
 	body, err := json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text})
 	require.NoError(s.t, err)
 	s.rest("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body), nil)
@@ -190,7 +186,6 @@ func (s *service) says(session, id, text string) {
 
 // fired returns the id of the last trigger of a tool.
 func (s *service) fired(tool string) string {
-	s.t.Helper()
 	var found struct{ Items []struct{ TriggerID string } }
 	s.rest("GET", "/v1/apps/clinic/triggers?name="+tool, "", &found)
 	require.NotEmpty(s.t, found.Items, tool)
@@ -199,7 +194,6 @@ func (s *service) fired(tool string) string {
 
 // form submits a form without scripts, and returns the resulting page.
 func (s *service) form(t testing.TB, path, fields string) string {
-	t.Helper()
 	answer, err := http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields))
 	require.NoError(t, err)
 	defer answer.Body.Close()
@@ -290,7 +284,6 @@ func (b *tab) text(selector string) string {
 
 // visit loads a page of the console.
 func (b *tab) visit(path string) {
-	b.t.Helper()
 	b.mu.Lock()
 	b.bytes = 0
 	b.mu.Unlock()

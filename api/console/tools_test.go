@@ -91,12 +91,10 @@ func TestEditorCompletesByTheSchemaAndMarksFaults(t *testing.T) {
 	const editor = `document.querySelector(".code-editor")?.shadowRoot`
 	b.until("the editor is there, with the numbers of lines", editor+`?.querySelector(".cm-lineNumbers")?.textContent.includes("12")`)
 	write := func(text string) {
-		t.Helper()
 		_, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: text})
 		require.NoError(t, err)
 	}
 	offered := func(names ...string) {
-		t.Helper()
 		for _, name := range names {
 			b.until(name+" is offered", fmt.Sprintf(`[...%s.querySelectorAll(".cm-completionLabel")].some(e => e.textContent === %q)`, editor, name))
 		}
@@ -246,7 +244,6 @@ func (b *tab) types(selector, text string) {
 }
 
 func (s *service) names(repository string) (names []string) {
-	s.t.Helper()
 	var found struct{ Tools []struct{ Name string } }
 	s.rest("GET", "/v1/apps/clinic/repositories/"+repository, "", &found)
 	for _, one := range found.Tools {
@@ -302,7 +299,6 @@ func TestASentenceThatFellSilentIsMendedInThreeClicks(t *testing.T) {
 
 // examples returns the stored examples of a tool in the repository desk.
 func (s *service) examples(tool string) []string {
-	s.t.Helper()
 	var found struct {
 		Tools []struct {
 			Name     string

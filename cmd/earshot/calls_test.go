@@ -19,7 +19,6 @@ import (
 
 // tool writes a repository of the app clinic with one tool.
 func (w *world) tool(fields string) {
-	w.t.Helper()
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book",`+fields+`}]}`)
 }
 
@@ -174,7 +173,6 @@ func (s *toolServer) source(more string) string {
 }
 
 func (w *world) names(path string) (names []string) {
-	w.t.Helper()
 	for _, tool := range read[struct{ Tools []struct{ Name string } }](w.t, w.call(200, "GET", path, "").Body).Tools {
 		names = append(names, tool.Name)
 	}

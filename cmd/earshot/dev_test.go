@@ -181,7 +181,6 @@ func TestDevRemovesTheSettingsThatItsFilesNoLongerHave(t *testing.T) {
 }
 
 func firstTool(w *world, repository string) string {
-	w.t.Helper()
 	tools := w.request("GET", "/v1/apps/clinic/repositories/"+repository, "")["tools"].([]any)
 	return tools[0].(map[string]any)["name"].(string)
 }

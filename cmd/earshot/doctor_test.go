@@ -20,7 +20,6 @@ import (
 )
 
 func (w *world) examined(flags ...string) (checks map[string]looked, code int) {
-	w.t.Helper()
 	got := w.run(append([]string{"doctor", "--json"}, flags...)...)
 	checks = map[string]looked{}
 	for _, one := range read[struct{ Checks []looked }](w.t, got.out).Checks {

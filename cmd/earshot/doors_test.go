@@ -69,7 +69,6 @@ func besieged(t *testing.T) *siege {
 
 // request sends a request over NATS for an app, and returns the status of the error; empty for none.
 func (s *siege) request(conn *nats.Conn, n ratelimit.Needs, app, credential, body string) string {
-	s.t.Helper()
 	subject := n.Operation
 	for _, id := range []string{app, "s1", "m1", "t1"} {
 		subject = strings.Replace(subject, "*", id, 1)
@@ -152,7 +151,6 @@ func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 
 // knock sends a request and returns its status; redirects are not followed.
 func (s *siege) knock(method, path, credential, body string) int {
-	s.t.Helper()
 	by := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: refuseRedirect}
 	response, err := testbed.Client{URL: s.replicas[0].url, Key: credential, HTTP: by}.Open(s.t.Context(), method, path, body)
 	require.NoError(s.t, err, path)
@@ -197,7 +195,6 @@ func TestHalfABodyHoldsNoPlaceAtAnyDoor(t *testing.T) {
 
 // half opens a socket that announces a body and sends one byte of it.
 func (s *siege) half(t *testing.T, method, path, credential string, announced int64) {
-	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://"))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = conn.Close() })

@@ -210,7 +210,6 @@ func (a *tally) add(c evaldata.Case, records []playedTrigger) {
 }
 
 func requireUnharmed(t *testing.T, c evaldata.Case, list []playedTrigger) {
-	t.Helper()
 	require.Len(t, list, len(c.Calls), c.ID)
 	for i, call := range c.Calls {
 		require.Equal(t, call.Name, list[i].Name, c.ID)

@@ -139,7 +139,6 @@ func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
 }
 
 func fileContent(t *testing.T, name string) string {
-	t.Helper()
 	text, err := os.ReadFile(name)
 	require.NoError(t, err)
 	return string(text)
@@ -502,7 +501,6 @@ func TestApplyNotesExamplesBesideWhatStays(t *testing.T) {
 }
 
 func (w *world) noting(path, body string) []string {
-	w.t.Helper()
 	got := w.ask(w.replicas[0], "PUT", path, body)
 	require.NoError(w.t, got.Err)
 	require.Less(w.t, got.Status, 300, "%s", got.Body)

@@ -27,7 +27,6 @@ func TestAModelIsWaitedForAsLongAsTheFlagSays(t *testing.T) {
 // scripts counts the scripts that Redis has run, by hash or text. Polling for due work runs none if there is
 // none.
 func (w *world) scripts() int {
-	w.t.Helper()
 	info, err := w.client().Info(w.t.Context(), "commandstats").Result()
 	require.NoError(w.t, err)
 	total := 0

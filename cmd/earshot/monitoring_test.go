@@ -59,7 +59,6 @@ func newWatched(t *testing.T) *watched {
 
 // scrape returns the replica's metrics after a probe. Results cached for some seconds have expired.
 func (w *watched) scrape() string {
-	w.t.Helper()
 	w.late.Add(int64(time.Minute))
 	w.ask(w.replicas[0], "GET", "/readyz", "")
 	return w.call(200, "GET", "/metrics", "").Body
@@ -74,7 +73,6 @@ func (w *watched) metric(series string) string {
 // fires requires that these alerts fire, as Firing does, after a quarter of an hour with trouble since its
 // first minute. The trouble is made twice.
 func (w *watched) fires(trouble func(), alerts ...string) {
-	w.t.Helper()
 	h := &monitoring.History{}
 	h.At(w.t, 0, w.scrape())
 	trouble()
@@ -94,7 +92,6 @@ func (w *watched) notes(bytes int) matched {
 }
 
 func (w *watched) retries() {
-	w.t.Helper()
 	const retried = `earshot_effects_total{kind="event",outcome="retry"}`
 	before := w.metric(retried)
 	w.until("an event is tried again", func() bool { return w.metric(retried) != before })
@@ -228,7 +225,6 @@ func TestCapacityIsAskedForNowAndThen(t *testing.T) {
 }
 
 func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
-	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
 	families, err := registry.Gather()

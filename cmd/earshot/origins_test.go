@@ -20,7 +20,6 @@ func TestOriginsOfThisMachineAreKnown(t *testing.T) {
 
 // asPage sends a request as a browser does for a page of an origin.
 func asPage(t *testing.T, method, url, origin, body string, headers map[string]string) *http.Response {
-	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
 	require.NoError(t, err)
 	request.Header.Set("Origin", origin)

@@ -38,7 +38,6 @@ const (
 
 // changed is a copy of a file with replaced texts, which must exist.
 func changed(t *testing.T, path string, pairs ...string) string {
-	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for i := 0; i < len(pairs); i += 2 {
@@ -52,7 +51,6 @@ func changed(t *testing.T, path string, pairs ...string) string {
 
 // withUsersOf lets NATS use the users of a file, and an unrestricted one for the test.
 func withUsersOf(t *testing.T, file string) func(*server.Options) {
-	t.Helper()
 	given, err := server.ProcessConfigFile(file)
 	require.NoError(t, err)
 	require.Len(t, given.Users, 1)
@@ -74,7 +72,6 @@ func permitted(t *testing.T, acl, rights string) *world {
 }
 
 func (w *world) denials() (list []string) {
-	w.t.Helper()
 	entries, err := w.client().ACLLog(w.t.Context(), 100).Result()
 	require.NoError(w.t, err)
 	for _, one := range entries {
@@ -85,7 +82,6 @@ func (w *world) denials() (list []string) {
 
 // subjects records what others than the test publish on the patterns.
 func (w *world) subjects(patterns []string) (seen func() []string) {
-	w.t.Helper()
 	var mu sync.Mutex
 	all, conn := map[string]bool{}, w.nats.Connect()
 	for _, pattern := range patterns {
@@ -105,7 +101,6 @@ func (w *world) subjects(patterns []string) (seen func() []string) {
 
 // everyDoor uses every feature of a service.
 func (w *world) everyDoor(r *replica) {
-	w.t.Helper()
 	sink := newSink(w.t)
 	w.put("/v1/apps/clinic", `{"settings":{"limits":null,"chatModeEnabled":true,"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`","request":{"auth":"basic","basic":{"username":"u","password":"planted-secret"}}},
@@ -271,7 +266,6 @@ func TestFilesThatCannotBeUsedAreToldAtTheStart(t *testing.T) {
 }
 
 func over(t *testing.T, conn *nats.Conn, subject, body string) *nats.Msg {
-	t.Helper()
 	reply, err := conn.Request(subject, []byte(body), patience)
 	require.NoError(t, err)
 	return reply
@@ -279,7 +273,6 @@ func over(t *testing.T, conn *nats.Conn, subject, body string) *nats.Msg {
 
 // fits validates a reply over NATS against /asyncapi.json, and returns its operation.
 func fits(t *testing.T, api apitest.Description, subject string, reply *nats.Msg) (operation string) {
-	t.Helper()
 	operation = api.Channel(t, subject)
 	message := operation + "Reply"
 	if reply.Header.Get("Nats-Service-Error-Code") != "" {
@@ -307,7 +300,6 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 	conn := w.nats.Connect()
 	api, asked := apitest.NewDescription(t, w.request("GET", "/asyncapi.json", "")), map[string]bool{}
 	ask := func(subject, body string, headers ...string) (map[string]any, nats.Header) {
-		t.Helper()
 		m := nats.NewMsg("earshot.v1." + subject)
 		m.Data = []byte(body)
 		m.Header.Set("Authorization", "Bearer "+key)
@@ -324,13 +316,11 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 		return says, reply.Header
 	}
 	done := func(subject, body string, headers ...string) map[string]any {
-		t.Helper()
 		says, header := ask(subject, body, headers...)
 		require.Empty(t, header.Get("Nats-Service-Error-Code"), "%s: %v", subject, says)
 		return says
 	}
 	refused := func(code, subject, body string, headers ...string) {
-		t.Helper()
 		says, header := ask(subject, body, headers...)
 		require.Equal(t, code, header.Get("Earshot-Error-Code"), "%s: %v", subject, says)
 		require.Equal(t, code, says["code"])

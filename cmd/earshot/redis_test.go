@@ -29,7 +29,6 @@ func onRedis(t *testing.T, arguments ...string) *world {
 
 // refused runs serve until it ends, and returns its output.
 func (w *world) refused(flags ...string) string {
-	w.t.Helper()
 	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
 	require.Equal(w.t, 1, r.wait(), r.log)
 	require.Contains(w.t, r.log.String(), "this Redis cannot be used")
@@ -38,7 +37,6 @@ func (w *world) refused(flags ...string) string {
 
 // asUser lets replicas use a Redis user with these rights.
 func (w *world) asUser(rights ...any) {
-	w.t.Helper()
 	require.NoError(w.t, w.client().Do(w.t.Context(), append([]any{"ACL", "SETUSER", "earshot", "reset", "on", ">p", "~*", "&*"}, rights...)...).Err())
 	w.env["REDIS_URL"] = strings.Replace(w.redis.URL(), "redis://", "redis://earshot:p@", 1)
 }

@@ -427,7 +427,6 @@ func TestCredentialsOfToolsDoNotGoAlongWhereTheirSourceMoves(t *testing.T) {
 	}
 	source(evil.URL)
 	refused := func() {
-		t.Helper()
 		for _, name := range []string{"key", "basic"} {
 			call := w.fire("s1", name, `{}`).Call
 			require.Equal(t, "failed auth", call.State+" "+call.Reason)
@@ -473,7 +472,6 @@ func TestApplyGivesTheCredentialsOfToolsAgainWhereTheirSourceMoves(t *testing.T)
 
 // keyOf creates a key of the app clinic and returns its header.
 func (w *world) keyOf(body string, headers ...string) []string {
-	w.t.Helper()
 	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body, headers...).Body)
 	return []string{"Authorization", "Bearer " + made.Key}
 }
@@ -496,7 +494,6 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 	onSource := onlyTool(`"type":"http","source":"crm","method":"GET","path":"x","request":{"moduleId":"calendar"}`)
 	const all, session = "/v1/apps/clinic/repositories", "/v1/apps/clinic/sessions/s1/repositories"
 	refused := func(method, path, body, pointer string, key []string) {
-		t.Helper()
 		got := w.call(400, method, path, body, key...).Body
 		require.Contains(t, got, `"pointer":"`+pointer+`"`)
 		require.Contains(t, got, `have \"localhost\" added to the hosts of the module`)

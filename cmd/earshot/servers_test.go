@@ -97,7 +97,6 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 
 // requireStored checks that the stream has everything in the clients' answers, once each.
 func (l *load) requireStored(events []storedEvent) {
-	l.t.Helper()
 	ids, triggers := map[string]bool{}, map[string]bool{}
 	for _, one := range events {
 		id := one.Header.Get("Nats-Msg-Id")
@@ -309,7 +308,6 @@ func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 // requireStoredInOrder checks that the stream has everything in the clients' answers, once each and in each
 // session's order.
 func (l *load) requireStoredInOrder(streams natstest.Streams) {
-	l.t.Helper()
 	events := decodeEvents(l.t, streams.Stored(emitter.Stream, "tool.trigger.clinic.>"))
 	l.requireStored(events)
 	require.Len(l.t, events, len(l.answers))

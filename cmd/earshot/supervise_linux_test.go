@@ -18,7 +18,6 @@ import (
 
 // idOf is the device and inode of a file, or of one so many inodes behind it, as in JOURNAL_STREAM.
 func idOf(t *testing.T, file *os.File, behind uint64) string {
-	t.Helper()
 	info, err := file.Stat()
 	require.NoError(t, err)
 	is := info.Sys().(*syscall.Stat_t)
@@ -33,7 +32,6 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 	w.env["EARSHOT_ADMIN_KEY"] = "change-me" // causes a warning
 	socket, path := notifySocket(t)
 	await := func(state string) {
-		t.Helper()
 		text := make([]byte, 4096)
 		require.NoError(t, socket.SetReadDeadline(time.Now().Add(patience)))
 		for {

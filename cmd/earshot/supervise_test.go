@@ -26,7 +26,6 @@ import (
 
 // notifySocket listens where a service notifies systemd.
 func notifySocket(t *testing.T) (*net.UnixConn, string) {
-	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	require.NoError(t, err)

@@ -19,7 +19,6 @@ import (
 
 // talking returns a service with the tool book, and its endpoint.
 func talking(t *testing.T) (*world, *endpoint) {
-	t.Helper()
 	w, e := devInFolder(t), newSink(t)
 	write(t, "tools.yaml", strings.ReplaceAll(bookFile, "URL", e.URL))
 	w.ok("apply", "-f", "tools.yaml")
@@ -255,7 +254,6 @@ type person struct {
 
 // sitting starts a command on a terminal of 80 columns.
 func sitting(t *testing.T, variables map[string]string, args ...string) person {
-	t.Helper()
 	keys, screen, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}))
@@ -280,14 +278,12 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 }
 
 func (p person) types(text string) {
-	p.t.Helper()
 	_, err := p.keys.WriteString(text)
 	require.NoError(p.t, err)
 }
 
 // sees waits until a text has appeared that often.
 func (p person) sees(text string, times int) {
-	p.t.Helper()
 	require.Eventually(p.t, func() bool { return strings.Count(p.log.String(), text) >= times }, patience, glance, "no %q in\n%s", text, p.log)
 }
 

@@ -126,7 +126,6 @@ func sealedTools(url string) string {
 // keeping is a service with encrypted credentials of every kind under key a: of an app, of repositories of the
 // app and a session, of a pending call, and of a held one.
 func keeping(t *testing.T) (w *world, sink *endpoint, held string) {
-	t.Helper()
 	w, sink = newWorld(t), newSink(t)
 	w.withKeys("a", "")
 	w.serve()
@@ -348,7 +347,6 @@ func (e *endpoint) callsByID() map[string]int {
 }
 
 func (w *world) inOrder() {
-	w.t.Helper()
 	w.until("nothing is orphaned or impossible", func() bool { return w.run("verify").code == 0 })
 	got := w.ok("verify", "--json")
 	require.Contains(w.t, got, `"owed":{"messages":0,"calls":0,"events":0,"held":0,"failed":0`)

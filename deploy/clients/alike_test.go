@@ -67,7 +67,6 @@ var sources = map[string]struct {
 
 // methodsOf are the methods of an app and of a session in a client.
 func methodsOf(t *testing.T, client string) map[string][]string {
-	t.Helper()
 	source, found := sources[client], map[string][]string{}
 	class, method := regexp.MustCompile(source.class), regexp.MustCompile(source.method)
 	files, err := filepath.Glob(source.files)

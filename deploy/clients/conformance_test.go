@@ -126,7 +126,6 @@ type check struct{ ID, Name, Status, ErrorMessage string }
 type suite struct{ folder, url, revision string }
 
 func (s suite) run(t *testing.T, arguments ...string) map[string][]check {
-	t.Helper()
 	results := t.TempDir()
 	program := filepath.Join(s.folder, "node_modules/@modelcontextprotocol/conformance/dist/index.js")
 	cmd := prepared(s.folder, node22(s.folder), append([]string{program, "server", "--url", s.url, "--spec-version", s.revision, "-o", results}, arguments...)...)
@@ -165,7 +164,6 @@ type want struct {
 
 // meets compares results. A scenario that is off is tried again, since some give a server less than a second.
 func (s suite) meets(t *testing.T, scenario string, checks []check, wanted want) {
-	t.Helper()
 	for range 2 {
 		if good, others := notGood(checks); good == wanted.good && slices.Equal(others, wanted.others) {
 			return

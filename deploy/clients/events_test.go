@@ -17,7 +17,6 @@ import (
 )
 
 func describe(t *testing.T, s *service) apitest.Description {
-	t.Helper()
 	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Call("GET", "/asyncapi.json", "")))
 	require.NoError(t, err)
 	document := read.(map[string]any)
@@ -30,7 +29,6 @@ func describe(t *testing.T, s *service) apitest.Description {
 }
 
 func fits(t *testing.T, described apitest.Description, msg jetstream.Msg) (channel string) {
-	t.Helper()
 	channel = described.Channel(t, msg.Subject())
 	headers := map[string]any{}
 	for name, values := range msg.Headers() {

@@ -32,7 +32,6 @@ func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {
 }
 
 func consumer(t *testing.T) string {
-	t.Helper()
 	client := withPackages(t, "typescript")
 	run(t, client, "npm", "pack", "--silent")
 	packed, err := filepath.Glob(filepath.Join(client, "*.tgz"))
@@ -96,7 +95,6 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 	window, end := chromedp.NewContext(chromiumtest.Browser(t))
 	t.Cleanup(end)
 	shows := func(expression string) {
-		t.Helper()
 		var text string
 		require.Eventually(t, func() bool {
 			holds, err := chromedp.Run(window, chromedp.Evaluate[bool](expression))
@@ -107,7 +105,6 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 		}, testbed.Patience, testbed.Glance, "%s: %s", expression, &text)
 	}
 	say := func(text string) {
-		t.Helper()
 		require.NoError(t, chromedp.Do(window, chromedp.SetValue("#text", text), chromedp.Click("button")))
 	}
 	require.NoError(t, chromedp.Do(window, chromedp.Navigate(page)))

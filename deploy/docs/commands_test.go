@@ -299,7 +299,6 @@ func (r *reader) there(text string) string {
 func (r *reader) at(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *reader) write(name, text string) {
-	r.t.Helper()
 	require.NoError(r.t, os.WriteFile(r.at(name), []byte(text), 0o600))
 }
 

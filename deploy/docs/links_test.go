@@ -45,7 +45,6 @@ func pages(t *testing.T) []string {
 
 // anchorsOf are the anchors that GitHub gives the headings of a document, and its own.
 func anchorsOf(t *testing.T, path string) []string {
-	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	var anchors []string

@@ -25,7 +25,6 @@ var update = flag.Bool("update", false, "write the reference of codes, routes an
 
 // requirePage compares a page of the reference with what it should be, or writes it.
 func requirePage(t *testing.T, name, text string) {
-	t.Helper()
 	path := filepath.Join("reference", name)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))

@@ -78,7 +78,6 @@ func (s *shop) earshot(args ...string) {
 }
 
 func (s *shop) agent(says string) *testbed.Process {
-	s.t.Helper()
 	args := []string{"agent.mjs", says}
 	for _, replica := range s.replicas {
 		args = append(args, replica.URL+"/v1/apps/shop/sessions/s1/mcp")
@@ -89,7 +88,6 @@ func (s *shop) agent(says string) *testbed.Process {
 func TestAnAgentOfAShopAsksFirstAndItsReportOutlivesAReplica(t *testing.T) {
 	s := newShop(t)
 	ends := func(agent *testbed.Process) {
-		t.Helper()
 		require.Eventually(t, func() bool { return !agent.Running() }, testbed.Patience, testbed.Glance)
 	}
 	refused := s.agent("no")

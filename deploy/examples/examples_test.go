@@ -173,7 +173,6 @@ $`, said)
 
 // conversed checks what the conversation has left in the session of its name.
 func (s *service) conversed() {
-	s.t.Helper()
 	states := map[string][]any{}
 	for _, one := range s.ask("GET", "/v1/apps/clinic/triggers?limit=10", "")["items"].([]any) {
 		record := one.(map[string]any)
@@ -219,7 +218,6 @@ type service struct {
 }
 
 func dev(t *testing.T, app string) *service {
-	t.Helper()
 	s := bare(t, nil)
 	s.ask("PUT", "/v1/apps/clinic", app)
 	s.key = s.keyOf("clinic", "tools", "messages")
@@ -228,7 +226,6 @@ func dev(t *testing.T, app string) *service {
 
 // devOf is a service that has loaded the file of an example, which has the name of its app.
 func devOf(t *testing.T, example string, variables ...string) *service {
-	t.Helper()
 	file, err := filepath.Abs(filepath.Join(example, example+".yaml"))
 	require.NoError(t, err)
 	s := bare(t, variables, "-f", file)
@@ -243,7 +240,6 @@ func bare(t *testing.T, variables []string, args ...string) *service {
 }
 
 func (s *service) keyOf(app string, scopes ...string) string {
-	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"name": "example", "scopes": scopes})
 	require.NoError(s.t, err)
 	return s.ask("POST", "/v1/apps/"+app+"/keys", string(body))["key"].(string)
@@ -254,7 +250,6 @@ func (s *service) around(more ...string) []string {
 }
 
 func (s *service) ask(method, path, body string) map[string]any {
-	s.t.Helper()
 	text := s.Call(method, path, body)
 	var read map[string]any
 	require.NoError(s.t, json.Unmarshal(text, &read), "%s", text)
@@ -262,7 +257,6 @@ func (s *service) ask(method, path, body string) map[string]any {
 }
 
 func (s *service) say(session, text string) []any {
-	s.t.Helper()
 	body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
 	require.NoError(s.t, err)
 	return s.ask("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body))["matches"].([]any)

@@ -16,16 +16,13 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	hub.Await(t, `the hub is up\n`)
 	const session = "/v1/apps/home/sessions/ada"
 	say := func(text string) map[string]any {
-		t.Helper()
 		return s.ask("POST", session+"/messages", `{"actor":"user","text":"`+text+`"}`)
 	}
 	first := func(said map[string]any) map[string]any {
-		t.Helper()
 		require.Len(t, said["matches"], 1, said)
 		return said["matches"].([]any)[0].(map[string]any)
 	}
 	becomes := func(match map[string]any, done func(trigger map[string]any) bool) (trigger map[string]any) {
-		t.Helper()
 		require.Eventually(t, func() bool {
 			trigger = s.ask("GET", "/v1/apps/home/triggers/"+match["triggerId"].(string), "")
 			return done(trigger)

@@ -21,14 +21,12 @@ type object = map[string]any
 
 // chart renders the templates with changed values, and returns the objects by kind. Helm itself would take minutes to build.
 func chart(t *testing.T, over ...func(values object)) map[string]object {
-	t.Helper()
 	made, err := render(t, over...)
 	require.NoError(t, err)
 	return made
 }
 
 func render(t *testing.T, over ...func(values object)) (map[string]object, error) {
-	t.Helper()
 	var about, values object
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/Chart.yaml")), &about))
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/values.yaml")), &values))
@@ -64,7 +62,6 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 }
 
 func checkValues(t *testing.T, values object) error {
-	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json")))
 	require.NoError(t, err)
 	compiler := jsonschema.NewCompiler()
@@ -133,7 +130,6 @@ func functions(templates *template.Template) template.FuncMap {
 }
 
 func in(t *testing.T, value any, path ...any) any {
-	t.Helper()
 	for _, step := range path {
 		switch step := step.(type) {
 		case string:

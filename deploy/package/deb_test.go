@@ -24,7 +24,6 @@ type description struct {
 
 // debian packs what nfpm.yaml says, with a script as the program. nfpm itself would take minutes to build.
 func debian(t *testing.T, version string) string {
-	t.Helper()
 	var d description
 	require.NoError(t, yaml.Unmarshal([]byte(read(t, "nfpm.yaml")), &d))
 	tree := filepath.Join(t.TempDir(), "tree")

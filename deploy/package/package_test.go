@@ -18,7 +18,6 @@ import (
 const root = "../.."
 
 func read(t *testing.T, path string) string {
-	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(text)

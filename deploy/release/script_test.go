@@ -22,7 +22,6 @@ type checkout struct {
 }
 
 func newCheckout(t *testing.T) *checkout {
-	t.Helper()
 	c := &checkout{t, t.TempDir()}
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	require.NoError(t, err)
@@ -63,7 +62,6 @@ func (c *checkout) try(program string, arguments ...string) (string, error) {
 }
 
 func (c *checkout) run(program string, arguments ...string) string {
-	c.t.Helper()
 	out, err := c.try(program, arguments...)
 	require.NoError(c.t, err, "%s %v: %s", program, arguments, out)
 	return out
@@ -80,14 +78,12 @@ func (c *checkout) release(arguments ...string) (string, error) {
 }
 
 func (c *checkout) made(arguments ...string) string {
-	c.t.Helper()
 	out, err := c.release(arguments...)
 	require.NoError(c.t, err, out)
 	return out
 }
 
 func (c *checkout) refused(want string, arguments ...string) {
-	c.t.Helper()
 	out, err := c.release(arguments...)
 	require.Error(c.t, err)
 	require.Contains(c.t, out, want)

@@ -119,9 +119,7 @@ type natsLog struct {
 	fault error
 }
 
-func newNATSLog(logger *slog.Logger) *natsLog {
-	return &natsLog{logger: logger.With("server", "nats")}
-}
+func newNATSLog(logger *slog.Logger) *natsLog { return &natsLog{logger: logger.With("server", "nats")} }
 
 // Noticef logs a notice at debug level.
 func (l *natsLog) Noticef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }

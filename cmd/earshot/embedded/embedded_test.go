@@ -23,7 +23,6 @@ import (
 )
 
 func startNATS(t *testing.T, port int) (url string) {
-	t.Helper()
 	url, stop, err := StartNATS(port, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, stop()) })
@@ -124,7 +123,6 @@ func TestNATSLogPassesTroubleOn(t *testing.T) {
 
 // storeEvent returns the event's sequence in the stream.
 func storeEvent(t *testing.T, js jetstream.JetStream) uint64 {
-	t.Helper()
 	_, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
 	require.NoError(t, err)
 	ack, err := js.Publish(t.Context(), "s", []byte("event"))

@@ -39,7 +39,6 @@ func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 
 // sources returns the program's source texts without tests.
 func sources(t *testing.T) (all []string) {
-	t.Helper()
 	for _, folder := range []string{"api", "cmd", "emitter", "httpcall", "matcher", "repositories", "trigger"} {
 		err := filepath.WalkDir(filepath.Join("../../..", folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "redistest") || strings.HasSuffix(path, "acl.go") {
@@ -87,7 +86,6 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 
 // asUser is a client with a user of these rules.
 func asUser(t *testing.T, server *redistest.Server, rules ...string) redis.UniversalClient {
-	t.Helper()
 	command := []any{"ACL", "SETUSER", "earshot", "reset"}
 	for _, rule := range append(strings.Fields(userLine("earshot", "p"))[2:], rules...) {
 		command = append(command, rule)
@@ -101,7 +99,6 @@ func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
 	ask := func(rules ...string) finding.Finding {
-		t.Helper()
 		client := asUser(t, server, rules...)
 		found, err := permissions(t.Context(), &keyspace.DB{UniversalClient: client})
 		require.NoError(t, err)

@@ -31,7 +31,6 @@ func runTLS(t *testing.T, authority *certtest.Authority, extra ...string) (*redi
 }
 
 func ping(t *testing.T, url string, files certfiles.Files) error {
-	t.Helper()
 	require.NoError(t, CheckFiles(url, files, time.Now()))
 	client, err := Open(url, files)
 	require.NoError(t, err)

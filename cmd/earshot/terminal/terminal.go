@@ -53,9 +53,7 @@ func Printable(text string) string {
 }
 
 // OneLine returns printable text without line breaks.
-func OneLine(text string) string {
-	return strings.Join(strings.Fields(Printable(text)), " ")
-}
+func OneLine(text string) string { return strings.Join(strings.Fields(Printable(text)), " ") }
 
 // Compact writes JSON in one line.
 func Compact(text []byte) []byte {

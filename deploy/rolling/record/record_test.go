@@ -92,7 +92,6 @@ func upgrade(t *testing.T, file string, plant ...func(*redis.Client)) *upgraded 
 
 // ask makes a request with the key of the app, and returns the object of its answer.
 func (u *upgraded) ask(method, path, body string, want int, headers ...string) (object map[string]any) {
-	u.t.Helper()
 	client := u.replica.Client
 	if !strings.HasSuffix(path, "/repositories/desk") { // for which that of the app has no scope
 		client.Key = u.key
@@ -125,7 +124,6 @@ func (u *upgraded) call(id string) map[string]any {
 }
 
 func (u *upgraded) until(id, state string) {
-	u.t.Helper()
 	require.Eventually(u.t, func() bool { return u.call(id)["state"] == state }, testbed.Patience, testbed.Glance, "%s: %v", id, u.trigger(id))
 }
 

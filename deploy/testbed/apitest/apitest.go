@@ -73,14 +73,12 @@ func (s *Service) Routes() map[string]bool {
 
 // Document reads the JSON document at a path.
 func (s *Service) Document(path string) (found map[string]any) {
-	s.T.Helper()
 	require.NoError(s.T, json.Unmarshal(s.Call("GET", path, "").Is(200, "").Body, &found))
 	return found
 }
 
 // Call sends a request with the admin key and checks the answer by the description. A header, "Name: value", overrides.
 func (s *Service) Call(method, path, body string, headers ...string) Answer {
-	s.T.Helper()
 	got := s.Ask(method, path, body, headers...)
 	path, _, _ = strings.Cut(path, "?")
 	s.Description.foresees(s.T, method, path, got)
@@ -92,7 +90,6 @@ func (s *Service) Call(method, path, body string, headers ...string) Answer {
 
 // Ask is Call for answers that the description need not have.
 func (s *Service) Ask(method, path, body string, headers ...string) Answer {
-	s.T.Helper()
 	request, err := http.NewRequestWithContext(s.T.Context(), method, s.URL+path, strings.NewReader(body))
 	require.NoError(s.T, err)
 	request.Header.Set("Authorization", "Bearer "+AdminKey)
@@ -116,7 +113,6 @@ func SetHeaders(request *http.Request, headers ...string) {
 
 // Send sends a request as it is; any goroutine may call it.
 func (s *Service) Send(request *http.Request) Answer {
-	s.T.Helper()
 	response, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(s.T, err)
 	defer response.Body.Close()
@@ -142,7 +138,6 @@ type Answer struct {
 
 // Is checks the status and, unless it is empty, the JSON of an answer.
 func (a Answer) Is(status int, body string) Answer {
-	a.T.Helper()
 	require.Equal(a.T, status, a.StatusCode, string(a.Body))
 	if body != "" {
 		require.JSONEq(a.T, body, string(a.Body))
@@ -152,7 +147,6 @@ func (a Answer) Is(status int, body string) Answer {
 
 // Problem checks for a problem of that status with all the words in its detail, and returns its faults by pointer.
 func (a Answer) Problem(status int, words ...string) map[string]string {
-	a.T.Helper()
 	require.Equal(a.T, status, a.StatusCode, string(a.Body))
 	require.Equal(a.T, "application/problem+json", a.Header.Get("Content-Type"))
 	var problem struct {
@@ -183,7 +177,6 @@ type Made struct {
 
 // Made reads the key or token of an answer.
 func (a Answer) Made() (m Made) {
-	a.T.Helper()
 	a.Is(201, "")
 	require.NoError(a.T, json.Unmarshal(a.Body, &m))
 	return m

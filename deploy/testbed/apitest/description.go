@@ -80,7 +80,6 @@ func Walk(pointer string, value any, show func(pointer string, value map[string]
 
 // foresees checks the status, type, body and headers of an answer by the description of its route.
 func (d Description) foresees(t testing.TB, method, path string, got Answer) {
-	t.Helper()
 	operation := "/paths/" + Escape(d.template(path)) + "/" + strings.ToLower(method)
 	if d.At(operation) == nil {
 		return // HEAD, OPTIONS and what is not there
@@ -99,7 +98,6 @@ func (d Description) foresees(t testing.TB, method, path string, got Answer) {
 }
 
 func (d Description) fits(t testing.TB, response, kind string, got Answer) {
-	t.Helper()
 	content := d.At(response)["content"].(map[string]any)
 	require.Contains(t, content, kind, response)
 	if !strings.HasSuffix(kind, "json") || kind == "application/x-ndjson" { // which is many values
@@ -124,7 +122,6 @@ func (d Description) template(path string) string {
 
 // Channel is the name of the channel of events, or requests over NATS, that a subject is of.
 func (d Description) Channel(t testing.TB, subject string) string {
-	t.Helper()
 	for name := range d.At("/channels") {
 		address, _ := d.At("/channels/" + name)["address"].(string) // that of replies is any
 		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(address), `[^.]+`)
@@ -152,7 +149,6 @@ func matches(template, path []string) (open int, ok bool) {
 
 // Compile returns the schema at a JSON Pointer.
 func (d Description) Compile(t testing.TB, pointer string) *jsonschema.Schema {
-	t.Helper()
 	d.one.Lock()
 	defer d.one.Unlock()
 	compiled, err := d.compiler.Compile(openAPI + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer))

@@ -126,7 +126,6 @@ func OnStage(t *testing.T, change ...func(*api.Options)) Stage {
 
 // Publish puts an event of a session on the stream.
 func (s Stage) Publish(subject, session, payload string) {
-	s.T.Helper()
 	id := fmt.Sprint(time.Now().UnixNano())
 	outcome := s.emitter.Deliver(s.T.Context(), effect.Effect{ID: id, Kind: effect.KindEvent, Event: &effect.Event{
 		Subject: subject, ID: id, Type: "earshot.tool", Source: "/apps/clinic/sessions/" + session, Time: time.Now(), Data: json.RawMessage(payload),
@@ -214,6 +213,4 @@ func (memory) Erase(context.Context, string, string) error { return nil }
 
 func (memory) EraseUser(context.Context, string, string) (int, error) { return 0, nil }
 
-func (memory) Stored(context.Context, string, string, func(effect.Published) error) error {
-	return nil
-}
+func (memory) Stored(context.Context, string, string, func(effect.Published) error) error { return nil }

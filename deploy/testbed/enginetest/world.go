@@ -135,9 +135,7 @@ func (w *World) Unhurried() {
 func (w *World) Run(engine *trigger.Engine) { testbed.Background(w.T, engine.Run) }
 
 // Session is the scope of a session of the clinic, or of the app if id is empty.
-func Session(id string) repositories.Scope {
-	return repositories.Scope{AppID: "clinic", SessionID: id}
-}
+func Session(id string) repositories.Scope { return repositories.Scope{AppID: "clinic", SessionID: id} }
 
 // App writes an app.
 func (w *World) App(id, body string) {
@@ -156,7 +154,6 @@ func (w *World) Put(session, id, body string) {
 
 // Register registers a repository.
 func (w *World) Register(in repositories.Scope, id, body string) {
-	w.T.Helper()
 	repository, err := repositories.DecodeRepository(in, id, []byte(body))
 	require.NoError(w.T, err)
 	_, err = w.Store.PutRepository(w.T.Context(), repository)
@@ -164,10 +161,7 @@ func (w *World) Register(in repositories.Scope, id, body string) {
 }
 
 // Close closes session s1.
-func (w *World) Close() {
-	w.T.Helper()
-	require.NoError(w.T, w.Store.CloseSession(w.T.Context(), "clinic", "s1"))
-}
+func (w *World) Close() { require.NoError(w.T, w.Store.CloseSession(w.T.Context(), "clinic", "s1")) }
 
 // AnswerOf reads the answer to a message.
 func AnswerOf(raw json.RawMessage, err error) (answer query.Answer, _ error) {
@@ -189,7 +183,6 @@ func (w *World) TrySay(id, text string) (query.Answer, error) {
 
 // Say posts a message of the user in session s1, which is decided.
 func (w *World) Say(id, text string) query.Answer {
-	w.T.Helper()
 	answer, err := w.TrySay(id, text)
 	require.NoError(w.T, err)
 	return answer
@@ -197,7 +190,6 @@ func (w *World) Say(id, text string) query.Answer {
 
 // One says what matches one tool, and returns the match.
 func (w *World) One(id, text string) query.Match {
-	w.T.Helper()
 	answer := w.Say(id, text)
 	require.Len(w.T, answer.Matches, 1, text)
 	return answer.Matches[0]
@@ -205,7 +197,6 @@ func (w *World) One(id, text string) query.Match {
 
 // Agent posts a message of an agent in session s1.
 func (w *World) Agent(id, text string) {
-	w.T.Helper()
 	_, err := w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text})
 	require.NoError(w.T, err)
 }
@@ -222,7 +213,6 @@ func (w *World) TryFire(d trigger.Direct) (match query.Match, err error) {
 
 // Fire fires a tool of the clinic, from a page unless there is another source.
 func (w *World) Fire(d trigger.Direct) query.Match {
-	w.T.Helper()
 	if d.Source == "" {
 		d.Source = query.SourceUI
 	}
@@ -233,7 +223,6 @@ func (w *World) Fire(d trigger.Direct) query.Match {
 
 // Trigger reads the record of a trigger.
 func (w *World) Trigger(id string) query.Record {
-	w.T.Helper()
 	record, err := w.Engine.Trigger(w.T.Context(), "clinic", id)
 	require.NoError(w.T, err)
 	return record
@@ -241,7 +230,6 @@ func (w *World) Trigger(id string) query.Record {
 
 // Triggers reads the records that a query finds, as many as there are.
 func (w *World) Triggers(q query.Triggers) []query.Record {
-	w.T.Helper()
 	q.AppID, q.Page.Limit = "clinic", 1000
 	records, _, err := w.Engine.Triggers(w.T.Context(), q)
 	require.NoError(w.T, err)
@@ -250,7 +238,6 @@ func (w *World) Triggers(q query.Triggers) []query.Record {
 
 // History reads what was said in a session.
 func (w *World) History(session string) []query.Entry {
-	w.T.Helper()
 	history, _, err := w.Engine.History(w.T.Context(), query.History{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 10}})
 	require.NoError(w.T, err)
 	return history
@@ -267,26 +254,22 @@ func (w *World) Offered() []string {
 
 // Until waits for a condition, by asking for it again and again.
 func (w *World) Until(what string, condition func() bool) {
-	w.T.Helper()
 	require.Eventually(w.T, condition, testbed.Patience, 5*time.Millisecond, what)
 }
 
 // UntilState waits until a trigger is in a state.
 func (w *World) UntilState(triggerID, state string) {
-	w.T.Helper()
 	w.Until("it is "+state, func() bool { return w.Trigger(triggerID).State == state })
 }
 
 // Flushed waits until what the first replica has answered is written; it asks for a trigger, which is one round trip.
 func (w *World) Flushed() {
-	w.T.Helper()
 	_, err := w.Engine.Trigger(w.T.Context(), "clinic", "none")
 	require.ErrorIs(w.T, err, query.ErrNotFound)
 }
 
 // Rest waits until nothing is owed any more, as long as less and less is.
 func (w *World) Rest() {
-	w.T.Helper()
 	for least := math.MaxInt; least > 0; {
 		w.Until("the ledger becomes emptier", func() bool {
 			owed, err := w.Server.Client().Get(context.Background(), keyspace.KeysOf("clinic").PendingCount()).Int()
@@ -301,7 +284,6 @@ func (w *World) Rest() {
 
 // Expire lets the time of a session be over.
 func (w *World) Expire(session string) {
-	w.T.Helper()
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	require.NoError(w.T, client.ZAdd(w.T.Context(), keys.Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
 	if client.Exists(w.T.Context(), keys.Turns(session)).Val() == 1 {
@@ -329,7 +311,6 @@ func (w *World) Lapse(lane keyspace.Lane, member string) {
 
 // JSON writes a value.
 func JSON(t testing.TB, value any) string {
-	t.Helper()
 	text, err := json.Marshal(value)
 	require.NoError(t, err)
 	return string(text)
