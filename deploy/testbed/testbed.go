@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Patience bounds every wait, on machines that do much else. Glance is the pause between two looks.
@@ -68,6 +70,14 @@ func Must(t TB, what string, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// Got is a value that comes with an error, which ends the test.
+func Got[T any](value T, err error) func(require.TestingT) T {
+	return func(t require.TestingT) T {
+		require.NoError(t, err)
+		return value
 	}
 }
 

@@ -39,8 +39,7 @@ type Service struct {
 
 // Serve starts the API with options that change completes.
 func Serve(t testing.TB, change ...func(*api.Options)) *Service {
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize)))(t)
 	s := &Service{T: t, Log: &testbed.Lines{}, Sealer: sealer}
 	options := api.Options{
 		Tokens: sealer, Memory: memory{}, AdminKey: secret.New(AdminKey),
@@ -90,8 +89,7 @@ func (s *Service) Call(method, path, body string, headers ...string) Answer {
 
 // Ask is Call for answers that the description need not have.
 func (s *Service) Ask(method, path, body string, headers ...string) Answer {
-	request, err := http.NewRequestWithContext(s.T.Context(), method, s.URL+path, strings.NewReader(body))
-	require.NoError(s.T, err)
+	request := testbed.Got(http.NewRequestWithContext(s.T.Context(), method, s.URL+path, strings.NewReader(body)))(s.T)
 	request.Header.Set("Authorization", "Bearer "+AdminKey)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -113,18 +111,15 @@ func SetHeaders(request *http.Request, headers ...string) {
 
 // Send sends a request as it is; any goroutine may call it.
 func (s *Service) Send(request *http.Request) Answer {
-	response, err := http.DefaultTransport.RoundTrip(request)
-	require.NoError(s.T, err)
+	response := testbed.Got(http.DefaultTransport.RoundTrip(request))(s.T)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(s.T, err)
+	body := testbed.Got(io.ReadAll(response.Body))(s.T)
 	return Answer{s.T, response, body}
 }
 
 // Post sends a body with a credential; any goroutine may call it.
 func (s *Service) Post(path, body, credential string) Answer {
-	request, err := http.NewRequest(http.MethodPost, s.URL+path, strings.NewReader(body))
-	require.NoError(s.T, err)
+	request := testbed.Got(http.NewRequest(http.MethodPost, s.URL+path, strings.NewReader(body)))(s.T)
 	request.Header.Set("Authorization", "Bearer "+credential)
 	return s.Send(request)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/fault"
 )
 
@@ -30,16 +31,13 @@ const openAPI = "earshot:///openapi.json"
 var descriptions sync.Map
 
 func describe(t testing.TB, url string) Description {
-	response, err := http.Get(url + "/openapi.json")
-	require.NoError(t, err)
+	response := testbed.Got(http.Get(url + "/openapi.json"))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := testbed.Got(io.ReadAll(response.Body))(t)
 	if known, is := descriptions.Load(string(text)); is {
 		return known.(Description)
 	}
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	require.NoError(t, err)
+	read := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	known, _ := descriptions.LoadOrStore(string(text), NewDescription(t, strict(read.(map[string]any))))
 	return known.(Description)
 }
@@ -103,8 +101,7 @@ func (d Description) fits(t testing.TB, response, kind string, got Answer) {
 	if !strings.HasSuffix(kind, "json") || kind == "application/x-ndjson" { // which is many values
 		return
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.Body))
-	require.NoError(t, err)
+	value := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(got.Body)))(t)
 	schema := d.Compile(t, d.place(response)+"/content/"+Escape(kind)+"/schema")
 	require.NoError(t, schema.Validate(value), "%s: %s", response, got.Body)
 }
@@ -151,9 +148,7 @@ func matches(template, path []string) (open int, ok bool) {
 func (d Description) Compile(t testing.TB, pointer string) *jsonschema.Schema {
 	d.one.Lock()
 	defer d.one.Unlock()
-	compiled, err := d.compiler.Compile(openAPI + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer))
-	require.NoError(t, err)
-	return compiled
+	return testbed.Got(d.compiler.Compile(openAPI + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer)))(t)
 }
 
 func (d Description) place(pointer string) string {

@@ -113,8 +113,7 @@ type Stage struct {
 // OnStage starts a stage with the app clinic.
 func OnStage(t *testing.T, change ...func(*api.Options)) Stage {
 	server := natstest.Run(t)
-	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	out := testbed.Got(emitter.Connect(server.URL(), emitter.Options{Timeout: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(out.Close)
 	tail := out.Tail(0)
 	testbed.Background(t, tail.Run)

@@ -86,8 +86,7 @@ func New(t testing.TB, server *redistest.Server) *World {
 
 // Idle returns a World in which no replica looks at the ledger. Its replicas have so many workers; 0: the default.
 func Idle(t testing.TB, server *redistest.Server, workers int) *World {
-	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer([]byte(strings.Repeat("k", store.KeySize))))(t)
 	w := &World{
 		T: t, Server: server, sealer: sealer, Matcher: &Words{}, Events: &Outside{}, Calls: &Outside{}, Inbox: &Outside{outcome: Nobody},
 		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Workers: workers,
@@ -139,10 +138,8 @@ func Session(id string) repositories.Scope { return repositories.Scope{AppID: "c
 
 // App writes an app.
 func (w *World) App(id, body string) {
-	app, err := repositories.DecodeApp(id, []byte(body))
-	require.NoError(w.T, err)
-	_, err = w.Store.PutApp(w.T.Context(), app)
-	require.NoError(w.T, err)
+	app := testbed.Got(repositories.DecodeApp(id, []byte(body)))(w.T)
+	testbed.Got(w.Store.PutApp(w.T.Context(), app))(w.T)
 }
 
 // Put registers a repository in the session, or in the app if that is empty, and waits for its tool.changed.
@@ -154,10 +151,8 @@ func (w *World) Put(session, id, body string) {
 
 // Register registers a repository.
 func (w *World) Register(in repositories.Scope, id, body string) {
-	repository, err := repositories.DecodeRepository(in, id, []byte(body))
-	require.NoError(w.T, err)
-	_, err = w.Store.PutRepository(w.T.Context(), repository)
-	require.NoError(w.T, err)
+	repository := testbed.Got(repositories.DecodeRepository(in, id, []byte(body)))(w.T)
+	testbed.Got(w.Store.PutRepository(w.T.Context(), repository))(w.T)
 }
 
 // Close closes session s1.
@@ -183,9 +178,7 @@ func (w *World) TrySay(id, text string) (query.Answer, error) {
 
 // Say posts a message of the user in session s1, which is decided.
 func (w *World) Say(id, text string) query.Answer {
-	answer, err := w.TrySay(id, text)
-	require.NoError(w.T, err)
-	return answer
+	return testbed.Got(w.TrySay(id, text))(w.T)
 }
 
 // One says what matches one tool, and returns the match.
@@ -197,8 +190,7 @@ func (w *World) One(id, text string) query.Match {
 
 // Agent posts a message of an agent in session s1.
 func (w *World) Agent(id, text string) {
-	_, err := w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text})
-	require.NoError(w.T, err)
+	testbed.Got(w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text}))(w.T)
 }
 
 // TryFire fires a tool of the clinic.
@@ -216,16 +208,12 @@ func (w *World) Fire(d trigger.Direct) query.Match {
 	if d.Source == "" {
 		d.Source = query.SourceUI
 	}
-	match, err := w.TryFire(d)
-	require.NoError(w.T, err)
-	return match
+	return testbed.Got(w.TryFire(d))(w.T)
 }
 
 // Trigger reads the record of a trigger.
 func (w *World) Trigger(id string) query.Record {
-	record, err := w.Engine.Trigger(w.T.Context(), "clinic", id)
-	require.NoError(w.T, err)
-	return record
+	return testbed.Got(w.Engine.Trigger(w.T.Context(), "clinic", id))(w.T)
 }
 
 // Triggers reads the records that a query finds, as many as there are.
@@ -311,7 +299,6 @@ func (w *World) Lapse(lane keyspace.Lane, member string) {
 
 // JSON writes a value.
 func JSON(t testing.TB, value any) string {
-	text, err := json.Marshal(value)
-	require.NoError(t, err)
+	text := testbed.Got(json.Marshal(value))(t)
 	return string(text)
 }
