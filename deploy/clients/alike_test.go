@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // alone are the names that one client has and another lacks, each with why.
@@ -28,8 +30,7 @@ func TestTheClientsHaveTheSameNames(t *testing.T) {
 	for client := range sources {
 		clients[client] = methodsOf(t, client)
 	}
-	page, err := os.ReadFile("../docs/clients.md")
-	require.NoError(t, err)
+	page := testbed.Got(os.ReadFile("../docs/clients.md"))(t)
 	for _, of := range []string{"app", "session"} {
 		all := map[string]bool{}
 		for client, names := range clients {
@@ -69,11 +70,9 @@ var sources = map[string]struct {
 func methodsOf(t *testing.T, client string) map[string][]string {
 	source, found := sources[client], map[string][]string{}
 	class, method := regexp.MustCompile(source.class), regexp.MustCompile(source.method)
-	files, err := filepath.Glob(source.files)
-	require.NoError(t, err)
+	files := testbed.Got(filepath.Glob(source.files))(t)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
+		text := testbed.Got(os.ReadFile(file))(t)
 		var kinds []string
 		for line := range strings.Lines(string(text)) {
 			if begins := class.FindStringSubmatch(line); begins != nil {
@@ -99,8 +98,7 @@ func TestTheClientsHaveOneVersion(t *testing.T) {
 		"python/pyproject.toml": `(?m)^version = "([^"]*)"`, "python/src/earshot/_version.py": `VERSION = "([^"]*)"`, "go/token.go": `const Version = "([^"]*)"`,
 		"../package/chart/Chart.yaml": `(?m)^version: (\S+)`,
 	} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
+		text := testbed.Got(os.ReadFile(file))(t)
 		version := regexp.MustCompile(pattern).FindStringSubmatch(string(text))
 		require.NotNil(t, version, file)
 		found[version[1]] = true

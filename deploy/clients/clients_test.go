@@ -66,13 +66,11 @@ func (s *service) save(path, file string) {
 var update = flag.Bool("update", false, "write the generated types of the clients anew")
 
 func upToDate(t *testing.T, generated, kept string) {
-	now, err := os.ReadFile(generated)
-	require.NoError(t, err)
+	now := testbed.Got(os.ReadFile(generated))(t)
 	if *update {
 		require.NoError(t, os.WriteFile(kept, now, 0o600))
 	}
-	before, err := os.ReadFile(kept)
-	require.NoError(t, err)
+	before := testbed.Got(os.ReadFile(kept))(t)
 	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
 }
 

@@ -10,25 +10,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-const sermasPrints = `signed in: Bearer 300 tools messages triggers
-stored: desk s1 book
-changed: created desk
-said: undefined
-triggered: clinic s1 book day=Friday userId=u7 false
-not matching: s1 desk
-remembered: user message I want to book an appointment on Friday
-remembered: user message What a lovely sunset
-changed: updated book hours
-renewed: true
-triggered: Monday
-removed: deleted desk
-another app sees: app/other/dialogue/tool/changed/own
-refused: 403 …
-left out: 404
-stranger: true
-`
+	"earshot/deploy/testbed"
+)
 
 // TestClientOfSERMASWorksAsItIs has the unmodified @sermas/api-client sign in by a module, and
 // mqtt.js ask for whatever there is.
@@ -39,7 +23,7 @@ func TestClientOfSERMASWorksAsItIs(t *testing.T) {
 		s.Call("PUT", "/v1/apps/"+app, `{"modules":[{"moduleId":"avatar","secret":"`+secret+`"}]}`)
 	}
 	got := run(t, folder, "node", "sermas.mjs", s.URL, "clinic", "avatar", "s3cret-of-the-clinic", "other", "other-avatar", "s3cret-of-the-other")
-	require.Regexp(t, "^"+anything(sermasPrints)+"$", got)
+	require.Regexp(t, "^"+anything(string(testbed.Got(os.ReadFile("sermas/sermas.txt"))(t)))+"$", got)
 }
 
 // asked are the paths that SERMAS's client asks for, and told the topics that it subscribes to, in its own source.
@@ -50,10 +34,8 @@ var (
 
 func TestPageSaysOfAllThatTheClientKnowsWhatBecomesOfIt(t *testing.T) {
 	folder := withPackages(t, "sermas")
-	source, err := os.ReadFile(filepath.Join(folder, "node_modules/@sermas/api-client/index.js"))
-	require.NoError(t, err)
-	page, err := os.ReadFile("../docs/from-sermas.md")
-	require.NoError(t, err)
+	source := testbed.Got(os.ReadFile(filepath.Join(folder, "node_modules/@sermas/api-client/index.js")))(t)
+	page := testbed.Got(os.ReadFile("../docs/from-sermas.md"))(t)
 	paths, topics := asked.FindAllSubmatch(source, -1), told.FindAllSubmatch(source, -1)
 	require.Greater(t, len(paths), 90)
 	require.Greater(t, len(topics), 40)
