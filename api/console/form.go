@@ -410,17 +410,13 @@ func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessa
 }
 
 func (r parameterRow) filled(form url.Values, at string) parameterRow {
-	read := func(into *string, name string) {
+	for name, into := range map[string]*string{
+		"name": &r.Name, "type": &r.Type, "format": &r.Format, "description": &r.Description, "allowed": &r.Allowed, "ask": &r.Ask,
+	} {
 		if form.Has(at + name) {
 			*into = strings.ReplaceAll(form.Get(at+name), "\r\n", "\n")
 		}
 	}
-	read(&r.Name, "name")
-	read(&r.Type, "type")
-	read(&r.Format, "format")
-	read(&r.Description, "description")
-	read(&r.Allowed, "allowed")
-	read(&r.Ask, "ask")
 	r.Name, r.Required = strings.TrimSpace(r.Name), form.Has(at+"required")
 	return r
 }

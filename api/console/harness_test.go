@@ -100,16 +100,13 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	s.endpoint.Server = httptest.NewServer(s.endpoint)
 	t.Cleanup(s.endpoint.Close)
 	log := slog.New(slog.DiscardHandler)
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize)))(t)
 	redis := redistest.Mini(t)
 	db := &keyspace.DB{UniversalClient: redis.Client(), Embedded: redis.Embedded()}
 	definitions := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
-	events, err := emitter.Connect(natstest.Run(t).URL(), emitter.Options{Logger: log})
-	require.NoError(t, err)
+	events := testbed.Got(emitter.Connect(natstest.Run(t).URL(), emitter.Options{Logger: log}))(t)
 	tail := events.Tail(0)
-	policy, err := guard.ParsePolicy("allow")
-	require.NoError(t, err)
+	policy := testbed.Got(guard.ParsePolicy("allow"))(t)
 	used := usage.NewCounter(db, time.Now)
 	metrics, registry := worker.NewMetrics(), prometheus.NewRegistry()
 	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -148,15 +145,12 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 
 // rest calls the API as the admin, and decodes the answer unless into is nil.
 func (s *service) rest(method, path, body string, into any) {
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
+	request := testbed.Got(http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body)))(s.t)
 	request.Header.Set("Authorization", "Bearer "+adminKey)
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
+	answer := testbed.Got(http.DefaultClient.Do(request))(s.t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(s.t, err)
+	text := testbed.Got(io.ReadAll(answer.Body))(s.t)
 	require.Less(s.t, answer.StatusCode, 300, "%s %s: %s", method, path, text)
 	if into != nil {
 		require.NoError(s.t, json.Unmarshal(text, into))
@@ -179,8 +173,7 @@ const deskBody = `{"tools":[
 	 "examples":["When are you open?","What are your opening hours?"]}]}`
 
 func (s *service) says(session, id, text string) {
-	body, err := json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text})
-	require.NoError(s.t, err)
+	body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text}))(s.t)
 	s.rest("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body), nil)
 }
 
@@ -194,11 +187,9 @@ func (s *service) fired(tool string) string {
 
 // form submits a form without scripts, and returns the resulting page.
 func (s *service) form(t testing.TB, path, fields string) string {
-	answer, err := http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields))
-	require.NoError(t, err)
+	answer := testbed.Got(http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields)))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
+	text := testbed.Got(io.ReadAll(answer.Body))(t)
 	return string(text)
 }
 
@@ -352,8 +343,7 @@ func (b *tab) picture(name string, width int64, scheme string) {
 		return
 	}
 	name = strings.ReplaceAll(name, " ", "-")
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	require.NoError(b.t, err)
+	png := testbed.Got(chromedp.Run(b.ctx, chromedp.FullScreenshot(100)))(b.t)
 	require.NoError(b.t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), png, 0o600))
 	if shown := documents[name]; shown != "" && width == 1280 && scheme == "light" {
 		require.NoError(b.t, os.WriteFile(filepath.Join("../../deploy/docs/pictures", shown+".png"), png, 0o600))
