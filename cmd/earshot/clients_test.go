@@ -314,8 +314,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 
 // stream opens a stream of events behind the last one, and closes it with the test.
 func (w *world) stream(ctx context.Context, r *replica, path, last string) io.Reader {
-	stream, err := testbed.Client{URL: r.url, Key: testAdminKey}.Open(ctx, http.MethodGet, path, "", "Last-Event-ID", last)
-	require.NoError(w.t, err)
+	stream := testbed.Got(testbed.Client{URL: r.url, Key: testAdminKey}.Open(ctx, http.MethodGet, path, "", "Last-Event-ID", last))(w.t)
 	w.t.Cleanup(func() { _ = stream.Body.Close() })
 	require.Equal(w.t, http.StatusOK, stream.StatusCode)
 	return stream.Body

@@ -109,8 +109,7 @@ func TestDevRefusesAnAddressThatOthersReach(t *testing.T) {
 }
 
 func TestDevRefusesAPortOfNATSThatCannotBeUsed(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	taken := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	require.NoError(t, err)

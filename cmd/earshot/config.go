@@ -88,8 +88,7 @@ const (
 	// 30 s before Kubernetes kills.
 	defaultDrain   = 5 * time.Second
 	maxMetricsApps = 10_000
-	// maxDrain is longer than any load balancer takes.
-	maxDrain = 10 * time.Minute
+	maxDrain       = 10 * time.Minute // longer than any load balancer takes
 )
 
 // register declares the flags. Defaults never come from the environment, so that --help prints no credential.
@@ -308,8 +307,7 @@ func (c *config) checkFiles(now time.Time) error {
 func (c *config) certificate() certificateFiles { return certificateFiles{c.TLSCert, c.TLSKey} }
 
 const (
-	// weakKey is the length below which an admin key may be guessed, in characters.
-	weakKey = 16
+	weakKey = 16 // the length below which an admin key may be guessed, in characters
 	makeKey = "make one with: head -c 32 /dev/urandom | base64"
 )
 

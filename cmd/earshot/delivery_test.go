@@ -365,25 +365,6 @@ func (w *world) publishAnswer(triggerID, body string) {
 	})
 }
 
-const shopFile = `kind: tool
-name: refund
-description: Refund an order
-confirm: always
-examples: [refund my order]
----
-kind: tool
-name: lamp
-description: Turn the lamp on
-settle: 60s
-examples: [turn the lamp on]
----
-kind: tool
-name: order
-description: Order the usual
-dedupe: {within: 10m}
-examples: [order the usual]
-`
-
 // inShop returns a service with tools whose triggers are held or duplicates.
 func inShop(t *testing.T) *world {
 	w := devInFolder(t)

@@ -70,8 +70,7 @@ func TestDoctorFindsNothingWrongWithServersAsThePackageHasThem(t *testing.T) {
 // TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway removes the first of each kind, and nightly each one.
 func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(natsRights)
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(natsRights))(t)
 	lines := regexp.MustCompile(`(?m)^        ("[^"]+")$`).FindAllStringSubmatch(string(text), -1)
 	require.Len(t, lines, len(emitter.Needed(true).Publish)+len(emitter.Needed(true).Subscribe))
 	publish := len(emitter.Needed(true).Publish)
@@ -80,8 +79,7 @@ func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 		if !testbed.Nightly && n != 0 && n != publish && subject != emitter.AskUser {
 			continue
 		}
-		given, err := server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p"))
-		require.NoError(t, err)
+		given := testbed.Got(server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p")))(t)
 		rights := given.Users[0].Permissions
 		of := rights.Subscribe
 		if n < publish {

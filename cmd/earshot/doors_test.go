@@ -42,8 +42,7 @@ type siege struct {
 
 func besieged(t *testing.T) *siege {
 	w := newWorld(t)
-	asked, err := url.Parse(w.llm.URL())
-	require.NoError(t, err)
+	asked := testbed.Got(url.Parse(w.llm.URL()))(t)
 	chats := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: asked.Scheme, Host: asked.Host})
 	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/models") || strings.HasSuffix(r.URL.Path, "/responses") { // the test's model lacks these
@@ -204,8 +203,7 @@ func (s *siege) half(t *testing.T, method, path, credential string, announced in
 		fmt.Fprintf(&head, "Authorization: Bearer %s\r\n", credential)
 	}
 	head.WriteString("\r\n{")
-	_, err = conn.Write(head.Bytes())
-	require.NoError(t, err)
+	testbed.Got(conn.Write(head.Bytes()))(t)
 }
 
 // TestNoDoorReadsMoreThanItsLongestBody announces more at every operation with a body.
@@ -309,8 +307,7 @@ func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bo
 // regenerates it.
 func TestTheThreatModelListsEveryDoor(t *testing.T) {
 	const file, begins, ends = "../../deploy/SECURITY.md", "<!-- doors -->\n", "<!-- end of doors -->\n"
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(file))(t)
 	before, rest, found := strings.Cut(string(text), begins)
 	require.True(t, found)
 	listed, after, found := strings.Cut(rest, ends)

@@ -18,18 +18,16 @@ import (
 
 type evaluation struct {
 	sourceFlags
-	env     environment
-	config  config
-	service client.Client
-	json    bool
-	// examples makes the tools' own examples the tests.
-	examples bool
+	env      environment
+	config   config
+	service  client.Client
+	json     bool
+	examples bool // makes the tools' own examples the tests
 	junit    string
 	record   string
 	replay   string
 	compare  string
-	// tape is the recording that is made or replayed; nil for none.
-	tape *eval.Recording
+	tape     *eval.Recording // the recording that is made or replayed; nil for none
 }
 
 func newEval(env environment) *cobra.Command {

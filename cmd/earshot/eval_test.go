@@ -266,41 +266,6 @@ func missing(cases []evaldata.Case) (count int) {
 //go:embed eval/testdata/lamps.yaml
 var lamps string
 
-const lampTests = `---
-kind: test
-name: a room that is asked for
-chat:
-  - user: turn on the light
-  - expect: {rejected: light-on, missing: [room]}
-  - agent: In which room?
-  - user: the office
-  - expect: {tool: light-on, values: {room: office}}
-  - user: thanks
-  - expect: {none: true}
-`
-
-var doorTests = lamps + `---
-kind: tool
-name: open-door
-description: Open the front door
-confirm: once
-examples: ["open the front door"]
----
-kind: test
-name: a door that is asked about
-now: 2026-11-20T09:30:00+01:00
-chat:
-  - user: open the front door
-  - expect: {tool: open-door}
-  - user: "no"
-  - expect: {none: true}
-  - user: open the front door
-  - user: "yes"
-  - expect: {tool: open-door}
-  - user: "yes"
-  - expect: {none: true}
-` + lampTests
-
 // TestEvalOfAServiceComesOutAsInProcess runs the conversations as dry runs, which store nothing.
 func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	w := devInFolder(t)
@@ -314,21 +279,6 @@ func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	require.EqualValues(t, 7, other["right"])
 	require.Equal(t, "there are none", strings.TrimSpace(w.ok("triggers")))
 }
-
-// bookings calls a tool for every message.
-const bookings = `kind: tool
-name: book
-description: Book a table
-schema: [{parameter: day, type: string, required: true}]
----
-kind: test
-name: by a model
-chat:
-  - user: call book {"day":"monday"}
-  - expect: {tool: book, values: {day: Monday}}
-  - user: hello
-  - expect: {none: true}
-`
 
 func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	inFolder(t)

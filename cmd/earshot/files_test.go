@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher/llm/llmtest"
 )
 
@@ -26,12 +27,10 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	require.Equal(t, commandResult{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
 	require.Equal(t, newerFile, fileContent(t, "tools.yaml"))
 	require.Equal(t, olderFile, fileContent(t, "tools.yaml.bak"))
-	info, err := os.Stat("tools.yaml")
-	require.NoError(t, err)
+	info := testbed.Got(os.Stat("tools.yaml"))(t)
 	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
 	require.Equal(t, "tools.yaml is of the newest form\n", command(t, nil, "migrate", "-f", ".").out)
-	left, err := os.ReadDir(".")
-	require.NoError(t, err)
+	left := testbed.Got(os.ReadDir("."))(t)
 	require.Len(t, left, 2)
 }
 
@@ -46,8 +45,7 @@ func TestMigrateChangesTheFileOfALink(t *testing.T) {
 	require.Equal(t, newerFile, fileContent(t, "real/tools.yaml"))
 	require.Equal(t, olderFile, fileContent(t, "real/tools.yaml.bak"))
 	for link, to := range map[string]string{"link.yaml": "first.yaml", "first.yaml": "real/tools.yaml"} {
-		read, err := os.Readlink(link)
-		require.NoError(t, err)
+		read := testbed.Got(os.Readlink(link))(t)
 		require.Equal(t, to, read)
 	}
 	require.NoFileExists(t, "link.yaml.bak")
@@ -57,8 +55,7 @@ func TestMigrateChangesTheFileOfALink(t *testing.T) {
 	require.NoError(t, os.Symlink("real/shop.yaml", "merged.yaml"))
 	r = command(t, nil, "import", "openapi", "shop.yaml", "--output", "merged.yaml", "--merge")
 	require.Equal(t, 0, r.code, r.err)
-	_, err := os.Readlink("merged.yaml")
-	require.NoError(t, err)
+	testbed.Got(os.Readlink("merged.yaml"))(t)
 }
 
 func TestMigrateDryRunShowsTheDifference(t *testing.T) {
@@ -87,8 +84,7 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	require.Equal(t, newerFile, fileContent(t, "b.yaml"))
 	require.Equal(t, other, fileContent(t, "c.yaml"))
 	require.Equal(t, "precious", fileContent(t, "c.yaml.bak"))
-	left, err := os.ReadDir(".")
-	require.NoError(t, err)
+	left := testbed.Got(os.ReadDir("."))(t)
 	require.Len(t, left, 5, "and nothing is left lying about")
 }
 
@@ -139,8 +135,7 @@ func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
 }
 
 func fileContent(t *testing.T, name string) string {
-	text, err := os.ReadFile(name)
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(name))(t)
 	return string(text)
 }
 
@@ -161,20 +156,6 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 		require.Equal(t, commandResult{1, "", "earshot: --app \"a b\" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit\n"}, command(t, nil, name, "-f", "a.yaml", "--app", "a b"))
 	}
 }
-
-const bookFile = `kind: tool
-name: book
-description: Book an appointment
-url: URL/book
-request:
-  auth: basic
-  basic: {username: u, password: "${PASSWORD:one}"}
-examples: [I want an appointment]
----
-kind: repository
-name: booking
-tools: [book]
-`
 
 func TestApplyPlansAndASecondRunChangesNothing(t *testing.T) {
 	w := devInFolder(t)
@@ -244,8 +225,7 @@ func TestApplyLeavesWhatTheFilesDoNotMentionUnlessItPrunes(t *testing.T) {
 func TestApplyTakesLimitsOff(t *testing.T) {
 	w := devInFolder(t)
 	limits := func() string {
-		got, err := json.Marshal(w.request("GET", "/v1/apps/clinic", "")["settings"].(map[string]any)["limits"])
-		require.NoError(t, err)
+		got := testbed.Got(json.Marshal(w.request("GET", "/v1/apps/clinic", "")["settings"].(map[string]any)["limits"]))(t)
 		return string(got)
 	}
 	const app = "kind: app\nname: clinic\nsettings:\n  limits:"
@@ -324,56 +304,6 @@ func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
 	require.Equal(t, "+ app clinic\n+ repository clinic/desk\ncreated 2, updated 0, left 0, removed 0\n", typing(t, w.env, olderFile, "apply", "-").out)
 }
 
-// shop is an OpenAPI document of an endpoint.
-const shop = `openapi: 3.1.0
-info: {title: Shop, version: "1"}
-servers: [{url: "ENDPOINT/v1"}]
-security: [{key: []}]
-paths:
-  /customers/{customer-id}/orders:
-    parameters:
-    - {name: customer-id, in: path, required: true, schema: {type: string}}
-    get:
-      operationId: listOrders
-      summary: List the orders of a customer
-      parameters:
-      - {name: state, in: query, schema: {type: array, items: {enum: [open, paid]}}}
-      - {name: limit, in: query, schema: {type: integer, maximum: 50}}
-      - {name: X-Request, in: header, schema: {type: string}}
-    post:
-      operationId: createOrder
-      description: Place an order
-      security: [{login: []}]
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {$ref: '#/components/schemas/Order'}
-  /notes:
-    post:
-      operationId: addNote
-      requestBody:
-        content:
-          application/x-www-form-urlencoded:
-            schema: {type: object, required: [text], properties: {text: {type: string}, pinned: {type: boolean}, by: {type: string}}}
-  /ping:
-    get: {operationId: ping, security: []}
-components:
-  securitySchemes:
-    key: {type: apiKey, in: header, name: X-Api-Key}
-    login: {type: http, scheme: basic}
-  schemas:
-    Order:
-      type: object
-      required: [lines]
-      properties:
-        id: {type: integer, readOnly: true}
-        lines: {type: array, items: {type: object, properties: {sku: {type: string}, count: {type: integer}}}}
-        gift: {type: boolean}
-        note: {type: [string, 'null']}
-        address: {type: object, properties: {street: {type: string}}}
-`
-
 func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	sink := newSink(t)
 	w := devInFolder(t)
@@ -383,8 +313,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml")
 	require.Zero(t, r.code, r.err)
 	require.Contains(t, r.err, "4 tools of 4 operations written to made.yaml\nto be set where it is read: SHOP_KEY, SHOP_PASSWORD, SHOP_USERNAME")
-	text, err := os.ReadFile("made.yaml")
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile("made.yaml"))(t)
 	require.NotContains(t, string(text), "the-key")
 	require.Contains(t, w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").err, "made.yaml is there already")
 	require.Equal(t, string(text), w.ok("import", "openapi", "shop.yaml"), "to standard output")
@@ -405,8 +334,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	}
 
 	got := fire("listOrders", `{"customer-id":"a/b c","state":["open","paid"],"limit":7,"X-Request":"r1"}`)
-	at, err := url.Parse(got.URI)
-	require.NoError(t, err)
+	at := testbed.Got(url.Parse(got.URI))(t)
 	require.Equal(t, "GET /v1/customers/a%2Fb%20c/orders", got.Method+" "+at.EscapedPath())
 	require.Equal(t, url.Values{"state": {"open", "paid"}, "limit": {"7"}}, at.Query())
 	require.Equal(t, "the-key", got.Header.Get("X-Api-Key"))
@@ -430,8 +358,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 
 	got = fire("addNote", `{"text":"a&b=c","pinned":false}`)
 	require.Equal(t, "application/x-www-form-urlencoded", got.Header.Get("Content-Type"))
-	form, err := url.ParseQuery(got.Body)
-	require.NoError(t, err)
+	form := testbed.Got(url.ParseQuery(got.Body))(t)
 	require.Equal(t, url.Values{"text": {"a&b=c"}, "pinned": {"false"}}, form)
 
 	refused := w.call(422, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"listOrders","source":"ui","values":{"customer-id":"1","limit":51,"state":["lost"]}}`)
@@ -447,31 +374,6 @@ func TestOpenAPIDocumentWithFaultsIsNotImported(t *testing.T) {
 	require.NoFileExists(t, "made.yaml")
 	require.NotZero(t, command(t, nil, "import", "swagger", "wrong.yaml").code)
 }
-
-// faultyExamples has examples that fire their own tool, and some that do not.
-const faultyExamples = `kind: tool
-name: book
-description: Book an appointment
-schema:
-- {parameter: day, type: string, required: true, allowedValues: [Monday, Tuesday]}
-- {parameter: minutes, type: integer, minValue: 10}
-examples:
-- book me for [Monday](day)
-- I want an appointment
-- I cannot make it
-- book me 5 minutes on Tuesday
----
-kind: tool
-name: cancel
-description: Cancel an appointment
-schema: [{parameter: name, type: string, required: true, ask: What is your name?}]
-examples: [call off my appointment, i cannot make it]
----
-kind: tool
-name: move
-description: Move an appointment
-examples: [move my appointment]
-`
 
 const notedInFiles = `note: clinic.yaml:9:3: tool "book": examples/1: "I want an appointment" does not fire it without a model: it needs a value for day: say and mark one, as in [Monday](day), or give the parameter an ask, so that the user is asked for it
 note: clinic.yaml:10:3: tool "book": examples/2: "I cannot make it" does not fire it without a model: "cancel" has the same example; leave it with one of them

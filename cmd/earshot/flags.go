@@ -26,14 +26,11 @@ import (
 )
 
 const (
-	// envAnnotation lists the environment variables of a flag.
-	envAnnotation = "environment variable"
-	// groupAnnotation is the heading of a flag in the help.
-	groupAnnotation = "group"
+	envAnnotation   = "environment variable" // lists the environment variables of a flag
+	groupAnnotation = "group"                // the heading of a flag in the help
 	// fileAnnotation marks a credential: its variable NAME may be a file, NAME_FILE.
-	fileAnnotation = "may be in a file"
-	// unreadAnnotation marks a flag whose variable is at fault.
-	unreadAnnotation = "could not be read"
+	fileAnnotation   = "may be in a file"
+	unreadAnnotation = "could not be read" // marks a flag whose variable is at fault
 )
 
 // settings declares flags with environment variables, which their usage names.
@@ -258,10 +255,8 @@ var elsewhere = map[string]string{
 type size int64
 
 const (
-	// defaultStreamSize bounds the stream.
-	defaultStreamSize size = 4 << 30
-	// minSize is the smallest useful size; a lower number is probably a mistake.
-	minSize size = 1 << 10
+	defaultStreamSize size = 4 << 30 // bounds the stream
+	minSize           size = 1 << 10 // the smallest useful size; a lower number is probably a mistake
 )
 
 // Set implements pflag.Value.

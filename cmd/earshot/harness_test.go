@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"encoding/base64"
 	"io"
 	"maps"
@@ -41,16 +42,14 @@ const patience = time.Minute
 const glance = 10 * time.Millisecond
 
 type world struct {
-	t        *testing.T
-	redis    *redistest.Server
-	nats     *natstest.Server
-	llm      *llmtest.Server
-	env      map[string]string
-	replicas []*replica
-	// redisPassword is for the test's own clients.
-	redisPassword string
-	// clock overrides the clock of started replicas.
-	clock func() time.Time
+	t             *testing.T
+	redis         *redistest.Server
+	nats          *natstest.Server
+	llm           *llmtest.Server
+	env           map[string]string
+	replicas      []*replica
+	redisPassword string           // for the test's own clients
+	clock         func() time.Time // overrides the clock of started replicas
 }
 
 const testAdminKey = "admin-key-of-the-tests"
@@ -124,6 +123,28 @@ func (w *world) process(path string, variables ...string) *testbed.Process {
 	w.t.Cleanup(p.Kill)
 	return p
 }
+
+// testdata are files for commands to read. They are embedded, as tests change their folder.
+//
+//go:embed testdata
+var testdata embed.FS
+
+func fixture(name string) string {
+	text, err := testdata.ReadFile("testdata/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+var (
+	bookFile       = fixture("book.yaml")     // a tool whose endpoint is at URL
+	shop           = fixture("shop.yaml")     // an OpenAPI document of an API at ENDPOINT
+	faultyExamples = fixture("faulty.yaml")   // some fire their own tool, and some do not
+	shopFile       = fixture("held.yaml")     // tools whose triggers are held or duplicates
+	bookings       = fixture("bookings.yaml") // a test that calls a tool for every message
+	doorTests      = lamps + fixture("doors.yaml")
+)
 
 func write(t *testing.T, name, content string) {
 	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))

@@ -59,8 +59,7 @@ type environment struct {
 	now    func() time.Time
 	// pause waits for the duration, or returns the error of ctx.
 	pause func(ctx context.Context, d time.Duration) error
-	// catch makes signals end the command's context instead of the process; nil without signals.
-	catch func()
+	catch func() // makes signals end the command's context instead of the process; nil without signals
 	// hangups sends each SIGHUP to a channel until forget is called; nil without signals.
 	hangups func() (came <-chan os.Signal, forget func())
 }

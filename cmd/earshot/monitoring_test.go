@@ -227,8 +227,7 @@ func TestCapacityIsAskedForNowAndThen(t *testing.T) {
 func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	families, err := registry.Gather()
-	require.NoError(t, err)
+	families := testbed.Got(registry.Gather())(t)
 	found := map[string]float64{}
 	for _, family := range families {
 		found[family.GetName()] = family.GetMetric()[0].GetGauge().GetValue()
@@ -239,8 +238,7 @@ func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
 func TestHealthIsThatOfTheReplica(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	where, err := url.Parse(w.serve().url)
-	require.NoError(t, err)
+	where := testbed.Got(url.Parse(w.serve().url))(t)
 	for _, addr := range []string{where.Host, ":" + where.Port(), "0.0.0.0:" + where.Port(), "localhost:" + where.Port()} {
 		got := command(t, map[string]string{"EARSHOT_ADDR": addr, "HTTP_PROXY": "http://127.0.0.1:1"}, "health")
 		require.Equal(t, commandResult{0, "ready\n", ""}, got, addr)
@@ -266,8 +264,7 @@ func TestSchemaIsWhatEditorsRead(t *testing.T) {
 func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 	t.Parallel()
 	closed := testbed.Address(t)
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	silent := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer silent.Close()
 	moved := httptest.NewServer(http.RedirectHandler("https://example.org", http.StatusFound))
 	defer moved.Close()

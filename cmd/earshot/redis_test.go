@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
@@ -287,8 +288,7 @@ func TestDevWithAMadeUpKeySaysWhatItNeedsTheSecondTime(t *testing.T) {
 }
 
 func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
-	operations, err := os.ReadFile("../../deploy/docs/operations.md")
-	require.NoError(t, err)
+	operations := testbed.Got(os.ReadFile("../../deploy/docs/operations.md"))(t)
 	_, production, _ := strings.Cut(string(operations), "```sh server\n")
 	production, _, _ = strings.Cut(production, "```")
 	for _, typed := range []string{newServe(environment{}).Example, production} {
@@ -306,8 +306,7 @@ func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
 			keys = append(keys, string(key))
 		}
 		require.Equal(t, keys[0], keys[1], "a key for every start")
-		_, err := secretKey("it", secret.New(keys[0]))
-		require.NoError(t, err)
+		testbed.Got(secretKey("it", secret.New(keys[0])))(t)
 	}
 }
 

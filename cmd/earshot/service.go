@@ -80,8 +80,7 @@ type service struct {
 	ingress      *natsrpc.Service // over NATS; nil if off
 	telemetry    telemetry
 	listener     net.Listener
-	// certificate is for HTTPS; nil for HTTP.
-	certificate *servedCertificate
+	certificate  *servedCertificate // for HTTPS; nil for HTTP
 }
 
 // newService wires a replica and opens its listener, so that a taken port fails at start.

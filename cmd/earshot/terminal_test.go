@@ -138,8 +138,7 @@ func TestListenBeginsAtATimeOrSoLongAgo(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"10m": noon.Add(-10 * time.Minute), "0s": noon, "2026-12-01T09:00:00Z": noon.Add(-3 * time.Hour),
 	} {
-		got, err := timeOf("--since", text, noon)
-		require.NoError(t, err)
+		got := testbed.Got(timeOf("--since", text, noon))(t)
 		require.True(t, want.Equal(got), text)
 	}
 	for _, text := range []string{"-10m", "yesterday", ""} {
@@ -278,8 +277,7 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 }
 
 func (p person) types(text string) {
-	_, err := p.keys.WriteString(text)
-	require.NoError(p.t, err)
+	testbed.Got(p.keys.WriteString(text))(p.t)
 }
 
 // sees waits until a text has appeared that often.

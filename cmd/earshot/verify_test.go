@@ -90,8 +90,7 @@ func TestVerifyNeedsARedisThatItCanRead(t *testing.T) {
 
 // TestTheDocumentsSayWhatMendsEachRule checks the operator's table: rules with the same fix share a row.
 func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/docs/verify.md")
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile("../../deploy/docs/verify.md"))(t)
 	listed := 0
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "| `") {
@@ -229,8 +228,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	for n := range 5000 { // enough for several parts
 		pipe.Set(t.Context(), keyspace.KeysOf("app00").Vector(fmt.Sprint(n)), "v", time.Hour)
 	}
-	_, err := pipe.Exec(t.Context())
-	require.NoError(t, err)
+	testbed.Got(pipe.Exec(t.Context()))(t)
 
 	ctx, stop := context.WithCancel(t.Context())
 	var out, faults testbed.Lines

@@ -42,8 +42,7 @@ func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testin
 	require.NoError(t, err)
 	defer stop()
 	require.True(t, strings.HasPrefix(url, "redis://127.0.0.1:"), url)
-	options, err := redis.ParseURL(url)
-	require.NoError(t, err)
+	options := testbed.Got(redis.ParseURL(url))(t)
 	client := redis.NewClient(options)
 	defer client.Close()
 	require.NoError(t, client.Set(t.Context(), "stays", "value", 0).Err())
@@ -55,8 +54,7 @@ func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testin
 }
 
 func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().(*net.TCPAddr)
 	other := startNATS(t, address.Port)
 	require.NotEqual(t, "nats://"+address.String(), other)
@@ -86,8 +84,7 @@ func TestEmbeddedNATSIsQuietAndLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	storeEvent(t, natstest.JetStream(t, url))
 	require.NoError(t, stop())
-	left, err := os.ReadDir(folder)
-	require.NoError(t, err)
+	left := testbed.Got(os.ReadDir(folder))(t)
 	require.Empty(t, left)
 	require.Empty(t, log.String())
 }
@@ -123,9 +120,7 @@ func TestNATSLogPassesTroubleOn(t *testing.T) {
 
 // storeEvent returns the event's sequence in the stream.
 func storeEvent(t *testing.T, js jetstream.JetStream) uint64 {
-	_, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
-	require.NoError(t, err)
-	ack, err := js.Publish(t.Context(), "s", []byte("event"))
-	require.NoError(t, err)
+	testbed.Got(js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}))(t)
+	ack := testbed.Got(js.Publish(t.Context(), "s", []byte("event")))(t)
 	return ack.Sequence
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/finding"
@@ -32,8 +33,7 @@ func userLine(name, password string) string {
 
 func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(aclFile)
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(aclFile))(t)
 	require.Contains(t, strings.Split(string(text), "\n"), userLine("earshot", "PASSWORD"))
 }
 
@@ -100,9 +100,7 @@ func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 	server := redistest.Run(t)
 	ask := func(rules ...string) finding.Finding {
 		client := asUser(t, server, rules...)
-		found, err := permissions(t.Context(), &keyspace.DB{UniversalClient: client})
-		require.NoError(t, err)
-		return found
+		return testbed.Got(permissions(t.Context(), &keyspace.DB{UniversalClient: client}))(t)
 	}
 	require.Equal(t, finding.Good, ask().Grade, ask().Advice)
 	for _, one := range permitted {
@@ -147,8 +145,7 @@ func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 		require.NoError(t, client.Set(t.Context(), keyspace.PartitionKeys(n).Confirm(), "1", 0).Err())
 	}
 	for _, node := range cluster.Nodes {
-		denials, err := node.Client().ACLLog(t.Context(), 10).Result()
-		require.NoError(t, err)
+		denials := testbed.Got(node.Client().ACLLog(t.Context(), 10).Result())(t)
 		require.Empty(t, denials)
 	}
 }

@@ -32,8 +32,7 @@ func runTLS(t *testing.T, authority *certtest.Authority, extra ...string) (*redi
 
 func ping(t *testing.T, url string, files certfiles.Files) error {
 	require.NoError(t, CheckFiles(url, files, time.Now()))
-	client, err := Open(url, files)
-	require.NoError(t, err)
+	client := testbed.Got(Open(url, files))(t)
 	defer client.Close()
 	return client.Set(t.Context(), "key", "value", time.Minute).Err()
 }
