@@ -66,8 +66,7 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 }
 
 func documents(t *testing.T) []string {
-	chapters, err := filepath.Glob("*.md")
-	require.NoError(t, err)
+	chapters := testbed.Got(filepath.Glob("*.md"))(t)
 	return append([]string{"../../README.md"}, slices.DeleteFunc(chapters, func(name string) bool { return name == "README.md" })...)
 }
 
@@ -98,8 +97,7 @@ const (
 )
 
 func reading(t *testing.T, program string, blocks []block) *reader {
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	require.NoError(t, err)
+	cache := testbed.Got(exec.Command("go", "env", "GOCACHE").Output())(t)
 	r := &reader{t: t, dir: t.TempDir(), program: program, goCache: strings.TrimSpace(string(cache)), blocks: blocks, places: map[string]string{}}
 	require.NoError(t, os.MkdirAll(r.at("folder/bin"), 0o700))
 	r.write("prelude.sh", prelude)
@@ -192,8 +190,7 @@ func (r *reader) start(b block) {
 		address = r.places[service]
 	}
 	r.write(one.out+".sh", "source "+r.dir+"/variables.sh 2> /dev/null; source "+r.dir+"/prelude.sh\nexport EARSHOT_ADDR="+address+"\n"+r.here(b.text))
-	out, err := os.Create(r.at(one.out))
-	require.NoError(r.t, err)
+	out := testbed.Got(os.Create(r.at(one.out)))(r.t)
 	one.cmd = r.bash(r.at(one.out + ".sh"))
 	one.cmd.Stdout, one.cmd.Stderr = out, out
 	require.NoError(r.t, one.cmd.Start())
@@ -303,8 +300,7 @@ func (r *reader) write(name, text string) {
 }
 
 func (r *reader) read(name string) string {
-	text, err := os.ReadFile(r.at(name))
-	require.NoError(r.t, err)
+	text := testbed.Got(os.ReadFile(r.at(name)))(r.t)
 	return string(text)
 }
 

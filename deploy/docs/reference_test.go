@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/answer"
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
@@ -29,8 +30,7 @@ func requirePage(t *testing.T, name, text string) {
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	have, err := os.ReadFile(path)
-	require.NoError(t, err)
+	have := testbed.Got(os.ReadFile(path))(t)
 	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
 }
 
@@ -53,15 +53,13 @@ func TestReferenceOfCodesIsUpToDate(t *testing.T) {
 }
 
 func TestReferenceOfRoutesIsUpToDate(t *testing.T) {
-	described, err := os.ReadFile("../../api/docs/openapi.json")
-	require.NoError(t, err)
+	described := testbed.Got(os.ReadFile("../../api/docs/openapi.json"))(t)
 	var order struct {
 		Paths json.RawMessage
 		Tags  []struct{ Name, Description string }
 	}
 	require.NoError(t, json.Unmarshal(described, &order))
-	paths, err := exactjson.Keys(order.Paths)
-	require.NoError(t, err)
+	paths := testbed.Got(exactjson.Keys(order.Paths))(t)
 	served := apitest.Serve(t).Document("/openapi.json")
 	var text strings.Builder
 	text.WriteString(`# Routes
@@ -143,8 +141,7 @@ type schema struct {
 }
 
 func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
-	described, err := os.ReadFile("../../api/docs/asyncapi.json")
-	require.NoError(t, err)
+	described := testbed.Got(os.ReadFile("../../api/docs/asyncapi.json"))(t)
 	var document struct {
 		Channels   json.RawMessage
 		Components struct {
@@ -153,8 +150,7 @@ func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(described, &document))
-	names, err := exactjson.Keys(document.Channels)
-	require.NoError(t, err)
+	names := testbed.Got(exactjson.Keys(document.Channels))(t)
 	var channels map[string]struct {
 		Address, Description string
 		Messages             map[string]struct{}
@@ -221,8 +217,7 @@ func rowsOf(t *testing.T, schemas map[string]*schema, of *schema, within string)
 	if of.Properties == nil {
 		return nil
 	}
-	names, err := exactjson.Keys(of.Properties)
-	require.NoError(t, err)
+	names := testbed.Got(exactjson.Keys(of.Properties))(t)
 	var fields map[string]*schema
 	require.NoError(t, json.Unmarshal(of.Properties, &fields))
 	for _, name := range names {
@@ -275,7 +270,6 @@ func (s *schema) meaning() string {
 }
 
 func TestStatesAreDrawnAsTheyAre(t *testing.T) {
-	page, err := os.ReadFile("turns.md")
-	require.NoError(t, err)
+	page := testbed.Got(os.ReadFile("turns.md"))(t)
 	require.Contains(t, string(page), "```mermaid\n"+state.Drawing()+"```")
 }

@@ -62,8 +62,7 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 func TestClientsOverNATSAreAnswered(t *testing.T) {
 	s := bare(t, []string{"EARSHOT_NATS_INGRESS=on"})
 	s.Await(t, `(requests over NATS)`)
-	conn, err := nats.Connect(s.NATS)
-	require.NoError(t, err)
+	conn := testbed.Got(nats.Connect(s.NATS))(t)
 	defer conn.Close()
 	require.Eventually(t, func() bool {
 		_, err := conn.Request("$SRV.PING.earshot", nil, time.Second)
@@ -147,8 +146,7 @@ func TestAProcessorOfPipecatsFormHearsAndSpeaks(t *testing.T) {
 	}
 	s := dev(t, `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", spoken)
-	folder, err := filepath.Abs("pipecat")
-	require.NoError(t, err)
+	folder := testbed.Got(filepath.Abs("pipecat"))(t)
 	around := s.around("EARSHOT_KEY="+s.keyOf("clinic", "messages", "triggers"), "PYTHONPATH=testdata", "PYTHONDONTWRITEBYTECODE=1")
 	got := testbed.Start(t, folder, around, program, append([]string{"-u", "-W", "error", "rehearsal.py"}, conversation...)...)
 	got.Await(t, `(closed)\n`)
@@ -226,8 +224,7 @@ func dev(t *testing.T, app string) *service {
 
 // devOf is a service that has loaded the file of an example, which has the name of its app.
 func devOf(t *testing.T, example string, variables ...string) *service {
-	file, err := filepath.Abs(filepath.Join(example, example+".yaml"))
-	require.NoError(t, err)
+	file := testbed.Got(filepath.Abs(filepath.Join(example, example+".yaml")))(t)
 	s := bare(t, variables, "-f", file)
 	s.Await(t, `1 file loaded`)
 	s.key = s.keyOf(example, "tools", "messages")
@@ -240,8 +237,7 @@ func bare(t *testing.T, variables []string, args ...string) *service {
 }
 
 func (s *service) keyOf(app string, scopes ...string) string {
-	body, err := json.Marshal(map[string]any{"name": "example", "scopes": scopes})
-	require.NoError(s.t, err)
+	body := testbed.Got(json.Marshal(map[string]any{"name": "example", "scopes": scopes}))(s.t)
 	return s.ask("POST", "/v1/apps/"+app+"/keys", string(body))["key"].(string)
 }
 
@@ -257,7 +253,6 @@ func (s *service) ask(method, path, body string) map[string]any {
 }
 
 func (s *service) say(session, text string) []any {
-	body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
-	require.NoError(s.t, err)
+	body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "text": text}))(s.t)
 	return s.ask("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body))["matches"].([]any)
 }

@@ -52,11 +52,9 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	require.Equal(t, "the door is unlocked", result(say("yes")))
 
 	js := natstest.JetStream(t, s.NATS)
-	stream, err := js.Stream(t.Context(), "EARSHOT")
-	require.NoError(t, err)
-	again, err := stream.GetLastMsgForSubject(t.Context(), "tool.trigger.home.ada.unlock-door")
-	require.NoError(t, err)
-	_, err = js.Publish(t.Context(), again.Subject, again.Data) // as if its acknowledgement were lost
+	stream := testbed.Got(js.Stream(t.Context(), "EARSHOT"))(t)
+	again := testbed.Got(stream.GetLastMsgForSubject(t.Context(), "tool.trigger.home.ada.unlock-door"))(t)
+	_, err := js.Publish(t.Context(), again.Subject, again.Data) // as if its acknowledgement were lost
 	require.NoError(t, err)
 	say("light off in the bedroom")
 	hub.Await(t, `the light in the bedroom is off\n`)

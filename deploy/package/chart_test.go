@@ -15,15 +15,15 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 type object = map[string]any
 
 // chart renders the templates with changed values, and returns the objects by kind. Helm itself would take minutes to build.
 func chart(t *testing.T, over ...func(values object)) map[string]object {
-	made, err := render(t, over...)
-	require.NoError(t, err)
-	return made
+	return testbed.Got(render(t, over...))(t)
 }
 
 func render(t *testing.T, over ...func(values object)) (map[string]object, error) {
@@ -40,11 +40,9 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 	}
 	templates := template.New("").Option("missingkey=error")
 	templates.Funcs(functions(templates))
-	_, err := templates.ParseGlob("chart/templates/*")
-	require.NoError(t, err)
+	testbed.Got(templates.ParseGlob("chart/templates/*"))(t)
 	made := map[string]object{}
-	files, err := filepath.Glob("chart/templates/*.yaml")
-	require.NoError(t, err)
+	files := testbed.Got(filepath.Glob("chart/templates/*.yaml"))(t)
 	for _, file := range files {
 		var out strings.Builder
 		if err := templates.ExecuteTemplate(&out, filepath.Base(file), given); err != nil {
@@ -62,16 +60,12 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 }
 
 func checkValues(t *testing.T, values object) error {
-	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json")))
-	require.NoError(t, err)
+	schema := testbed.Got(jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json"))))(t)
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("values.schema.json", schema))
-	compiled, err := compiler.Compile("values.schema.json")
-	require.NoError(t, err)
-	text, err := json.Marshal(values)
-	require.NoError(t, err)
-	decoded, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-	require.NoError(t, err)
+	compiled := testbed.Got(compiler.Compile("values.schema.json"))(t)
+	text := testbed.Got(json.Marshal(values))(t)
+	decoded := testbed.Got(jsonschema.UnmarshalJSON(strings.NewReader(string(text))))(t)
 	return compiled.Validate(decoded)
 }
 

@@ -18,8 +18,7 @@ import (
 const root = "../.."
 
 func read(t *testing.T, path string) string {
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -141,8 +140,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 	first := read(t, folder+"/secret.key")
 	require.Len(t, strings.TrimSpace(first), 44, "32 bytes in base64")
 	require.NotEqual(t, first, read(t, folder+"/admin.key"))
-	info, err := os.Stat(folder)
-	require.NoError(t, err)
+	info := testbed.Got(os.Stat(folder))(t)
 	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 	run(t, "sh", "keys.sh", folder)
 	require.Equal(t, first, read(t, folder+"/secret.key"))

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // checkout is a small module that is released in seconds: its program only prints its version. That package and the script
@@ -23,14 +25,12 @@ type checkout struct {
 
 func newCheckout(t *testing.T) *checkout {
 	c := &checkout{t, t.TempDir()}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	require.NoError(t, err)
+	mod := testbed.Got(os.ReadFile(filepath.Join(root, "go.mod")))(t)
 	_, golang, _ := strings.Cut(string(mod), "\ngo ")
 	golang, _, _ = strings.Cut(golang, "\n")
 	c.write("go.mod", "module earshot\n\ngo "+golang+"\n")
 	for _, name := range []string{"repositories/version/version.go", "deploy/release/release.sh", "cmd/earshot/default.pgo"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
+		text := testbed.Got(os.ReadFile(filepath.Join(root, name)))(t)
 		c.write(name, string(text))
 	}
 	c.write("cmd/earshot/main.go", "package main\n\nimport (\n\t\"fmt\"\n\n\t\"earshot/repositories/version\"\n)\n\nfunc main() { fmt.Println(version.Current()) }\n")
@@ -49,8 +49,7 @@ func (c *checkout) write(name, text string) {
 }
 
 func (c *checkout) read(name string) string {
-	text, err := os.ReadFile(filepath.Join(c.folder, name))
-	require.NoError(c.t, err)
+	text := testbed.Got(os.ReadFile(filepath.Join(c.folder, name)))(c.t)
 	return string(text)
 }
 
@@ -147,8 +146,7 @@ func TestVersionIsThatOfTheCommitOrRefused(t *testing.T) {
 
 // TestChecksumsAndProvenanceAreSigned verifies both by the command of SECURITY.md, and again after a change.
 func TestChecksumsAndProvenanceAreSigned(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(filepath.Join(root, "SECURITY.md")))(t)
 	_, command, _ := strings.Cut(string(text), "ssh-keygen -Y verify")
 	command, _, _ = strings.Cut("ssh-keygen -Y verify"+command, "\n")
 
