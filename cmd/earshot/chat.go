@@ -27,14 +27,8 @@ import (
 func newChat(env environment) *cobra.Command {
 	c := &chat{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
-		Use:   "chat [MESSAGE]",
-		Short: "Chat with an app in the terminal, and see what it fires",
-		Long: "Post what you type as messages of a session. It shows what each message fired, with which values\n" +
-			"and in which state, or why nothing fired. /why explains the last message, /help lists the other\n" +
-			"commands. With a MESSAGE it posts that one and ends.\n\n" +
-			"The app is that of the key. An admin names it with --app.",
-		Example: "  earshot chat\n  earshot chat 'I want an appointment' --session s1 --json",
-		Args:    cobra.MaximumNArgs(1),
+		Use:  "chat [MESSAGE]",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
 			if c.appID, err = c.client.App(ctx, c.appID); err != nil {

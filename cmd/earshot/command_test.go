@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/files"
 	"earshot/repositories/version"
 
 	"github.com/spf13/cobra"
@@ -154,7 +155,10 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 }
 
 func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
-	for _, cmd := range commands(newRoot(environment{})) {
+	all := commands(newRoot(environment{}))
+	require.Equal(t, len(all), strings.Count(helpText, "# earshot"), "help.txt is about commands that there are")
+	require.Contains(t, helpText, "$schema="+files.SchemaFile)
+	for _, cmd := range all {
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
 		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {

@@ -45,18 +45,8 @@ type devOptions struct {
 func newDev(env environment) *cobra.Command {
 	c, d := &config{}, &devOptions{}
 	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Run everything in one process, for a first look and development",
-		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and without\n" +
-			"keys. Its data is gone when it ends. It shows each message, the decision, events and calls.\n" +
-			"Errors go to standard error.\n\n" +
-			"If EARSHOT_ADMIN_KEY is given, requests need it. With REDIS_URL, give it or --no-keys.\n" +
-			"Credentials in that Redis need the same EARSHOT_SECRET_KEY at every start.\n\n" +
-			"With -f it loads files at start and whenever they change; see: earshot apply --help.\n\n" +
-			"Pages from this machine, as from http://localhost:5173, may call it from a browser.\n" +
-			"A page of another origin needs settings.allowedOrigins of the app.",
-		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
-		Args:    cobra.NoArgs,
+		Use:  "dev",
+		Args: cobra.NoArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			err := errors.Join(d.check(c, cmd.Flags().Changed), c.checkFiles(env.now()))
 			if slices.Contains(d.source.paths, files.Stdin) {

@@ -32,11 +32,6 @@ func newValidate(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "validate FILE|DIR...",
 		Annotations: offline,
-		Short:       "Check files without a service",
-		Long: "Read files as apply does, and print every error as file:line:column: text. It connects to\n" +
-			"nothing. Notes name examples that do not fire their tool without a model. Exits with 1 if there\n" +
-			"is an error.",
-		Example: "  earshot validate tools.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := source.setPaths(args); err != nil {
 				return err
@@ -73,13 +68,6 @@ func newMigrate(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "migrate FILE|DIR...",
 		Annotations: offline,
-		Short:       "Convert files of older forms to the newest",
-		Long: "Convert Toolbox files of older forms: flat documents with singular kinds, toolsets as groups.\n" +
-			"The old file is kept as FILE.bak. Comments, layout and ${NAME} stay. Files of the newest form\n" +
-			"and those of SERMAS are not changed. A file with an error, as validate finds it in all files\n" +
-			"together, is not changed either, and the exit code is 1. Variables need not be set. Standard\n" +
-			"input is converted to standard output.",
-		Example: "  earshot migrate tools.yaml --dry-run",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := source.setPaths(args); err != nil {
 				return err
@@ -179,16 +167,7 @@ func newApply(env environment) *cobra.Command {
 	source, remote := &sourceFlags{}, &client.Client{}
 	var dryRun, prune, exitCode bool
 	cmd := &cobra.Command{
-		Use:   "apply FILE|DIR...",
-		Short: "Apply files to a running service",
-		Long: "Compare files with a service, print the plan, and carry it out. A second run changes nothing.\n" +
-			"Modules, sources, services and repositories that the files do not mention stay, unless --prune is\n" +
-			"given. The settings and each repository are written as the files have them. Without any settings\n" +
-			"in the files, those of the app stay.\n\n" +
-			"The app is the one that the files name (kind: app, or the appId of a SERMAS app). Else it is\n" +
-			"--app, else the name of the first file's folder. It is created if it does not exist.\n\n" +
-			"Exits with 0, with 1 after an error, and with 2 if --dry-run --exit-code finds a change.",
-		Example: "  earshot apply tools.yaml --app clinic\n  earshot apply ./clinic --dry-run --exit-code",
+		Use: "apply FILE|DIR...",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if exitCode && !dryRun {
 				return errors.New("--exit-code goes with --dry-run; add --dry-run")
@@ -263,16 +242,7 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "openapi FILE",
 		Annotations: offline,
-		Short:       "Make tools from the operations of an OpenAPI document",
-		Long: "Read an OpenAPI document, version 3.0 to 3.2, as YAML or JSON, and write a file for apply. The file\n" +
-			"has a source with the address of the API, a tool for each operation, and a repository of the\n" +
-			"tools. Credentials become variables such as ${CRM_TOKEN}, which it lists at the end. Operations\n" +
-			"with different credentials get a source each. Notes say what could not be converted. Nothing is\n" +
-			"fetched, and only overlays are read beside the document.\n\n" +
-			"x-earshot-FIELD on an operation or its path sets a field of the tool, as in\n" +
-			"x-earshot-confirm: always. Exits with 1 if the document has an error. - is standard input.",
-		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
-		Args:    cobra.ExactArgs(1),
+		Args:        cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Stdin = env.in
 			if err := o.readEarlier(); err != nil {

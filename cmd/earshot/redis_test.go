@@ -291,7 +291,9 @@ func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
 	operations := testbed.Got(os.ReadFile("../../deploy/docs/operations.md"))(t)
 	_, production, _ := strings.Cut(string(operations), "```sh server\n")
 	production, _, _ = strings.Cut(production, "```")
-	for _, typed := range []string{newServe(environment{}).Example, production} {
+	serve, _, err := newRoot(environment{}).Find([]string{"serve"})
+	require.NoError(t, err)
+	for _, typed := range []string{serve.Example, production} {
 		shown := strings.NewReplacer("go run ./cmd/earshot serve", `printf %s "$EARSHOT_SECRET_KEY"`, "earshot serve", `printf %s "$EARSHOT_SECRET_KEY"`).Replace(typed)
 		require.NotEqual(t, typed, shown)
 		shown = strings.Replace(shown, `\`+"\n  printf", "; printf", 1) // variables are not the command's arguments

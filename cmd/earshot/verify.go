@@ -33,22 +33,7 @@ type verification struct {
 
 func newVerify(env environment) *cobra.Command {
 	v := &verification{env: env}
-	cmd := &cobra.Command{
-		Use:   "verify",
-		Short: "Check the ledger in Redis, and fix it",
-		Long: "Check all that the service keeps in Redis, while it runs or not. It finds what is pending, what is\n" +
-			"orphaned (nothing would ever process it), and what is impossible. Exits with 0 if it finds\n" +
-			"nothing, else with 1. A busy service always has something pending, which is no error:\n" +
-			"--allow-owed exits with 1 only for what is orphaned or impossible.\n\n" +
-			"Without --mend nothing is written. With it, what can be fixed is fixed, so that nothing is lost\n" +
-			"and nothing fires twice. Then the exit code is 1 if something is left.\n\n" +
-			"It needs only Redis, by REDIS_URL, and the retentions of the service. With EARSHOT_SECRET_KEY, and\n" +
-			"EARSHOT_SECRET_KEY_OLD if there is one, it also counts what each key has encrypted, and exits with\n" +
-			"1 if no key decrypts something.",
-		Example: "  REDIS_URL=redis://127.0.0.1:6379 earshot verify\n  earshot verify --redis-url redis://127.0.0.1:6379 --mend --json",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
-	}
+	cmd := &cobra.Command{Use: "verify", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) }}
 	set := settings{cmd.Flags()}
 	set.redis(&v.config)
 	set.duration(&v.retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
@@ -215,21 +200,7 @@ type resealing struct {
 
 func newReseal(env environment) *cobra.Command {
 	r := &resealing{env: env}
-	cmd := &cobra.Command{
-		Use:   "reseal",
-		Short: "Encrypt all stored credentials with the newest secret key",
-		Long: "Encrypt again, with EARSHOT_SECRET_KEY, what an old key has encrypted: credentials of apps, of\n" +
-			"repositories, and of calls that are pending, held back or failed. The service keeps running, and\n" +
-			"nobody sees a change: no revision changes, no event is sent, and writes at the same time stay.\n\n" +
-			"First start all replicas with the newest key, and with the one before it as\n" +
-			"EARSHOT_SECRET_KEY_OLD. You may stop it at any time: another run does the rest.\n\n" +
-			"It leaves what is not in Redis and expires by itself: session tokens (24h at most), tokens of\n" +
-			"SERMAS's clients, and browser sign-ins. Keys of apps are hashes. Exits with 0 if the newest key\n" +
-			"alone decrypts everything, else with 1.",
-		Example: "  REDIS_URL=redis://127.0.0.1:6379 EARSHOT_SECRET_KEY_FILE=new.key EARSHOT_SECRET_KEY_OLD_FILE=old.key \\\n  earshot reseal",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
-	}
+	cmd := &cobra.Command{Use: "reseal", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) }}
 	set := settings{cmd.Flags()}
 	set.redis(&r.config)
 	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key has encrypted, and write nothing")
