@@ -358,51 +358,22 @@ func plural(n int, noun string, irregular ...string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ingress selects which requests over NATS are served.
-type ingress string
-
-const (
-	ingressOff   ingress = "off"
-	ingressOn    ingress = "on"   // those of any publisher
-	ingressKeyed ingress = "keys" // those with a key
-)
+// choice is a flag for one of the words of kind, as in on|off.
+type choice struct{ word, kind string }
 
 // Set implements pflag.Value.
-func (i *ingress) Set(text string) error {
-	*i = ingress(strings.ToLower(text))
-	if *i != ingressOff && *i != ingressOn && *i != ingressKeyed {
-		return errors.New("it must be on, keys or off")
+func (c *choice) Set(text string) error {
+	words := strings.Split(c.kind, "|")
+	if c.word = strings.ToLower(text); !slices.Contains(words, c.word) {
+		return errors.New("it must be " + fault.OneOf(words))
 	}
 	return nil
 }
 
-func (i ingress) on() bool { return i == ingressOn || i == ingressKeyed }
+func (c choice) on() bool { return c.word != "" && c.word != "off" }
 
 // String implements pflag.Value.
-func (i ingress) String() string { return string(cmp.Or(i, ingressOff)) }
+func (c choice) String() string { return c.word }
 
 // Type implements pflag.Value.
-func (ingress) Type() string { return "on|keys|off" }
-
-type toggle bool
-
-// Set implements pflag.Value.
-func (t *toggle) Set(text string) error {
-	on := strings.EqualFold(text, "on")
-	if !on && !strings.EqualFold(text, "off") {
-		return errors.New("it must be on or off")
-	}
-	*t = toggle(on)
-	return nil
-}
-
-// String implements pflag.Value.
-func (t toggle) String() string {
-	if t {
-		return "on"
-	}
-	return "off"
-}
-
-// Type implements pflag.Value.
-func (*toggle) Type() string { return "on|off" }
+func (c choice) Type() string { return c.kind }
