@@ -13,6 +13,8 @@ import (
 	"earshot/deploy/testbed"
 )
 
+func TestMain(m *testing.M) { testbed.Main(m) }
+
 func TestSinkDoesAsItsPathsSay(t *testing.T) {
 	s := &testbed.Sink{Answer: behave}
 	client := testbed.Client{URL: testbed.Serve(t, "", s), HTTP: &http.Client{Timeout: 300 * time.Millisecond}}
