@@ -23,13 +23,11 @@ import (
 )
 
 func TestVersionSaysWhatItIs(t *testing.T) {
-	got := command(t, nil, "version")
-	require.Zero(t, got.code)
+	got := command(t, nil, "version").good(t)
 	require.Regexp(t, `^earshot \S+ (\(commit .*\) )?go1\.\d+\S* \w+/\w+\n$`, got.out)
 	require.Empty(t, got.err)
 
-	got = command(t, nil, "version", "--json")
-	require.Zero(t, got.code, got.err)
+	got = command(t, nil, "version", "--json").good(t)
 	build := read[version.Build](t, got.out)
 	require.Equal(t, version.Current(), build)
 }
@@ -44,8 +42,7 @@ func TestHelpShowsNoValueOfTheEnvironment(t *testing.T) {
 	})
 	require.GreaterOrEqual(t, len(env), 12)
 	for _, name := range []string{"serve", "dev"} {
-		got := command(t, env, name, "--help")
-		require.Zero(t, got.code, got.err)
+		got := command(t, env, name, "--help").good(t)
 		require.NotContains(t, got.out, "planted")
 		for variable := range env {
 			require.Contains(t, got.out, variable)
@@ -81,8 +78,7 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 
 func TestHelpOfACommand(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"help", "triggers"}, {"help", "triggers", "retry"}, {"help", "help"}} {
-		got := command(t, nil, args...)
-		require.Zero(t, got.code, "%v: %s", args, got.err)
+		got := command(t, nil, args...).good(t)
 		require.Contains(t, got.out, "Usage:\n  "+strings.TrimSpace("earshot "+strings.Join(args[1:], " ")))
 	}
 }

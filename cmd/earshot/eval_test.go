@@ -287,15 +287,13 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	model.Handle(obey)
 	const key = "sk-planted-71f0c3"
 	env := map[string]string{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": model.URL(), "OPENAI_MODEL": "small"}
-	r := command(t, env, "eval", "book.yaml", "--record", "answers.json")
-	require.Zero(t, r.code, r.out+r.err)
+	r := command(t, env, "eval", "book.yaml", "--record", "answers.json").good(t)
 	asked := model.Count()
 	require.NotContains(t, fileContent(t, "answers.json"), key)
 	require.NotContains(t, r.out+r.err, key)
 
 	write(t, "book.yaml", strings.Replace(bookings, "name: by a model", "name: by a model\nnow: 2031-02-03T04:05:06Z\ntimeZone: Asia/Tokyo", 1))
-	r = command(t, map[string]string{"OPENAI_MODEL": "other"}, "eval", "book.yaml", "--replay", "answers.json")
-	require.Zero(t, r.code, r.out+r.err)
+	r = command(t, map[string]string{"OPENAI_MODEL": "other"}, "eval", "book.yaml", "--replay", "answers.json").good(t)
 	require.Equal(t, asked, model.Count(), "nobody is asked")
 
 	write(t, "book.yaml", strings.Replace(bookings, "user: hello", "user: something else", 1))
@@ -308,8 +306,7 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 func TestEvalReportsForContinuousIntegration(t *testing.T) {
 	inFolder(t)
 	write(t, "home.yaml", doorTests)
-	r := command(t, nil, "eval", "home.yaml", "--json")
-	require.Zero(t, r.code, r.err)
+	r := command(t, nil, "eval", "home.yaml", "--json").good(t)
 	write(t, "before.json", r.out)
 	require.Contains(t, command(t, nil, "eval", "home.yaml", "--compare", "before.json").out, "nothing got worse since before.json\n")
 
@@ -344,8 +341,7 @@ func TestEvalReadsTheTestsOfASERMASApp(t *testing.T) {
 	write(t, "app.yaml", "appId: home\nname: Home\n")
 	write(t, "tools.yaml", "- name: radio-on\n  description: Play the radio\n  examples: [\"turn on the radio\"]\n")
 	write(t, "tests/radio.yaml", "appId: home\nsettings: {chatModeEnabled: false}\nchat:\n- message: turn on the radio\n  evaluation: the radio plays\n- expect: {tool: radio-on}\n- message: thanks\n  wait: 100\n")
-	r := command(t, nil, "eval", "-f", ".")
-	require.Zero(t, r.code, r.out+r.err)
+	r := command(t, nil, "eval", "-f", ".").good(t)
 	require.Contains(t, r.out, "1 of 1 tests passed; of 1 messages")
 	require.Contains(t, r.err, "tests/radio.yaml:5:3: test \"radio\": evaluation is left out: a model would have to judge it")
 	require.Contains(t, r.err, "settings is left out")

@@ -53,16 +53,14 @@ func TestMigrateChangesTheFileOfALink(t *testing.T) {
 	write(t, "shop.yaml", "openapi: 3.1.0\ninfo: {title: Shop}\nservers: [{url: https://shop.example}]\npaths: {/pets: {get: {operationId: list, summary: List the pets}}}\n")
 	require.Equal(t, 0, command(t, nil, "import", "openapi", "shop.yaml", "--output", "real/shop.yaml").code)
 	require.NoError(t, os.Symlink("real/shop.yaml", "merged.yaml"))
-	r = command(t, nil, "import", "openapi", "shop.yaml", "--output", "merged.yaml", "--merge")
-	require.Equal(t, 0, r.code, r.err)
+	command(t, nil, "import", "openapi", "shop.yaml", "--output", "merged.yaml", "--merge").good(t)
 	testbed.Got(os.Readlink("merged.yaml"))(t)
 }
 
 func TestMigrateDryRunShowsTheDifference(t *testing.T) {
 	inFolder(t)
 	write(t, "tools.yaml", olderFile)
-	r := command(t, nil, "migrate", "-f", "tools.yaml", "--dry-run")
-	require.Equal(t, 0, r.code)
+	r := command(t, nil, "migrate", "-f", "tools.yaml", "--dry-run").good(t)
 	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,10 @@\n+# yaml-language-server: $schema=earshot.schema.json\n # mine\n-tools:\n"), r.out)
 	require.Contains(t, r.out, "\n+kind: tool\n+name: book # b\n")
 	require.Equal(t, olderFile, fileContent(t, "tools.yaml"))
@@ -310,8 +308,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	write(t, "shop.yaml", strings.ReplaceAll(shop, "ENDPOINT", sink.URL))
 	w.env["SHOP_KEY"], w.env["SHOP_USERNAME"], w.env["SHOP_PASSWORD"] = "the-key", "ann", "secret"
 
-	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml")
-	require.Zero(t, r.code, r.err)
+	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").good(t)
 	require.Contains(t, r.err, "4 tools of 4 operations written to made.yaml\nto be set where it is read: SHOP_KEY, SHOP_PASSWORD, SHOP_USERNAME")
 	text := testbed.Got(os.ReadFile("made.yaml"))(t)
 	require.NotContains(t, string(text), "the-key")
@@ -395,8 +392,7 @@ func TestApplyNotesExamplesBesideWhatStays(t *testing.T) {
 	w.put("/v1/apps/clinic/repositories/other", `{"tools":[{"name":"move-appointment","description":"Move my appointment","examples":["Move my appointment"]}]}`)
 	w.put("/v1/apps/clinic/repositories/blank", `{"options":{"template":true},"tools":[{"name":"call-off","description":"Call off my appointment","examples":["call off my appointment"]}]}`)
 	const same = `examples/0%s "move my appointment" fires "move-appointment" of repository "other" and not it without a model: both have this example; leave it with one of them`
-	dry := w.run("apply", "clinic.yaml", "--dry-run")
-	require.Zero(t, dry.code, dry.err)
+	dry := w.run("apply", "clinic.yaml", "--dry-run").good(t)
 	require.Equal(t, notedInFiles+fmt.Sprintf("note: clinic.yaml:22:12: tool \"move\": "+same+"\n", ":"), dry.err)
 	require.Contains(t, w.ok("apply", "clinic.yaml"), fmt.Sprintf("note: repository default: tool \"move\": "+same+"\n", ""))
 	require.NotContains(t, w.run("apply", "clinic.yaml", "--dry-run", "--prune").err, "move my appointment")
@@ -487,12 +483,10 @@ examples: [show what is mine]
 	require.Contains(t, fileContent(t, "report.xml"), `<testcase name="book: book me for Monday" classname="clinic.yaml"></testcase>`)
 
 	write(t, "clinic.yaml", strings.Replace(strings.Replace(faultyExamples, "- I want an appointment\n- I cannot make it\n- book me 5 minutes on Tuesday\n", "", 1), "call off my appointment", "call off", 1))
-	r = command(t, nil, "eval", "--examples", "clinic.yaml")
-	require.Zero(t, r.code, r.out)
+	r = command(t, nil, "eval", "--examples", "clinic.yaml").good(t)
 	require.Contains(t, r.out, "4 of 4 tests passed;")
 	w.ok("apply", "clinic.yaml")
-	there := w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"])
-	require.Zero(t, there.code, there.out+there.err)
+	there := w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"]).good(t)
 	require.Equal(t, r.out, there.out)
 
 	w.put("/v1/apps/clinic/repositories/other", `{"tools":[{"name":"move-appointment","description":"Move my appointment","examples":["Move my appointment"]}]}`)

@@ -179,6 +179,12 @@ type commandResult struct {
 	out, err string
 }
 
+// good is the result of a command that has exited with 0.
+func (r commandResult) good(t *testing.T) commandResult {
+	require.Zero(t, r.code, "%s%s", r.out, r.err)
+	return r
+}
+
 // command runs a command line that ends by itself.
 func command(t *testing.T, variables map[string]string, args ...string) commandResult {
 	return typing(t, variables, "", args...)
@@ -203,11 +209,7 @@ func typing(t *testing.T, variables map[string]string, typed string, args ...str
 
 func (w *world) run(args ...string) commandResult { return command(w.t, w.env, args...) }
 
-func (w *world) ok(args ...string) string {
-	r := w.run(args...)
-	require.Zero(w.t, r.code, "%s%s", r.out, r.err)
-	return r.out
-}
+func (w *world) ok(args ...string) string { return w.run(args...).good(w.t).out }
 
 type replica struct {
 	t     *testing.T

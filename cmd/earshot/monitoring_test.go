@@ -253,8 +253,7 @@ func TestHealthIsThatOfTheReplica(t *testing.T) {
 
 func TestSchemaIsWhatEditorsRead(t *testing.T) {
 	t.Parallel()
-	got := command(t, nil, "schema")
-	require.Zero(t, got.code)
+	got := command(t, nil, "schema").good(t)
 	require.Empty(t, got.err)
 	require.JSONEq(t, string(files.Schema()), got.out)
 	require.Contains(t, got.out, "https://json-schema.org/draft/2020-12/schema")

@@ -27,8 +27,7 @@ func talking(t *testing.T) (*world, *endpoint) {
 
 func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "/tools\n\nI want an appointment\nthe weather is fine\n/history\n/quit\nnever said\n", "chat", "--session", "s1")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "/tools\n\nI want an appointment\nthe weather is fine\n/history\n/quit\nnever said\n", "chat", "--session", "s1").good(t)
 	require.Equal(t, "app clinic, session s1; /help lists commands\n  booking/book\n", r.out[:strings.Index(r.out, "  fired")])
 	require.Equal(t, 2, strings.Count(r.out, "  fired booking/book {}\n    event tool.trigger.clinic.s1.book published\n    call delivered, status 200, {\"ok\":true}\n"))
 	require.Contains(t, r.out, "  nothing fired: ")
@@ -43,8 +42,7 @@ func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 
 func TestChatExplainsTheLastMessage(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat").good(t)
 	require.Contains(t, r.out, "  Fired booking/book. (exact)\n  fired book {} The text is that of the tool")
 	require.Regexp(t, `  nothing fired: the message .*\. In scope: booking/book \(0\.\d\d\)\n  Nothing fired: the message .*\. \(offline\)\n  in scope booking/book \(0\.\d\d\)\n`, r.out)
 	require.Contains(t, typing(t, w.env, "/why\n", "chat").err, "nothing was said yet")
@@ -52,8 +50,7 @@ func TestChatExplainsTheLastMessage(t *testing.T) {
 
 func TestChatForPrograms(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "I want an appointment\nhello\n", "chat", "--json")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "I want an appointment\nhello\n", "chat", "--json").good(t)
 	var answers []map[string]any
 	for line := range strings.Lines(r.out) {
 		answers = append(answers, read[map[string]any](t, line))
@@ -228,8 +225,7 @@ func TestListenFollowsDevToItsPort(t *testing.T) {
 		w.put("/v1/apps/clinic/repositories/"+cond(w == first, "first", "second"), `{"tools":[]}`)
 	}
 	for _, w := range []*world{first, second} {
-		r := command(t, map[string]string{"EARSHOT_URL": w.env["EARSHOT_URL"]}, "listen", "--since", "1h", "--count", "1")
-		require.Zero(t, r.code, r.err)
+		r := command(t, map[string]string{"EARSHOT_URL": w.env["EARSHOT_URL"]}, "listen", "--since", "1h", "--count", "1").good(t)
 		require.Equal(t, "listening at "+w.env["NATS_URL"]+" for >\n", r.err)
 		require.Contains(t, r.out, cond(w == first, "  first  ", "  second  "))
 	}
