@@ -129,8 +129,7 @@ func TestSignInIsACookieThatNoScriptAndNoOtherSiteHas(t *testing.T) {
 	require.NotContains(t, kept.Value, adminKey)
 	require.Equal(t, http.StatusOK, p.send("GET", "/console/apps", nil).StatusCode)
 
-	behind := p.send("POST", "/console/sign-in", url.Values{"key": {adminKey}}, "X-Forwarded-Proto: https")
-	require.True(t, behind.Cookies()[0].Secure)
+	require.True(t, p.send("POST", "/console/sign-in", url.Values{"key": {adminKey}}, "X-Forwarded-Proto: https").Cookies()[0].Secure)
 
 	p = s.person()
 	p.signIn(adminKey)
@@ -183,8 +182,7 @@ func TestPagesOfElsewhereCannotActInTheConsole(t *testing.T) {
 		if strings.HasPrefix(header, "Origin") {
 			headers = append(headers, "Sec-Fetch-Site: ")
 		}
-		got := p.send("POST", "/console/apps/clinic/playground", form, headers...)
-		require.Equal(t, http.StatusForbidden, got.StatusCode, header)
+		require.Equal(t, http.StatusForbidden, p.send("POST", "/console/apps/clinic/playground", form, headers...).StatusCode, header)
 	}
 	require.Equal(t, http.StatusForbidden, p.hosted("rebound.example", "/console/apps/clinic/playground?session=s1"))
 	require.NotContains(t, p.send("GET", "/console/apps/clinic/playground?session=s1", nil).body, "When are you open?</p>")

@@ -323,8 +323,7 @@ func TestASentenceIsMendedWithoutAScript(t *testing.T) {
 	page = s.form(t, at, "of=desk/book-appointment&do=save&example=could+you+squeeze+me+in+at+desk+[B](desk)")
 	require.Contains(t, page, "saved as an example of book-appointment")
 	require.Equal(t, []string{"could you squeeze me in at desk [B](desk)"}, s.examples("book-appointment")[3:])
-	page = s.form(t, at, "of=desk/gone&do=save&example=x")
-	require.Contains(t, page, "has no tool of this name any more")
+	require.Contains(t, s.form(t, at, "of=desk/gone&do=save&example=x"), "has no tool of this name any more")
 }
 
 func TestTestsAreKeptAndRunAndAMessageBecomesOne(t *testing.T) {

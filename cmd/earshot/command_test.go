@@ -28,8 +28,7 @@ func TestVersionSaysWhatItIs(t *testing.T) {
 	require.Empty(t, got.err)
 
 	got = command(t, nil, "version", "--json").good(t)
-	build := read[version.Build](t, got.out)
-	require.Equal(t, version.Current(), build)
+	require.Equal(t, version.Current(), read[version.Build](t, got.out))
 }
 
 // TestHelpShowsNoValueOfTheEnvironment holds although defaults are shown.
@@ -78,8 +77,7 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 
 func TestHelpOfACommand(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"help", "triggers"}, {"help", "triggers", "retry"}, {"help", "help"}} {
-		got := command(t, nil, args...).good(t)
-		require.Contains(t, got.out, "Usage:\n  "+strings.TrimSpace("earshot "+strings.Join(args[1:], " ")))
+		require.Contains(t, command(t, nil, args...).good(t).out, "Usage:\n  "+strings.TrimSpace("earshot "+strings.Join(args[1:], " ")))
 	}
 }
 
@@ -111,8 +109,7 @@ func TestDevRefusesAPortOfNATSThatCannotBeUsed(t *testing.T) {
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	require.NoError(t, err)
 	for given, why := range map[string]string{port: "cannot be used", "70000": "must be 1 to 65535", "-2": "must be 1 to 65535"} {
-		got := failing(t, nil, "dev", "--nats-port="+given)
-		require.Contains(t, got.err, why)
+		require.Contains(t, failing(t, nil, "dev", "--nats-port="+given).err, why)
 	}
 	got := failing(t, map[string]string{"NATS_URL": "nats://127.0.0.1:4222"}, "dev", "--nats-port=4223")
 	require.Contains(t, got.err, "leave one of them out")

@@ -146,8 +146,7 @@ func TestDoctorSaysWhatToChangeInRedis(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, checks["redis reach"].Change, "32 partitions, this version uses 64")
 	w.redis.Stop()
-	got := failing(t, w.env, "doctor")
-	require.Regexp(t, `^fail  redis  reach +it is not reached, or does not answer: .*connection refused`, got.out)
+	require.Regexp(t, `^fail  redis  reach +it is not reached, or does not answer: .*connection refused`, failing(t, w.env, "doctor").out)
 }
 
 // TestDoctorComparesClocks shifts this machine's clock.
@@ -216,8 +215,7 @@ func TestDoctorSaysWhatToChangeInNATS(t *testing.T) {
 	bare := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
 	got = failing(t, map[string]string{"NATS_URL": bare.URL()}, "doctor")
 	require.Regexp(t, `(?m)^fail  nats   JetStream +off: NATS has no JetStream`, got.out)
-	got = failing(t, nil, "doctor")
-	require.Contains(t, got.err, "REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set")
+	require.Contains(t, failing(t, nil, "doctor").err, "REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set")
 }
 
 // TestDoctorSeesAClusterOfNATSThatLosesServers stops one of three servers, and then another.

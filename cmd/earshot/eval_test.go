@@ -381,6 +381,5 @@ chat:
 	} {
 		require.Contains(t, r.out, want)
 	}
-	w := atDev(t, nil)
-	require.Contains(t, w.ok("apply", "home.yaml"), "created 2", "tests are no part of what is applied")
+	require.Contains(t, atDev(t, nil).ok("apply", "home.yaml"), "created 2", "tests are no part of what is applied")
 }

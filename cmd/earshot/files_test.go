@@ -27,11 +27,9 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	require.Equal(t, commandResult{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
 	require.Equal(t, newerFile, fileContent(t, "tools.yaml"))
 	require.Equal(t, olderFile, fileContent(t, "tools.yaml.bak"))
-	info := testbed.Got(os.Stat("tools.yaml"))(t)
-	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	require.Equal(t, os.FileMode(0o640), testbed.Got(os.Stat("tools.yaml"))(t).Mode().Perm())
 	require.Equal(t, "tools.yaml is of the newest form\n", command(t, nil, "migrate", "-f", ".").out)
-	left := testbed.Got(os.ReadDir("."))(t)
-	require.Len(t, left, 2)
+	require.Len(t, testbed.Got(os.ReadDir("."))(t), 2)
 }
 
 func TestMigrateChangesTheFileOfALink(t *testing.T) {
@@ -45,8 +43,7 @@ func TestMigrateChangesTheFileOfALink(t *testing.T) {
 	require.Equal(t, newerFile, fileContent(t, "real/tools.yaml"))
 	require.Equal(t, olderFile, fileContent(t, "real/tools.yaml.bak"))
 	for link, to := range map[string]string{"link.yaml": "first.yaml", "first.yaml": "real/tools.yaml"} {
-		read := testbed.Got(os.Readlink(link))(t)
-		require.Equal(t, to, read)
+		require.Equal(t, to, testbed.Got(os.Readlink(link))(t))
 	}
 	require.NoFileExists(t, "link.yaml.bak")
 
@@ -82,8 +79,7 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	require.Equal(t, newerFile, fileContent(t, "b.yaml"))
 	require.Equal(t, other, fileContent(t, "c.yaml"))
 	require.Equal(t, "precious", fileContent(t, "c.yaml.bak"))
-	left := testbed.Got(os.ReadDir("."))(t)
-	require.Len(t, left, 5, "and nothing is left lying about")
+	require.Len(t, testbed.Got(os.ReadDir("."))(t), 5, "and nothing is left lying about")
 }
 
 // TestMigrateLeavesWhatValidateRefuses has faults of the content, which the conversion of the form does not see.
@@ -266,8 +262,7 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", refusing(t, http.StatusNotFound).URL}, "and not as Earshot does"},
 		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run; add --dry-run\n"},
 	} {
-		r := failing(t, w.env, test.args...)
-		require.Contains(t, r.err, test.want, name)
+		require.Contains(t, failing(t, w.env, test.args...).err, test.want, name)
 	}
 	w.env["EARSHOT_ADMIN_KEY"] = "admin"
 	w.ok("apply", "-f", "tools.yaml")
@@ -486,11 +481,10 @@ examples: [show what is mine]
 	r = command(t, nil, "eval", "--examples", "clinic.yaml").good(t)
 	require.Contains(t, r.out, "4 of 4 tests passed;")
 	w.ok("apply", "clinic.yaml")
-	there := w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"]).good(t)
-	require.Equal(t, r.out, there.out)
+	require.Equal(t, r.out, w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"]).good(t).out)
 
 	w.put("/v1/apps/clinic/repositories/other", `{"tools":[{"name":"move-appointment","description":"Move my appointment","examples":["Move my appointment"]}]}`)
-	there = failing(t, w.env, "eval", "--examples", "--server", w.env["EARSHOT_URL"])
+	there := failing(t, w.env, "eval", "--examples", "--server", w.env["EARSHOT_URL"])
 	require.Contains(t, there.out, "FAIL move: move my appointment\n  \"move my appointment\"\n    expected move\n    came     move-appointment (wrong)\n")
 	require.Equal(t, 1, command(t, nil, "eval", "--examples").code, "no files and no service")
 	write(t, "none.yaml", "kind: tool\nname: book\ndescription: Book\n")

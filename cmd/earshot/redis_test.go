@@ -175,8 +175,7 @@ func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
 	w.rest()
 	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
-	ended := failing(t, w.env, "serve", "--redis-wait", "-1", "--redis-wait-timeout", "2s")
-	require.Contains(t, ended.err, "--redis-wait-timeout")
+	require.Contains(t, failing(t, w.env, "serve", "--redis-wait", "-1", "--redis-wait-timeout", "2s").err, "--redis-wait-timeout")
 }
 
 func secretKeyOf(letter string) string {

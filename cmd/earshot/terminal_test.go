@@ -135,8 +135,7 @@ func TestListenBeginsAtATimeOrSoLongAgo(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"10m": noon.Add(-10 * time.Minute), "0s": noon, "2026-12-01T09:00:00Z": noon.Add(-3 * time.Hour),
 	} {
-		got := testbed.Got(timeOf("--since", text, noon))(t)
-		require.True(t, want.Equal(got), text)
+		require.True(t, want.Equal(testbed.Got(timeOf("--since", text, noon))(t)), text)
 	}
 	for _, text := range []string{"-10m", "yesterday", ""} {
 		_, err := timeOf("--since", text, noon)

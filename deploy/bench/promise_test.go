@@ -64,9 +64,7 @@ func TestWhatThePromiseHasAcceptedIsDecidedOnceThoughItDies(t *testing.T) {
 		require.Contains(t, string(again.Body), fmt.Sprintf(`"triggerId":"s%d-m%d-0"`, i%3, i))
 	}
 	require.EqualValues(t, messages, published(), "none is published again")
-	other := testbed.Got(post(t.Context(), 0, "something else"))(t)
-	require.Equal(t, http.StatusConflict, other.Status)
+	require.Equal(t, http.StatusConflict, testbed.Got(post(t.Context(), 0, "something else"))(t).Status)
 	c.Key = "guessed"
-	stranger := testbed.Got(post(t.Context(), 99, text(0)))(t)
-	require.Equal(t, http.StatusUnauthorized, stranger.Status)
+	require.Equal(t, http.StatusUnauthorized, testbed.Got(post(t.Context(), 99, text(0)))(t).Status)
 }

@@ -127,8 +127,7 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {
 	license := testbed.Got(os.ReadFile("../../LICENSE"))(t)
 	for _, folder := range []string{"typescript", "python"} {
-		its := testbed.Got(os.ReadFile(filepath.Join(folder, "LICENSE")))(t)
-		require.Equal(t, string(license), string(its), folder)
+		require.Equal(t, string(license), string(testbed.Got(os.ReadFile(filepath.Join(folder, "LICENSE")))(t)), folder)
 	}
 }
 
@@ -140,8 +139,7 @@ func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("asyncapi.json", official))
 	schema := testbed.Got(compiler.Compile("asyncapi.json"))(t)
-	document := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", ""))))(t)
-	require.NoError(t, schema.Validate(document))
+	require.NoError(t, schema.Validate(testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", ""))))(t)))
 }
 
 func withPackages(t *testing.T, name string) string {

@@ -270,6 +270,5 @@ func (s *schema) meaning() string {
 }
 
 func TestStatesAreDrawnAsTheyAre(t *testing.T) {
-	page := testbed.Got(os.ReadFile("turns.md"))(t)
-	require.Contains(t, string(page), "```mermaid\n"+state.Drawing()+"```")
+	require.Contains(t, string(testbed.Got(os.ReadFile("turns.md"))(t)), "```mermaid\n"+state.Drawing()+"```")
 }

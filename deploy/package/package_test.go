@@ -140,8 +140,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 	first := read(t, folder+"/secret.key")
 	require.Len(t, strings.TrimSpace(first), 44, "32 bytes in base64")
 	require.NotEqual(t, first, read(t, folder+"/admin.key"))
-	info := testbed.Got(os.Stat(folder))(t)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	require.Equal(t, os.FileMode(0o700), testbed.Got(os.Stat(folder))(t).Mode().Perm())
 	run(t, "sh", "keys.sh", folder)
 	require.Equal(t, first, read(t, folder+"/secret.key"))
 }

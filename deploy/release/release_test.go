@@ -30,8 +30,7 @@ func TestNoticeHasWhatIsLinkedIn(t *testing.T) {
 // TestTheProfileIsOfTheFunctionsThatThereAre compares the profile of release.sh with the source: renamed functions gain nothing.
 func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 	t.Chdir(root)
-	script := testbed.Got(os.ReadFile("deploy/release/release.sh"))(t)
-	require.Contains(t, string(script), "go build -pgo=auto ")
+	require.Contains(t, string(testbed.Got(os.ReadFile("deploy/release/release.sh"))(t)), "go build -pgo=auto ")
 	out := testbed.Got(exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "cmd/earshot/default.pgo").Output())(t)
 	sources := map[string]string{} // by folder
 	there, gone := 0, []string{}
@@ -104,8 +103,7 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 
 	consumer, err := natstest.JetStream(t, service.NATS).OrderedConsumer(t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"tool.trigger.>"}})
 	require.NoError(t, err)
-	event := testbed.Got(consumer.Next(jetstream.FetchMaxWait(testbed.Patience)))(t)
-	require.Equal(t, is.Version, event.Headers().Get("ce-earshotversion"))
+	require.Equal(t, is.Version, testbed.Got(consumer.Next(jetstream.FetchMaxWait(testbed.Patience)))(t).Headers().Get("ce-earshotversion"))
 
 	for _, description := range []string{"/openapi.json", "/asyncapi.json"} {
 		var document struct{ Info struct{ Version string } }

@@ -84,8 +84,7 @@ func TestEmbeddedNATSIsQuietAndLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	storeEvent(t, natstest.JetStream(t, url))
 	require.NoError(t, stop())
-	left := testbed.Got(os.ReadDir(folder))(t)
-	require.Empty(t, left)
+	require.Empty(t, testbed.Got(os.ReadDir(folder))(t))
 	require.Empty(t, log.String())
 }
 

@@ -33,8 +33,7 @@ func userLine(name, password string) string {
 
 func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 	t.Parallel()
-	text := testbed.Got(os.ReadFile(aclFile))(t)
-	require.Contains(t, strings.Split(string(text), "\n"), userLine("earshot", "PASSWORD"))
+	require.Contains(t, strings.Split(string(testbed.Got(os.ReadFile(aclFile))(t)), "\n"), userLine("earshot", "PASSWORD"))
 }
 
 // sources returns the program's source texts without tests.
@@ -145,7 +144,6 @@ func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 		require.NoError(t, client.Set(t.Context(), keyspace.PartitionKeys(n).Confirm(), "1", 0).Err())
 	}
 	for _, node := range cluster.Nodes {
-		denials := testbed.Got(node.Client().ACLLog(t.Context(), 10).Result())(t)
-		require.Empty(t, denials)
+		require.Empty(t, testbed.Got(node.Client().ACLLog(t.Context(), 10).Result())(t))
 	}
 }

@@ -33,8 +33,7 @@ func TestRedisURLSaysWhereRedisIs(t *testing.T) {
 		"redis+sentinel://a,redis+sentinel://b:1/m": {Addrs: []string{"a:26379", "b:1"}, MasterName: "m"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			got := testbed.Got(ParseURL(text))(t)
-			require.Equal(t, &want, got)
+			require.Equal(t, &want, testbed.Got(ParseURL(text))(t))
 		})
 	}
 }

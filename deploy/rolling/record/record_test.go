@@ -132,8 +132,7 @@ func (u *upgraded) calls(id string) (count int) {
 }
 
 func (u *upgraded) isRead() {
-	held := u.redis.HGetAll(u.t.Context(), keyspace.Format).Val()
-	require.EqualValues(u.t, format.Known(format.Steps()), number(u.t, held["version"]))
+	require.EqualValues(u.t, format.Known(format.Steps()), number(u.t, u.redis.HGetAll(u.t.Context(), keyspace.Format).Val()["version"]))
 	app1 := u.ask(http.MethodGet, app, "", http.StatusOK)
 	require.Equal(u.t, "Clinic", app1["name"])
 	require.Equal(u.t, "***", app1["modules"].([]any)[0].(map[string]any)["secret"])
