@@ -211,14 +211,17 @@ type tab struct {
 	bytes  int64    // received since the last open
 }
 
-// open opens a tab. At the end of the test it must have contacted no other host, without errors or policy
-// violations.
-func (s *service) open(t *testing.T) *tab {
+// open opens a tab, at a path if one is given. At the end of the test it must have contacted no other host, without errors
+// or policy violations.
+func (s *service) open(t *testing.T, path ...string) *tab {
 	t.Helper()
 	b := &tab{t: t, s: s}
 	b.ctx = chromiumtest.Open(t, b.observe)
 	b.sized(1280, 800)
 	t.Cleanup(func() { require.Empty(t, b.seen(), "what the page must not do") })
+	for _, one := range path {
+		b.visit(one)
+	}
 	return b
 }
 

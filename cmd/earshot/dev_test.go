@@ -297,8 +297,7 @@ func TestOriginsOfThisMachineAreKnown(t *testing.T) {
 
 // asPage sends a request as a browser does for a page of an origin.
 func asPage(t *testing.T, method, url, origin, body string, headers map[string]string) *http.Response {
-	request, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	require.NoError(t, err)
+	request := testbed.Got(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
 	request.Header.Set("Origin", origin)
 	for name, value := range headers {
 		request.Header.Set(name, value)
@@ -306,8 +305,7 @@ func asPage(t *testing.T, method, url, origin, body string, headers map[string]s
 	if host := headers["Host"]; host != "" {
 		request.Host = host
 	}
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
+	response := testbed.Got(http.DefaultClient.Do(request))(t)
 	require.NoError(t, response.Body.Close())
 	return response
 }

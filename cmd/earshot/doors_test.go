@@ -194,8 +194,7 @@ func TestHalfABodyHoldsNoPlaceAtAnyDoor(t *testing.T) {
 
 // half opens a socket that announces a body and sends one byte of it.
 func (s *siege) half(t *testing.T, method, path, credential string, announced int64) {
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://"))
-	require.NoError(t, err)
+	conn := testbed.Got(net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://")))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", method, path, announced)
@@ -215,8 +214,7 @@ func TestNoDoorReadsMoreThanItsLongestBody(t *testing.T) {
 			continue
 		}
 		method, path := at(n, "clinic")
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://"))
-		require.NoError(t, err)
+		conn := testbed.Got(net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://")))(t)
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{", method, path, s.keys["clinic"], n.Body+1)
 		got, err := http.ReadResponse(bufio.NewReader(conn), nil)

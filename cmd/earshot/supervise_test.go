@@ -182,8 +182,7 @@ func serveCertificate(t *testing.T) *served {
 	s.certificateFiles = certificateFiles{cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
 	s.renew("one", 30*24*time.Hour)
 	var err error
-	s.current, err = openCertificate(s.certificateFiles, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil)))
-	require.NoError(t, err)
+	s.current = testbed.Got(openCertificate(s.certificateFiles, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil))))(t)
 	s.listener, err = tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: s.current.get})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.listener.Close() })

@@ -247,8 +247,7 @@ func (r *reader) openShell() {
 	cmd.ExtraFiles, r.answers = []*os.File{told}, bufio.NewScanner(answers)
 	var faults bytes.Buffer
 	cmd.Stderr = &faults
-	r.shell, err = cmd.StdinPipe()
-	require.NoError(r.t, err)
+	r.shell = testbed.Got(cmd.StdinPipe())(r.t)
 	require.NoError(r.t, cmd.Start())
 	told.Close()
 	r.t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait(); answers.Close() })

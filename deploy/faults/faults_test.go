@@ -204,8 +204,7 @@ func TestPlantedCredentialsAreFoundInEveryForm(t *testing.T) {
 
 // TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash point and every fault once.
 func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
-	o, err := short(t).withPhases("kills,recovery,faults,outage,full,restore,deletion") // the cluster has a test of its own
-	require.NoError(t, err)
+	o := testbed.Got(short(t).withPhases("kills,recovery,faults,outage,full,restore,deletion"))(t) // the cluster has a test of its own
 	o.seed = 20
 	found := run(t, o)
 	require.Empty(t, found.failures())
@@ -220,8 +219,7 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 // TestNothingIsLostWhenARedisClusterLosesAMaster: answers are kept, and retries succeed soon after a replica is promoted.
 func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
 	t.Parallel()
-	o, err := short(t).withPhases("cluster")
-	require.NoError(t, err)
+	o := testbed.Got(short(t).withPhases("cluster"))(t)
 	found := run(t, o)
 	require.Empty(t, found.failures())
 	require.Len(t, found.losses, 1)

@@ -129,8 +129,7 @@ func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 	for _, node := range cluster.Nodes {
 		asUser(t, node)
 	}
-	client, err := Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1), certfiles.Files{})
-	require.NoError(t, err)
+	client := testbed.Got(Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1), certfiles.Files{}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	db := &keyspace.DB{UniversalClient: client}
 	found, err := findings(t.Context(), db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {

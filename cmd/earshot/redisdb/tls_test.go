@@ -55,8 +55,7 @@ func TestCertificatesForRedisAreReadAtEachConnection(t *testing.T) {
 	before, after := certtest.New(t, time.Now()), certtest.New(t, time.Now())
 	server, address := runTLS(t, before)
 	folder := t.TempDir()
-	client, err := Open("rediss://"+address, before.Write(folder, before.Issue("earshot")))
-	require.NoError(t, err)
+	client := testbed.Got(Open("rediss://"+address, before.Write(folder, before.Issue("earshot"))))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	require.NoError(t, client.Ping(t.Context()).Err())
 
