@@ -353,10 +353,7 @@ func newParameterForm(tool json.RawMessage) parameterForm {
 
 func newRow(raw json.RawMessage, allowed string) parameterRow {
 	row := parameterRow{raw: raw, Type: textAt(raw, "type"), Format: textAt(raw, "format"), Description: textAt(raw, "description"), Ask: textAt(raw, "ask")}
-	var lines []string
-	for _, one := range membersOfList(valueAt(raw, []string{allowed})) {
-		lines = append(lines, unquoted(string(one)))
-	}
+	lines := lists.Map(membersOfList(valueAt(raw, []string{allowed})), func(one json.RawMessage) string { return unquoted(string(one)) })
 	row.Allowed = strings.Join(lines, "\n")
 	return row
 }

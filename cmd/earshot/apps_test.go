@@ -14,6 +14,7 @@ import (
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 func TestWhatIsOfOtherSessionsAndAppsIsNotShown(t *testing.T) {
@@ -36,11 +37,8 @@ func TestWhatIsOfOtherSessionsAndAppsIsNotShown(t *testing.T) {
 }
 
 func (w *world) operations(app, repository string) []string {
-	var list []string
-	for _, one := range w.events("tool.changed." + app + "." + repository) {
-		list = append(list, one.Payload["operation"].(string))
-	}
-	return list
+	changes := w.events("tool.changed." + app + "." + repository)
+	return lists.Map(changes, func(one storedEvent) string { return one.Payload["operation"].(string) })
 }
 
 func TestDeletedAppLeavesNothingBehind(t *testing.T) {
@@ -316,11 +314,8 @@ func TestAnErasedUserLeavesNothing(t *testing.T) {
 }
 
 func (w *world) owed() string {
-	var counts []string
 	client := w.client()
-	for _, key := range client.Keys(w.t.Context(), "*:owed").Val() {
-		counts = append(counts, client.Get(w.t.Context(), key).Val())
-	}
+	counts := lists.Map(client.Keys(w.t.Context(), "*:owed").Val(), func(key string) string { return client.Get(w.t.Context(), key).Val() })
 	return strings.Join(counts, " ")
 }
 

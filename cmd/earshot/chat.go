@@ -20,6 +20,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
@@ -177,10 +178,7 @@ func (c *chat) handle(ctx context.Context, line string) error {
 }
 
 func (c *chat) commandNames() []string {
-	var names []string
-	for _, command := range c.commands() {
-		names = append(names, command.name)
-	}
+	names := lists.Map(c.commands(), func(command chatCommand) string { return command.name })
 	return names
 }
 

@@ -19,6 +19,7 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger/verify"
@@ -349,11 +350,8 @@ func (w *world) inOrder() {
 }
 
 // ofTriggers returns the ids of events of a kind, with repeats in the stream.
-func (w *world) ofTriggers(filter string) (ids []string) {
-	for _, event := range w.events(filter) {
-		ids = append(ids, fmt.Sprint(event.Payload["id"]))
-	}
-	return ids
+func (w *world) ofTriggers(filter string) []string {
+	return lists.Map(w.events(filter), func(event storedEvent) string { return fmt.Sprint(event.Payload["id"]) })
 }
 
 // desk registers tools that all call a sink.

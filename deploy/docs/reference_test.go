@@ -18,6 +18,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/trigger/state"
 )
 
@@ -253,10 +254,7 @@ func (s *schema) kind() string {
 }
 
 func (s *schema) meaning() string {
-	var words []string
-	for _, one := range s.Enum {
-		words = append(words, fmt.Sprintf("`%v`", one))
-	}
+	words := lists.Map(s.Enum, func(one any) string { return fmt.Sprintf("`%v`", one) })
 	if s.Const != nil {
 		words = []string{fmt.Sprintf("`%v`", s.Const)}
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/lists"
 )
 
 const example = `package example
@@ -56,10 +58,7 @@ type Deadline int
 func TestRulesFindWhatTheyLookFor(t *testing.T) {
 	file, err := parser.ParseFile(set, "example.go", example, parser.ParseComments)
 	require.NoError(t, err)
-	var hidden []string
-	for _, local := range hiding([]*ast.File{file}) {
-		hidden = append(hidden, local.Name)
-	}
+	hidden := lists.Map(hiding([]*ast.File{file}), func(local *ast.Ident) string { return local.Name })
 	require.ElementsMatch(t, []string{"hidden", "table", "New", "Level", "New"}, hidden)
 
 	asked := map[string]int{}

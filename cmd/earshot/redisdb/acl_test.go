@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/certfiles"
 	"earshot/repositories/finding"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 const aclFile = "../../../deploy/package/redis-acl.conf"
@@ -57,10 +58,7 @@ func sources(t *testing.T) (all []string) {
 func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	all := strings.Join(sources(t), "\n")
-	var names []string
-	for _, one := range permitted {
-		names = append(names, one.name)
-	}
+	names := lists.Map(permitted, func(one probe) string { return one.name })
 	scripts := map[string]bool{}
 	for _, found := range regexp.MustCompile(`redis\.p?call\('([A-Za-z]+)'`).FindAllStringSubmatch(all, -1) {
 		name := strings.ToLower(found[1])

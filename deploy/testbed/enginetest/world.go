@@ -19,6 +19,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/query"
@@ -233,11 +234,8 @@ func (w *World) History(session string) []query.Entry {
 
 // Offered lists the names of the tools that the last message was matched against.
 func (w *World) Offered() []string {
-	names := []string{}
-	for _, candidate := range w.Matcher.Asked[len(w.Matcher.Asked)-1].Candidates {
-		names = append(names, candidate.Tool.Name)
-	}
-	return names
+	last := w.Matcher.Asked[len(w.Matcher.Asked)-1]
+	return lists.Map(last.Candidates, func(candidate matcher.Candidate) string { return candidate.Tool.Name })
 }
 
 // Until waits for a condition, by asking for it again and again.
