@@ -27,9 +27,9 @@ func TestBundleIsMadeOfItsLockFile(t *testing.T) {
 	files := testbed.Got(filepath.Glob(filepath.Join(made, "*")))(t)
 	require.NotEmpty(t, files)
 	same := func(made, kept string) {
-		want := testbed.Got(os.ReadFile(made))(t)
-		got := testbed.Got(os.ReadFile(kept))(t)
-		require.True(t, string(want) == string(got), "%s is another; make it with: npm ci && npm run build, in api/console/bundle", kept)
+		want := testbed.Read(t, made)
+		got := testbed.Read(t, kept)
+		require.True(t, want == got, "%s is another; make it with: npm ci && npm run build, in api/console/bundle", kept)
 	}
 	for _, file := range files {
 		same(file, filepath.Join("static", filepath.Base(file)))

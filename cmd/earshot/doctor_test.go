@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -70,8 +69,7 @@ func TestDoctorFindsNothingWrongWithServersAsThePackageHasThem(t *testing.T) {
 // TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway removes the first of each kind, and nightly each one.
 func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 	t.Parallel()
-	text := testbed.Got(os.ReadFile(natsRights))(t)
-	lines := regexp.MustCompile(`(?m)^        ("[^"]+")$`).FindAllStringSubmatch(string(text), -1)
+	lines := regexp.MustCompile(`(?m)^        ("[^"]+")$`).FindAllStringSubmatch(testbed.Read(t, natsRights), -1)
 	require.Len(t, lines, len(emitter.Needed(true).Publish)+len(emitter.Needed(true).Subscribe))
 	publish := len(emitter.Needed(true).Publish)
 	for n, line := range lines {

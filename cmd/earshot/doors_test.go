@@ -305,8 +305,7 @@ func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bo
 // regenerates it.
 func TestTheThreatModelListsEveryDoor(t *testing.T) {
 	const file, begins, ends = "../../deploy/SECURITY.md", "<!-- doors -->\n", "<!-- end of doors -->\n"
-	text := testbed.Got(os.ReadFile(file))(t)
-	before, rest, found := strings.Cut(string(text), begins)
+	before, rest, found := strings.Cut(testbed.Read(t, file), begins)
 	require.True(t, found)
 	listed, after, found := strings.Cut(rest, ends)
 	require.True(t, found)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/emitter"
 	"earshot/matcher"
 	"earshot/matcher/evaldata"
@@ -289,7 +290,7 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	env := map[string]string{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": model.URL(), "OPENAI_MODEL": "small"}
 	r := command(t, env, "eval", "book.yaml", "--record", "answers.json").good(t)
 	asked := model.Count()
-	require.NotContains(t, fileContent(t, "answers.json"), key)
+	require.NotContains(t, testbed.Read(t, "answers.json"), key)
 	require.NotContains(t, r.out+r.err, key)
 
 	write(t, "book.yaml", strings.Replace(bookings, "name: by a model", "name: by a model\nnow: 2031-02-03T04:05:06Z\ntimeZone: Asia/Tokyo", 1))
@@ -300,7 +301,7 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	r = failing(t, nil, "eval", "book.yaml", "--replay", "answers.json", "--junit", "report.xml")
 	require.Contains(t, r.out, `"something else" was not decided: `)
 	require.Contains(t, r.out, "was not recorded")
-	require.Contains(t, fileContent(t, "report.xml"), `<testsuite name="book.yaml" tests="1" failures="0" errors="1">`)
+	require.Contains(t, testbed.Read(t, "report.xml"), `<testsuite name="book.yaml" tests="1" failures="0" errors="1">`)
 }
 
 func TestEvalReportsForContinuousIntegration(t *testing.T) {
@@ -327,7 +328,7 @@ func TestEvalReportsForContinuousIntegration(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	require.NoError(t, xml.Unmarshal([]byte(fileContent(t, "report.xml")), &suites))
+	require.NoError(t, xml.Unmarshal([]byte(testbed.Read(t, "report.xml")), &suites))
 	require.Equal(t, 2, suites.Tests)
 	require.Equal(t, 1, suites.Failures)
 	require.Len(t, suites.Suites[0].Cases, 2)

@@ -25,8 +25,8 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	require.NoError(t, os.Chmod("tools.yaml", 0o640))
 	r := command(t, nil, "migrate", "-f", "tools.yaml")
 	require.Equal(t, commandResult{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
-	require.Equal(t, newerFile, fileContent(t, "tools.yaml"))
-	require.Equal(t, olderFile, fileContent(t, "tools.yaml.bak"))
+	require.Equal(t, newerFile, testbed.Read(t, "tools.yaml"))
+	require.Equal(t, olderFile, testbed.Read(t, "tools.yaml.bak"))
 	require.Equal(t, os.FileMode(0o640), testbed.Got(os.Stat("tools.yaml"))(t).Mode().Perm())
 	require.Equal(t, "tools.yaml is of the newest form\n", command(t, nil, "migrate", "-f", ".").out)
 	require.Len(t, testbed.Got(os.ReadDir("."))(t), 2)
@@ -40,8 +40,8 @@ func TestMigrateChangesTheFileOfALink(t *testing.T) {
 	require.NoError(t, os.Symlink("first.yaml", "link.yaml"))
 	r := command(t, nil, "migrate", "link.yaml")
 	require.Equal(t, commandResult{0, "link.yaml is migrated; what it was is in real/tools.yaml.bak\n", ""}, r)
-	require.Equal(t, newerFile, fileContent(t, "real/tools.yaml"))
-	require.Equal(t, olderFile, fileContent(t, "real/tools.yaml.bak"))
+	require.Equal(t, newerFile, testbed.Read(t, "real/tools.yaml"))
+	require.Equal(t, olderFile, testbed.Read(t, "real/tools.yaml.bak"))
 	for link, to := range map[string]string{"link.yaml": "first.yaml", "first.yaml": "real/tools.yaml"} {
 		require.Equal(t, to, testbed.Got(os.Readlink(link))(t))
 	}
@@ -60,7 +60,7 @@ func TestMigrateDryRunShowsTheDifference(t *testing.T) {
 	r := command(t, nil, "migrate", "-f", "tools.yaml", "--dry-run").good(t)
 	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,10 @@\n+# yaml-language-server: $schema=earshot.schema.json\n # mine\n-tools:\n"), r.out)
 	require.Contains(t, r.out, "\n+kind: tool\n+name: book # b\n")
-	require.Equal(t, olderFile, fileContent(t, "tools.yaml"))
+	require.Equal(t, olderFile, testbed.Read(t, "tools.yaml"))
 	require.NoFileExists(t, "tools.yaml.bak")
 }
 
@@ -75,10 +75,10 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	r := failing(t, nil, "migrate", "-f", ".")
 	require.Contains(t, r.err, "a.yaml:2:6: malformed YAML: ")
 	require.Contains(t, r.err, "c.yaml: c.yaml.bak is there already; move it away first")
-	require.Equal(t, broken, fileContent(t, "a.yaml"))
-	require.Equal(t, newerFile, fileContent(t, "b.yaml"))
-	require.Equal(t, other, fileContent(t, "c.yaml"))
-	require.Equal(t, "precious", fileContent(t, "c.yaml.bak"))
+	require.Equal(t, broken, testbed.Read(t, "a.yaml"))
+	require.Equal(t, newerFile, testbed.Read(t, "b.yaml"))
+	require.Equal(t, other, testbed.Read(t, "c.yaml"))
+	require.Equal(t, "precious", testbed.Read(t, "c.yaml.bak"))
 	require.Len(t, testbed.Got(os.ReadDir("."))(t), 5, "and nothing is left lying about")
 }
 
@@ -99,7 +99,7 @@ func TestMigrateLeavesWhatValidateRefuses(t *testing.T) {
 			require.Contains(t, r.err, want, content)
 			require.Empty(t, r.out, content)
 		}
-		require.Equal(t, content, fileContent(t, "t.yaml"))
+		require.Equal(t, content, testbed.Read(t, "t.yaml"))
 		require.NoFileExists(t, "t.yaml.bak")
 		r := typing(t, nil, content, "migrate", "-")
 		require.Equal(t, 1, r.code, content)
@@ -117,7 +117,7 @@ func TestMigrateReadsAllFilesTogetherAndNeedsNoVariables(t *testing.T) {
 	write(t, "tools.yaml", "tools:\n  x:\n    kind: postgres-sql\n    source: s\n    description: d\n    statement: SELECT 1\n")
 	r := command(t, nil, "migrate", ".")
 	require.Equal(t, commandResult{0, "sources.yaml is migrated; what it was is in sources.yaml.bak\ntools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
-	require.Contains(t, fileContent(t, "sources.yaml"), "port: ${PORT}\n")
+	require.Contains(t, testbed.Read(t, "sources.yaml"), "port: ${PORT}\n")
 }
 
 func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
@@ -126,11 +126,6 @@ func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
 	w.ok("apply", "-f", "tools.yaml")
 	w.ok("migrate", "-f", "tools.yaml")
 	require.Equal(t, "= app clinic\n= repository clinic/desk\ncreated 0, updated 0, left 2, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
-}
-
-func fileContent(t *testing.T, name string) string {
-	text := testbed.Got(os.ReadFile(name))(t)
-	return string(text)
 }
 
 func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
@@ -305,10 +300,10 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 
 	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").good(t)
 	require.Contains(t, r.err, "4 tools of 4 operations written to made.yaml\nto be set where it is read: SHOP_KEY, SHOP_PASSWORD, SHOP_USERNAME")
-	text := testbed.Got(os.ReadFile("made.yaml"))(t)
-	require.NotContains(t, string(text), "the-key")
+	text := testbed.Read(t, "made.yaml")
+	require.NotContains(t, text, "the-key")
 	require.Contains(t, w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").err, "made.yaml is there already")
-	require.Equal(t, string(text), w.ok("import", "openapi", "shop.yaml"), "to standard output")
+	require.Equal(t, text, w.ok("import", "openapi", "shop.yaml"), "to standard output")
 	w.ok("import", "openapi", "shop.yaml", "-o", "made.yaml", "--force")
 	write(t, "ours.yaml", "overlay: 1.0.0\nactions: [{target: '$.paths[\"/ping\"].get', update: {operationId: knock}}, {target: $.tags, remove: true}]\n")
 	r = w.run("import", "openapi", "shop.yaml", "--overlay", "ours.yaml")
@@ -475,7 +470,7 @@ examples: [show what is mine]
     why      Nothing fired: default/book was called for, and its values are not valid.
 `, r.out[:strings.Index(r.out, "FAIL book: I cannot")])
 	require.Contains(t, r.out, "3 of 7 tests passed; of 7 messages with an expectation 3 came out right, 0 had a wrong effect, 4 had none\n")
-	require.Contains(t, fileContent(t, "report.xml"), `<testcase name="book: book me for Monday" classname="clinic.yaml"></testcase>`)
+	require.Contains(t, testbed.Read(t, "report.xml"), `<testcase name="book: book me for Monday" classname="clinic.yaml"></testcase>`)
 
 	write(t, "clinic.yaml", strings.Replace(strings.Replace(faultyExamples, "- I want an appointment\n- I cannot make it\n- book me 5 minutes on Tuesday\n", "", 1), "call off my appointment", "call off", 1))
 	r = command(t, nil, "eval", "--examples", "clinic.yaml").good(t)

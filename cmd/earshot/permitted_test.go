@@ -231,8 +231,8 @@ func TestServersThatAskForCertificatesAndCredentialsAreServedWith(t *testing.T) 
 	require.Contains(t, w.ok("listen", "tool.trigger.>", "--since", "1h", "--count", "1"), "clinic/s1")
 	w.until("the ledger is at rest", func() bool { return w.run("verify").code == 0 })
 	r.log.Await(t, `"msg":"(ingress\.listening)"`)
-	text := testbed.Got(os.ReadFile(creds))(t)
-	for line := range strings.Lines(string(text)) {
+	text := testbed.Read(t, creds)
+	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "-") && len(line) > 40 { // the token and the seed
 			require.NotContains(t, r.log.String(), strings.TrimSpace(line))
 		}

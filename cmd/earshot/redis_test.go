@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"maps"
 	"net/http"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -287,8 +286,7 @@ func TestDevWithAMadeUpKeySaysWhatItNeedsTheSecondTime(t *testing.T) {
 }
 
 func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
-	operations := testbed.Got(os.ReadFile("../../deploy/docs/operations.md"))(t)
-	_, production, _ := strings.Cut(string(operations), "```sh server\n")
+	_, production, _ := strings.Cut(testbed.Read(t, "../../deploy/docs/operations.md"), "```sh server\n")
 	production, _, _ = strings.Cut(production, "```")
 	serve, _, err := newRoot(environment{}).Find([]string{"serve"})
 	require.NoError(t, err)

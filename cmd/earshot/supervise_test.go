@@ -251,7 +251,7 @@ func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
 func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	s := serveCertificate(t)
 	made := s.issue("two", 60*24*time.Hour)
-	cert := fileContent(t, made.Cert)
+	cert := testbed.Read(t, made.Cert)
 	write(t, s.cert, cert[:len(cert)/2])
 	look := func() string {
 		s.clock.Advance(10 * time.Second)

@@ -89,9 +89,9 @@ func TestVerifyNeedsARedisThatItCanRead(t *testing.T) {
 
 // TestTheDocumentsSayWhatMendsEachRule checks the operator's table: rules with the same fix share a row.
 func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
-	text := testbed.Got(os.ReadFile("../../deploy/docs/verify.md"))(t)
+	text := testbed.Read(t, "../../deploy/docs/verify.md")
 	listed := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "| `") {
 			listed += strings.Count(line, "`") / 2
 		}
@@ -102,7 +102,7 @@ func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
 		if mend == "" {
 			mend = "-"
 		}
-		require.Regexp(t, "(?m)^\\| .*`"+regexp.QuoteMeta(rule.Name)+"`.* \\| "+regexp.QuoteMeta(mend)+" \\|$", string(text))
+		require.Regexp(t, "(?m)^\\| .*`"+regexp.QuoteMeta(rule.Name)+"`.* \\| "+regexp.QuoteMeta(mend)+" \\|$", text)
 	}
 }
 

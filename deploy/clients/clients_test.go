@@ -70,8 +70,8 @@ func upToDate(t *testing.T, generated, kept string) {
 	if *update {
 		require.NoError(t, os.WriteFile(kept, now, 0o600))
 	}
-	before := testbed.Got(os.ReadFile(kept))(t)
-	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
+	before := testbed.Read(t, kept)
+	require.True(t, before == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
 }
 
 func desk(t *testing.T) string {

@@ -39,10 +39,10 @@ func newLaboratory(t *testing.T) laboratory {
 // app has the tools that the conformance suite of MCP expects; their endpoint or subscriber answers like a user's.
 func (l laboratory) app(t *testing.T, name string) string {
 	t.Helper()
-	fixtures := testbed.Got(os.ReadFile("agents/conformance.json"))(t)
+	fixtures := testbed.Read(t, "agents/conformance.json")
 	endpoint := testbed.Serve(t, "", http.HandlerFunc(l.endpoint))
 	l.Call("PUT", "/v1/apps/"+name, `{}`)
-	l.Call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(string(fixtures), "%URL%", endpoint))
+	l.Call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(fixtures, "%URL%", endpoint))
 	return l.URL + "/v1/apps/" + name + "/mcp"
 }
 

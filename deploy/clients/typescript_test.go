@@ -125,9 +125,9 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 }
 
 func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {
-	license := testbed.Got(os.ReadFile("../../LICENSE"))(t)
+	license := testbed.Read(t, "../../LICENSE")
 	for _, folder := range []string{"typescript", "python"} {
-		require.Equal(t, string(license), string(testbed.Got(os.ReadFile(filepath.Join(folder, "LICENSE")))(t)), folder)
+		require.Equal(t, license, testbed.Read(t, filepath.Join(folder, "LICENSE")), folder)
 	}
 }
 

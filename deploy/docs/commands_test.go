@@ -299,8 +299,7 @@ func (r *reader) write(name, text string) {
 }
 
 func (r *reader) read(name string) string {
-	text := testbed.Got(os.ReadFile(r.at(name)))(r.t)
-	return string(text)
+	return testbed.Read(r.t, r.at(name))
 }
 
 func (r *reader) saidBeside() string {

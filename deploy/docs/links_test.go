@@ -17,8 +17,8 @@ func TestMain(m *testing.M) { testbed.Main(m) }
 func TestLinksLeadSomewhere(t *testing.T) {
 	link, code := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	for _, path := range append(pages(t), "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
-		text := testbed.Got(os.ReadFile(path))(t)
-		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), "code"), -1) {
+		text := testbed.Read(t, path)
+		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(text, "code"), -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, "://") {
 				continue
@@ -43,13 +43,13 @@ func pages(t *testing.T) []string {
 
 // anchorsOf are the anchors that GitHub gives the headings of a document, and its own.
 func anchorsOf(t *testing.T, path string) []string {
-	text := testbed.Got(os.ReadFile(path))(t)
+	text := testbed.Read(t, path)
 	var anchors []string
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
 		plain := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(heading[1]), "")
 		anchors = append(anchors, strings.ReplaceAll(plain, " ", "-"))
 	}
-	for _, own := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(string(text), -1) {
+	for _, own := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(text, -1) {
 		anchors = append(anchors, own[1])
 	}
 	return anchors

@@ -31,8 +31,8 @@ func requirePage(t *testing.T, name, text string) {
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	have := testbed.Got(os.ReadFile(path))(t)
-	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
+	have := testbed.Read(t, path)
+	require.True(t, text == have, "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
 }
 
 func cell(text string) string {
@@ -268,5 +268,5 @@ func (s *schema) meaning() string {
 }
 
 func TestStatesAreDrawnAsTheyAre(t *testing.T) {
-	require.Contains(t, string(testbed.Got(os.ReadFile("turns.md"))(t)), "```mermaid\n"+state.Drawing()+"```")
+	require.Contains(t, testbed.Read(t, "turns.md"), "```mermaid\n"+state.Drawing()+"```")
 }

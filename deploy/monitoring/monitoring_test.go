@@ -56,9 +56,9 @@ func TestEachAlertIsSeenFiringAndQuiet(t *testing.T) {
 // TestTheRunbookHasAChapterForEachAlert requires, under its runbook_url, the meaning, a command to look with, and what to do.
 func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 	t.Parallel()
-	text := testbed.Got(os.ReadFile(filepath.Join("..", "docs", "runbook.md")))(t)
+	text := testbed.Read(t, filepath.Join("..", "docs", "runbook.md"))
 	chapters := map[string]string{}
-	for _, chapter := range strings.Split(string(text), "\n### ")[1:] {
+	for _, chapter := range strings.Split(text, "\n### ")[1:] {
 		name, rest, _ := strings.Cut(chapter, "\n")
 		chapters[name] = strings.Split(rest, "\n## ")[0]
 	}
@@ -98,8 +98,8 @@ func TestThePanelsOfTheDashboardStandBesideEachOther(t *testing.T) {
 // TestEveryMetricOfOursIsWatched has a panel or an alert for each metric of the reference.
 func TestEveryMetricOfOursIsWatched(t *testing.T) {
 	t.Parallel()
-	text := testbed.Got(os.ReadFile(filepath.Join("..", "docs", "reference", "metrics.md")))(t)
-	named := regexp.MustCompile("(?m)^\\| `(earshot_[a-z_]+)`").FindAllStringSubmatch(string(text), -1)
+	text := testbed.Read(t, filepath.Join("..", "docs", "reference", "metrics.md"))
+	named := regexp.MustCompile("(?m)^\\| `(earshot_[a-z_]+)`").FindAllStringSubmatch(text, -1)
 	require.Greater(t, len(named), 15)
 	watched := rules + strings.Join(Queries(t), "\n")
 	for _, name := range named {

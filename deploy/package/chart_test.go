@@ -28,8 +28,8 @@ func chart(t *testing.T, over ...func(values object)) map[string]object {
 
 func render(t *testing.T, over ...func(values object)) (map[string]object, error) {
 	var about, values object
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/Chart.yaml")), &about))
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/values.yaml")), &values))
+	require.NoError(t, yaml.Unmarshal([]byte(testbed.Read(t, "chart/Chart.yaml")), &about))
+	require.NoError(t, yaml.Unmarshal([]byte(testbed.Read(t, "chart/values.yaml")), &values))
 	for _, lay := range over {
 		lay(values)
 	}
@@ -60,7 +60,7 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 }
 
 func checkValues(t *testing.T, values object) error {
-	schema := testbed.Got(jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json"))))(t)
+	schema := testbed.Got(jsonschema.UnmarshalJSON(strings.NewReader(testbed.Read(t, "chart/values.schema.json"))))(t)
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("values.schema.json", schema))
 	compiled := testbed.Got(compiler.Compile("values.schema.json"))(t)
@@ -142,7 +142,7 @@ func in(t *testing.T, value any, path ...any) any {
 //	go run helm.sh/helm/v3/cmd/helm@v3.21.4 template mine deploy/package/chart -n chats --kube-version 1.31.0 > deploy/package/testdata/rendered.yaml
 func TestHelmMakesTheSame(t *testing.T) {
 	made := chart(t)
-	documents := strings.Split(read(t, "testdata/rendered.yaml"), "---\n# Source: ")[1:]
+	documents := strings.Split(testbed.Read(t, "testdata/rendered.yaml"), "---\n# Source: ")[1:]
 	require.Len(t, documents, len(made))
 	for _, document := range documents {
 		var decoded object
@@ -207,7 +207,7 @@ func TestChartScalesByWhatIsOwed(t *testing.T) {
 	require.Equal(t, in(t, made["Deployment"], "metadata", "name"), in(t, scaler, "spec", "scaleTargetRef", "name"))
 	require.NotContains(t, in(t, made["Deployment"], "spec"), "replicas", "each upgrade would set it back")
 	metric := in(t, scaler, "spec", "metrics", 1, "external")
-	require.Contains(t, read(t, root+"/deploy/docs/reference/metrics.md"), "`"+in(t, metric, "metric", "name").(string)+"`", "it is a metric of /metrics")
+	require.Contains(t, testbed.Read(t, root+"/deploy/docs/reference/metrics.md"), "`"+in(t, metric, "metric", "name").(string)+"`", "it is a metric of /metrics")
 	require.Equal(t, object{"cluster": "one"}, in(t, metric, "metric", "selector", "matchLabels"))
 	require.Equal(t, "AverageValue", in(t, metric, "target", "type"))
 	require.Equal(t, []any{"serve", "--nats-replicas=3"}, in(t, made["Deployment"], "spec", "template", "spec", "containers", 0, "args"))

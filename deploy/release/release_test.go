@@ -23,14 +23,14 @@ const root = "../.."
 
 func TestNoticeHasWhatIsLinkedIn(t *testing.T) {
 	want := testbed.Got(notice(t.Context()))(t)
-	got := testbed.Got(os.ReadFile(filepath.Join(root, "NOTICE")))(t)
-	require.True(t, want == string(got), "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
+	got := testbed.Read(t, filepath.Join(root, "NOTICE"))
+	require.True(t, want == got, "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
 }
 
 // TestTheProfileIsOfTheFunctionsThatThereAre compares the profile of release.sh with the source: renamed functions gain nothing.
 func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 	t.Chdir(root)
-	require.Contains(t, string(testbed.Got(os.ReadFile("deploy/release/release.sh"))(t)), "go build -pgo=auto ")
+	require.Contains(t, testbed.Read(t, "deploy/release/release.sh"), "go build -pgo=auto ")
 	out := testbed.Got(exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "cmd/earshot/default.pgo").Output())(t)
 	sources := map[string]string{} // by folder
 	there, gone := 0, []string{}
@@ -38,8 +38,7 @@ func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 		if sources[of[1]] == "" {
 			files := testbed.Got(filepath.Glob(of[1] + "/*.go"))(t)
 			for _, file := range files {
-				text := testbed.Got(os.ReadFile(file))(t)
-				sources[of[1]] += string(text)
+				sources[of[1]] += testbed.Read(t, file)
 			}
 		}
 		receiver := ""
@@ -59,8 +58,7 @@ func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 // TestArchivesHaveWhatDocumentsLinkTo follows the links of every document that release.sh packs.
 func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
 	t.Chdir(root)
-	script := testbed.Got(os.ReadFile("deploy/release/release.sh"))(t)
-	command := regexp.MustCompile(`(?s)git ls-files LICENSE.*?\|`).FindString(string(script))
+	command := regexp.MustCompile(`(?s)git ls-files LICENSE.*?\|`).FindString(testbed.Read(t, "deploy/release/release.sh"))
 	out := testbed.Got(exec.Command("sh", "-c", strings.TrimSuffix(command, "|")).Output())(t)
 	packed := strings.Fields(string(out))
 	require.Subset(t, packed, []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "SECURITY.md", "deploy/docs/operations.md"})

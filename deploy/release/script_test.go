@@ -25,13 +25,11 @@ type checkout struct {
 
 func newCheckout(t *testing.T) *checkout {
 	c := &checkout{t, t.TempDir()}
-	mod := testbed.Got(os.ReadFile(filepath.Join(root, "go.mod")))(t)
-	_, golang, _ := strings.Cut(string(mod), "\ngo ")
+	_, golang, _ := strings.Cut(testbed.Read(t, filepath.Join(root, "go.mod")), "\ngo ")
 	golang, _, _ = strings.Cut(golang, "\n")
 	c.write("go.mod", "module earshot\n\ngo "+golang+"\n")
 	for _, name := range []string{"repositories/version/version.go", "deploy/release/release.sh", "cmd/earshot/default.pgo"} {
-		text := testbed.Got(os.ReadFile(filepath.Join(root, name)))(t)
-		c.write(name, string(text))
+		c.write(name, testbed.Read(t, filepath.Join(root, name)))
 	}
 	c.write("cmd/earshot/main.go", "package main\n\nimport (\n\t\"fmt\"\n\n\t\"earshot/repositories/version\"\n)\n\nfunc main() { fmt.Println(version.Current()) }\n")
 	c.write("README.md", "the read me\n")
@@ -49,8 +47,7 @@ func (c *checkout) write(name, text string) {
 }
 
 func (c *checkout) read(name string) string {
-	text := testbed.Got(os.ReadFile(filepath.Join(c.folder, name)))(c.t)
-	return string(text)
+	return testbed.Read(c.t, filepath.Join(c.folder, name))
 }
 
 func (c *checkout) try(program string, arguments ...string) (string, error) {
@@ -146,8 +143,7 @@ func TestVersionIsThatOfTheCommitOrRefused(t *testing.T) {
 
 // TestChecksumsAndProvenanceAreSigned verifies both by the command of SECURITY.md, and again after a change.
 func TestChecksumsAndProvenanceAreSigned(t *testing.T) {
-	text := testbed.Got(os.ReadFile(filepath.Join(root, "SECURITY.md")))(t)
-	_, command, _ := strings.Cut(string(text), "ssh-keygen -Y verify")
+	_, command, _ := strings.Cut(testbed.Read(t, filepath.Join(root, "SECURITY.md")), "ssh-keygen -Y verify")
 	command, _, _ = strings.Cut("ssh-keygen -Y verify"+command, "\n")
 
 	c := newCheckout(t)

@@ -81,6 +81,9 @@ func Got[T any](value T, err error) func(require.TestingT) T {
 	}
 }
 
+// Read is the text of a file.
+func Read(t require.TestingT, path string) string { return string(Got(os.ReadFile(path))(t)) }
+
 // Background runs something until the test ends, or stop is called, which waits for its end.
 func Background(t TB, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())

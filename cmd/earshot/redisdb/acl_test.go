@@ -34,7 +34,7 @@ func userLine(name, password string) string {
 
 func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 	t.Parallel()
-	require.Contains(t, strings.Split(string(testbed.Got(os.ReadFile(aclFile))(t)), "\n"), userLine("earshot", "PASSWORD"))
+	require.Contains(t, strings.Split(testbed.Read(t, aclFile), "\n"), userLine("earshot", "PASSWORD"))
 }
 
 // sources returns the program's source texts without tests.
