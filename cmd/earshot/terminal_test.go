@@ -271,9 +271,7 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	return person{r, keys}
 }
 
-func (p person) types(text string) {
-	testbed.Got(p.keys.WriteString(text))(p.t)
-}
+func (p person) types(text string) { testbed.Got(p.keys.WriteString(text))(p.t) }
 
 // sees waits until a text has appeared that often.
 func (p person) sees(text string, times int) {

@@ -298,9 +298,7 @@ func (r *reader) write(name, text string) {
 	require.NoError(r.t, os.WriteFile(r.at(name), []byte(text), 0o600))
 }
 
-func (r *reader) read(name string) string {
-	return testbed.Read(r.t, r.at(name))
-}
+func (r *reader) read(name string) string { return testbed.Read(r.t, r.at(name)) }
 
 func (r *reader) saidBeside() string {
 	said := map[string]string{}

@@ -46,9 +46,7 @@ func (c *checkout) write(name, text string) {
 	require.NoError(c.t, os.WriteFile(file, []byte(text), 0o644))
 }
 
-func (c *checkout) read(name string) string {
-	return testbed.Read(c.t, filepath.Join(c.folder, name))
-}
+func (c *checkout) read(name string) string { return testbed.Read(c.t, filepath.Join(c.folder, name)) }
 
 func (c *checkout) try(program string, arguments ...string) (string, error) {
 	cmd := exec.Command(program, arguments...)

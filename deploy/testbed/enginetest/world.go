@@ -178,9 +178,7 @@ func (w *World) TrySay(id, text string) (query.Answer, error) {
 }
 
 // Say posts a message of the user in session s1, which is decided.
-func (w *World) Say(id, text string) query.Answer {
-	return testbed.Got(w.TrySay(id, text))(w.T)
-}
+func (w *World) Say(id, text string) query.Answer { return testbed.Got(w.TrySay(id, text))(w.T) }
 
 // One says what matches one tool, and returns the match.
 func (w *World) One(id, text string) query.Match {
