@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // The bundles must match the versions in package-lock.json.
@@ -22,15 +24,12 @@ func TestBundleIsMadeOfItsLockFile(t *testing.T) {
 		out, err := run.CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	files, err := filepath.Glob(filepath.Join(made, "*"))
-	require.NoError(t, err)
+	files := testbed.Got(filepath.Glob(filepath.Join(made, "*")))(t)
 	require.NotEmpty(t, files)
 	same := func(made, kept string) {
-		want, err := os.ReadFile(made)
-		require.NoError(t, err)
-		got, err := os.ReadFile(kept)
-		require.NoError(t, err)
-		require.True(t, string(want) == string(got), "%s is another; make it with: npm ci && npm run build, in api/console/bundle", kept)
+		want := testbed.Read(t, made)
+		got := testbed.Read(t, kept)
+		require.True(t, want == got, "%s is another; make it with: npm ci && npm run build, in api/console/bundle", kept)
 	}
 	for _, file := range files {
 		same(file, filepath.Join("static", filepath.Base(file)))

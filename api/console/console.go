@@ -42,14 +42,10 @@ import (
 
 // Options configures New. All fields are required.
 type Options struct {
-	// REST is the handler of the API.
-	REST http.Handler
-	// Walls bounds the memory of forms.
-	Walls *ratelimit.Walls
-	// Sealer seals the keys of people who sign in.
-	Sealer Sealer
-	// Now is the clock of sign-ins.
-	Now func() time.Time
+	REST   http.Handler     // the handler of the API
+	Walls  *ratelimit.Walls // bounds the memory of forms
+	Sealer Sealer           // Sealer seals the keys of people who sign in
+	Now    func() time.Time // the clock of sign-ins
 }
 
 // Sealer encrypts a key until a time, so that only the service can read it.
@@ -59,20 +55,15 @@ type Sealer interface {
 }
 
 type console struct {
-	rest   http.Handler
-	walls  *ratelimit.Walls
-	sealer Sealer
-	now    func() time.Time
-	views  views
+	Options
+	views views
 }
 
 const root = "/console"
 
 const (
-	// maxForm is the longest form, in bytes: the body of a repository, escaped.
-	maxForm = 4 << 20
-	// maxSignIn is the longest form on pages that need no sign-in.
-	maxSignIn = 16 << 10
+	maxForm   = 4 << 20  // the longest form, in bytes: the body of a repository, escaped
+	maxSignIn = 16 << 10 // the longest form on pages that need no sign-in
 )
 
 // policy lets a page load only its own files: no inline script or style, no other host, no frame.
@@ -82,7 +73,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // New returns a handler that serves the console and passes all other requests to REST. It refuses changes
 // sent by pages of other hosts. It is safe for concurrent use.
 func New(options Options) http.Handler {
-	c := &console{rest: options.REST, walls: options.Walls, sealer: options.Sealer, now: options.Now, views: parseViews()}
+	c := &console{options, parseViews()}
 	mux := http.NewServeMux()
 	for pattern, page := range c.pages() {
 		mux.HandleFunc(pattern, c.served(page))
@@ -93,7 +84,7 @@ func New(options Options) http.Handler {
 	guarded := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != root && !strings.HasPrefix(r.URL.Path, root+"/") {
-			c.rest.ServeHTTP(w, r)
+			c.REST.ServeHTTP(w, r)
 			return
 		}
 		header := w.Header()
@@ -117,7 +108,7 @@ func New(options Options) http.Handler {
 			most = maxSignIn
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, most)
-		body := c.walls.Memory.Hold(r, payer, most)
+		body := c.Walls.Memory.Hold(r, payer, most)
 		defer body.Free()
 		guarded.ServeHTTP(w, r)
 	})

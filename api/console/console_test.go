@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/secret"
 )
@@ -33,8 +34,7 @@ type seen struct {
 }
 
 func (s *service) person() *person {
-	jar, err := cookiejar.New(nil)
-	require.NoError(s.t, err)
+	jar := testbed.Got(cookiejar.New(nil))(s.t)
 	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &person{s, &http.Client{Jar: jar, CheckRedirect: stay}}
 }
@@ -50,19 +50,15 @@ func (s *service) personAt(address string) *person {
 // send sends a request or a form; headers are "Name: value".
 func (p *person) send(method, path string, form url.Values, headers ...string) seen {
 	p.s.t.Helper()
-	request, err := http.NewRequestWithContext(p.s.t.Context(), method, p.s.url+path, strings.NewReader(form.Encode()))
-	require.NoError(p.s.t, err)
+	request := testbed.Got(http.NewRequestWithContext(p.s.t.Context(), method, p.s.url+path, strings.NewReader(form.Encode())))(p.s.t)
 	if form != nil {
 		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		request.Header.Set("Sec-Fetch-Site", "same-origin")
 	}
 	apitest.SetHeaders(request, headers...)
-	answer, err := p.browser.Do(request)
-	require.NoError(p.s.t, err)
+	answer := testbed.Got(p.browser.Do(request))(p.s.t)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	require.NoError(p.s.t, err)
-	return seen{answer, string(body)}
+	return seen{answer, string(testbed.Got(io.ReadAll(answer.Body))(p.s.t))}
 }
 
 func (p *person) signIn(key string) seen {
@@ -71,7 +67,6 @@ func (p *person) signIn(key string) seen {
 }
 
 func (s *service) key(scopes string) (id, key string) {
-	s.t.Helper()
 	var made struct{ KeyID, Key string }
 	s.rest("POST", "/v1/apps/clinic/keys", `{"scopes":[`+scopes+`]}`, &made)
 	return made.KeyID, made.Key
@@ -130,8 +125,7 @@ func TestSignInIsACookieThatNoScriptAndNoOtherSiteHas(t *testing.T) {
 	require.NotContains(t, kept.Value, adminKey)
 	require.Equal(t, http.StatusOK, p.send("GET", "/console/apps", nil).StatusCode)
 
-	behind := p.send("POST", "/console/sign-in", url.Values{"key": {adminKey}}, "X-Forwarded-Proto: https")
-	require.True(t, behind.Cookies()[0].Secure)
+	require.True(t, p.send("POST", "/console/sign-in", url.Values{"key": {adminKey}}, "X-Forwarded-Proto: https").Cookies()[0].Secure)
 
 	p = s.person()
 	p.signIn(adminKey)
@@ -184,8 +178,7 @@ func TestPagesOfElsewhereCannotActInTheConsole(t *testing.T) {
 		if strings.HasPrefix(header, "Origin") {
 			headers = append(headers, "Sec-Fetch-Site: ")
 		}
-		got := p.send("POST", "/console/apps/clinic/playground", form, headers...)
-		require.Equal(t, http.StatusForbidden, got.StatusCode, header)
+		require.Equal(t, http.StatusForbidden, p.send("POST", "/console/apps/clinic/playground", form, headers...).StatusCode, header)
 	}
 	require.Equal(t, http.StatusForbidden, p.hosted("rebound.example", "/console/apps/clinic/playground?session=s1"))
 	require.NotContains(t, p.send("GET", "/console/apps/clinic/playground?session=s1", nil).body, "When are you open?</p>")
@@ -195,11 +188,9 @@ func TestPagesOfElsewhereCannotActInTheConsole(t *testing.T) {
 
 // hosted sends a request as a page with another host name would.
 func (p *person) hosted(host, path string) int {
-	request, err := http.NewRequestWithContext(p.s.t.Context(), "GET", p.s.url+path, nil)
-	require.NoError(p.s.t, err)
+	request := testbed.Got(http.NewRequestWithContext(p.s.t.Context(), "GET", p.s.url+path, nil))(p.s.t)
 	request.Host = host
-	answer, err := p.browser.Do(request)
-	require.NoError(p.s.t, err)
+	answer := testbed.Got(p.browser.Do(request))(p.s.t)
 	require.NoError(p.s.t, answer.Body.Close())
 	return answer.StatusCode
 }
@@ -274,8 +265,7 @@ func TestSomebodySeesWhatWasSentAndRetriesNow(t *testing.T) {
 	s.endpoint.answers(503, `{"error":"closed for <b>lunch</b>"}`)
 	s.says("s1", "m1", "I want an appointment at desk B, please")
 	id := s.fired("book-appointment")
-	b := s.open(t)
-	b.visit("/console/apps/clinic/triggers/" + id)
+	b := s.open(t, "/console/apps/clinic/triggers/"+id)
 	b.until("the third attempt is next", `document.body.innerText.includes("Attempt 3 is next")`)
 	b.reads(".timeline .exchange", "POST "+s.endpoint.URL+"/book/B", `"values":{"desk":"B"}`, "closed for <b>lunch</b>")
 	b.reads(".timeline .wait", "No attempt begins after")
@@ -317,8 +307,7 @@ func TestSessionsAreFoundInTheConsole(t *testing.T) {
 	s.rest("PUT", "/v1/apps/clinic/sessions/s2", `{"user":"ada"}`, nil)
 	s.says("s1", "m1", "I want an appointment at desk B, please")
 	s.says("s2", "m1", "What a lovely day it is")
-	b := s.open(t)
-	b.visit("/console/apps/clinic/sessions")
+	b := s.open(t, "/console/apps/clinic/sessions")
 	b.until("the newest is first", `[...document.querySelectorAll(".sessions li")].map(l => l.dataset.session).join() === "s2,s1"`)
 	b.reads(".sessions li:first-child", "nothing fired", "ada", "lovely")
 	s.says("s1", "m2", "book me an appointment")
@@ -361,8 +350,7 @@ func TestAtThreeInTheMorningSomebodySeesWhatFailsAndWhyAndRetriesAllOfIt(t *test
 	for i := range 5 {
 		s.says("s1", fmt.Sprint("m", i), "I want an appointment at desk B, please")
 	}
-	b := s.open(t)
-	b.visit("/console/apps/clinic")
+	b := s.open(t, "/console/apps/clinic")
 	k := b.task()
 	b.reads("#figures", "5 triggers", "book-appointment", "404 Not Found") // what fails
 	b.reads("#figures .hosts", "failing")
@@ -420,8 +408,7 @@ func TestSomebodyConfirmsARefundWithAClick(t *testing.T) {
 	s.says("s1", "m2", "turn the lamp on")
 	s.says("s1", "m3", "order the usual")
 	s.says("s1", "m4", "order the usual")
-	b := s.open(t)
-	b.visit("/console/apps/clinic/sessions/s1?message=m1")
+	b := s.open(t, "/console/apps/clinic/sessions/s1?message=m1")
 	b.reads(".came .confirming", "asks", "refund", "Shall I go ahead?")
 	b.reads(".came .pending", "settles", "lamp")
 	b.reads(".came .duplicate", "did not fire", "of another")
@@ -456,8 +443,7 @@ func TestAnAppIsLookedAtAndChanged(t *testing.T) {
 	s := start(t)
 	s.rest("PUT", "/v1/apps/clinic", `{"name":"My clinic","sources":[{"name":"desk","type":"http","baseUrl":"`+s.endpoint.URL+`","headers":{"X-Api-Key":"planted"}}],
 		"modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example/token"}]}`, nil)
-	b := s.open(t)
-	b.visit("/console")
+	b := s.open(t, "/console")
 	b.signIn(adminKey, "/console/apps")
 	b.visit("/console/apps/clinic/settings")
 	b.reads("#sources-list", "not looked at")

@@ -353,10 +353,7 @@ func newParameterForm(tool json.RawMessage) parameterForm {
 
 func newRow(raw json.RawMessage, allowed string) parameterRow {
 	row := parameterRow{raw: raw, Type: textAt(raw, "type"), Format: textAt(raw, "format"), Description: textAt(raw, "description"), Ask: textAt(raw, "ask")}
-	var lines []string
-	for _, one := range membersOfList(valueAt(raw, []string{allowed})) {
-		lines = append(lines, unquoted(string(one)))
-	}
+	lines := lists.Map(membersOfList(valueAt(raw, []string{allowed})), func(one json.RawMessage) string { return unquoted(string(one)) })
 	row.Allowed = strings.Join(lines, "\n")
 	return row
 }
@@ -410,17 +407,13 @@ func (f parameterForm) into(tool json.RawMessage, form url.Values) json.RawMessa
 }
 
 func (r parameterRow) filled(form url.Values, at string) parameterRow {
-	read := func(into *string, name string) {
+	for name, into := range map[string]*string{
+		"name": &r.Name, "type": &r.Type, "format": &r.Format, "description": &r.Description, "allowed": &r.Allowed, "ask": &r.Ask,
+	} {
 		if form.Has(at + name) {
 			*into = strings.ReplaceAll(form.Get(at+name), "\r\n", "\n")
 		}
 	}
-	read(&r.Name, "name")
-	read(&r.Type, "type")
-	read(&r.Format, "format")
-	read(&r.Description, "description")
-	read(&r.Allowed, "allowed")
-	read(&r.Ask, "ask")
 	r.Name, r.Required = strings.TrimSpace(r.Name), form.Has(at+"required")
 	return r
 }

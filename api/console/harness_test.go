@@ -89,7 +89,6 @@ func start(t testing.TB) *service { return startWith(t, secret.New(adminKey)) }
 
 // keyless runs a service without keys, with the clinic.
 func keyless(t testing.TB) *service {
-	t.Helper()
 	s := startWith(t, secret.Secret{})
 	s.clinic()
 	return s
@@ -101,16 +100,13 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	s.endpoint.Server = httptest.NewServer(s.endpoint)
 	t.Cleanup(s.endpoint.Close)
 	log := slog.New(slog.DiscardHandler)
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize)))(t)
 	redis := redistest.Mini(t)
 	db := &keyspace.DB{UniversalClient: redis.Client(), Embedded: redis.Embedded()}
 	definitions := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
-	events, err := emitter.Connect(natstest.Run(t).URL(), emitter.Options{Timeout: testbed.Patience, Logger: log})
-	require.NoError(t, err)
+	events := testbed.Got(emitter.Connect(natstest.Run(t).URL(), emitter.Options{Timeout: testbed.Patience, Logger: log}))(t)
 	tail := events.Tail(0)
-	policy, err := guard.ParsePolicy("allow")
-	require.NoError(t, err)
+	policy := testbed.Got(guard.ParsePolicy("allow"))(t)
 	used := usage.NewCounter(db, time.Now)
 	metrics, registry := worker.NewMetrics(), prometheus.NewRegistry()
 	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -149,16 +145,12 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 
 // rest calls the API as the admin, and decodes the answer unless into is nil.
 func (s *service) rest(method, path, body string, into any) {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
+	request := testbed.Got(http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body)))(s.t)
 	request.Header.Set("Authorization", "Bearer "+adminKey)
 	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
+	answer := testbed.Got(http.DefaultClient.Do(request))(s.t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(s.t, err)
+	text := testbed.Got(io.ReadAll(answer.Body))(s.t)
 	require.Less(s.t, answer.StatusCode, 300, "%s %s: %s", method, path, text)
 	if into != nil {
 		require.NoError(s.t, json.Unmarshal(text, into))
@@ -167,7 +159,6 @@ func (s *service) rest(method, path, body string, into any) {
 
 // clinic creates an app with tools that fire, that are called and that reject.
 func (s *service) clinic() {
-	s.t.Helper()
 	s.rest("PUT", "/v1/apps/clinic", `{"name":"My clinic"}`, nil)
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(deskBody, "ENDPOINT", s.endpoint.URL), nil)
 }
@@ -182,15 +173,12 @@ const deskBody = `{"tools":[
 	 "examples":["When are you open?","What are your opening hours?"]}]}`
 
 func (s *service) says(session, id, text string) {
-	s.t.Helper()
-	body, err := json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text})
-	require.NoError(s.t, err)
+	body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "messageId": id, "text": text}))(s.t)
 	s.rest("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body), nil)
 }
 
 // fired returns the id of the last trigger of a tool.
 func (s *service) fired(tool string) string {
-	s.t.Helper()
 	var found struct{ Items []struct{ TriggerID string } }
 	s.rest("GET", "/v1/apps/clinic/triggers?name="+tool, "", &found)
 	require.NotEmpty(s.t, found.Items, tool)
@@ -199,12 +187,9 @@ func (s *service) fired(tool string) string {
 
 // form submits a form without scripts, and returns the resulting page.
 func (s *service) form(t testing.TB, path, fields string) string {
-	t.Helper()
-	answer, err := http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields))
-	require.NoError(t, err)
+	answer := testbed.Got(http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields)))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
+	text := testbed.Got(io.ReadAll(answer.Body))(t)
 	return string(text)
 }
 
@@ -226,14 +211,17 @@ type tab struct {
 	bytes  int64    // received since the last open
 }
 
-// open opens a tab. At the end of the test it must have contacted no other host, without errors or policy
-// violations.
-func (s *service) open(t *testing.T) *tab {
+// open opens a tab, at a path if one is given. At the end of the test it must have contacted no other host, without errors
+// or policy violations.
+func (s *service) open(t *testing.T, path ...string) *tab {
 	t.Helper()
 	b := &tab{t: t, s: s}
 	b.ctx = chromiumtest.Open(t, b.observe)
 	b.sized(1280, 800)
 	t.Cleanup(func() { require.Empty(t, b.seen(), "what the page must not do") })
+	for _, one := range path {
+		b.visit(one)
+	}
 	return b
 }
 
@@ -290,7 +278,6 @@ func (b *tab) text(selector string) string {
 
 // visit loads a page of the console.
 func (b *tab) visit(path string) {
-	b.t.Helper()
 	b.mu.Lock()
 	b.bytes = 0
 	b.mu.Unlock()
@@ -359,8 +346,7 @@ func (b *tab) picture(name string, width int64, scheme string) {
 		return
 	}
 	name = strings.ReplaceAll(name, " ", "-")
-	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
-	require.NoError(b.t, err)
+	png := testbed.Got(chromedp.Run(b.ctx, chromedp.FullScreenshot(100)))(b.t)
 	require.NoError(b.t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), png, 0o600))
 	if shown := documents[name]; shown != "" && width == 1280 && scheme == "light" {
 		require.NoError(b.t, os.WriteFile(filepath.Join("../../deploy/docs/pictures", shown+".png"), png, 0o600))

@@ -63,7 +63,7 @@ type cause struct {
 const sample = "100"
 
 func nowPage(v *pageRequest) error {
-	shown := overview{Period: periodOf(v.r.URL.Query(), v.now()), clock: v.now()}
+	shown := overview{Period: periodOf(v.r.URL.Query(), v.Now()), clock: v.Now()}
 	if err := v.readUsage(&shown); err != nil {
 		return err
 	}
@@ -336,7 +336,7 @@ func (v *pageRequest) showEndpoints(status int, shown endpoints) error {
 	if given.Get("within") == "" && given.Get("since") == "" {
 		given.Set("within", "24h")
 	}
-	shown.Period = periodOf(given, v.now())
+	shown.Period = periodOf(given, v.Now())
 	var hosts list[usage.Host]
 	err := v.get(v1("apps", v.app(), "usage", "hosts")+"?limit=200&"+shown.Period.Query(), &hosts)
 	if found := refused(err, http.StatusForbidden); found != nil {

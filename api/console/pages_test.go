@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/secret"
 )
 
@@ -33,8 +34,7 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	s.says("s1", "m4", "book me an appointment")
 	s.rest("PUT", "/v1/apps/clinic/tests/a%20lovely%20day", `{"chat":[{"user":"What a lovely day it is","expect":{"none":true}}]}`, nil)
 	s.clinic() // a second version
-	b := s.open(t)
-	b.visit("/console")
+	b := s.open(t, "/console")
 	b.reads("h1", "Sign in")
 	b.accessible("sign-in")
 	b.signIn(adminKey, "/console/apps")
@@ -102,8 +102,7 @@ func TestPagesOfManyThingsAreSmallAndQuick(t *testing.T) {
 		s.rest("POST", "/v1/apps/clinic/triggers", fmt.Sprintf(`{"name":"book-appointment","source":"task","values":{"desk":"B","people":%d}}`, i+1), nil)
 	}
 	b := s.open(t)
-	_, err := chromedp.Call(b.ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true})
-	require.NoError(t, err)
+	testbed.Got(chromedp.Call(b.ctx, network.SetCacheDisabled, network.SetCacheDisabledParams{CacheDisabled: true}))(t)
 	b.do(chromedp.Navigate(s.url + "/healthz"))
 	b.until("it is painted", `performance.getEntriesByName("first-contentful-paint").length`)
 	t.Logf("a line of text, as what this machine takes for any page: first paint after %3.0f ms",
@@ -128,8 +127,7 @@ func TestPagesOfManyThingsAreSmallAndQuick(t *testing.T) {
 
 func TestKeysGoThroughListsAndAct(t *testing.T) {
 	s := keyless(t)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/tools")
+	b := s.open(t, "/console/apps/clinic/tools")
 	at := func(text string) {
 		t.Helper()
 		b.until("the focus is on "+text, fmt.Sprintf("document.activeElement.textContent === %q", text))
@@ -174,8 +172,7 @@ func TestKeysGoThroughListsAndAct(t *testing.T) {
 func TestMarkupOfUsersIsShownAndNotRun(t *testing.T) {
 	s := startWith(t, secret.Secret{})
 	const evil = `<img src=x onerror=alert(1)><script>alert(2)</script>"'><svg/onload=alert(3)>`
-	quoted, err := json.Marshal(evil)
-	require.NoError(t, err)
+	quoted := testbed.Got(json.Marshal(evil))(t)
 	s.rest("PUT", "/v1/apps/clinic", `{"name":`+string(quoted)+`}`, nil)
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"note","description":`+string(quoted)+`,
 		"schema":[{"parameter":"<b>what</b>","type":"string","description":`+string(quoted)+`}],"url":"`+s.endpoint.URL+`","examples":[`+string(quoted)+`]}]}`, nil)
@@ -196,8 +193,7 @@ func TestMarkupOfUsersIsShownAndNotRun(t *testing.T) {
 
 func TestSomebodyTriesATool(t *testing.T) {
 	s := keyless(t)
-	b := s.open(t)
-	b.visit("/console")
+	b := s.open(t, "/console")
 	b.click(".cards a")
 	b.until("the key g p leads to the playground", `location.pathname.endsWith("/playground") || (document.body.dispatchEvent(
 		new KeyboardEvent("keydown", {key: "g", bubbles: true})), document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "p", bubbles: true})), false)`)
@@ -234,8 +230,7 @@ func TestSomebodyFindsADeadLetterAndRetriesIt(t *testing.T) {
 	s.says("s1", "m1", "I want an appointment at desk B, please")
 	s.says("s2", "m2", "I want an appointment at desk C, please")
 	s.says("s2", "m3", "I want an appointment at desk A, please")
-	b := s.open(t)
-	b.visit("/console/apps/clinic/triggers")
+	b := s.open(t, "/console/apps/clinic/triggers")
 	b.until("/ leads to the search", `document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true})) && document.activeElement.id === "value"`)
 	b.fill("#session", "s1")
 	b.click(".search button")
@@ -260,8 +255,7 @@ func TestSomebodyFindsADeadLetterAndRetriesIt(t *testing.T) {
 func TestEvidenceIsMarkedInTheWordsOfTheChat(t *testing.T) {
 	s := keyless(t)
 	s.says("s1", "m1", "Being Bold, I want an appointment at desk B for 2 people")
-	b := s.open(t)
-	b.visit("/console/apps/clinic")
+	b := s.open(t, "/console/apps/clinic")
 	b.reads("#feed", "answered")
 	b.click("#feed .session a")
 	b.until("both values are marked", `[...document.querySelectorAll("#chat mark")].map(m => m.title + "=" + m.innerText).join() === "desk=B,people=2"`)
@@ -274,8 +268,7 @@ func TestSomebodyReadsWhyAMessageWasRejectedAndRunsItAgain(t *testing.T) {
 	s := keyless(t)
 	s.says("s1", "m1", "What a lovely day it is")
 	s.says("s1", "m2", "book me an appointment")
-	b := s.open(t)
-	b.visit("/console/apps/clinic")
+	b := s.open(t, "/console/apps/clinic")
 	b.reads("#feed .none", "lovely")
 	b.click("#feed .none .session a") // from a message that fired nothing to the reason, in one click
 	b.reads("#why h2", "lovely", "fired nothing")
@@ -311,8 +304,7 @@ func (b *tab) charted() {
 
 func TestChartIsReadByKeysAndLeadsToWhatItCounts(t *testing.T) {
 	s := keyless(t)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/settings")
+	b := s.open(t, "/console/apps/clinic/settings")
 	b.charted()
 	require.False(t, evaluated[bool](b, `document.querySelector("figure table").checkVisibility()`), "the table is folded")
 	b.reads(".legend", "matched 8", "rejected 3")

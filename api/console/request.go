@@ -76,17 +76,15 @@ func (c *console) signedIn(r *http.Request) secret.Secret {
 	if err != nil {
 		return secret.Secret{}
 	}
-	key, _ := c.sealer.OpenSignIn(cookie.Value, c.now()) // empty on error
+	key, _ := c.Sealer.OpenSignIn(cookie.Value, c.Now()) // empty on error
 	return key
 }
 
 func problemOf(err error) *problem {
-	var found *problem
-	var size *http.MaxBytesError
-	switch {
-	case errors.As(err, &found):
+	if found, is := errors.AsType[*problem](err); is {
 		return found
-	case errors.As(err, &size):
+	}
+	if _, is := errors.AsType[*http.MaxBytesError](err); is {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Title: "Too long", Detail: "the form is longer than what is read"}
 	}
 	return &problem{Status: http.StatusInternalServerError, Title: "The console failed", Detail: err.Error()}
@@ -239,7 +237,7 @@ func (v *pageRequest) record(method, path string, body []byte) (*answer.Recorder
 
 // answered returns the answer to a request, or its *problem if it is not 2xx.
 func (v *pageRequest) answered(request *http.Request) (*answer.Recorder, error) {
-	got := answer.Record(v.rest, request)
+	got := answer.Record(v.REST, request)
 	if got.Status < http.StatusMultipleChoices {
 		return got, nil
 	}
@@ -292,7 +290,7 @@ func signIn(v *pageRequest) error {
 	next := inside(form.Get("next"), root)
 	err := v.mayEnter()
 	if err == nil {
-		v.setCookie(signInCookie, v.sealer.SealSignIn(v.key, v.now().Add(signInTime)), signInTime)
+		v.setCookie(signInCookie, v.Sealer.SealSignIn(v.key, v.Now().Add(signInTime)), signInTime)
 		return v.redirect(next)
 	}
 	retry, status := signInForm{next, err.Error()}, http.StatusForbidden
@@ -391,7 +389,7 @@ func (c *console) follow(w http.ResponseWriter, r *http.Request) {
 	if last != "" {
 		request.Header.Set("Last-Event-ID", last)
 	}
-	c.rest.ServeHTTP(w, request)
+	c.REST.ServeHTTP(w, request)
 }
 
 // firstID matches the first id of a stream, the event after which it starts.

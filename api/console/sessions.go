@@ -69,7 +69,7 @@ func sessionsPage(v *pageRequest) error {
 		return v.redirect(link("apps", v.app(), "sessions", session))
 	}
 	shown := sessionList{Host: v.r.Host, Asked: sessionSearch{given.Get("text"), given.Get("user"), given.Get("outcome"), given.Get("within"), momentOf(given.Get("since")), momentOf(given.Get("until"))}}
-	shown.Read = v.now()
+	shown.Read = v.Now()
 	asked := shown.Asked.query(&shown.Read)
 	asked.Set("order", "activity")
 	if after := given.Get("after"); after != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"earshot/repositories/annotations"
+	"earshot/repositories/fault"
 	"earshot/repositories/lists"
 	"earshot/repositories/plaintext"
 	"earshot/trigger/query"
@@ -32,8 +33,9 @@ type tree struct {
 // branch is a repository with those of its tools that match the search.
 type branch struct {
 	repository
-	Found []leaf
-	More  int // tools that are not listed
+	Found           []leaf
+	More            int // tools that are not listed
+	Fired, Rejected int // times in the last 24 hours, of those that are listed
 }
 
 // maxUnfolded is how many tools of a repository are visible by default.
@@ -44,26 +46,6 @@ func (b branch) Unfolded(search string) bool { return search != "" || b.Count() 
 
 // Count returns how many tools matched.
 func (b branch) Count() int { return len(b.Found) + b.More }
-
-// Fired returns how often the listed tools fired in the last 24 hours.
-func (b branch) Fired() (sum int) {
-	for _, one := range b.Found {
-		if one.Used != nil {
-			sum += one.Used.Fired
-		}
-	}
-	return sum
-}
-
-// Rejected returns how often the listed tools were rejected in the last 24 hours.
-func (b branch) Rejected() (sum int) {
-	for _, one := range b.Found {
-		if one.Used != nil {
-			sum += one.Used.Rejected
-		}
-	}
-	return sum
-}
 
 type leaf struct {
 	Name, Description string
@@ -126,7 +108,10 @@ func (r repository) branch(search string, used map[string]*query.ToolUse) branch
 			b.More++
 			continue
 		}
-		b.Found = append(b.Found, leaf{tool.Name, plaintext.Text(tool.Description), examples, used[tool.Name]})
+		one := leaf{tool.Name, plaintext.Text(tool.Description), examples, used[tool.Name]}
+		if b.Found = append(b.Found, one); one.Used != nil {
+			b.Fired, b.Rejected = b.Fired+one.Used.Fired, b.Rejected+one.Used.Rejected
+		}
 	}
 	return b
 }
@@ -224,7 +209,7 @@ func tryTool(v *pageRequest) error {
 	}
 	shown.Fault, shown.TriggerID = problemOf(err), filled.Get("triggerId")
 	shown.Fault.Errors = slices.DeleteFunc(shown.Fault.Errors, func(of flaw) bool { // a field shows its own faults
-		path := pointerTokens(of.Pointer)
+		path := fault.Tokens(of.Pointer)
 		for i := range shown.Fields {
 			one := &shown.Fields[i]
 			if len(path) > 1 && path[0] == "values" && path[1] == one.Name {

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -22,8 +21,7 @@ const editorText = "#definition"
 func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 	s := startWith(t, secret.Secret{})
 	s.rest("PUT", "/v1/apps/clinic", `{}`, nil)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/tools")
+	b := s.open(t, "/console/apps/clinic/tools")
 	b.reads("main", "No tool yet")
 	b.fill("#open", "desk")
 	b.click(".panel button")
@@ -69,8 +67,7 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 
 func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
 	s := keyless(t)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/tools/desk?view=json")
+	b := s.open(t, "/console/apps/clinic/tools/desk?view=json")
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"other"}]}`, nil)
 	b.fill(editorText, `{"tools":[{"name":"mine"}]}`)
 	b.click("#editor button.main")
@@ -86,17 +83,14 @@ func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
 
 func TestEditorCompletesByTheSchemaAndMarksFaults(t *testing.T) {
 	s := keyless(t)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/tools/desk?view=json")
+	b := s.open(t, "/console/apps/clinic/tools/desk?view=json")
 	const editor = `document.querySelector(".code-editor")?.shadowRoot`
 	b.until("the editor is there, with the numbers of lines", editor+`?.querySelector(".cm-lineNumbers")?.textContent.includes("12")`)
 	write := func(text string) {
-		t.Helper()
 		_, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: text})
 		require.NoError(t, err)
 	}
 	offered := func(names ...string) {
-		t.Helper()
 		for _, name := range names {
 			b.until(name+" is offered", fmt.Sprintf(`[...%s.querySelectorAll(".cm-completionLabel")].some(e => e.textContent === %q)`, editor, name))
 		}
@@ -126,8 +120,7 @@ func TestSomebodyChangesAToolInItsForm(t *testing.T) {
 	const path = "/v1/apps/clinic/repositories/desk"
 	s.rest("PATCH", path, `{"tools":[{"name":"opening-hours","description":"Tell when the clinic is open","url":"https://h.example/","request":{"auth":"basic","basic":{"username":"u","password":"secret"}},
 		"examples":["When are you open?"]}]}`, nil)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/tools/desk?tool=book-appointment")
+	b := s.open(t, "/console/apps/clinic/tools/desk?tool=book-appointment")
 	b.reads("#preview", "this is what is stored", "A user may say", "no required parameter has a question")
 
 	b.types("[name='p.0.ask']", "Which desk?")
@@ -246,7 +239,6 @@ func (b *tab) types(selector, text string) {
 }
 
 func (s *service) names(repository string) (names []string) {
-	s.t.Helper()
 	var found struct{ Tools []struct{ Name string } }
 	s.rest("GET", "/v1/apps/clinic/repositories/"+repository, "", &found)
 	for _, one := range found.Tools {
@@ -274,27 +266,21 @@ func (b *tab) selected(words string) {
 
 func TestASentenceThatFellSilentIsMendedInThreeClicks(t *testing.T) {
 	s := silent(t)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/sessions/s1?message=m1#why")
+	b := s.open(t, "/console/apps/clinic/sessions/s1?message=m1#why")
 	b.reads(".verdict", "Nothing fired")
 	b.reads(".why-panel", "The words were compared with the names, descriptions and examples of 2 tools", "What to do:")
-	began, clicks := time.Now(), 0
-	click := func(selector string) {
-		clicks++
-		b.click(selector)
-	}
-	click(`[aria-label="This should have fired: book-appointment"]`)
+	k := b.task()
+	k.click(`[aria-label="This should have fired: book-appointment"]`)
 	b.reads("#rehearsal", "messages", "Of 1 test")
 	b.selected("B")
-	click(`[data-mark="desk"]`)
+	k.click(`[data-mark="desk"]`)
 	b.until("it is marked", `document.querySelector("#example").value === "could you squeeze me in at desk [B](desk)"`)
 	b.reads("#rehearsal", "Of the last 3 messages 2 would come out otherwise.", "desk C please", "Of 1 test 1 would pass; 0 pass now.")
 	b.until("nothing is saved", `document.querySelectorAll("[aria-busy]").length === 0`)
 	require.Len(t, s.examples("book-appointment"), 3)
-	click(`.mend button.main`)
+	k.click(`.mend button.main`)
 	b.reads("[role=status]", "saved as an example of book-appointment")
-	t.Logf("%d clicks, %.1f seconds", clicks, time.Since(began).Seconds())
-	require.Equal(t, 3, clicks)
+	k.done("a sentence that fell silent fires its tool", 3)
 	require.Contains(t, s.examples("book-appointment"), "could you squeeze me in at desk [B](desk)")
 	s.says("s4", "m4", "could you squeeze me in at desk C")
 	require.NotEmpty(t, s.fired("book-appointment"))
@@ -302,7 +288,6 @@ func TestASentenceThatFellSilentIsMendedInThreeClicks(t *testing.T) {
 
 // examples returns the stored examples of a tool in the repository desk.
 func (s *service) examples(tool string) []string {
-	s.t.Helper()
 	var found struct {
 		Tools []struct {
 			Name     string
@@ -327,14 +312,12 @@ func TestASentenceIsMendedWithoutAScript(t *testing.T) {
 	page = s.form(t, at, "of=desk/book-appointment&do=save&example=could+you+squeeze+me+in+at+desk+[B](desk)")
 	require.Contains(t, page, "saved as an example of book-appointment")
 	require.Equal(t, []string{"could you squeeze me in at desk [B](desk)"}, s.examples("book-appointment")[3:])
-	page = s.form(t, at, "of=desk/gone&do=save&example=x")
-	require.Contains(t, page, "has no tool of this name any more")
+	require.Contains(t, s.form(t, at, "of=desk/gone&do=save&example=x"), "has no tool of this name any more")
 }
 
 func TestTestsAreKeptAndRunAndAMessageBecomesOne(t *testing.T) {
 	s := silent(t)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/sessions/s3?message=m3#why")
+	b := s.open(t, "/console/apps/clinic/sessions/s3?message=m3#why")
 	b.click(`form[action$="/test"] button`)
 	b.until("the conversation is there", `document.querySelector("#text").value.includes('"none": true')`)
 	b.click(`.panel button.main`)
@@ -359,8 +342,7 @@ func TestTestsAreKeptAndRunAndAMessageBecomesOne(t *testing.T) {
 func TestAVersionIsComparedAndRestored(t *testing.T) {
 	s := silent(t)
 	s.rest("PATCH", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"opening-hours","description":"Say when the clinic is open"}]}`, nil)
-	b := s.open(t)
-	b.visit("/console/apps/clinic/tools/desk")
+	b := s.open(t, "/console/apps/clinic/tools/desk")
 	b.click(`a[href$="/versions/desk"]`)
 	b.reads(".line.added", "Say when the clinic is open")
 	b.reads(".line.taken", "Tell when the clinic is open")

@@ -113,7 +113,7 @@ func triggersPage(v *pageRequest) error {
 
 // search reads a page of records. Faults of the search appear beside its form.
 func (v *pageRequest) search(shown *triggerList, after string) error {
-	now := v.now()
+	now := v.Now()
 	q := shown.Asked.query(&now)
 	if after != "" {
 		q.Set("after", after)
@@ -146,7 +146,7 @@ func bulkTriggers(v *pageRequest) error {
 	shown := &triggerList{Asked: searchOf(form), Host: v.r.Host, Bulk: &bulk{}}
 	shown.Asked.State = query.StateFailed
 	method, path := http.MethodPost, v1("apps", v.app(), "triggers", "retry")
-	now := v.now()
+	now := v.Now()
 	q := shown.Asked.query(&now)
 	switch form.Get("do") {
 	case "retry":
@@ -226,7 +226,7 @@ func (v *pageRequest) timeline() (*timeline, error) {
 	if err := v.get(v1("apps", v.app(), "triggers", v.r.PathValue("trigger")), &shown.Record); err != nil {
 		return nil, err
 	}
-	shown.Settles = shown.State == query.StatePending && shown.DueAt != nil && len(shown.Attempts) == 0 && shown.DueAt.After(v.now())
+	shown.Settles = shown.State == query.StatePending && shown.DueAt != nil && len(shown.Attempts) == 0 && shown.DueAt.After(v.Now())
 	shown.Waits = shown.Next != nil && !shown.Next.UnderWay
 	for _, attempt := range shown.Attempts {
 		at := step{Title: effectNames[attempt.Effect], State: "delivered", Attempt: attempt}

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"earshot/api/page"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/lists"
 	"earshot/trigger/query"
 )
@@ -112,20 +114,13 @@ func unquoted(value string) string {
 	return value
 }
 
-// dict builds a map, for templates with several arguments.
-func dict(pairs ...any) (map[string]any, error) {
-	if len(pairs)%2 != 0 {
-		return nil, fmt.Errorf("dict has %d arguments", len(pairs))
-	}
+// dict builds a map of names and values, for templates with several arguments.
+func dict(pairs ...any) map[string]any {
 	made := map[string]any{}
-	for i := 0; i < len(pairs); i += 2 {
-		name, is := pairs[i].(string)
-		if !is {
-			return nil, fmt.Errorf("dict has the name %v", pairs[i])
-		}
-		made[name] = pairs[i+1]
+	for pair := range slices.Chunk(pairs, 2) {
+		made[pair[0].(string)] = pair[1]
 	}
-	return made, nil
+	return made
 }
 
 // files holds the static files. Their names include the hash of their content, so that browsers cache them
@@ -228,7 +223,7 @@ var malformed = regexp.MustCompile(`at line (\d+), column (\d+)`)
 func span(text string, of flaw) (from, to int, found bool) {
 	at := malformed.FindStringSubmatch(of.Detail)
 	if at == nil || of.Pointer != "" {
-		return walker{json.NewDecoder(strings.NewReader(text)), text}.find(pointerTokens(of.Pointer))
+		return walker{json.NewDecoder(strings.NewReader(text)), text}.find(fault.Tokens(of.Pointer))
 	}
 	line, _ := strconv.Atoi(at[1])
 	column, _ := strconv.Atoi(at[2])
@@ -241,18 +236,6 @@ func span(text string, of flaw) (from, to int, found bool) {
 	}
 	from = min(from+max(column-1, 0), len(text))
 	return from, min(from+1, len(text)), true
-}
-
-// pointerTokens returns the parts of a JSON Pointer (RFC 6901).
-func pointerTokens(pointer string) []string {
-	if pointer == "" {
-		return nil
-	}
-	parts := strings.Split(strings.TrimPrefix(pointer, "/"), "/")
-	for i, part := range parts {
-		parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
-	}
-	return parts
 }
 
 type walker struct {

@@ -14,6 +14,7 @@ import (
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 func TestWhatIsOfOtherSessionsAndAppsIsNotShown(t *testing.T) {
@@ -36,12 +37,8 @@ func TestWhatIsOfOtherSessionsAndAppsIsNotShown(t *testing.T) {
 }
 
 func (w *world) operations(app, repository string) []string {
-	w.t.Helper()
-	var list []string
-	for _, one := range w.events("tool.changed." + app + "." + repository) {
-		list = append(list, one.Payload["operation"].(string))
-	}
-	return list
+	changes := w.events("tool.changed." + app + "." + repository)
+	return lists.Map(changes, func(one storedEvent) string { return one.Payload["operation"].(string) })
 }
 
 func TestDeletedAppLeavesNothingBehind(t *testing.T) {
@@ -145,7 +142,6 @@ func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
 
 // redisDump has a line for each key of Redis, with its content.
 func (w *world) redisDump() string {
-	w.t.Helper()
 	var all strings.Builder
 	for _, text := range w.held() {
 		fmt.Fprintf(&all, "%q\n", text)
@@ -154,7 +150,6 @@ func (w *world) redisDump() string {
 }
 
 func (w *world) streamDump() string {
-	w.t.Helper()
 	var all strings.Builder
 	for _, stream := range []string{emitter.Stream, emitter.AnswerStream} {
 		for _, message := range w.nats.Stored(stream, ">") {
@@ -174,7 +169,6 @@ func linesOf(text, word string) (found []string) {
 }
 
 func (w *world) nothingOf(word string) {
-	w.t.Helper()
 	require.Empty(w.t, linesOf(w.redisDump(), word), "Redis")
 	require.Empty(w.t, linesOf(w.streamDump(), word), "the streams")
 }
@@ -198,7 +192,6 @@ func refusing(t *testing.T, status int) *endpoint {
 
 // lead uses every feature in a session, with a word of its own.
 func (w *world) lead(session, word string) {
-	w.t.Helper()
 	path := "/v1/apps/clinic/sessions/" + session
 	w.put(path, `{"metadata":{"of":"`+word+`"}}`)
 	w.put(path+"/repositories/own", `{"tools":[{"name":"wave","url":"https://example.org/`+word+`"}]}`)
@@ -321,11 +314,8 @@ func TestAnErasedUserLeavesNothing(t *testing.T) {
 }
 
 func (w *world) owed() string {
-	var counts []string
 	client := w.client()
-	for _, key := range client.Keys(w.t.Context(), "*:owed").Val() {
-		counts = append(counts, client.Get(w.t.Context(), key).Val())
-	}
+	counts := lists.Map(client.Keys(w.t.Context(), "*:owed").Val(), func(key string) string { return client.Get(w.t.Context(), key).Val() })
 	return strings.Join(counts, " ")
 }
 

@@ -47,7 +47,6 @@ func (w *world) ask(r *replica, method, path, body string, headers ...string) ht
 
 // call sends a request to the first replica and checks the status.
 func (w *world) call(status int, method, path, body string, headers ...string) httpAnswer {
-	w.t.Helper()
 	got := w.ask(w.replicas[0], method, path, body, headers...)
 	require.NoError(w.t, got.Err)
 	require.Equal(w.t, status, got.Status, "%s %s: %s", method, path, got.Body)
@@ -55,7 +54,6 @@ func (w *world) call(status int, method, path, body string, headers ...string) h
 }
 
 func (w *world) put(path, body string) {
-	w.t.Helper()
 	got := w.ask(w.replicas[0], "PUT", path, body)
 	require.NoError(w.t, got.Err)
 	require.Less(w.t, got.Status, 300, "PUT %s: %s", path, got.Body)
@@ -63,7 +61,6 @@ func (w *world) put(path, body string) {
 
 // request sends a request that must succeed, and returns the answer's object.
 func (w *world) request(method, path, body string) map[string]any {
-	w.t.Helper()
 	got := w.ask(w.replicas[0], method, path, body)
 	require.NoError(w.t, got.Err)
 	require.Less(w.t, got.Status, 300, "%s %s: %s", method, path, got.Body)
@@ -92,13 +89,11 @@ type callState struct {
 
 // say posts a message to a session of the app clinic, and checks that it is decided.
 func (w *world) say(session, id, text string, headers ...string) posted {
-	w.t.Helper()
 	return read[posted](w.t, w.call(200, "POST", messagesPath(session), messageBody(id, text), headers...).Body)
 }
 
 // fire fires a tool directly in a session of the app clinic.
 func (w *world) fire(session, name, values string) matched {
-	w.t.Helper()
 	body := `{"name":"` + name + `","source":"ui","values":` + values + `}`
 	return read[matched](w.t, w.call(201, "POST", "/v1/apps/clinic/sessions/"+session+"/triggers", body).Body)
 }
@@ -115,7 +110,6 @@ func messageBody(id, text string) string {
 }
 
 func read[T any](t *testing.T, text string) (value T) {
-	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(text), &value), text)
 	return value
 }
@@ -126,12 +120,10 @@ type storedEvent struct {
 }
 
 func (w *world) events(filter string) []storedEvent {
-	w.t.Helper()
 	return decodeEvents(w.t, w.nats.Stored(emitter.Stream, filter))
 }
 
 func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []storedEvent {
-	t.Helper()
 	var list []storedEvent
 	for _, stored := range messages {
 		one := storedEvent{RawStreamMsg: stored}
@@ -142,7 +134,6 @@ func decodeEvents(t *testing.T, messages []*jetstream.RawStreamMsg) []storedEven
 }
 
 func (w *world) until(what string, condition func() bool) {
-	w.t.Helper()
 	require.Eventually(w.t, condition, patience, glance, what)
 }
 
@@ -323,9 +314,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 
 // stream opens a stream of events behind the last one, and closes it with the test.
 func (w *world) stream(ctx context.Context, r *replica, path, last string) io.Reader {
-	w.t.Helper()
-	stream, err := testbed.Client{URL: r.url, Key: testAdminKey}.Open(ctx, http.MethodGet, path, "", "Last-Event-ID", last)
-	require.NoError(w.t, err)
+	stream := testbed.Got(testbed.Client{URL: r.url, Key: testAdminKey}.Open(ctx, http.MethodGet, path, "", "Last-Event-ID", last))(w.t)
 	w.t.Cleanup(func() { _ = stream.Body.Close() })
 	require.Equal(w.t, http.StatusOK, stream.StatusCode)
 	return stream.Body
@@ -333,7 +322,6 @@ func (w *world) stream(ctx context.Context, r *replica, path, last string) io.Re
 
 // hears reads a stream behind the last event until a line with this text.
 func (w *world) hears(path, text, last string) {
-	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	for lines := bufio.NewScanner(w.stream(ctx, w.replicas[0], path, last)); lines.Scan(); {
@@ -346,7 +334,6 @@ func (w *world) hears(path, text, last string) {
 
 // follows follows the app's events, as a stream and over MQTT, until the test ends.
 func (w *world) follows(r *replica) {
-	w.t.Helper()
 	w.stream(w.t.Context(), r, "/v1/apps/clinic/events", "")
 	key := strings.TrimPrefix(w.keyOf(`{"scopes":["triggers"]}`)[1], "Bearer ")
 	socket, _, err := websocket.Dial(w.t.Context(), strings.Replace(r.url, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/files"
 	"earshot/repositories/version"
 
 	"github.com/spf13/cobra"
@@ -22,15 +23,12 @@ import (
 )
 
 func TestVersionSaysWhatItIs(t *testing.T) {
-	got := command(t, nil, "version")
-	require.Zero(t, got.code)
+	got := command(t, nil, "version").good(t)
 	require.Regexp(t, `^earshot \S+ (\(commit .*\) )?go1\.\d+\S* \w+/\w+\n$`, got.out)
 	require.Empty(t, got.err)
 
-	got = command(t, nil, "version", "--json")
-	require.Zero(t, got.code, got.err)
-	build := read[version.Build](t, got.out)
-	require.Equal(t, version.Current(), build)
+	got = command(t, nil, "version", "--json").good(t)
+	require.Equal(t, version.Current(), read[version.Build](t, got.out))
 }
 
 // TestHelpShowsNoValueOfTheEnvironment holds although defaults are shown.
@@ -43,8 +41,7 @@ func TestHelpShowsNoValueOfTheEnvironment(t *testing.T) {
 	})
 	require.GreaterOrEqual(t, len(env), 12)
 	for _, name := range []string{"serve", "dev"} {
-		got := command(t, env, name, "--help")
-		require.Zero(t, got.code, got.err)
+		got := command(t, env, name, "--help").good(t)
 		require.NotContains(t, got.out, "planted")
 		for variable := range env {
 			require.Contains(t, got.out, variable)
@@ -80,9 +77,7 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 
 func TestHelpOfACommand(t *testing.T) {
 	for _, args := range [][]string{{"help"}, {"help", "triggers"}, {"help", "triggers", "retry"}, {"help", "help"}} {
-		got := command(t, nil, args...)
-		require.Zero(t, got.code, "%v: %s", args, got.err)
-		require.Contains(t, got.out, "Usage:\n  "+strings.TrimSpace("earshot "+strings.Join(args[1:], " ")))
+		require.Contains(t, command(t, nil, args...).good(t).out, "Usage:\n  "+strings.TrimSpace("earshot "+strings.Join(args[1:], " ")))
 	}
 }
 
@@ -109,14 +104,12 @@ func TestDevRefusesAnAddressThatOthersReach(t *testing.T) {
 }
 
 func TestDevRefusesAPortOfNATSThatCannotBeUsed(t *testing.T) {
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	taken := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	require.NoError(t, err)
 	for given, why := range map[string]string{port: "cannot be used", "70000": "must be 1 to 65535", "-2": "must be 1 to 65535"} {
-		got := failing(t, nil, "dev", "--nats-port="+given)
-		require.Contains(t, got.err, why)
+		require.Contains(t, failing(t, nil, "dev", "--nats-port="+given).err, why)
 	}
 	got := failing(t, map[string]string{"NATS_URL": "nats://127.0.0.1:4222"}, "dev", "--nats-port=4223")
 	require.Contains(t, got.err, "leave one of them out")
@@ -155,7 +148,10 @@ func commands(cmd *cobra.Command) []*cobra.Command {
 }
 
 func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
-	for _, cmd := range commands(newRoot(environment{})) {
+	all := commands(newRoot(environment{}))
+	require.Equal(t, len(all), strings.Count(helpText, "# earshot"), "help.txt is about commands that there are")
+	require.Contains(t, helpText, "$schema="+files.SchemaFile)
+	for _, cmd := range all {
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		require.NotEmpty(t, cmd.Short, cmd.CommandPath())
 		for line := range strings.Lines(strings.ReplaceAll(cmd.Example, "\\\n", "")) {

@@ -74,9 +74,9 @@ type config struct {
 	StrictRedis   bool
 	RedisReplicas keyspace.Replicas
 	Drain         time.Duration
-	NATSIngress   ingress
+	NATSIngress   choice // keys: of those with a key alone
 	NATSReplies   string
-	SERMAS        toggle
+	SERMAS        choice
 	SERMASTTL     time.Duration // of SERMAS clients' tokens
 	TLSCert       string
 	TLSKey        string
@@ -88,8 +88,7 @@ const (
 	// 30 s before Kubernetes kills.
 	defaultDrain   = 5 * time.Second
 	maxMetricsApps = 10_000
-	// maxDrain is longer than any load balancer takes.
-	maxDrain = 10 * time.Minute
+	maxDrain       = 10 * time.Minute // longer than any load balancer takes
 )
 
 // register declares the flags. Defaults never come from the environment, so that --help prints no credential.
@@ -128,6 +127,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 		s.number(&c.MetricsApps, "metrics-apps", "EARSHOT_METRICS_APPS", 0, "apps that metrics name, at most 10,000: the first that use a replica. All others count as (other). 0: no metric is by app. /metrics needs no key and shows the names")
 	})
 	s.group("SERMAS", func(s settings) {
+		c.SERMAS = choice{"off", "on|off"}
 		s.flagValue(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, at /api and /mqtt: on or off")
 		s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long tokens of SERMAS's clients are valid, 35s to 576h (24 days). A client renews its token 30s before the end")
 	})
@@ -148,6 +148,7 @@ func (c *config) registerNATS(s settings) {
 	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
 	s.flagValue(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes. A full stream refuses events, which stay pending until there is room")
+	c.NATSIngress = choice{"off", "on|keys|off"}
 	s.flagValue(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: also take requests over NATS, on earshot.v1.>. With keys each request needs a key of its app. With on, anyone who may publish there has the admin's rights")
 	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "comma-separated `PREFIXES` of subjects for replies to these requests, for clients with their own inbox prefix. > is any subject but the service's own")
 }
@@ -241,7 +242,7 @@ func (c *config) check() error {
 		_, err = c.sealer()
 		faults = append(faults, err)
 	}
-	add(c.NATSIngress == ingressKeyed && c.lacks(c.AdminKey, "admin-key"), "--nats-ingress (EARSHOT_NATS_INGRESS) is keys, and no key is asked for here: give EARSHOT_ADMIN_KEY (--admin-key) as well")
+	add(c.NATSIngress.word == "keys" && c.lacks(c.AdminKey, "admin-key"), "--nats-ingress (EARSHOT_NATS_INGRESS) is keys, and no key is asked for here: give EARSHOT_ADMIN_KEY (--admin-key) as well")
 	_, err = natsrpc.ParseReplies(c.NATSReplies)
 	addErr("--nats-replies (EARSHOT_NATS_REPLIES)", err)
 	faults = append(faults, c.checkAddresses())
@@ -308,8 +309,7 @@ func (c *config) checkFiles(now time.Time) error {
 func (c *config) certificate() certificateFiles { return certificateFiles{c.TLSCert, c.TLSKey} }
 
 const (
-	// weakKey is the length below which an admin key may be guessed, in characters.
-	weakKey = 16
+	weakKey = 16 // the length below which an admin key may be guessed, in characters
 	makeKey = "make one with: head -c 32 /dev/urandom | base64"
 )
 

@@ -142,7 +142,6 @@ func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
 
 // crashing starts a replica as a process of the program built for crash tests, and waits until it is ready.
 func (w *world) crashing(built string, variables ...string) (*replica, *testbed.Process) {
-	w.t.Helper()
 	process := w.process(built, variables...)
 	require.NoError(w.t, process.Start())
 	r := &replica{t: w.t, url: process.Await(w.t, startedAt)}
@@ -192,13 +191,11 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 
 // fill sets Redis's maxmemory below its usage, so that every write fails.
 func (w *world) fill() {
-	w.t.Helper()
 	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "1mb").Err())
 	require.ErrorContains(w.t, w.client().Set(w.t.Context(), "more", strings.Repeat("x", 100), 0).Err(), "OOM")
 }
 
 func (w *world) drain() {
-	w.t.Helper()
 	require.NoError(w.t, w.client().ConfigSet(w.t.Context(), "maxmemory", "0").Err())
 }
 
@@ -368,28 +365,8 @@ func (w *world) publishAnswer(triggerID, body string) {
 	})
 }
 
-const shopFile = `kind: tool
-name: refund
-description: Refund an order
-confirm: always
-examples: [refund my order]
----
-kind: tool
-name: lamp
-description: Turn the lamp on
-settle: 60s
-examples: [turn the lamp on]
----
-kind: tool
-name: order
-description: Order the usual
-dedupe: {within: 10m}
-examples: [order the usual]
-`
-
 // inShop returns a service with tools whose triggers are held or duplicates.
 func inShop(t *testing.T) *world {
-	t.Helper()
 	w := devInFolder(t)
 	write(t, "tools.yaml", shopFile)
 	w.ok("apply", "-f", "tools.yaml", "--app", "shop")
@@ -397,14 +374,12 @@ func inShop(t *testing.T) *world {
 }
 
 func (w *world) only(state string) (triggerID string) {
-	w.t.Helper()
 	return read[matched](w.t, w.ok("triggers", "--state", state, "--json")).TriggerID
 }
 
 func TestChatShowsWhatWaitsAndWhatWasThereBefore(t *testing.T) {
 	w := inShop(t)
-	r := typing(t, w.env, "refund my order\nyes\nrefund my order\nno\nturn the lamp on\norder the usual\norder the usual\n/history\n", "chat", "--session", "s1")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "refund my order\nyes\nrefund my order\nno\nturn the lamp on\norder the usual\norder the usual\n/history\n", "chat", "--session", "s1").good(t)
 	said, history, _ := strings.Cut(r.out, "user: ")
 	require.Regexp(t, `  asks first default/refund {}\n    until \d\d:\d\d:\d\d: .+\? \(yes / no\)\n`+
 		`  fired default/refund {}\n    event tool.trigger.shop.s1.refund published\n`+

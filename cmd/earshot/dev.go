@@ -3,15 +3,28 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/spf13/cobra"
 
+	"earshot/api"
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
 	"earshot/cmd/earshot/plan"
@@ -32,18 +45,8 @@ type devOptions struct {
 func newDev(env environment) *cobra.Command {
 	c, d := &config{}, &devOptions{}
 	cmd := &cobra.Command{
-		Use:   "dev",
-		Short: "Run everything in one process, for a first look and development",
-		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and without\n" +
-			"keys. Its data is gone when it ends. It shows each message, the decision, events and calls.\n" +
-			"Errors go to standard error.\n\n" +
-			"If EARSHOT_ADMIN_KEY is given, requests need it. With REDIS_URL, give it or --no-keys.\n" +
-			"Credentials in that Redis need the same EARSHOT_SECRET_KEY at every start.\n\n" +
-			"With -f it loads files at start and whenever they change; see: earshot apply --help.\n\n" +
-			"Pages from this machine, as from http://localhost:5173, may call it from a browser.\n" +
-			"A page of another origin needs settings.allowedOrigins of the app.",
-		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
-		Args:    cobra.NoArgs,
+		Use:  "dev",
+		Args: cobra.NoArgs,
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			err := errors.Join(d.check(c, cmd.Flags().Changed), c.checkFiles(env.now()))
 			if slices.Contains(d.source.paths, files.Stdin) {
@@ -223,4 +226,173 @@ func announce(env environment, s *service, c config, embeddedNATS bool) {
 		say("keys: the EARSHOT_ADMIN_KEY is asked for; --no-keys asks for none")
 	}
 	say("matching: %s", s.matcher.Describe())
+}
+
+// debounce is how long files must stay unchanged before a load: editors and checkouts write in several steps.
+const debounce = 100 * time.Millisecond
+
+type liveFiles struct {
+	source  sourceFlags
+	service *client.Client
+	env     environment
+	log     *slog.Logger
+	applied map[string]map[plan.Member]bool // what was applied, by app
+	seen    string                          // fingerprint of the files at the last load
+}
+
+// run loads the files at start and after each change, until ctx ends. It fails only if the first load does;
+// later, faulty files change nothing, and the faults are printed.
+func (l *liveFiles) run(ctx context.Context) error {
+	watcher, err := fsnotify.NewWatcher() // before the first load, so that no change is missed
+	if err != nil {
+		return fmt.Errorf("watch the files: %w", err)
+	}
+	for _, path := range l.source.paths {
+		if strings.HasPrefix(path, files.Prebuilt) {
+			continue // it never changes
+		}
+		folder := path // a watch on a file would miss its replacement
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			folder = filepath.Dir(path)
+		}
+		if err := watcher.Add(folder); err != nil {
+			return errors.Join(fmt.Errorf("watch %s: %w", folder, err), watcher.Close())
+		}
+	}
+	if err := l.load(ctx); err != nil {
+		return errors.Join(err, watcher.Close())
+	}
+	quiet := time.NewTimer(time.Hour)
+	quiet.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return watcher.Close()
+		case event := <-watcher.Events:
+			if event.Op != fsnotify.Chmod {
+				quiet.Reset(debounce)
+			}
+		case err := <-watcher.Errors:
+			l.log.Warn("files.unwatched", "error", fmt.Sprint(err))
+		case <-quiet.C:
+			if files.Fingerprint(l.source.paths) == l.seen {
+				continue // another file of the folder, or no change
+			}
+			if err := l.load(ctx); err != nil && ctx.Err() == nil {
+				fmt.Fprintf(l.env.err, "%v\nthe files were not loaded; what is running stays as it was\n", err)
+			}
+		}
+	}
+}
+
+// load applies the files, and removes what an earlier load applied and they no longer define.
+func (l *liveFiles) load(ctx context.Context) error {
+	l.seen = files.Fingerprint(l.source.paths) // before reading, so that a change during the load is seen
+	set, err := l.source.readFor(l.env)
+	if err != nil {
+		return err
+	}
+	ours := l.applied[set.AppID]
+	p := &plan.Planner{Service: l.service, Set: set, Pause: l.env.pause, Removable: func(m plan.Member) bool { return ours[m] }}
+	made, err := p.Plan(ctx)
+	if err != nil {
+		return err
+	}
+	if err := made.Apply(ctx, l.service, l.env.out); err != nil {
+		return err
+	}
+	l.applied[set.AppID] = plan.DefinedBy(set)
+	if made.Changes() > 0 {
+		made.Print(l.env.out)
+	}
+	fmt.Fprintf(l.env.out, "%s loaded: %s\n", plural(len(set.Files), "file"), made.Summary())
+	return nil
+}
+
+// demoRepository is registered by the demo; SINK is replaced by its own endpoint.
+//
+//go:embed demo.json
+var demoRepository string
+
+const demoText = "Good morning, I want an appointment for 2 people at desk B"
+
+// runDemo plays all parties around Earshot: an author who registers tools, a user who posts a message, and an
+// endpoint that is called. The screen or the log shows the effects, until ctx ends.
+func runDemo(ctx context.Context, remote client.Client, out io.Writer, show *screen) error {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	endpoint := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, _, _ := r.BasicAuth()
+		if show != nil {
+			show.show(terminal.Event{Kind: "endpoint", App: "demo", Says: fmt.Sprintf("is called: %s %s as user %q", r.Method, r.URL.Path, user)})
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"booked":true}`)
+	})}
+	go endpoint.Serve(listener) //nolint:errcheck // ends with Close
+	defer endpoint.Close()
+
+	fmt.Fprintln(out)
+	desk := strings.ReplaceAll(demoRepository, "SINK", "http://"+listener.Addr().String())
+	for _, one := range []struct{ method, path, body string }{
+		{http.MethodPut, client.Path("apps", "demo"), `{"name":"Demo clinic"}`},
+		{http.MethodPut, client.Path("apps", "demo", "repositories", "desk"), desk},
+		{http.MethodPost, client.Path("apps", "demo", "sessions", "s1", "messages"), fmt.Sprintf(`{"actor":"user","text":%q}`, demoText)},
+	} {
+		if _, err := remote.Call(ctx, one.method, one.path, []byte(one.body)); err != nil {
+			return err
+		}
+	}
+
+	key := ""
+	if !remote.Key.Empty() {
+		key = "\n    -H \"Authorization: Bearer $EARSHOT_ADMIN_KEY\" \\"
+	}
+	fmt.Fprintf(out, "\nIt was told %q\nNow say something yourself, with earshot chat --app demo, or:\n"+
+		"  curl %s/v1/apps/demo/sessions/s1/messages \\%s\n    -H 'Content-Type: application/json' \\\n    -d '{\"actor\":\"user\",\"text\":\"When are you open?\"}'\n\n", demoText, remote.Server, key)
+	<-ctx.Done()
+	return nil
+}
+
+// mostRefused bounds the remembered refusals: pages choose their origins.
+const mostRefused = 100
+
+// localOrigins allows pages of this machine, on any port, besides those that apps allow. A remote page cannot
+// pass for one by DNS: browsers send the page's name as its origin.
+type localOrigins struct {
+	api.Origins
+	log *slog.Logger
+
+	mu      sync.Mutex
+	refused []string // already logged
+}
+
+// AllowsOrigin implements api.Origins. It logs a refusal once, as browsers hide the reason from the page.
+func (l *localOrigins) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
+	if isLocal(origin) {
+		return true, nil
+	}
+	allowed, err := l.Origins.AllowsOrigin(ctx, appID, origin)
+	if allowed || err != nil {
+		return allowed, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if one := appID + " " + origin; len(l.refused) < mostRefused && !slices.Contains(l.refused, one) {
+		l.refused = append(l.refused, one)
+		l.log.Warn("origin.refused", "app", appID, "origin", origin, "warning", "a page of this origin may not call; add the origin to settings.allowedOrigins of the app")
+	}
+	return false, nil
+}
+
+// isLocal reports whether an origin is localhost or a loopback address, on any port.
+func isLocal(origin string) bool {
+	page, err := url.Parse(origin)
+	if err != nil || page.Scheme != "http" && page.Scheme != "https" || origin != page.Scheme+"://"+page.Host {
+		return false
+	}
+	address, err := netip.ParseAddr(page.Hostname())
+	return strings.EqualFold(page.Hostname(), "localhost") || err == nil && address.IsLoopback()
 }

@@ -181,7 +181,6 @@ func TestDevRemovesTheSettingsThatItsFilesNoLongerHave(t *testing.T) {
 }
 
 func firstTool(w *world, repository string) string {
-	w.t.Helper()
 	tools := w.request("GET", "/v1/apps/clinic/repositories/"+repository, "")["tools"].([]any)
 	return tools[0].(map[string]any)["name"].(string)
 }
@@ -220,16 +219,13 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	r.log.Await(t, `(?m)^\{.*"level":"INFO","msg":"http: TLS handshake error from `)
 
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}}
-	request, err := http.NewRequest(http.MethodPut, url+"/v1/apps/clinic", strings.NewReader("{}"))
-	require.NoError(t, err)
-	response, err := client.Do(request)
-	require.NoError(t, err)
+	request := testbed.Got(http.NewRequest(http.MethodPut, url+"/v1/apps/clinic", strings.NewReader("{}")))(t)
+	response := testbed.Got(client.Do(request))(t)
 	require.NoError(t, response.Body.Close())
 	require.Equal(t, 201, response.StatusCode)
 	var stream *http.Response
 	require.Eventually(t, func() bool {
-		stream, err = client.Get(url + "/v1/apps/clinic/events")
-		require.NoError(t, err)
+		stream = testbed.Got(client.Get(url + "/v1/apps/clinic/events"))(t)
 		if stream.StatusCode != 200 {
 			_ = stream.Body.Close()
 		}
@@ -237,8 +233,7 @@ func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {
 	}, patience, glance)
 
 	r.end()
-	_, err = io.Copy(io.Discard, stream.Body)
-	require.NoError(t, err)
+	testbed.Got(io.Copy(io.Discard, stream.Body))(t)
 	require.NoError(t, stream.Body.Close())
 	require.Zero(t, r.wait())
 }
@@ -250,10 +245,8 @@ func TestACertificateWithoutItsKeyIsAFaultAtStart(t *testing.T) {
 
 func TestToolsWorkOnTheSourcesOfTheirApp(t *testing.T) {
 	dir := t.TempDir()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
-	require.NoError(t, err)
-	_, err = db.Exec("create table slots (day text, free integer); insert into slots values ('friday', 3)")
-	require.NoError(t, err)
+	db := testbed.Got(sql.Open("sqlite", filepath.Join(dir, "clinic.db")))(t)
+	testbed.Got(db.Exec("create table slots (day text, free integer); insert into slots values ('friday', 3)"))(t)
 	require.NoError(t, db.Close())
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(map[string]string{"path": r.URL.Path, "key": r.Header.Get("X-Desk")})
@@ -276,8 +269,7 @@ func TestToolsWorkOnTheSourcesOfTheirApp(t *testing.T) {
 	require.Contains(t, answer, `"call":{"state":"delivered","attempts":1,"result":[{"day":"friday","free":3}]}`)
 	match := w.call(201, "POST", app+"/sessions/s1/triggers", `{"name":"weather","source":"ui","values":{"city":"Aix en Provence"}}`).Body
 	require.Contains(t, match, `"result":{"key":"A","path":"/v1/weather/Aix en Provence"}`)
-	match = w.call(201, "POST", app+"/sessions/s1/triggers", `{"name":"passwords","source":"ui"}`).Body
-	require.Contains(t, match, `"reason":"blocked"`)
+	require.Contains(t, w.call(201, "POST", app+"/sessions/s1/triggers", `{"name":"passwords","source":"ui"}`).Body, `"reason":"blocked"`)
 	event := w.ok("listen", "tool.result.clinic.s1.free-slots", "--since", "1h", "--count", "1", "--json")
 	require.Contains(t, event, `"result":[{"day":"friday","free":3}]`)
 }
@@ -291,4 +283,71 @@ func TestDatabasesAreUnderThePolicyOfCalls(t *testing.T) {
 	require.Contains(t, match, `"reason":"blocked"`)
 	require.Contains(t, match, "EARSHOT_PRIVATE_URLS=127.0.0.1/32")
 	require.NotContains(t, match, "hunter2")
+}
+
+func TestOriginsOfThisMachineAreKnown(t *testing.T) {
+	for origin, is := range map[string]bool{
+		"http://localhost": true, "http://localhost:5173": true, "https://localhost:8443": true, "http://127.0.0.1:3000": true, "http://127.8.8.8": true, "http://[::1]:3000": true,
+		"http://localhost.evil.example": false, "http://127.0.0.1.evil.example": false, "http://evil.example#localhost": false, "http://localhost@evil.example": false,
+		"http://localhost/": false, "ftp://localhost": false, "file://": false, "null": false, "": false, "localhost": false, "http://10.0.0.1": false, "http://[::ffff:10.0.0.1]": false, "http://0.0.0.0": false,
+	} {
+		require.Equal(t, is, isLocal(origin), origin)
+	}
+}
+
+// asPage sends a request as a browser does for a page of an origin.
+func asPage(t *testing.T, method, url, origin, body string, headers map[string]string) *http.Response {
+	request := testbed.Got(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
+	request.Header.Set("Origin", origin)
+	for name, value := range headers {
+		request.Header.Set(name, value)
+	}
+	if host := headers["Host"]; host != "" {
+		request.Host = host
+	}
+	response := testbed.Got(http.DefaultClient.Do(request))(t)
+	require.NoError(t, response.Body.Close())
+	return response
+}
+
+var preflight = map[string]string{"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "content-type"}
+
+func TestPagesOfThisMachineMayCallDev(t *testing.T) {
+	t.Parallel()
+	w := atDev(t, nil)
+	r := w.replicas[0]
+	w.put("/v1/apps/clinic", `{}`)
+	messages, text := r.url+"/v1/apps/clinic/sessions/s1/messages", `{"actor":"user","text":"hello"}`
+	for _, origin := range []string{"http://localhost:5173", "http://127.0.0.1:3000", "http://[::1]:8000"} {
+		asked := asPage(t, "OPTIONS", messages, origin, "", preflight)
+		require.Equal(t, origin, asked.Header.Get("Access-Control-Allow-Origin"))
+		require.Contains(t, asked.Header.Get("Access-Control-Allow-Methods"), "POST")
+		posted := asPage(t, "POST", messages, origin, text, map[string]string{"Content-Type": "application/json"})
+		require.Equal(t, http.StatusOK, posted.StatusCode)
+		require.Equal(t, origin, posted.Header.Get("Access-Control-Allow-Origin"))
+	}
+	require.NotContains(t, r.log.String(), "origin.refused")
+
+	elsewhere := "http://chat.example"
+	for range 2 {
+		require.Empty(t, asPage(t, "OPTIONS", messages, elsewhere, "", preflight).Header.Get("Access-Control-Allow-Origin"))
+	}
+	require.Equal(t, http.StatusForbidden, asPage(t, "POST", messages, elsewhere, text, map[string]string{"Content-Type": "application/json"}).StatusCode)
+	require.Contains(t, r.log.Await(t, `(origin\.refused.+settings\.allowedOrigins)`), elsewhere)
+	require.Equal(t, 1, strings.Count(r.log.String(), "origin.refused"), "a page that asks again and again is told of once")
+
+	// A foreign name that resolves here is sent as host and origin.
+	rebound := asPage(t, "POST", messages, "http://rebound.example", text, map[string]string{"Content-Type": "application/json", "Host": "rebound.example"})
+	require.Equal(t, http.StatusForbidden, rebound.StatusCode)
+
+	w.put("/v1/apps/clinic", `{"settings":{"allowedOrigins":["`+elsewhere+`"]}}`)
+	require.Equal(t, elsewhere, asPage(t, "OPTIONS", messages, elsewhere, "", preflight).Header.Get("Access-Control-Allow-Origin"))
+}
+
+func TestPagesOfThisMachineNeedToBeAllowedByServe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.serve()
+	w.put("/v1/apps/clinic", `{}`)
+	require.Empty(t, asPage(t, "OPTIONS", r.url+"/v1/apps/clinic/sessions/s1/messages", "http://localhost:5173", "", preflight).Header.Get("Access-Control-Allow-Origin"))
 }

@@ -46,15 +46,8 @@ const natsPatience = 5 * time.Second
 func newDoctor(env environment) *cobra.Command {
 	e := &examination{env: env}
 	cmd := &cobra.Command{
-		Use:   "doctor",
-		Short: "Check Redis and NATS, and say what to change",
-		Long: "Check that Redis and NATS are as the service needs them: permissions, durability, limits of time\n" +
-			"and space, the stream, a cluster. It prints a line for each check: ok, warn or fail, what was\n" +
-			"found, and what to change. It takes the settings of serve, changes nothing, and needs no service.\n" +
-			"Exits with 1 if a check fails: serve would be refused, or something would not work. With\n" +
-			"--strict-redis, a Redis that may lose something fails too.",
-		Example: "  REDIS_URL=redis://127.0.0.1:6379 NATS_URL=nats://127.0.0.1:4222 \\\n  earshot doctor",
-		Args:    cobra.NoArgs,
+		Use:  "doctor",
+		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			var missing error
 			c := &e.config

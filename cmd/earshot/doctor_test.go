@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,7 +19,6 @@ import (
 )
 
 func (w *world) examined(flags ...string) (checks map[string]looked, code int) {
-	w.t.Helper()
 	got := w.run(append([]string{"doctor", "--json"}, flags...)...)
 	checks = map[string]looked{}
 	for _, one := range read[struct{ Checks []looked }](w.t, got.out).Checks {
@@ -71,9 +69,7 @@ func TestDoctorFindsNothingWrongWithServersAsThePackageHasThem(t *testing.T) {
 // TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway removes the first of each kind, and nightly each one.
 func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(natsRights)
-	require.NoError(t, err)
-	lines := regexp.MustCompile(`(?m)^        ("[^"]+")$`).FindAllStringSubmatch(string(text), -1)
+	lines := regexp.MustCompile(`(?m)^        ("[^"]+")$`).FindAllStringSubmatch(testbed.Read(t, natsRights), -1)
 	require.Len(t, lines, len(emitter.Needed(true).Publish)+len(emitter.Needed(true).Subscribe))
 	publish := len(emitter.Needed(true).Publish)
 	for n, line := range lines {
@@ -81,8 +77,7 @@ func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 		if !testbed.Nightly && n != 0 && n != publish && subject != emitter.AskUser {
 			continue
 		}
-		given, err := server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p"))
-		require.NoError(t, err)
+		given := testbed.Got(server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p")))(t)
 		rights := given.Users[0].Permissions
 		of := rights.Subscribe
 		if n < publish {
@@ -149,8 +144,7 @@ func TestDoctorSaysWhatToChangeInRedis(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Contains(t, checks["redis reach"].Change, "32 partitions, this version uses 64")
 	w.redis.Stop()
-	got := failing(t, w.env, "doctor")
-	require.Regexp(t, `^fail  redis  reach +it is not reached, or does not answer: .*connection refused`, got.out)
+	require.Regexp(t, `^fail  redis  reach +it is not reached, or does not answer: .*connection refused`, failing(t, w.env, "doctor").out)
 }
 
 // TestDoctorComparesClocks shifts this machine's clock.
@@ -219,8 +213,7 @@ func TestDoctorSaysWhatToChangeInNATS(t *testing.T) {
 	bare := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
 	got = failing(t, map[string]string{"NATS_URL": bare.URL()}, "doctor")
 	require.Regexp(t, `(?m)^fail  nats   JetStream +off: NATS has no JetStream`, got.out)
-	got = failing(t, nil, "doctor")
-	require.Contains(t, got.err, "REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set")
+	require.Contains(t, failing(t, nil, "doctor").err, "REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set")
 }
 
 // TestDoctorSeesAClusterOfNATSThatLosesServers stops one of three servers, and then another.

@@ -42,8 +42,7 @@ type siege struct {
 
 func besieged(t *testing.T) *siege {
 	w := newWorld(t)
-	asked, err := url.Parse(w.llm.URL())
-	require.NoError(t, err)
+	asked := testbed.Got(url.Parse(w.llm.URL()))(t)
 	chats := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: asked.Scheme, Host: asked.Host})
 	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "/models") || strings.HasSuffix(r.URL.Path, "/responses") { // the test's model lacks these
@@ -69,7 +68,6 @@ func besieged(t *testing.T) *siege {
 
 // request sends a request over NATS for an app, and returns the status of the error; empty for none.
 func (s *siege) request(conn *nats.Conn, n ratelimit.Needs, app, credential, body string) string {
-	s.t.Helper()
 	subject := n.Operation
 	for _, id := range []string{app, "s1", "m1", "t1"} {
 		subject = strings.Replace(subject, "*", id, 1)
@@ -152,7 +150,6 @@ func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 
 // knock sends a request and returns its status; redirects are not followed.
 func (s *siege) knock(method, path, credential, body string) int {
-	s.t.Helper()
 	by := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: refuseRedirect}
 	response, err := testbed.Client{URL: s.replicas[0].url, Key: credential, HTTP: by}.Open(s.t.Context(), method, path, body)
 	require.NoError(s.t, err, path)
@@ -197,9 +194,7 @@ func TestHalfABodyHoldsNoPlaceAtAnyDoor(t *testing.T) {
 
 // half opens a socket that announces a body and sends one byte of it.
 func (s *siege) half(t *testing.T, method, path, credential string, announced int64) {
-	t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://"))
-	require.NoError(t, err)
+	conn := testbed.Got(net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://")))(t)
 	t.Cleanup(func() { _ = conn.Close() })
 	var head bytes.Buffer
 	fmt.Fprintf(&head, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n", method, path, announced)
@@ -207,8 +202,7 @@ func (s *siege) half(t *testing.T, method, path, credential string, announced in
 		fmt.Fprintf(&head, "Authorization: Bearer %s\r\n", credential)
 	}
 	head.WriteString("\r\n{")
-	_, err = conn.Write(head.Bytes())
-	require.NoError(t, err)
+	testbed.Got(conn.Write(head.Bytes()))(t)
 }
 
 // TestNoDoorReadsMoreThanItsLongestBody announces more at every operation with a body.
@@ -220,8 +214,7 @@ func TestNoDoorReadsMoreThanItsLongestBody(t *testing.T) {
 			continue
 		}
 		method, path := at(n, "clinic")
-		conn, err := net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://"))
-		require.NoError(t, err)
+		conn := testbed.Got(net.Dial("tcp", strings.TrimPrefix(s.replicas[0].url, "http://")))(t)
 		_ = conn.SetDeadline(time.Now().Add(patience))
 		fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{", method, path, s.keys["clinic"], n.Body+1)
 		got, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -312,9 +305,7 @@ func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bo
 // regenerates it.
 func TestTheThreatModelListsEveryDoor(t *testing.T) {
 	const file, begins, ends = "../../deploy/SECURITY.md", "<!-- doors -->\n", "<!-- end of doors -->\n"
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	before, rest, found := strings.Cut(string(text), begins)
+	before, rest, found := strings.Cut(testbed.Read(t, file), begins)
 	require.True(t, found)
 	listed, after, found := strings.Cut(rest, ends)
 	require.True(t, found)

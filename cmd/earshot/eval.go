@@ -18,32 +18,22 @@ import (
 
 type evaluation struct {
 	sourceFlags
-	env     environment
-	config  config
-	service client.Client
-	json    bool
-	// examples makes the tools' own examples the tests.
-	examples bool
+	env      environment
+	config   config
+	service  client.Client
+	json     bool
+	examples bool // makes the tools' own examples the tests
 	junit    string
 	record   string
 	replay   string
 	compare  string
-	// tape is the recording that is made or replayed; nil for none.
-	tape *eval.Recording
+	tape     *eval.Recording // the recording that is made or replayed; nil for none
 }
 
 func newEval(env environment) *cobra.Command {
 	e := &evaluation{env: env}
 	cmd := &cobra.Command{
-		Use:   "eval FILE|DIR...",
-		Short: "Run tests of tools: conversations and what they should fire",
-		Long: "Run the tests in files (kind: test, and SERMAS's tests/*.yaml) against the tools in files. The\n" +
-			"matcher is that of a service with the same settings: rule-based, or a model if one is configured.\n" +
-			"With --server it tests the tools of a service by dry runs. No tool is ever called. It prints what\n" +
-			"failed, and precision, recall and values of each tool. With --examples the tools' own examples\n" +
-			"are the tests: each must fire its tool. Exits with 1 if a test fails or a message could not be\n" +
-			"decided.",
-		Example: "  earshot eval tools.yaml\n  earshot eval ./clinic --json\n  earshot eval ./clinic --examples",
+		Use: "eval FILE|DIR...",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.setPaths(args); err != nil && !(e.examples && e.service.Server != "") {
 				return err

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/emitter"
 	"earshot/matcher"
 	"earshot/matcher/evaldata"
@@ -210,7 +211,6 @@ func (a *tally) add(c evaldata.Case, records []playedTrigger) {
 }
 
 func requireUnharmed(t *testing.T, c evaldata.Case, list []playedTrigger) {
-	t.Helper()
 	require.Len(t, list, len(c.Calls), c.ID)
 	for i, call := range c.Calls {
 		require.Equal(t, call.Name, list[i].Name, c.ID)
@@ -267,41 +267,6 @@ func missing(cases []evaldata.Case) (count int) {
 //go:embed eval/testdata/lamps.yaml
 var lamps string
 
-const lampTests = `---
-kind: test
-name: a room that is asked for
-chat:
-  - user: turn on the light
-  - expect: {rejected: light-on, missing: [room]}
-  - agent: In which room?
-  - user: the office
-  - expect: {tool: light-on, values: {room: office}}
-  - user: thanks
-  - expect: {none: true}
-`
-
-var doorTests = lamps + `---
-kind: tool
-name: open-door
-description: Open the front door
-confirm: once
-examples: ["open the front door"]
----
-kind: test
-name: a door that is asked about
-now: 2026-11-20T09:30:00+01:00
-chat:
-  - user: open the front door
-  - expect: {tool: open-door}
-  - user: "no"
-  - expect: {none: true}
-  - user: open the front door
-  - user: "yes"
-  - expect: {tool: open-door}
-  - user: "yes"
-  - expect: {none: true}
-` + lampTests
-
 // TestEvalOfAServiceComesOutAsInProcess runs the conversations as dry runs, which store nothing.
 func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	w := devInFolder(t)
@@ -316,21 +281,6 @@ func TestEvalOfAServiceComesOutAsInProcess(t *testing.T) {
 	require.Equal(t, "there are none", strings.TrimSpace(w.ok("triggers")))
 }
 
-// bookings calls a tool for every message.
-const bookings = `kind: tool
-name: book
-description: Book a table
-schema: [{parameter: day, type: string, required: true}]
----
-kind: test
-name: by a model
-chat:
-  - user: call book {"day":"monday"}
-  - expect: {tool: book, values: {day: Monday}}
-  - user: hello
-  - expect: {none: true}
-`
-
 func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	inFolder(t)
 	write(t, "book.yaml", bookings)
@@ -338,29 +288,26 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	model.Handle(obey)
 	const key = "sk-planted-71f0c3"
 	env := map[string]string{"OPENAI_API_KEY": key, "OPENAI_BASE_URL": model.URL(), "OPENAI_MODEL": "small"}
-	r := command(t, env, "eval", "book.yaml", "--record", "answers.json")
-	require.Zero(t, r.code, r.out+r.err)
+	r := command(t, env, "eval", "book.yaml", "--record", "answers.json").good(t)
 	asked := model.Count()
-	require.NotContains(t, fileContent(t, "answers.json"), key)
+	require.NotContains(t, testbed.Read(t, "answers.json"), key)
 	require.NotContains(t, r.out+r.err, key)
 
 	write(t, "book.yaml", strings.Replace(bookings, "name: by a model", "name: by a model\nnow: 2031-02-03T04:05:06Z\ntimeZone: Asia/Tokyo", 1))
-	r = command(t, map[string]string{"OPENAI_MODEL": "other"}, "eval", "book.yaml", "--replay", "answers.json")
-	require.Zero(t, r.code, r.out+r.err)
+	r = command(t, map[string]string{"OPENAI_MODEL": "other"}, "eval", "book.yaml", "--replay", "answers.json").good(t)
 	require.Equal(t, asked, model.Count(), "nobody is asked")
 
 	write(t, "book.yaml", strings.Replace(bookings, "user: hello", "user: something else", 1))
 	r = failing(t, nil, "eval", "book.yaml", "--replay", "answers.json", "--junit", "report.xml")
 	require.Contains(t, r.out, `"something else" was not decided: `)
 	require.Contains(t, r.out, "was not recorded")
-	require.Contains(t, fileContent(t, "report.xml"), `<testsuite name="book.yaml" tests="1" failures="0" errors="1">`)
+	require.Contains(t, testbed.Read(t, "report.xml"), `<testsuite name="book.yaml" tests="1" failures="0" errors="1">`)
 }
 
 func TestEvalReportsForContinuousIntegration(t *testing.T) {
 	inFolder(t)
 	write(t, "home.yaml", doorTests)
-	r := command(t, nil, "eval", "home.yaml", "--json")
-	require.Zero(t, r.code, r.err)
+	r := command(t, nil, "eval", "home.yaml", "--json").good(t)
 	write(t, "before.json", r.out)
 	require.Contains(t, command(t, nil, "eval", "home.yaml", "--compare", "before.json").out, "nothing got worse since before.json\n")
 
@@ -381,7 +328,7 @@ func TestEvalReportsForContinuousIntegration(t *testing.T) {
 			} `xml:"testcase"`
 		} `xml:"testsuite"`
 	}
-	require.NoError(t, xml.Unmarshal([]byte(fileContent(t, "report.xml")), &suites))
+	require.NoError(t, xml.Unmarshal([]byte(testbed.Read(t, "report.xml")), &suites))
 	require.Equal(t, 2, suites.Tests)
 	require.Equal(t, 1, suites.Failures)
 	require.Len(t, suites.Suites[0].Cases, 2)
@@ -395,8 +342,7 @@ func TestEvalReadsTheTestsOfASERMASApp(t *testing.T) {
 	write(t, "app.yaml", "appId: home\nname: Home\n")
 	write(t, "tools.yaml", "- name: radio-on\n  description: Play the radio\n  examples: [\"turn on the radio\"]\n")
 	write(t, "tests/radio.yaml", "appId: home\nsettings: {chatModeEnabled: false}\nchat:\n- message: turn on the radio\n  evaluation: the radio plays\n- expect: {tool: radio-on}\n- message: thanks\n  wait: 100\n")
-	r := command(t, nil, "eval", "-f", ".")
-	require.Zero(t, r.code, r.out+r.err)
+	r := command(t, nil, "eval", "-f", ".").good(t)
 	require.Contains(t, r.out, "1 of 1 tests passed; of 1 messages")
 	require.Contains(t, r.err, "tests/radio.yaml:5:3: test \"radio\": evaluation is left out: a model would have to judge it")
 	require.Contains(t, r.err, "settings is left out")
@@ -436,6 +382,5 @@ chat:
 	} {
 		require.Contains(t, r.out, want)
 	}
-	w := atDev(t, nil)
-	require.Contains(t, w.ok("apply", "home.yaml"), "created 2", "tests are no part of what is applied")
+	require.Contains(t, atDev(t, nil).ok("apply", "home.yaml"), "created 2", "tests are no part of what is applied")
 }

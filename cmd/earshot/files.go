@@ -32,11 +32,6 @@ func newValidate(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "validate FILE|DIR...",
 		Annotations: offline,
-		Short:       "Check files without a service",
-		Long: "Read files as apply does, and print every error as file:line:column: text. It connects to\n" +
-			"nothing. Notes name examples that do not fire their tool without a model. Exits with 1 if there\n" +
-			"is an error.",
-		Example: "  earshot validate tools.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := source.setPaths(args); err != nil {
 				return err
@@ -73,13 +68,6 @@ func newMigrate(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "migrate FILE|DIR...",
 		Annotations: offline,
-		Short:       "Convert files of older forms to the newest",
-		Long: "Convert Toolbox files of older forms: flat documents with singular kinds, toolsets as groups.\n" +
-			"The old file is kept as FILE.bak. Comments, layout and ${NAME} stay. Files of the newest form\n" +
-			"and those of SERMAS are not changed. A file with an error, as validate finds it in all files\n" +
-			"together, is not changed either, and the exit code is 1. Variables need not be set. Standard\n" +
-			"input is converted to standard output.",
-		Example: "  earshot migrate tools.yaml --dry-run",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := source.setPaths(args); err != nil {
 				return err
@@ -179,16 +167,7 @@ func newApply(env environment) *cobra.Command {
 	source, remote := &sourceFlags{}, &client.Client{}
 	var dryRun, prune, exitCode bool
 	cmd := &cobra.Command{
-		Use:   "apply FILE|DIR...",
-		Short: "Apply files to a running service",
-		Long: "Compare files with a service, print the plan, and carry it out. A second run changes nothing.\n" +
-			"Modules, sources, services and repositories that the files do not mention stay, unless --prune is\n" +
-			"given. The settings and each repository are written as the files have them. Without any settings\n" +
-			"in the files, those of the app stay.\n\n" +
-			"The app is the one that the files name (kind: app, or the appId of a SERMAS app). Else it is\n" +
-			"--app, else the name of the first file's folder. It is created if it does not exist.\n\n" +
-			"Exits with 0, with 1 after an error, and with 2 if --dry-run --exit-code finds a change.",
-		Example: "  earshot apply tools.yaml --app clinic\n  earshot apply ./clinic --dry-run --exit-code",
+		Use: "apply FILE|DIR...",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if exitCode && !dryRun {
 				return errors.New("--exit-code goes with --dry-run; add --dry-run")
@@ -250,4 +229,94 @@ func noteExamples(ctx context.Context, env environment, set *files.Set, app *rep
 			}
 		}
 	}
+}
+
+type importOptions struct {
+	files.OpenAPIOptions
+	output       string
+	force, merge bool
+}
+
+func newImportOpenAPI(env environment) *cobra.Command {
+	o := &importOptions{}
+	cmd := &cobra.Command{
+		Use:         "openapi FILE",
+		Annotations: offline,
+		Args:        cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.Stdin = env.in
+			if err := o.readEarlier(); err != nil {
+				return err
+			}
+			made, err := files.FromOpenAPI(args[0], o.OpenAPIOptions)
+			if err != nil {
+				return err
+			}
+			for _, note := range made.Notes {
+				fmt.Fprintf(env.err, "note: %s\n", note)
+			}
+			return o.write(made, env)
+		},
+	}
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; default: standard output")
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing file")
+	cmd.Flags().BoolVar(&o.merge, "merge", false, "keep edits in the file of an earlier import, and update the rest from the document")
+	cmd.Flags().StringVar(&o.Name, "name", "", "`ID` of the source and the repository; default: made from the document's title")
+	cmd.Flags().StringArrayVar(&o.Paths, "path", nil, "take only operations whose path begins with `PATH`, as /pets; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Overlays, "overlay", nil, "`FILE` of an OpenAPI Overlay, version 1.0 or 1.1, to apply first; may be repeated, in order")
+	cmd.Flags().BoolVar(&o.ConfirmWrites, "confirm-writes", false, "make each tool that is not a GET ask first, unless the document sets x-earshot-confirm")
+	cmd.Flags().StringVar(&o.BaseURL, "base-url", "", "`URL` of the API; default: the document's first server")
+	return cmd
+}
+
+// readEarlier reads the file to merge into. A missing file is created later.
+func (o *importOptions) readEarlier() error {
+	switch {
+	case !o.merge:
+		return nil
+	case o.output == "":
+		return errors.New("--merge is about a file: name it with --output")
+	case o.force:
+		return errors.New("--merge keeps what --force writes over: give one of them")
+	}
+	text, err := os.ReadFile(o.output)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	o.Into = &files.Imported{Path: o.output, Text: string(text)}
+	return err
+}
+
+func (o *importOptions) write(made *files.OpenAPI, env environment) error {
+	where := "standard output"
+	if o.Into != nil {
+		where = o.output
+		if err := writeOver(o.output, made.Text, nil); err != nil {
+			return err
+		}
+	} else if o.output != "" {
+		flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+		if o.force {
+			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		}
+		file, err := os.OpenFile(o.output, flags, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("%s is there already, perhaps with changes of yours: name another file, keep them with --merge, or give --force", o.output)
+		}
+		if err != nil {
+			return err
+		}
+		where = o.output
+		_, err = io.WriteString(file, made.Text)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return err
+		}
+	} else if _, err := io.WriteString(env.out, made.Text); err != nil {
+		return err
+	}
+	fmt.Fprintf(env.err, "%s of %s written to %s\n", plural(made.Tools, "tool"), plural(made.Operations, "operation"), where)
+	if len(made.Variables) > 0 {
+		fmt.Fprintf(env.err, "to be set where it is read: %s\n", strings.Join(made.Variables, ", "))
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher/llm/llmtest"
 )
 
@@ -24,15 +25,11 @@ func TestMigrateKeepsWhatTheFileWas(t *testing.T) {
 	require.NoError(t, os.Chmod("tools.yaml", 0o640))
 	r := command(t, nil, "migrate", "-f", "tools.yaml")
 	require.Equal(t, commandResult{0, "tools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
-	require.Equal(t, newerFile, fileContent(t, "tools.yaml"))
-	require.Equal(t, olderFile, fileContent(t, "tools.yaml.bak"))
-	info, err := os.Stat("tools.yaml")
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o640), info.Mode().Perm())
+	require.Equal(t, newerFile, testbed.Read(t, "tools.yaml"))
+	require.Equal(t, olderFile, testbed.Read(t, "tools.yaml.bak"))
+	require.Equal(t, os.FileMode(0o640), testbed.Got(os.Stat("tools.yaml"))(t).Mode().Perm())
 	require.Equal(t, "tools.yaml is of the newest form\n", command(t, nil, "migrate", "-f", ".").out)
-	left, err := os.ReadDir(".")
-	require.NoError(t, err)
-	require.Len(t, left, 2)
+	require.Len(t, testbed.Got(os.ReadDir("."))(t), 2)
 }
 
 func TestMigrateChangesTheFileOfALink(t *testing.T) {
@@ -43,32 +40,27 @@ func TestMigrateChangesTheFileOfALink(t *testing.T) {
 	require.NoError(t, os.Symlink("first.yaml", "link.yaml"))
 	r := command(t, nil, "migrate", "link.yaml")
 	require.Equal(t, commandResult{0, "link.yaml is migrated; what it was is in real/tools.yaml.bak\n", ""}, r)
-	require.Equal(t, newerFile, fileContent(t, "real/tools.yaml"))
-	require.Equal(t, olderFile, fileContent(t, "real/tools.yaml.bak"))
+	require.Equal(t, newerFile, testbed.Read(t, "real/tools.yaml"))
+	require.Equal(t, olderFile, testbed.Read(t, "real/tools.yaml.bak"))
 	for link, to := range map[string]string{"link.yaml": "first.yaml", "first.yaml": "real/tools.yaml"} {
-		read, err := os.Readlink(link)
-		require.NoError(t, err)
-		require.Equal(t, to, read)
+		require.Equal(t, to, testbed.Got(os.Readlink(link))(t))
 	}
 	require.NoFileExists(t, "link.yaml.bak")
 
 	write(t, "shop.yaml", "openapi: 3.1.0\ninfo: {title: Shop}\nservers: [{url: https://shop.example}]\npaths: {/pets: {get: {operationId: list, summary: List the pets}}}\n")
 	require.Equal(t, 0, command(t, nil, "import", "openapi", "shop.yaml", "--output", "real/shop.yaml").code)
 	require.NoError(t, os.Symlink("real/shop.yaml", "merged.yaml"))
-	r = command(t, nil, "import", "openapi", "shop.yaml", "--output", "merged.yaml", "--merge")
-	require.Equal(t, 0, r.code, r.err)
-	_, err := os.Readlink("merged.yaml")
-	require.NoError(t, err)
+	command(t, nil, "import", "openapi", "shop.yaml", "--output", "merged.yaml", "--merge").good(t)
+	testbed.Got(os.Readlink("merged.yaml"))(t)
 }
 
 func TestMigrateDryRunShowsTheDifference(t *testing.T) {
 	inFolder(t)
 	write(t, "tools.yaml", olderFile)
-	r := command(t, nil, "migrate", "-f", "tools.yaml", "--dry-run")
-	require.Equal(t, 0, r.code)
+	r := command(t, nil, "migrate", "-f", "tools.yaml", "--dry-run").good(t)
 	require.True(t, strings.HasPrefix(r.out, "--- tools.yaml\n+++ tools.yaml\n@@ -1,7 +1,10 @@\n+# yaml-language-server: $schema=earshot.schema.json\n # mine\n-tools:\n"), r.out)
 	require.Contains(t, r.out, "\n+kind: tool\n+name: book # b\n")
-	require.Equal(t, olderFile, fileContent(t, "tools.yaml"))
+	require.Equal(t, olderFile, testbed.Read(t, "tools.yaml"))
 	require.NoFileExists(t, "tools.yaml.bak")
 }
 
@@ -83,13 +75,11 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	r := failing(t, nil, "migrate", "-f", ".")
 	require.Contains(t, r.err, "a.yaml:2:6: malformed YAML: ")
 	require.Contains(t, r.err, "c.yaml: c.yaml.bak is there already; move it away first")
-	require.Equal(t, broken, fileContent(t, "a.yaml"))
-	require.Equal(t, newerFile, fileContent(t, "b.yaml"))
-	require.Equal(t, other, fileContent(t, "c.yaml"))
-	require.Equal(t, "precious", fileContent(t, "c.yaml.bak"))
-	left, err := os.ReadDir(".")
-	require.NoError(t, err)
-	require.Len(t, left, 5, "and nothing is left lying about")
+	require.Equal(t, broken, testbed.Read(t, "a.yaml"))
+	require.Equal(t, newerFile, testbed.Read(t, "b.yaml"))
+	require.Equal(t, other, testbed.Read(t, "c.yaml"))
+	require.Equal(t, "precious", testbed.Read(t, "c.yaml.bak"))
+	require.Len(t, testbed.Got(os.ReadDir("."))(t), 5, "and nothing is left lying about")
 }
 
 // TestMigrateLeavesWhatValidateRefuses has faults of the content, which the conversion of the form does not see.
@@ -109,7 +99,7 @@ func TestMigrateLeavesWhatValidateRefuses(t *testing.T) {
 			require.Contains(t, r.err, want, content)
 			require.Empty(t, r.out, content)
 		}
-		require.Equal(t, content, fileContent(t, "t.yaml"))
+		require.Equal(t, content, testbed.Read(t, "t.yaml"))
 		require.NoFileExists(t, "t.yaml.bak")
 		r := typing(t, nil, content, "migrate", "-")
 		require.Equal(t, 1, r.code, content)
@@ -127,7 +117,7 @@ func TestMigrateReadsAllFilesTogetherAndNeedsNoVariables(t *testing.T) {
 	write(t, "tools.yaml", "tools:\n  x:\n    kind: postgres-sql\n    source: s\n    description: d\n    statement: SELECT 1\n")
 	r := command(t, nil, "migrate", ".")
 	require.Equal(t, commandResult{0, "sources.yaml is migrated; what it was is in sources.yaml.bak\ntools.yaml is migrated; what it was is in tools.yaml.bak\n", ""}, r)
-	require.Contains(t, fileContent(t, "sources.yaml"), "port: ${PORT}\n")
+	require.Contains(t, testbed.Read(t, "sources.yaml"), "port: ${PORT}\n")
 }
 
 func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
@@ -136,13 +126,6 @@ func TestAMigratedFileAppliesToTheSameState(t *testing.T) {
 	w.ok("apply", "-f", "tools.yaml")
 	w.ok("migrate", "-f", "tools.yaml")
 	require.Equal(t, "= app clinic\n= repository clinic/desk\ncreated 0, updated 0, left 2, removed 0\n", w.ok("apply", "-f", "tools.yaml"))
-}
-
-func fileContent(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	require.NoError(t, err)
-	return string(text)
 }
 
 func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
@@ -162,20 +145,6 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 		require.Equal(t, commandResult{1, "", "earshot: --app \"a b\" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit\n"}, command(t, nil, name, "-f", "a.yaml", "--app", "a b"))
 	}
 }
-
-const bookFile = `kind: tool
-name: book
-description: Book an appointment
-url: URL/book
-request:
-  auth: basic
-  basic: {username: u, password: "${PASSWORD:one}"}
-examples: [I want an appointment]
----
-kind: repository
-name: booking
-tools: [book]
-`
 
 func TestApplyPlansAndASecondRunChangesNothing(t *testing.T) {
 	w := devInFolder(t)
@@ -245,8 +214,7 @@ func TestApplyLeavesWhatTheFilesDoNotMentionUnlessItPrunes(t *testing.T) {
 func TestApplyTakesLimitsOff(t *testing.T) {
 	w := devInFolder(t)
 	limits := func() string {
-		got, err := json.Marshal(w.request("GET", "/v1/apps/clinic", "")["settings"].(map[string]any)["limits"])
-		require.NoError(t, err)
+		got := testbed.Got(json.Marshal(w.request("GET", "/v1/apps/clinic", "")["settings"].(map[string]any)["limits"]))(t)
 		return string(got)
 	}
 	const app = "kind: app\nname: clinic\nsettings:\n  limits:"
@@ -289,8 +257,7 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", refusing(t, http.StatusNotFound).URL}, "and not as Earshot does"},
 		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run; add --dry-run\n"},
 	} {
-		r := failing(t, w.env, test.args...)
-		require.Contains(t, r.err, test.want, name)
+		require.Contains(t, failing(t, w.env, test.args...).err, test.want, name)
 	}
 	w.env["EARSHOT_ADMIN_KEY"] = "admin"
 	w.ok("apply", "-f", "tools.yaml")
@@ -325,70 +292,18 @@ func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
 	require.Equal(t, "+ app clinic\n+ repository clinic/desk\ncreated 2, updated 0, left 0, removed 0\n", typing(t, w.env, olderFile, "apply", "-").out)
 }
 
-// shop is an OpenAPI document of an endpoint.
-const shop = `openapi: 3.1.0
-info: {title: Shop, version: "1"}
-servers: [{url: "ENDPOINT/v1"}]
-security: [{key: []}]
-paths:
-  /customers/{customer-id}/orders:
-    parameters:
-    - {name: customer-id, in: path, required: true, schema: {type: string}}
-    get:
-      operationId: listOrders
-      summary: List the orders of a customer
-      parameters:
-      - {name: state, in: query, schema: {type: array, items: {enum: [open, paid]}}}
-      - {name: limit, in: query, schema: {type: integer, maximum: 50}}
-      - {name: X-Request, in: header, schema: {type: string}}
-    post:
-      operationId: createOrder
-      description: Place an order
-      security: [{login: []}]
-      requestBody:
-        required: true
-        content:
-          application/json:
-            schema: {$ref: '#/components/schemas/Order'}
-  /notes:
-    post:
-      operationId: addNote
-      requestBody:
-        content:
-          application/x-www-form-urlencoded:
-            schema: {type: object, required: [text], properties: {text: {type: string}, pinned: {type: boolean}, by: {type: string}}}
-  /ping:
-    get: {operationId: ping, security: []}
-components:
-  securitySchemes:
-    key: {type: apiKey, in: header, name: X-Api-Key}
-    login: {type: http, scheme: basic}
-  schemas:
-    Order:
-      type: object
-      required: [lines]
-      properties:
-        id: {type: integer, readOnly: true}
-        lines: {type: array, items: {type: object, properties: {sku: {type: string}, count: {type: integer}}}}
-        gift: {type: boolean}
-        note: {type: [string, 'null']}
-        address: {type: object, properties: {street: {type: string}}}
-`
-
 func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	sink := newSink(t)
 	w := devInFolder(t)
 	write(t, "shop.yaml", strings.ReplaceAll(shop, "ENDPOINT", sink.URL))
 	w.env["SHOP_KEY"], w.env["SHOP_USERNAME"], w.env["SHOP_PASSWORD"] = "the-key", "ann", "secret"
 
-	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml")
-	require.Zero(t, r.code, r.err)
+	r := w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").good(t)
 	require.Contains(t, r.err, "4 tools of 4 operations written to made.yaml\nto be set where it is read: SHOP_KEY, SHOP_PASSWORD, SHOP_USERNAME")
-	text, err := os.ReadFile("made.yaml")
-	require.NoError(t, err)
-	require.NotContains(t, string(text), "the-key")
+	text := testbed.Read(t, "made.yaml")
+	require.NotContains(t, text, "the-key")
 	require.Contains(t, w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").err, "made.yaml is there already")
-	require.Equal(t, string(text), w.ok("import", "openapi", "shop.yaml"), "to standard output")
+	require.Equal(t, text, w.ok("import", "openapi", "shop.yaml"), "to standard output")
 	w.ok("import", "openapi", "shop.yaml", "-o", "made.yaml", "--force")
 	write(t, "ours.yaml", "overlay: 1.0.0\nactions: [{target: '$.paths[\"/ping\"].get', update: {operationId: knock}}, {target: $.tags, remove: true}]\n")
 	r = w.run("import", "openapi", "shop.yaml", "--overlay", "ours.yaml")
@@ -406,8 +321,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	}
 
 	got := fire("listOrders", `{"customer-id":"a/b c","state":["open","paid"],"limit":7,"X-Request":"r1"}`)
-	at, err := url.Parse(got.URI)
-	require.NoError(t, err)
+	at := testbed.Got(url.Parse(got.URI))(t)
 	require.Equal(t, "GET /v1/customers/a%2Fb%20c/orders", got.Method+" "+at.EscapedPath())
 	require.Equal(t, url.Values{"state": {"open", "paid"}, "limit": {"7"}}, at.Query())
 	require.Equal(t, "the-key", got.Header.Get("X-Api-Key"))
@@ -431,8 +345,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 
 	got = fire("addNote", `{"text":"a&b=c","pinned":false}`)
 	require.Equal(t, "application/x-www-form-urlencoded", got.Header.Get("Content-Type"))
-	form, err := url.ParseQuery(got.Body)
-	require.NoError(t, err)
+	form := testbed.Got(url.ParseQuery(got.Body))(t)
 	require.Equal(t, url.Values{"text": {"a&b=c"}, "pinned": {"false"}}, form)
 
 	refused := w.call(422, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"listOrders","source":"ui","values":{"customer-id":"1","limit":51,"state":["lost"]}}`)
@@ -448,31 +361,6 @@ func TestOpenAPIDocumentWithFaultsIsNotImported(t *testing.T) {
 	require.NoFileExists(t, "made.yaml")
 	require.NotZero(t, command(t, nil, "import", "swagger", "wrong.yaml").code)
 }
-
-// faultyExamples has examples that fire their own tool, and some that do not.
-const faultyExamples = `kind: tool
-name: book
-description: Book an appointment
-schema:
-- {parameter: day, type: string, required: true, allowedValues: [Monday, Tuesday]}
-- {parameter: minutes, type: integer, minValue: 10}
-examples:
-- book me for [Monday](day)
-- I want an appointment
-- I cannot make it
-- book me 5 minutes on Tuesday
----
-kind: tool
-name: cancel
-description: Cancel an appointment
-schema: [{parameter: name, type: string, required: true, ask: What is your name?}]
-examples: [call off my appointment, i cannot make it]
----
-kind: tool
-name: move
-description: Move an appointment
-examples: [move my appointment]
-`
 
 const notedInFiles = `note: clinic.yaml:9:3: tool "book": examples/1: "I want an appointment" does not fire it without a model: it needs a value for day: say and mark one, as in [Monday](day), or give the parameter an ask, so that the user is asked for it
 note: clinic.yaml:10:3: tool "book": examples/2: "I cannot make it" does not fire it without a model: "cancel" has the same example; leave it with one of them
@@ -494,15 +382,13 @@ func TestApplyNotesExamplesBesideWhatStays(t *testing.T) {
 	w.put("/v1/apps/clinic/repositories/other", `{"tools":[{"name":"move-appointment","description":"Move my appointment","examples":["Move my appointment"]}]}`)
 	w.put("/v1/apps/clinic/repositories/blank", `{"options":{"template":true},"tools":[{"name":"call-off","description":"Call off my appointment","examples":["call off my appointment"]}]}`)
 	const same = `examples/0%s "move my appointment" fires "move-appointment" of repository "other" and not it without a model: both have this example; leave it with one of them`
-	dry := w.run("apply", "clinic.yaml", "--dry-run")
-	require.Zero(t, dry.code, dry.err)
+	dry := w.run("apply", "clinic.yaml", "--dry-run").good(t)
 	require.Equal(t, notedInFiles+fmt.Sprintf("note: clinic.yaml:22:12: tool \"move\": "+same+"\n", ":"), dry.err)
 	require.Contains(t, w.ok("apply", "clinic.yaml"), fmt.Sprintf("note: repository default: tool \"move\": "+same+"\n", ""))
 	require.NotContains(t, w.run("apply", "clinic.yaml", "--dry-run", "--prune").err, "move my appointment")
 }
 
 func (w *world) noting(path, body string) []string {
-	w.t.Helper()
 	got := w.ask(w.replicas[0], "PUT", path, body)
 	require.NoError(w.t, got.Err)
 	require.Less(w.t, got.Status, 300, "%s", got.Body)
@@ -584,19 +470,16 @@ examples: [show what is mine]
     why      Nothing fired: default/book was called for, and its values are not valid.
 `, r.out[:strings.Index(r.out, "FAIL book: I cannot")])
 	require.Contains(t, r.out, "3 of 7 tests passed; of 7 messages with an expectation 3 came out right, 0 had a wrong effect, 4 had none\n")
-	require.Contains(t, fileContent(t, "report.xml"), `<testcase name="book: book me for Monday" classname="clinic.yaml"></testcase>`)
+	require.Contains(t, testbed.Read(t, "report.xml"), `<testcase name="book: book me for Monday" classname="clinic.yaml"></testcase>`)
 
 	write(t, "clinic.yaml", strings.Replace(strings.Replace(faultyExamples, "- I want an appointment\n- I cannot make it\n- book me 5 minutes on Tuesday\n", "", 1), "call off my appointment", "call off", 1))
-	r = command(t, nil, "eval", "--examples", "clinic.yaml")
-	require.Zero(t, r.code, r.out)
+	r = command(t, nil, "eval", "--examples", "clinic.yaml").good(t)
 	require.Contains(t, r.out, "4 of 4 tests passed;")
 	w.ok("apply", "clinic.yaml")
-	there := w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"])
-	require.Zero(t, there.code, there.out+there.err)
-	require.Equal(t, r.out, there.out)
+	require.Equal(t, r.out, w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"]).good(t).out)
 
 	w.put("/v1/apps/clinic/repositories/other", `{"tools":[{"name":"move-appointment","description":"Move my appointment","examples":["Move my appointment"]}]}`)
-	there = failing(t, w.env, "eval", "--examples", "--server", w.env["EARSHOT_URL"])
+	there := failing(t, w.env, "eval", "--examples", "--server", w.env["EARSHOT_URL"])
 	require.Contains(t, there.out, "FAIL move: move my appointment\n  \"move my appointment\"\n    expected move\n    came     move-appointment (wrong)\n")
 	require.Equal(t, 1, command(t, nil, "eval", "--examples").code, "no files and no service")
 	write(t, "none.yaml", "kind: tool\nname: book\ndescription: Book\n")

@@ -26,14 +26,11 @@ import (
 )
 
 const (
-	// envAnnotation lists the environment variables of a flag.
-	envAnnotation = "environment variable"
-	// groupAnnotation is the heading of a flag in the help.
-	groupAnnotation = "group"
+	envAnnotation   = "environment variable" // lists the environment variables of a flag
+	groupAnnotation = "group"                // the heading of a flag in the help
 	// fileAnnotation marks a credential: its variable NAME may be a file, NAME_FILE.
-	fileAnnotation = "may be in a file"
-	// unreadAnnotation marks a flag whose variable is at fault.
-	unreadAnnotation = "could not be read"
+	fileAnnotation   = "may be in a file"
+	unreadAnnotation = "could not be read" // marks a flag whose variable is at fault
 )
 
 // settings declares flags with environment variables, which their usage names.
@@ -258,10 +255,8 @@ var elsewhere = map[string]string{
 type size int64
 
 const (
-	// defaultStreamSize bounds the stream.
-	defaultStreamSize size = 4 << 30
-	// minSize is the smallest useful size; a lower number is probably a mistake.
-	minSize size = 1 << 10
+	defaultStreamSize size = 4 << 30 // bounds the stream
+	minSize           size = 1 << 10 // the smallest useful size; a lower number is probably a mistake
 )
 
 // Set implements pflag.Value.
@@ -363,51 +358,22 @@ func plural(n int, noun string, irregular ...string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// ingress selects which requests over NATS are served.
-type ingress string
-
-const (
-	ingressOff   ingress = "off"
-	ingressOn    ingress = "on"   // those of any publisher
-	ingressKeyed ingress = "keys" // those with a key
-)
+// choice is a flag for one of the words of kind, as in on|off.
+type choice struct{ word, kind string }
 
 // Set implements pflag.Value.
-func (i *ingress) Set(text string) error {
-	*i = ingress(strings.ToLower(text))
-	if *i != ingressOff && *i != ingressOn && *i != ingressKeyed {
-		return errors.New("it must be on, keys or off")
+func (c *choice) Set(text string) error {
+	words := strings.Split(c.kind, "|")
+	if c.word = strings.ToLower(text); !slices.Contains(words, c.word) {
+		return errors.New("it must be " + fault.OneOf(words))
 	}
 	return nil
 }
 
-func (i ingress) on() bool { return i == ingressOn || i == ingressKeyed }
+func (c choice) on() bool { return c.word != "" && c.word != "off" }
 
 // String implements pflag.Value.
-func (i ingress) String() string { return string(cmp.Or(i, ingressOff)) }
+func (c choice) String() string { return c.word }
 
 // Type implements pflag.Value.
-func (ingress) Type() string { return "on|keys|off" }
-
-type toggle bool
-
-// Set implements pflag.Value.
-func (t *toggle) Set(text string) error {
-	on := strings.EqualFold(text, "on")
-	if !on && !strings.EqualFold(text, "off") {
-		return errors.New("it must be on or off")
-	}
-	*t = toggle(on)
-	return nil
-}
-
-// String implements pflag.Value.
-func (t toggle) String() string {
-	if t {
-		return "on"
-	}
-	return "off"
-}
-
-// Type implements pflag.Value.
-func (*toggle) Type() string { return "on|off" }
+func (c choice) Type() string { return c.kind }

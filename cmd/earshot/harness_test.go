@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"embed"
 	"encoding/base64"
 	"io"
 	"maps"
@@ -41,16 +42,14 @@ const patience = time.Minute
 const glance = 10 * time.Millisecond
 
 type world struct {
-	t        *testing.T
-	redis    *redistest.Server
-	nats     *natstest.Server
-	llm      *llmtest.Server
-	env      map[string]string
-	replicas []*replica
-	// redisPassword is for the test's own clients.
-	redisPassword string
-	// clock overrides the clock of started replicas.
-	clock func() time.Time
+	t             *testing.T
+	redis         *redistest.Server
+	nats          *natstest.Server
+	llm           *llmtest.Server
+	env           map[string]string
+	replicas      []*replica
+	redisPassword string           // for the test's own clients
+	clock         func() time.Time // overrides the clock of started replicas
 }
 
 const testAdminKey = "admin-key-of-the-tests"
@@ -74,7 +73,6 @@ func newWorld(t *testing.T, configureNATS ...func(*server.Options)) *world {
 
 // serving starts the servers and replicas of the program, with the app "clinic".
 func serving(t *testing.T, replicas int, flags ...string) *world {
-	t.Helper()
 	w := newWorld(t)
 	for range replicas {
 		w.serve(flags...)
@@ -86,7 +84,6 @@ func serving(t *testing.T, replicas int, flags ...string) *world {
 // atDev returns the world of earshot dev, with embedded servers unless env names others. Commands find it by
 // their variables.
 func atDev(t *testing.T, env map[string]string, flags ...string) *world {
-	t.Helper()
 	r := launch(t, env, append([]string{"dev", "--addr", "127.0.0.1:0"}, flags...)...)
 	r.url = r.log.Await(t, `Earshot listens on (http://127\.0\.0\.1:\d+)`)
 	nats := r.log.Await(t, `events: (.+), subjects`)
@@ -98,7 +95,6 @@ func atDev(t *testing.T, env map[string]string, flags ...string) *world {
 
 // inFolder changes to an empty folder called clinic, which names the app.
 func inFolder(t *testing.T) {
-	t.Helper()
 	dir := filepath.Join(t.TempDir(), "clinic")
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	t.Chdir(dir)
@@ -119,7 +115,6 @@ func program(ctx context.Context, args ...string) *exec.Cmd {
 
 // process is serve as a process of a program that does not run yet.
 func (w *world) process(path string, variables ...string) *testbed.Process {
-	w.t.Helper()
 	p := testbed.NewProcess(w.t.TempDir(), "earshot", path, "serve")
 	p.Env = append(variables, "EARSHOT_TEST_RUNS_MAIN=yes")
 	for name, value := range w.env {
@@ -129,8 +124,29 @@ func (w *world) process(path string, variables ...string) *testbed.Process {
 	return p
 }
 
+// testdata are files for commands to read. They are embedded, as tests change their folder.
+//
+//go:embed testdata
+var testdata embed.FS
+
+func fixture(name string) string {
+	text, err := testdata.ReadFile("testdata/" + name)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+var (
+	bookFile       = fixture("book.yaml")     // a tool whose endpoint is at URL
+	shop           = fixture("shop.yaml")     // an OpenAPI document of an API at ENDPOINT
+	faultyExamples = fixture("faulty.yaml")   // some fire their own tool, and some do not
+	shopFile       = fixture("held.yaml")     // tools whose triggers are held or duplicates
+	bookings       = fixture("bookings.yaml") // a test that calls a tool for every message
+	doorTests      = lamps + fixture("doors.yaml")
+)
+
 func write(t *testing.T, name, content string) {
-	t.Helper()
 	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
 }
 
@@ -163,15 +179,19 @@ type commandResult struct {
 	out, err string
 }
 
+// good is the result of a command that has exited with 0.
+func (r commandResult) good(t *testing.T) commandResult {
+	require.Zero(t, r.code, "%s%s", r.out, r.err)
+	return r
+}
+
 // command runs a command line that ends by itself.
 func command(t *testing.T, variables map[string]string, args ...string) commandResult {
-	t.Helper()
 	return typing(t, variables, "", args...)
 }
 
 // failing runs a command line that ends by itself with exit code 1.
 func failing(t *testing.T, variables map[string]string, args ...string) commandResult {
-	t.Helper()
 	got := command(t, variables, args...)
 	require.Equal(t, 1, got.code, "%v: %s", args, got.out)
 	return got
@@ -179,7 +199,6 @@ func failing(t *testing.T, variables map[string]string, args ...string) commandR
 
 // typing runs a command line that ends by itself, with what a person types.
 func typing(t *testing.T, variables map[string]string, typed string, args ...string) commandResult {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var out, err testbed.Lines
@@ -188,17 +207,9 @@ func typing(t *testing.T, variables map[string]string, typed string, args ...str
 	return commandResult{code, out.String(), err.String()}
 }
 
-func (w *world) run(args ...string) commandResult {
-	w.t.Helper()
-	return command(w.t, w.env, args...)
-}
+func (w *world) run(args ...string) commandResult { return command(w.t, w.env, args...) }
 
-func (w *world) ok(args ...string) string {
-	w.t.Helper()
-	r := w.run(args...)
-	require.Zero(w.t, r.code, "%s%s", r.out, r.err)
-	return r.out
-}
+func (w *world) ok(args ...string) string { return w.run(args...).good(w.t).out }
 
 type replica struct {
 	t     *testing.T
@@ -230,7 +241,6 @@ func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ..
 
 // serve starts a replica and waits until it is ready.
 func (w *world) serve(flags ...string) *replica {
-	w.t.Helper()
 	r := w.start(flags...)
 	w.ready(r)
 	return r
@@ -238,13 +248,11 @@ func (w *world) serve(flags ...string) *replica {
 
 // ready waits until a replica is ready.
 func (w *world) ready(r *replica) {
-	w.t.Helper()
 	w.until("it is ready", func() bool { return w.ask(r, "GET", "/readyz", "").Status == http.StatusOK })
 }
 
 // start starts a replica, which listens then.
 func (w *world) start(flags ...string) *replica {
-	w.t.Helper()
 	now := w.clock
 	if now == nil {
 		now = time.Now

@@ -27,13 +27,7 @@ func newSchema(env environment) *cobra.Command {
 	return &cobra.Command{
 		Use:         "schema",
 		Annotations: offline,
-		Short:       "Print the JSON Schema of files, for editors",
-		Long: "Print the JSON Schema (draft 2020-12) of all kinds of documents in files. An editor with the YAML\n" +
-			"language server uses it to complete and check a file whose first line is\n" +
-			"# yaml-language-server: $schema=" + files.SchemaFile + ". The commands migrate and import write this\n" +
-			"line. Keep the schema beside the file. Only validate checks rules across documents.",
-		Example: "  earshot schema > " + files.SchemaFile,
-		Args:    cobra.NoArgs,
+		Args:        cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := env.out.Write(files.Schema())
 			return err
@@ -45,14 +39,8 @@ func newHealth(env environment) *cobra.Command {
 	var server, addr, cert string
 	var timeout time.Duration
 	cmd := &cobra.Command{
-		Use:   "health",
-		Short: "Check whether a service is ready",
-		Long: "Ask /readyz of a service, as a container's health check does. Exits with 0 if it is ready, else\n" +
-			"with 1 and a line that says why. A shard of a Redis Cluster that is down is named after \"ready\".\n" +
-			"No key is needed. Without --server it asks the replica on this machine at EARSHOT_ADDR, over\n" +
-			"HTTPS if EARSHOT_TLS_CERT is set.",
-		Example: "  earshot health\n  earshot health --server https://earshot.example",
-		Args:    cobra.NoArgs,
+		Use:  "health",
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if timeout <= 0 {
 				return fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", timeout, healthTimeout)
@@ -129,12 +117,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "version",
 		Annotations: offline,
-		Short:       "Print the version",
-		Long: "Print the version, commit and build time of this program, the version of Go and the platform.\n" +
-			"The same version is in /openapi.json, in the header ce-earshotversion of events, in the\n" +
-			"User-Agent of calls, and in the metric earshot_build_info.",
-		Example: "  earshot version\n  earshot version --json",
-		Args:    cobra.NoArgs,
+		Args:        cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(version.Current())

@@ -22,19 +22,9 @@ import (
 
 func newListen(env environment) *cobra.Command {
 	l := &subscriber{env: env, client: &client.Client{}}
-	cmd := &cobra.Command{
-		Use:   "listen [SUBJECT]",
-		Short: "Show events as they arrive",
-		Long: "Show events of the stream EARSHOT, one a line: all of them, or those of a SUBJECT. As in NATS,\n" +
-			"* stands for one word of a SUBJECT and > for all that follow. It shows new events; --since\n" +
-			"starts earlier. --json shows all fields.\n\n" +
-			"Without --nats-url it asks the service where the NATS server of earshot dev is.",
-		Example: "  earshot listen\n  earshot listen 'tool.trigger.>' --since 1h --json",
-		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return l.run(cmd.Context(), append(args, ">")[0])
-		},
-	}
+	cmd := &cobra.Command{Use: "listen [SUBJECT]", Args: cobra.MaximumNArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+		return l.run(cmd.Context(), append(args, ">")[0])
+	}}
 	flags := settings{cmd.Flags()}
 	flags.service(l.client)
 	flags.credential(&l.url, "nats-url", "NATS_URL", "`URL` of the NATS server; default: that of earshot dev")

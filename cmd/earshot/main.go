@@ -8,6 +8,7 @@ package main
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -59,8 +60,7 @@ type environment struct {
 	now    func() time.Time
 	// pause waits for the duration, or returns the error of ctx.
 	pause func(ctx context.Context, d time.Duration) error
-	// catch makes signals end the command's context instead of the process; nil without signals.
-	catch func()
+	catch func() // makes signals end the command's context instead of the process; nil without signals
 	// hangups sends each SIGHUP to a channel until forget is called; nil without signals.
 	hangups func() (came <-chan os.Signal, forget func())
 }
@@ -114,11 +114,7 @@ var offline = map[string]string{"offline": "yes"}
 
 func newRoot(env environment) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "earshot",
-		Short: "Fire tools from what users say in a chat",
-		Long: "Earshot finds the registered tool that a chat message calls for, and takes the tool's values\n" +
-			"from the conversation. Then it fires the tool: an event on NATS, an authenticated HTTP call.",
-		Example:       "  earshot dev --demo",
+		Use:           "earshot",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
@@ -134,13 +130,7 @@ func newRoot(env environment) *cobra.Command {
 			return err
 		},
 	}
-	imports := &cobra.Command{
-		Use:     "import",
-		Short:   "Make files from descriptions of other systems",
-		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
-		Args:    knownCommand,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
+	imports := &cobra.Command{Use: "import", Args: knownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	imports.AddCommand(newImportOpenAPI(env))
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), imports,
 		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
@@ -165,16 +155,28 @@ func newRoot(env environment) *cobra.Command {
 	columns := terminal.Width(env.out, env.lookup) // 0: no line limit
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd, columns) })
 	for all := []*cobra.Command{root}; len(all) > 0; all = append(all[1:], all[0].Commands()...) {
+		describe(all[0])
 		all[0].Long = terminal.Wrap(all[0].Long, columns)
 	}
 	return root
+}
+
+//go:embed help.txt
+var helpText string
+
+// describe gives a command its part of help.txt: a line, a text if there is more to say, and examples, which are indented.
+func describe(cmd *cobra.Command) {
+	_, part, _ := strings.Cut(helpText, "# "+cmd.CommandPath()+"\n")
+	part, _, _ = strings.Cut(part, "\n\n# ")
+	part, examples, _ := strings.Cut(part, "\n\n  ")
+	cmd.Short, cmd.Long, _ = strings.Cut(part, "\n\n")
+	cmd.Example = strings.TrimRight("  "+examples, "\n")
 }
 
 // helpOfKnown makes help refuse unknown commands, for which cobra's shows that of the program.
 func helpOfKnown(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	help, _, _ := root.Find([]string{"help"})
-	help.Example = "  earshot help triggers"
 	help.Args = func(_ *cobra.Command, args []string) error {
 		of, rest, err := root.Find(args)
 		if err == nil && of.HasSubCommands() {

@@ -4,14 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -59,7 +64,6 @@ func newWatched(t *testing.T) *watched {
 
 // scrape returns the replica's metrics after a probe. Results cached for some seconds have expired.
 func (w *watched) scrape() string {
-	w.t.Helper()
 	w.late.Add(int64(time.Minute))
 	w.ask(w.replicas[0], "GET", "/readyz", "")
 	return w.call(200, "GET", "/metrics", "").Body
@@ -74,7 +78,6 @@ func (w *watched) metric(series string) string {
 // fires requires that these alerts fire, as Firing does, after a quarter of an hour with trouble since its
 // first minute. The trouble is made twice.
 func (w *watched) fires(trouble func(), alerts ...string) {
-	w.t.Helper()
 	h := &monitoring.History{}
 	h.At(w.t, 0, w.scrape())
 	trouble()
@@ -94,7 +97,6 @@ func (w *watched) notes(bytes int) matched {
 }
 
 func (w *watched) retries() {
-	w.t.Helper()
 	const retried = `earshot_effects_total{kind="event",outcome="retry"}`
 	before := w.metric(retried)
 	w.until("an event is tried again", func() bool { return w.metric(retried) != before })
@@ -228,11 +230,9 @@ func TestCapacityIsAskedForNowAndThen(t *testing.T) {
 }
 
 func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
-	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)
-	families, err := registry.Gather()
-	require.NoError(t, err)
+	families := testbed.Got(registry.Gather())(t)
 	found := map[string]float64{}
 	for _, family := range families {
 		found[family.GetName()] = family.GetMetric()[0].GetGauge().GetValue()
@@ -243,8 +243,7 @@ func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
 func TestHealthIsThatOfTheReplica(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	where, err := url.Parse(w.serve().url)
-	require.NoError(t, err)
+	where := testbed.Got(url.Parse(w.serve().url))(t)
 	for _, addr := range []string{where.Host, ":" + where.Port(), "0.0.0.0:" + where.Port(), "localhost:" + where.Port()} {
 		got := command(t, map[string]string{"EARSHOT_ADDR": addr, "HTTP_PROXY": "http://127.0.0.1:1"}, "health")
 		require.Equal(t, commandResult{0, "ready\n", ""}, got, addr)
@@ -259,8 +258,7 @@ func TestHealthIsThatOfTheReplica(t *testing.T) {
 
 func TestSchemaIsWhatEditorsRead(t *testing.T) {
 	t.Parallel()
-	got := command(t, nil, "schema")
-	require.Zero(t, got.code)
+	got := command(t, nil, "schema").good(t)
 	require.Empty(t, got.err)
 	require.JSONEq(t, string(files.Schema()), got.out)
 	require.Contains(t, got.out, "https://json-schema.org/draft/2020-12/schema")
@@ -270,8 +268,7 @@ func TestSchemaIsWhatEditorsRead(t *testing.T) {
 func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 	t.Parallel()
 	closed := testbed.Address(t)
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	silent := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer silent.Close()
 	moved := httptest.NewServer(http.RedirectHandler("https://example.org", http.StatusFound))
 	defer moved.Close()
@@ -308,4 +305,77 @@ func TestHealthOfAReplicaWithTLS(t *testing.T) {
 	got := command(t, nil, "health", "--server", ready.URL, "--timeout", time.Minute.String())
 	require.Equal(t, 1, got.code, "the certificate of another server is looked at")
 	require.Contains(t, got.err, "certificate")
+}
+
+func TestTheCollectorRunsSeldomWhileLittleIsLive(t *testing.T) {
+	percent := func() int64 {
+		percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(percent)
+		return int64(percent[0].Value.Uint64())
+	}
+	set := func(variables map[string]string) func(string) (string, bool) {
+		return around(variables, nil, nil, "").lookup
+	}
+	before, limit := percent(), debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(limit) })
+	bounded := cgroups("0::/\n", map[string]string{"memory.max": "1000000000"})
+	paceCollector(set(map[string]string{"GOGC": "150", "GOMEMLIMIT": "1GiB"}), bounded)
+	require.Equal(t, before, percent(), "whoever has set it knows better")
+	require.Equal(t, limit, debug.SetMemoryLimit(-1))
+	paceCollector(set(map[string]string{"GOGC": "150"}), bounded)
+	require.Equal(t, before, percent())
+	require.EqualValues(t, 900_000_000, debug.SetMemoryLimit(-1), "a container that has more is killed")
+
+	paceCollector(set(nil), bounded)
+	const spare = 900_000_000 / spareShare
+	require.EqualValues(t, collectorPercent(spare, liveHeap()), percent())
+	held := make([]byte, 2*spare)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return percent() == ownPercent
+	}, time.Minute, time.Millisecond, "Go's own pace where much is live")
+	runtime.KeepAlive(held)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return percent() > ownPercent
+	}, time.Minute, time.Millisecond)
+}
+
+func TestTheCollectorsPaceFollowsWhatIsLiveAndWhatThereIs(t *testing.T) {
+	for _, one := range []struct {
+		limit, live int64
+		percent     int
+	}{
+		{math.MaxInt64, 0, 3200}, {math.MaxInt64, 10 << 20, 1275}, {math.MaxInt64, 64 << 20, 200}, {math.MaxInt64, 1 << 30, 100},
+		{128 << 20, 10 << 20, 150}, {128 << 20, 32 << 20, 100}, {1 << 30, 64 << 20, 200}, {64 << 30, 64 << 20, 400},
+	} {
+		require.Equal(t, one.percent, collectorPercent(spareHeap(one.limit), one.live), "%d bytes of %d", one.live, one.limit)
+	}
+}
+
+// cgroups is a file system with this /proc/self/cgroup, and files below /sys/fs/cgroup.
+func cgroups(list string, files map[string]string) fstest.MapFS {
+	system := fstest.MapFS{"proc/self/cgroup": {Data: []byte(list)}}
+	for name, text := range files {
+		system["sys/fs/cgroup/"+name] = &fstest.MapFile{Data: []byte(text + "\n")}
+	}
+	return system
+}
+
+func TestTheLeastOfTheCgroupsIsWhatTheProcessMayHave(t *testing.T) {
+	for name, one := range map[string]struct {
+		system fstest.MapFS
+		most   int64
+	}{
+		"no Linux":              {fstest.MapFS{}, math.MaxInt64},
+		"no bound":              {cgroups("0::/a\n", map[string]string{"a/memory.max": "max"}), math.MaxInt64},
+		"a container":           {cgroups("0::/\n", map[string]string{"memory.max": "1000"}), 1000},
+		"a service":             {cgroups("0::/system.slice/a.service\n", map[string]string{"system.slice/a.service/memory.max": "3000", "system.slice/memory.max": "2000"}), 2000},
+		"the first version":     {cgroups("9:cpu:/b\n4:memory:/a\n0::/\n", map[string]string{"memory/a/memory.limit_in_bytes": "4000", "memory/memory.limit_in_bytes": "9223372036854771712"}), 4000},
+		"a container of it":     {cgroups("4:memory:/docker/abc\n", map[string]string{"memory/memory.limit_in_bytes": "5000"}), 5000},
+		"what cannot be read":   {cgroups("nothing\n0::/a\n", map[string]string{"a/memory.max": "much"}), math.MaxInt64},
+		"a path with two steps": {cgroups("0::/a/../b\n", map[string]string{"b/memory.max": "6000"}), 6000},
+	} {
+		require.Equal(t, one.most, cgroupMemory(one.system), name)
+	}
 }

@@ -38,9 +38,7 @@ const (
 
 // changed is a copy of a file with replaced texts, which must exist.
 func changed(t *testing.T, path string, pairs ...string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(path))(t)
 	for i := 0; i < len(pairs); i += 2 {
 		require.Contains(t, string(text), pairs[i])
 		text = []byte(strings.ReplaceAll(string(text), pairs[i], pairs[i+1]))
@@ -52,9 +50,7 @@ func changed(t *testing.T, path string, pairs ...string) string {
 
 // withUsersOf lets NATS use the users of a file, and an unrestricted one for the test.
 func withUsersOf(t *testing.T, file string) func(*server.Options) {
-	t.Helper()
-	given, err := server.ProcessConfigFile(file)
-	require.NoError(t, err)
+	given := testbed.Got(server.ProcessConfigFile(file))(t)
 	require.Len(t, given.Users, 1)
 	return func(o *server.Options) {
 		o.Username, o.Password = "operator", "o"
@@ -74,9 +70,7 @@ func permitted(t *testing.T, acl, rights string) *world {
 }
 
 func (w *world) denials() (list []string) {
-	w.t.Helper()
-	entries, err := w.client().ACLLog(w.t.Context(), 100).Result()
-	require.NoError(w.t, err)
+	entries := testbed.Got(w.client().ACLLog(w.t.Context(), 100).Result())(w.t)
 	for _, one := range entries {
 		list = append(list, one.Reason+" "+one.Object)
 	}
@@ -85,7 +79,6 @@ func (w *world) denials() (list []string) {
 
 // subjects records what others than the test publish on the patterns.
 func (w *world) subjects(patterns []string) (seen func() []string) {
-	w.t.Helper()
 	var mu sync.Mutex
 	all, conn := map[string]bool{}, w.nats.Connect()
 	for _, pattern := range patterns {
@@ -105,7 +98,6 @@ func (w *world) subjects(patterns []string) (seen func() []string) {
 
 // everyDoor uses every feature of a service.
 func (w *world) everyDoor(r *replica) {
-	w.t.Helper()
 	sink := newSink(w.t)
 	w.put("/v1/apps/clinic", `{"settings":{"limits":null,"chatModeEnabled":true,"chatEvents":true}}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`","request":{"auth":"basic","basic":{"username":"u","password":"planted-secret"}}},
@@ -197,8 +189,7 @@ func TestTheUsersOfThePackageMayDoAllThatIsNeeded(t *testing.T) {
 // TestTheFileOfPermissionsHasWhatIsNeeded compares it with doctor's checks.
 func TestTheFileOfPermissionsHasWhatIsNeeded(t *testing.T) {
 	t.Parallel()
-	given, err := server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p"))
-	require.NoError(t, err)
+	given := testbed.Got(server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p")))(t)
 	rights := given.Users[0].Permissions
 	require.Empty(t, slices.Concat(rights.Publish.Deny, rights.Subscribe.Deny))
 	require.Equal(t, emitter.Needed(true), emitter.Permissions{Publish: rights.Publish.Allow, Subscribe: rights.Subscribe.Allow})
@@ -240,9 +231,8 @@ func TestServersThatAskForCertificatesAndCredentialsAreServedWith(t *testing.T) 
 	require.Contains(t, w.ok("listen", "tool.trigger.>", "--since", "1h", "--count", "1"), "clinic/s1")
 	w.until("the ledger is at rest", func() bool { return w.run("verify").code == 0 })
 	r.log.Await(t, `"msg":"(ingress\.listening)"`)
-	text, err := os.ReadFile(creds)
-	require.NoError(t, err)
-	for line := range strings.Lines(string(text)) {
+	text := testbed.Read(t, creds)
+	for line := range strings.Lines(text) {
 		if !strings.HasPrefix(line, "-") && len(line) > 40 { // the token and the seed
 			require.NotContains(t, r.log.String(), strings.TrimSpace(line))
 		}
@@ -271,15 +261,11 @@ func TestFilesThatCannotBeUsedAreToldAtTheStart(t *testing.T) {
 }
 
 func over(t *testing.T, conn *nats.Conn, subject, body string) *nats.Msg {
-	t.Helper()
-	reply, err := conn.Request(subject, []byte(body), patience)
-	require.NoError(t, err)
-	return reply
+	return testbed.Got(conn.Request(subject, []byte(body), patience))(t)
 }
 
 // fits validates a reply over NATS against /asyncapi.json, and returns its operation.
 func fits(t *testing.T, api apitest.Description, subject string, reply *nats.Msg) (operation string) {
-	t.Helper()
 	operation = api.Channel(t, subject)
 	message := operation + "Reply"
 	if reply.Header.Get("Nats-Service-Error-Code") != "" {
@@ -307,15 +293,13 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 	conn := w.nats.Connect()
 	api, asked := apitest.NewDescription(t, w.request("GET", "/asyncapi.json", "")), map[string]bool{}
 	ask := func(subject, body string, headers ...string) (map[string]any, nats.Header) {
-		t.Helper()
 		m := nats.NewMsg("earshot.v1." + subject)
 		m.Data = []byte(body)
 		m.Header.Set("Authorization", "Bearer "+key)
 		for i := 0; i < len(headers); i += 2 {
 			m.Header.Set(headers[i], headers[i+1])
 		}
-		reply, err := conn.RequestMsg(m, patience)
-		require.NoError(t, err)
+		reply := testbed.Got(conn.RequestMsg(m, patience))(t)
 		asked[fits(t, api, m.Subject, reply)] = true
 		says := map[string]any{}
 		if len(reply.Data) > 0 {
@@ -324,13 +308,11 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 		return says, reply.Header
 	}
 	done := func(subject, body string, headers ...string) map[string]any {
-		t.Helper()
 		says, header := ask(subject, body, headers...)
 		require.Empty(t, header.Get("Nats-Service-Error-Code"), "%s: %v", subject, says)
 		return says
 	}
 	refused := func(code, subject, body string, headers ...string) {
-		t.Helper()
 		says, header := ask(subject, body, headers...)
 		require.Equal(t, code, header.Get("Earshot-Error-Code"), "%s: %v", subject, says)
 		require.Equal(t, code, says["code"])
@@ -421,8 +403,7 @@ func TestDevTakesRequestsOverNATS(t *testing.T) {
 	w.replicas[0].log.Await(t, `(requests over NATS)`)
 	w.put("/v1/apps/clinic", `{}`)
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"opening-hours","description":"Tell when the clinic is open","examples":["When are you open?"]}]}`)
-	conn, err := nats.Connect(w.env["NATS_URL"])
-	require.NoError(t, err)
+	conn := testbed.Got(nats.Connect(w.env["NATS_URL"]))(t)
 	defer conn.Close()
 	w.until("it listens", func() bool {
 		_, err := conn.Request("$SRV.PING.earshot", nil, time.Second)

@@ -5,12 +5,12 @@ import (
 	"encoding/base64"
 	"maps"
 	"net/http"
-	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
@@ -29,7 +29,6 @@ func onRedis(t *testing.T, arguments ...string) *world {
 
 // refused runs serve until it ends, and returns its output.
 func (w *world) refused(flags ...string) string {
-	w.t.Helper()
 	r := launch(w.t, w.env, append([]string{"serve"}, flags...)...)
 	require.Equal(w.t, 1, r.wait(), r.log)
 	require.Contains(w.t, r.log.String(), "this Redis cannot be used")
@@ -38,7 +37,6 @@ func (w *world) refused(flags ...string) string {
 
 // asUser lets replicas use a Redis user with these rights.
 func (w *world) asUser(rights ...any) {
-	w.t.Helper()
 	require.NoError(w.t, w.client().Do(w.t.Context(), append([]any{"ACL", "SETUSER", "earshot", "reset", "on", ">p", "~*", "&*"}, rights...)...).Err())
 	w.env["REDIS_URL"] = strings.Replace(w.redis.URL(), "redis://", "redis://earshot:p@", 1)
 }
@@ -176,8 +174,7 @@ func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
 	require.Len(t, w.say("s1", "m1", "call book {}").Matches, 1)
 	w.rest()
 	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
-	ended := failing(t, w.env, "serve", "--redis-wait", "-1", "--redis-wait-timeout", "2s")
-	require.Contains(t, ended.err, "--redis-wait-timeout")
+	require.Contains(t, failing(t, w.env, "serve", "--redis-wait", "-1", "--redis-wait-timeout", "2s").err, "--redis-wait-timeout")
 }
 
 func secretKeyOf(letter string) string {
@@ -289,11 +286,11 @@ func TestDevWithAMadeUpKeySaysWhatItNeedsTheSecondTime(t *testing.T) {
 }
 
 func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
-	operations, err := os.ReadFile("../../deploy/docs/operations.md")
-	require.NoError(t, err)
-	_, production, _ := strings.Cut(string(operations), "```sh server\n")
+	_, production, _ := strings.Cut(testbed.Read(t, "../../deploy/docs/operations.md"), "```sh server\n")
 	production, _, _ = strings.Cut(production, "```")
-	for _, typed := range []string{newServe(environment{}).Example, production} {
+	serve, _, err := newRoot(environment{}).Find([]string{"serve"})
+	require.NoError(t, err)
+	for _, typed := range []string{serve.Example, production} {
 		shown := strings.NewReplacer("go run ./cmd/earshot serve", `printf %s "$EARSHOT_SECRET_KEY"`, "earshot serve", `printf %s "$EARSHOT_SECRET_KEY"`).Replace(typed)
 		require.NotEqual(t, typed, shown)
 		shown = strings.Replace(shown, `\`+"\n  printf", "; printf", 1) // variables are not the command's arguments
@@ -308,8 +305,7 @@ func TestTheProductionCommandMakesOneKeyForAllStarts(t *testing.T) {
 			keys = append(keys, string(key))
 		}
 		require.Equal(t, keys[0], keys[1], "a key for every start")
-		_, err := secretKey("it", secret.New(keys[0]))
-		require.NoError(t, err)
+		testbed.Got(secretKey("it", secret.New(keys[0])))(t)
 	}
 }
 

@@ -27,7 +27,6 @@ const generated = "This page is generated from the program: do not edit it.\n"
 
 // requirePage compares a reference page with its expected text, or writes it.
 func requirePage(t *testing.T, name, text string) {
-	t.Helper()
 	path := filepath.Join("..", "..", "deploy", "docs", "reference", name)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))

@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher/llm/llmtest"
 )
 
@@ -253,8 +254,7 @@ func (w *world) held() []string {
 	w.t.Helper()
 	client, ctx := w.client(), w.t.Context()
 	var texts []string
-	keys, err := client.Keys(ctx, "*").Result()
-	require.NoError(w.t, err)
+	keys := testbed.Got(client.Keys(ctx, "*").Result())(w.t)
 	for _, key := range keys {
 		var cmd redis.Cmder
 		switch kind := client.Type(ctx, key).Val(); kind {
@@ -348,8 +348,7 @@ func TestMaskKeepsACredentialOnlyForWhereItWasGivenTo(t *testing.T) {
 
 // databaseOf is a server where a PostgreSQL client would reveal its password.
 func databaseOf(t *testing.T) (port string, connected func() bool) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { _ = listener.Close() })
 	var met atomic.Bool
 	go func() {
@@ -362,7 +361,7 @@ func databaseOf(t *testing.T) (port string, connected func() bool) {
 			_ = conn.Close()
 		}
 	}()
-	_, port, err = net.SplitHostPort(listener.Addr().String())
+	_, port, err := net.SplitHostPort(listener.Addr().String())
 	require.NoError(t, err)
 	return port, met.Load
 }
@@ -427,7 +426,6 @@ func TestCredentialsOfToolsDoNotGoAlongWhereTheirSourceMoves(t *testing.T) {
 	}
 	source(evil.URL)
 	refused := func() {
-		t.Helper()
 		for _, name := range []string{"key", "basic"} {
 			call := w.fire("s1", name, `{}`).Call
 			require.Equal(t, "failed auth", call.State+" "+call.Reason)
@@ -473,7 +471,6 @@ func TestApplyGivesTheCredentialsOfToolsAgainWhereTheirSourceMoves(t *testing.T)
 
 // keyOf creates a key of the app clinic and returns its header.
 func (w *world) keyOf(body string, headers ...string) []string {
-	w.t.Helper()
 	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body, headers...).Body)
 	return []string{"Authorization", "Bearer " + made.Key}
 }
@@ -496,7 +493,6 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 	onSource := onlyTool(`"type":"http","source":"crm","method":"GET","path":"x","request":{"moduleId":"calendar"}`)
 	const all, session = "/v1/apps/clinic/repositories", "/v1/apps/clinic/sessions/s1/repositories"
 	refused := func(method, path, body, pointer string, key []string) {
-		t.Helper()
 		got := w.call(400, method, path, body, key...).Body
 		require.Contains(t, got, `"pointer":"`+pointer+`"`)
 		require.Contains(t, got, `have \"localhost\" added to the hosts of the module`)

@@ -24,14 +24,7 @@ import (
 func newServe(env environment) *cobra.Command {
 	c := &config{}
 	cmd := &cobra.Command{
-		Use:   "serve",
-		Short: "Run the service on a Redis and a NATS server",
-		Long: "Run one replica of the service. Replicas on the same Redis and NATS are one service, and need the\n" +
-			"same EARSHOT_SECRET_KEY: no other key decrypts what is stored. The example makes one once.\n" +
-			"A flag with a variable in brackets may be given by that variable.",
-		Example: "  test -s secret.key || (umask 077; head -c 32 /dev/urandom | base64 > secret.key); \\\n" +
-			"  REDIS_URL=redis://127.0.0.1:6379 NATS_URL=nats://127.0.0.1:4222 \\\n" +
-			"  EARSHOT_ADMIN_KEY=change-me EARSHOT_SECRET_KEY=$(cat secret.key) \\\n  earshot serve",
+		Use:  "serve",
 		Args: cobra.NoArgs,
 		PreRunE: func(*cobra.Command, []string) error {
 			return errors.Join(c.required(), c.check(), c.checkFiles(env.now()))

@@ -97,7 +97,6 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 
 // requireStored checks that the stream has everything in the clients' answers, once each.
 func (l *load) requireStored(events []storedEvent) {
-	l.t.Helper()
 	ids, triggers := map[string]bool{}, map[string]bool{}
 	for _, one := range events {
 		id := one.Header.Get("Nats-Msg-Id")
@@ -257,8 +256,7 @@ func TestRedisThatTakesNoWritesIsToldByItsOwnWords(t *testing.T) {
 	require.Contains(t, w.call(503, "GET", "/readyz", "").Body, `"not ready: redis answers NOREPLICAS"`)
 	require.Contains(t, w.call(503, "GET", "/readyz?verbose", "").Body, `{"name":"redis","state":"away","says":"NOREPLICAS Not enough good replicas to write."}`)
 	require.Contains(t, w.call(503, "POST", messagesPath("s1"), messageBody("m1", "call book {}")).Body, "the store answers NOREPLICAS; send the request again")
-	got := command(t, map[string]string{"EARSHOT_URL": w.replicas[0].url}, "health")
-	require.Contains(t, got.err, "redis answers NOREPLICAS")
+	require.Contains(t, command(t, map[string]string{"EARSHOT_URL": w.replicas[0].url}, "health").err, "redis answers NOREPLICAS")
 	require.NoError(t, operator.ConfigSet(t.Context(), "min-replicas-to-write", "0").Err())
 	w.call(200, "GET", "/readyz", "")
 	w.replicas[0].log.Await(t, `("msg":"ready.again","service":"redis","held":2)`) // health probed as well
@@ -309,7 +307,6 @@ func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 // requireStoredInOrder checks that the stream has everything in the clients' answers, once each and in each
 // session's order.
 func (l *load) requireStoredInOrder(streams natstest.Streams) {
-	l.t.Helper()
 	events := decodeEvents(l.t, streams.Stored(emitter.Stream, "tool.trigger.clinic.>"))
 	l.requireStored(events)
 	require.Len(l.t, events, len(l.answers))

@@ -80,8 +80,7 @@ type service struct {
 	ingress      *natsrpc.Service // over NATS; nil if off
 	telemetry    telemetry
 	listener     net.Listener
-	// certificate is for HTTPS; nil for HTTP.
-	certificate *servedCertificate
+	certificate  *servedCertificate // for HTTPS; nil for HTTP
 }
 
 // newService wires a replica and opens its listener, so that a taken port fails at start.
@@ -243,7 +242,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Model: gateway.Model{
 			BaseURL: relay.BaseURL, Key: relay.Key, Redact: httpcall.Redacting(relay.Key), Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,
 		},
-		SERMAS: bool(s.config.SERMAS), Lineages: s.store, Manual: docs.Files,
+		SERMAS: s.config.SERMAS.on(), Lineages: s.store, Manual: docs.Files,
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
@@ -253,7 +252,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	if s.config.NATSIngress.on() {
 		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // checked by check
 		s.ingress = natsrpc.New(natsrpc.Options{
-			REST: rest, AdminKey: s.config.AdminKey, Keyed: s.config.NATSIngress == ingressKeyed, Program: version.Current().Version, ShutdownGrace: shutdownTimeout, Logger: s.log, Now: s.env.now,
+			REST: rest, AdminKey: s.config.AdminKey, Keyed: s.config.NATSIngress.word == "keys", Program: version.Current().Version, ShutdownGrace: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
 			Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) { // separate from events, which a flood of requests would delay
 				return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)
@@ -262,7 +261,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	}
 	surfaces := sermas.New(sermas.Options{
 		SignIns: signIns, Walls: walls,
-		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
+		On: s.config.SERMAS.on(), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
 		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
 	proxies, _ := server.ParseProxies(s.config.Proxies) // checked by check

@@ -18,13 +18,11 @@ const (
 	readyWithin = 10 * time.Second
 	// The pause between readiness checks doubles, as each failure logs lines.
 	firstUnitPause, longestUnitPause = 100 * time.Millisecond, 2 * time.Second
-	// watchdogAsks is how often the service is checked within the watchdog's time.
-	watchdogAsks = 4
+	watchdogAsks                     = 4 // how often the service is checked within the watchdog's time
 )
 
 type systemdUnit struct {
-	// alive and ready ask the service over its listener, as clients do.
-	alive, ready func(context.Context) error
+	alive, ready func(context.Context) error // ask the service over its listener, as clients do
 	pause        func(context.Context, time.Duration) error
 	log          *slog.Logger
 

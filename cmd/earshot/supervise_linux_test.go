@@ -18,9 +18,7 @@ import (
 
 // idOf is the device and inode of a file, or of one so many inodes behind it, as in JOURNAL_STREAM.
 func idOf(t *testing.T, file *os.File, behind uint64) string {
-	t.Helper()
-	info, err := file.Stat()
-	require.NoError(t, err)
+	info := testbed.Got(file.Stat())(t)
 	is := info.Sys().(*syscall.Stat_t)
 	return fmt.Sprintf("%d:%d", is.Dev, is.Ino+behind)
 }
@@ -33,7 +31,6 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 	w.env["EARSHOT_ADMIN_KEY"] = "change-me" // causes a warning
 	socket, path := notifySocket(t)
 	await := func(state string) {
-		t.Helper()
 		text := make([]byte, 4096)
 		require.NoError(t, socket.SetReadDeadline(time.Now().Add(patience)))
 		for {
@@ -44,8 +41,7 @@ func TestServeIsAUnitOfSystemd(t *testing.T) {
 			}
 		}
 	}
-	journal, err := os.Create(filepath.Join(t.TempDir(), "journal"))
-	require.NoError(t, err)
+	journal := testbed.Got(os.Create(filepath.Join(t.TempDir(), "journal")))(t)
 	defer journal.Close()
 	p := w.process(os.Args[0], "NOTIFY_SOCKET="+path, "WATCHDOG_USEC=20000000", "JOURNAL_STREAM="+idOf(t, journal, 0))
 	p.Log = journal.Name()
@@ -77,8 +73,7 @@ func TestARefusedStartIsAnErrorInTheJournal(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	require.NoError(t, writer.Close())
 	text := make([]byte, 1<<16)
-	n, err := reader.Read(text)
-	require.NoError(t, err)
+	n := testbed.Got(reader.Read(text))(t)
 	require.Error(t, cmd.Wait())
 	for line := range strings.Lines(string(text[:n])) {
 		require.True(t, strings.HasPrefix(line, "<3>"), line)
@@ -117,8 +112,7 @@ func withoutTime(_ []string, attr slog.Attr) slog.Attr {
 // TestOnlyTheJournalsOwnStreamHasPriorities sets the variable to this file, to another, and to nothing: a
 // program with redirected errors inherits it.
 func TestOnlyTheJournalsOwnStreamHasPriorities(t *testing.T) {
-	file, err := os.CreateTemp(t.TempDir(), "stderr")
-	require.NoError(t, err)
+	file := testbed.Got(os.CreateTemp(t.TempDir(), "stderr"))(t)
 	defer file.Close()
 	for stream, want := range map[string]bool{
 		idOf(t, file, 0): true, idOf(t, file, 1): false, "": false, "nonsense": false,

@@ -26,10 +26,8 @@ import (
 
 // notifySocket listens where a service notifies systemd.
 func notifySocket(t *testing.T) (*net.UnixConn, string) {
-	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
-	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
-	require.NoError(t, err)
+	socket := testbed.Got(net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"}))(t)
 	t.Cleanup(func() { _ = socket.Close() })
 	return socket, path
 }
@@ -184,8 +182,7 @@ func serveCertificate(t *testing.T) *served {
 	s.certificateFiles = certificateFiles{cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
 	s.renew("one", 30*24*time.Hour)
 	var err error
-	s.current, err = openCertificate(s.certificateFiles, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil)))
-	require.NoError(t, err)
+	s.current = testbed.Got(openCertificate(s.certificateFiles, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil))))(t)
 	s.listener, err = tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: s.current.get})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.listener.Close() })
@@ -217,8 +214,7 @@ func (s *served) renew(name string, left time.Duration) {
 
 func (s *served) name() string {
 	s.Helper()
-	conn, err := tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
-	require.NoError(s, err)
+	conn := testbed.Got(tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true}))(s)
 	defer conn.Close()
 	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
 }
@@ -227,8 +223,7 @@ func (s *served) notAfter() float64 {
 	s.Helper()
 	registry := prometheus.NewRegistry()
 	require.NoError(s, registry.Register(s.current.expiry()))
-	families, err := registry.Gather()
-	require.NoError(s, err)
+	families := testbed.Got(registry.Gather())(s)
 	require.Len(s, families, 1)
 	require.Equal(s, "earshot_tls_not_after_seconds", families[0].GetName())
 	return families[0].GetMetric()[0].GetGauge().GetValue()
@@ -256,7 +251,7 @@ func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
 func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	s := serveCertificate(t)
 	made := s.issue("two", 60*24*time.Hour)
-	cert := fileContent(t, made.Cert)
+	cert := testbed.Read(t, made.Cert)
 	write(t, s.cert, cert[:len(cert)/2])
 	look := func() string {
 		s.clock.Advance(10 * time.Second)
@@ -305,10 +300,9 @@ func TestOfflineCommandsEndAtSIGTERM(t *testing.T) {
 	defer cancel()
 	for _, args := range [][]string{{"validate", "-f", "-"}, {"migrate", "-f", "-"}, {"import", "openapi", "-"}} {
 		cmd := program(ctx, args...)
-		in, err := cmd.StdinPipe()
-		require.NoError(t, err)
+		in := testbed.Got(cmd.StdinPipe())(t)
 		require.NoError(t, cmd.Start())
-		_, err = in.Write(bytes.Repeat([]byte("# a comment\n"), 20_000)) // more than a pipe holds: it has begun to read
+		_, err := in.Write(bytes.Repeat([]byte("# a comment\n"), 20_000)) // more than a pipe holds: it has begun to read
 		require.NoError(t, err)
 		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 		var ended *exec.ExitError

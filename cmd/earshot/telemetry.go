@@ -67,26 +67,36 @@ func (v otelVariables) exporter(signal string) string {
 
 // checkEndpoint checks a signal's endpoint: the SDK takes anything, and then sends nothing.
 func (v otelVariables) checkEndpoint(signal string) error {
-	for _, name := range []string{signal + "_ENDPOINT", "ENDPOINT"} {
-		given := v.get("EXPORTER_OTLP_" + name)
-		if given == "" {
-			continue
-		}
-		parsed, err := url.Parse(given)
-		if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
-			return fmt.Errorf("OTEL_EXPORTER_OTLP_%s is %q; it must be a URL with http or https, as in http://collector:4318", name, client.Redacted(given))
-		}
-		return nil
+	name := signal + "_ENDPOINT"
+	if v.get("EXPORTER_OTLP_"+name) == "" {
+		name = "ENDPOINT"
+	}
+	given := v.get("EXPORTER_OTLP_" + name)
+	parsed, err := url.Parse(given)
+	if given != "" && (err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return fmt.Errorf("OTEL_EXPORTER_OTLP_%s is %q; it must be a URL with http or https, as in http://collector:4318", name, client.Redacted(given))
 	}
 	return nil
 }
 
-func (v otelVariables) fault(signal string, err error) error {
-	return fmt.Errorf("OTEL_%s_EXPORTER is %q and OTEL_EXPORTER_OTLP_PROTOCOL is %q: %w; exporters are otlp, console and none, protocols http/protobuf and grpc",
-		signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
+// exporterOf makes the exporter that the variables name, of those that there are.
+func exporterOf[E any](v otelVariables, signal string, known map[string]func() (E, error)) (exporter E, err error) {
+	name := v.exporter(signal)
+	if name == "http/protobuf" {
+		if err := v.checkEndpoint(signal); err != nil {
+			return exporter, err
+		}
+	}
+	err = errors.New("unknown exporter or protocol")
+	if made := known[name]; made != nil {
+		exporter, err = made()
+	}
+	if err != nil {
+		err = fmt.Errorf("OTEL_%s_EXPORTER is %q and OTEL_EXPORTER_OTLP_PROTOCOL is %q: %w; exporters are otlp, console and none, protocols http/protobuf and grpc",
+			signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
+	}
+	return exporter, err
 }
-
-var errUnknownExporter = errors.New("unknown exporter or protocol")
 
 // openTelemetry exports the enabled traces and metrics. It does nothing without them or with OTEL_SDK_DISABLED.
 // Its error names an invalid variable.
@@ -105,40 +115,24 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 	otel.SetErrorHandler(&unsentLog{log: log, now: env.now})
 	otel.SetLogger(logr.FromSlogHandler(variableLog{log.Handler()}))
 	if traces {
-		var exporter sdktrace.SpanExporter
-		err := errUnknownExporter
-		switch of.exporter("TRACES") {
-		case "http/protobuf":
-			if err := of.checkEndpoint("TRACES"); err != nil {
-				return t, err
-			}
-			exporter, err = otlptracehttp.New(ctx)
-		case "grpc":
-			exporter, err = otlptracegrpc.New(ctx)
-		case "console":
-			exporter, err = stdouttrace.New()
-		}
+		exporter, err := exporterOf(of, "TRACES", map[string]func() (sdktrace.SpanExporter, error){
+			"http/protobuf": func() (sdktrace.SpanExporter, error) { return otlptracehttp.New(ctx) },
+			"grpc":          func() (sdktrace.SpanExporter, error) { return otlptracegrpc.New(ctx) },
+			"console":       func() (sdktrace.SpanExporter, error) { return stdouttrace.New() },
+		})
 		if err != nil {
-			return t, of.fault("TRACES", err)
+			return t, err
 		}
 		t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	}
 	if metrics {
-		var exporter metric.Exporter
-		err := errUnknownExporter
-		switch of.exporter("METRICS") {
-		case "http/protobuf":
-			if err := of.checkEndpoint("METRICS"); err != nil {
-				return telemetry{}, errors.Join(err, t.close(ctx))
-			}
-			exporter, err = otlpmetrichttp.New(ctx)
-		case "grpc":
-			exporter, err = otlpmetricgrpc.New(ctx)
-		case "console":
-			exporter, err = stdoutmetric.New()
-		}
+		exporter, err := exporterOf(of, "METRICS", map[string]func() (metric.Exporter, error){
+			"http/protobuf": func() (metric.Exporter, error) { return otlpmetrichttp.New(ctx) },
+			"grpc":          func() (metric.Exporter, error) { return otlpmetricgrpc.New(ctx) },
+			"console":       func() (metric.Exporter, error) { return stdoutmetric.New() },
+		})
 		if err != nil {
-			return telemetry{}, errors.Join(of.fault("METRICS", err), t.close(ctx))
+			return telemetry{}, errors.Join(err, t.close(ctx))
 		}
 		shown := bridge.NewMetricProducer(bridge.WithGatherer(gather)) // the metrics of /metrics
 		reader := metric.NewPeriodicReader(exporter, metric.WithProducer(shown))

@@ -114,7 +114,6 @@ func TestOneTraceLeadsFromARequestToItsSubscriberAndItsEndpoint(t *testing.T) {
 	})
 
 	below := func(name string, parent exported) exported {
-		t.Helper()
 		spans := c.named(name)
 		require.NotEmpty(t, spans, name)
 		require.Equal(t, parent.id(), spans[0].parent(), "%s is below %s", name, parent.Name)

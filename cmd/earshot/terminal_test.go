@@ -19,7 +19,6 @@ import (
 
 // talking returns a service with the tool book, and its endpoint.
 func talking(t *testing.T) (*world, *endpoint) {
-	t.Helper()
 	w, e := devInFolder(t), newSink(t)
 	write(t, "tools.yaml", strings.ReplaceAll(bookFile, "URL", e.URL))
 	w.ok("apply", "-f", "tools.yaml")
@@ -28,8 +27,7 @@ func talking(t *testing.T) (*world, *endpoint) {
 
 func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "/tools\n\nI want an appointment\nthe weather is fine\n/history\n/quit\nnever said\n", "chat", "--session", "s1")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "/tools\n\nI want an appointment\nthe weather is fine\n/history\n/quit\nnever said\n", "chat", "--session", "s1").good(t)
 	require.Equal(t, "app clinic, session s1; /help lists commands\n  booking/book\n", r.out[:strings.Index(r.out, "  fired")])
 	require.Equal(t, 2, strings.Count(r.out, "  fired booking/book {}\n    event tool.trigger.clinic.s1.book published\n    call delivered, status 200, {\"ok\":true}\n"))
 	require.Contains(t, r.out, "  nothing fired: ")
@@ -44,8 +42,7 @@ func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 
 func TestChatExplainsTheLastMessage(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat").good(t)
 	require.Contains(t, r.out, "  Fired booking/book. (exact)\n  fired book {} The text is that of the tool")
 	require.Regexp(t, `  nothing fired: the message .*\. In scope: booking/book \(0\.\d\d\)\n  Nothing fired: the message .*\. \(offline\)\n  in scope booking/book \(0\.\d\d\)\n`, r.out)
 	require.Contains(t, typing(t, w.env, "/why\n", "chat").err, "nothing was said yet")
@@ -53,8 +50,7 @@ func TestChatExplainsTheLastMessage(t *testing.T) {
 
 func TestChatForPrograms(t *testing.T) {
 	w, _ := talking(t)
-	r := typing(t, w.env, "I want an appointment\nhello\n", "chat", "--json")
-	require.Equal(t, 0, r.code, r.err)
+	r := typing(t, w.env, "I want an appointment\nhello\n", "chat", "--json").good(t)
 	var answers []map[string]any
 	for line := range strings.Lines(r.out) {
 		answers = append(answers, read[map[string]any](t, line))
@@ -139,9 +135,7 @@ func TestListenBeginsAtATimeOrSoLongAgo(t *testing.T) {
 	for text, want := range map[string]time.Time{
 		"10m": noon.Add(-10 * time.Minute), "0s": noon, "2026-12-01T09:00:00Z": noon.Add(-3 * time.Hour),
 	} {
-		got, err := timeOf("--since", text, noon)
-		require.NoError(t, err)
-		require.True(t, want.Equal(got), text)
+		require.True(t, want.Equal(testbed.Got(timeOf("--since", text, noon))(t)), text)
 	}
 	for _, text := range []string{"-10m", "yesterday", ""} {
 		_, err := timeOf("--since", text, noon)
@@ -230,8 +224,7 @@ func TestListenFollowsDevToItsPort(t *testing.T) {
 		w.put("/v1/apps/clinic/repositories/"+cond(w == first, "first", "second"), `{"tools":[]}`)
 	}
 	for _, w := range []*world{first, second} {
-		r := command(t, map[string]string{"EARSHOT_URL": w.env["EARSHOT_URL"]}, "listen", "--since", "1h", "--count", "1")
-		require.Zero(t, r.code, r.err)
+		r := command(t, map[string]string{"EARSHOT_URL": w.env["EARSHOT_URL"]}, "listen", "--since", "1h", "--count", "1").good(t)
 		require.Equal(t, "listening at "+w.env["NATS_URL"]+" for >\n", r.err)
 		require.Contains(t, r.out, cond(w == first, "  first  ", "  second  "))
 	}
@@ -255,7 +248,6 @@ type person struct {
 
 // sitting starts a command on a terminal of 80 columns.
 func sitting(t *testing.T, variables map[string]string, args ...string) person {
-	t.Helper()
 	keys, screen, err := pty.Open()
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}))
@@ -279,15 +271,10 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	return person{r, keys}
 }
 
-func (p person) types(text string) {
-	p.t.Helper()
-	_, err := p.keys.WriteString(text)
-	require.NoError(p.t, err)
-}
+func (p person) types(text string) { testbed.Got(p.keys.WriteString(text))(p.t) }
 
 // sees waits until a text has appeared that often.
 func (p person) sees(text string, times int) {
-	p.t.Helper()
 	require.Eventually(p.t, func() bool { return strings.Count(p.log.String(), text) >= times }, patience, glance, "no %q in\n%s", text, p.log)
 }
 

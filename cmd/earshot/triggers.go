@@ -34,18 +34,9 @@ type triggerList struct {
 
 func newTriggers(env environment) *cobra.Command {
 	l, filter := &triggerList{client: &client.Client{}, env: env}, &triggerFilter{}
-	cmd := &cobra.Command{
-		Use:   "triggers",
-		Short: "List triggers, retry those that failed, decide those that wait",
-		Long: "List the triggers of an app, newest first: what fired, and the state of its event and its call.\n" +
-			"--state takes pending, delivered, failed, confirming (it waits for a yes), or cancelled and\n" +
-			"duplicate (it had no effect). --name, --session, --since and --until filter further.",
-		Example: "  earshot triggers\n  earshot triggers --state failed --since 24h --json",
-		Args:    knownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return l.list(cmd.Context(), filter)
-		},
-	}
+	cmd := &cobra.Command{Use: "triggers", Args: knownCommand, RunE: func(cmd *cobra.Command, _ []string) error {
+		return l.list(cmd.Context(), filter)
+	}}
 	settings{cmd.PersistentFlags()}.service(l.client)
 	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed with an app's key, or if there is only one app")
 	cmd.Flags().StringVar(&l.state, "state", "", "only those in `STATE`: pending, delivered, failed, confirming, cancelled or duplicate")
@@ -56,20 +47,7 @@ func newTriggers(env environment) *cobra.Command {
 	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{
 		query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
 	}, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
-	cmd.AddCommand(l.newRetry(), l.newPurge(), l.newConfirm(),
-		l.newEnd(&cobra.Command{
-			Use:     "deny ID...",
-			Short:   "Deny triggers that wait for a confirmation",
-			Long:    "Deny triggers that wait for a confirmation. They have no effect, and end as cancelled.",
-			Example: "  earshot triggers deny 3f2a",
-		}),
-		l.newEnd(&cobra.Command{
-			Use:   "cancel ID...",
-			Short: "Cancel triggers that have had no effect yet",
-			Long: "Cancel triggers that settle or wait for a confirmation. They have no effect. Once an effect has\n" +
-				"begun, it is too late.",
-			Example: "  earshot triggers cancel 3f2a",
-		}))
+	cmd.AddCommand(l.newRetry(), l.newPurge(), l.newConfirm(), l.newEnd("deny ID..."), l.newEnd("cancel ID..."))
 	return cmd
 }
 
@@ -204,11 +182,7 @@ func (m *triggerFilter) register(flags *pflag.FlagSet) {
 func (l *triggerList) newRetry() *cobra.Command {
 	all, filter := false, &triggerFilter{}
 	cmd := &cobra.Command{
-		Use:   "retry [ID...]",
-		Short: "Deliver failed triggers again",
-		Long: "Deliver again what has failed: of the triggers with these ids, as earshot triggers lists them, or\n" +
-			"of all failed triggers with --all.",
-		Example: "  earshot triggers retry --all --name book",
+		Use: "retry [ID...]",
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			if all == (len(ids) > 0) {
 				return errors.New("name the triggers that are to be tried again, or give --all")
@@ -239,17 +213,9 @@ func (l *triggerList) newRetry() *cobra.Command {
 
 func (l *triggerList) newPurge() *cobra.Command {
 	filter := &triggerFilter{}
-	cmd := &cobra.Command{
-		Use:   "purge",
-		Short: "Remove failed triggers",
-		Long: "Remove all failed triggers with what they have not delivered, or only those of a tool or a\n" +
-			"session. They cannot be retried then.",
-		Example: "  earshot triggers purge --name book",
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return l.forAllFailed(cmd.Context(), http.MethodDelete, "", filter, url.Values{"state": {"failed"}}, "removed")
-		},
-	}
+	cmd := &cobra.Command{Use: "purge", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+		return l.forAllFailed(cmd.Context(), http.MethodDelete, "", filter, url.Values{"state": {"failed"}}, "removed")
+	}}
 	filter.register(cmd.Flags())
 	return cmd
 }
@@ -276,12 +242,8 @@ func (l *triggerList) forAllFailed(ctx context.Context, method, below string, fi
 func (l *triggerList) newConfirm() *cobra.Command {
 	sure := false
 	cmd := &cobra.Command{
-		Use:   "confirm ID",
-		Short: "Confirm a trigger that waits for it",
-		Long: "Show what a trigger would do, with its values and the question that the user was asked, and\n" +
-			"confirm it. At a terminal it asks first; elsewhere it needs --yes.",
-		Example: "  earshot triggers confirm 3f2a --yes",
-		Args:    cobra.ExactArgs(1),
+		Use:  "confirm ID",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			ctx, id := cmd.Context(), ids[0]
 			if l.appID, err = l.client.App(ctx, l.appID); err != nil {
@@ -324,9 +286,8 @@ func (l *triggerList) newConfirm() *cobra.Command {
 	return cmd
 }
 
-func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
-	cmd.Args = cobra.MinimumNArgs(1)
-	cmd.RunE = func(cmd *cobra.Command, ids []string) (err error) {
+func (l *triggerList) newEnd(use string) *cobra.Command {
+	return &cobra.Command{Use: use, Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, ids []string) (err error) {
 		if l.appID, err = l.client.App(cmd.Context(), l.appID); err != nil {
 			return err
 		}
@@ -339,8 +300,7 @@ func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 			fmt.Fprintf(l.env.out, "%s is %s\n", id, record.State)
 		}
 		return nil
-	}
-	return cmd
+	}}
 }
 
 // askConfirmation asks a person at a terminal. It returns nil only after a yes.

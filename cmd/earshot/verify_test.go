@@ -19,6 +19,7 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger/verify"
@@ -77,9 +78,7 @@ func TestVerifyNeedsARedisThatItCanRead(t *testing.T) {
 	require.NotContains(t, got.err, "planted")
 
 	w := newWorld(t)
-	got = w.run("verify")
-	require.Zero(t, got.code)
-	require.Contains(t, got.out, "nothing of Earshot is in this Redis")
+	require.Contains(t, w.run("verify").good(t).out, "nothing of Earshot is in this Redis")
 	require.Empty(t, w.redis.Keys(), "it leaves no trace")
 	require.NoError(t, w.client().Set(t.Context(), "earshot:partitions", "32", 0).Err())
 	require.Contains(t, w.run("verify", "--mend").err, "32 partitions, this version uses 64")
@@ -90,10 +89,9 @@ func TestVerifyNeedsARedisThatItCanRead(t *testing.T) {
 
 // TestTheDocumentsSayWhatMendsEachRule checks the operator's table: rules with the same fix share a row.
 func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/docs/verify.md")
-	require.NoError(t, err)
+	text := testbed.Read(t, "../../deploy/docs/verify.md")
 	listed := 0
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "| `") {
 			listed += strings.Count(line, "`") / 2
 		}
@@ -104,7 +102,7 @@ func TestTheDocumentsSayWhatMendsEachRule(t *testing.T) {
 		if mend == "" {
 			mend = "-"
 		}
-		require.Regexp(t, "(?m)^\\| .*`"+regexp.QuoteMeta(rule.Name)+"`.* \\| "+regexp.QuoteMeta(mend)+" \\|$", string(text))
+		require.Regexp(t, "(?m)^\\| .*`"+regexp.QuoteMeta(rule.Name)+"`.* \\| "+regexp.QuoteMeta(mend)+" \\|$", text)
 	}
 }
 
@@ -126,7 +124,6 @@ func sealedTools(url string) string {
 // keeping is a service with encrypted credentials of every kind under key a: of an app, of repositories of the
 // app and a session, of a pending call, and of a held one.
 func keeping(t *testing.T) (w *world, sink *endpoint, held string) {
-	t.Helper()
 	w, sink = newWorld(t), newSink(t)
 	w.withKeys("a", "")
 	w.serve()
@@ -183,8 +180,7 @@ func TestResealEndsARotation(t *testing.T) {
 		require.NotEmpty(t, before[path])
 	}
 	last, dump := w.lastSequence(), w.redisDump()
-	got = failing(t, w.env, "reseal", "--dry-run")
-	require.Contains(t, got.out, "by the old one: 1 app, 3 repositories, 2 calls")
+	require.Contains(t, failing(t, w.env, "reseal", "--dry-run").out, "by the old one: 1 app, 3 repositories, 2 calls")
 	require.Equal(t, strings.Count(dump, oldKeyID), strings.Count(w.redisDump(), oldKeyID), "it writes nothing")
 	done := w.ok("reseal")
 	require.Equal(t, "sealed anew 6\nsealed      by the newest key: 1 app, 3 repositories, 2 calls; by the old one: nothing; by none that is here: nothing\n", done)
@@ -230,8 +226,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	for n := range 5000 { // enough for several parts
 		pipe.Set(t.Context(), keyspace.KeysOf("app00").Vector(fmt.Sprint(n)), "v", time.Hour)
 	}
-	_, err := pipe.Exec(t.Context())
-	require.NoError(t, err)
+	testbed.Got(pipe.Exec(t.Context()))(t)
 
 	ctx, stop := context.WithCancel(t.Context())
 	var out, faults testbed.Lines
@@ -348,7 +343,6 @@ func (e *endpoint) callsByID() map[string]int {
 }
 
 func (w *world) inOrder() {
-	w.t.Helper()
 	w.until("nothing is orphaned or impossible", func() bool { return w.run("verify").code == 0 })
 	got := w.ok("verify", "--json")
 	require.Contains(w.t, got, `"owed":{"messages":0,"calls":0,"events":0,"held":0,"failed":0`)
@@ -356,11 +350,8 @@ func (w *world) inOrder() {
 }
 
 // ofTriggers returns the ids of events of a kind, with repeats in the stream.
-func (w *world) ofTriggers(filter string) (ids []string) {
-	for _, event := range w.events(filter) {
-		ids = append(ids, fmt.Sprint(event.Payload["id"]))
-	}
-	return ids
+func (w *world) ofTriggers(filter string) []string {
+	return lists.Map(w.events(filter), func(event storedEvent) string { return fmt.Sprint(event.Payload["id"]) })
 }
 
 // desk registers tools that all call a sink.
@@ -422,8 +413,7 @@ func TestRedisIsRestoredBesideAStreamThatWentOn(t *testing.T) {
 	confirm()
 	unfired()
 	w.rest()
-	again := sink.callsByID()
-	require.Equal(t, map[string]int{before: 1, owed: tried + 1, asked: 2, since: 2, gift: 2}, again)
+	require.Equal(t, map[string]int{before: 1, owed: tried + 1, asked: 2, since: 2, gift: 2}, sink.callsByID())
 	require.Len(t, w.events(">"), events, "the stream has dropped what it had")
 	require.Contains(t, w.ofTriggers("tool.trigger.clinic.s2.note"), untold, "a subscriber has it")
 	w.call(404, "GET", "/v1/apps/clinic/triggers/"+untold, "")

@@ -238,8 +238,7 @@ func TestTheFakeLLMCallsWhatTheLastTextAsksFor(t *testing.T) {
 		{[]string{calling("earlier", "old"), calling("now", "ring", "light")}, []string{"ring", "light"}, "tool_calls"},
 		{[]string{"good morning"}, nil, "stop"},
 	} {
-		body, err := json.Marshal(map[string]any{"messages": test.texts, "tools": []string{}})
-		require.NoError(t, err)
+		body := testbed.Got(json.Marshal(map[string]any{"messages": test.texts, "tools": []string{}}))(t)
 		out := httptest.NewRecorder()
 		answering(0).ServeHTTP(out, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", strings.NewReader(string(body))))
 		var answer struct {
@@ -271,15 +270,13 @@ func pointsOf(n int, value func(minute float64) float64) (points []point) {
 }
 
 func TestTrendIsTheLineOfLeastSquares(t *testing.T) {
-	exact, err := trendOf(pointsOf(61, func(at float64) float64 { return 100 + 2*at }))
-	require.NoError(t, err)
+	exact := testbed.Got(trendOf(pointsOf(61, func(at float64) float64 { return 100 + 2*at })))(t)
 	require.InDelta(t, 2, exact.slope, 1e-9)
 	require.InDelta(t, 0, exact.sure, 1e-9)
 	require.InDelta(t, 160, exact.mean, 1e-9)
 	require.InDelta(t, 60, exact.span, 1e-9)
 	// Worked out by hand: values 1 and 3 in turns, eight times. Their slope is 4/42.
-	turns, err := trendOf(pointsOf(8, func(at float64) float64 { return 2 - math.Cos(math.Pi*at) }))
-	require.NoError(t, err)
+	turns := testbed.Got(trendOf(pointsOf(8, func(at float64) float64 { return 2 - math.Cos(math.Pi*at) })))(t)
 	require.InDelta(t, 8.0/84, turns.slope, 1e-9)
 	require.InDelta(t, math.Sqrt((8-42*math.Pow(8.0/84, 2))/6/42), turns.sure, 1e-9)
 }
@@ -301,8 +298,7 @@ func TestVerdictTellsALeakFromASawtooth(t *testing.T) {
 		{"steps up once", func(at float64) float64 { return 100 + 40*math.Floor(at/500) }, grows},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			found, err := trendOf(pointsOf(1000, test.value))
-			require.NoError(t, err)
+			found := testbed.Got(trendOf(pointsOf(1000, test.value)))(t)
 			require.Equal(t, test.verdict, found.verdict(), "%+v", found)
 		})
 	}
@@ -314,12 +310,10 @@ func TestHeapIsJudgedByWhatCollectionsLeave(t *testing.T) {
 		return pointsOf(750, func(at float64) float64 { return 8 + 60*math.Mod(at, 7)/7 + leak*at/750 })
 	}
 	for leak, wanted := range map[float64]string{0: flat, 2: grows} {
-		found, err := trendOf(lows(heap(leak)))
-		require.NoError(t, err)
+		found := testbed.Got(trendOf(lows(heap(leak))))(t)
 		require.Equal(t, wanted, found.verdict(), "%+v", found)
 	}
-	all, err := trendOf(heap(2))
-	require.NoError(t, err)
+	all := testbed.Got(trendOf(heap(2)))(t)
 	require.NotEqual(t, grows, all.verdict(), "%+v", all)
 	require.Len(t, lows(heap(0)), 25)
 	require.Equal(t, []point{{0, 5}, {1, 3}}, lows([]point{{0, 5}, {1, 3}}), "fewer than windows")
@@ -327,10 +321,9 @@ func TestHeapIsJudgedByWhatCollectionsLeave(t *testing.T) {
 
 // Ten samples of a sawtooth, and a leak as large as its teeth, cannot be told apart.
 func TestVerdictOfTooLittleIsUnclear(t *testing.T) {
-	found, err := trendOf(pointsOf(10, func(at float64) float64 { return 100 + 50*math.Mod(at*7, 11)/11 + at }))
-	require.NoError(t, err)
+	found := testbed.Got(trendOf(pointsOf(10, func(at float64) float64 { return 100 + 50*math.Mod(at*7, 11)/11 + at })))(t)
 	require.Equal(t, unclear, found.verdict(), "%+v", found)
-	_, err = trendOf(pointsOf(enoughPoints-1, func(float64) float64 { return 1 }))
+	_, err := trendOf(pointsOf(enoughPoints-1, func(float64) float64 { return 1 }))
 	require.ErrorContains(t, err, "7 samples")
 }
 
@@ -341,8 +334,7 @@ func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
 		at := float64(i) / 240 // of an hour
 		samples = append(samples, sample{time.Duration(i) * 15 * time.Second, []float64{50 + 200*min(at, 0.25), 30 + 12*at, 40, 120, 9, 90, 9000 - 6000*at, 800 * at}})
 	}
-	rows, err := verdictTable(samples, 15*time.Minute)
-	require.NoError(t, err)
+	rows := testbed.Got(verdictTable(samples, 15*time.Minute))(t)
 	verdicts := map[string]string{}
 	for _, row := range rows[1:] {
 		verdicts[row[0]] = row[len(row)-1]
@@ -352,6 +344,6 @@ func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
 		"keys in Redis but lasting": falls, lasting: "kept for longer",
 	}, verdicts)
 	require.Contains(t, rows, []string{"server heap MiB", "37.4", "+12.00", "0.00", "+23.4 %", "+23.4 %", "+23.4 %", grows})
-	_, err = verdictTable(samples[:62], 15*time.Minute)
+	_, err := verdictTable(samples[:62], 15*time.Minute)
 	require.ErrorContains(t, err, "2 samples")
 }

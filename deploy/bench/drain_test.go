@@ -100,16 +100,14 @@ func drain(b *testing.B, shape shape, n int) {
 }
 
 func published(b *testing.B) *emitter.Emitter {
-	out, err := emitter.Connect(natstest.Run(b).URL(), emitter.Options{})
-	require.NoError(b, err)
+	out := testbed.Got(emitter.Connect(natstest.Run(b).URL(), emitter.Options{}))(b)
 	b.Cleanup(out.Close)
 	require.NoError(b, out.Ready(b.Context()))
 	return out
 }
 
 func replica(b *testing.B, db *keyspace.DB, events effect.Deliverer) *trigger.Engine {
-	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
-	require.NoError(b, err)
+	sealer := testbed.Got(store.NewSealer([]byte(strings.Repeat("k", store.KeySize))))(b)
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour}),
 		Matcher: nobody{}, Events: events, Calls: events,
@@ -163,16 +161,13 @@ func enqueue(b *testing.B, db *keyspace.DB, shape shape, n int) {
 			for _, i := range some {
 				_, session := shape.of(i)
 				id := fmt.Sprintf("%032x", i)
-				body, err := json.Marshal(event(app, session))
-				require.NoError(b, err)
+				body := testbed.Got(json.Marshal(event(app, session)))(b)
 				effect := keyspace.EventEntry(id+".event", session, id, string(body))
 				effect.Part = "event"
-				owed, err := json.Marshal(effect)
-				require.NoError(b, err)
+				owed := testbed.Got(json.Marshal(effect))(b)
 				keys, args = append(keys, k.Outbox(session), k.Effect(effect.ID), k.Trigger(id)), append(args, owed)
 			}
-			_, err := owing.Run(b.Context(), db, append(keys, k.Ledger()...), args...)
-			require.NoError(b, err)
+			testbed.Got(owing.Run(b.Context(), db, append(keys, k.Ledger()...), args...))(b)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/lists"
 )
 
 type route struct {
@@ -59,10 +60,7 @@ func (b *bench) chats(ctx context.Context) {
 				{"%.3f", func(r []figures) float64 { return r[n][p99] }},
 				{"%.0f", func(r []figures) float64 { return r[n][failed] }},
 			} {
-				var values []float64
-				for _, round := range rounds {
-					values = append(values, column.of(round))
-				}
+				values := lists.Map(rounds, func(round []figures) float64 { return column.of(round) })
 				row = append(row, fmt.Sprintf(column.format, median(values)))
 			}
 			rows = append(rows, row)

@@ -192,9 +192,7 @@ type result struct {
 
 const longest = 2 * time.Minute
 
-func newResult() result {
-	return result{times: hdrhistogram.New(1, longest.Microseconds(), 3)}
-}
+func newResult() result { return result{times: hdrhistogram.New(1, longest.Microseconds(), 3)} }
 
 func (r *result) note(took time.Duration, err error) {
 	switch {

@@ -33,8 +33,7 @@ func TestWhatThePromiseHasAcceptedIsDecidedOnceThoughItDies(t *testing.T) {
 	c := newClient(s, messages)
 	require.NoError(t, workload{app: "kept", tools: 3}.register(t.Context(), c))
 	post := func(ctx context.Context, i int, text string) (testbed.Answer, error) {
-		body, err := json.Marshal(map[string]any{"messageId": fmt.Sprint("m", i), "actor": "user", "text": text})
-		require.NoError(t, err)
+		body := testbed.Got(json.Marshal(map[string]any{"messageId": fmt.Sprint("m", i), "actor": "user", "text": text}))(t)
 		return c.Ask(ctx, http.MethodPost, fmt.Sprintf("/v1/apps/kept/sessions/s%d/messages", i%3), string(body))
 	}
 	text := func(i int) string { return calling("Please", toolName(i%3)) }
@@ -60,17 +59,12 @@ func TestWhatThePromiseHasAcceptedIsDecidedOnceThoughItDies(t *testing.T) {
 		require.NoError(t, c.send(t.Context(), http.MethodGet, fmt.Sprintf("/v1/apps/kept/triggers/s%d-m%d-0", i%3, i), nil, &record))
 		require.Equal(t, toolName(i%3), record.Name)
 		require.Equal(t, text(i), record.Text)
-		again, err := post(t.Context(), i, text(i))
-		require.NoError(t, err)
+		again := testbed.Got(post(t.Context(), i, text(i)))(t)
 		require.Equal(t, http.StatusOK, again.Status)
 		require.Contains(t, string(again.Body), fmt.Sprintf(`"triggerId":"s%d-m%d-0"`, i%3, i))
 	}
 	require.EqualValues(t, messages, published(), "none is published again")
-	other, err := post(t.Context(), 0, "something else")
-	require.NoError(t, err)
-	require.Equal(t, http.StatusConflict, other.Status)
+	require.Equal(t, http.StatusConflict, testbed.Got(post(t.Context(), 0, "something else"))(t).Status)
 	c.Key = "guessed"
-	stranger, err := post(t.Context(), 99, text(0))
-	require.NoError(t, err)
-	require.Equal(t, http.StatusUnauthorized, stranger.Status)
+	require.Equal(t, http.StatusUnauthorized, testbed.Got(post(t.Context(), 99, text(0)))(t).Status)
 }

@@ -16,6 +16,7 @@ import (
 	_ "modernc.org/sqlite" // the driver that makes the file
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/lists"
 )
 
 const (
@@ -90,10 +91,9 @@ func (b *bench) sqlCalls(ctx context.Context) {
 func (b *bench) sqlTables(ctx context.Context, name string, toolbox *server, earshot subject, tool sqlTool) {
 	spread := workload{sessions: b.sessions}.spread()
 	if toolbox == nil {
-		var found []figures
-		for _, connections := range b.connections {
-			found = append(found, b.measure(ctx, earshot.post, b.at(connections), nil, earshot.server))
-		}
+		found := lists.Map(b.connections, func(connections int) figures {
+			return b.measure(ctx, earshot.post, b.at(connections), nil, earshot.server)
+		})
 		b.note("## %s, %s each, %s", name, b.measured, spread)
 		b.table(figureTable("connections", b.connections, found))
 		return

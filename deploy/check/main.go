@@ -37,10 +37,8 @@ const (
 	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 	// timeout ends the tests of a package that hang. A machine that is ten times as busy is not at fault.
 	timeout = "45m"
-	// tags are those of all that there is to compile.
-	tags = "nightly,crashtest"
-	// linters is the folder of the tool that go vet runs.
-	linters = "deploy/check/lint"
+	tags    = "nightly,crashtest" // those of all that there is to compile
+	linters = "deploy/check/lint" // the folder of the tool that go vet runs
 )
 
 // raced are the packages in which most goroutines meet; at night all are.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -78,10 +79,8 @@ func forAgents(t *testing.T) agents {
 // corp is an issuer that gives each client access tokens of anna, for what they ask for.
 func corp(t *testing.T) (issuer, idToken string) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	require.NoError(t, err)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "k"}}, nil)
-	require.NoError(t, err)
+	key := testbed.Got(rsa.GenerateKey(rand.Reader, 2048))(t)
+	signer := testbed.Got(jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "k"}}, nil))(t)
 	tokenFor := func(audience string) (string, error) {
 		claims, err := json.Marshal(map[string]any{"iss": issuer, "aud": audience, "sub": "anna", "email": "anna@example.org", "exp": time.Now().Add(time.Hour).Unix()})
 		if err != nil {
@@ -108,83 +107,34 @@ func corp(t *testing.T) (issuer, idToken string) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
-	idToken, err = tokenFor("clinic")
-	require.NoError(t, err)
+	idToken = testbed.Got(tokenFor("clinic"))(t)
 	return issuer, idToken
 }
 
 // node22 is the one that the newest of the clients need.
 func node22(folder string) string { return filepath.Join(folder, "node_modules/node/bin/node") }
 
-var prints = map[string]string{
-	"toolbox.mjs": `all: book cancel my-appointments
-desk: book cancel
-booked: {"bad":false,"book":{"day":"Friday"}}
-without a user: …corp…
-with a user: {"bad":false,"mine":{"who":"anna@example.org"}}
-revision: 2026-07-28
-`,
-	"mcp.mjs": `2026-07-28 book cancel my-appointments
-booked: {"bad":false,"book":{"day":"Friday"}}
-asked: On which day?
-booked: {"bad":false,"book":{"day":"Monday"}}
-asked: its day
-asked: Cancel an appointment: day Monday. Shall I go ahead? (yes / no)
-cancelled: {"bad":false,"cancel":{"day":"Monday"}}
-wrong: true nothing was called, the values do not fit book:
-day: …
-changed: book cancel latecomer my-appointments
-2025-11-25 book cancel latecomer my-appointments
-booked: {"bad":false,"book":{"day":"Friday"}}
-`,
-	"mcp-tasks.mjs": `2026-07-28
-hears: attempt 1 is under way
-report: {"bad":false,"report":{}} | 1 2 3 4
-2025-11-25
-hears: attempt 1 is under way
-report: {"bad":false,"report":{}} | 1 2 3 4
-hears: attempt 1 is under way
-report: {"bad":false,"report":{}} | 1 2 3 4
-asked: cancel: day Friday. Shall I go ahead? (yes / no)
-cancel: {"bad":false,"cancel":{"day":"Friday"}}
-asked: To which day?
-asked: At what hour?
-move: {"bad":false,"move":{"day":"Monday","hour":9}}
-measure: no more | failed
-`,
-	"oauth.mjs": `tools: book cancel my-appointments
-mine: {"bad":false,"mine":{"who":"anna@example.org"}}
-`,
-	"openai.mjs": `tools: book cancel my-appointments
-booked: {"bad":false,"book":{"day":"Monday"}}
-agent: …{\"bad\":false,\"book\":{\"day\":\"Friday\"}}…
-`,
-	"ai.mjs": `tools: book cancel my-appointments
-booked: {"bad":false,"book":{"day":"Friday"}}
-revision: 2026-07-28
-`,
-	"langchain.mjs": `tools: book cancel my-appointments
-booked: {"bad":false,"book":{"day":"Friday"}}
-`,
-}
-
+// TestAgentsOfOthersWorkWithTheTools runs each client beside which there is a file with what it prints.
 func TestAgentsOfOthersWorkWithTheTools(t *testing.T) {
 	folder := withPackages(t, "agents")
-	for client, want := range prints {
+	clients := testbed.Got(filepath.Glob("agents/*.txt"))(t)
+	require.Len(t, clients, 7)
+	for _, prints := range clients {
+		client, want := strings.TrimSuffix(filepath.Base(prints), ".txt"), testbed.Got(os.ReadFile(prints))(t)
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
 			s := forAgents(t)
 			arguments := map[string][]string{
-				"toolbox.mjs":   {s.app + "/sessions/s1", s.key, s.idToken},
-				"oauth.mjs":     {s.app + "/sessions/s1/mcp", s.issuer, "agent", "secret"},
-				"mcp.mjs":       {s.app, "sessions/s1", s.key, testbed.AdminKey},
-				"mcp-tasks.mjs": {s.app, "sessions/s2", s.key, s.endpoint + "/release"},
+				"toolbox":   {s.app + "/sessions/s1", s.key, s.idToken},
+				"oauth":     {s.app + "/sessions/s1/mcp", s.issuer, "agent", "secret"},
+				"mcp":       {s.app, "sessions/s1", s.key, testbed.AdminKey},
+				"mcp-tasks": {s.app, "sessions/s2", s.key, s.endpoint + "/release"},
 			}[client]
 			if arguments == nil {
 				arguments = []string{s.app + "/sessions/s1/mcp", s.key}
 			}
-			got := run(t, folder, node22(folder), append([]string{client}, arguments...)...)
-			require.Regexp(t, "^"+anything(want)+"$", got)
+			got := run(t, folder, node22(folder), append([]string{client + ".mjs"}, arguments...)...)
+			require.Regexp(t, "^"+anything(string(want))+"$", got)
 		})
 	}
 }

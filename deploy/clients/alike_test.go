@@ -2,7 +2,6 @@ package clients
 
 import (
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // alone are the names that one client has and another lacks, each with why.
@@ -28,8 +29,7 @@ func TestTheClientsHaveTheSameNames(t *testing.T) {
 	for client := range sources {
 		clients[client] = methodsOf(t, client)
 	}
-	page, err := os.ReadFile("../docs/clients.md")
-	require.NoError(t, err)
+	page := testbed.Read(t, "../docs/clients.md")
 	for _, of := range []string{"app", "session"} {
 		all := map[string]bool{}
 		for client, names := range clients {
@@ -45,7 +45,7 @@ func TestTheClientsHaveTheSameNames(t *testing.T) {
 			for client, names := range clients {
 				require.Contains(t, names[of], name, "the client for %s has no such method of an %s, and others have", client, of)
 			}
-			require.Regexp(t, "(?i)`"+name+"`", string(page), "the table of deploy/docs/clients.md lacks it")
+			require.Regexp(t, "(?i)`"+name+"`", page, "the table of deploy/docs/clients.md lacks it")
 		}
 	}
 }
@@ -67,16 +67,13 @@ var sources = map[string]struct {
 
 // methodsOf are the methods of an app and of a session in a client.
 func methodsOf(t *testing.T, client string) map[string][]string {
-	t.Helper()
 	source, found := sources[client], map[string][]string{}
 	class, method := regexp.MustCompile(source.class), regexp.MustCompile(source.method)
-	files, err := filepath.Glob(source.files)
-	require.NoError(t, err)
+	files := testbed.Got(filepath.Glob(source.files))(t)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
+		text := testbed.Read(t, file)
 		var kinds []string
-		for line := range strings.Lines(string(text)) {
+		for line := range strings.Lines(text) {
 			if begins := class.FindStringSubmatch(line); begins != nil {
 				kinds = source.of[begins[1]]
 			}
@@ -100,9 +97,7 @@ func TestTheClientsHaveOneVersion(t *testing.T) {
 		"python/pyproject.toml": `(?m)^version = "([^"]*)"`, "python/src/earshot/_version.py": `VERSION = "([^"]*)"`, "go/token.go": `const Version = "([^"]*)"`,
 		"../package/chart/Chart.yaml": `(?m)^version: (\S+)`,
 	} {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		version := regexp.MustCompile(pattern).FindStringSubmatch(string(text))
+		version := regexp.MustCompile(pattern).FindStringSubmatch(testbed.Read(t, file))
 		require.NotNil(t, version, file)
 		found[version[1]] = true
 	}

@@ -23,16 +23,22 @@ import (
 // answer, and the AI SDK call a tool of its own beside one in scope.
 func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 	folder := withPackages(t, "chat")
-	s := dev(t, "OPENAI_BASE_URL="+testbed.Serve(t, "", scriptedModel())+"/v1", "OPENAI_API_KEY=sk-scripted")
-	const tools = `{"tools":[{"name":"book","description":"Book a table","schema":[{"parameter":"day","type":"string","required":true}]}]}`
-	for app, settings := range map[string]string{"shop": `{}`, "shopacting": `{"openai":{"mode":"act"}}`} {
-		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
-		s.Call("PUT", "/v1/apps/"+app+"/repositories/tables", tools)
-	}
+	s := shops(t, scriptedModel())
 	require.Equal(t, "openai: It is noted.\nrefused: 401 key_invalid\nai: Booked at noon. | own calls: clock\n",
 		run(t, folder, "node", "chat.mjs", s.URL+"/v1/apps/shop", testbed.AdminKey))
 	require.Equal(t, 1, s.fired("/v1/apps/shop/sessions/watched"), "three requests of one client are one message")
 	require.Equal(t, 1, s.fired("/v1/apps/shopacting/sessions/acted"))
+}
+
+// shops is a service with a model, and with two apps that have a tool; shopacting calls it.
+func shops(t *testing.T, model http.Handler) *service {
+	s := dev(t, "OPENAI_BASE_URL="+testbed.Serve(t, "", model)+"/v1", "OPENAI_API_KEY=sk-scripted")
+	for app, settings := range map[string]string{"shop": `{}`, "shopacting": `{"openai":{"mode":"act"}}`} {
+		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
+		s.Call("PUT", "/v1/apps/"+app+"/repositories/tables",
+			`{"tools":[{"name":"book","description":"Book a table","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
+	}
+	return s
 }
 
 func (s *service) fired(session string) int {
@@ -85,12 +91,7 @@ func scriptedModel() http.Handler {
 // defaults, call a tool of their own after one in scope.
 func TestClientsOfTheResponsesAPITakeTheServiceForTheirModel(t *testing.T) {
 	model := &responder{said: map[string][]any{}, stored: map[string]any{}}
-	s := dev(t, "OPENAI_BASE_URL="+testbed.Serve(t, "", model)+"/v1", "OPENAI_API_KEY=sk-scripted")
-	const tools = `{"tools":[{"name":"book","description":"Book a table","schema":[{"parameter":"day","type":"string","required":true}]}]}`
-	for app, settings := range map[string]string{"shop": `{}`, "shopacting": `{"openai":{"mode":"act"}}`} {
-		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
-		s.Call("PUT", "/v1/apps/"+app+"/repositories/tables", tools)
-	}
+	s := shops(t, model)
 	t.Run("openai", func(t *testing.T) {
 		folder := withPackages(t, "chat")
 		require.Equal(t, `heard: It is noted. | It is noted. | scripted

@@ -18,7 +18,6 @@ import (
 )
 
 func copied(t *testing.T, name string) string {
-	t.Helper()
 	folder := t.TempDir()
 	require.NoError(t, os.CopyFS(folder, testbed.Sources(name)))
 	return folder
@@ -31,7 +30,6 @@ func prepared(folder, program string, arguments ...string) *exec.Cmd {
 }
 
 func run(t *testing.T, folder, program string, arguments ...string) string {
-	t.Helper()
 	cmd := prepared(folder, program, arguments...)
 	var faults bytes.Buffer
 	cmd.Stderr = &faults
@@ -62,22 +60,18 @@ func dev(t *testing.T, variables ...string) *service {
 }
 
 func (s *service) save(path, file string) {
-	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(file, s.Call("GET", path, ""), 0o600))
 }
 
 var update = flag.Bool("update", false, "write the generated types of the clients anew")
 
 func upToDate(t *testing.T, generated, kept string) {
-	t.Helper()
-	now, err := os.ReadFile(generated)
-	require.NoError(t, err)
+	now := testbed.Got(os.ReadFile(generated))(t)
 	if *update {
 		require.NoError(t, os.WriteFile(kept, now, 0o600))
 	}
-	before, err := os.ReadFile(kept)
-	require.NoError(t, err)
-	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
+	before := testbed.Read(t, kept)
+	require.True(t, before == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
 }
 
 func desk(t *testing.T) string {

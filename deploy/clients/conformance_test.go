@@ -22,32 +22,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// fixtures are the tools that the conformance suite of MCP expects; their endpoint or subscriber answers like a
-// user's.
-const fixtures = `{"tools":[
-	{"name":"greet","url":"%URL%/greet","schema":[{"parameter":"name","type":"string","required":true}]},
-	{"name":"slow_compute","answer":{"within":"100s"},"request":{"timeout":"1s"},"schema":[{"parameter":"seconds","type":"number","required":true},{"parameter":"label","type":"string"}]},
-	{"name":"failing_job","answer":{"within":"100s"},"request":{"timeout":"1s"}},
-	{"name":"protocol_error_job","answer":{"within":"1s"},"request":{"timeout":"1s"}},
-	{"name":"confirm_delete","url":"%URL%/ok","confirm":"always","schema":[{"parameter":"filename","type":"string","required":true}]},
-	{"name":"multi_input","url":"%URL%/ok","schema":[{"parameter":"name","type":"string","required":true},{"parameter":"confirm","type":"boolean","required":true}]},
-	{"name":"test_tool_with_task","answer":{"within":"100s"},"request":{"timeout":"1s"},"schema":[{"parameter":"name","type":"string","required":true}]},
-	{"name":"test_simple_text","url":"%URL%/text"},
-	{"name":"test_error_handling","url":"%URL%/error"},
-	{"name":"test_logging_tool","url":"%URL%/text"},
-	{"name":"test_streaming_elicitation","url":"%URL%/ok","schema":[{"parameter":"name","type":"string","required":true}]},
-	{"name":"test_trigger_tool_change","url":"%URL%/change"},
-	{"name":"test_input_required_result_elicitation","url":"%URL%/ok","schema":[{"parameter":"user_name","type":"string","required":true}]},
-	{"name":"test_input_required_result_request_state","url":"%URL%/ok","schema":[{"parameter":"ok","type":"boolean","required":true}]},
-	{"name":"test_input_required_result_tampered_state","url":"%URL%/ok","schema":[{"parameter":"ok","type":"boolean","required":true}]},
-	{"name":"test_input_required_result_multi_round","url":"%URL%/ok","confirm":"always","schema":[{"parameter":"step1","type":"string","required":true}]},
-	{"name":"routed","url":"%URL%/ok","parameters":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}},
-	{"name":"json_schema_2020_12_tool","url":"%URL%/ok","parameters":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
-		"$defs":{"address":{"$anchor":"addressDef","type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"}}}},
-		"properties":{"name":{"type":"string"},"address":{"$ref":"#/$defs/address"},"contactMethod":{"type":"string","enum":["phone","email"]},"phone":{"type":"string"},"email":{"type":"string"}},
-		"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},
-		"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}}]}`
-
 type event struct {
 	ID, AppID, Name string
 	Values          map[string]any
@@ -62,8 +36,10 @@ func newLaboratory(t *testing.T) laboratory {
 	return l
 }
 
+// app has the tools that the conformance suite of MCP expects; their endpoint or subscriber answers like a user's.
 func (l laboratory) app(t *testing.T, name string) string {
 	t.Helper()
+	fixtures := testbed.Read(t, "agents/conformance.json")
 	endpoint := testbed.Serve(t, "", http.HandlerFunc(l.endpoint))
 	l.Call("PUT", "/v1/apps/"+name, `{}`)
 	l.Call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(fixtures, "%URL%", endpoint))
@@ -126,18 +102,15 @@ type check struct{ ID, Name, Status, ErrorMessage string }
 type suite struct{ folder, url, revision string }
 
 func (s suite) run(t *testing.T, arguments ...string) map[string][]check {
-	t.Helper()
 	results := t.TempDir()
 	program := filepath.Join(s.folder, "node_modules/@modelcontextprotocol/conformance/dist/index.js")
 	cmd := prepared(s.folder, node22(s.folder), append([]string{program, "server", "--url", s.url, "--spec-version", s.revision, "-o", results}, arguments...)...)
 	said, _ := cmd.CombinedOutput() // it fails where a scenario does, which the results say better
 	found := map[string][]check{}
-	folders, err := os.ReadDir(results)
-	require.NoError(t, err)
+	folders := testbed.Got(os.ReadDir(results))(t)
 	require.NotEmpty(t, folders, string(said))
 	for _, folder := range folders {
-		text, err := os.ReadFile(filepath.Join(results, folder.Name(), "checks.json"))
-		require.NoError(t, err)
+		text := testbed.Got(os.ReadFile(filepath.Join(results, folder.Name(), "checks.json")))(t)
 		var checks []check
 		require.NoError(t, json.Unmarshal(text, &checks))
 		name := regexp.MustCompile(`^server-(.*)-\d{4}-\d{2}-\d{2}T`).FindStringSubmatch(folder.Name())
@@ -165,7 +138,6 @@ type want struct {
 
 // meets compares results. A scenario that is off is tried again, since some give a server less than a second.
 func (s suite) meets(t *testing.T, scenario string, checks []check, wanted want) {
-	t.Helper()
 	for range 2 {
 		if good, others := notGood(checks); good == wanted.good && slices.Equal(others, wanted.others) {
 			return

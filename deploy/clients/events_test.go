@@ -17,9 +17,7 @@ import (
 )
 
 func describe(t *testing.T, s *service) apitest.Description {
-	t.Helper()
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Call("GET", "/asyncapi.json", "")))
-	require.NoError(t, err)
+	read := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(s.Call("GET", "/asyncapi.json", ""))))(t)
 	document := read.(map[string]any)
 	for _, schema := range document["components"].(map[string]any)["schemas"].(map[string]any) {
 		if schema := schema.(map[string]any); schema["properties"] != nil {
@@ -30,19 +28,16 @@ func describe(t *testing.T, s *service) apitest.Description {
 }
 
 func fits(t *testing.T, described apitest.Description, msg jetstream.Msg) (channel string) {
-	t.Helper()
 	channel = described.Channel(t, msg.Subject())
 	headers := map[string]any{}
 	for name, values := range msg.Headers() {
 		headers[name] = values[0]
 	}
-	payload, err := jsonschema.UnmarshalJSON(bytes.NewReader(msg.Data()))
-	require.NoError(t, err)
+	payload := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(msg.Data())))(t)
 	for _, message := range described.At("/channels/" + channel + "/messages") {
 		at := strings.TrimPrefix(message.(map[string]any)["$ref"].(string), "#")
 		for part, value := range map[string]any{"payload": payload, "headers": any(headers)} {
-			schema := described.Compile(t, at+"/"+part)
-			require.NoError(t, schema.Validate(value), "%s %s: %s", msg.Subject(), part, msg.Data())
+			require.NoError(t, described.Compile(t, at+"/"+part).Validate(value), "%s %s: %s", msg.Subject(), part, msg.Data())
 		}
 	}
 	return channel
@@ -71,8 +66,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	s.Call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
 	s.Call("PUT", "/v1/apps/shop/sessions/s1", `{"metadata":{"channel":"phone"}}`) // is in each event of the session
 	for _, text := range []string{"ring the bell", "ask the manager", "I want a table", "The weather was fine in Paris last year"} {
-		body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
-		require.NoError(t, err)
+		body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "text": text}))(t)
 		s.Call("POST", "/v1/apps/shop/sessions/s1/messages", string(body))
 	}
 	for _, name := range []string{"ring", "order", "order"} {
@@ -98,7 +92,5 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 
 func (s *service) stream() jetstream.Consumer {
 	s.t.Helper()
-	consumer, err := natstest.JetStream(s.t, s.NATS).OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{})
-	require.NoError(s.t, err)
-	return consumer
+	return testbed.Got(natstest.JetStream(s.t, s.NATS).OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{}))(s.t)
 }

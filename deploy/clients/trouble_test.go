@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
 	"earshot/deploy/testbed"
 )
 
@@ -29,8 +27,7 @@ type trouble struct {
 
 func troubleBefore(t *testing.T, s *service) (*trouble, string) {
 	t.Helper()
-	to, err := url.Parse(s.URL)
-	require.NoError(t, err)
+	to := testbed.Got(url.Parse(s.URL))(t)
 	between := &trouble{service: httputil.NewSingleHostReverseProxy(to), lost: map[string]bool{}, streams: map[string]int{}}
 	between.service.FlushInterval = -1
 	return between, testbed.Serve(t, "", between)

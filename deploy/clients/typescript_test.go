@@ -31,17 +31,21 @@ func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {
 	upToDate(t, filepath.Join(folder, "src/schema.ts"), "typescript/src/schema.ts")
 }
 
+// unpacked is a folder in which a packed client is installed.
+func unpacked(t *testing.T, archive string) (folder, installed string) {
+	folder = t.TempDir()
+	installed = filepath.Join(folder, "node_modules/@earshot/client")
+	require.NoError(t, os.MkdirAll(installed, 0o700))
+	run(t, folder, "tar", "-xzf", archive, "--strip-components=1", "-C", installed)
+	return folder, installed
+}
+
 func consumer(t *testing.T) string {
-	t.Helper()
 	client := withPackages(t, "typescript")
 	run(t, client, "npm", "pack", "--silent")
-	packed, err := filepath.Glob(filepath.Join(client, "*.tgz"))
-	require.NoError(t, err)
+	packed := testbed.Got(filepath.Glob(filepath.Join(client, "*.tgz")))(t)
 	require.Len(t, packed, 1)
-	folder := t.TempDir()
-	installed := filepath.Join(folder, "node_modules/@earshot/client")
-	require.NoError(t, os.MkdirAll(installed, 0o700))
-	run(t, folder, "tar", "-xzf", packed[0], "--strip-components=1", "-C", installed)
+	folder, installed := unpacked(t, packed[0])
 	for _, name := range []string{"README.md", "LICENSE", "package.json", "dist/index.js", "dist/index.d.ts"} {
 		require.FileExists(t, filepath.Join(installed, name))
 	}
@@ -96,7 +100,6 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 	window, end := chromedp.NewContext(chromiumtest.Browser(t))
 	t.Cleanup(end)
 	shows := func(expression string) {
-		t.Helper()
 		var text string
 		require.Eventually(t, func() bool {
 			holds, err := chromedp.Run(window, chromedp.Evaluate[bool](expression))
@@ -107,7 +110,6 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 		}, testbed.Patience, testbed.Glance, "%s: %s", expression, &text)
 	}
 	say := func(text string) {
-		t.Helper()
 		require.NoError(t, chromedp.Do(window, chromedp.SetValue("#text", text), chromedp.Click("button")))
 	}
 	require.NoError(t, chromedp.Do(window, chromedp.Navigate(page)))
@@ -123,29 +125,21 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 }
 
 func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {
-	license, err := os.ReadFile("../../LICENSE")
-	require.NoError(t, err)
+	license := testbed.Read(t, "../../LICENSE")
 	for _, folder := range []string{"typescript", "python"} {
-		its, err := os.ReadFile(filepath.Join(folder, "LICENSE"))
-		require.NoError(t, err)
-		require.Equal(t, string(license), string(its), folder)
+		require.Equal(t, license, testbed.Read(t, filepath.Join(folder, "LICENSE")), folder)
 	}
 }
 
 func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
 	folder := withPackages(t, "typescript")
-	file, err := os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json"))
-	require.NoError(t, err)
+	file := testbed.Got(os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json")))(t)
 	defer file.Close()
-	official, err := jsonschema.UnmarshalJSON(file)
-	require.NoError(t, err)
+	official := testbed.Got(jsonschema.UnmarshalJSON(file))(t)
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("asyncapi.json", official))
-	schema, err := compiler.Compile("asyncapi.json")
-	require.NoError(t, err)
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", "")))
-	require.NoError(t, err)
-	require.NoError(t, schema.Validate(document))
+	schema := testbed.Got(compiler.Compile("asyncapi.json"))(t)
+	require.NoError(t, schema.Validate(testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", ""))))(t)))
 }
 
 func withPackages(t *testing.T, name string) string {
@@ -189,10 +183,7 @@ func TestTheClientsArePackedAsTheyArePublished(t *testing.T) {
 	made := filepath.Join(t.TempDir(), "made")
 	run(t, "../..", "go", "run", "./deploy/release", "-clients", made, "-version", "7.8.9", "-modpath", "example.org/you/earshot-go")
 
-	folder := t.TempDir()
-	installed := filepath.Join(folder, "node_modules/@earshot/client")
-	require.NoError(t, os.MkdirAll(installed, 0o700))
-	run(t, folder, "tar", "-xzf", filepath.Join(made, "earshot-client-7.8.9.tgz"), "--strip-components=1", "-C", installed)
+	folder, _ := unpacked(t, filepath.Join(made, "earshot-client-7.8.9.tgz"))
 	require.Equal(t, "7.8.9\n", run(t, folder, "node", "--input-type=module", "-e", `import { version } from '@earshot/client'; console.log(version)`))
 
 	wheel := filepath.Join(made, "earshot_client-7.8.9-py3-none-any.whl")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories/files"
@@ -22,8 +23,7 @@ const (
 // TestConversationsComeOutAsPeopleExpect runs without a model. Its log has what failed: go test -v ./deploy/conversations.
 func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
 	t.Parallel()
-	names, err := filepath.Glob("*.yaml")
-	require.NoError(t, err)
+	names := testbed.Got(filepath.Glob("*.yaml"))(t)
 	require.NotEmpty(t, names)
 	by := chain.New(llm.Options{})
 	all := trial.Totals{}
@@ -45,10 +45,8 @@ func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
 }
 
 func held(t *testing.T, name string, by *chain.Chain) *trial.Report {
-	set, err := files.Read([]string{name}, files.Options{Tests: true, AppID: "people"})
-	require.NoError(t, err)
-	stage, err := trial.InProcess(set, by, llm.DefaultHistory, time.Now)
-	require.NoError(t, err)
+	set := testbed.Got(files.Read([]string{name}, files.Options{Tests: true, AppID: "people"}))(t)
+	stage := testbed.Got(trial.InProcess(set, by, llm.DefaultHistory, time.Now))(t)
 	return trial.Run(t.Context(), set.Tests, stage)
 }
 

@@ -40,7 +40,6 @@ type block struct {
 var opening = regexp.MustCompile("^```(\\w*) ?(?:(\\w+)(?:: (.*))?)?$")
 
 func blocksOf(t *testing.T, path string) []block {
-	t.Helper()
 	file, err := os.Open(path)
 	require.NoError(t, err)
 	defer file.Close()

@@ -66,8 +66,7 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 }
 
 func documents(t *testing.T) []string {
-	chapters, err := filepath.Glob("*.md")
-	require.NoError(t, err)
+	chapters := testbed.Got(filepath.Glob("*.md"))(t)
 	return append([]string{"../../README.md"}, slices.DeleteFunc(chapters, func(name string) bool { return name == "README.md" })...)
 }
 
@@ -98,8 +97,7 @@ const (
 )
 
 func reading(t *testing.T, program string, blocks []block) *reader {
-	cache, err := exec.Command("go", "env", "GOCACHE").Output()
-	require.NoError(t, err)
+	cache := testbed.Got(exec.Command("go", "env", "GOCACHE").Output())(t)
 	r := &reader{t: t, dir: t.TempDir(), program: program, goCache: strings.TrimSpace(string(cache)), blocks: blocks, places: map[string]string{}}
 	require.NoError(t, os.MkdirAll(r.at("folder/bin"), 0o700))
 	r.write("prelude.sh", prelude)
@@ -192,8 +190,7 @@ func (r *reader) start(b block) {
 		address = r.places[service]
 	}
 	r.write(one.out+".sh", "source "+r.dir+"/variables.sh 2> /dev/null; source "+r.dir+"/prelude.sh\nexport EARSHOT_ADDR="+address+"\n"+r.here(b.text))
-	out, err := os.Create(r.at(one.out))
-	require.NoError(r.t, err)
+	out := testbed.Got(os.Create(r.at(one.out)))(r.t)
 	one.cmd = r.bash(r.at(one.out + ".sh"))
 	one.cmd.Stdout, one.cmd.Stderr = out, out
 	require.NoError(r.t, one.cmd.Start())
@@ -250,8 +247,7 @@ func (r *reader) openShell() {
 	cmd.ExtraFiles, r.answers = []*os.File{told}, bufio.NewScanner(answers)
 	var faults bytes.Buffer
 	cmd.Stderr = &faults
-	r.shell, err = cmd.StdinPipe()
-	require.NoError(r.t, err)
+	r.shell = testbed.Got(cmd.StdinPipe())(r.t)
 	require.NoError(r.t, cmd.Start())
 	told.Close()
 	r.t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); _ = cmd.Wait(); answers.Close() })
@@ -299,15 +295,10 @@ func (r *reader) there(text string) string {
 func (r *reader) at(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *reader) write(name, text string) {
-	r.t.Helper()
 	require.NoError(r.t, os.WriteFile(r.at(name), []byte(text), 0o600))
 }
 
-func (r *reader) read(name string) string {
-	text, err := os.ReadFile(r.at(name))
-	require.NoError(r.t, err)
-	return string(text)
-}
+func (r *reader) read(name string) string { return testbed.Read(r.t, r.at(name)) }
 
 func (r *reader) saidBeside() string {
 	said := map[string]string{}

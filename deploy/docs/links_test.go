@@ -17,9 +17,8 @@ func TestMain(m *testing.M) { testbed.Main(m) }
 func TestLinksLeadSomewhere(t *testing.T) {
 	link, code := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
 	for _, path := range append(pages(t), "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
-		text, err := os.ReadFile(path)
-		require.NoError(t, err)
-		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), "code"), -1) {
+		text := testbed.Read(t, path)
+		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(text, "code"), -1) {
 			target, anchor, _ := strings.Cut(found[1], "#")
 			if strings.Contains(target, "://") {
 				continue
@@ -38,22 +37,19 @@ func TestLinksLeadSomewhere(t *testing.T) {
 }
 
 func pages(t *testing.T) []string {
-	reference, err := filepath.Glob("reference/*.md")
-	require.NoError(t, err)
+	reference := testbed.Got(filepath.Glob("reference/*.md"))(t)
 	return append(documents(t), reference...)
 }
 
 // anchorsOf are the anchors that GitHub gives the headings of a document, and its own.
 func anchorsOf(t *testing.T, path string) []string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+	text := testbed.Read(t, path)
 	var anchors []string
-	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(string(text), -1) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
 		plain := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(heading[1]), "")
 		anchors = append(anchors, strings.ReplaceAll(plain, " ", "-"))
 	}
-	for _, own := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(string(text), -1) {
+	for _, own := range regexp.MustCompile(`<a id="([^"]+)">`).FindAllStringSubmatch(text, -1) {
 		anchors = append(anchors, own[1])
 	}
 	return anchors

@@ -14,9 +14,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/answer"
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/trigger/state"
 )
 
@@ -25,14 +27,12 @@ var update = flag.Bool("update", false, "write the reference of codes, routes an
 
 // requirePage compares a page of the reference with what it should be, or writes it.
 func requirePage(t *testing.T, name, text string) {
-	t.Helper()
 	path := filepath.Join("reference", name)
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	have, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
+	have := testbed.Read(t, path)
+	require.True(t, text == have, "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
 }
 
 func cell(text string) string {
@@ -54,15 +54,13 @@ func TestReferenceOfCodesIsUpToDate(t *testing.T) {
 }
 
 func TestReferenceOfRoutesIsUpToDate(t *testing.T) {
-	described, err := os.ReadFile("../../api/docs/openapi.json")
-	require.NoError(t, err)
+	described := testbed.Got(os.ReadFile("../../api/docs/openapi.json"))(t)
 	var order struct {
 		Paths json.RawMessage
 		Tags  []struct{ Name, Description string }
 	}
 	require.NoError(t, json.Unmarshal(described, &order))
-	paths, err := exactjson.Keys(order.Paths)
-	require.NoError(t, err)
+	paths := testbed.Got(exactjson.Keys(order.Paths))(t)
 	served := apitest.Serve(t).Document("/openapi.json")
 	var text strings.Builder
 	text.WriteString(`# Routes
@@ -144,8 +142,7 @@ type schema struct {
 }
 
 func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
-	described, err := os.ReadFile("../../api/docs/asyncapi.json")
-	require.NoError(t, err)
+	described := testbed.Got(os.ReadFile("../../api/docs/asyncapi.json"))(t)
 	var document struct {
 		Channels   json.RawMessage
 		Components struct {
@@ -154,8 +151,7 @@ func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(described, &document))
-	names, err := exactjson.Keys(document.Channels)
-	require.NoError(t, err)
+	names := testbed.Got(exactjson.Keys(document.Channels))(t)
 	var channels map[string]struct {
 		Address, Description string
 		Messages             map[string]struct{}
@@ -222,8 +218,7 @@ func rowsOf(t *testing.T, schemas map[string]*schema, of *schema, within string)
 	if of.Properties == nil {
 		return nil
 	}
-	names, err := exactjson.Keys(of.Properties)
-	require.NoError(t, err)
+	names := testbed.Got(exactjson.Keys(of.Properties))(t)
 	var fields map[string]*schema
 	require.NoError(t, json.Unmarshal(of.Properties, &fields))
 	for _, name := range names {
@@ -259,10 +254,7 @@ func (s *schema) kind() string {
 }
 
 func (s *schema) meaning() string {
-	var words []string
-	for _, one := range s.Enum {
-		words = append(words, fmt.Sprintf("`%v`", one))
-	}
+	words := lists.Map(s.Enum, func(one any) string { return fmt.Sprintf("`%v`", one) })
 	if s.Const != nil {
 		words = []string{fmt.Sprintf("`%v`", s.Const)}
 	}
@@ -276,7 +268,5 @@ func (s *schema) meaning() string {
 }
 
 func TestStatesAreDrawnAsTheyAre(t *testing.T) {
-	page, err := os.ReadFile("turns.md")
-	require.NoError(t, err)
-	require.Contains(t, string(page), "```mermaid\n"+state.Diagram()+"```")
+	require.Contains(t, testbed.Read(t, "turns.md"), "```mermaid\n"+state.Diagram()+"```")
 }

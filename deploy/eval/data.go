@@ -8,6 +8,7 @@ import (
 	"earshot/matcher/evaldata"
 	"earshot/repositories"
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 )
 
 type evalCase struct {
@@ -67,10 +68,7 @@ func casesOf(said []evaldata.Case, now time.Time, expected func(evaldata.Call) f
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", one.ID, err)
 		}
-		var expect []files.Expectation
-		for _, call := range one.Calls {
-			expect = append(expect, expected(call))
-		}
+		expect := lists.Map(one.Calls, expected)
 		test := saying(one.ID, one.Messages, expect...)
 		test.Now = now
 		cases = append(cases, evalCase{one.Kind, test, tools})

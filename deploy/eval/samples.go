@@ -14,6 +14,7 @@ import (
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
+	"earshot/repositories/lists"
 )
 
 type set struct {
@@ -185,9 +186,5 @@ func (s scope) judged(random *rand.Rand, from set, in, out int) (all []sample) {
 }
 
 func some[T any](random *rand.Rand, all []T, n int) []T {
-	picked := make([]T, 0, n)
-	for _, i := range random.Perm(len(all))[:min(n, len(all))] {
-		picked = append(picked, all[i])
-	}
-	return picked
+	return lists.Map(random.Perm(len(all))[:min(n, len(all))], func(i int) T { return all[i] })
 }

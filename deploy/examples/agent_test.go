@@ -45,8 +45,7 @@ func newShop(t *testing.T) *shop {
 		_, _ = io.WriteString(out, `{"done":"`+request.URL.Path+`"}`) // a replica that died reads nothing
 	}
 	const helper = "../../clients/agents/tasks.mjs"
-	text, err := os.ReadFile(filepath.Join("agent", helper))
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile(filepath.Join("agent", helper)))(t)
 	require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(s.folder, helper)), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(s.folder, helper), text, 0o600))
 
@@ -57,12 +56,10 @@ func newShop(t *testing.T) *shop {
 	}
 	s.earshot("import", "openapi", "shop.yaml", "--confirm-writes", "--base-url", testbed.Serve(t, "", &s.orders), "-o", "tools.yaml")
 	tools := filepath.Join(s.folder, "tools.yaml")
-	text, err = os.ReadFile(tools)
-	require.NoError(t, err)
+	text = testbed.Got(os.ReadFile(tools))(t)
 	require.NoError(t, os.WriteFile(tools, []byte(strings.Replace(string(text), "timeout: 60s", "timeout: 10s", 1)), 0o600)) // the other replica waits for its end
 	s.earshot("apply", "-f", "tools.yaml", "--app", "shop")
-	answer, err := s.replicas[0].Ask(t.Context(), "POST", "/v1/apps/shop/keys", `{"scopes":["triggers"]}`)
-	require.NoError(t, err)
+	answer := testbed.Got(s.replicas[0].Ask(t.Context(), "POST", "/v1/apps/shop/keys", `{"scopes":["triggers"]}`))(t)
 	var made struct{ Key string }
 	require.NoError(t, json.Unmarshal(answer.Body, &made), "%s", answer.Body)
 	s.key = made.Key
@@ -78,7 +75,6 @@ func (s *shop) earshot(args ...string) {
 }
 
 func (s *shop) agent(says string) *testbed.Process {
-	s.t.Helper()
 	args := []string{"agent.mjs", says}
 	for _, replica := range s.replicas {
 		args = append(args, replica.URL+"/v1/apps/shop/sessions/s1/mcp")
@@ -89,7 +85,6 @@ func (s *shop) agent(says string) *testbed.Process {
 func TestAnAgentOfAShopAsksFirstAndItsReportOutlivesAReplica(t *testing.T) {
 	s := newShop(t)
 	ends := func(agent *testbed.Process) {
-		t.Helper()
 		require.Eventually(t, func() bool { return !agent.Running() }, testbed.Patience, testbed.Glance)
 	}
 	refused := s.agent("no")

@@ -19,7 +19,6 @@ type window struct {
 }
 
 func (w window) until(expression string) {
-	w.t.Helper()
 	require.Eventually(w.t, func() bool {
 		holds, err := chromedp.Run(w.page, chromedp.Evaluate[bool](expression))
 		return err == nil && holds
@@ -27,12 +26,10 @@ func (w window) until(expression string) {
 }
 
 func (w window) shows(selector, text string) {
-	w.t.Helper()
 	w.until(fmt.Sprintf("[...document.querySelectorAll(%q)].some((item) => item.textContent.trim() === %q)", selector, text))
 }
 
 func (w window) say(text string) {
-	w.t.Helper()
 	require.NoError(w.t, chromedp.Do(w.page, chromedp.SetValue("#text", text), chromedp.Click("button")))
 }
 

@@ -62,8 +62,7 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 func TestClientsOverNATSAreAnswered(t *testing.T) {
 	s := bare(t, []string{"EARSHOT_NATS_INGRESS=on"})
 	s.Await(t, `(requests over NATS)`)
-	conn, err := nats.Connect(s.NATS)
-	require.NoError(t, err)
+	conn := testbed.Got(nats.Connect(s.NATS))(t)
 	defer conn.Close()
 	require.Eventually(t, func() bool {
 		_, err := conn.Request("$SRV.PING.earshot", nil, time.Second)
@@ -147,8 +146,7 @@ func TestAProcessorOfPipecatsFormHearsAndSpeaks(t *testing.T) {
 	}
 	s := dev(t, `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", spoken)
-	folder, err := filepath.Abs("pipecat")
-	require.NoError(t, err)
+	folder := testbed.Got(filepath.Abs("pipecat"))(t)
 	around := s.around("EARSHOT_KEY="+s.keyOf("clinic", "messages", "triggers"), "PYTHONPATH=testdata", "PYTHONDONTWRITEBYTECODE=1")
 	got := testbed.Start(t, folder, around, program, append([]string{"-u", "-W", "error", "rehearsal.py"}, conversation...)...)
 	got.Await(t, `(closed)\n`)
@@ -173,7 +171,6 @@ $`, said)
 
 // conversed checks what the conversation has left in the session of its name.
 func (s *service) conversed() {
-	s.t.Helper()
 	states := map[string][]any{}
 	for _, one := range s.ask("GET", "/v1/apps/clinic/triggers?limit=10", "")["items"].([]any) {
 		record := one.(map[string]any)
@@ -219,7 +216,6 @@ type service struct {
 }
 
 func dev(t *testing.T, app string) *service {
-	t.Helper()
 	s := bare(t, nil)
 	s.ask("PUT", "/v1/apps/clinic", app)
 	s.key = s.keyOf("clinic", "tools", "messages")
@@ -228,9 +224,7 @@ func dev(t *testing.T, app string) *service {
 
 // devOf is a service that has loaded the file of an example, which has the name of its app.
 func devOf(t *testing.T, example string, variables ...string) *service {
-	t.Helper()
-	file, err := filepath.Abs(filepath.Join(example, example+".yaml"))
-	require.NoError(t, err)
+	file := testbed.Got(filepath.Abs(filepath.Join(example, example+".yaml")))(t)
 	s := bare(t, variables, "-f", file)
 	s.Await(t, `1 file loaded`)
 	s.key = s.keyOf(example, "tools", "messages")
@@ -243,9 +237,7 @@ func bare(t *testing.T, variables []string, args ...string) *service {
 }
 
 func (s *service) keyOf(app string, scopes ...string) string {
-	s.t.Helper()
-	body, err := json.Marshal(map[string]any{"name": "example", "scopes": scopes})
-	require.NoError(s.t, err)
+	body := testbed.Got(json.Marshal(map[string]any{"name": "example", "scopes": scopes}))(s.t)
 	return s.ask("POST", "/v1/apps/"+app+"/keys", string(body))["key"].(string)
 }
 
@@ -254,7 +246,6 @@ func (s *service) around(more ...string) []string {
 }
 
 func (s *service) ask(method, path, body string) map[string]any {
-	s.t.Helper()
 	text := s.Call(method, path, body)
 	var read map[string]any
 	require.NoError(s.t, json.Unmarshal(text, &read), "%s", text)
@@ -262,8 +253,6 @@ func (s *service) ask(method, path, body string) map[string]any {
 }
 
 func (s *service) say(session, text string) []any {
-	s.t.Helper()
-	body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
-	require.NoError(s.t, err)
+	body := testbed.Got(json.Marshal(map[string]string{"actor": "user", "text": text}))(s.t)
 	return s.ask("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body))["matches"].([]any)
 }

@@ -37,7 +37,6 @@ func (h helpdesk) run(key string, args ...string) (string, error) {
 }
 
 func (h helpdesk) does(key string, args ...string) string {
-	h.t.Helper()
 	out, err := h.run(key, args...)
 	require.NoError(h.t, err, "%v: %s", args, out)
 	return out

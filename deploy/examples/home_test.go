@@ -16,16 +16,13 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	hub.Await(t, `the hub is up\n`)
 	const session = "/v1/apps/home/sessions/ada"
 	say := func(text string) map[string]any {
-		t.Helper()
 		return s.ask("POST", session+"/messages", `{"actor":"user","text":"`+text+`"}`)
 	}
 	first := func(said map[string]any) map[string]any {
-		t.Helper()
 		require.Len(t, said["matches"], 1, said)
 		return said["matches"].([]any)[0].(map[string]any)
 	}
 	becomes := func(match map[string]any, done func(trigger map[string]any) bool) (trigger map[string]any) {
-		t.Helper()
 		require.Eventually(t, func() bool {
 			trigger = s.ask("GET", "/v1/apps/home/triggers/"+match["triggerId"].(string), "")
 			return done(trigger)
@@ -55,11 +52,9 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	require.Equal(t, "the door is unlocked", result(say("yes")))
 
 	js := natstest.JetStream(t, s.NATS)
-	stream, err := js.Stream(t.Context(), "EARSHOT")
-	require.NoError(t, err)
-	again, err := stream.GetLastMsgForSubject(t.Context(), "tool.trigger.home.ada.unlock-door")
-	require.NoError(t, err)
-	_, err = js.Publish(t.Context(), again.Subject, again.Data) // as if its acknowledgement were lost
+	stream := testbed.Got(js.Stream(t.Context(), "EARSHOT"))(t)
+	again := testbed.Got(stream.GetLastMsgForSubject(t.Context(), "tool.trigger.home.ada.unlock-door"))(t)
+	_, err := js.Publish(t.Context(), again.Subject, again.Data) // as if its acknowledgement were lost
 	require.NoError(t, err)
 	say("light off in the bedroom")
 	hub.Await(t, `the light in the bedroom is off\n`)

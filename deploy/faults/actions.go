@@ -146,9 +146,7 @@ var (
 	clustered = slices.Concat(plain, agents, []action{saying(2, "charge"), {2, (*client).ask}})
 )
 
-func (c *client) say(expects, text string) *operation {
-	return c.sayIn(c.session, expects, text, true)
-}
+func (c *client) say(expects, text string) *operation { return c.sayIn(c.session, expects, text, true) }
 
 func (c *client) sayIn(session, expects, text string, ordered bool, header ...string) *operation {
 	id := c.id("m")

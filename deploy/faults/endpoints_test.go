@@ -13,6 +13,8 @@ import (
 	"earshot/deploy/testbed"
 )
 
+func TestMain(m *testing.M) { testbed.Main(m) }
+
 func TestSinkDoesAsItsPathsSay(t *testing.T) {
 	s := &testbed.Sink{Answer: behave}
 	client := testbed.Client{URL: testbed.Serve(t, "", s), HTTP: &http.Client{Timeout: 300 * time.Millisecond}}
@@ -38,8 +40,7 @@ func TestModelDoesAsItIsTold(t *testing.T) {
 	secrets := plant()
 	url := testbed.Serve(t, "", &model{secrets: secrets, asked: map[string]bool{}})
 	ask := func(body string) (status int, answer string) {
-		got, err := testbed.Client{URL: url}.Ask(t.Context(), http.MethodPost, "", body)
-		require.NoError(t, err)
+		got := testbed.Got(testbed.Client{URL: url}.Ask(t.Context(), http.MethodPost, "", body))(t)
 		return got.Status, string(got.Body)
 	}
 	said := func(text string) string {

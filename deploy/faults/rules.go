@@ -46,6 +46,12 @@ type breaches []string
 
 func (b *breaches) add(format string, args ...any) { *b = append(*b, fmt.Sprintf(format, args...)) }
 
+func (b *breaches) when(breached bool, format string, args ...any) {
+	if breached {
+		b.add(format, args...)
+	}
+}
+
 // foundLimit is how long a client may wait after Redis is whole: some looks at the cluster, and a lease of 15 s of a dead replica.
 const foundLimit = 20 * time.Second
 
@@ -85,9 +91,7 @@ var rules = []struct {
 				// A triggerOnce repository that has fired is not in scope, and a registration may be removed already.
 				excused = strings.HasSuffix(o.Expects, "-a") || slices.Contains([]string{"remove", "retry", "close"}, o.Kind) || o.Kind == "taken" && o.Broken
 			}
-			if o.Status >= 300 && !excused {
-				found.add("%s %s was refused: %d %s", o.Kind, o.ID, o.Status, o.Answer)
-			}
+			found.when(o.Status >= 300 && !excused, "%s %s was refused: %d %s", o.Kind, o.ID, o.Status, o.Answer)
 		}
 	}},
 	{"every message is decided once", func(e *evidence, found *breaches) {
@@ -146,9 +150,7 @@ var rules = []struct {
 	{"what was answered is kept", func(e *evidence, found *breaches) {
 		for _, o := range e.operations {
 			for _, id := range o.triggers() {
-				if e.kept != nil && !e.kept[id] && !e.missable(o) {
-					found.add("trigger %s of %s %s is not there any more", id, o.Kind, o.ID)
-				}
+				found.when(e.kept != nil && !e.kept[id] && !e.missable(o), "trigger %s of %s %s is not there any more", id, o.Kind, o.ID)
 			}
 		}
 	}},
@@ -188,18 +190,14 @@ var rules = []struct {
 			}
 			if one.Call != nil {
 				wanted = append(wanted, "tool.result")
-				if e.arrivals[id] == 0 && one.Name != "ask" && one.Name != "mute" {
-					found.add("the call of trigger %s (%s) never arrived", id, one.Name)
-				}
+				found.when(e.arrivals[id] == 0 && one.Name != "ask" && one.Name != "mute", "the call of trigger %s (%s) never arrived", id, one.Name)
 			}
 			for _, kind := range wanted {
-				if e.events[kind+" "+id] == 0 && !e.deleted {
-					found.add("trigger %s (%s) has no %s in the stream", id, one.Name, kind)
-				}
+				found.when(e.events[kind+" "+id] == 0 && !e.deleted, "trigger %s (%s) has no %s in the stream", id, one.Name, kind)
 			}
 			for part, owed := range map[string]*state{"event": one.Event, "emitter": one.Emitter} {
-				if owed != nil && owed.State != "published" {
-					found.add("the %s of trigger %s (%s) is %s at rest", part, id, one.Name, owed.State)
+				if owed != nil {
+					found.when(owed.State != "published", "the %s of trigger %s (%s) is %s at rest", part, id, one.Name, owed.State)
 				}
 			}
 			if one.Call != nil && one.Call.State != "delivered" && one.Name != "mute" {
@@ -212,14 +210,10 @@ var rules = []struct {
 		seen := map[string]bool{}
 		for _, one := range e.stored {
 			for _, key := range []string{"id " + one.MsgID, one.Subject + " " + one.ID} {
-				if seen[key] && !e.deleted {
-					found.add("an event on %s is stored twice: %s", one.Subject, key)
-				}
+				found.when(seen[key] && !e.deleted, "an event on %s is stored twice: %s", one.Subject, key)
 				seen[key] = true
 			}
-			if one.MsgID == "" {
-				found.add("an event on %s has no id", one.Subject)
-			}
+			found.when(one.MsgID == "", "an event on %s has no id", one.Subject)
 		}
 	}},
 	{"nothing happened that was not decided", func(e *evidence, found *breaches) {
@@ -344,12 +338,8 @@ var rules = []struct {
 			}
 		}
 		for key, has := range first {
-			if len(took[key]) > 1 {
-				found.add("%s has fired %d times: %v", key, len(took[key]), took[key])
-			}
-			if !has {
-				found.add("%s has never fired", key)
-			}
+			found.when(len(took[key]) > 1, "%s has fired %d times: %v", key, len(took[key]), took[key])
+			found.when(!has, "%s has never fired", key)
 		}
 	}},
 	{"drafts fire nothing", func(e *evidence, found *breaches) {
@@ -357,15 +347,11 @@ var rules = []struct {
 		for _, o := range e.operations {
 			taken[o.place()] = taken[o.place()] || o.Kind == "taken"
 			for _, match := range o.reply().Matches {
-				if o.Kind == "draft" && match.State != "draft" {
-					found.add("the draft %s was answered a match in state %q", o.ID, match.State)
-				}
+				found.when(o.Kind == "draft" && match.State != "draft", "the draft %s was answered a match in state %q", o.ID, match.State)
 			}
 		}
 		for id, one := range e.byID {
-			if one.Values.Day == "interim" || taken[one.place()] {
-				found.add("trigger %s (%s) is of a draft of message %s", id, one.Name, one.MessageID)
-			}
+			found.when(one.Values.Day == "interim" || taken[one.place()], "trigger %s (%s) is of a draft of message %s", id, one.Name, one.MessageID)
 		}
 		for _, one := range e.stored {
 			if one.Values.Day == "interim" || taken[one.AppID+"/"+one.SessionID+"/"+one.MessageID] {
@@ -374,9 +360,7 @@ var rules = []struct {
 		}
 		for place, history := range e.histories {
 			for _, one := range history {
-				if taken[place+"/"+one.MessageID] {
-					found.add("message %s was taken back, and stands in its history", one.MessageID)
-				}
+				found.when(taken[place+"/"+one.MessageID], "message %s was taken back, and stands in its history", one.MessageID)
 			}
 		}
 	}},
@@ -403,9 +387,7 @@ var rules = []struct {
 					found.add("trigger %s was given %s, of which %s, and holds %s", id, page, o.Answer, holds)
 				}
 			}
-			if !among {
-				found.add("trigger %s holds %q, which nobody has given", id, holds)
-			}
+			found.when(!among, "trigger %s holds %q, which nobody has given", id, holds)
 		}
 	}},
 	// A task with all values fires once, with its id and exactly those values; others fire nothing, and are listed as waiting.
@@ -460,9 +442,7 @@ var rules = []struct {
 			}
 		}
 		for place := range fired {
-			if !asked[place] {
-				found.add("%v has fired in a chat, and nobody was answered it", fired[place])
-			}
+			found.when(!asked[place], "%v has fired in a chat, and nobody was answered it", fired[place])
 		}
 	}},
 	// Each call was carried out with the trigger's values, and its result is recorded.
@@ -525,9 +505,7 @@ var rules = []struct {
 		}
 	}},
 	{"nothing is owed", func(e *evidence, found *breaches) {
-		if e.due != 0 {
-			found.add("%d effects or turns are owed at rest", e.due)
-		}
+		found.when(e.due != 0, "%d effects or turns are owed at rest", e.due)
 		for _, key := range e.left {
 			found.add("%s is left in Redis at rest", key)
 		}
@@ -566,9 +544,7 @@ func (t *askedTask) breaches(fired []record, last taskStatus) (found breaches) {
 				found.add("has fired %s as %s in %q", one.Name, one.TriggerID, one.SessionID)
 			}
 			for name, value := range map[string]string{"day": one.Values.Day, "desk": one.Values.Desk, "hour": one.Values.Hour} {
-				if !slices.Contains(t.given[name], value) {
-					found.add("has fired with the %s %q, which nobody gave", name, value)
-				}
+				found.when(!slices.Contains(t.given[name], value), "has fired with the %s %q, which nobody gave", name, value)
 			}
 		}
 	}
@@ -581,9 +557,7 @@ func (t *askedTask) breaches(fired []record, last taskStatus) (found breaches) {
 		want = "input_required"
 	}
 	for _, shown := range t.followed {
-		if shown.Status != want {
-			found.add("was shown as %s, not %s", shown.Status, want)
-		}
+		found.when(shown.Status != want, "was shown as %s, not %s", shown.Status, want)
 	}
 	open := slices.Sorted(maps.Keys(last.InputRequests))
 	switch {

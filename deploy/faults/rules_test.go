@@ -66,8 +66,6 @@ func TestRestoredRedisMayAnswerOtherwiseAndNamesTheSameTriggers(t *testing.T) {
 	require.Contains(t, books.violations()[0], "repeats get the same answer: ")
 }
 
-func TestBooksThatBalanceHaveNoViolation(t *testing.T) { require.Empty(t, balanced().violations()) }
-
 func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 	breaches := map[string]func(*evidence){
 		"got no answer":                  func(e *evidence) { e.lost = append(e.lost, &operation{Kind: "message", ID: "m9"}) },
@@ -108,7 +106,9 @@ func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 	see(t, balanced, breaches)
 }
 
+// see has books that balance show no violation, and after each breach the one that it names.
 func see(t *testing.T, balanced func() *evidence, breaches map[string]func(*evidence)) {
+	require.Empty(t, balanced().violations())
 	for says, breach := range breaches {
 		t.Run(says, func(t *testing.T) {
 			books := balanced()
@@ -161,10 +161,6 @@ func turned() *evidence {
 		},
 		calls: []testbed.Call{{Path: "/ok", ID: "r1", IdempotencyKey: "r1"}},
 	}
-}
-
-func TestBooksOfTurnsThatBalanceHaveNoViolation(t *testing.T) {
-	require.Empty(t, turned().violations())
 }
 
 func TestEveryBreachOfWhatIsHeldIsSeen(t *testing.T) {
@@ -254,10 +250,6 @@ func acted() *evidence {
 		carried: map[string]bool{"l": true},
 		losses:  []loss{{app: "clinic", promoted: 5 * time.Second, whole: 6 * time.Second, answered: 7 * time.Second}},
 	}
-}
-
-func TestBooksOfAgentsThatBalanceHaveNoViolation(t *testing.T) {
-	require.Empty(t, acted().violations())
 }
 
 func TestEveryBreachOfWhatAgentsDoIsSeen(t *testing.T) {

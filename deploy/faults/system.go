@@ -22,6 +22,7 @@ import (
 	"earshot/emitter"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 type options struct {
@@ -272,10 +273,7 @@ func (s *system) await() error {
 
 func (s *system) due() (total int64) {
 	pipe := s.client.Pipeline()
-	var counts []*redis.StringCmd
-	for _, key := range keyspace.AllPendingCounts() {
-		counts = append(counts, pipe.Get(context.Background(), key))
-	}
+	counts := lists.Map(keyspace.AllPendingCounts(), func(key string) *redis.StringCmd { return pipe.Get(context.Background(), key) })
 	_, _ = pipe.Exec(context.Background()) // every command has its own error
 	for _, count := range counts {
 		owed, err := count.Int64()

@@ -11,44 +11,37 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/docs"
+	"earshot/deploy/testbed"
 )
 
 var update = flag.Bool("update", false, "write the reference of fields, and the types of the Go client")
 
 func TestReferenceOfFieldsIsUpToDate(t *testing.T) {
-	made, err := write("../..")
-	require.NoError(t, err)
+	made := testbed.Got(write("../.."))(t)
 	require.Len(t, made, 2)
 	for path, want := range made {
 		if *update {
 			require.NoError(t, os.WriteFile(path, want, 0o644))
 		}
-		have, err := os.ReadFile(path)
-		require.NoError(t, err)
+		have := testbed.Got(os.ReadFile(path))(t)
 		require.True(t, bytes.Equal(want, have), "%s is not what the schemas say: go run ./deploy/fields", path)
 	}
 }
 
 // A field without rules of its own needs its schema, and a line in its struct to be used.
 func TestANewFieldIsDescribedByItsSchemaAlone(t *testing.T) {
-	schema, err := os.ReadFile("../../" + definitionsFile)
-	require.NoError(t, err)
+	schema := testbed.Got(os.ReadFile("../../" + definitionsFile))(t)
 	schema = bytes.Replace(schema, []byte(`"cancelOnNext": {`), []byte(`"madeUp": {"type": "string", "enum": ["yes", "no"], "default": "no",
 	 "description": "Whether it is made up.", "x-doc": "Whether it is [made up](#tool)."}, "cancelOnNext": {`), 1)
-	definitions, err := read(schema)
-	require.NoError(t, err)
+	definitions := testbed.Got(read(schema))(t)
 
-	client, err := goTypes(definitions)
-	require.NoError(t, err)
+	client := testbed.Got(goTypes(definitions))(t)
 	require.Regexp(t, "\tMadeUp +string +`json:\"madeUp,omitempty\"` +// Whether it is made up. Default: no.\n", string(client))
-	bodies, err := os.ReadFile("../../" + bodiesFile)
-	require.NoError(t, err)
-	others, err := read(bodies)
-	require.NoError(t, err)
-	document, err := page(append(definitions, others...))
-	require.NoError(t, err)
+	bodies := testbed.Got(os.ReadFile("../../" + bodiesFile))(t)
+	others := testbed.Got(read(bodies))(t)
+	document := testbed.Got(page(append(definitions, others...)))(t)
 	require.Contains(t, string(document), "\n| `madeUp` | text | `no` | Whether it is [made up](#tool). One of `yes`, `no`. |\n")
-	_, err = page(append(definitions, append(others, &field{name: "New"})...))
+	_, err := page(append(definitions, append(others, &field{name: "New"})...))
 	require.EqualError(t, err, "no chapter has the fields of New")
 	require.Equal(t, "[a](#tool), [b](../tools.md#notes), [c](../calls.md#x), [d](https://e.example)", linked("[a](#tool), [b](#notes), [c](calls.md#x), [d](https://e.example)"))
 

@@ -33,7 +33,6 @@ var set = token.NewFileSet()
 
 // sources parses all Go files of the repository, once for all rules.
 func sources(t *testing.T) []source {
-	t.Helper()
 	list, err := parsed()
 	require.NoError(t, err)
 	require.NotEmpty(t, list)

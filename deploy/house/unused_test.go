@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"earshot/repositories/lists"
 )
 
 // unusedOnPurpose are exported names that no other package needs, with the reason.
@@ -148,10 +150,7 @@ func (e exports) add(name *ast.Ident, shows []string) {
 }
 
 func (e exports) enumerate(group *ast.GenDecl) {
-	var names []string
-	for _, name := range declared(group) {
-		names = append(names, name.Name)
-	}
+	names := lists.Map(declared(group), func(name *ast.Ident) string { return name.Name })
 	for _, name := range names {
 		if e[name] != nil {
 			e[name].group = names

@@ -10,6 +10,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 func alerts(t *testing.T) []rule {
@@ -26,8 +28,7 @@ func TestPromtoolReadsTheRulesAndEachAlertFiresWhereItShould(t *testing.T) {
 // TestEachAlertIsSeenFiringAndQuiet holds the tests of promtool together with the rules.
 func TestEachAlertIsSeenFiringAndQuiet(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("rules_test.yaml")
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile("rules_test.yaml"))(t)
 	var read struct {
 		Tests []struct {
 			Asked []struct {
@@ -55,10 +56,9 @@ func TestEachAlertIsSeenFiringAndQuiet(t *testing.T) {
 // TestTheRunbookHasAChapterForEachAlert requires, under its runbook_url, the meaning, a command to look with, and what to do.
 func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "docs", "runbook.md"))
-	require.NoError(t, err)
+	text := testbed.Read(t, filepath.Join("..", "docs", "runbook.md"))
 	chapters := map[string]string{}
-	for _, chapter := range strings.Split(string(text), "\n### ")[1:] {
+	for _, chapter := range strings.Split(text, "\n### ")[1:] {
 		name, rest, _ := strings.Cut(chapter, "\n")
 		chapters[name] = strings.Split(rest, "\n## ")[0]
 	}
@@ -98,9 +98,8 @@ func TestThePanelsOfTheDashboardStandBesideEachOther(t *testing.T) {
 // TestEveryMetricOfOursIsWatched has a panel or an alert for each metric of the reference.
 func TestEveryMetricOfOursIsWatched(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "docs", "reference", "metrics.md"))
-	require.NoError(t, err)
-	named := regexp.MustCompile("(?m)^\\| `(earshot_[a-z_]+)`").FindAllStringSubmatch(string(text), -1)
+	text := testbed.Read(t, filepath.Join("..", "docs", "reference", "metrics.md"))
+	named := regexp.MustCompile("(?m)^\\| `(earshot_[a-z_]+)`").FindAllStringSubmatch(text, -1)
 	require.Greater(t, len(named), 15)
 	watched := rules + strings.Join(Queries(t), "\n")
 	for _, name := range named {

@@ -15,23 +15,21 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 type object = map[string]any
 
 // chart renders the templates with changed values, and returns the objects by kind. Helm itself would take minutes to build.
 func chart(t *testing.T, over ...func(values object)) map[string]object {
-	t.Helper()
-	made, err := render(t, over...)
-	require.NoError(t, err)
-	return made
+	return testbed.Got(render(t, over...))(t)
 }
 
 func render(t *testing.T, over ...func(values object)) (map[string]object, error) {
-	t.Helper()
 	var about, values object
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/Chart.yaml")), &about))
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "chart/values.yaml")), &values))
+	require.NoError(t, yaml.Unmarshal([]byte(testbed.Read(t, "chart/Chart.yaml")), &about))
+	require.NoError(t, yaml.Unmarshal([]byte(testbed.Read(t, "chart/values.yaml")), &values))
 	for _, lay := range over {
 		lay(values)
 	}
@@ -42,11 +40,9 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 	}
 	templates := template.New("").Option("missingkey=error")
 	templates.Funcs(functions(templates))
-	_, err := templates.ParseGlob("chart/templates/*")
-	require.NoError(t, err)
+	testbed.Got(templates.ParseGlob("chart/templates/*"))(t)
 	made := map[string]object{}
-	files, err := filepath.Glob("chart/templates/*.yaml")
-	require.NoError(t, err)
+	files := testbed.Got(filepath.Glob("chart/templates/*.yaml"))(t)
 	for _, file := range files {
 		var out strings.Builder
 		if err := templates.ExecuteTemplate(&out, filepath.Base(file), given); err != nil {
@@ -64,17 +60,12 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 }
 
 func checkValues(t *testing.T, values object) error {
-	t.Helper()
-	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json")))
-	require.NoError(t, err)
+	schema := testbed.Got(jsonschema.UnmarshalJSON(strings.NewReader(testbed.Read(t, "chart/values.schema.json"))))(t)
 	compiler := jsonschema.NewCompiler()
 	require.NoError(t, compiler.AddResource("values.schema.json", schema))
-	compiled, err := compiler.Compile("values.schema.json")
-	require.NoError(t, err)
-	text, err := json.Marshal(values)
-	require.NoError(t, err)
-	decoded, err := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-	require.NoError(t, err)
+	compiled := testbed.Got(compiler.Compile("values.schema.json"))(t)
+	text := testbed.Got(json.Marshal(values))(t)
+	decoded := testbed.Got(jsonschema.UnmarshalJSON(strings.NewReader(string(text))))(t)
 	return compiled.Validate(decoded)
 }
 
@@ -133,7 +124,6 @@ func functions(templates *template.Template) template.FuncMap {
 }
 
 func in(t *testing.T, value any, path ...any) any {
-	t.Helper()
 	for _, step := range path {
 		switch step := step.(type) {
 		case string:
@@ -152,7 +142,7 @@ func in(t *testing.T, value any, path ...any) any {
 //	go run helm.sh/helm/v3/cmd/helm@v3.21.4 template mine deploy/package/chart -n chats --kube-version 1.31.0 > deploy/package/testdata/rendered.yaml
 func TestHelmMakesTheSame(t *testing.T) {
 	made := chart(t)
-	documents := strings.Split(read(t, "testdata/rendered.yaml"), "---\n# Source: ")[1:]
+	documents := strings.Split(testbed.Read(t, "testdata/rendered.yaml"), "---\n# Source: ")[1:]
 	require.Len(t, documents, len(made))
 	for _, document := range documents {
 		var decoded object
@@ -217,7 +207,7 @@ func TestChartScalesByWhatIsOwed(t *testing.T) {
 	require.Equal(t, in(t, made["Deployment"], "metadata", "name"), in(t, scaler, "spec", "scaleTargetRef", "name"))
 	require.NotContains(t, in(t, made["Deployment"], "spec"), "replicas", "each upgrade would set it back")
 	metric := in(t, scaler, "spec", "metrics", 1, "external")
-	require.Contains(t, read(t, root+"/deploy/docs/reference/metrics.md"), "`"+in(t, metric, "metric", "name").(string)+"`", "it is a metric of /metrics")
+	require.Contains(t, testbed.Read(t, root+"/deploy/docs/reference/metrics.md"), "`"+in(t, metric, "metric", "name").(string)+"`", "it is a metric of /metrics")
 	require.Equal(t, object{"cluster": "one"}, in(t, metric, "metric", "selector", "matchLabels"))
 	require.Equal(t, "AverageValue", in(t, metric, "target", "type"))
 	require.Equal(t, []any{"serve", "--nats-replicas=3"}, in(t, made["Deployment"], "spec", "template", "spec", "containers", 0, "args"))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 type content struct {
@@ -24,9 +26,8 @@ type description struct {
 
 // debian packs what nfpm.yaml says, with a script as the program. nfpm itself would take minutes to build.
 func debian(t *testing.T, version string) string {
-	t.Helper()
 	var d description
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "nfpm.yaml")), &d))
+	require.NoError(t, yaml.Unmarshal([]byte(testbed.Read(t, "nfpm.yaml")), &d))
 	tree := filepath.Join(t.TempDir(), "tree")
 	put := func(path, text string, mode os.FileMode) {
 		path = filepath.Join(tree, path)
@@ -41,7 +42,7 @@ func debian(t *testing.T, version string) string {
 		case strings.HasPrefix(c.Src, "${DIST}"):
 			put(c.Dst, "#!/bin/sh\necho "+version+"\n", 0o755)
 		default:
-			put(c.Dst, read(t, filepath.Join(root, c.Src))+"# "+version+"\n", c.FileInfo.Mode)
+			put(c.Dst, testbed.Read(t, filepath.Join(root, c.Src))+"# "+version+"\n", c.FileInfo.Mode)
 		}
 		if strings.HasPrefix(c.Type, "config") {
 			conffiles += c.Dst + "\n"
@@ -50,7 +51,7 @@ func debian(t *testing.T, version string) string {
 	put("DEBIAN/conffiles", conffiles, 0o644)
 	put("DEBIAN/control", fmt.Sprintf("Package: earshot\nVersion: %s\nArchitecture: all\nMaintainer: x <x@example.org>\nDescription: x\n", version), 0o644)
 	for from, to := range map[string]string{"preinstall": "preinst", "postinstall": "postinst", "preremove": "prerm", "postremove": "postrm"} {
-		put("DEBIAN/"+to, read(t, filepath.Join(root, d.Scripts[from])), 0o755)
+		put("DEBIAN/"+to, testbed.Read(t, filepath.Join(root, d.Scripts[from])), 0o755)
 	}
 	made := filepath.Join(t.TempDir(), "earshot.deb")
 	run(t, "dpkg-deb", "--root-owner-group", "--build", tree, made)
@@ -83,25 +84,25 @@ func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 
 	dpkg("--install", debian(t, "1.0.0"))
 	require.True(t, enabled())
-	keys, secrets := read(t, at("etc/earshot/secrets.env")), at("etc/earshot/secrets.env")
+	keys, secrets := testbed.Read(t, at("etc/earshot/secrets.env")), at("etc/earshot/secrets.env")
 	require.Regexp(t, `(?m)^EARSHOT_ADMIN_KEY=[A-Za-z0-9+/]{43}=$`, keys)
 	require.Regexp(t, `(?m)^EARSHOT_SECRET_KEY=[A-Za-z0-9+/]{43}=$`, keys)
 	info, err := os.Stat(secrets)
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	require.Equal(t, "1.0.0\n", run(t, at("usr/bin/earshot")))
-	require.Contains(t, read(t, at("lib/systemd/system/earshot.service")), "EnvironmentFile=/etc/earshot/secrets.env")
+	require.Contains(t, testbed.Read(t, at("lib/systemd/system/earshot.service")), "EnvironmentFile=/etc/earshot/secrets.env")
 
 	require.NoError(t, os.WriteFile(at("etc/earshot/earshot.env"), []byte("EARSHOT_ADDR=:9090\n"), 0o600))
 	dpkg("--install", debian(t, "2.0.0"))
 	require.Equal(t, "2.0.0\n", run(t, at("usr/bin/earshot")))
-	require.Equal(t, keys, read(t, secrets), "what Redis holds opens with no other key")
-	require.Equal(t, "EARSHOT_ADDR=:9090\n", read(t, at("etc/earshot/earshot.env")))
+	require.Equal(t, keys, testbed.Read(t, secrets), "what Redis holds opens with no other key")
+	require.Equal(t, "EARSHOT_ADDR=:9090\n", testbed.Read(t, at("etc/earshot/earshot.env")))
 
 	require.True(t, enabled())
 
 	dpkg("--remove", "earshot")
-	require.Equal(t, keys, read(t, secrets), "it may be installed again")
+	require.Equal(t, keys, testbed.Read(t, secrets), "it may be installed again")
 	require.NoFileExists(t, at("usr/bin/earshot"))
 	require.True(t, masked())
 	dpkg("--install", debian(t, "2.0.0"))

@@ -17,13 +17,6 @@ import (
 
 const root = "../.."
 
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(text)
-}
-
 func run(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
 	return testbed.Done(t, exec.Command(name, arguments...))
@@ -53,7 +46,7 @@ func TestServersOfDevAreLeftOut(t *testing.T) {
 	for _, name := range append(servers, "github.com/yuin/gopher-lua", "earshot/deploy/testbed") {
 		require.NotContains(t, linked("nodev"), name)
 	}
-	for _, builder := range []string{read(t, "Dockerfile"), read(t, "deb.sh")} {
+	for _, builder := range []string{testbed.Read(t, "Dockerfile"), testbed.Read(t, "deb.sh")} {
 		for _, told := range []string{"linkedVersion=", "linkedCommit=", "linkedDate="} {
 			require.Contains(t, builder, told)
 		}
@@ -66,29 +59,29 @@ func TestServersOfDevAreLeftOut(t *testing.T) {
 
 // TestImageHasTheProgramAndNoRoot reads the shipped stage; the commands at the top of the Dockerfile build and start it.
 func TestImageHasTheProgramAndNoRoot(t *testing.T) {
-	_, shipped, found := strings.Cut(read(t, "Dockerfile"), "\nFROM scratch\n")
+	_, shipped, found := strings.Cut(testbed.Read(t, "Dockerfile"), "\nFROM scratch\n")
 	require.True(t, found)
 	require.NotContains(t, shipped, "RUN", "there is no shell")
 	require.Contains(t, shipped, "\nUSER 65532:65532\n")
 	require.Contains(t, shipped, "EARSHOT_ADDR=:8080")
-	require.NotContains(t, read(t, "Dockerfile"), "go mod download", "it fetches what tests need as well")
+	require.NotContains(t, testbed.Read(t, "Dockerfile"), "go mod download", "it fetches what tests need as well")
 	for label, value := range map[string]string{"version": "$VERSION", "revision": "$COMMIT", "created": "$DATE", "source": "$SOURCE", "licenses": "Apache-2.0"} {
 		require.Contains(t, shipped, "org.opencontainers.image."+label+`="`+value+`"`)
 	}
 	require.Contains(t, shipped, `CMD ["/usr/bin/earshot", "health"]`)
 	require.Contains(t, shipped, `ENTRYPOINT ["/usr/bin/earshot"]`+"\n"+`CMD ["serve"]`)
 
-	sent := read(t, "Dockerfile.dockerignore")
+	sent := testbed.Read(t, "Dockerfile.dockerignore")
 	for _, folder := range []string{"api", "cmd", "emitter", "httpcall", "matcher", "repositories", "trigger"} {
 		require.Contains(t, sent, "\n!"+folder+"\n", "the program needs it")
 	}
-	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(read(t, root+"/go.mod"))[1]
-	require.Contains(t, read(t, "Dockerfile"), "golang:"+version+"-")
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(testbed.Read(t, root+"/go.mod"))[1]
+	require.Contains(t, testbed.Read(t, "Dockerfile"), "golang:"+version+"-")
 }
 
 func settings(t *testing.T) string {
 	t.Helper()
-	return read(t, root+"/deploy/docs/reference/settings.md")
+	return testbed.Read(t, root+"/deploy/docs/reference/settings.md")
 }
 
 // TestComposeNamesWhatThereIs requires each name in the file to be a setting, a declared secret, or a file beside it.
@@ -107,10 +100,10 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 		Secrets map[string]struct{ File string }
 		Volumes map[string]any
 	}
-	require.NoError(t, yaml.Unmarshal([]byte(read(t, "compose.yaml")), &compose))
+	require.NoError(t, yaml.Unmarshal([]byte(testbed.Read(t, "compose.yaml")), &compose))
 	earshot := compose.Services["earshot"]
 	for name := range earshot.Build.Args {
-		require.Regexp(t, `(?m)^ARG `+name+`\b`, read(t, "Dockerfile"))
+		require.Regexp(t, `(?m)^ARG `+name+`\b`, testbed.Read(t, "Dockerfile"))
 	}
 	for _, name := range []string{"VERSION", "COMMIT", "DATE"} {
 		require.Contains(t, earshot.Build.Args, name, "earshot version says it")
@@ -123,7 +116,7 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 		}
 	}
 	for _, secret := range earshot.Secrets {
-		require.Contains(t, read(t, "keys.sh")+".key", strings.TrimSuffix(filepath.Base(compose.Secrets[secret].File), ".key"))
+		require.Contains(t, testbed.Read(t, "keys.sh")+".key", strings.TrimSuffix(filepath.Base(compose.Secrets[secret].File), ".key"))
 	}
 	for name := range earshot.DependsOn {
 		server := compose.Services[name]
@@ -139,14 +132,12 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 func TestKeysAreMadeOnce(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "secrets")
 	run(t, "sh", "keys.sh", folder)
-	first := read(t, folder+"/secret.key")
+	first := testbed.Read(t, folder+"/secret.key")
 	require.Len(t, strings.TrimSpace(first), 44, "32 bytes in base64")
-	require.NotEqual(t, first, read(t, folder+"/admin.key"))
-	info, err := os.Stat(folder)
-	require.NoError(t, err)
-	require.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	require.NotEqual(t, first, testbed.Read(t, folder+"/admin.key"))
+	require.Equal(t, os.FileMode(0o700), testbed.Got(os.Stat(folder))(t).Mode().Perm())
 	run(t, "sh", "keys.sh", folder)
-	require.Equal(t, first, read(t, folder+"/secret.key"))
+	require.Equal(t, first, testbed.Read(t, folder+"/secret.key"))
 }
 
 // TestUnitIsGoodAndShut asks systemd whether each line is valid, and how exposed the service is: 0 is not at all, 10 fully.
@@ -154,7 +145,7 @@ func TestUnitIsGoodAndShut(t *testing.T) {
 	needs(t, "systemd-analyze", "systemd")
 	folder := t.TempDir()
 	unit := filepath.Join(folder, "earshot.service")
-	here := strings.ReplaceAll(read(t, "earshot.service"), "/usr/bin/earshot serve", "/bin/true")
+	here := strings.ReplaceAll(testbed.Read(t, "earshot.service"), "/usr/bin/earshot serve", "/bin/true")
 	require.NoError(t, os.WriteFile(unit, []byte(here), 0o600))
 	require.Empty(t, strings.TrimSpace(withoutOthers(run(t, "systemd-analyze", "verify", "--man=no", unit))))
 	run(t, "systemd-analyze", "security", "--no-pager", "--offline=true", "--threshold=15", unit)

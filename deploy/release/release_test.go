@@ -22,31 +22,23 @@ import (
 const root = "../.."
 
 func TestNoticeHasWhatIsLinkedIn(t *testing.T) {
-	want, err := notice(t.Context())
-	require.NoError(t, err)
-	got, err := os.ReadFile(filepath.Join(root, "NOTICE"))
-	require.NoError(t, err)
-	require.True(t, want == string(got), "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
+	want := testbed.Got(notice(t.Context()))(t)
+	got := testbed.Read(t, filepath.Join(root, "NOTICE"))
+	require.True(t, want == got, "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
 }
 
 // TestTheProfileIsOfTheFunctionsThatThereAre compares the profile of release.sh with the source: renamed functions gain nothing.
 func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 	t.Chdir(root)
-	script, err := os.ReadFile("deploy/release/release.sh")
-	require.NoError(t, err)
-	require.Contains(t, string(script), "go build -pgo=auto ")
-	out, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "cmd/earshot/default.pgo").Output()
-	require.NoError(t, err)
+	require.Contains(t, testbed.Read(t, "deploy/release/release.sh"), "go build -pgo=auto ")
+	out := testbed.Got(exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "cmd/earshot/default.pgo").Output())(t)
 	sources := map[string]string{} // by folder
 	there, gone := 0, []string{}
 	for _, of := range regexp.MustCompile(`(?m) earshot/([\w/]+)\.(?:\(?\*?(\w+)\)?\.)?([a-zA-Z]\w*)(?: \(inline\))?$`).FindAllStringSubmatch(string(out), -1) {
 		if sources[of[1]] == "" {
-			files, err := filepath.Glob(of[1] + "/*.go")
-			require.NoError(t, err)
+			files := testbed.Got(filepath.Glob(of[1] + "/*.go"))(t)
 			for _, file := range files {
-				text, err := os.ReadFile(file)
-				require.NoError(t, err)
-				sources[of[1]] += string(text)
+				sources[of[1]] += testbed.Read(t, file)
 			}
 		}
 		receiver := ""
@@ -66,11 +58,8 @@ func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 // TestArchivesHaveWhatDocumentsLinkTo follows the links of every document that release.sh packs.
 func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
 	t.Chdir(root)
-	script, err := os.ReadFile("deploy/release/release.sh")
-	require.NoError(t, err)
-	command := regexp.MustCompile(`(?s)git ls-files LICENSE.*?\|`).FindString(string(script))
-	out, err := exec.Command("sh", "-c", strings.TrimSuffix(command, "|")).Output()
-	require.NoError(t, err)
+	command := regexp.MustCompile(`(?s)git ls-files LICENSE.*?\|`).FindString(testbed.Read(t, "deploy/release/release.sh"))
+	out := testbed.Got(exec.Command("sh", "-c", strings.TrimSuffix(command, "|")).Output())(t)
 	packed := strings.Fields(string(out))
 	require.Subset(t, packed, []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "SECURITY.md", "deploy/docs/operations.md"})
 
@@ -78,8 +67,7 @@ func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
 	quoted := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`") // shown, not linked
 	size := 0
 	for _, document := range packed {
-		text, err := os.ReadFile(document)
-		require.NoError(t, err)
+		text := testbed.Got(os.ReadFile(document))(t)
 		size += len(text)
 		if path.Ext(document) != ".md" {
 			continue
@@ -98,8 +86,7 @@ func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
 
 func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 	program := testbed.Program(t)
-	out, err := exec.Command(program, "version", "--json").Output()
-	require.NoError(t, err)
+	out := testbed.Got(exec.Command(program, "version", "--json").Output())(t)
 	var is struct{ Version, Commit string }
 	require.NoError(t, json.Unmarshal(out, &is))
 	require.NotEmpty(t, is.Version)
@@ -114,9 +101,7 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 
 	consumer, err := natstest.JetStream(t, service.NATS).OrderedConsumer(t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"tool.trigger.>"}})
 	require.NoError(t, err)
-	event, err := consumer.Next(jetstream.FetchMaxWait(testbed.Patience))
-	require.NoError(t, err)
-	require.Equal(t, is.Version, event.Headers().Get("ce-earshotversion"))
+	require.Equal(t, is.Version, testbed.Got(consumer.Next(jetstream.FetchMaxWait(testbed.Patience)))(t).Headers().Get("ce-earshotversion"))
 
 	for _, description := range []string{"/openapi.json", "/asyncapi.json"} {
 		var document struct{ Info struct{ Version string } }

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // checkout is a small module that is released in seconds: its program only prints its version. That package and the script
@@ -22,17 +24,12 @@ type checkout struct {
 }
 
 func newCheckout(t *testing.T) *checkout {
-	t.Helper()
 	c := &checkout{t, t.TempDir()}
-	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	require.NoError(t, err)
-	_, golang, _ := strings.Cut(string(mod), "\ngo ")
+	_, golang, _ := strings.Cut(testbed.Read(t, filepath.Join(root, "go.mod")), "\ngo ")
 	golang, _, _ = strings.Cut(golang, "\n")
 	c.write("go.mod", "module earshot\n\ngo "+golang+"\n")
 	for _, name := range []string{"repositories/version/version.go", "deploy/release/release.sh", "cmd/earshot/default.pgo"} {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		require.NoError(t, err)
-		c.write(name, string(text))
+		c.write(name, testbed.Read(t, filepath.Join(root, name)))
 	}
 	c.write("cmd/earshot/main.go", "package main\n\nimport (\n\t\"fmt\"\n\n\t\"earshot/repositories/version\"\n)\n\nfunc main() { fmt.Println(version.Current()) }\n")
 	c.write("README.md", "the read me\n")
@@ -49,11 +46,7 @@ func (c *checkout) write(name, text string) {
 	require.NoError(c.t, os.WriteFile(file, []byte(text), 0o644))
 }
 
-func (c *checkout) read(name string) string {
-	text, err := os.ReadFile(filepath.Join(c.folder, name))
-	require.NoError(c.t, err)
-	return string(text)
-}
+func (c *checkout) read(name string) string { return testbed.Read(c.t, filepath.Join(c.folder, name)) }
 
 func (c *checkout) try(program string, arguments ...string) (string, error) {
 	cmd := exec.Command(program, arguments...)
@@ -63,7 +56,6 @@ func (c *checkout) try(program string, arguments ...string) (string, error) {
 }
 
 func (c *checkout) run(program string, arguments ...string) string {
-	c.t.Helper()
 	out, err := c.try(program, arguments...)
 	require.NoError(c.t, err, "%s %v: %s", program, arguments, out)
 	return out
@@ -80,14 +72,12 @@ func (c *checkout) release(arguments ...string) (string, error) {
 }
 
 func (c *checkout) made(arguments ...string) string {
-	c.t.Helper()
 	out, err := c.release(arguments...)
 	require.NoError(c.t, err, out)
 	return out
 }
 
 func (c *checkout) refused(want string, arguments ...string) {
-	c.t.Helper()
 	out, err := c.release(arguments...)
 	require.Error(c.t, err)
 	require.Contains(c.t, out, want)
@@ -151,9 +141,7 @@ func TestVersionIsThatOfTheCommitOrRefused(t *testing.T) {
 
 // TestChecksumsAndProvenanceAreSigned verifies both by the command of SECURITY.md, and again after a change.
 func TestChecksumsAndProvenanceAreSigned(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "SECURITY.md"))
-	require.NoError(t, err)
-	_, command, _ := strings.Cut(string(text), "ssh-keygen -Y verify")
+	_, command, _ := strings.Cut(testbed.Read(t, filepath.Join(root, "SECURITY.md")), "ssh-keygen -Y verify")
 	command, _, _ = strings.Cut("ssh-keygen -Y verify"+command, "\n")
 
 	c := newCheckout(t)

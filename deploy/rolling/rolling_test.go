@@ -17,8 +17,7 @@ func short(t *testing.T, o options) *report {
 		t.Skip("restarts three replicas under load")
 	}
 	o.replicas, o.clients, o.settle, o.drain, o.logf = 3, 4, 300*time.Millisecond, time.Second, t.Logf
-	found, err := roll(t, t.TempDir(), o)
-	require.NoError(t, err)
+	found := testbed.Got(roll(t, t.TempDir(), o))(t)
 	t.Log(found)
 	require.NoError(t, found.fault())
 	return found

@@ -200,7 +200,6 @@ func (p *Process) String() string { return p.Output() }
 
 // Start runs a program in a folder until the end of the test, with further variables.
 func Start(t testing.TB, folder string, variables []string, program string, args ...string) *Process {
-	t.Helper()
 	p := NewProcess(t.TempDir(), filepath.Base(program), program, args...)
 	p.Dir, p.Env = folder, variables
 	require.NoError(t, p.Start())
@@ -215,7 +214,6 @@ func (p *Process) Await(t testing.TB, pattern string) string {
 }
 
 func awaitText(t testing.TB, written fmt.Stringer, pattern string) string {
-	t.Helper()
 	var found []string
 	require.Eventually(t, func() bool {
 		found = regexp.MustCompile(pattern).FindStringSubmatch(written.String())

@@ -33,7 +33,6 @@ type Dev struct {
 
 // NewDev starts one with further variables and arguments.
 func NewDev(t testing.TB, variables []string, arguments ...string) *Dev {
-	t.Helper()
 	arguments = append([]string{"dev", "--addr", "127.0.0.1:0"}, arguments...)
 	p := Start(t, t.TempDir(), append(Environment(), variables...), Program(t), arguments...)
 	d := &Dev{Client{URL: p.Await(t, `Earshot listens on (http://\S+)\s`), Key: AdminKey}, p, p.Await(t, `events: (nats://[^,]+),`), t}
@@ -43,7 +42,6 @@ func NewDev(t testing.TB, variables []string, arguments ...string) *Dev {
 
 // Call makes a request that must succeed, and returns the body of its answer.
 func (d *Dev) Call(method, path, body string) []byte {
-	d.t.Helper()
 	answer, err := d.Ask(d.t.Context(), method, path, body)
 	require.NoError(d.t, err)
 	require.Less(d.t, answer.Status, 300, "%s %s: %s", method, path, answer.Body)

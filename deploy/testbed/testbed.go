@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // Patience bounds every wait, on machines that do much else. Glance is the pause between two looks.
@@ -70,6 +72,17 @@ func Must(t TB, what string, err error) {
 		t.Fatalf("%s: %v", what, err)
 	}
 }
+
+// Got is a value that comes with an error, which ends the test.
+func Got[T any](value T, err error) func(require.TestingT) T {
+	return func(t require.TestingT) T {
+		require.NoError(t, err)
+		return value
+	}
+}
+
+// Read is the text of a file.
+func Read(t require.TestingT, path string) string { return string(Got(os.ReadFile(path))(t)) }
 
 // Background runs something until the test ends, or stop is called, which waits for its end.
 func Background(t TB, run func(context.Context)) (stop func()) {

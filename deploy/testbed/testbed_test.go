@@ -97,8 +97,7 @@ func TestProcessDiesWithAKilledParent(t *testing.T) {
 	folder := t.TempDir()
 	require.NoError(t, parent.Start(variable+"="+folder))
 	orphan := &testbed.Process{Log: folder + "/orphan.log"}
-	pid, err := strconv.Atoi(orphan.Await(t, `pid (\d+)`))
-	require.NoError(t, err)
+	pid := testbed.Got(strconv.Atoi(orphan.Await(t, `pid (\d+)`)))(t)
 	require.NoError(t, syscall.Kill(pid, 0), "it runs while its parent does")
 	parent.Kill()
 	require.Eventually(t, func() bool {
@@ -146,8 +145,7 @@ func TestPortsCanBeListenedOnAndAreNotThoseOfConnections(t *testing.T) {
 		require.Less(t, port, 32768)
 	}
 	address := testbed.Address(t)
-	listener, err := net.Listen("tcp", address)
-	require.NoError(t, err)
+	listener := testbed.Got(net.Listen("tcp", address))(t)
 	require.NoError(t, listener.Close())
 }
 

@@ -18,6 +18,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -136,11 +137,9 @@ func Redacted(text string) string {
 	if parsed, err := url.Parse(text); err == nil && parsed.User != nil && strings.Count(text, "@") == 1 {
 		return parsed.Redacted()
 	}
-	scheme, _, found := strings.Cut(text, "://")
-	if found && scheme != "" {
-		scheme += "://"
-	} else {
-		scheme = ""
+	scheme := ""
+	if at := strings.Index(text, "://"); at > 0 {
+		scheme = text[:at+len("://")]
 	}
 	return scheme + "xxxxx" + text[strings.LastIndex(text, "@"):]
 }
@@ -157,8 +156,7 @@ func (c *Client) Get(ctx context.Context, path string, into any) error {
 // All reads every page of a list.
 func All[T any](ctx context.Context, c *Client, path string) ([]T, error) {
 	var items []T
-	after := ""
-	for {
+	for after := ""; ; {
 		var page struct {
 			Items []T    `json:"items"`
 			Next  string `json:"next"`
@@ -215,10 +213,7 @@ func (c *Client) App(ctx context.Context, given string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var ids []string
-	for _, one := range apps {
-		ids = append(ids, one.ID)
-	}
+	ids := lists.Map(apps, func(one app) string { return one.ID })
 	switch len(ids) {
 	case 0:
 		return "", errors.New("the service has no app yet; make one with: earshot apply -f FILE")

@@ -32,15 +32,12 @@ func StartStore() (url string, stop func(), err error) {
 }
 
 const (
-	// NATSPort is the default port of NATS tools.
-	NATSPort = 4222
-	// natsStartTimeout bounds the start, which takes some 20 ms.
-	natsStartTimeout = 30 * time.Second
+	NATSPort         = 4222             // the default port of NATS tools
+	natsStartTimeout = 30 * time.Second // bounds the start, which takes some 20 ms
 	// maxPayload is the largest event. A chat message has at most 1 MiB, but its event may contain it twice,
 	// and escaped.
-	maxPayload = 8 << 20
-	// MinNATSBytes bounds the files by default, so that a forgotten dev does not fill a disk.
-	MinNATSBytes = 1 << 30
+	maxPayload   = 8 << 20
+	MinNATSBytes = 1 << 30 // bounds the files by default, so that a forgotten dev does not fill a disk
 )
 
 // StartNATS starts a NATS server with JetStream on the given port, or on a free one if that is taken or -1. Its
@@ -84,14 +81,9 @@ func StartNATS(port int, maxBytes int64, logger *slog.Logger) (url string, stop 
 // start returns a ready server; on error it is stopped.
 func start(dir string, port int, maxBytes int64, logger *slog.Logger) (*server.Server, error) {
 	running, err := server.NewServer(&server.Options{
-		ServerName:        "earshot-dev",
-		Host:              "127.0.0.1",
-		Port:              port,
-		JetStream:         true,
-		StoreDir:          dir,
-		JetStreamMaxStore: maxBytes,
-		MaxPayload:        maxPayload,
-		NoSigs:            true, // the program handles signals
+		ServerName: "earshot-dev", Host: "127.0.0.1", Port: port,
+		JetStream: true, StoreDir: dir, JetStreamMaxStore: maxBytes, MaxPayload: maxPayload,
+		NoSigs: true, // the program handles signals
 	})
 	if err == nil {
 		log := newNATSLog(logger)
@@ -119,9 +111,7 @@ type natsLog struct {
 	fault error
 }
 
-func newNATSLog(logger *slog.Logger) *natsLog {
-	return &natsLog{logger: logger.With("server", "nats")}
-}
+func newNATSLog(logger *slog.Logger) *natsLog { return &natsLog{logger: logger.With("server", "nats")} }
 
 // Noticef logs a notice at debug level.
 func (l *natsLog) Noticef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }

@@ -23,7 +23,6 @@ import (
 )
 
 func startNATS(t *testing.T, port int) (url string) {
-	t.Helper()
 	url, stop, err := StartNATS(port, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, stop()) })
@@ -43,8 +42,7 @@ func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testin
 	require.NoError(t, err)
 	defer stop()
 	require.True(t, strings.HasPrefix(url, "redis://127.0.0.1:"), url)
-	options, err := redis.ParseURL(url)
-	require.NoError(t, err)
+	options := testbed.Got(redis.ParseURL(url))(t)
 	client := redis.NewClient(options)
 	defer client.Close()
 	require.NoError(t, client.Set(t.Context(), "stays", "value", 0).Err())
@@ -56,8 +54,7 @@ func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testin
 }
 
 func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := testbed.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	address := listener.Addr().(*net.TCPAddr)
 	other := startNATS(t, address.Port)
 	require.NotEqual(t, "nats://"+address.String(), other)
@@ -87,9 +84,7 @@ func TestEmbeddedNATSIsQuietAndLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	storeEvent(t, natstest.JetStream(t, url))
 	require.NoError(t, stop())
-	left, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	require.Empty(t, testbed.Got(os.ReadDir(folder))(t))
 	require.Empty(t, log.String())
 }
 
@@ -124,10 +119,7 @@ func TestNATSLogPassesTroubleOn(t *testing.T) {
 
 // storeEvent returns the event's sequence in the stream.
 func storeEvent(t *testing.T, js jetstream.JetStream) uint64 {
-	t.Helper()
-	_, err := js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}})
-	require.NoError(t, err)
-	ack, err := js.Publish(t.Context(), "s", []byte("event"))
-	require.NoError(t, err)
+	testbed.Got(js.CreateOrUpdateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}}))(t)
+	ack := testbed.Got(js.Publish(t.Context(), "s", []byte("event")))(t)
 	return ack.Sequence
 }

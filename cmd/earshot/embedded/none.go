@@ -12,10 +12,8 @@ import (
 )
 
 const (
-	// NATSPort is the default port of NATS tools.
-	NATSPort = 4222
-	// MinNATSBytes bounds the files of the omitted server.
-	MinNATSBytes = 1 << 30
+	NATSPort     = 4222    // the default port of NATS tools
+	MinNATSBytes = 1 << 30 // bounds the files of the omitted server
 )
 
 // errNone is the error of both omitted servers.

@@ -25,14 +25,12 @@ import (
 // contains no credential. It is an http.RoundTripper that answers from the recording, and safe for concurrent
 // use.
 type Recording struct {
-	// next handles unrecorded requests; nil in a replay.
-	next  http.RoundTripper
-	keys  []string // which no answer may contain
-	mu    sync.Mutex
-	known map[string]recordedAnswer
-	asked tape
-	// missed reports that a request was not in the recording.
-	missed bool
+	next   http.RoundTripper // handles unrecorded requests; nil in a replay
+	keys   []string          // which no answer may contain
+	mu     sync.Mutex
+	known  map[string]recordedAnswer
+	asked  tape
+	missed bool // reports that a request was not in the recording
 }
 
 // tape is the file format of a recording.

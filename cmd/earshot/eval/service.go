@@ -26,10 +26,8 @@ import (
 // nothing is stored or fired. All tools of the app are in scope, whichever tools a test names.
 type Service struct {
 	Client *client.Client
-	// AppID is the default app of tests; empty for the key's app.
-	AppID string
-	// Pause waits for the requested time, or until ctx ends.
-	Pause func(ctx context.Context, d time.Duration) error
+	AppID  string                                           // the default app of tests; empty for the key's app
+	Pause  func(ctx context.Context, d time.Duration) error // waits for the requested time, or until ctx ends
 }
 
 // Begin implements trial.Stage.

@@ -21,8 +21,7 @@ const (
 	opUpdate operation = "update"
 	opLeave  operation = "leave"
 	opRemove operation = "remove"
-	// opKeep keeps a definition that is not in the files.
-	opKeep operation = "keep"
+	opKeep   operation = "keep" // keeps a definition that is not in the files
 )
 
 // step is an operation on one definition.

@@ -18,14 +18,11 @@ import (
 
 // Planner makes the plan that updates a service from files.
 type Planner struct {
-	Service *client.Client
-	Set     *files.Set
-	// Removable reports whether to remove a member that is not in the files.
-	Removable func(Member) bool
-	// Pause waits for the requested time, or until ctx ends.
-	Pause func(ctx context.Context, d time.Duration) error
-	// hostChanged holds the app's http sources whose base URL the plan changes.
-	hostChanged map[string]bool
+	Service     *client.Client
+	Set         *files.Set
+	Removable   func(Member) bool                                // reports whether to remove a member that is not in the files
+	Pause       func(ctx context.Context, d time.Duration) error // waits for the requested time, or until ctx ends
+	hostChanged map[string]bool                                  // holds the app's http sources whose base URL the plan changes
 }
 
 // Member identifies something that a planner may remove: a repository (Kind "repository"), a field of the app
@@ -33,10 +30,8 @@ type Planner struct {
 type Member struct{ Kind, ID string }
 
 var (
-	// lists are the fields of an app with lists of named members.
-	lists = []string{"modules", "authServices", "sources"}
-	// fields are its other fields.
-	fields = []string{"name", "settings", "signingSecret"}
+	lists  = []string{"modules", "authServices", "sources"} // the fields of an app with lists of named members
+	fields = []string{"name", "settings", "signingSecret"}  // its other fields
 )
 
 // DefinedBy returns the repositories in files, the fields of their app, and the members of its lists.

@@ -13,44 +13,38 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// permitted lists all Redis commands of the service and the commands, as in an ACL, with the form in which they
-// are probed: queued but never executed, on a missing key. deploy/package/redis-acl.conf allows exactly these.
-var permitted = []struct {
-	name string
+type probe struct {
+	name string // in an ACL
 	args []any
-}{
-	// Connection setup.
-	{"client|setname", []any{"CLIENT", "SETNAME", "earshot"}}, {"select", []any{"SELECT", 0}},
-	// Cluster.
-	{"asking", []any{"ASKING"}}, {"cluster|slots", []any{"CLUSTER", "SLOTS"}}, {"command", []any{"COMMAND"}},
-	// Server state.
-	{"client|list", []any{"CLIENT", "LIST"}}, {"config|get", []any{"CONFIG", "GET", "maxmemory"}}, {"info", []any{"INFO"}},
-	{"scan", []any{"SCAN", 0}}, {"time", []any{"TIME"}}, {"type", []any{"TYPE", probeKey}}, {"wait", []any{"WAIT", 0, 1}},
-	// Scripts.
-	{"eval", []any{"EVAL", "return 1", 1, probeKey}}, {"evalsha", []any{"EVALSHA", strings.Repeat("0", 40), 1, probeKey}},
-	// All keys.
-	{"del", []any{"DEL", probeKey}}, {"exists", []any{"EXISTS", probeKey}}, {"persist", []any{"PERSIST", probeKey}}, {"pexpire", []any{"PEXPIRE", probeKey, 1}}, {"pttl", []any{"PTTL", probeKey}},
-	// Strings and numbers.
-	{"decrby", []any{"DECRBY", probeKey, 1}}, {"get", []any{"GET", probeKey}}, {"getex", []any{"GETEX", probeKey}},
-	{"incrby", []any{"INCRBY", probeKey, 1}}, {"set", []any{"SET", probeKey, 1, "PX", 1}},
-	// Hashes.
-	{"hdel", []any{"HDEL", probeKey, "f"}}, {"hexists", []any{"HEXISTS", probeKey, "f"}}, {"hget", []any{"HGET", probeKey, "f"}}, {"hgetall", []any{"HGETALL", probeKey}},
-	{"hincrby", []any{"HINCRBY", probeKey, "f", 1}}, {"hkeys", []any{"HKEYS", probeKey}}, {"hlen", []any{"HLEN", probeKey}}, {"hmget", []any{"HMGET", probeKey, "f"}},
-	{"hscan", []any{"HSCAN", probeKey, 0}}, {"hset", []any{"HSET", probeKey, "f", 1}}, {"hsetnx", []any{"HSETNX", probeKey, "f", 1}},
-	{"hstrlen", []any{"HSTRLEN", probeKey, "f"}}, {"hvals", []any{"HVALS", probeKey}},
-	// Lists.
-	{"lindex", []any{"LINDEX", probeKey, 0}}, {"llen", []any{"LLEN", probeKey}}, {"lpop", []any{"LPOP", probeKey}}, {"lpos", []any{"LPOS", probeKey, "e"}},
-	{"lpush", []any{"LPUSH", probeKey, "e"}}, {"lrange", []any{"LRANGE", probeKey, 0, 0}}, {"lrem", []any{"LREM", probeKey, 0, "e"}},
-	{"ltrim", []any{"LTRIM", probeKey, 0, 0}}, {"rpush", []any{"RPUSH", probeKey, "e"}},
-	// Sorted sets.
-	{"zadd", []any{"ZADD", probeKey, 0, "e"}}, {"zcard", []any{"ZCARD", probeKey}}, {"zrange", []any{"ZRANGE", probeKey, 0, 0}},
-	{"zrangebylex", []any{"ZRANGEBYLEX", probeKey, "-", "+"}}, {"zrangebyscore", []any{"ZRANGEBYSCORE", probeKey, 0, 1}}, {"zrem", []any{"ZREM", probeKey, "e"}},
-	{"zremrangebyscore", []any{"ZREMRANGEBYSCORE", probeKey, 0, 1}}, {"zscan", []any{"ZSCAN", probeKey, 0}}, {"zscore", []any{"ZSCORE", probeKey, "e"}},
-	// Streams.
-	{"xadd", []any{"XADD", probeKey, "*", "f", 1}}, {"xdel", []any{"XDEL", probeKey, "0-1"}}, {"xrevrange", []any{"XREVRANGE", probeKey, "+", "-"}},
-	{"xtrim", []any{"XTRIM", probeKey, "MAXLEN", 1}},
-	// The probe of earshot doctor, never with EXEC.
-	{"multi", nil}, {"discard", nil},
+}
+
+// permitted lists all Redis commands of the service and the commands, as in an ACL, with the arguments with which they
+// are probed: queued but never executed, on KEY, which is missing. deploy/package/redis-acl.conf allows exactly these.
+var permitted = probes(`
+client|setname earshot, select 0
+asking, cluster|slots, command
+client|list, config|get maxmemory, info, scan 0, time, type KEY, wait 0 1
+eval return 1 KEY, evalsha 0000000000000000000000000000000000000000 1 KEY
+del KEY, exists KEY, persist KEY, pexpire KEY 1, pttl KEY
+decrby KEY 1, get KEY, getex KEY, incrby KEY 1, set KEY 1 PX 1
+hdel KEY f, hexists KEY f, hget KEY f, hgetall KEY, hincrby KEY f 1, hkeys KEY, hlen KEY, hmget KEY f
+hscan KEY 0, hset KEY f 1, hsetnx KEY f 1, hstrlen KEY f, hvals KEY
+lindex KEY 0, llen KEY, lpop KEY, lpos KEY e, lpush KEY e, lrange KEY 0 0, lrem KEY 0 e, ltrim KEY 0 0, rpush KEY e
+zadd KEY 0 e, zcard KEY, zrange KEY 0 0, zrangebylex KEY - +, zrangebyscore KEY 0 1, zrem KEY e
+zremrangebyscore KEY 0 1, zscan KEY 0, zscore KEY e
+xadd KEY * f 1, xdel KEY 0-1, xrevrange KEY + -, xtrim KEY MAXLEN 1
+multi, discard`)
+
+func probes(list string) (all []probe) {
+	for one := range strings.SplitSeq(strings.ReplaceAll(strings.TrimSpace(list), "\n", ", "), ", ") {
+		name, args, _ := strings.Cut(one, " ")
+		p := probe{name: name}
+		for _, word := range strings.Fields(strings.ReplaceAll(name, "|", " ") + " " + strings.ReplaceAll(args, "KEY", probeKey)) {
+			p.args = append(p.args, word)
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // probeKey is never written.
@@ -101,7 +95,7 @@ func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 	var asked []*redis.Cmd
 	var names []string
 	for _, one := range permitted {
-		if one.args != nil {
+		if one.name != "multi" && one.name != "discard" { // these are around the others
 			asked, names = append(asked, pipe.Do(ctx, one.args...)), append(names, "+"+one.name)
 		}
 	}

@@ -13,10 +13,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/finding"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 const aclFile = "../../../deploy/package/redis-acl.conf"
@@ -32,14 +34,11 @@ func userLine(name, password string) string {
 
 func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(aclFile)
-	require.NoError(t, err)
-	require.Contains(t, strings.Split(string(text), "\n"), userLine("earshot", "PASSWORD"))
+	require.Contains(t, strings.Split(testbed.Read(t, aclFile), "\n"), userLine("earshot", "PASSWORD"))
 }
 
 // sources returns the program's source texts without tests.
 func sources(t *testing.T) (all []string) {
-	t.Helper()
 	for _, folder := range []string{"api", "cmd", "emitter", "httpcall", "matcher", "repositories", "trigger"} {
 		err := filepath.WalkDir(filepath.Join("../../..", folder), func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "redistest") || strings.HasSuffix(path, "acl.go") {
@@ -59,10 +58,7 @@ func sources(t *testing.T) (all []string) {
 func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	all := strings.Join(sources(t), "\n")
-	var names []string
-	for _, one := range permitted {
-		names = append(names, one.name)
-	}
+	names := lists.Map(permitted, func(one probe) string { return one.name })
 	scripts := map[string]bool{}
 	for _, found := range regexp.MustCompile(`redis\.p?call\('([A-Za-z]+)'`).FindAllStringSubmatch(all, -1) {
 		name := strings.ToLower(found[1])
@@ -87,7 +83,6 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 
 // asUser is a client with a user of these rules.
 func asUser(t *testing.T, server *redistest.Server, rules ...string) redis.UniversalClient {
-	t.Helper()
 	command := []any{"ACL", "SETUSER", "earshot", "reset"}
 	for _, rule := range append(strings.Fields(userLine("earshot", "p"))[2:], rules...) {
 		command = append(command, rule)
@@ -101,11 +96,8 @@ func TestEachCommandThatIsTakenAwayIsNamed(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
 	ask := func(rules ...string) finding.Finding {
-		t.Helper()
 		client := asUser(t, server, rules...)
-		found, err := permissions(t.Context(), &keyspace.DB{UniversalClient: client})
-		require.NoError(t, err)
-		return found
+		return testbed.Got(permissions(t.Context(), &keyspace.DB{UniversalClient: client}))(t)
 	}
 	require.Equal(t, finding.Good, ask().Grade, ask().Advice)
 	for _, one := range permitted {
@@ -135,8 +127,7 @@ func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 	for _, node := range cluster.Nodes {
 		asUser(t, node)
 	}
-	client, err := Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1), certfiles.Files{})
-	require.NoError(t, err)
+	client := testbed.Got(Open(strings.Replace(cluster.URL(), "redis://", "redis://earshot:p@", 1), certfiles.Files{}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	db := &keyspace.DB{UniversalClient: client}
 	found, err := findings(t.Context(), db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
@@ -150,8 +141,6 @@ func TestAClusterNeedsNoMoreThanThat(t *testing.T) {
 		require.NoError(t, client.Set(t.Context(), keyspace.PartitionKeys(n).Confirm(), "1", 0).Err())
 	}
 	for _, node := range cluster.Nodes {
-		denials, err := node.Client().ACLLog(t.Context(), 10).Result()
-		require.NoError(t, err)
-		require.Empty(t, denials)
+		require.Empty(t, testbed.Got(node.Client().ACLLog(t.Context(), 10).Result())(t))
 	}
 }

@@ -35,9 +35,8 @@ type Admission struct {
 	Strict   bool // refuse a Redis that may lose data, instead of a warning
 	Replicas int  // that must acknowledge writes; 0 for none
 	// Also checks and upgrades the stored data after the other checks.
-	Also func(ctx context.Context, db *keyspace.DB) error
-	// Pause waits before the next attempt, or until ctx ends.
-	Pause func(ctx context.Context, d time.Duration) error
+	Also  func(ctx context.Context, db *keyspace.DB) error
+	Pause func(ctx context.Context, d time.Duration) error // waits before the next attempt, or until ctx ends
 	Log   *slog.Logger
 }
 

@@ -22,14 +22,11 @@ import (
 
 // Limits of connections. Commands take under a millisecond; a server that needs seconds counts as unavailable.
 const (
-	dialTimeout = 2 * time.Second
-	// ReadTimeout bounds the sending of a command, and its answer.
-	ReadTimeout = 2 * time.Second
-	poolSize    = 128
-	// DefaultReplicaWait is how long to wait for replicas by default.
-	DefaultReplicaWait = 500 * time.Millisecond
-	// slotsAge bounds the age of a cluster's slot map, which shows replaced masters.
-	slotsAge = 2 * time.Second
+	dialTimeout        = 2 * time.Second
+	ReadTimeout        = 2 * time.Second // bounds the sending of a command, and its answer
+	poolSize           = 128
+	DefaultReplicaWait = 500 * time.Millisecond // how long to wait for replicas by default
+	slotsAge           = 2 * time.Second        // bounds the age of a cluster's slot map, which shows replaced masters
 )
 
 // Open returns the client for a URL (see ParseURL) without connecting. Each TLS connection reads the files

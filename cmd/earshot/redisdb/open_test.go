@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"regexp"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -12,8 +14,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
+	"earshot/repositories/keyspace"
 )
 
 func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {
@@ -53,14 +57,12 @@ var errSaid = errors.New("NOREPLICAS")
 func TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RunCluster(t)
-	client, err := Open(cluster.URL(), certfiles.Files{})
-	require.NoError(t, err)
+	client := testbed.Got(Open(cluster.URL(), certfiles.Files{}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	died, heir := cluster.Nodes[0], cluster.Nodes[len(cluster.Nodes)-1] // its greater epoch prevails
 	key := keyOn(cluster, died)
 	require.NoError(t, client.Set(t.Context(), key, "1", 0).Err())
-	slots, err := cluster.Client().ClusterSlots(t.Context()).Result()
-	require.NoError(t, err)
+	slots := testbed.Got(cluster.Client().ClusterSlots(t.Context()).Result())(t)
 	slots = slices.DeleteFunc(slots, func(slot redis.ClusterSlot) bool { return slot.Nodes[0].Addr != died.Addr() })
 	require.NotEmpty(t, slots)
 
@@ -79,5 +81,48 @@ func keyOn(cluster *redistest.Cluster, node *redistest.Server) string {
 		if key := fmt.Sprint("key", i); cluster.Holding(key) == node {
 			return key
 		}
+	}
+}
+
+// TestARedisThatIsAwayIsALineUntilItIsThere starts Redis in the third pause.
+func TestARedisThatIsAwayIsALineUntilItIsThere(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	server.Stop()
+	out, pauses := &testbed.Lines{}, 0
+	gate := NewGate(server.Client())
+	require.NoError(t, Admission{
+		URL: server.URL(), Log: slog.New(slog.NewTextHandler(out, nil)),
+		Also: func(context.Context, *keyspace.DB) error { return nil },
+		Pause: func(context.Context, time.Duration) error {
+			if pauses++; pauses == 3 {
+				server.Start()
+			}
+			return nil
+		},
+	}.Open(t.Context(), gate))
+	require.True(t, gate.Await(t.Context()))
+	require.Equal(t, 3, pauses)
+	require.Len(t, regexp.MustCompile(`level=WARN msg=redis.unavailable .*`+regexp.QuoteMeta(server.Addr())).FindAllString(out.String(), -1), 1, out.String())
+	require.Contains(t, out.String(), "level=INFO msg=redis.available held=2")
+}
+
+func TestWarningsNameTheServerThatTheyAreOf(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster needs seconds to form")
+	}
+	t.Parallel()
+	cluster := redistest.RunCluster(t)
+	out := &testbed.Lines{}
+	for _, node := range cluster.Nodes {
+		require.NoError(t, node.Client().ConfigSet(t.Context(), "appendonly", "no").Err())
+	}
+	require.NoError(t, Admission{
+		URL: cluster.URL(), Replicas: 1, Log: slog.New(slog.NewTextHandler(out, nil)),
+		Also: func(context.Context, *keyspace.DB) error { return nil },
+	}.Open(t.Context(), NewGate(cluster.Client())))
+	for _, node := range cluster.Nodes {
+		require.Contains(t, out.String(), "msg=redis.volatile server="+node.Addr())
+		require.Contains(t, out.String(), "msg=redis.replicas server="+node.Addr())
 	}
 }

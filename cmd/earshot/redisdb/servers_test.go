@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/format"
@@ -16,14 +17,11 @@ import (
 func TestProgramsOfBeforeAreFoundByTheirConnections(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
-	client, err := Open(server.URL(), certfiles.Files{})
-	require.NoError(t, err)
+	client := testbed.Got(Open(server.URL(), certfiles.Files{}))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	db, known := &keyspace.DB{UniversalClient: client}, format.Known(format.Steps())
 	older := func(below int) []string {
-		hosts, err := Older(t.Context(), db, below)
-		require.NoError(t, err)
-		return hosts
+		return testbed.Got(Older(t.Context(), db, below))(t)
 	}
 	for _, name := range []string{"", "other", "earshot-requests", "my-earshot"} {
 		require.NoError(t, server.Connect(redis.UniversalOptions{ClientName: name}).Ping(t.Context()).Err())
@@ -38,7 +36,7 @@ func TestProgramsOfBeforeAreFoundByTheirConnections(t *testing.T) {
 	require.Eventually(t, func() bool { return len(older(known)) == 0 }, time.Minute, 10*time.Millisecond)
 
 	require.NoError(t, client.Do(t.Context(), "ACL", "SETUSER", "default", "-client|list").Err())
-	_, err = Older(t.Context(), db, known)
+	_, err := Older(t.Context(), db, known)
 	require.ErrorContains(t, err, "CLIENT LIST, which its user has to be allowed")
 }
 

@@ -31,10 +31,8 @@ func runTLS(t *testing.T, authority *certtest.Authority, extra ...string) (*redi
 }
 
 func ping(t *testing.T, url string, files certfiles.Files) error {
-	t.Helper()
 	require.NoError(t, CheckFiles(url, files, time.Now()))
-	client, err := Open(url, files)
-	require.NoError(t, err)
+	client := testbed.Got(Open(url, files))(t)
 	defer client.Close()
 	return client.Set(t.Context(), "key", "value", time.Minute).Err()
 }
@@ -57,8 +55,7 @@ func TestCertificatesForRedisAreReadAtEachConnection(t *testing.T) {
 	before, after := certtest.New(t, time.Now()), certtest.New(t, time.Now())
 	server, address := runTLS(t, before)
 	folder := t.TempDir()
-	client, err := Open("rediss://"+address, before.Write(folder, before.Issue("earshot")))
-	require.NoError(t, err)
+	client := testbed.Got(Open("rediss://"+address, before.Write(folder, before.Issue("earshot"))))(t)
 	t.Cleanup(func() { _ = client.Close() })
 	require.NoError(t, client.Ping(t.Context()).Err())
 

@@ -7,6 +7,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/certfiles"
 )
 
@@ -32,9 +33,7 @@ func TestRedisURLSaysWhereRedisIs(t *testing.T) {
 		"redis+sentinel://a,redis+sentinel://b:1/m": {Addrs: []string{"a:26379", "b:1"}, MasterName: "m"},
 	} {
 		t.Run(text, func(t *testing.T) {
-			got, err := ParseURL(text)
-			require.NoError(t, err)
-			require.Equal(t, &want, got)
+			require.Equal(t, &want, testbed.Got(ParseURL(text))(t))
 		})
 	}
 }
@@ -50,8 +49,7 @@ func TestRedisURLKeepsTLSForEveryHost(t *testing.T) {
 		"rediss://a,b?skip_verify=false":      false,
 	} {
 		t.Run(text, func(t *testing.T) {
-			got, err := ParseURL(text)
-			require.NoError(t, err)
+			got := testbed.Got(ParseURL(text))(t)
 			require.Equal(t, skip, got.TLSConfig.InsecureSkipVerify)
 			require.Empty(t, got.TLSConfig.ServerName, "every host is checked under its own name")
 		})
@@ -62,8 +60,7 @@ func TestRedisURLMakesTheClientOfItsKind(t *testing.T) {
 	for text, cluster := range map[string]bool{
 		"redis://a": false, "redis://a,b": true, "redis+sentinel://a,b/m": false,
 	} {
-		client, err := Open(text, certfiles.Files{})
-		require.NoError(t, err)
+		client := testbed.Got(Open(text, certfiles.Files{}))(t)
 		_, is := client.(*redis.ClusterClient)
 		require.Equal(t, cluster, is, text)
 		require.NoError(t, client.Close())

@@ -185,7 +185,4 @@ func TestWhatHasNoMethodIsReachedByDo(t *testing.T) {
 	equal(t, "book", usage.Items[0].Name)
 }
 
-func text(t *testing.T, value any) string {
-	t.Helper()
-	return string(got(json.Marshal(value))(t))
-}
+func text(t *testing.T, value any) string { return string(got(json.Marshal(value))(t)) }

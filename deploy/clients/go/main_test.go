@@ -54,7 +54,6 @@ func clinic(t *testing.T, through *earshot.Client, id string) *earshot.App {
 
 // losing is a client behind a proxy that loses answers after the service has given them.
 func losing(t *testing.T, lose func(*http.Request) bool) (*earshot.Client, *atomic.Int32) {
-	t.Helper()
 	service(t)
 	to := got(url.Parse(os.Getenv("EARSHOT_URL")))(t)
 	var seen atomic.Int32

@@ -26,10 +26,8 @@ type upgraded struct {
 }
 
 func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
-	recorded, err := filepath.Glob("testdata/*.jsonl")
-	require.NoError(t, err)
-	withTasks, err := filepath.Glob("testdata/tasks/*.jsonl")
-	require.NoError(t, err)
+	recorded := testbed.Got(filepath.Glob("testdata/*.jsonl"))(t)
+	withTasks := testbed.Got(filepath.Glob("testdata/tasks/*.jsonl"))(t)
 	require.NotEmpty(t, recorded)
 	require.NotEmpty(t, withTasks)
 	for _, file := range slices.Concat(recorded, withTasks) {
@@ -77,11 +75,9 @@ func (u *upgraded) task(method, params string) map[string]any {
 
 // upgrade starts this version on what was recorded, with every endpoint well.
 func upgrade(t *testing.T, file string, plant ...func(*redis.Client)) *upgraded {
-	h, err := load(t.Context(), nil, file)
-	require.NoError(t, err)
+	h := testbed.Got(load(t.Context(), nil, file))(t)
 	u := &upgraded{newStage(t, t.TempDir(), testbed.Program(t), h.Sink, nil), t}
-	_, err = load(t.Context(), u.redis, file)
-	require.NoError(t, err)
+	testbed.Got(load(t.Context(), u.redis, file))(t)
 	u.key = h.Key
 	for _, one := range plant {
 		one(u.redis)
@@ -92,13 +88,11 @@ func upgrade(t *testing.T, file string, plant ...func(*redis.Client)) *upgraded 
 
 // ask makes a request with the key of the app, and returns the object of its answer.
 func (u *upgraded) ask(method, path, body string, want int, headers ...string) (object map[string]any) {
-	u.t.Helper()
 	client := u.replica.Client
 	if !strings.HasSuffix(path, "/repositories/desk") { // for which that of the app has no scope
 		client.Key = u.key
 	}
-	answer, err := client.Ask(u.t.Context(), method, path, body, headers...)
-	require.NoError(u.t, err)
+	answer := testbed.Got(client.Ask(u.t.Context(), method, path, body, headers...))(u.t)
 	require.Equal(u.t, want, answer.Status, "%s %s: %s", method, path, answer.Body)
 	if len(answer.Body) > 0 {
 		require.NoError(u.t, json.Unmarshal(answer.Body, &object))
@@ -125,7 +119,6 @@ func (u *upgraded) call(id string) map[string]any {
 }
 
 func (u *upgraded) until(id, state string) {
-	u.t.Helper()
 	require.Eventually(u.t, func() bool { return u.call(id)["state"] == state }, testbed.Patience, testbed.Glance, "%s: %v", id, u.trigger(id))
 }
 
@@ -139,8 +132,7 @@ func (u *upgraded) calls(id string) (count int) {
 }
 
 func (u *upgraded) isRead() {
-	held := u.redis.HGetAll(u.t.Context(), keyspace.Format).Val()
-	require.EqualValues(u.t, format.Known(format.Steps()), number(u.t, held["version"]))
+	require.EqualValues(u.t, format.Known(format.Steps()), number(u.t, u.redis.HGetAll(u.t.Context(), keyspace.Format).Val()["version"]))
 	app1 := u.ask(http.MethodGet, app, "", http.StatusOK)
 	require.Equal(u.t, "Clinic", app1["name"])
 	require.Equal(u.t, "***", app1["modules"].([]any)[0].(map[string]any)["secret"])
@@ -255,8 +247,7 @@ func (u *upgraded) owesNothing() {
 // TestDataOfTheFirstVersionsIsWorkedOn uses data of builds with one set for all work of a partition: pending calls and events are
 // delivered once, under their ids. An unknown entry stays.
 func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
-	recorded, err := filepath.Glob("testdata/first/*.jsonl")
-	require.NoError(t, err)
+	recorded := testbed.Got(filepath.Glob("testdata/first/*.jsonl"))(t)
 	require.NotEmpty(t, recorded)
 	for _, file := range recorded {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -39,8 +39,7 @@ type Service struct {
 
 // Serve starts the API with options that change completes.
 func Serve(t testing.TB, change ...func(*api.Options)) *Service {
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize)))(t)
 	s := &Service{T: t, Log: &testbed.Lines{}, Sealer: sealer}
 	options := api.Options{
 		Tokens: sealer, Memory: memory{}, AdminKey: secret.New(AdminKey),
@@ -73,14 +72,12 @@ func (s *Service) Routes() map[string]bool {
 
 // Document reads the JSON document at a path.
 func (s *Service) Document(path string) (found map[string]any) {
-	s.T.Helper()
 	require.NoError(s.T, json.Unmarshal(s.Call("GET", path, "").Is(200, "").Body, &found))
 	return found
 }
 
 // Call sends a request with the admin key and checks the answer by the description. A header, "Name: value", overrides.
 func (s *Service) Call(method, path, body string, headers ...string) Answer {
-	s.T.Helper()
 	got := s.Ask(method, path, body, headers...)
 	path, _, _ = strings.Cut(path, "?")
 	s.Description.foresees(s.T, method, path, got)
@@ -92,9 +89,7 @@ func (s *Service) Call(method, path, body string, headers ...string) Answer {
 
 // Ask is Call for answers that the description need not have.
 func (s *Service) Ask(method, path, body string, headers ...string) Answer {
-	s.T.Helper()
-	request, err := http.NewRequestWithContext(s.T.Context(), method, s.URL+path, strings.NewReader(body))
-	require.NoError(s.T, err)
+	request := testbed.Got(http.NewRequestWithContext(s.T.Context(), method, s.URL+path, strings.NewReader(body)))(s.T)
 	request.Header.Set("Authorization", "Bearer "+AdminKey)
 	if body != "" {
 		request.Header.Set("Content-Type", "application/json")
@@ -116,19 +111,15 @@ func SetHeaders(request *http.Request, headers ...string) {
 
 // Send sends a request as it is; any goroutine may call it.
 func (s *Service) Send(request *http.Request) Answer {
-	s.T.Helper()
-	response, err := http.DefaultTransport.RoundTrip(request)
-	require.NoError(s.T, err)
+	response := testbed.Got(http.DefaultTransport.RoundTrip(request))(s.T)
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	require.NoError(s.T, err)
+	body := testbed.Got(io.ReadAll(response.Body))(s.T)
 	return Answer{s.T, response, body}
 }
 
 // Post sends a body with a credential; any goroutine may call it.
 func (s *Service) Post(path, body, credential string) Answer {
-	request, err := http.NewRequest(http.MethodPost, s.URL+path, strings.NewReader(body))
-	require.NoError(s.T, err)
+	request := testbed.Got(http.NewRequest(http.MethodPost, s.URL+path, strings.NewReader(body)))(s.T)
 	request.Header.Set("Authorization", "Bearer "+credential)
 	return s.Send(request)
 }
@@ -142,7 +133,6 @@ type Answer struct {
 
 // Is checks the status and, unless it is empty, the JSON of an answer.
 func (a Answer) Is(status int, body string) Answer {
-	a.T.Helper()
 	require.Equal(a.T, status, a.StatusCode, string(a.Body))
 	if body != "" {
 		require.JSONEq(a.T, body, string(a.Body))
@@ -152,7 +142,6 @@ func (a Answer) Is(status int, body string) Answer {
 
 // Problem checks for a problem of that status with all the words in its detail, and returns its faults by pointer.
 func (a Answer) Problem(status int, words ...string) map[string]string {
-	a.T.Helper()
 	require.Equal(a.T, status, a.StatusCode, string(a.Body))
 	require.Equal(a.T, "application/problem+json", a.Header.Get("Content-Type"))
 	var problem struct {
@@ -183,7 +172,6 @@ type Made struct {
 
 // Made reads the key or token of an answer.
 func (a Answer) Made() (m Made) {
-	a.T.Helper()
 	a.Is(201, "")
 	require.NoError(a.T, json.Unmarshal(a.Body, &m))
 	return m

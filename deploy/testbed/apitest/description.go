@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/fault"
 )
 
@@ -30,16 +31,13 @@ const openAPI = "earshot:///openapi.json"
 var descriptions sync.Map
 
 func describe(t testing.TB, url string) Description {
-	response, err := http.Get(url + "/openapi.json")
-	require.NoError(t, err)
+	response := testbed.Got(http.Get(url + "/openapi.json"))(t)
 	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	text := testbed.Got(io.ReadAll(response.Body))(t)
 	if known, is := descriptions.Load(string(text)); is {
 		return known.(Description)
 	}
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	require.NoError(t, err)
+	read := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	known, _ := descriptions.LoadOrStore(string(text), NewDescription(t, strict(read.(map[string]any))))
 	return known.(Description)
 }
@@ -80,7 +78,6 @@ func Walk(pointer string, value any, show func(pointer string, value map[string]
 
 // foresees checks the status, type, body and headers of an answer by the description of its route.
 func (d Description) foresees(t testing.TB, method, path string, got Answer) {
-	t.Helper()
 	operation := "/paths/" + Escape(d.template(path)) + "/" + strings.ToLower(method)
 	if d.At(operation) == nil {
 		return // HEAD, OPTIONS and what is not there
@@ -99,14 +96,12 @@ func (d Description) foresees(t testing.TB, method, path string, got Answer) {
 }
 
 func (d Description) fits(t testing.TB, response, kind string, got Answer) {
-	t.Helper()
 	content := d.At(response)["content"].(map[string]any)
 	require.Contains(t, content, kind, response)
 	if !strings.HasSuffix(kind, "json") || kind == "application/x-ndjson" { // which is many values
 		return
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.Body))
-	require.NoError(t, err)
+	value := testbed.Got(jsonschema.UnmarshalJSON(bytes.NewReader(got.Body)))(t)
 	schema := d.Compile(t, d.place(response)+"/content/"+Escape(kind)+"/schema")
 	require.NoError(t, schema.Validate(value), "%s: %s", response, got.Body)
 }
@@ -124,7 +119,6 @@ func (d Description) template(path string) string {
 
 // Channel is the name of the channel of events, or requests over NATS, that a subject is of.
 func (d Description) Channel(t testing.TB, subject string) string {
-	t.Helper()
 	for name := range d.At("/channels") {
 		address, _ := d.At("/channels/" + name)["address"].(string) // that of replies is any
 		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(address), `[^.]+`)
@@ -152,12 +146,9 @@ func matches(template, path []string) (open int, ok bool) {
 
 // Compile returns the schema at a JSON Pointer.
 func (d Description) Compile(t testing.TB, pointer string) *jsonschema.Schema {
-	t.Helper()
 	d.one.Lock()
 	defer d.one.Unlock()
-	compiled, err := d.compiler.Compile(openAPI + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer))
-	require.NoError(t, err)
-	return compiled
+	return testbed.Got(d.compiler.Compile(openAPI + "#" + strings.NewReplacer("{", "%7B", "}", "%7D").Replace(pointer)))(t)
 }
 
 func (d Description) place(pointer string) string {

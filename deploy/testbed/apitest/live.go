@@ -113,8 +113,7 @@ type Stage struct {
 // OnStage starts a stage with the app clinic.
 func OnStage(t *testing.T, change ...func(*api.Options)) Stage {
 	server := natstest.Run(t)
-	out, err := emitter.Connect(server.URL(), emitter.Options{Timeout: testbed.Patience, Logger: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
+	out := testbed.Got(emitter.Connect(server.URL(), emitter.Options{Timeout: testbed.Patience, Logger: slog.New(slog.DiscardHandler)}))(t)
 	t.Cleanup(out.Close)
 	tail := out.Tail(0)
 	testbed.Background(t, tail.Run)
@@ -126,7 +125,6 @@ func OnStage(t *testing.T, change ...func(*api.Options)) Stage {
 
 // Publish puts an event of a session on the stream.
 func (s Stage) Publish(subject, session, payload string) {
-	s.T.Helper()
 	id := fmt.Sprint(time.Now().UnixNano())
 	outcome := s.emitter.Deliver(s.T.Context(), effect.Effect{ID: id, Kind: effect.KindEvent, Event: &effect.Event{
 		Subject: subject, ID: id, Type: "earshot.tool", Source: "/apps/clinic/sessions/" + session, Time: time.Now(), Data: json.RawMessage(payload),
@@ -214,6 +212,4 @@ func (memory) Erase(context.Context, string, string) error { return nil }
 
 func (memory) EraseUser(context.Context, string, string) (int, error) { return 0, nil }
 
-func (memory) Stored(context.Context, string, string, func(effect.Published) error) error {
-	return nil
-}
+func (memory) Stored(context.Context, string, string, func(effect.Published) error) error { return nil }

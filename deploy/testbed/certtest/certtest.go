@@ -30,7 +30,6 @@ type Authority struct {
 
 // New makes an authority. It and what it signs are good for an hour from now.
 func New(t testing.TB, now time.Time) *Authority {
-	t.Helper()
 	a := &Authority{t: t, now: now}
 	a.key = a.newKey()
 	template := a.template("authority", a.now.Add(time.Hour))
@@ -53,7 +52,6 @@ func (a *Authority) Issue(name string) tls.Certificate {
 
 // IssueUntil is Issue with another end.
 func (a *Authority) IssueUntil(name string, end time.Time) tls.Certificate {
-	a.t.Helper()
 	key := a.newKey()
 	template := a.template(name, end)
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}

@@ -70,7 +70,6 @@ var axe = sync.OnceValues(func() (string, error) {
 
 // Open opens a page in a fresh browser context until the end of the test, and observes its requests, log and exceptions.
 func Open(t testing.TB, observe func(event any)) context.Context {
-	t.Helper()
 	page, stop := chromedp.NewContext(Browser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(stop)
 	require.NoError(t, chromedp.Listen(page, observe))
@@ -85,7 +84,6 @@ func Open(t testing.TB, observe func(event any)) context.Context {
 
 // Evaluated is what an expression comes to in a page.
 func Evaluated[T any](t testing.TB, page context.Context, expression string, options ...chromedp.EvaluateOption) T {
-	t.Helper()
 	ctx, cancel := context.WithTimeout(page, Patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
@@ -95,7 +93,6 @@ func Evaluated[T any](t testing.TB, page context.Context, expression string, opt
 
 // Prefers has a page shown as to a person who prefers a colour scheme, and as little motion as there can be.
 func Prefers(t testing.TB, page context.Context, scheme string) {
-	t.Helper()
 	_, err := chromedp.Call(page, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 	require.NoError(t, err)
@@ -104,7 +101,6 @@ func Prefers(t testing.TB, page context.Context, scheme string) {
 // Accessible checks a page by axe in both colour schemes and two widths, and that it is no wider than the window; by day, each
 // width in one scheme, unless pictures are taken. looked is called for each.
 func Accessible(t testing.TB, page context.Context, name string, looked func(width int64, scheme string)) {
-	t.Helper()
 	source, err := axe()
 	require.NoError(t, err)
 	Evaluated[chromedp.Void](t, page, source+";0")

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/matcher"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/trigger/effect"
 )
@@ -204,11 +205,8 @@ func (o *Outside) Events() []effect.Effect {
 
 // Changes lists the operations of the tool.changed events of a repository of the clinic.
 func (o *Outside) Changes(repositoryID string) []string {
-	list := []string{}
-	for _, payload := range o.Payloads("tool.changed.clinic." + repositoryID) {
-		list = append(list, payload["operation"].(string))
-	}
-	return list
+	changes := o.Payloads("tool.changed.clinic." + repositoryID)
+	return lists.Map(changes, func(payload map[string]any) string { return payload["operation"].(string) })
 }
 
 // Count is how many attempts were made, and how many effects were taken.

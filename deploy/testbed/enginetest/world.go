@@ -19,6 +19,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/query"
@@ -87,8 +88,7 @@ func New(t testing.TB, server *redistest.Server) *World {
 
 // Idle returns a World in which no replica looks at the ledger. Its replicas have so many workers; 0: the default.
 func Idle(t testing.TB, server *redistest.Server, workers int) *World {
-	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer([]byte(strings.Repeat("k", store.KeySize))))(t)
 	w := &World{
 		T: t, Server: server, sealer: sealer, Matcher: &Words{}, Events: &Outside{}, Calls: &Outside{}, Inbox: &Outside{outcome: Nobody},
 		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Timeout: testbed.Patience, Workers: workers,
@@ -136,16 +136,12 @@ func (w *World) Unhurried() {
 func (w *World) Run(engine *trigger.Engine) { testbed.Background(w.T, engine.Run) }
 
 // Session is the scope of a session of the clinic, or of the app if id is empty.
-func Session(id string) repositories.Scope {
-	return repositories.Scope{AppID: "clinic", SessionID: id}
-}
+func Session(id string) repositories.Scope { return repositories.Scope{AppID: "clinic", SessionID: id} }
 
 // App writes an app.
 func (w *World) App(id, body string) {
-	app, err := repositories.DecodeApp(id, []byte(body))
-	require.NoError(w.T, err)
-	_, err = w.Store.PutApp(w.T.Context(), app)
-	require.NoError(w.T, err)
+	app := testbed.Got(repositories.DecodeApp(id, []byte(body)))(w.T)
+	testbed.Got(w.Store.PutApp(w.T.Context(), app))(w.T)
 }
 
 // Put registers a repository in the session, or in the app if that is empty, and waits for its tool.changed.
@@ -157,18 +153,12 @@ func (w *World) Put(session, id, body string) {
 
 // Register registers a repository.
 func (w *World) Register(in repositories.Scope, id, body string) {
-	w.T.Helper()
-	repository, err := repositories.DecodeRepository(in, id, []byte(body))
-	require.NoError(w.T, err)
-	_, err = w.Store.PutRepository(w.T.Context(), repository)
-	require.NoError(w.T, err)
+	repository := testbed.Got(repositories.DecodeRepository(in, id, []byte(body)))(w.T)
+	testbed.Got(w.Store.PutRepository(w.T.Context(), repository))(w.T)
 }
 
 // Close closes session s1.
-func (w *World) Close() {
-	w.T.Helper()
-	require.NoError(w.T, w.Store.CloseSession(w.T.Context(), "clinic", "s1"))
-}
+func (w *World) Close() { require.NoError(w.T, w.Store.CloseSession(w.T.Context(), "clinic", "s1")) }
 
 // AnswerOf reads the answer to a message.
 func AnswerOf(raw json.RawMessage, err error) (answer query.Answer, _ error) {
@@ -189,16 +179,10 @@ func (w *World) TrySay(id, text string) (query.Answer, error) {
 }
 
 // Say posts a message of the user in session s1, which is decided.
-func (w *World) Say(id, text string) query.Answer {
-	w.T.Helper()
-	answer, err := w.TrySay(id, text)
-	require.NoError(w.T, err)
-	return answer
-}
+func (w *World) Say(id, text string) query.Answer { return testbed.Got(w.TrySay(id, text))(w.T) }
 
 // One says what matches one tool, and returns the match.
 func (w *World) One(id, text string) query.Match {
-	w.T.Helper()
 	answer := w.Say(id, text)
 	require.Len(w.T, answer.Matches, 1, text)
 	return answer.Matches[0]
@@ -206,9 +190,7 @@ func (w *World) One(id, text string) query.Match {
 
 // Agent posts a message of an agent in session s1.
 func (w *World) Agent(id, text string) {
-	w.T.Helper()
-	_, err := w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text})
-	require.NoError(w.T, err)
+	testbed.Got(w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text}))(w.T)
 }
 
 // TryFire fires a tool of the clinic.
@@ -223,26 +205,19 @@ func (w *World) TryFire(d trigger.Direct) (match query.Match, err error) {
 
 // Fire fires a tool of the clinic, from a page unless there is another source.
 func (w *World) Fire(d trigger.Direct) query.Match {
-	w.T.Helper()
 	if d.Source == "" {
 		d.Source = query.SourceUI
 	}
-	match, err := w.TryFire(d)
-	require.NoError(w.T, err)
-	return match
+	return testbed.Got(w.TryFire(d))(w.T)
 }
 
 // Trigger reads the record of a trigger.
 func (w *World) Trigger(id string) query.Record {
-	w.T.Helper()
-	record, err := w.Engine.Trigger(w.T.Context(), "clinic", id)
-	require.NoError(w.T, err)
-	return record
+	return testbed.Got(w.Engine.Trigger(w.T.Context(), "clinic", id))(w.T)
 }
 
 // Triggers reads the records that a query finds, as many as there are.
 func (w *World) Triggers(q query.Triggers) []query.Record {
-	w.T.Helper()
 	q.AppID, q.Page.Limit = "clinic", 1000
 	records, _, err := w.Engine.Triggers(w.T.Context(), q)
 	require.NoError(w.T, err)
@@ -251,7 +226,6 @@ func (w *World) Triggers(q query.Triggers) []query.Record {
 
 // History reads what was said in a session.
 func (w *World) History(session string) []query.Entry {
-	w.T.Helper()
 	history, _, err := w.Engine.History(w.T.Context(), query.History{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 10}})
 	require.NoError(w.T, err)
 	return history
@@ -259,35 +233,28 @@ func (w *World) History(session string) []query.Entry {
 
 // Offered lists the names of the tools that the last message was matched against.
 func (w *World) Offered() []string {
-	names := []string{}
-	for _, candidate := range w.Matcher.Asked[len(w.Matcher.Asked)-1].Candidates {
-		names = append(names, candidate.Tool.Name)
-	}
-	return names
+	last := w.Matcher.Asked[len(w.Matcher.Asked)-1]
+	return lists.Map(last.Candidates, func(candidate matcher.Candidate) string { return candidate.Tool.Name })
 }
 
 // Until waits for a condition, by asking for it again and again.
 func (w *World) Until(what string, condition func() bool) {
-	w.T.Helper()
 	require.Eventually(w.T, condition, testbed.Patience, 5*time.Millisecond, what)
 }
 
 // UntilState waits until a trigger is in a state.
 func (w *World) UntilState(triggerID, state string) {
-	w.T.Helper()
 	w.Until("it is "+state, func() bool { return w.Trigger(triggerID).State == state })
 }
 
 // Flushed waits until what the first replica has answered is written; it asks for a trigger, which is one round trip.
 func (w *World) Flushed() {
-	w.T.Helper()
 	_, err := w.Engine.Trigger(w.T.Context(), "clinic", "none")
 	require.ErrorIs(w.T, err, query.ErrNotFound)
 }
 
 // Rest waits until nothing is owed any more, as long as less and less is.
 func (w *World) Rest() {
-	w.T.Helper()
 	client := w.Server.Client() // one for all looks: its connections last as long as the test
 	for least := math.MaxInt; least > 0; {
 		w.Until("the ledger becomes emptier", func() bool {
@@ -303,7 +270,6 @@ func (w *World) Rest() {
 
 // Expire lets the time of a session be over.
 func (w *World) Expire(session string) {
-	w.T.Helper()
 	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	require.NoError(w.T, client.ZAdd(w.T.Context(), keys.Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
 	if client.Exists(w.T.Context(), keys.Turns(session)).Val() == 1 {
@@ -331,8 +297,6 @@ func (w *World) Lapse(lane keyspace.Lane, member string) {
 
 // JSON writes a value.
 func JSON(t testing.TB, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	require.NoError(t, err)
+	text := testbed.Got(json.Marshal(value))(t)
 	return string(text)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/lists"
 )
 
 // Cluster is several NATS servers that hold streams together.
@@ -27,10 +28,7 @@ func RunCluster(t testing.TB, size int) *Cluster {
 	c := &Cluster{}
 	c.Streams = Streams{t, c.URL, nats.UserInfo("", "")}
 	ports := testbed.Ports(t, 2*size)
-	var routes []*url.URL
-	for _, port := range ports[size:] {
-		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
-	}
+	routes := lists.Map(ports[size:], func(port int) *url.URL { return &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)} })
 	for i := range size {
 		c.Servers = append(c.Servers, prepare(t, func(options *server.Options) {
 			options.ServerName, options.Port = fmt.Sprintf("node-%d", i+1), ports[i]
@@ -44,10 +42,7 @@ func RunCluster(t testing.TB, size int) *Cluster {
 
 // URL lists all servers, separated by commas.
 func (c *Cluster) URL() string {
-	var urls []string
-	for _, s := range c.Servers {
-		urls = append(urls, s.URL())
-	}
+	urls := lists.Map(c.Servers, func(s *Server) string { return s.URL() })
 	return strings.Join(urls, ",")
 }
 

@@ -37,7 +37,6 @@ type Server struct {
 
 // Run starts a server that lives until the end of the test. configure may change its options.
 func Run(t testbed.TB, configure ...func(*server.Options)) *Server {
-	t.Helper()
 	s := prepare(t, configure...)
 	if s.options.Port == server.RANDOM_PORT { // one that nobody takes while the server is stopped
 		s.options.Port = testbed.Ports(t, 1)[0]
@@ -47,7 +46,6 @@ func Run(t testbed.TB, configure ...func(*server.Options)) *Server {
 }
 
 func prepare(t testbed.TB, configure ...func(*server.Options)) *Server {
-	t.Helper()
 	s := &Server{options: server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: storeSize, NoSigs: true, NoLog: true,
 	}}
@@ -64,7 +62,6 @@ func (s *Server) URL() string { return fmt.Sprintf("nats://%s:%d", s.options.Hos
 
 // Start starts a stopped server on its port and files, and returns when it accepts connections.
 func (s *Server) Start() {
-	s.t.Helper()
 	s.launch()
 	s.await()
 }
@@ -103,7 +100,6 @@ func (s *Server) Stop() {
 
 // Restart stops the server and starts it again.
 func (s *Server) Restart() {
-	s.t.Helper()
 	s.Stop()
 	s.Start()
 }
@@ -158,7 +154,6 @@ type Streams struct {
 
 // Connect returns a connection of the test's own, closed at the end of the test. It survives a restart.
 func (s Streams) Connect() *nats.Conn {
-	s.t.Helper()
 	conn := s.connect()
 	s.t.Cleanup(conn.Close)
 	return conn
@@ -195,7 +190,6 @@ func JetStream(t testbed.TB, url string) jetstream.JetStream {
 
 // Stored returns the messages of a stream on the subjects that filter matches, oldest first; none if there is no stream.
 func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamMsg) {
-	s.t.Helper()
 	s.do("read stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		held, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -219,7 +213,6 @@ func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamM
 
 // Purge removes all messages of a stream, which still knows their ids.
 func (s Streams) Purge(stream string) {
-	s.t.Helper()
 	s.do("purge stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		held, err := js.Stream(ctx, stream)
 		if err != nil {
@@ -231,7 +224,6 @@ func (s Streams) Purge(stream string) {
 
 // DeleteStream removes a stream with all that it holds.
 func (s Streams) DeleteStream(stream string) {
-	s.t.Helper()
 	s.do("delete stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		return js.DeleteStream(ctx, stream)
 	})
@@ -239,7 +231,6 @@ func (s Streams) DeleteStream(stream string) {
 
 // CreateStream makes a stream as somebody other than Earshot would.
 func (s Streams) CreateStream(config jetstream.StreamConfig) {
-	s.t.Helper()
 	s.do("create stream "+config.Name, func(ctx context.Context, js jetstream.JetStream) error {
 		_, err := js.CreateStream(ctx, config)
 		return err
@@ -248,7 +239,6 @@ func (s Streams) CreateStream(config jetstream.StreamConfig) {
 
 // UpdateStream changes a stream as somebody other than Earshot would.
 func (s Streams) UpdateStream(config jetstream.StreamConfig) {
-	s.t.Helper()
 	s.do("change stream "+config.Name, func(ctx context.Context, js jetstream.JetStream) error {
 		_, err := js.UpdateStream(ctx, config)
 		return err
@@ -257,7 +247,6 @@ func (s Streams) UpdateStream(config jetstream.StreamConfig) {
 
 // StreamConfig returns the configuration that a stream has; the zero one if the stream is missing.
 func (s Streams) StreamConfig(stream string) jetstream.StreamConfig {
-	s.t.Helper()
 	if held := s.info(stream); held != nil {
 		return held.Config
 	}
@@ -265,7 +254,6 @@ func (s Streams) StreamConfig(stream string) jetstream.StreamConfig {
 }
 
 func (s Streams) info(stream string) (info *jetstream.StreamInfo) {
-	s.t.Helper()
 	s.do("look at stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		held, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {

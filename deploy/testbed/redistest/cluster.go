@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/lists"
 )
 
 const (
@@ -113,10 +114,7 @@ func newNodes(t testbed.TB, dir string, count int, further ...string) (n nodes) 
 }
 
 func (n nodes) addr() string {
-	var list []string
-	for _, node := range n {
-		list = append(list, node.addr())
-	}
+	list := lists.Map(n, func(node *process) string { return node.addr() })
 	return strings.Join(list, ",")
 }
 

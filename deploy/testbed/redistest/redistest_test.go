@@ -152,8 +152,7 @@ func TestReplicaTakesThePlaceOfAMasterThatDies(t *testing.T) {
 func TestFailoverPromotesTheReplica(t *testing.T) {
 	t.Parallel()
 	sentinel := redistest.RunSentinel(t)
-	client := sentinel.Client()
-	require.NoError(t, client.Set(t.Context(), "key", "value", 0).Err())
+	require.NoError(t, sentinel.Client().Set(t.Context(), "key", "value", 0).Err())
 	sentinel.Replicate()
 	before := sentinel.Master().Addr()
 

@@ -68,7 +68,6 @@ type watch struct {
 }
 
 func newWatch(t testbed.TB, dir string) *watch {
-	t.Helper()
 	w := &watch{}
 	w.data[0] = newProcess(t, dir, "redis-0", "--repl-diskless-sync-delay", "0")
 	w.data[1] = newProcess(t, dir, "redis-1", "--repl-diskless-sync-delay", "0", "--replicaof", host, strconv.Itoa(w.data[0].port))

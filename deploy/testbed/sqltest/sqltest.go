@@ -124,7 +124,6 @@ func (s *Server) prepare(input, program string, args ...string) {
 }
 
 func (s *Server) run(program string, args ...string) {
-	s.t.Helper()
 	s.process.Path, s.process.Args = program, args
 	s.db.SetMaxIdleConns(-1)
 	s.Start()
@@ -171,7 +170,6 @@ func (s *Server) Hold(key int) (release func()) {
 
 // Waiting returns how many statements wait for advisory locks of PostgreSQL.
 func (s *Server) Waiting() int {
-	s.t.Helper()
 	return s.Count("select count(*) from pg_locks where locktype = 'advisory' and not granted")
 }
 

@@ -3,13 +3,20 @@ package testbed
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
 )
 
 // Serve has a handler listen until the end of the test, at an address or, if that is empty, at any.
@@ -129,4 +136,123 @@ func (c Completion) Write(out http.ResponseWriter, streamed bool) {
 	}
 	send(object{}, finish)
 	_, _ = io.WriteString(out, CompletionEnd)
+}
+
+// Proxy stands before a server. It can swallow replies: it closes the connection instead of the answer.
+type Proxy struct {
+	Loss, Lost atomic.Int64 // reads from the server that are swallowed, of a thousand, and that were
+	Addr       string       // where it listens
+
+	server string
+	mu     sync.Mutex
+	dice   *rand.Rand
+}
+
+// NewProxy starts a proxy of the server at an address. The seed chooses what it swallows.
+func NewProxy(t TB, server string, seed int64) *Proxy {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	Must(t, "listen", err)
+	t.Cleanup(func() { _ = listener.Close() })
+	p := &Proxy{Addr: listener.Addr().String(), server: server, dice: rand.New(rand.NewPCG(uint64(seed), 1))}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return // closed
+			}
+			go p.serve(client)
+		}
+	}()
+	return p
+}
+
+func (p *Proxy) serve(client net.Conn) {
+	defer client.Close()
+	server, err := net.Dial("tcp", p.server)
+	if err != nil {
+		return // the server is down, and so is its connection
+	}
+	defer server.Close()
+	go func() {
+		defer server.Close()
+		_, _ = io.Copy(server, client) // ends with either side
+	}()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := server.Read(buffer)
+		if err != nil || p.swallows() {
+			return
+		}
+		if _, err := client.Write(buffer[:n]); err != nil {
+			return
+		}
+	}
+}
+
+func (p *Proxy) swallows() bool {
+	loss := p.Loss.Load()
+	if loss == 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.dice.Int64N(1000) >= loss {
+		return false
+	}
+	p.Lost.Add(1)
+	return true
+}
+
+// Ports are below those of outgoing connections (from 32768 on Linux, 49152 elsewhere), which could take one before the server.
+const (
+	lowest, highest = 10_000, 32_767
+	attempts        = 1_000
+)
+
+// reserved is the folder with a file for each port. A lock on the file reserves the port among the tests of all packages.
+var reserved = filepath.Join(os.TempDir(), "earshot-test-ports")
+
+// Ports returns different ports of 127.0.0.1 that are free. No other test gets one of them before this one ends.
+func Ports(t TB, count int) (ports []int) {
+	t.Helper()
+	Must(t, "make the folder of ports", os.MkdirAll(reserved, 0o777))
+	for range attempts {
+		port := lowest + rand.IntN(highest-lowest+1)
+		file, err := os.OpenFile(filepath.Join(reserved, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o666)
+		Must(t, "open the file of a port", err)
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			err = nobodyListens(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		}
+		if err != nil { // another has it
+			_ = file.Close()
+			continue
+		}
+		t.Cleanup(func() { _ = file.Close() })
+		if ports = append(ports, port); len(ports) == count {
+			return ports
+		}
+	}
+	t.Fatalf("found only %d of %d free ports from %d to %d", len(ports), count, lowest, highest)
+	return nil
+}
+
+// nobodyListens connects, and does not listen: a process started at that moment would inherit the listener until it executes.
+func nobodyListens(address string) error {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	switch {
+	case err == nil:
+		return errors.Join(conn.Close(), errors.New("somebody listens at "+address))
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil
+	default:
+		return err
+	}
+}
+
+// Address returns a free port as 127.0.0.1:port.
+func Address(t TB) string {
+	t.Helper()
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(Ports(t, 1)[0]))
 }
