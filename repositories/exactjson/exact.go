@@ -299,10 +299,7 @@ func appendValue(text []byte, value any) (_ []byte, err error) {
 		written, err := Members(value).MarshalJSON()
 		return append(text, written...), err
 	case bool:
-		if value {
-			return append(text, "true"...), nil
-		}
-		return append(text, "false"...), nil
+		return strconv.AppendBool(text, value), nil
 	}
 	err = Use(value, func(written []byte) { text = append(text, written...) })
 	return text, err
@@ -352,10 +349,9 @@ func ParseDecimal(text string) (Decimal, bool) {
 		}
 	}
 	const maxPoint = 309 // math.MaxFloat64 has 309 digits before the point
-	whole, fraction := parts[2], parts[3]
-	digits := whole + fraction
+	digits := parts[2] + parts[3]
 	kept := strings.TrimLeft(digits, "0")
-	point := len(whole) + exponent - (len(digits) - len(kept))
+	point := len(parts[2]) + exponent - (len(digits) - len(kept))
 	if kept = strings.TrimRight(kept, "0"); kept == "" {
 		return Decimal{}, true
 	}
@@ -380,9 +376,8 @@ func (d Decimal) sign() int {
 		return 0
 	case d.negative:
 		return -1
-	default:
-		return 1
 	}
+	return 1
 }
 
 // Whole reports whether there is no fraction.

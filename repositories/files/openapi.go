@@ -85,7 +85,13 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	if len(im.faults) > 0 {
 		return fail()
 	}
-	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed(path), renderAll(documents), comments)
+	printed := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
+	}, path)
+	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed, renderAll(documents), comments)
 	result := &OpenAPI{
 		Text: forEditors(header), Tools: len(im.tools), Operations: im.operationCount,
 		Variables: sortedKeys(im.variables), Notes: im.notes.sorted(order),
@@ -110,16 +116,6 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		return fail()
 	}
 	return result, nil
-}
-
-// printed returns a path for a comment.
-func printed(path string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '_'
-	}, path)
 }
 
 func renderAll(documents []*node) string {
@@ -319,8 +315,7 @@ func (im *openapi) set(target *node, name, value string) {
 // idFrom makes an id from a text; empty if no character is valid.
 func idFrom(title string) string {
 	id := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') {
 			return r
 		}
 		return '-'

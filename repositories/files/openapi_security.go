@@ -25,7 +25,7 @@ const samePlace = "two of its credentials are sent in the same place"
 
 type securityScheme struct {
 	definition  *node
-	kind        string
+	kind        string // how its credentials are sent
 	unsupported string
 	variables   []string
 }

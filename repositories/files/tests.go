@@ -366,7 +366,7 @@ func (e *Expectation) decodeWith(tool *repositories.Tool) (flaws []parameters.Va
 }
 
 // ReadTest reads a test from a JSON document without kind and name. The error is a fault.List. Its tools are not
-// checked; see Fit.
+// checked.
 func ReadTest(name string, body []byte) (*Test, error) {
 	c := &collector{missing: map[string]bool{}, readTests: true}
 	value := readJSON(string(body), &environment{}, &c.faults)
@@ -385,17 +385,6 @@ func ReadTest(name string, body []byte) (*Test, error) {
 		return nil, err
 	}
 	return c.testParsers[0].test, nil
-}
-
-// Fit decodes the expected values like the tools. Values of unknown tools stay unchanged.
-func (t *Test) Fit(tools map[string]*repositories.Tool) {
-	for i := range t.Chat {
-		for j := range t.Chat[i].Expect {
-			if tool := tools[t.Chat[i].Expect[j].Tool]; tool != nil {
-				t.Chat[i].Expect[j].decodeWith(tool)
-			}
-		}
-	}
 }
 
 // pointerTo returns the JSON Pointer of the value at a position; empty for the whole.

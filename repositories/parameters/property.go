@@ -299,22 +299,15 @@ func checkIntegers(value any, s *jsonschema.Schema, at place) []violation {
 	if s.Types == nil && s.Ref != nil && s.Ref.Ref == nil {
 		s = s.Ref
 	}
-	var flaws []violation
-	switch value := value.(type) {
-	case json.Number:
-		if integersAlone(schemaTypes(s)) && strings.ContainsAny(value.String(), ".eE") {
-			if number, ok := exactjson.ParseDecimal(value.String()); ok && number.Whole() {
-				return []violation{{at: at, detail: exactjson.IntegerFlaw(value)}}
-			}
-		}
-	case []any:
-		for i := range value {
-			flaws = append(flaws, checkIntegers(value[i], schema.Item(s, i), at.then(i))...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			flaws = append(flaws, checkIntegers(value[key], s.Properties[key], at.then(key))...)
+	if value, is := value.(json.Number); is && integersAlone(schemaTypes(s)) && strings.ContainsAny(value.String(), ".eE") {
+		if number, ok := exactjson.ParseDecimal(value.String()); ok && number.Whole() {
+			return []violation{{at: at, detail: exactjson.IntegerFlaw(value)}}
 		}
 	}
-	return flaws
+	return inParts(value, at, func(member, token any, at place) []violation {
+		if i, isIndex := token.(int); isIndex {
+			return checkIntegers(member, schema.Item(s, i), at)
+		}
+		return checkIntegers(member, s.Properties[token.(string)], at)
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -80,12 +81,9 @@ func Violations(err error) []Violation {
 	}
 	var found []Violation
 	collect(tree, &found)
-	slices.SortStableFunc(found, func(a, b Violation) int {
-		return cmp.Or(ComparePlaces(a.At, b.At), cmp.Compare(a.Detail, b.Detail))
-	})
-	return slices.CompactFunc(found, func(a, b Violation) bool {
-		return a.Detail == b.Detail && slices.Equal(a.At, b.At)
-	})
+	order := func(a, b Violation) int { return cmp.Or(ComparePlaces(a.At, b.At), cmp.Compare(a.Detail, b.Detail)) }
+	slices.SortStableFunc(found, order)
+	return slices.CompactFunc(found, func(a, b Violation) bool { return order(a, b) == 0 })
 }
 
 func collect(e *jsonschema.ValidationError, found *[]Violation) {
@@ -175,9 +173,8 @@ func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 		return fmt.Sprintf("is too long: %d of at most %d items", cause.Got, cause.Want), false
 	case *finding.FalseSchema:
 		return "is not allowed here", false
-	default:
-		return fault.Clip(cause.LocalizedString(english)), false
 	}
+	return fault.Clip(cause.LocalizedString(english)), false
 }
 
 // Articles lists types in a sentence: "an integer or null".
@@ -196,9 +193,8 @@ func Article(name string) string {
 		return name
 	case "array", "object", "integer":
 		return "an " + name
-	default:
-		return "a " + name
 	}
+	return "a " + name
 }
 
 // Decimal returns a bound of a schema as a decimal. Every bound was read from a decimal, so its denominator divides
@@ -223,15 +219,7 @@ func ComparePlaces(a, b []string) int {
 
 // isIndex reports whether a token is an index of a list: a number without leading zeros.
 func isIndex(token string) bool {
-	if token == "" || token[0] == '0' && len(token) > 1 {
-		return false
-	}
-	for i := range len(token) {
-		if token[i] < '0' || token[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return token == "0" || token != "" && token[0] != '0' && strings.Trim(token, "0123456789") == ""
 }
 
 // Tokens converts a place for fault.Point.

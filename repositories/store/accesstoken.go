@@ -248,16 +248,10 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 // OpenToken reads a token after checking its signature against the current and the old secret keys. The caller
 // checks the expiry.
 func (s *Sealer) OpenToken(bearer secret.Secret) (SessionToken, error) {
-	text, mac, found := strings.Cut(bearer.Reveal(), ".")
-	if !found || !s.verified(useSession, text, mac) {
-		return SessionToken{}, ErrToken
-	}
+	text, mac, _ := strings.Cut(bearer.Reveal(), ".")
 	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, SessionTokenPrefix))
-	if err != nil {
-		return SessionToken{}, ErrToken
-	}
 	var token SessionToken
-	if json.Unmarshal(claims, &token) != nil {
+	if err != nil || !s.verified(useSession, text, mac) || json.Unmarshal(claims, &token) != nil {
 		return SessionToken{}, ErrToken
 	}
 	return token, nil

@@ -262,13 +262,9 @@ func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*reposi
 }
 
 func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]string, error) {
-	from := "-"
-	if after != "" {
-		from = "(" + after
-	}
 	pipe := a.db.Pipeline()
 	for _, key := range keyspace.AllApps() {
-		pipe.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)})
+		pipe.ZRangeByLex(ctx, key, idsAfter(after, limit))
 	}
 	replies, err := pipe.Exec(ctx)
 	if err != nil {
@@ -280,6 +276,15 @@ func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]strin
 	}
 	slices.Sort(ids)
 	return ids[:min(len(ids), limit)], nil
+}
+
+// idsAfter selects up to limit ids, beginning after the given one, or with the first.
+func idsAfter(after string, limit int) *redis.ZRangeBy {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	return &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}
 }
 
 // pageOf shortens a list that was read with one item more than the page. It returns the cursor of the next page, empty
@@ -431,7 +436,7 @@ func (a *appReads) ScopesOf(ctx context.Context, appID, repositoryID string) ([]
 	if _, err := a.App(ctx, appID); err != nil {
 		return nil, err
 	}
-	sessions, after := []string{""}, "-"
+	sessions, after := []string{""}, ""
 	var found []repositories.Scope
 	for {
 		scopes, err := a.scopesAmong(ctx, appID, sessions, repositoryID)
@@ -439,11 +444,11 @@ func (a *appReads) ScopesOf(ctx context.Context, appID, repositoryID string) ([]
 			return nil, err
 		}
 		found = append(found, scopes...)
-		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: sessionsPerRead}).Result()
+		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), idsAfter(after, sessionsPerRead)).Result()
 		if err != nil || len(sessions) == 0 {
 			return found, keyspace.Unavailable(err)
 		}
-		after = "(" + sessions[len(sessions)-1]
+		after = sessions[len(sessions)-1]
 	}
 }
 
@@ -512,9 +517,8 @@ type RepositoryChange struct {
 
 // ReplaceChange returns the change that replaces whatever is stored with the repository.
 func ReplaceChange(repository *repositories.Repository) RepositoryChange {
-	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, Next: func(*repositories.Repository) (*repositories.Repository, error) {
-		return repository.Clone(), nil
-	}}
+	next := func(*repositories.Repository) (*repositories.Repository, error) { return repository.Clone(), nil }
+	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, Next: next}
 }
 
 // renewRevision renews the revision of an app, so that writes based on the old one fail.

@@ -37,11 +37,6 @@ const (
 // ReadOnly returns the read-only variant of the scope.
 func (p Permission) ReadOnly() Permission { return p + ":read" }
 
-// coveredBy reports whether scopes include the permission, or the one that it is the read-only variant of.
-func (p Permission) coveredBy(scopes []Permission) bool {
-	return slices.ContainsFunc(scopes, func(scope Permission) bool { return p == scope || p == scope.ReadOnly() })
-}
-
 // AppKey is the listed form of an app's API key. The key is shown once, on creation, and stored as a hash.
 type AppKey struct {
 	ID     string       `json:"keyId"`
@@ -58,12 +53,7 @@ type AppKey struct {
 }
 
 // Root returns the id of the first key in the chain that created this one; the admin created that key.
-func (k AppKey) Root() string {
-	if k.root == "" {
-		return k.ID
-	}
-	return k.root
-}
+func (k AppKey) Root() string { return cmp.Or(k.root, k.ID) }
 
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
@@ -158,8 +148,9 @@ func (k *accessKeys) inherit(ctx context.Context, appID string, key *storedKey) 
 		return err
 	}
 	denied := &ScopeError{Has: parent.Scopes}
-	for i, scope := range key.Scopes {
-		if !scope.coveredBy(parent.Scopes) {
+	for i, asked := range key.Scopes {
+		covers := func(scope Permission) bool { return asked == scope || asked == scope.ReadOnly() }
+		if !slices.ContainsFunc(parent.Scopes, covers) {
 			denied.Excess = append(denied.Excess, i)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -177,10 +178,11 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []repositories
 // stays sealed, so that the rest of the definition can be used, and replaced.
 func (s *Sealer) openInto(appID, text string, record any, credentials func() []repositories.Credential) error {
 	var stored sealedRecord
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
+	err := json.Unmarshal([]byte(text), &stored)
+	if err == nil {
+		err = json.Unmarshal(stored.Record, record)
 	}
-	if err := json.Unmarshal(stored.Record, record); err != nil {
+	if err != nil {
 		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
 	}
 	for _, c := range credentials() {
@@ -201,14 +203,10 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 type Sealing int
 
 const (
-	// Unsealed means that there is no credential.
-	Unsealed Sealing = iota
-	// ByCurrent means the current key.
-	ByCurrent
-	// ByOld means that a key from before a rotation encrypted at least one.
-	ByOld
-	// ByNone means that no key opens at least one.
-	ByNone
+	Unsealed  Sealing = iota // there is no credential
+	ByCurrent                // the current key
+	ByOld                    // a key from before a rotation encrypted at least one
+	ByNone                   // no key opens at least one
 )
 
 // Reseal returns a stored record, repository or tool of an app with all readable credentials encrypted by the
@@ -289,6 +287,9 @@ func (s *Sealer) opens(mark string) bool {
 	return err == nil && text.Reveal() == markText
 }
 
+// made reports whether the current key made a mark.
+func (s *Sealer) made(mark string) bool { return s.seals(mark) && s.opens(mark) }
+
 // setMark replaces a mark if it is unchanged.
 //
 //	KEYS 1 marks
@@ -348,7 +349,7 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, persistent bool) error 
 func (k *secretKeys) ReplaceLostKey(ctx context.Context) error {
 	return retry(ctx, func() error {
 		stored, err := k.marks(ctx)
-		if err != nil || k.sealer.seals(stored.current) && k.sealer.opens(stored.current) {
+		if err != nil || k.sealer.made(stored.current) {
 			return err
 		}
 		return k.replaceMark(ctx, stored.current, "")
@@ -383,7 +384,7 @@ return 'ok'
 // this process encrypts.
 func (k *secretKeys) Adopted(ctx context.Context) error {
 	stored, err := k.marks(ctx)
-	if err == nil && !(k.sealer.seals(stored.current) && k.sealer.opens(stored.current)) {
+	if err == nil && !k.sealer.made(stored.current) {
 		err = errNotAdopted
 	}
 	return err
@@ -456,10 +457,5 @@ func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err 
 }
 
 func anySet(credentials []repositories.Credential) bool {
-	for _, c := range credentials {
-		if !c.Get().Empty() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(credentials, func(c repositories.Credential) bool { return !c.Get().Empty() })
 }

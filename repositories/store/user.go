@@ -13,6 +13,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // forgetUser removes the link from a session to its user, unless a new session with the user has begun.
@@ -242,8 +243,7 @@ func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after s
 		positions = slices.DeleteFunc(positions, func(p sessionPosition) bool { return p.used < since.UnixMilli() })
 	}
 	if len(positions) > limit {
-		positions = positions[:limit]
-		next = positions[limit-1].cursor(q)
+		positions, next = positions[:limit], positions[limit-1].cursor(q)
 	}
 	return positions, next, nil
 }
@@ -272,30 +272,18 @@ func (s *sessionRecords) userSessionsByActivity(ctx context.Context, q SessionQu
 
 // sessionPage lists sessions, only the user's if the query names one.
 func (s *sessionRecords) sessionPage(ctx context.Context, q SessionQuery, after string, limit int) (positions []sessionPosition, next string, err error) {
-	if q.ByActivity {
+	var ids []string
+	switch {
+	case q.ByActivity:
 		return s.byActivity(ctx, q, after, limit)
+	case q.User != "":
+		ids, next, err = s.userSessionIDs(ctx, q.AppID, q.User, after, limit)
+	default:
+		ids, err = s.db.ZRangeByLex(ctx, keyspace.KeysOf(q.AppID).Sessions(), idsAfter(after, limit+1)).Result()
+		err = keyspace.Unavailable(err)
+		ids, next = pageOf(ids, limit)
 	}
-	ids, next, err := s.sessionIDs(ctx, q, after, limit)
-	for _, id := range ids {
-		positions = append(positions, sessionPosition{id: id})
-	}
-	return positions, next, err
-}
-
-func (s *sessionRecords) sessionIDs(ctx context.Context, q SessionQuery, after string, limit int) (ids []string, next string, err error) {
-	if q.User != "" {
-		return s.userSessionIDs(ctx, q.AppID, q.User, after, limit)
-	}
-	from := "-"
-	if after != "" {
-		from = "(" + after
-	}
-	ids, err = s.db.ZRangeByLex(ctx, keyspace.KeysOf(q.AppID).Sessions(), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit) + 1}).Result()
-	if err != nil {
-		return nil, "", keyspace.Unavailable(err)
-	}
-	ids, next = pageOf(ids, limit)
-	return ids, next, nil
+	return lists.Map(ids, func(id string) sessionPosition { return sessionPosition{id: id} }), next, err
 }
 
 // readSessions reads sessions. An ended session has no creation time.

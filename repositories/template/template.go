@@ -357,11 +357,12 @@ func toJSON(value any) JSON {
 
 // choose returns the first argument with the wanted truth, else the last.
 func choose(arguments []any, want bool) any {
-	i := slices.IndexFunc(arguments, func(value any) bool { return isTrue(value) == want })
-	if i < 0 {
-		i = len(arguments) - 1
+	for _, value := range arguments {
+		if isTrue(value) == want {
+			return value
+		}
 	}
-	return arguments[i]
+	return arguments[len(arguments)-1]
 }
 
 // isTrue follows text/template: empty values are false.
@@ -382,9 +383,8 @@ func isTrue(value any) bool {
 		return len(value) > 0
 	case map[string]any:
 		return len(value) > 0
-	default:
-		return true
 	}
+	return true
 }
 
 // equal compares scalars; numbers as floats.
