@@ -114,9 +114,7 @@ func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls fun
 	if bearer != nil {
 		// The token endpoints receive them, and the token is sent to the destination of calls.
 		to := func(app *App) destination {
-			return calls(app).with(destination{
-				"tokenUrl": bearer.TokenURL, "refreshUrl": bearer.RefreshURL, "clientId": bearer.ClientID, "username": bearer.Username,
-			})
+			return calls(app).with(destination{"tokenUrl": bearer.TokenURL, "refreshUrl": bearer.RefreshURL, "clientId": bearer.ClientID, "username": bearer.Username})
 		}
 		list = append(list,
 			fieldCredential(name+"bearer.clientSecret", pointer+"/bearer/clientSecret", &bearer.ClientSecret, to),
@@ -129,12 +127,8 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 	var list []Credential
 	for _, header := range slices.Sorted(maps.Keys(h)) {
 		list = append(list, Credential{
-			Name:    name + header,
-			pointer: pointer + fault.Point(header),
-			Get:     func() secret.Secret { return h[header] },
-			Set:     func(s secret.Secret) { h[header] = s },
-			to:      to,
-			Shown:   !NamesCredential(header),
+			Name: name + header, pointer: pointer + fault.Point(header), to: to, Shown: !NamesCredential(header),
+			Get: func() secret.Secret { return h[header] }, Set: func(s secret.Secret) { h[header] = s },
 		})
 	}
 	return list
@@ -211,8 +205,8 @@ func (t *Tool) CheckReadable(app *App) error {
 		module, _ := app.Module(t.Request.ModuleID)
 		see(module.Secret, "module "+module.ID)
 	}
-	if i := slices.IndexFunc(app.Sources, func(s Source) bool { return s.Name == t.Source }); i >= 0 {
-		for _, c := range app.Sources[i].credentials("source " + t.Source) {
+	if source, ok := app.Source(t.Source); ok {
+		for _, c := range source.credentials("source " + t.Source) {
 			see(c.Get(), c.pointer)
 		}
 	}
@@ -232,10 +226,10 @@ func (d destination) changed(towards string) string {
 	if json.Unmarshal([]byte(towards), &old) != nil {
 		return "where it goes" // its destination is unknown
 	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(d))
-	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d[name] == old[name] })
-	return strings.Join(names, ", ")
+	both := maps.Clone(old)
+	maps.Copy(both, d)
+	maps.DeleteFunc(both, func(name, _ string) bool { return d[name] == old[name] })
+	return strings.Join(slices.Sorted(maps.Keys(both)), ", ")
 }
 
 // with returns the destination with more fields; empty ones are left out.

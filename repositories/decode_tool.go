@@ -209,9 +209,8 @@ func alternativeTo(field, toolType string) string {
 		return "; they have the parameters " + TablesParameter + " and " + FormatParameter
 	case toolType == ToolHTTP:
 		return "; they have pathParams, queryParams, bodyParams and headerParams"
-	default:
-		return ""
 	}
+	return ""
 }
 
 // limitedRequest checks the request of a tool with a source: timeouts, idempotence, and an http tool's auth.

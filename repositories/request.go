@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"mime"
@@ -91,12 +92,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // Or returns the duration, or fallback if it is zero.
-func (d Duration) Or(fallback time.Duration) time.Duration {
-	if d == 0 {
-		return fallback
-	}
-	return time.Duration(d)
-}
+func (d Duration) Or(fallback time.Duration) time.Duration { return cmp.Or(time.Duration(d), fallback) }
 
 // ways lists the ways to authenticate for which the request has credentials.
 func (r *Request) ways() []string {
@@ -140,9 +136,7 @@ func (r *Request) GiveUpAfter() time.Duration {
 }
 
 // Repeatable reports whether a call of unknown outcome may be repeated with the same key.
-func (r *Request) Repeatable() bool {
-	return r == nil || r.Idempotent == nil || *r.Idempotent
-}
+func (r *Request) Repeatable() bool { return r == nil || r.Idempotent == nil || *r.Idempotent }
 
 func (r *Request) clone() *Request {
 	if r == nil {
@@ -236,7 +230,6 @@ func BodyType(headers ...Headers) string {
 		return BodyXML
 	case kind == "text/plain":
 		return BodyText
-	default:
-		return ""
 	}
+	return ""
 }
