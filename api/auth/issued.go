@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,12 +77,7 @@ func (i *Issued) services(ctx context.Context, appID string) (list []repositorie
 	if err != nil {
 		return nil, err
 	}
-	for _, service := range app.AuthServices {
-		if service.Agents != "" {
-			list = append(list, service)
-		}
-	}
-	return list, nil
+	return slices.DeleteFunc(slices.Clone(app.AuthServices), func(one repositories.AuthService) bool { return one.Agents == "" }), nil
 }
 
 // mcpPath parses the path of an MCP URL.

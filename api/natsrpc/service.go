@@ -30,6 +30,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/ratelimit"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -127,10 +128,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.subscribe(); err != nil {
 		return fmt.Errorf("take requests over NATS: %w", err)
 	}
-	var subjects []string
-	for _, e := range s.endpoints {
-		subjects = append(subjects, e.Subject)
-	}
+	subjects := lists.Map(s.endpoints, func(e *endpoint) string { return e.Subject })
 	s.options.Logger.Info("ingress.listening", "service", serviceName, "id", s.id, "subjects", subjects)
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"earshot/matcher/text"
+	"earshot/repositories/lists"
 	"earshot/repositories/quantity"
 )
 
@@ -117,10 +118,7 @@ func (t dayReader) shifted(i int) Reading {
 	if base.End == 0 {
 		return Reading{}
 	}
-	var days []string
-	for _, day := range base.Values {
-		days = append(days, of.shift(day, direction))
-	}
+	days := lists.Map(base.Values, func(day string) string { return of.shift(day, direction) })
 	found := t.reading(i, base.End, days...)
 	if base.Exact != "" {
 		found.Exact = of.shift(base.Exact, direction)

@@ -20,6 +20,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
+	"earshot/repositories/lists"
 )
 
 // Case is one conversation with its expected calls.
@@ -71,10 +72,7 @@ func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 	if len(calls) == 0 {
 		return llmtest.Text("none")
 	}
-	written := make([][2]string, len(calls))
-	for i, call := range calls {
-		written[i] = [2]string{call.Name, call.Arguments(t)}
-	}
+	written := lists.Map(calls, func(call Call) [2]string { return [2]string{call.Name, call.Arguments(t)} })
 	return llmtest.Calls(written...)
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/quantity"
 )
 
@@ -101,11 +102,7 @@ func several(parts []string) []text.Text {
 	if len(parts) < 2 || len(parts) > maxParts {
 		return nil
 	}
-	found := make([]text.Text, len(parts))
-	for i, part := range parts {
-		found[i] = text.Of(withoutJoint(part))
-	}
-	return found
+	return lists.Map(parts, func(part string) text.Text { return text.Of(withoutJoint(part)) })
 }
 
 // withoutJoint removes the "and then" at the beginning of a part.

@@ -6,6 +6,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
 
@@ -59,11 +60,7 @@ func parameterTexts(tool *repositories.Tool) []string {
 	var texts []string
 	for _, parameter := range matcher.Shown(tool.Params()) {
 		texts = append(texts, text.Identifier(parameter.Name)+" "+parameter.Description)
-		for _, allowed := range parameter.Allowed {
-			if one, ok := allowed.(string); ok {
-				texts = append(texts, one)
-			}
-		}
+		texts = append(texts, lists.Of[string](parameter.Allowed)...)
 	}
 	return texts
 }

@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
 )
@@ -86,10 +87,7 @@ func (f *slotFiller) isHour(first int) bool {
 
 // ambiguous records that figures have several readings: 1,500 in a language that writes decimals with a comma.
 func (f *slotFiller) ambiguous(s *slot, words string, numbers []json.Number) {
-	var readings []string
-	for _, number := range numbers {
-		readings = append(readings, string(number))
-	}
+	readings := lists.Map(numbers, func(number json.Number) string { return string(number) })
 	why := f.ask(s, words, readings)
 	f.reasons[s.Name], f.unusable[s.Name] = why, why
 }

@@ -4,6 +4,7 @@
 package keyspace
 
 import (
+	"earshot/repositories/lists"
 	"fmt"
 	"strconv"
 	"strings"
@@ -142,11 +143,7 @@ func (k Keys) Effect(id string) string { return k.named("effect:", k.app, ":", i
 
 // Effects returns the keys for all effects that a firing may have.
 func Effects(k Keys, firing string) []string {
-	keys := make([]string, len(Parts))
-	for i, part := range Parts {
-		keys[i] = k.Effect(EffectID(firing, part))
-	}
-	return keys
+	return lists.Map(Parts, func(part string) string { return k.Effect(EffectID(firing, part)) })
 }
 
 // Parts are the names of a firing's effects. An effect's id is the firing's id, a dot and the name.
@@ -376,11 +373,7 @@ func AllPartitions() []int {
 func AllApps() []string { return inPartitions(Keys.Apps) }
 
 func inPartitions(key func(Keys) string) []string {
-	names := make([]string, Partitions)
-	for n := range names {
-		names[n] = key(PartitionKeys(n))
-	}
-	return names
+	return lists.Map(AllPartitions(), func(n int) string { return key(PartitionKeys(n)) })
 }
 
 // OrNone returns the session, or NoSession if it is empty.

@@ -12,6 +12,16 @@ func Map[T, R any](items []T, of func(T) R) []R {
 	return made
 }
 
+// Of returns the items that have a type.
+func Of[T any](items []any) (found []T) {
+	for _, item := range items {
+		if one, ok := item.(T); ok {
+			found = append(found, one)
+		}
+	}
+	return found
+}
+
 // First returns the first item that fits, and whether there is one.
 func First[T any](items []T, fits func(T) bool) (first T, ok bool) {
 	i := slices.IndexFunc(items, fits)

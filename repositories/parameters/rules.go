@@ -152,13 +152,8 @@ func (p *compiledParameter) meant(value any) fault.Meant {
 	case !ok || len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }):
 		return fault.Meant{}
 	}
-	var allowed []string
-	for _, e := range p.allowed[:min(len(p.allowed), fault.Most)] {
-		if word, ok := e.given.(string); ok {
-			allowed = append(allowed, word)
-		}
-	}
-	return fault.DidYouMean(text, allowed)
+	allowed := lists.Map(p.allowed[:min(len(p.allowed), fault.Most)], func(e entry) any { return e.given })
+	return fault.DidYouMean(text, lists.Of[string](allowed))
 }
 
 // violation returns why a value is not of the type; empty if it is. Nothing is converted.

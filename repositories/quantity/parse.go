@@ -2,6 +2,7 @@ package quantity
 
 import (
 	"cmp"
+	"earshot/repositories/lists"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -502,11 +503,7 @@ func joins(current, next int) bool {
 }
 
 func each(numbers []*big.Rat, change func(*big.Rat) *big.Rat) []*big.Rat {
-	changed := make([]*big.Rat, len(numbers))
-	for i, number := range numbers {
-		changed[i] = change(number)
-	}
-	return changed
+	return lists.Map(numbers, change)
 }
 
 func plus(numbers []*big.Rat, more *big.Rat) []*big.Rat {

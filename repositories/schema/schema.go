@@ -43,13 +43,7 @@ func (l Violation) Meant() (meant fault.Meant) {
 	switch cause := l.Cause.ErrorKind.(type) {
 	case *finding.Enum:
 		got, _ := cause.Got.(string)
-		var known []string
-		for _, word := range cause.Want {
-			if text, ok := word.(string); ok {
-				known = append(known, text)
-			}
-		}
-		return fault.DidYouMean(got, known)
+		return fault.DidYouMean(got, lists.Of[string](cause.Want))
 	case *finding.AdditionalProperties:
 		meant.Code = fault.UnknownField
 	case *finding.Type:
@@ -180,10 +174,7 @@ func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 // Articles lists types in a sentence: "an integer or null".
 func Articles(types []string) string {
 	types = slices.Compact(slices.Sorted(slices.Values(types)))
-	for i := range types {
-		types[i] = Article(types[i])
-	}
-	return fault.OneOf(types)
+	return fault.OneOf(lists.Map(types, Article))
 }
 
 // Article returns the name of a type in a sentence: "an integer".

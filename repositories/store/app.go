@@ -454,10 +454,7 @@ func (a *appReads) ScopesOf(ctx context.Context, appID, repositoryID string) ([]
 
 func (a *appReads) scopesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
 	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
-	exists := make([]*redis.BoolCmd, len(sessions))
-	for i, session := range sessions {
-		exists[i] = pipe.HExists(ctx, keys.Repos(session), repositoryID)
-	}
+	exists := lists.Map(sessions, func(session string) *redis.BoolCmd { return pipe.HExists(ctx, keys.Repos(session), repositoryID) })
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("repository %q: %w", repositoryID, keyspace.Unavailable(err))
 	}

@@ -20,6 +20,7 @@ import (
 	"earshot/repositories/failpoint"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 type repositoryRecords struct {
@@ -422,10 +423,7 @@ func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests [
 	for len(digests) > 0 {
 		n := min(len(digests), vectorsAtOnce)
 		pipe := r.db.Pipeline()
-		replies := make([]*redis.StringCmd, n)
-		for i, digest := range digests[:n] {
-			replies[i] = pipe.GetEx(ctx, keys.Vector(digest), vectorTTL)
-		}
+		replies := lists.Map(digests[:n], func(digest string) *redis.StringCmd { return pipe.GetEx(ctx, keys.Vector(digest), vectorTTL) })
 		_, _ = pipe.Exec(ctx) // each reply holds its own error
 		for _, reply := range replies {
 			vector, err := reply.Bytes()

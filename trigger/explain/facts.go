@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -116,15 +117,11 @@ func (p *Packer) factsOf(r *repositories.Repository) *facts {
 		}
 		listing.Tools = append(listing.Tools, entry)
 		params := tool.Params()
-		var values map[string]any
-		for _, name := range params.Names() {
-			if !params.Hidden(name) {
-				continue
+		if hidden := slices.DeleteFunc(params.Names(), func(name string) bool { return !params.Hidden(name) }); len(hidden) > 0 {
+			values := params.Read(nil).Values
+			for _, name := range hidden {
+				f.hidden.value(values[name])
 			}
-			if values == nil {
-				values = params.Read(nil).Values
-			}
-			f.hidden.value(values[name])
 		}
 	}
 	f.listing, f.mask = exactjson.EncodeOrNull(listing), f.hidden.replacer()

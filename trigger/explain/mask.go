@@ -9,6 +9,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -53,11 +54,7 @@ func (m mask) value(value any) any {
 			return secret.Masked
 		}
 	case []any:
-		masked := make([]any, len(value))
-		for i := range value {
-			masked[i] = m.value(value[i])
-		}
-		return masked
+		return lists.Map(value, m.value)
 	case map[string]any:
 		masked := make(map[string]any, len(value))
 		for name := range value {

@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
 )
@@ -37,11 +38,11 @@ type Decision struct {
 	Verdicts []Verdict
 }
 
-func (d Decision) verdict(call int) Verdict {
+func (d Decision) verdict(call int) (of Verdict) {
 	if call < len(d.Verdicts) {
-		return d.Verdicts[call]
+		of = d.Verdicts[call]
 	}
-	return Verdict{}
+	return of
 }
 
 // Verdict is the outcome of a call.
@@ -113,10 +114,7 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 		packed.Scores = append(packed.Scores, packedScore{candidate.Tool.Name, candidate.Score})
 	}
 	if d.Trace.Offered != nil {
-		names := make([]string, len(d.Trace.Offered))
-		for i, candidate := range d.Trace.Offered {
-			names[i] = candidate.Tool.Name
-		}
+		names := lists.Map(d.Trace.Offered, func(candidate matcher.Candidate) string { return candidate.Tool.Name })
 		packed.Offered = w.share(exactjson.EncodeOrNull(names))
 	}
 	for _, most := range textBounds {

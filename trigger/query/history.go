@@ -130,13 +130,11 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	if err != nil {
 		return nil, "", err
 	}
-	cursorAfter := func(n int) string { // the cursor behind the first n messages
-		step := 1
-		if q.Newest {
-			step = -1
-		}
-		return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1])
+	step := 1
+	if q.Newest {
+		step = -1
 	}
+	cursorAfter := func(n int) string { return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1]) } // the first n messages
 	if len(ids) > q.Page.Limit {
 		next, ids = cursorAfter(q.Page.Limit), ids[:q.Page.Limit]
 	}

@@ -13,9 +13,12 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Records reads the ledger. It is safe for concurrent use.
@@ -205,19 +208,13 @@ func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[stri
 	}
 	sessions := map[string]bool{}
 	for batch := range slices.Chunk(members, largestBatch) {
-		ids := make([]string, len(batch))
-		for i, place := range batch {
-			ids[i] = place.Member.(string)
-		}
+		ids := lists.Map(batch, func(place redis.Z) string { return place.Member.(string) })
 		if sieve.State != "" {
 			selected, err := r.Ledger.Sift(ctx, appID, ids, sieve)
 			if err != nil {
 				return nil, err
 			}
-			for i, place := range selected {
-				ids[i] = ids[place] // they are in order
-			}
-			ids = ids[:len(selected)]
+			ids = lists.Map(selected, func(place int) string { return ids[place] })
 		}
 		sessionIDs, err := r.Ledger.SessionsOf(ctx, appID, ids)
 		if err != nil {
@@ -267,11 +264,7 @@ func (r *Records) FillStates(ctx context.Context, appID string, matches []Match)
 }
 
 func triggerIDs(matches []Match) []string {
-	ids := make([]string, len(matches))
-	for i, match := range matches {
-		ids[i] = match.TriggerID
-	}
-	return ids
+	return lists.Map(matches, func(match Match) string { return match.TriggerID })
 }
 
 func (r *Records) appExists(ctx context.Context, appID string) error {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 )
@@ -121,10 +124,7 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 			if err != nil {
 				return nil, "", err
 			}
-			selected = make([]position, len(indexes))
-			for i, index := range indexes {
-				selected[i] = positions[index]
-			}
+			selected = lists.Map(indexes, func(index int) position { return positions[index] })
 		}
 		if full, err := l.addRecords(ctx, selected); full || err != nil {
 			return l.items, l.at.cursor(), err
@@ -268,11 +268,7 @@ type position struct {
 }
 
 func positionIDs(positions []position) []string {
-	ids := make([]string, len(positions))
-	for i := range positions {
-		ids[i] = positions[i].id
-	}
-	return ids
+	return lists.Map(positions, func(one position) string { return one.id })
 }
 
 func (p position) cursor() string {
@@ -302,19 +298,9 @@ func contains(value any, text string) bool {
 	case nil:
 		return false
 	case map[string]any:
-		for _, part := range v {
-			if contains(part, text) {
-				return true
-			}
-		}
-		return false
+		return contains(slices.Collect(maps.Values(v)), text)
 	case []any:
-		for _, part := range v {
-			if contains(part, text) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(v, func(part any) bool { return contains(part, text) })
 	case string:
 		return strings.Contains(folded(v), text)
 	case json.Number:

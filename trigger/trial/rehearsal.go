@@ -12,6 +12,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 	"earshot/trigger"
 	"earshot/trigger/conversation"
 	"earshot/trigger/query"
@@ -186,7 +187,10 @@ func (r *Rehearser) Rehearse(ctx context.Context, c Change) (*Outcome, error) {
 	before := r.run(limited, current, messages, c)
 	after := before
 	if len(c.Repositories) > 0 {
-		after = r.run(limited, scope.Of(current.App, withChanges(current.Repositories, c.Repositories)), messages, c)
+		unchanged := slices.DeleteFunc(slices.Clone(current.Repositories), func(one *repositories.Repository) bool {
+			return slices.ContainsFunc(c.Repositories, func(changed *repositories.Repository) bool { return changed.ID == one.ID })
+		})
+		after = r.run(limited, scope.Of(current.App, append(unchanged, c.Repositories...)), messages, c)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -203,14 +207,6 @@ func askingModel(state *scope.State, model string) *scope.State {
 	app.Settings.LLM.Tools, app.Settings.LLM.When = model, repositories.LLMAlways
 	next.App = &app
 	return &next
-}
-
-// withChanges returns the repositories after a change of some.
-func withChanges(current, changes []*repositories.Repository) []*repositories.Repository {
-	after := slices.DeleteFunc(slices.Clone(current), func(repository *repositories.Repository) bool {
-		return slices.ContainsFunc(changes, func(change *repositories.Repository) bool { return change.ID == repository.ID })
-	})
-	return append(after, changes...)
 }
 
 // trialOutcome is the outcome of all messages and tests with the same tools.
@@ -242,8 +238,10 @@ func (r *Rehearser) run(ctx context.Context, tools scope.Scope, messages []trigg
 		}
 	})
 	t.report = runAll(ctx, c.Tests, &Process{Matcher: decider, App: tools.App, Repositories: tools.Repositories, History: r.History, Now: r.Now, allTools: &tools}, concurrency)
-	t.Cost = decider.cost()
-	t.Milliseconds, t.Passed = r.Now().Sub(start).Milliseconds(), t.report.passed()
+	t.Cost = Cost{
+		Milliseconds: r.Now().Sub(start).Milliseconds(), Passed: t.report.passed(), ModelRequests: decider.requests.Load(),
+		PromptTokens: decider.prompt.Load(), CompletionTokens: decider.completion.Load(),
+	}
 	return t
 }
 
@@ -264,10 +262,7 @@ func resultOf(outcome trigger.RehearsalOutcome) *Result {
 // changeOf returns the kind of difference between two results.
 func changeOf(before, after *Result) string {
 	names := func(r *Result) []string {
-		var list []string
-		for _, tool := range r.Fired {
-			list = append(list, tool.RepositoryID+"/"+tool.Name)
-		}
+		list := lists.Map(r.Fired, func(tool Fired) string { return tool.RepositoryID + "/" + tool.Name })
 		slices.Sort(list)
 		return list
 	}
@@ -356,8 +351,4 @@ func (m *metered) Match(ctx context.Context, request matcher.Request) (matcher.R
 		m.completion.Add(int64(exchange.CompletionTokens))
 	}
 	return result, err
-}
-
-func (m *metered) cost() Cost {
-	return Cost{ModelRequests: m.requests.Load(), PromptTokens: m.prompt.Load(), CompletionTokens: m.completion.Load()}
 }

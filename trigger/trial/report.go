@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 )
 
 // Report is the result of tests. Its JSON is what earshot eval --json prints.
@@ -79,12 +80,7 @@ func (t TurnReport) MarshalJSON() ([]byte, error) {
 		}
 		t.Expected = append(t.Expected, expectation)
 	}
-	if t.Calls == nil {
-		t.Calls = []Call{}
-	}
-	if t.Rejected == nil {
-		t.Rejected = []Rejected{}
-	}
+	t.Calls, t.Rejected = append([]Call{}, t.Calls...), append([]Rejected{}, t.Rejected...) // never null
 	return json.Marshal(plain(t))
 }
 
@@ -150,8 +146,7 @@ func ratio(part, whole int) *float64 {
 	if whole == 0 {
 		return nil
 	}
-	quotient := float64(part) / float64(whole)
-	return &quotient
+	return new(float64(part) / float64(whole))
 }
 
 func (r *Report) passed() int {
@@ -216,8 +211,7 @@ func (t TestReport) Print(out io.Writer) {
 				expected = append(expected, Call{e.Tool, e.Values}.text())
 			}
 		}
-		fmt.Fprintf(out, "  %s%q\n", turn.place(), turn.User)
-		fmt.Fprintf(out, "    expected %s\n", strings.Join(expected, " and "))
+		fmt.Fprintf(out, "  %s%q\n    expected %s\n", turn.place(), turn.User, strings.Join(expected, " and "))
 		fmt.Fprintf(out, "    came     %s (%s)\n", turn.outcomeText(), turn.Verdict)
 		why := turn.Why
 		for i, near := range turn.Nearest {
@@ -249,10 +243,7 @@ func (t TurnReport) place() string {
 }
 
 func (t TurnReport) outcomeText() string {
-	var parts []string
-	for _, call := range t.Calls {
-		parts = append(parts, call.text())
-	}
+	parts := lists.Map(t.Calls, func(call Call) string { return call.text() })
 	for _, rejected := range t.Rejected {
 		parts = append(parts, rejected.Name+" without "+strings.Join(rejected.Missing, ", "))
 	}

@@ -191,13 +191,12 @@ func judge(message files.Message, outcome MessageOutcome) TurnReport {
 			missed = true
 		}
 	}
+	turn.Verdict = right
 	switch {
 	case len(remaining) > 0 || isWrong:
 		turn.Verdict = wrong
 	case missed:
 		turn.Verdict = silent
-	default:
-		turn.Verdict = right
 	}
 	return turn
 }

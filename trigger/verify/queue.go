@@ -268,9 +268,7 @@ func (w *walk) pendingProbe(ctx context.Context, n int) (probe, error) {
 	var members []any
 	for _, app := range slices.Sorted(maps.Keys(apps)) {
 		appKeys := keyspace.KeysOf(app)
-		boxes := slices.Concat(listed[app].Val(), w.strayOutboxes[n][app])
-		slices.Sort(boxes)
-		boxes = slices.Compact(boxes)
+		boxes := slices.Compact(slices.Sorted(slices.Values(slices.Concat(listed[app].Val(), w.strayOutboxes[n][app]))))
 		keys = append(keys, appKeys.Lane(keyspace.LaneTurns), appKeys.Lane(keyspace.LaneCalls), appKeys.Lane(keyspace.LaneOutboxes))
 		args = append(args, app, len(boxes))
 		for _, box := range boxes {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // walk is one pass through the ledger.
@@ -196,14 +197,11 @@ func (w *walk) runProbes(ctx context.Context, probes []probe, mend bool, visit f
 }
 
 func (w *walk) replies(ctx context.Context, probes []probe, mend bool) ([]any, error) {
-	calls, run := make([]keyspace.Call, len(probes)), probes[0].read
-	for i, p := range probes {
-		calls[i] = keyspace.Call{Keys: p.keys, Args: p.args}
-	}
+	run := probes[0].read
 	if mend {
 		run = probes[0].mend
 	}
-	return run.RunAll(ctx, w.DB, calls)
+	return run.RunAll(ctx, w.DB, lists.Map(probes, func(p probe) keyspace.Call { return keyspace.Call{Keys: p.keys, Args: p.args} }))
 }
 
 // findings reads the reply of a script.

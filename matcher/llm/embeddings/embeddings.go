@@ -34,6 +34,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/plaintext"
 )
 
@@ -316,10 +317,7 @@ func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector
 
 // stored looks up vectors in the store, by text, and caches them.
 func (s *Space) stored(ctx context.Context, of task) ([]vector, error) {
-	digests := make([]string, len(of.texts))
-	for i, said := range of.texts {
-		digests[i] = s.digest(said)
-	}
+	digests := lists.Map(of.texts, s.digest)
 	kept, err := s.options.Store.Vectors(ctx, of.appID, digests)
 	if err != nil {
 		return nil, err

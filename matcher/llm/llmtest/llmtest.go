@@ -9,6 +9,7 @@
 package llmtest
 
 import (
+	"earshot/repositories/lists"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -145,11 +146,7 @@ func (r Request) Last() Message { return r.Messages[len(r.Messages)-1] }
 
 // ToolNames returns the names of the offered tools, in order.
 func (r Request) ToolNames() []string {
-	names := make([]string, len(r.Tools))
-	for i, tool := range r.Tools {
-		names[i] = tool.Name
-	}
-	return names
+	return lists.Map(r.Tools, func(tool Tool) string { return tool.Name })
 }
 
 func decode(r *http.Request, body []byte) (Request, error) {
