@@ -35,8 +35,7 @@ type route struct {
 	method  string
 	path    string // echo's syntax: /v1/apps/:appId
 	handler echo.HandlerFunc
-	// query lists the accepted parameters. Except on open routes, any other is refused: a misspelt dryRun
-	// must not be ignored.
+	// query lists the accepted parameters; on routes that are not open, any other is refused.
 	query       []string
 	open        bool              // needs no key, and shows no app's data
 	readsBody   bool              // the handler reads the body; otherwise only open routes and other protocols accept one
@@ -48,8 +47,7 @@ type route struct {
 	auditAction audit.Action      // recorded in the audit log; empty: nothing
 	createsID   string            // the name of the new object's id, see createdID
 	bounds      string            // further bounds, in words
-	// natsName names the equivalent request over NATS: tools, sessions, messages and triggers, with an app's
-	// key. Empty: HTTP only.
+	// natsName names the equivalent request over NATS, with an app's key. Empty: HTTP only.
 	natsName string
 	// oldNATSName is an earlier name of that request, which is still served.
 	oldNATSName string

@@ -39,8 +39,7 @@ const (
 	maxConcurrent = 16
 )
 
-// sockets serves sessions over WebSockets: requests as over NATS, answers as over REST, and events as in an
-// event stream.
+// sockets serves sessions over WebSockets: requests as over NATS, answers and events as over REST.
 type sockets struct {
 	events
 	bodies *bodies.Definitions
@@ -56,8 +55,7 @@ func (h sockets) routes() []route {
 	}
 }
 
-// socketRequests returns the requests of a socket by their NATS names. Where an app and a session share a
-// name, it is the session's.
+// socketRequests returns the requests of a socket by their NATS names; a session's takes precedence.
 var socketRequests = sync.OnceValue(func() map[string]Request {
 	all := map[string]Request{}
 	for _, one := range Requests() {
@@ -112,8 +110,7 @@ func (h sockets) serve(c echo.Context) error {
 	return nil
 }
 
-// socket is one connection. Its handler sends events, one goroutine reads, and each request runs in its
-// own.
+// socket is one connection: its handler sends events, one goroutine reads, each request has its own.
 type socket struct {
 	sockets
 	conn       *websocket.Conn

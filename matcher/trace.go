@@ -19,8 +19,7 @@ type Trace struct {
 	Exchanges []Exchange
 	// Calls are all found calls, whether or not they became a Match or Rejected.
 	Calls []Call
-	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest; nil
-	// if no more are in scope.
+	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest.
 	Nearest []Candidate
 	// Silence is why no call was found, as the end of "Nothing fired: …"; empty if one was.
 	Silence string
@@ -65,8 +64,7 @@ type Call struct {
 	// Arguments are as given, by parameter name; Unread is their text if they are unreadable.
 	Arguments map[string]any
 	Unread    string
-	// Repaired means that they were not well-formed JSON. Coerced names those that were converted, Ignored those
-	// without a parameter.
+	// Repaired means malformed JSON; Coerced names converted arguments, Ignored unknown ones.
 	Repaired         bool
 	Coerced, Ignored []string
 	Errors           []parameters.ValueFault

@@ -52,8 +52,7 @@ type Documents struct {
 	page     pageFiles
 }
 
-// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies. It fails only for
-// malformed embedded files.
+// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies, which are embedded.
 func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	document, err := openapi(table, schemas)
 	if err != nil {

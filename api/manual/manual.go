@@ -38,8 +38,7 @@ const (
 	contentsFile = "README.md"
 	// policy allows only the page's own style, script, pictures and search index.
 	policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// indexedText is how much of a section is searched, in bytes: a long table is found by its heading and
-	// beginning.
+	// indexedText is how much of a section is searched, in bytes, beside its heading.
 	indexedText = 6 << 10
 )
 

@@ -231,8 +231,7 @@ func why(err error) string {
 const (
 	// maxPacket is the longest packet of a client, in bytes.
 	maxPacket = 64 << 10
-	// maxFirst is the longest first packet, in bytes: room for an id and a token, which stay in memory with the
-	// connection.
+	// maxFirst is the longest first packet, in bytes: room for an id and a token.
 	maxFirst = 8 << 10
 )
 

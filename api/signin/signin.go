@@ -36,8 +36,7 @@ import (
 const (
 	// freeByClient is how many failures a client has at one account before it pauses.
 	freeByClient = 10
-	// freeByAll is how many a client has at all accounts together, and an account has from all clients
-	// together.
+	// freeByAll is how many a client has at all accounts, and an account has from all clients.
 	freeByAll = 100
 	// firstPause doubles with each further failure, up to longestPause.
 	firstPause   = time.Second
@@ -134,8 +133,7 @@ func DoorOf(ctx context.Context) string {
 	return DoorKey
 }
 
-// ClientOf returns the client's address. IPv6 clients are identified by their first 64 bits: they can choose
-// the rest.
+// ClientOf returns the client's address, of IPv6 the first 64 bits: clients can choose the rest.
 func ClientOf(request *http.Request) string {
 	at, err := netip.ParseAddrPort(request.RemoteAddr)
 	if err != nil {

@@ -21,13 +21,11 @@ type Reading struct {
 	Values []string
 	// Exact is the only value, a number as written; empty if the words are ambiguous.
 	Exact string
-	// Doubtful means that the words may not be a moment or number: the 5 of "for 5", the second of "the second
-	// class".
+	// Doubtful means that the words may not be a moment or number: the 5 of "for 5".
 	Doubtful bool
 }
 
-// Text is a text split into words, with cached readings of dates, times of day and numbers. It is for one
-// goroutine.
+// Text is a text split into words, with cached readings of dates, times and numbers. It is for one goroutine.
 type Text struct {
 	text.Text
 	Now time.Time // base of relative dates

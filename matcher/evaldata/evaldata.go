@@ -30,8 +30,7 @@ type Case struct {
 	Tools []any
 	// Messages are the conversation; the last one is to be matched.
 	Messages []Message
-	// Calls are the expected calls of the last message, in file order; none if it should fire nothing, or with
-	// AnyCall.
+	// Calls are the expected calls of the last message, in file order; none with AnyCall.
 	Calls   []Call
 	AnyCall bool
 	// Grounded names the call's parameters whose values were said literally, if the data tells.
@@ -306,8 +305,7 @@ func (f Function) Definition() map[string]any {
 // bfclContradiction is the case whose answer sorts words with a tool that only takes integers.
 const bfclContradiction = "parallel_multiple_94"
 
-// BFCL reads single messages with function schemas in OpenAI's form. Of several accepted forms of a value, the
-// first is expected.
+// BFCL reads single messages with function schemas; of several accepted values the first is expected.
 func BFCL(t testing.TB) []Case {
 	t.Helper()
 	return must(t, ReadBFCL)

@@ -63,8 +63,7 @@ type Options struct {
 	Logger     *slog.Logger
 	// Now is the clock for Retry-After given as a date.
 	Now func() time.Time
-	// Observe, if set, is called after every request to the LLM. It must be safe for concurrent
-	// use and must not block.
+	// Observe, if set, is called after every request to the LLM, concurrently, and must not block.
 	Observe func(Exchange)
 }
 
@@ -80,8 +79,7 @@ type Exchange struct {
 // Config configures a provider with its own API. The zero value configures none.
 type Config struct {
 	Key secret.Secret
-	// BaseURL is the provider's address, with or without the API's version at its end; the default is its public
-	// one.
+	// BaseURL is the provider's address, with or without the API's version at its end.
 	BaseURL string
 	// Model is the default model of apps; empty for a small, quick one.
 	Model string
@@ -112,8 +110,7 @@ type connection struct {
 	err      error
 }
 
-// vendors lists the providers in the order of preference for the default. OpenAI includes all compatible endpoints,
-// and Gemini includes Vertex AI.
+// vendors lists the providers in the order of preference for the default.
 func (o Options) vendors() []vendor {
 	compatible := Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []vendor{
@@ -254,8 +251,7 @@ func appOf(request matcher.Request) string {
 	return request.App.ID
 }
 
-// Reply asks for the text of the answer. The model sees the results of the tools and is offered no tool, so that a
-// reply triggers nothing.
+// Reply asks for the text of the answer, with the results of the tools and without any tool.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	turn, err := l.newTurn(request)
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// provider asks models with tool calling. It sends a request once and does not judge the answer. Its error is a
-// *matcher.Unavailable, or the context's.
+// provider asks models with tool calling, once, without judging the answer.
 type provider interface {
 	complete(ctx context.Context, request chatRequest) (completion, error)
 }
@@ -67,8 +66,7 @@ type chatTool struct {
 	written sync.Map // form → json.RawMessage
 }
 
-// json returns the tool as JSON, encoded once per form. A form names everything else that the encoding depends on;
-// there must be few forms.
+// json returns the tool as JSON, encoded once per form. There must be few forms.
 func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
 	known, ok := t.written.Load(form)
 	if !ok {
@@ -111,8 +109,7 @@ type chatSide struct {
 	messages []chatMessage
 }
 
-// noBeginning stands for the user's words before the history, if it begins with the model: nothing, or truncated
-// messages.
+// noBeginning stands for the user's words before a history that begins with the model.
 const noBeginning = "(The conversation begins here.)"
 
 // alternate splits messages into the rules and the sides of the conversation. Providers other than OpenAI take the

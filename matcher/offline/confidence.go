@@ -77,8 +77,7 @@ const (
 const Compared = 8
 
 const (
-	// leastRival is the assumed similarity of everything else that people talk about. It keeps the only tool in
-	// scope from winning without competition.
+	// leastRival is the assumed similarity of everything else, so that an only tool does not win by itself.
 	leastRival float32 = 0.1
 	// sharpness is how fast the weight of a tool's similarity falls with its distance to the first.
 	sharpness = 12

@@ -22,8 +22,7 @@ type pattern struct {
 	parts []piece
 	// own is the number of words outside the marked values.
 	own int
-	// speaks means that they name a thing or an act. "I need [ibuprofen](medicine)" does not: any wish would match
-	// it.
+	// speaks means that they name a thing or an act: a bare wish for a value would match any.
 	speaks bool
 }
 
@@ -162,8 +161,7 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 	return words
 }
 
-// byExample finds the tool with the message as an example. Among several, the pattern with the most own words wins;
-// a tie decides nothing.
+// byExample finds the tool with the message as an example: the pattern with the most own words.
 func (p *interpreter) byExample() (intent, bool) {
 	said := datetime.NewText(p.request.Text, p.request.Now)
 	said.Words = withoutPoliteness(said)
@@ -198,8 +196,7 @@ func excepting(t text.Text) bool {
 	return false
 }
 
-// filled returns the call of a message that fits a pattern. Free texts are masked in the rest, so that no number in
-// them becomes another value.
+// filled returns the call of a message that fits a pattern. Free texts are masked in the rest.
 func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t *datetime.Text) (intent, bool) {
 	kinds := values.KindsOf(candidate.Tool)
 	free := func(name string) bool { return slices.Contains(kinds.Free, name) }
@@ -302,8 +299,7 @@ func beginningsOf(tools []matcher.Candidate) beginnings {
 	return b
 }
 
-// exemplary lists the candidates with an example that begins like the message: shared ones by the index, and all of
-// a session's own, which are few.
+// exemplary lists the candidates with an example that begins like the message.
 func (p *interpreter) exemplary(words []text.Word) []matcher.Candidate {
 	shared := p.request.Shared
 	if shared == nil {

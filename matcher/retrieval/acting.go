@@ -19,8 +19,7 @@ const (
 	// markAct is the kind of features that are acts.
 	markAct = markWord + 4
 
-	// Among many tools, a feature of one in commonShare of them tells next to nothing, and comparing all its tools
-	// would be most of the work.
+	// A feature of one in commonShare of many tools tells next to nothing, and costs the most work.
 	commonFrom  = 256
 	commonShare = 8
 )

@@ -116,8 +116,7 @@ func collect(e *jsonschema.ValidationError, found *[]Violation) {
 	}
 }
 
-// collectChoice reports a value that fits none of several forms: the errors of the first form with its type, or
-// else all expected types.
+// collectChoice reports a value that fits none of several forms: the errors of its type's form, or all types.
 func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 	var types []string
 	for _, cause := range e.Causes {
@@ -139,8 +138,7 @@ func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 // english renders the validator's messages for findings without a better one here.
 var english = message.NewPrinter(language.English)
 
-// words describes a finding. about means that the words follow the value in a sentence; others are a complete
-// sentence.
+// words describes a finding. about means that the words follow the value; others are a sentence.
 func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 	switch cause := cause.(type) {
 	case *finding.Type:
@@ -188,8 +186,7 @@ func Article(name string) string {
 	return "a " + name
 }
 
-// Decimal returns a bound of a schema as a decimal. Every bound was read from a decimal, so its denominator divides
-// a power of ten.
+// Decimal returns a bound of a schema as a decimal, which it was read from.
 func Decimal(bound *big.Rat) json.Number {
 	if bound == nil {
 		return ""

@@ -27,14 +27,12 @@ type Decision struct {
 	Stage     string
 	Why       string
 	Trace     matcher.Trace
-	// App are the facts of the app at the match; Session its own repositories, in the order in which they win a
-	// name.
+	// App are the facts of the app at the match; Session its own repositories, by rank.
 	App     *AppFacts
 	Session []*repositories.Repository
 	// Claims are the verified claims of the user.
 	Claims parameters.Claims
-	// Verdicts are those on the calls of the trace, in their order. A call without one was dropped for the reason in
-	// the trace.
+	// Verdicts are those on the calls of the trace, in order; a call without one was dropped.
 	Verdicts []Verdict
 }
 
@@ -256,12 +254,10 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	return text
 }
 
-// maxSize bounds the stored bytes of an explanation, without its shared parts. The texts of a longer one are
-// cut, and listed in Cut.
+// maxSize bounds an explanation in bytes, without its shared parts. Texts of a longer one are cut.
 const maxSize = 64 << 10
 
-// rewriteAfter is how long a shared part is assumed to exist after this process wrote it. It is then written again, for
-// a Redis that lost its last writes.
+// rewriteAfter is how long a written part is assumed to exist: Redis may lose its last writes.
 const rewriteAfter = 10 * time.Minute
 
 // Packed is an explanation in stored form.
@@ -291,8 +287,7 @@ func (w *packing) share(content []byte) string {
 	return name
 }
 
-// addPart adds a part to write unless it was written recently. Its owner is a generation of an app, since the
-// parts of a deleted app are gone.
+// addPart adds a part to write unless it was written recently for its owner, the app's generation.
 func (w *packing) addPart(name string, content []byte) {
 	if _, is := w.Parts[name]; is || w.isWritten(name) {
 		return

@@ -291,8 +291,7 @@ func readPosition(cursor string) (position, error) {
 	return position{score: number, id: id}, nil
 }
 
-// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written;
-// names of members are ignored.
+// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written.
 func contains(value any, text string) bool {
 	switch v := value.(type) {
 	case nil:
@@ -309,8 +308,7 @@ func contains(value any, text string) bool {
 	return strings.Contains(fmt.Sprint(value), text)
 }
 
-// folded returns a text in lower case. Only ASCII letters become ASCII letters, so that a script that compares
-// bytes may ignore the others.
+// folded returns a text in lower case, in which only ASCII letters become ASCII letters.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {

@@ -61,8 +61,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	})}, nil
 }
 
-// scopeOf returns the tools of a test. The compiled form of all tools is built once for all tests that name
-// none.
+// scopeOf returns the tools of a test. Tests that name none share the compiled form of all.
 func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
 		if p.allTools == nil {

@@ -36,8 +36,7 @@ type Options struct {
 // Report is the result of a check.
 type Report struct {
 	Pending Pending `json:"owed"`
-	// Keys, Apps, Sessions and Triggers are the numbers checked; some that were added or removed meanwhile may
-	// be missing or counted twice.
+	// Keys, Apps, Sessions and Triggers are the numbers checked; they may change meanwhile.
 	Keys     int `json:"keys"`
 	Apps     int `json:"apps"`
 	Sessions int `json:"sessions"`
