@@ -42,14 +42,12 @@ func start(t testing.TB, change ...func(*api.Options)) faked {
 	}}, change...)...), keys, engine}
 }
 
-// atClinic is a world with the app clinic.
 func atClinic(t *testing.T, change ...func(*api.Options)) apitest.World {
 	w := apitest.Live(t, apitest.Everything, change...)
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	return w
 }
 
-// bodyOf reads the JSON of an answer.
 func bodyOf[T any](got apitest.Answer) (body T) {
 	got.T.Helper()
 	require.NoError(got.T, json.Unmarshal(got.Body, &body), string(got.Body))
@@ -69,7 +67,6 @@ type keysOf struct {
 
 var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
 
-// asked is a call of a double.
 type asked struct {
 	Method string
 	Args   []any

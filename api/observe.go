@@ -300,7 +300,6 @@ const (
 	stateUnavailable = "away"
 )
 
-// serviceState is the public state of a service.
 type serviceState struct {
 	Name  string      `json:"name"`
 	State string      `json:"state"`

@@ -276,7 +276,6 @@ func (a *searchQuery) metadata() map[string]string {
 	return members
 }
 
-// time reads an optional time.
 func (a *searchQuery) time(name string) time.Time {
 	return a.parsedTime(name, time.RFC3339, "is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
 }

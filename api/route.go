@@ -62,7 +62,6 @@ func (r route) limits(may auth.Access) ratelimit.Needs {
 	return n
 }
 
-// routeGroup holds the routes of one topic.
 type routeGroup interface{ routes() []route }
 
 // requestSubjects is the prefix of all request subjects over NATS.
@@ -139,7 +138,6 @@ var Requests = sync.OnceValue(func() (all []Request) {
 	return all
 })
 
-// describedRoutes lists the routes of the OpenAPI document.
 func (o Options) describedRoutes() (all []route) {
 	definitions, authenticator, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
 	eventStreams := events{o.Store, o.Engine, o.Events, authenticator, o.streams, o.Closing}

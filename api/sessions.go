@@ -451,10 +451,8 @@ func exportPages[T any](out exportWriter, kind string, read func(query.Page) (it
 	}
 }
 
-// exportWriter writes JSON lines.
 type exportWriter struct{ echo.Context }
 
-// writeHeader sends the header once.
 func (w exportWriter) writeHeader() {
 	if !w.Response().Committed {
 		w.Response().Header().Set(echo.HeaderContentType, "application/x-ndjson")

@@ -128,7 +128,6 @@ type socket struct {
 	requests   sync.WaitGroup // running requests
 }
 
-// eventFrame is an event as sent to clients.
 type eventFrame struct {
 	Event       string          `json:"event"`
 	LastEventID string          `json:"lastEventId,omitempty"`
@@ -148,7 +147,6 @@ type requestFrame struct {
 	Body         json.RawMessage   `json:"body"`
 }
 
-// replyFrame is the REST answer to a request.
 type replyFrame struct {
 	ID      string            `json:"id,omitempty"`
 	Status  int               `json:"status"`
@@ -245,7 +243,6 @@ func (s *socket) readFrame() (text []byte, body *ratelimit.Body, err error) {
 	return text, body, err
 }
 
-// handle runs a request and sends its answer.
 func (s *socket) handle(frame []byte) {
 	var fields requestFrame
 	request, err := s.request(frame, &fields)
@@ -266,7 +263,6 @@ func (s *socket) handle(frame []byte) {
 	}
 }
 
-// request converts a frame into a REST request with the socket's credential.
 func (s *socket) request(frame []byte, fields *requestFrame) (*http.Request, error) {
 	parsed, err := s.bodies.Read("SocketRequest", frame)
 	if err != nil {

@@ -203,7 +203,6 @@ func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
 	return &AppPatch{id, patch}, err
 }
 
-// removes reports whether a patch removes the field at a pointer.
 func removes(patch any, pointer string) bool {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		object, _ := patch.(map[string]any)

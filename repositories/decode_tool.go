@@ -196,7 +196,6 @@ func (d *decoding) typed(t *Tool, at string) {
 	}
 }
 
-// alternativeTo names what tools of a type have in place of a field.
 func alternativeTo(field, toolType string) string {
 	switch {
 	case field == "url":

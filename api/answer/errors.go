@@ -45,7 +45,6 @@ func ProblemOf(err error) *Problem {
 	return found.Because(err)
 }
 
-// typedProblem maps errors with details.
 func typedProblem(err error) *Problem {
 	var (
 		faults fault.List
@@ -143,7 +142,6 @@ var unknown = map[string]Code{
 	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule, "webhook": UnknownWebhook, "version": UnknownVersion, "test": UnknownTest,
 }
 
-// plainProblem maps the other errors.
 func plainProblem(err error) *Problem {
 	if missing := (*repositories.NotFoundError)(nil); errors.As(err, &missing) {
 		return NewProblem(cmp.Or(unknown[missing.Kind], NotFound), err.Error())

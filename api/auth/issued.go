@@ -79,7 +79,6 @@ func (i *Issued) services(ctx context.Context, appID string) (list []repositorie
 	return slices.DeleteFunc(slices.Clone(app.AuthServices), func(one repositories.AuthService) bool { return one.Agents == "" }), nil
 }
 
-// mcpPath parses the path of an MCP URL.
 func mcpPath(path string) (appID, sessionID string, is bool) {
 	rest, is := strings.CutPrefix(path, "/v1/apps/")
 	parts := strings.Split(rest, "/")
@@ -171,7 +170,6 @@ func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal
 // serviceName prefixes the name of a user with a service's token.
 const serviceName = "service:"
 
-// refused is the problem of a refused issuer's token.
 func refused(err error) error {
 	was := &identity.Refused{Reason: "it could not be verified"}
 	errors.As(err, &was)

@@ -142,7 +142,6 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 	return shown
 }
 
-// needs describes the keys for a route.
 func needs(endpoint Route) string {
 	if endpoint.Anyone {
 		return "any key or token"
@@ -412,7 +411,6 @@ func (o order) indented(value any, indent string) string {
 	return ends[:1] + "\n" + deeper + strings.Join(parts, ",\n"+deeper) + "\n" + indent + ends[1:]
 }
 
-// literal formats a scalar.
 func literal(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -110,10 +110,8 @@ func (a asked) message(name, title string, of ...exchanged) object {
 
 const schemasPath = "#/components/schemas/"
 
-// exchanged is the body of a request or an answer.
 type exchanged struct{ schema, example any }
 
-// bodiesOf returns the possible bodies of a request or an answer.
 func bodiesOf(described any) (all []exchanged) {
 	of, _ := described.(object)
 	kinds, _ := of["content"].(object)

@@ -243,7 +243,6 @@ func (a *acting) write(text []byte) error {
 	return nil
 }
 
-// takeWhole processes an unstreamed answer.
 func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil || len(text) > maxAnswer {

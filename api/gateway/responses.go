@@ -153,7 +153,6 @@ func (a *acting) isOurs(entry item) bool {
 	return is && entry.kind == functionCall
 }
 
-// refuses reports whether an item has words of refusal.
 func refuses(one item) bool {
 	content := memberIn(one.raw, "content")
 	parts, _ := elements(content, 0) // not every item has parts
@@ -351,7 +350,6 @@ func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
 	return append(out, edited(e.text, edits)...)
 }
 
-// numbered sets the number of an event, if it has one.
 func numbered(e heldEvent, name string, number int) []edit {
 	at, text := memberOf(e.text, e.data, name), fmt.Append(nil, number)
 	if at.to == 0 || bytes.Equal(at.in(e.text), text) {

@@ -88,20 +88,17 @@ func (p *Pages) serve(c echo.Context, name string) error {
 	return nil
 }
 
-// entry is a page in the contents.
 type entry struct {
 	Path, Title string
 	Here        bool
 	Headings    []heading // of the current page
 }
 
-// group is a part of the contents.
 type group struct {
 	Title   string
 	Entries []entry
 }
 
-// shown is the data of the template.
 type shown struct {
 	Title, Style, Script, Index, Icon string
 	Text                              string // path of the page as Markdown
@@ -110,7 +107,6 @@ type shown struct {
 	Previous, Next                    entry
 }
 
-// build makes all files of the site.
 func build(files fs.FS) (map[string]page.File, error) {
 	var names []string
 	err := fs.WalkDir(files, ".", func(name string, item fs.DirEntry, err error) error {
@@ -168,7 +164,6 @@ func build(files fs.FS) (map[string]page.File, error) {
 	return made, nil
 }
 
-// pathOf returns the page of a document.
 func pathOf(name string) string {
 	if name == contentsFile {
 		return root
@@ -176,7 +171,6 @@ func pathOf(name string) string {
 	return root + "/" + strings.TrimSuffix(name, ".md")
 }
 
-// nameOf returns the document of a page.
 func nameOf(at string) string {
 	if at == root {
 		return contentsFile
@@ -203,7 +197,6 @@ func contentsOf(documents map[string]*document) []group {
 	return slices.DeleteFunc(list, func(one group) bool { return len(one.Entries) == 0 })
 }
 
-// page renders the template.
 func (d *document) page(parsed *template.Template, common shown, contents []group) ([]byte, error) {
 	common.Title, common.Body, common.Text = d.title, d.body, root+"/"+d.name
 	var before entry

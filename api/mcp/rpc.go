@@ -130,7 +130,6 @@ type errorData struct {
 	Required any         `json:"requiredCapabilities,omitempty"`
 }
 
-// rpcCall is a request that this package answers.
 type rpcCall struct {
 	server *Server
 	c      echo.Context
@@ -216,7 +215,6 @@ func writeError(x *rpcCall, status int, rpcErr *rpcError) error {
 
 func exactQuote(text string) string { return string(exactjson.EncodeOrNull(text)) }
 
-// findTool returns the named tool as the user may call it.
 func (x *rpcCall) findTool(name, repositoryID string) (*repositories.Tool, error) {
 	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
 	if err != nil {

@@ -158,7 +158,6 @@ func (r *reporter) report(triggerID string) {
 	_ = r.stream.notify("progress", params)
 }
 
-// stream is an answer of several messages.
 type stream struct {
 	response   *echo.Response
 	controller *http.ResponseController

@@ -347,7 +347,6 @@ func (x *rpcCall) failTask(id string, err error) (task, error) {
 	return x.pendingTask(id, call)
 }
 
-// idOf returns the id of the future trigger.
 func (x *rpcCall) idOf(d trigger.Direct) string {
 	id := d.TriggerID
 	if id == "" {

@@ -331,7 +331,6 @@ func bothTalk(t testing.TB, first, second []byte) []byte {
 	return kinds
 }
 
-// encoded returns packets in a version of the protocol.
 func encoded(t testing.TB, version byte, list ...packets.Packet) []byte {
 	var text bytes.Buffer
 	encode := map[byte]func(*packets.Packet, *bytes.Buffer) error{

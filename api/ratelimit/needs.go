@@ -164,7 +164,6 @@ func Table(all []Needs) string {
 	return "| surface | ways in | who may come | longest body | whose share | counts to | and |\n| --- | --- | --- | --- | --- | --- | --- |\n" + strings.Join(lines, "")
 }
 
-// who describes who may call.
 func (n Needs) who() string {
 	switch {
 	case n.Open:
@@ -190,7 +189,6 @@ func (n Needs) who() string {
 	return keys
 }
 
-// share describes the admission share.
 func (n Needs) share() string {
 	switch {
 	case n.Share == admission.Grant:
@@ -229,7 +227,6 @@ type floods struct {
 	times map[flood]int // refusals of a token in the current second
 }
 
-// flood identifies the requests of a session to an operation.
 type flood struct{ operation, app, session string }
 
 // around wraps an operation that counts towards limits.

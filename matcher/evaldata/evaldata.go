@@ -75,7 +75,6 @@ func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 	return llmtest.Calls(written...)
 }
 
-// cases reads the cases of a set.
 func cases[L interface{ read() Case }](folder, set string) (found []Case, err error) {
 	all, err := matchertest.Read[L](filepath.Join(folder, set, "cases.jsonl"))
 	for _, one := range all {
@@ -235,7 +234,6 @@ func (c Case) parameters(tool string) (list []parameter) {
 	return list
 }
 
-// typed converts a text in the file to the parameter's type.
 func (p parameter) typed(text string) any {
 	switch p.kind {
 	case "integer", "number", "float":

@@ -170,7 +170,6 @@ func judged(unit quantity.Unit, number json.Number, text string) (instead json.N
 	return "", "", false
 }
 
-// hasNumber reports whether numbers contain a number, in any notation.
 func hasNumber(numbers []json.Number, wanted json.Number) bool {
 	plain, ok := exactjson.ParseDecimal(wanted.String())
 	return ok && slices.ContainsFunc(numbers, func(one json.Number) bool {

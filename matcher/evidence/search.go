@@ -193,7 +193,6 @@ func (r reader) stance(first, end int) (said bool, from, to int) {
 	return true, first, end
 }
 
-// reply reads the yes or no at the beginning of a message.
 func (s *search) reply(i int) (yes bool, found span, ok bool) {
 	const beginning = 6
 	words := s.messages[i].readers(s.request.Now)[0].Words

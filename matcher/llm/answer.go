@@ -34,7 +34,6 @@ type checkedCall struct {
 // faulty reports whether the call has arguments that must not be used.
 func (c checkedCall) faulty() bool { return c.known && !c.duplicate && len(c.reading.Errors) > 0 }
 
-// sound reports whether the call is a match.
 func (c checkedCall) sound() bool { return c.known && !c.duplicate && len(c.reading.Errors) == 0 }
 
 // correctable reports whether the model can correct any of the call's faults.
@@ -51,7 +50,6 @@ func (c checkedCall) key() string {
 	return c.candidate.Tool.Name + " " + encodeJSON(c.reading.Values)
 }
 
-// checkedAnswer is an answer with every call checked.
 type checkedAnswer struct {
 	text  string
 	calls []checkedCall
@@ -61,10 +59,8 @@ func (a checkedAnswer) has(such func(checkedCall) bool) bool {
 	return slices.ContainsFunc(a.calls, such)
 }
 
-// searches reports whether the answer calls the tool search.
 func (a checkedAnswer) searches() bool { return a.has(func(c checkedCall) bool { return c.finds }) }
 
-// onlyUnknown reports whether the answer has calls, all of unknown tools.
 func (a checkedAnswer) onlyUnknown() bool {
 	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
 }
@@ -98,7 +94,6 @@ func (t *llmTurn) read(answer completion) checkedAnswer {
 	return read
 }
 
-// check finds the called tool and reads the arguments.
 func (t *llmTurn) check(call toolCall) checkedCall {
 	found := checkedCall{call: call}
 	if found.words, found.finds = t.searchedFor(call); found.finds {
@@ -171,7 +166,6 @@ func textsIn(value any) (texts []string) {
 	return texts
 }
 
-// note adds a call to the trace and returns its number.
 func (t *llmTurn) note(call checkedCall) int {
 	if t.trace == nil {
 		return 0

@@ -82,7 +82,6 @@ func commonHeader() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {version.Product()}}
 }
 
-// sendKey sends the key, if any, in a header.
 func (e *endpoint) sendKey(name, prefix string) {
 	if e.key != "" {
 		e.header.Set(name, prefix+e.key)
@@ -93,7 +92,6 @@ func (e *endpoint) complete(ctx context.Context, request chatRequest) (completio
 	return e.ask(ctx, e.url, e.header, request)
 }
 
-// requestBody is a request in a provider's form.
 type requestBody struct {
 	rest any
 	// tools are encoded JSON. They come first: they change least, and providers cache prefixes of requests.
@@ -133,7 +131,6 @@ type wire struct {
 	answer  []byte          // as received, without the key
 }
 
-// ask sends a request and reads its answer.
 func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, request chatRequest) (completion, error) {
 	answer, err := e.post(ctx, to, header, request)
 	if err != nil {
@@ -238,7 +235,6 @@ type refusalBody struct {
 	Param   anyText  `json:"param"`
 }
 
-// refusal makes an error from an answer with an error status.
 func (e *endpoint) refusal(response *http.Response, body []byte) error {
 	var parsed refusalBody
 	_ = json.Unmarshal(body, &parsed) // HTML has no message

@@ -65,7 +65,6 @@ func onlyCalls(text string, first func(text string) ([]toolCall, int)) (calls []
 	return calls
 }
 
-// firstCalls reads the calls that a text begins with, in any form.
 func firstCalls(text string) (calls []toolCall, size int, marked bool) {
 	if calls, size = markedFunction(text); size > 0 {
 		return calls, size, true
@@ -89,7 +88,6 @@ func firstCalls(text string) (calls []toolCall, size int, marked bool) {
 	return calls, mark + size, mark > 0
 }
 
-// bareCalls reads the object or list that a text begins with.
 func bareCalls(text string) ([]toolCall, int) {
 	size := extent(text)
 	calls, _ := callsOf(text[:size])
@@ -236,7 +234,6 @@ func isSchema(given any) bool {
 	return object["type"] == "object" && lists
 }
 
-// firstOf returns the first of the named members that the object has.
 func firstOf(object map[string]any, members ...string) any {
 	for _, member := range members {
 		if value, ok := object[member]; ok {

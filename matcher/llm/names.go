@@ -124,7 +124,6 @@ func validToolName(name string) bool {
 	return 0 < len(name) && len(name) <= 64
 }
 
-// safeName returns a valid, unused name.
 func safeName(name string, valid, taken func(string) bool) string {
 	const reserved = 4 // for a number that distinguishes equal aliases
 	base := unsafeRune.ReplaceAllString(name, "_")

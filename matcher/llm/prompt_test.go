@@ -16,7 +16,6 @@ import (
 	"earshot/repositories/lists"
 )
 
-// asked matches one message and returns its request.
 func asked(t *testing.T, request matcher.Request) llmtest.Request {
 	t.Helper()
 	_, server := matchOne(t, request, llmtest.Text("none"))

@@ -32,7 +32,6 @@ type chatRequest struct {
 	wire  *wire // records the exchange; nil for none
 }
 
-// chatMessage is one message of the conversation that the model sees.
 type chatMessage struct {
 	role  string
 	text  string
@@ -76,7 +75,6 @@ func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage 
 	return known.(json.RawMessage)
 }
 
-// parameter returns the name of the parameter with an alias.
 func (t *chatTool) parameter(alias string) string { return cmp.Or(t.names[alias], alias) }
 
 // showsAll reports whether models see all of the values, under the names that they have.
@@ -136,7 +134,6 @@ func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 	return rules, sides
 }
 
-// calledTools returns the names of the called tools by call id, and each once in order.
 func calledTools(messages []chatMessage) (byID map[string]string, names []string) {
 	byID, seen := map[string]string{}, map[string]bool{}
 	for _, message := range messages {

@@ -32,7 +32,6 @@ func (p *interpreter) recent() (said []matcher.Utterance) {
 	return said
 }
 
-// mayAnswer reports whether a text may give a value that a call lacks.
 func mayAnswer(t text.Text) bool { return !t.NoAnswer() && !t.Unmeant() && !text.Idles(t) }
 
 // answers finds the unfinished call for which a text gives or corrects values, and has nothing else.

@@ -148,7 +148,6 @@ var otherwise = map[string][]string{
 	"fr": strings.Split(`je veux payer {}; j'ai une question sur {}; je veux me plaindre de {}; prolongez {}; confirmez {}; imprimez {}; je veux parler de {}; vendez {}; raccourcissez {}`, ";"),
 }
 
-// does reports whether a tool's definition has the name.
 func does(name, tool string) bool { return strings.Contains(tool, `"name":"`+name+`"`) }
 
 func TestAskingForTheOppositeFiresWhatDoesThatAtMost(t *testing.T) {
@@ -266,7 +265,6 @@ func TestSpeakingOfAThingFiresNothing(t *testing.T) {
 	require.Greater(t, all, 8000)
 }
 
-// fired returns the name of the tool that a message fires.
 func fired(t testing.TB, said, bar string, tools []matcher.Candidate) string {
 	request := matcher.Request{Text: said, Candidates: tools, Now: matchertest.Friday, App: &repositories.App{Settings: repositories.Settings{Offline: repositories.Offline{Bar: bar}}}}
 	result, err := offline.New().Match(t.Context(), request)

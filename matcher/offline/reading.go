@@ -17,14 +17,12 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// intent is a call that a text asks for.
 type intent struct {
 	matcher.Candidate
 	values map[string]any
 	said   string // the words that ask for it
 }
 
-// reading is a text read for a tool.
 type reading struct {
 	matcher.Candidate
 	values.Reading
@@ -282,7 +280,6 @@ func (r reading) objectless(mood text.Mood) bool {
 	})
 }
 
-// onlyValues reports whether a text has only values.
 func (r reading) onlyValues() bool {
 	for i, w := range r.Words {
 		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || w.Is(text.QuestionWords, text.RequestWords, text.Persons) && !w.Is(text.Articles)) {

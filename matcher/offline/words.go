@@ -53,7 +53,6 @@ func contentOf(words []text.Word) []text.Word {
 // isDefinite reports whether an existing thing follows the word.
 func isDefinite(w text.Word) bool { return w.Is(text.Definites) }
 
-// orders reports whether a text begins with a verb, like an order.
 func orders(t text.Text) bool { return t.At(t.Opening()).Is(text.ActionVerbs, text.LightVerbs) }
 
 // refersBack reports whether a text refers to an unnamed thing: it has a pronoun or "again", and no thing.

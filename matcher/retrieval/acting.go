@@ -32,7 +32,6 @@ type acting struct {
 	names  []float32             // tool → total weight of its name
 }
 
-// termTool is a tool with a term.
 type termTool struct {
 	tool   int32
 	share  float32
@@ -67,7 +66,6 @@ func rarityOf(all, tools int) float32 {
 	return float32(math.Log1p(float64(all) / float64(max(tools, 1))))
 }
 
-// add adds a tool, and returns the terms of its name.
 func (a acting) add(tool int32, of *repositories.Tool) (name []uint64) {
 	named, described := text.ActingIn(of.Name), text.ActingIn(of.Description)
 	for _, acts := range named.Acts {

@@ -54,7 +54,6 @@ type example struct {
 // maxCompared bounds a tool's compared examples; further ones are only compared as exact texts.
 const maxCompared = 100
 
-// parameterTexts lists the texts of the tool's parameters.
 func parameterTexts(tool *repositories.Tool) []string {
 	var texts []string
 	for _, parameter := range matcher.Shown(tool.Params()) {

@@ -334,7 +334,6 @@ func (l *index) document(tool int) *Document {
 // edge is the length in bytes of a word's ends that index spellings: one error leaves one of them intact.
 const edge = 2
 
-// edges returns the beginning and the end of a stem, as keys of spellings.
 func edges(stem string) (begin, end string) { return "^" + stem[:edge], stem[len(stem)-edge:] }
 
 // spellings lists the stems of the index by their edges, in a deterministic order.

@@ -106,7 +106,6 @@ type Scope struct {
 	offered  *lru.Cache[uint64, []ref]
 }
 
-// part is an index of some of the candidates.
 type part struct {
 	*index
 	kind kind
@@ -120,10 +119,8 @@ const (
 	ownPart                // the request's own
 )
 
-// ref is a tool of a part of the scope.
 type ref struct{ part, tool int32 }
 
-// place returns the place of a part's tool among the candidates.
 func (s Scope) place(p part, tool int) (int, bool) {
 	switch {
 	case p.kind == wholeScope, len(s.request.Candidates) == len(p.candidates) && s.request.Candidates[tool] == p.candidates[tool]:
@@ -258,7 +255,6 @@ func (s Scope) spelled(stem string) (best string) {
 	return best
 }
 
-// choose adds the best tools of the part to the list.
 func (s Scope) choose(best *top, p part, scores []float32) {
 	for tool, score := range scores {
 		if n := len(best.list); n >= best.most && (n == 0 || score < best.list[n-1].Score) {

@@ -139,7 +139,6 @@ const (
 	eitherOne
 )
 
-// role is a word's function in a text.
 type role struct {
 	acts    []string
 	clarity int

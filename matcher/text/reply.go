@@ -391,7 +391,6 @@ func (r *corrector) plainlyDenies(i int) bool {
 	return false
 }
 
-// join returns the text of some parts.
 func (r *corrector) join(parts []statement) string {
 	var texts []string
 	for i := 0; i < len(parts); i++ {

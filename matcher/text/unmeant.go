@@ -65,7 +65,6 @@ func (t Text) Reminds(i int) bool {
 	return false
 }
 
-// deniesAfter reports whether the negation at i is of an act after it.
 func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 	able, near := t.At(i-1).Is(UnableWords) || t.At(i+1).Is(AttendingVerbs, UnableWords), i+1 // "I can not come" denies no act
 	if t.At(i + 1).Is(UnableWords) {

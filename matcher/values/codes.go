@@ -26,7 +26,6 @@ func readCodes(f *slotFiller) {
 
 type codeReader struct{ *slotFiller }
 
-// codes finds candidates for the slot's code.
 func (f codeReader) codes(s *slot) []Mention {
 	var found []Mention
 	moments := f.Moments()

@@ -41,7 +41,6 @@ const (
 	atValue = "|" // another value
 )
 
-// noWord reports whether a neighbour of a value is not a word.
 func noWord(cue string) bool { return cue == atStart || cue == atEnd || cue == atValue }
 
 // lessonOf reads the examples of a tool; nil without marks.

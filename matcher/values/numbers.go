@@ -122,7 +122,6 @@ func (s *slot) misses(number json.Number) string {
 	return ""
 }
 
-// amounts returns the amounts with a unit that converts to the slot's.
 func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
 	for _, one := range f.AmountsIn(*s.Unit) {
@@ -292,7 +291,6 @@ func (f *slotFiller) figures() []datetime.Reading {
 	return found
 }
 
-// overlap reports whether a number and an amount overlap.
 func overlap(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
 
 // exact returns the figures for the slot's number without conversion.

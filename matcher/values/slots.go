@@ -96,7 +96,6 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
-// slot is a parameter with the form of its values.
 type slot struct {
 	parameters.Parameter
 	name    []text.Word     // words of its name
@@ -283,15 +282,12 @@ func shapeOf(code string) string {
 	return string(shape)
 }
 
-// isNamed reports whether the list has a word of the slot's name.
 func (s *slot) isNamed(list text.List) bool { return text.AnyIs(s.name, list) }
 
-// namedFor reports whether the list has the stem of a word of the slot's name.
 func (s *slot) namedFor(list text.List) bool {
 	return slices.ContainsFunc(s.name, func(w text.Word) bool { return w.StemIs(list) })
 }
 
-// stemmed reports whether the slot's name has one of some words, by stem.
 func (s *slot) stemmed(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		stem := text.Stem(word)
@@ -309,7 +305,6 @@ func (s *slot) describedFor(list text.List) bool {
 	return false
 }
 
-// nameHas reports whether the slot's name has the word.
 func (s *slot) nameHas(w text.Word) bool {
 	return !w.Is(text.StopWords, text.DateNames, text.ClockNames) && slices.ContainsFunc(s.name, func(n text.Word) bool { return n.Stem == w.Stem })
 }

@@ -51,7 +51,6 @@ func readBy(f *slotFiller) Reading {
 	return Reading{f.Text, f.values, f.taken, f.reasons, f.questions, f.unusable}
 }
 
-// restReader reads the rest of a sentence.
 type restReader struct{ *slotFiller }
 
 // readRest fills a free string with the rest of the text if both its ends are certain: after a colon or "called";
@@ -133,7 +132,6 @@ func (f restReader) sentenceEnd(first int) int {
 	return len(f.Words)
 }
 
-// named reports whether the word at i is of the tool's name.
 func (f restReader) named(i int) bool { return f.name[f.At(i).Stem] }
 
 // objectOf finds the text after the tool's verb.

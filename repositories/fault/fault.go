@@ -254,7 +254,6 @@ func nearest[S ~string](word string, known []S) S {
 	return best
 }
 
-// letters returns the sorted bytes of a word.
 func letters(word string) string { return string(slices.Sorted(slices.Values([]byte(word)))) }
 
 // Code classifies a fault for programs. Codes are never renamed or reused.

@@ -72,7 +72,6 @@ func (n *node) add(name string, at position, value *node) {
 	n.fields = append(n.fields, field{name, at, value})
 }
 
-// addOnce adds a field, or reports a fault if it is in seen.
 func (n *node) addOnce(f field, seen map[string]position, faults *Faults) {
 	if first, isRepeated := seen[f.name]; isRepeated {
 		faults.add(f.at, "%q is given twice in one map, first on line %d", fault.Clip(f.name), first.line)

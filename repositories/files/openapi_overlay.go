@@ -92,7 +92,6 @@ func (o *overlay) apply(root, source *node) *node {
 	return root
 }
 
-// checkFields reports fields that a map cannot have.
 func checkFields(value *node, fields []string, owner string, faults *Faults) {
 	for _, f := range value.fields {
 		if !slices.Contains(fields, f.name) && !strings.HasPrefix(f.name, "x-") {

@@ -141,7 +141,6 @@ func (s *Script) run(ctx context.Context, db *DB, command []any) (any, error) {
 	return reply, Unavailable(err)
 }
 
-// newCommand returns a command as go-redis sends it.
 func newCommand(ctx context.Context, command []any) *redis.Cmd {
 	run := redis.NewCmd(ctx, command...)
 	if command[firstKey-1] != 0 {

@@ -72,7 +72,6 @@ type holder struct {
 	partitions []int
 }
 
-// locate adds the address to an error.
 func (h holder) locate(err error) error {
 	if err == nil || h.address == "" {
 		return err

@@ -13,7 +13,6 @@ import (
 	"earshot/repositories/schema"
 )
 
-// kind is the type of a parameter, as named in the lists.
 type kind string
 
 const (
@@ -143,7 +142,6 @@ func (p *compiledParameter) check(value any, at place) []violation {
 	})
 }
 
-// meant classifies the fault of a value for programs.
 func (p *compiledParameter) meant(value any) fault.Meant {
 	text, ok := value.(string)
 	switch {

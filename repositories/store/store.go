@@ -49,7 +49,6 @@ type Store struct {
 	*testRecords
 }
 
-// core is shared by all parts of a Store.
 type core struct {
 	db              *keyspace.DB
 	sealer          *Sealer

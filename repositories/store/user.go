@@ -178,7 +178,6 @@ type sessionPosition struct {
 	used int64
 }
 
-// cursor returns the cursor for the sessions after the position.
 func (p sessionPosition) cursor(q SessionQuery) string {
 	if !q.ByActivity {
 		return p.id

@@ -300,7 +300,6 @@ var builtins = []string{indexOf, "and", "or", "not", "eq", "ne"}
 // JSON is a value encoded by the function json.
 type JSON string
 
-// takes reports whether a function accepts a number of arguments.
 func takes(function string, arguments int) bool {
 	switch function {
 	case "and", "or":

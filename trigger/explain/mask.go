@@ -19,7 +19,6 @@ const (
 	minDigits = 5 // of a number
 )
 
-// mask masks texts anywhere.
 type mask []*strings.Replacer
 
 func (m mask) text(s string) string {

@@ -336,7 +336,6 @@ type ConversationCache struct {
 
 type sessionKey struct{ app, id string }
 
-// decidedMessage is a message with its texts in the ledger.
 type decidedMessage struct {
 	message, decision string
 	utterance         matcher.Utterance
@@ -491,7 +490,6 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 	return withReply(utterance, past.Reply)
 }
 
-// withReply returns a message, with the arguments of its calls encoded, and its reply.
 func withReply(message matcher.Utterance, reply string) []matcher.Utterance {
 	for i, call := range message.Fired {
 		message.Fired[i].Arguments, _ = exactjson.Text(exactjson.Members(call.Values)) // else each request encodes them

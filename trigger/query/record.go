@@ -205,7 +205,6 @@ type storedState struct {
 	Error string `json:"error,omitempty"`
 }
 
-// readEvent reads the state of an event, whose subject is in the record.
 func readEvent(event **EventState, text string) error {
 	if text == "" {
 		return nil

@@ -198,7 +198,6 @@ func (l *listing) chooseIndex(ctx context.Context) error {
 	return nil
 }
 
-// nextPositions reads the next positions of the list.
 func (l *listing) nextPositions(ctx context.Context, limit int) ([]position, error) {
 	q := l.query
 	span := ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: limit + 1}

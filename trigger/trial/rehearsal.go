@@ -245,7 +245,6 @@ func (r *Rehearser) run(ctx context.Context, tools scope.Scope, messages []trigg
 	return t
 }
 
-// resultOf returns the outcome of a message.
 func resultOf(outcome trigger.RehearsalOutcome) *Result {
 	r := &Result{Fired: []Fired{}, Rejected: []Rejection{}, Why: outcome.Why}
 	for _, match := range outcome.Matches {
@@ -287,7 +286,6 @@ func changeOf(before, after *Result) string {
 	return same
 }
 
-// outcomeOf compares the outcomes before and after.
 func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutcome) *Outcome {
 	o := &Outcome{Model: c.Model, Differences: []Difference{}, Tests: []TestOutcome{}, Before: before.Cost, After: after.Cost, Notes: []string{}}
 	page := repositories.PageBudget{}

@@ -250,7 +250,6 @@ func (t TurnReport) outcomeText() string {
 	return cmp.Or(strings.Join(parts, " and "), "nothing")
 }
 
-// text returns the name and the values of a call.
 func (c Call) text() string {
 	if len(c.Values) == 0 {
 		return c.Name

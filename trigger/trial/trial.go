@@ -91,7 +91,6 @@ func Run(ctx context.Context, tests []*files.Test, stage Stage) *Report {
 	return runAll(ctx, tests, stage, 1)
 }
 
-// runAll is Run with so many concurrent tests.
 func runAll(ctx context.Context, tests []*files.Test, stage Stage, concurrency int) *Report {
 	report := &Report{Tests: make([]TestReport, len(tests))}
 	inParallel(concurrency, len(tests), func(i int) { report.Tests[i] = runTest(ctx, tests[i], stage) })

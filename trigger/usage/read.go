@@ -87,7 +87,6 @@ type Use struct {
 	Decided *Durations `json:"decisionMs,omitempty"`
 }
 
-// useOf returns the use counted in fields.
 func useOf(counts map[string]int64) Use {
 	count := func(kind Kind) int64 { return counts[fields[kind]] }
 	var durations histogram

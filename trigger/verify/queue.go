@@ -205,7 +205,6 @@ func (w *walk) checkCounters(ctx context.Context) error {
 // movedRule is the rule of a partition that changed since it was read.
 const movedRule = "moved"
 
-// compareAll returns the faults of partitions.
 func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map[int]Finding, error) {
 	faults := map[int]Finding{}
 	for _, n := range partitions {
@@ -327,7 +326,6 @@ end
 return faults
 `)
 
-// checkPartitions checks the lists of partitions, and counts the failed triggers.
 func (w *walk) checkPartitions(ctx context.Context) error {
 	pipe, sizes, dead := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions), make([]*redis.MapStringStringCmd, keyspace.Partitions)
 	for n := range sizes {

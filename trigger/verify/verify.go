@@ -111,7 +111,6 @@ var partitionKinds = []keyspace.Kind{
 	keyspace.KindEnded,
 }
 
-// checkKeys checks all keys but outboxes.
 func (w *walk) checkKeys(ctx context.Context) error {
 	checks := map[keyspace.Kind]func(context.Context, []keyspace.KeyName) ([]probe, error){
 		keyspace.KindTrigger: w.recordProbes, keyspace.KindEffect: w.effectProbes,

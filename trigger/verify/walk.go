@@ -24,7 +24,6 @@ type walk struct {
 	unknown       map[keyspace.Kind]int // keys of kinds unknown to this version
 }
 
-// addFinding adds a finding to the report.
 func (w *walk) addFinding(f Finding) {
 	rule := rules[f.Rule]
 	f.Class, f.Mend = rule.Class, rule.Mend
@@ -127,7 +126,6 @@ const (
 	mostSuspects  = 10_000
 )
 
-// check runs checks, and remembers suspects.
 func (w *walk) check(ctx context.Context, probes []probe) error {
 	err := w.runProbes(ctx, probes, false, func(p probe, _ []Finding) {
 		if name := nameOf(p.app, p.object); !w.suspected[name] {
@@ -203,7 +201,6 @@ func (w *walk) replies(ctx context.Context, probes []probe, mend bool) ([]any, e
 	return run.RunAll(ctx, w.DB, lists.Map(probes, func(p probe) keyspace.Call { return keyspace.Call{Keys: p.keys, Args: p.args} }))
 }
 
-// findings reads the reply of a script.
 func (p probe) findings(reply any) (list []Finding) {
 	fields, _ := reply.([]any)
 	for text := range slices.Chunk(keyspace.Fields(fields), 3) {

@@ -353,7 +353,6 @@ func (s *Space) Learn(repository *repositories.Repository) {
 	s.learn(task{repository.AppID, texts})
 }
 
-// textOf returns the text for a tool's vector.
 func textOf(tool *repositories.Tool) string {
 	return text.Clip(plaintext.Text(strings.Join(matcher.Samples(tool, shownExamples), "\n")), maxText)
 }

@@ -84,7 +84,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.next(request).write(w, r, s.done)
 }
 
-// next records the request and returns its reply.
 func (s *Server) next(request Request) Reply {
 	s.mu.Lock()
 	s.requests = append(s.requests, request)
