@@ -215,8 +215,7 @@ type Origins interface {
 const (
 	corsMethods = "GET, POST, PUT, PATCH, DELETE"
 	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate, X-Earshot-Message-Id, X-Request-Id"
-	// corsAge is how long a browser caches the answer to a preflight, in seconds.
-	corsAge = "600"
+	corsAge     = "600" // how long a browser caches the answer to a preflight, in seconds
 )
 
 // crossOrigin lets pages of the app's allowed origins read answers and errors (CORS protocol of the Fetch

@@ -229,8 +229,7 @@ const (
 	maxKeyLife = 10 * 365 * 24 * time.Hour
 	// maxSessionLife bounds how long an unused session is kept.
 	maxSessionLife = 365 * 24 * time.Hour
-	// maxTokenLife is set by the contract.
-	maxTokenLife = 24 * time.Hour
+	maxTokenLife   = 24 * time.Hour // set by the contract
 )
 
 func checkLife(text string, limit time.Duration, example string) error {

@@ -193,8 +193,7 @@ const maxSearched = 128
 type searchQuery struct {
 	c        echo.Context
 	problems []string
-	// cursor is the fault of after, which has a code of its own.
-	cursor *answer.Problem
+	cursor   *answer.Problem // the fault of after, which has a code of its own
 }
 
 func (a *searchQuery) page(read func(echo.Context) (query.Page, error)) query.Page {

@@ -32,11 +32,10 @@ import (
 
 // route is one operation of the API: method, path, handler and the checks before the handler.
 type route struct {
-	method  string
-	path    string // echo's syntax: /v1/apps/:appId
-	handler echo.HandlerFunc
-	// query lists the accepted parameters; on routes that are not open, any other is refused.
-	query       []string
+	method      string
+	path        string // echo's syntax: /v1/apps/:appId
+	handler     echo.HandlerFunc
+	query       []string          // lists the accepted parameters; on routes that are not open, any other is refused
 	open        bool              // needs no key, and shows no app's data
 	readsBody   bool              // the handler reads the body; otherwise only open routes and other protocols accept one
 	tagged      bool              // the object has an entity tag
@@ -48,9 +47,8 @@ type route struct {
 	createsID   string            // the name of the new object's id, see createdID
 	bounds      string            // further bounds, in words
 	// natsName names the equivalent request over NATS, with an app's key. Empty: HTTP only.
-	natsName string
-	// oldNATSName is an earlier name of that request, which is still served.
-	oldNATSName string
+	natsName    string
+	oldNATSName string // an earlier name of that request, which is still served
 }
 
 // limits returns what the route requires of ratelimit.Walls.

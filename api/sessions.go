@@ -130,8 +130,7 @@ func (h sessions) list(c echo.Context) error {
 
 type listedSession struct {
 	*repositories.Session
-	// Outcomes are the outcomes of its messages, the latest first.
-	Outcomes []string `json:"outcomes,omitempty"`
+	Outcomes []string `json:"outcomes,omitempty"` // the outcomes of its messages, the latest first
 	// Message is the latest with the searched text, or in a list by activity the user's latest.
 	Message *query.MessageExcerpt `json:"message,omitempty"`
 }

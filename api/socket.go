@@ -33,10 +33,8 @@ import (
 const pathSocket = pathSession + "/socket"
 
 const (
-	// maxFrame is the longest body plus room for the other fields, in bytes.
-	maxFrame = maxBody + 64<<10
-	// maxConcurrent is how many requests of a socket run at once; further ones wait.
-	maxConcurrent = 16
+	maxFrame      = maxBody + 64<<10 // the longest body plus room for the other fields, in bytes
+	maxConcurrent = 16               // how many requests of a socket run at once; further ones wait
 )
 
 // sockets serves sessions over WebSockets: requests as over NATS, answers and events as over REST.

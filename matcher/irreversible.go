@@ -21,8 +21,7 @@ const (
 )
 
 var (
-	// endingActs are the acts that end a contract.
-	endingActs = []string{"cancel", "delete", "close", "unsubscribe"}
+	endingActs = []string{"cancel", "delete", "close", "unsubscribe"} // the acts that end a contract
 	// harmlessActs are acts in a description which show that the name's noun is a thing: "order-status" orders nothing.
 	harmlessActs = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
 )

@@ -181,8 +181,7 @@ const (
 	defaultSessionTriggers = 120
 	defaultSessionDrafts   = 600
 	defaultBytes           = 4_000_000
-	// sessionsInFull is how many sessions may use their full byte rate at once.
-	sessionsInFull = 100
+	sessionsInFull         = 100 // how many sessions may use their full byte rate at once
 )
 
 // UnmarshalJSON reads null and 0 as noLimit.

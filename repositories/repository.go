@@ -98,8 +98,7 @@ func (r *Repository) Tool(name string) *Tool {
 type Patch struct {
 	// Options replace the repository's options as a whole; nil leaves them.
 	Options *Options `json:"options,omitempty"`
-	// Tools are added; one with an existing name replaces that tool in its place.
-	Tools []Tool `json:"tools,omitempty"`
+	Tools   []Tool   `json:"tools,omitempty"` // added; one with an existing name replaces that tool in its place
 }
 
 // Next returns the patched repository.

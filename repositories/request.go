@@ -24,12 +24,10 @@ const (
 
 // Limits of a call.
 const (
-	// DefaultTimeout is the time of one attempt if the tool names none.
-	DefaultTimeout = 10 * time.Second
+	DefaultTimeout = 10 * time.Second // the time of one attempt if the tool names none
 	// maxTimeout bounds one attempt, because the answer to a message waits for it.
-	maxTimeout = 60 * time.Second
-	// DefaultRetryFor is how long a call is retried by default.
-	DefaultRetryFor = 15 * time.Minute
+	maxTimeout      = 60 * time.Second
+	DefaultRetryFor = 15 * time.Minute // how long a call is retried by default
 	// MostRetryFor bounds the retries of a call.
 	MostRetryFor = 24 * time.Hour
 )
@@ -48,9 +46,8 @@ type Request struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 	Idempotent  *bool           `json:"idempotent,omitempty"` // see Repeatable
 
-	inferredNone bool // Auth is AuthNone because there are neither auth nor credentials
-	// anywhere is set if the module may be used with any host; it is sealed like a credential.
-	anywhere secret.Secret
+	inferredNone bool          // Auth is AuthNone because there are neither auth nor credentials
+	anywhere     secret.Secret // set if the module may be used with any host; it is sealed like a credential
 }
 
 // Basic holds the credentials of HTTP basic authentication (RFC 7617).

@@ -90,8 +90,7 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 
 // Recorder holds the complete answer to a REST request in the same process. It is not for streams.
 type Recorder struct {
-	// Status is 0 until the answer begins.
-	Status int
+	Status int // 0 until the answer begins
 	Body   bytes.Buffer
 	header http.Header
 }

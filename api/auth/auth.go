@@ -58,12 +58,11 @@ type Tokens interface {
 
 // Authenticator authenticates requests by the admin key, apps' keys, session tokens and access tokens.
 type Authenticator struct {
-	Admin  secret.Secret // empty: without an app's key, every caller is the admin
-	Keys   Keys
-	Tokens Tokens
-	Now    func() time.Time
-	// QueryPaths are the routes that also accept a session token in the query.
-	QueryPaths []string
+	Admin      secret.Secret // empty: without an app's key, every caller is the admin
+	Keys       Keys
+	Tokens     Tokens
+	Now        func() time.Time
+	QueryPaths []string // the routes that also accept a session token in the query
 	// SignIns slows down clients that guess credentials. Missing: there is no limit.
 	SignIns *signin.Guard
 	// Issued verifies tokens of the apps' own issuers. Missing: none is accepted.

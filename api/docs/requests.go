@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// repliesChannel has the replies to all requests; NATS chooses its address.
-	repliesChannel = "replies"
+	repliesChannel = "replies" // has the replies to all requests; NATS chooses its address
 	problemMessage = "problem"
 	// requestsTag marks requests, not events.
 	requestsTag = "Requests"

@@ -28,11 +28,9 @@ import (
 const (
 	// maxRounds bounds how often the model is asked for one answer. The last round offers only the
 	// caller's tools; if the model calls another one all the same, the answer is an error.
-	maxRounds = 8
-	// maxOffered is how many tools models take in a request, the caller's and ours.
-	maxOffered = 128
-	// maxAnswer is the longest unstreamed answer, and the longest event of a stream, in bytes.
-	maxAnswer = 16 << 20
+	maxRounds  = 8
+	maxOffered = 128      // how many tools models take in a request, the caller's and ours
+	maxAnswer  = 16 << 20 // the longest unstreamed answer, and the longest event of a stream, in bytes
 )
 
 var errLong = errors.New("the model's answer is too long to be read")

@@ -20,12 +20,9 @@ import (
 )
 
 const (
-	// sessionHeader names the session if the path does not.
-	sessionHeader = "X-Earshot-Session"
-	// keyHeader is the client's own id of the message.
-	keyHeader = "Idempotency-Key"
-	// maxText is the longest text that is matched, in bytes, as in REST.
-	maxText = 64 << 10
+	sessionHeader = "X-Earshot-Session" // names the session if the path does not
+	keyHeader     = "Idempotency-Key"   // the client's own id of the message
+	maxText       = 64 << 10            // the longest text that is matched, in bytes, as in REST
 	// headStart delays matching after the answer begins, so that a fast answer neither shares the CPU with
 	// it nor waits for another goroutine.
 	headStart = 2 * time.Millisecond

@@ -30,10 +30,8 @@ import (
 )
 
 const (
-	// leeway is the tolerated clock difference to an issuer.
-	leeway = time.Minute
-	// mostToken is the longest accepted token, in bytes: room for some hundred groups of a user.
-	mostToken = 16 << 10
+	leeway    = time.Minute // the tolerated clock difference to an issuer
+	mostToken = 16 << 10    // the longest accepted token, in bytes: room for some hundred groups of a user
 	// timeout bounds all requests to an issuer for one verification. A message waits.
 	timeout = 5 * time.Second
 	// google is the issuer of Google's ID tokens.
@@ -49,8 +47,7 @@ var (
 
 // Refused means that a token was not accepted. Fault and Reason are for its sender.
 type Refused struct {
-	// Fault is for programs: malformed, signature (or issuer), audience, expired, or unavailable.
-	Fault  string
+	Fault  string // for programs: malformed, signature (or issuer), audience, expired, or unavailable
 	Reason string // the same in words
 }
 
@@ -195,14 +192,12 @@ const (
 	// discoveryTTL is how long a discovery document is cached. Keys are fetched again for each token with an
 	// unknown key, which covers key rotation.
 	discoveryTTL = 12 * time.Hour
-	// failureTTL is how long a failed issuer is not asked again.
-	failureTTL = 10 * time.Second
+	failureTTL   = 10 * time.Second // how long a failed issuer is not asked again
 	// An issuer gets askBurst requests at once, then one per askEvery, so that forged tokens do not become a
 	// flood of requests.
-	askEvery = 3 * time.Second
-	askBurst = 10
-	// maxAnswer is the longest answer of an issuer, in bytes.
-	maxAnswer = 1 << 20
+	askEvery  = 3 * time.Second
+	askBurst  = 10
+	maxAnswer = 1 << 20 // the longest answer of an issuer, in bytes
 )
 
 var errRateLimited = errors.New("the issuer was asked too often")

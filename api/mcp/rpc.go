@@ -73,12 +73,9 @@ type requestMeta struct {
 		} `json:"elicitation"`
 		Extensions map[string]json.RawMessage `json:"extensions"`
 	} `json:"io.modelcontextprotocol/clientCapabilities"`
-	// TriggerID is the idempotency key of a call: a repeat fires nothing.
-	TriggerID string `json:"earshot/triggerId"`
-	// Metadata is stored with the trigger.
-	Metadata repositories.Metadata `json:"earshot/metadata"`
-	// TraceParent is the call's span, which may differ from that of the HTTP request.
-	TraceParent string `json:"traceparent"`
+	TriggerID   string                `json:"earshot/triggerId"` // the idempotency key of a call: a repeat fires nothing
+	Metadata    repositories.Metadata `json:"earshot/metadata"`  // stored with the trigger
+	TraceParent string                `json:"traceparent"`       // the call's span, which may differ from that of the HTTP request
 	// ProgressToken, a string or number, requests progress notifications.
 	ProgressToken json.RawMessage `json:"progressToken"`
 }
@@ -136,13 +133,11 @@ type rpcCall struct {
 	repositories.Scope
 	request *rpcRequest
 	user    User
-	// values are the arguments merged with the user's answers; nil without any.
-	values map[string]any
+	values  map[string]any // the arguments merged with the user's answers; nil without any
 	// viaCallTool reports a call through call_tool, whose schema names no headers.
 	viaCallTool bool
 	trace       string
-	// stream is the started stream; nil while the answer may still be plain JSON.
-	stream *stream
+	stream      *stream // the started stream; nil while the answer may still be plain JSON
 }
 
 func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }

@@ -103,8 +103,7 @@ type Options struct {
 	Tracer *tracing.Tracer
 	// TaskAfter is how long a call may take before it becomes a task. Missing: 2 s (section 19 of the contract).
 	TaskAfter time.Duration
-	// Retention is how long the record of a finished task is kept.
-	Retention time.Duration
+	Retention time.Duration // how long the record of a finished task is kept
 	NewID     func() string
 }
 

@@ -24,8 +24,7 @@ type broker struct {
 	log     *slog.Logger
 	clients int // guarded by Server.mu
 	stop    context.CancelFunc
-	// ended is closed when no more events arrive, for any reason.
-	ended chan struct{}
+	ended   chan struct{} // closed when no more events arrive, for any reason
 }
 
 // join registers a client with the app's broker, which it starts if needed.

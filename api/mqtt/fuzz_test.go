@@ -132,10 +132,8 @@ func (noEvents) Follow(ctx context.Context, _, _ string, _ uint64) (<-chan effec
 }
 
 const (
-	// roomOfApp is less than two clients may use.
-	roomOfApp = 80
-	// patience is far longer than a connection takes, even on a busy machine.
-	patience = time.Minute
+	roomOfApp = 80          // less than two clients may use
+	patience  = time.Minute // far longer than a connection takes, even on a busy machine
 )
 
 // broking is a server with an observed broker for the app clinic.

@@ -35,10 +35,8 @@ import (
 )
 
 const (
-	// serviceName is the name in $SRV.PING.earshot.
-	serviceName = "earshot"
-	// version is the version of requests and replies, whose v1 is also in the subjects.
-	version = "1.0.0"
+	serviceName = "earshot" // the name in $SRV.PING.earshot
+	version     = "1.0.0"   // the version of requests and replies, whose v1 is also in the subjects
 )
 
 // defaultBytes bounds bodies of requests: unlike HTTP bodies, they are in memory before admission.
@@ -46,26 +44,21 @@ const defaultBytes = 64 << 20
 
 // Options configures New. All fields but AdminKey, Metrics and Bytes are required.
 type Options struct {
-	// REST is the handler of the API.
-	REST http.Handler
-	// AdminKey is REST's admin key; empty for none.
-	AdminKey secret.Secret
+	REST     http.Handler  // the handler of the API
+	AdminKey secret.Secret // REST's admin key; empty for none
 	// Keyed requires a key or session token with each request.
 	Keyed bool
 	// Connect opens the connection for requests. trouble gets its errors, such as denied subjects.
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
-	// Program is the program's version, for the service's metadata.
-	Program string
-	// Replies are the allowed reply prefixes.
-	Replies Replies
+	Program string  // the program's version, for the service's metadata
+	Replies Replies // the allowed reply prefixes
 	// Metrics gets the counter of refused requests. Missing: it is not exported.
 	Metrics prometheus.Registerer
 	// AtOnce bounds running and waiting requests. Further ones are answered 503.
 	AtOnce int
 	// Bytes bounds their bodies in total, fairly between apps. Missing: 64 MiB.
-	Bytes int
-	// ShutdownGrace is how long requests may run after the end was requested.
-	ShutdownGrace time.Duration
+	Bytes         int
+	ShutdownGrace time.Duration // how long requests may run after the end was requested
 	Logger        *slog.Logger
 	// Now measures the time of requests.
 	Now func() time.Time

@@ -55,16 +55,12 @@ type Needs struct {
 	Surface   Surface
 	Operation string // such as "POST /v1/apps/:appId/triggers", or a protocol's own name
 	// Open admits strangers; otherwise May applies.
-	Open bool
-	May  auth.Access
-	// Body is the longest body, in bytes; 0 if bodies are discarded.
-	Body int64
-	// Share is the admission class of its requests.
-	Share admission.Kind
-	// Counts are its limits.
-	Counts Counts
-	// Bounds are further bounds in words, for protocols without requests.
-	Bounds string
+	Open   bool
+	May    auth.Access
+	Body   int64          // the longest body, in bytes; 0 if bodies are discarded
+	Share  admission.Kind // the admission class of its requests
+	Counts Counts         // its limits
+	Bounds string         // further bounds in words, for protocols without requests
 }
 
 // Walls holds the limits of a replica, shared by all surfaces. It is safe for concurrent use.
@@ -210,10 +206,8 @@ func (n Needs) share() string {
 }
 
 const (
-	// refusals is how many refused requests of a session's token an operation reads within floodTime.
-	refusals = 20
-	// floodTime is how long refusals are counted, and the longest time without reading.
-	floodTime = time.Second
+	refusals  = 20          // how many refused requests of a session's token an operation reads within floodTime
+	floodTime = time.Second // how long refusals are counted, and the longest time without reading
 )
 
 // floods tracks session tokens that are refused for limits again and again, so that a flood is cheap: for the

@@ -31,9 +31,8 @@ import (
 // Options configures New. All fields but On are required.
 type Options struct {
 	// On serves SERMAS's clients. Otherwise the answer says how to turn it on.
-	On bool
-	// REST is the handler of the API, which gets the clients' requests.
-	REST http.Handler
+	On   bool
+	REST http.Handler // the handler of the API, which gets the clients' requests
 	// Auth authenticates requests.
 	Auth   auth.Authenticator
 	Store  Store
@@ -41,13 +40,11 @@ type Options struct {
 	// Walls bounds the work in progress and the memory of its bodies.
 	Walls *ratelimit.Walls
 	// SignIns slows down clients that guess the secrets of modules.
-	SignIns *signin.Guard
-	// TokenTTL is the lifetime of an access token.
-	TokenTTL time.Duration
-	// Now is the clock of tokens, and NewID makes their ids.
-	Now    func() time.Time
-	NewID  func() string
-	Logger *slog.Logger
+	SignIns  *signin.Guard
+	TokenTTL time.Duration    // the lifetime of an access token
+	Now      func() time.Time // the clock of tokens, and NewID makes their ids
+	NewID    func() string
+	Logger   *slog.Logger
 }
 
 // Store reads definitions. Its errors are those of store.Store.
@@ -80,12 +77,9 @@ const (
 type handler struct{ Options }
 
 const (
-	// root is the path of all SERMAS paths.
-	root = "/api"
-	// maxBody is the longest body, in bytes, as in REST.
-	maxBody = 1 << 20
-	// maxGrant is the longest request for a token, in bytes; any client may send one.
-	maxGrant = 16 << 10
+	root     = "/api"   // the path of all SERMAS paths
+	maxBody  = 1 << 20  // the longest body, in bytes, as in REST
+	maxGrant = 16 << 10 // the longest request for a token, in bytes; any client may send one
 )
 
 // New returns a handler that serves SERMAS's paths and passes all others to REST.

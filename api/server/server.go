@@ -26,11 +26,9 @@ const (
 	// BodyTime bounds a whole request, from the first byte of the header to the last of the body: 1 MiB at 35
 	// KiB/s. net/http lifts the deadline at the end of the body, so it bounds neither an answer nor an event
 	// stream.
-	BodyTime = 30 * time.Second
-	// idleTime is longer than the 60 s of common proxies, so that they close connections first.
-	idleTime = 75 * time.Second
-	// maxHeader has room for ID tokens of several services, in bytes.
-	maxHeader = 64 << 10
+	BodyTime  = 30 * time.Second
+	idleTime  = 75 * time.Second // longer than the 60 s of common proxies, so that they close connections first
+	maxHeader = 64 << 10         // has room for ID tokens of several services, in bytes
 )
 
 // New returns a server with limits against slow and greedy clients. It does not limit the time of an answer,
@@ -51,9 +49,8 @@ const (
 	DefaultWriteTime = 30 * time.Second
 	// paceStep is how much of an answer is written under one deadline, in bytes. The slowest accepted client
 	// reads about 2 KiB/s: the kernel reports free space when a third of sendBuffer is free.
-	paceStep = 16 << 10
-	// sendBuffer is the kernel's buffer for unread answers, in bytes, which would grow to some 4 MiB.
-	sendBuffer = 64 << 10
+	paceStep   = 16 << 10
+	sendBuffer = 64 << 10 // the kernel's buffer for unread answers, in bytes, which would grow to some 4 MiB
 )
 
 // pace moves the write deadline with each step of an answer. An earlier deadline set by others applies as well.

@@ -25,20 +25,14 @@ import (
 
 // Case is one conversation with its expected calls.
 type Case struct {
-	ID, Kind string
-	// Tools are definitions as a client registers them.
-	Tools []any
-	// Messages are the conversation; the last one is to be matched.
-	Messages []Message
-	// Calls are the expected calls of the last message, in file order; none with AnyCall.
-	Calls   []Call
-	AnyCall bool
-	// Grounded names the call's parameters whose values were said literally, if the data tells.
-	Grounded []string
-	// Unfinished is a call that the messages begin and that lacks required values; nil for none.
-	Unfinished *Call
-	// Contradiction is why these tools cannot give the expected result; empty if they can.
-	Contradiction string
+	ID, Kind      string
+	Tools         []any     // definitions as a client registers them
+	Messages      []Message // the conversation; the last one is to be matched
+	Calls         []Call    // the expected calls of the last message, in file order; none with AnyCall
+	AnyCall       bool
+	Grounded      []string // names the call's parameters whose values were said literally, if the data tells
+	Unfinished    *Call    // a call that the messages begin and that lacks required values; nil for none
+	Contradiction string   // why these tools cannot give the expected result; empty if they can
 }
 
 // Message is one message of a conversation.
@@ -49,10 +43,9 @@ type Message struct {
 
 // Call is a tool with its values.
 type Call struct {
-	Name   string
-	Values map[string]any
-	// Accepted are alternative correct values by parameter: for BFCL all, and "" means optional.
-	Accepted map[string][]any
+	Name     string
+	Values   map[string]any
+	Accepted map[string][]any // alternative correct values by parameter: for BFCL all, and "" means optional
 }
 
 // Arguments returns the values as a model's JSON.
@@ -170,13 +163,12 @@ type sgdCase struct {
 	Tools   []any     `json:"tools"`
 	History []Message `json:"history"`
 	Expect  struct {
-		Tool     string           `json:"tool"`
-		Values   map[string]any   `json:"values"`
-		Accept   map[string][]any `json:"accept"`
-		Grounded map[string]bool  `json:"grounded"`
-		Intent   string           `json:"intent"`
-		// Partial lists the accepted forms of each known value, as text.
-		Partial map[string][]string `json:"partial"`
+		Tool     string              `json:"tool"`
+		Values   map[string]any      `json:"values"`
+		Accept   map[string][]any    `json:"accept"`
+		Grounded map[string]bool     `json:"grounded"`
+		Intent   string              `json:"intent"`
+		Partial  map[string][]string `json:"partial"` // lists the accepted forms of each known value, as text
 	} `json:"expect"`
 }
 

@@ -26,9 +26,8 @@ type checkedCall struct {
 	given  map[string]any
 	unread bool
 	number int
-	// finds is true for a call of the tool search; words is its query.
-	finds bool
-	words string
+	finds  bool // true for a call of the tool search; words is its query
+	words  string
 }
 
 // faulty reports whether the call has arguments that must not be used.

@@ -51,9 +51,8 @@ type (
 		IsError   bool              `json:"is_error,omitempty"`
 		Content   []*anthropicBlock `json:"content,omitempty"`
 
-		CacheControl *anthropicMark `json:"cache_control,omitempty"`
-		// thought is a thinking block from the model, sent as is.
-		thought json.RawMessage
+		CacheControl *anthropicMark  `json:"cache_control,omitempty"`
+		thought      json.RawMessage // a thinking block from the model, sent as is
 	}
 	anthropicTool struct {
 		InputSchema json.RawMessage `json:"input_schema"`

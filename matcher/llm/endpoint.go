@@ -67,11 +67,10 @@ type endpoint struct {
 	timeout   time.Duration    // for preparations of a request, such as a token
 	now       func() time.Time // for Retry-After given as a date
 
-	url    *url.URL
-	header http.Header // of every request
-	key    string
-	// spare are the optional parts of a request; refused maps models to those that they refuse.
-	spare   []string
+	url     *url.URL
+	header  http.Header // of every request
+	key     string
+	spare   []string // the optional parts of a request; refused maps models to those that they refuse
 	refused *lru.Cache[string, []string]
 }
 

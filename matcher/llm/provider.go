@@ -33,11 +33,10 @@ type chatRequest struct {
 }
 
 type chatMessage struct {
-	role  string
-	text  string
-	calls []toolCall // of the assistant
-	// callID is the call that a message of roleTool answers; failed means that the call failed.
-	callID string
+	role   string
+	text   string
+	calls  []toolCall // of the assistant
+	callID string     // the call that a message of roleTool answers; failed means that the call failed
 	failed bool
 }
 
@@ -53,14 +52,12 @@ type toolCall struct {
 // chatTool is a tool in the form that models see. Its name and its top-level properties' names are valid for every
 // provider. It is made once for many requests and never modified.
 type chatTool struct {
-	name        string
-	description string
-	schema      json.RawMessage
-	// sessionScoped is true for a session's own tool, which other sessions do not offer.
-	sessionScoped bool
-	// shown are the sorted property names; names maps aliases among them to parameters.
-	shown []string
-	names map[string]string
+	name          string
+	description   string
+	schema        json.RawMessage
+	sessionScoped bool     // true for a session's own tool, which other sessions do not offer
+	shown         []string // the sorted property names; names maps aliases among them to parameters
+	names         map[string]string
 
 	written sync.Map // form → json.RawMessage
 }

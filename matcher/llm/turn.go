@@ -31,8 +31,7 @@ type llmTurn struct {
 	offered []matcher.Candidate
 	trace   *matcher.Trace // nil if not recorded
 	round   int            // number of the answer being read, from 1
-	// finder is the name of the tool search; empty if all tools are offered.
-	finder string
+	finder  string         // the name of the tool search; empty if all tools are offered
 }
 
 // newTurn writes the request for a message, in the order of change: the tools, the rules, the history, the clock,

@@ -16,10 +16,8 @@ import (
 )
 
 const (
-	// maxAnswerWords is the longest text, in words, that as a whole can be the one missing value.
-	maxAnswerWords = 4
-	// maxBack is how many user messages back "it" and "no" may refer to a call.
-	maxBack = 3
+	maxAnswerWords = 4 // the longest text, in words, that as a whole can be the one missing value
+	maxBack        = 3 // how many user messages back "it" and "no" may refer to a call
 )
 
 // recent returns the user's last messages, the latest first.

@@ -26,10 +26,8 @@ func barOf(request matcher.Request) float64 {
 // judgement is the result of comparing a text with its nearest tool.
 type judgement struct {
 	nearest []retrieval.Near // the best first
-	// why is the reason against the first of them, as the end of "Nothing fired: …".
-	why string
-	// sure is the probability that the text calls for the first of them; 0 if not computed.
-	sure float64
+	why     string           // the reason against the first of them, as the end of "Nothing fired: …"
+	sure    float64          // the probability that the text calls for the first of them; 0 if not computed
 }
 
 // decide judges whether the text calls for its nearest candidate; bar is the required probability.

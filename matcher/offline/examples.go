@@ -20,18 +20,16 @@ import (
 // pattern is an example as words and places of values.
 type pattern struct {
 	parts []piece
-	// own is the number of words outside the marked values.
-	own int
+	own   int // the number of words outside the marked values
 	// speaks means that they name a thing or an act: a bare wish for a value would match any.
 	speaks bool
 }
 
 // piece is a word of a pattern, or the place of a value.
 type piece struct {
-	word string
-	mark *annotations.Mark // nil for a word
-	// marked are the example's words in the place, and surface is their text.
-	marked  []text.Word
+	word    string
+	mark    *annotations.Mark // nil for a word
+	marked  []text.Word       // the example's words in the place, and surface is their text
 	surface string
 	named   bool // the place is of a name, which ends before "tomorrow"
 	said    bool // the place is of a sentence, which has a "tomorrow" of its own

@@ -14,10 +14,8 @@ const (
 	besideShare = 0.5
 	rootShare   = 0.8
 	topicShare  = 0.5
-	// holderShare is the weight of "account" in "a user account".
-	holderShare = 0.5
-	// markAct is the kind of features that are acts.
-	markAct = markWord + 4
+	holderShare = 0.5          // the weight of "account" in "a user account"
+	markAct     = markWord + 4 // the kind of features that are acts
 
 	// A feature of one in commonShare of many tools tells next to nothing, and costs the most work.
 	commonFrom  = 256

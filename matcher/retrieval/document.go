@@ -12,26 +12,18 @@ import (
 
 // Document is an indexed tool: its words by field.
 type Document struct {
-	// Name holds the stems of the name's subjects, or of the description's if the name has none.
-	Name map[string]bool
+	Name map[string]bool // holds the stems of the name's subjects, or of the description's if the name has none
 	// Known holds every stem of the tool's name, description, examples and parameters, including function words.
-	Known map[string]bool
-	// Title holds every stem of its name and description.
-	Title map[string]bool
-	// Moods are the moods of sentences that call for the tool with any words.
-	Moods [text.MoodCount]bool
-	// told are its examples that ask or tell.
-	told []example
-	// Topics holds the topics of these words.
-	Topics map[uint64]bool
-	// Examples is the number of its examples.
-	Examples int
-	// Undoes is the stem of the undoing or dropping word in the tool's name; empty for most tools.
-	Undoes string
+	Known    map[string]bool
+	Title    map[string]bool      // holds every stem of its name and description
+	Moods    [text.MoodCount]bool // the moods of sentences that call for the tool with any words
+	told     []example            // its examples that ask or tell
+	Topics   map[uint64]bool      // holds the topics of these words
+	Examples int                  // the number of its examples
+	Undoes   string               // the stem of the undoing or dropping word in the tool's name; empty for most tools
 	// acts holds the stems of the verbs that order what the tool does: of its name, its description and its examples.
 	acts map[string]bool
-	// does are the acts of its name.
-	does []string
+	does []string // the acts of its name
 	// Plain means that an example calls for it without a verb, or that none has an order: "a table for four".
 	Plain bool
 	// Gives means that the tool gets or makes a thing: it books, orders, subscribes.

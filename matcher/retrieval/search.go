@@ -60,9 +60,8 @@ const (
 	likenessWeight = 0.3
 	askedWeight    = 0.6    // for the tool's share of the requested things
 	namedWeight    = 2. / 3 // how much more that is for a tool whose name has nothing else
-	// undoingShare is the share left to a tool that undoes the requested act, which undoes marks.
-	undoingShare = 0.5
-	undoes       = -1e6
+	undoingShare   = 0.5    // the share left to a tool that undoes the requested act, which undoes marks
+	undoes         = -1e6
 )
 
 // doing lists at most n of the candidates that do the words' acts to the things that they name, the best first.

@@ -16,8 +16,7 @@ type List int
 
 // The lists by purpose.
 const (
-	// languageCode is the language's ISO 639-1 code.
-	languageCode List = iota
+	languageCode List = iota // the language's ISO 639-1 code
 
 	// Words without a subject.
 

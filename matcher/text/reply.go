@@ -180,10 +180,8 @@ func (t Text) deniedBefore(first int) bool {
 
 // Correction is a text split into a retracted and a valid part.
 type Correction struct {
-	// Before is the part that the text itself retracts or corrects; empty for none.
-	Before string
-	// After is the valid part; empty if the text only retracts.
-	After string
+	Before string // the part that the text itself retracts or corrects; empty for none
+	After  string // the valid part; empty if the text only retracts
 	// Marked means that the text corrects itself or an earlier message.
 	Marked bool
 	// Refused means that it begins with a plain no.

@@ -26,12 +26,11 @@ type taught struct {
 	surfaces []string      // the same as written
 	// left and right are the words beside the values, without articles; atStart, atEnd or atValue for no word.
 	left, right map[string]bool
-	// before are the two words before a value, joined by a space.
-	before  map[string]bool
-	inside  map[string]bool // grammar words in values
-	longest int             // in words
-	article bool            // a value may begin with one
-	names   bool            // all begin with a capital letter
+	before      map[string]bool // the two words before a value, joined by a space
+	inside      map[string]bool // grammar words in values
+	longest     int             // in words
+	article     bool            // a value may begin with one
+	names       bool            // all begin with a capital letter
 }
 
 // Neighbours of a value other than words.

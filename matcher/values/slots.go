@@ -18,15 +18,11 @@ import (
 
 // Kinds are the parameters of a tool that a model may fill, by their possible values.
 type Kinds struct {
-	All []string // names of all
-	// Free are those that take any words.
-	Free []string
-	// Named are those of them that take a name, and no sentence or search.
-	Named []string
-	// Chosen are those whose values are recognisable: numbers, and enumerated values.
-	Chosen []string
-	// Formatted are those whose format differs from users' words: dates, times, durations.
-	Formatted []string
+	All       []string // names of all
+	Free      []string // those that take any words
+	Named     []string // those of them that take a name, and no sentence or search
+	Chosen    []string // those whose values are recognisable: numbers, and enumerated values
+	Formatted []string // those whose format differs from users' words: dates, times, durations
 	// Timed means that one of them holds a date, a time of day or an amount of time.
 	Timed bool
 }

@@ -22,9 +22,8 @@ type Definitions struct {
 	document map[string]any
 	compiled map[string]*jsonschema.Schema
 	// Quiet omits a value of the wrong type from its fault: it may be a credential.
-	Quiet bool
-	// Instead names alternatives to unsupported fields and enumerated values.
-	Instead map[string]string
+	Quiet   bool
+	Instead map[string]string // names alternatives to unsupported fields and enumerated values
 	// Forms describes the values of formats, by name.
 	Forms map[string]string
 	// Absent means that null, or an empty text that a field cannot have, counts as absent.

@@ -23,8 +23,7 @@ type Fault struct {
 	// Detail describes the fault and, if possible, the solution.
 	Detail string `json:"detail"`
 	Meant
-	// more is how many unlisted faults this one stands for.
-	more int
+	more int // how many unlisted faults this one stands for
 }
 
 // Most is how many faults of a body are listed (section 3 of the contract). Further ones are only counted: a

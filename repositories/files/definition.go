@@ -13,8 +13,7 @@ import (
 
 // Definition is the body of one PUT, with the position of each part in the files.
 type Definition struct {
-	// ID is the repositoryId; empty for the app.
-	ID   string
+	ID   string // the repositoryId; empty for the app
 	tree *node
 }
 

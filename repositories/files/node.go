@@ -37,10 +37,9 @@ func (k valueKind) String() string {
 
 // node is a value with its position, limited to JSON's types for every input format.
 type node struct {
-	kind valueKind
-	text string
-	// unquoted is the source of an unquoted scalar, used where text is required.
-	unquoted string
+	kind     valueKind
+	text     string
+	unquoted string // the source of an unquoted scalar, used where text is required
 	at       position
 	// unset means that a variable of the value is not set, which causes its other faults.
 	unset bool

@@ -20,20 +20,15 @@ const maxDescriptionBytes = 16 << 20
 
 // OpenAPIOptions configure the conversion of an OpenAPI document to a file.
 type OpenAPIOptions struct {
-	// Stdin is read if the path is Stdin.
-	Stdin io.Reader
-	// Name is the name of the source and the repository; the default is from the document.
-	Name string
-	// BaseURL is the address of the API; the default is the first of the document's servers.
-	BaseURL string
-	// Paths are the prefixes of the paths of included operations; all if empty.
-	Paths []string
+	Stdin   io.Reader // read if the path is Stdin
+	Name    string    // the name of the source and the repository; the default is from the document
+	BaseURL string    // the address of the API; the default is the first of the document's servers
+	Paths   []string  // the prefixes of the paths of included operations; all if empty
 	// Overlays are the paths of OpenAPI Overlays, which change the document in order before it is converted.
 	Overlays []string
 	// ConfirmWrites makes tools of other operations than GET ask for confirmation, unless x-earshot-confirm decides.
 	ConfirmWrites bool
-	// Into is the file of an earlier import, whose edits are kept; nil makes a new one.
-	Into *Imported
+	Into          *Imported // the file of an earlier import, whose edits are kept; nil makes a new one
 }
 
 // Imported is a file from an import, possibly edited since.
@@ -41,8 +36,7 @@ type Imported struct{ Path, Text string }
 
 // OpenAPI is the result of a conversion.
 type OpenAPI struct {
-	// Text is the file: a source for each set of credentials, their tools, and a repository of these.
-	Text string
+	Text string // the file: a source for each set of credentials, their tools, and a repository of these
 	// Tools is the number of converted operations; Operations is the number in the document.
 	Tools, Operations int
 	// Variables are required when the file is read: addresses and credentials. None has a value here.

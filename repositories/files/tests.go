@@ -15,14 +15,12 @@ import (
 
 // Test is a conversation with the expected matches of its messages.
 type Test struct {
-	Name string
-	File string
-	Line int
-	// AppID is the app that it names, and Tools are the tools in scope; empty means all of the files.
-	AppID string
-	Tools []string
-	// Now is zero for the current time; TimeZone and Language are the user's, empty for the app's.
-	Now                time.Time
+	Name               string
+	File               string
+	Line               int
+	AppID              string // the app that it names, and Tools are the tools in scope; empty means all of the files
+	Tools              []string
+	Now                time.Time // zero for the current time; TimeZone and Language are the user's, empty for the app's
 	TimeZone, Language string
 	Chat               []Message
 }
@@ -34,8 +32,7 @@ type Message struct {
 	Line  int
 	// Decided marks a user's message that was already decided; it is only history. Files cannot set it.
 	Decided bool
-	// Expect is the complete expected outcome of a user's message.
-	Expect []Expectation
+	Expect  []Expectation // the complete expected outcome of a user's message
 }
 
 // Expectation is one expected outcome of a message.
@@ -47,9 +44,8 @@ type Expectation struct {
 	// Also has alternative correct values by parameter. Files cannot set it.
 	Also map[string][]any
 	// MayLack are parameters of the Tool for whose lack a call may be rejected. Files cannot set it.
-	MayLack []string
-	// Rejected is the matched tool that lacks the Missing values, or any value if Missing is empty.
-	Rejected string
+	MayLack  []string
+	Rejected string // the matched tool that lacks the Missing values, or any value if Missing is empty
 	Missing  []string
 	// None means that nothing fires.
 	None bool

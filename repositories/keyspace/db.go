@@ -31,8 +31,7 @@ type DB struct {
 	redis.UniversalClient
 	// Embedded marks miniredis, the store of earshot dev, whose Lua cannot read the #! line of a script.
 	Embedded bool
-	// Replicas are the replicas that RunSafely waits for; the embedded store has none.
-	Replicas Replicas
+	Replicas Replicas // the replicas that RunSafely waits for; the embedded store has none
 }
 
 // Script is a Lua script, which lives beside the Go function that calls it. A Redis server runs it with the line

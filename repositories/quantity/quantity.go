@@ -15,11 +15,10 @@ import (
 
 // Unit is the unit of a number. The zero Unit is none.
 type Unit struct {
-	name  string
-	means []meaning
-	own   string // folded name of a custom unit
-	// language is that of the texts; empty if unknown.
-	language string
+	name     string
+	means    []meaning
+	own      string // folded name of a custom unit
+	language string // that of the texts; empty if unknown
 }
 
 // In returns the unit for texts of a language, as an ISO 639 code, which decides whether 1.500 groups or divides.

@@ -500,9 +500,8 @@ type RepositoryChange struct {
 	ID    string
 	If    Precondition
 	// Next is like AppChange.Next. A next state without a Generation gets a new one.
-	Next func(current *repositories.Repository) (*repositories.Repository, error)
-	// Restores is the number of the version to restore; 0 for none.
-	Restores int
+	Next     func(current *repositories.Repository) (*repositories.Repository, error)
+	Restores int // the number of the version to restore; 0 for none
 	// Removes marks a change that only removes something: even a full Redis takes it.
 	Removes bool
 	// background marks a change that no client of the session requested: it does not extend the session.

@@ -43,11 +43,10 @@ type AppKey struct {
 	Name   string       `json:"name,omitempty"`
 	Scopes []Permission `json:"scopes"`
 	// Parent is the key that requested this one and that it ends with; empty for the admin.
-	Parent  string    `json:"madeBy,omitempty"`
-	Created time.Time `json:"created"`
-	Expires time.Time `json:"expiresAt,omitzero"`
-	// LastUsed is exact to a minute, so that most uses cost no write.
-	LastUsed time.Time `json:"lastUsed,omitzero"`
+	Parent   string    `json:"madeBy,omitempty"`
+	Created  time.Time `json:"created"`
+	Expires  time.Time `json:"expiresAt,omitzero"`
+	LastUsed time.Time `json:"lastUsed,omitzero"` // exact to a minute, so that most uses cost no write
 
 	root string
 }
@@ -81,13 +80,11 @@ const maxAncestors = 16
 
 // NewKey is a request for an app key.
 type NewKey struct {
-	ID     string // empty: generated
-	Name   string
-	Scopes []Permission
-	// Lifetime is how long the key is valid; zero means until it is revoked.
-	Lifetime time.Duration
-	// Parent is the app's key that requests this one; empty for the admin.
-	Parent string
+	ID       string // empty: generated
+	Name     string
+	Scopes   []Permission
+	Lifetime time.Duration // how long the key is valid; zero means until it is revoked
+	Parent   string        // the app's key that requests this one; empty for the admin
 }
 
 // ScopeError reports that a key requested a key with more permissions than its own.
@@ -201,9 +198,8 @@ const (
 	// freshTTL is the maximum age of cached credentials, and so of a revoked one: RevokeKey waits for it.
 	freshTTL = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.
-	maxKeys = 1000
-	// useResolution is the precision of a key's last use.
-	useResolution = time.Minute
+	maxKeys       = 1000
+	useResolution = time.Minute // the precision of a key's last use
 	// keyReadTimeout bounds the read of a key, which all requests with the key wait for.
 	keyReadTimeout = 5 * time.Second
 )
@@ -218,9 +214,8 @@ var (
 // storedKey is a key as stored in Redis: its ancestors, then the record, which scripts do not read.
 type storedKey struct {
 	AppKey
-	Hash string `json:"hash"`
-	// Ancestors lists the key's ancestors, the one that the admin made first, as /a/b/.
-	Ancestors string `json:"-"`
+	Hash      string `json:"hash"`
+	Ancestors string `json:"-"` // lists the key's ancestors, the one that the admin made first, as /a/b/
 }
 
 // AppKeys lists up to limit keys of an app by id, beginning after the given id.

@@ -82,14 +82,12 @@ func (s *sessionRecords) forgetUsers(ctx context.Context, appID string) error {
 // SessionQuery selects the sessions that match all of its fields. An empty field matches all.
 type SessionQuery struct {
 	AppID, User string
-	// Metadata are members of the metadata with their values: a text, or another value as JSON.
-	Metadata map[string]string
+	Metadata    map[string]string // members of the metadata with their values: a text, or another value as JSON
 	// UsedSince (included) and UsedBefore (excluded) bound the last use.
 	UsedSince, UsedBefore time.Time
 	// Filter selects among the sessions that match all else; nil keeps them all.
-	Filter func(context.Context, []*repositories.Session) ([]bool, error)
-	// MaxExamined is about how many sessions are examined for one page; 0 for the maximum.
-	MaxExamined int
+	Filter      func(context.Context, []*repositories.Session) ([]bool, error)
+	MaxExamined int // about how many sessions are examined for one page; 0 for the maximum
 	// ByActivity orders sessions by last activity, the latest first, in place of by id.
 	ByActivity bool
 	After      string // the next of the previous page

@@ -34,10 +34,8 @@ type Version struct {
 	Time      time.Time `json:"ts,omitzero"` // zero before versions existed, like the Author
 	Operation string    `json:"operation"`   // created, updated, deleted or restored
 	audit.Author
-	// Restored is the number of the version that was restored.
-	Restored int `json:"restored,omitempty"`
-	// Tools is the number of tools.
-	Tools int `json:"tools"`
+	Restored int `json:"restored,omitempty"` // the number of the version that was restored
+	Tools    int `json:"tools"`              // the number of tools
 }
 
 // writeOptions describe a write: its operation in the event, and the version that it restores; 0 for none.

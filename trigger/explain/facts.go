@@ -46,10 +46,9 @@ type Packer struct {
 	now       func() time.Time
 	seed      maphash.Seed
 	facts     *lru.Cache[*repositories.Repository, *facts]
-	partNames *lru.Cache[uint64, string] // by a hash of the content
-	listNames *lru.Cache[uint64, string] // names of lists, by a hash of the owner and the content
-	// written is when a part was last written, by owner and name.
-	written *lru.Cache[[2]string, time.Time]
+	partNames *lru.Cache[uint64, string]       // by a hash of the content
+	listNames *lru.Cache[uint64, string]       // names of lists, by a hash of the owner and the content
+	written   *lru.Cache[[2]string, time.Time] // when a part was last written, by owner and name
 }
 
 // NewPacker returns a packer for explanations that are kept for keep.

@@ -27,13 +27,10 @@ type Decision struct {
 	Stage     string
 	Why       string
 	Trace     matcher.Trace
-	// App are the facts of the app at the match; Session its own repositories, by rank.
-	App     *AppFacts
-	Session []*repositories.Repository
-	// Claims are the verified claims of the user.
-	Claims parameters.Claims
-	// Verdicts are those on the calls of the trace, in order; a call without one was dropped.
-	Verdicts []Verdict
+	App       *AppFacts // the facts of the app at the match; Session its own repositories, by rank
+	Session   []*repositories.Repository
+	Claims    parameters.Claims // the verified claims of the user
+	Verdicts  []Verdict         // those on the calls of the trace, in order; a call without one was dropped
 }
 
 func (d Decision) verdict(call int) (of Verdict) {
@@ -262,9 +259,8 @@ const rewriteAfter = 10 * time.Minute
 
 // Packed is an explanation in stored form.
 type Packed struct {
-	Body string
-	// Parts are the shared parts to write with it, by name.
-	Parts map[string]string
+	Body  string
+	Parts map[string]string // the shared parts to write with it, by name
 	owner string
 }
 

@@ -34,8 +34,7 @@ type StoredMessage struct {
 	TimeZone    string    `json:"timeZone,omitempty"`
 
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Auth is why ID tokens of the user were refused, by service.
-	Auth map[string]string `json:"auth,omitempty"`
+	Auth     map[string]string     `json:"auth,omitempty"` // why ID tokens of the user were refused, by service
 	// CallerFires marks a message that is not matched, as its caller fires tools itself; Relayed one whose answer the
 	// user does not see; and Explain one with a requested explanation.
 	CallerFires bool `json:"acted,omitempty"`
@@ -60,12 +59,11 @@ type Failure struct {
 
 // Entry is a message of the history with the triggers that it set off.
 type Entry struct {
-	MessageID string    `json:"messageId"`
-	Actor     string    `json:"actor"`
-	Text      string    `json:"text"`
-	Time      time.Time `json:"ts"`
-	// Metadata is that of the message, without the session's.
-	Metadata repositories.Metadata `json:"metadata,omitempty"`
+	MessageID string                `json:"messageId"`
+	Actor     string                `json:"actor"`
+	Text      string                `json:"text"`
+	Time      time.Time             `json:"ts"`
+	Metadata  repositories.Metadata `json:"metadata,omitempty"` // that of the message, without the session's
 	// State is decided, pending (in progress) or failed (not decided: Error has the cause, and posting the
 	// message again tries again).
 	State    string          `json:"state"`
@@ -100,9 +98,8 @@ var ErrCursor = errors.New("the cursor is not one of this list")
 type History struct {
 	AppID, SessionID string
 	// Since excludes earlier messages; zero excludes none.
-	Since time.Time
-	// Newest lists the newest first.
-	Newest bool
+	Since  time.Time
+	Newest bool // lists the newest first
 	Page   Page
 }
 

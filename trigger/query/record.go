@@ -20,14 +20,12 @@ import (
 
 // Answer is the outcome of a message. Its JSON is the response of the REST call.
 type Answer struct {
-	MessageID string     `json:"messageId"`
-	Matches   []Match    `json:"matches"`
-	Rejected  []Rejected `json:"rejected"`
-	// Retracted are the settling triggers that the message took back.
-	Retracted []Retracted     `json:"retracted,omitempty"`
+	MessageID string          `json:"messageId"`
+	Matches   []Match         `json:"matches"`
+	Rejected  []Rejected      `json:"rejected"`
+	Retracted []Retracted     `json:"retracted,omitempty"` // the settling triggers that the message took back
 	Reply     json.RawMessage `json:"reply"`
-	// ReplyType is json if the reply is a result other than a text, else empty.
-	ReplyType string `json:"replyType,omitempty"`
+	ReplyType string          `json:"replyType,omitempty"` // json if the reply is a result other than a text, else empty
 	// SkipResponse asks a front-end not to answer by itself.
 	SkipResponse bool `json:"skipResponse"`
 	// Auth is why ID tokens of the message were refused, by service: a reason code of the verifier, or claim if
@@ -101,8 +99,7 @@ type CallState struct {
 	Truncated bool            `json:"truncated,omitempty"`
 	Reason    effect.Reason   `json:"reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	// Until is when attempts end, for a call that waits for its next one.
-	Until *time.Time `json:"until,omitempty"`
+	Until     *time.Time      `json:"until,omitempty"` // when attempts end, for a call that waits for its next one
 }
 
 // Rejected is a tool that a message called for but that did not fire, because values were missing or invalid.
@@ -316,9 +313,8 @@ type Retry struct {
 
 // StoredTrigger is a trigger as the ledger stores it.
 type StoredTrigger struct {
-	Record Record
-	// Decided is its match as decided, without later changes.
-	Decided Match
+	Record  Record
+	Decided Match  // its match as decided, without later changes
 	Firing  string // prefix of its effects' ids
 	Answer  string
 	// Answering reports that the replica that fired it may still answer.

@@ -23,14 +23,11 @@ import (
 
 // Records reads the ledger. It is safe for concurrent use.
 type Records struct {
-	Ledger  *ledger.Reader
-	Counter *Counter
-	// Now is the clock that bounds the time of a search.
-	Now func() time.Time
-	// ExplanationTTL is how long explanations are kept.
-	ExplanationTTL time.Duration
-	// UnexplainedShare is the share of fully fired messages without an explanation.
-	UnexplainedShare float64
+	Ledger           *ledger.Reader
+	Counter          *Counter
+	Now              func() time.Time // the clock that bounds the time of a search
+	ExplanationTTL   time.Duration    // how long explanations are kept
+	UnexplainedShare float64          // the share of fully fired messages without an explanation
 	// AwaitFlush waits until this process has written the outcomes of its answers in an app, so that a client that
 	// reads after an answer sees the state that the answer reported.
 	AwaitFlush func(ctx context.Context, appID string)

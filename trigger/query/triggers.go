@@ -29,14 +29,12 @@ type Triggers struct {
 	Name      string // of the tool
 	Source    string // SourceMessage, SourceUI, SourceTask or SourceAgent
 	MessageID string
-	// Reason is why the call was not delivered.
-	Reason effect.Reason
+	Reason    effect.Reason // why the call was not delivered
 	// Value is a text within one of the values as shown, in any letter case; numbers are compared as written.
 	Value string
 	// Since and Until bound the time of firing; Until is exclusive.
 	Since, Until time.Time
-	// Oldest lists the oldest first.
-	Oldest bool
+	Oldest       bool // lists the oldest first
 	// Closed includes triggers fired before the session was closed.
 	Closed bool
 	// AllLives includes triggers of all generations of the session; it searches the whole list of the app.

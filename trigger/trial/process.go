@@ -31,9 +31,8 @@ type Process struct {
 	Matcher      matcher.Matcher
 	App          *repositories.App
 	Repositories []*repositories.Repository
-	// History is the number of earlier messages that the matcher sees.
-	History int
-	Now     func() time.Time
+	History      int // the number of earlier messages that the matcher sees
+	Now          func() time.Time
 	// Explain adds details to an error of the matcher; nil for none.
 	Explain func(error) error
 

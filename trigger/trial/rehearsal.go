@@ -48,21 +48,17 @@ type Rehearser struct {
 	Engine Engine
 	// Words decides without a model. Models is the matcher of a service with a model; nil without one.
 	Words, Models matcher.Matcher
-	// History is the number of earlier messages that a matcher sees.
-	History int
-	Now     func() time.Time
+	History       int // the number of earlier messages that a matcher sees
+	Now           func() time.Time
 }
 
 // Change is a change of tools with the messages and tests to try it on.
 type Change struct {
-	AppID string
-	// Repositories are the changed ones, in their new form.
-	Repositories []*repositories.Repository
-	// Messages is the number of last messages to try.
-	Messages int
-	Tests    []*files.Test
-	// Model is the model that decides; empty for words alone.
-	Model string
+	AppID        string
+	Repositories []*repositories.Repository // the changed ones, in their new form
+	Messages     int                        // the number of last messages to try
+	Tests        []*files.Test
+	Model        string // the model that decides; empty for words alone
 }
 
 // Outcome is the predicted effect of a change. Its JSON is the answer of the REST call.

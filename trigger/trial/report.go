@@ -31,30 +31,27 @@ type Totals struct {
 
 // TestReport is the result of one test.
 type TestReport struct {
-	Name string `json:"name"`
-	OK   bool   `json:"ok"`
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-	// Error is why its conversation ended early.
-	Error string `json:"error,omitempty"`
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Error string `json:"error,omitempty"` // why its conversation ended early
 	Totals
 	Turns []TurnReport `json:"turns"`
 }
 
 // TurnReport is the result of one message.
 type TurnReport struct {
-	Line    int    `json:"line,omitempty"` // 0 without a file
-	User    string `json:"user"`
-	Verdict string `json:"verdict"`
-	// Expected are the expectations as the test states them.
-	Expected []any      `json:"expected"`
+	Line     int        `json:"line,omitempty"` // 0 without a file
+	User     string     `json:"user"`
+	Verdict  string     `json:"verdict"`
+	Expected []any      `json:"expected"` // the expectations as the test states them
 	Calls    []Call     `json:"came"`
 	Rejected []Rejected `json:"rejected"`
 	Why      string     `json:"why"`
 	Nearest  []NearTool `json:"near,omitempty"`
 
-	// Expect are the expectations of the test.
-	Expect          []files.Expectation `json:"-"`
+	Expect          []files.Expectation `json:"-"` // the expectations of the test
 	metExpectations []metExpectation
 }
 

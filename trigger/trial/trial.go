@@ -37,9 +37,8 @@ type Conversation interface {
 type MessageOutcome struct {
 	Calls    []Call
 	Rejected []Rejected
-	// Why is a sentence of explanation, Nearest the tools nearest to its words.
-	Why     string
-	Nearest []NearTool
+	Why      string // a sentence of explanation, Nearest the tools nearest to its words
+	Nearest  []NearTool
 }
 
 // Call is a tool that fires, with its values.

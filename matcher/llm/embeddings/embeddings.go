@@ -59,13 +59,10 @@ type Store interface {
 
 // Options configure a Space.
 type Options struct {
-	// Endpoint is an OpenAI-compatible one, with the embedding model.
-	Endpoint llm.Config
-	Store    Store
-	// Patience is how long a message waits; zero for defaultPatience.
-	Patience time.Duration
-	// Timeout is the time for one background request about tools.
-	Timeout    time.Duration
+	Endpoint   llm.Config // an OpenAI-compatible one, with the embedding model
+	Store      Store
+	Patience   time.Duration // how long a message waits; zero for defaultPatience
+	Timeout    time.Duration // the time for one background request about tools
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	Now        func() time.Time
@@ -177,8 +174,7 @@ func dot(a, b vector) (sum float32) {
 }
 
 const (
-	// shownExamples is how many examples are part of a tool's text, as in its description for models.
-	shownExamples = 3
+	shownExamples = 3 // how many examples are part of a tool's text, as in its description for models
 	// maxText bounds a text, in bytes: models cut longer texts, and a tool's purpose is at the beginning.
 	maxText = 2000
 )
@@ -387,8 +383,7 @@ func (s *Space) work(ctx context.Context) {
 }
 
 const (
-	// batch is the number of texts in a request: the lowest default limit of servers.
-	batch = 32
+	batch = 32 // the number of texts in a request: the lowest default limit of servers
 	// tries of a request about tools, with growing pauses between.
 	tries = 5
 )

@@ -104,13 +104,11 @@ func (s *Server) next(request Request) Reply {
 
 // Request is a chat completion as received.
 type Request struct {
-	Model    string    `json:"model"`
-	Messages []Message `json:"messages"`
-	Tools    []Tool    `json:"-"`
-	// ToolChoice is empty if the request has none.
-	ToolChoice string `json:"tool_choice"`
-	// Parallel is parallel_tool_calls, nil if the request has none.
-	Parallel *bool `json:"parallel_tool_calls"`
+	Model      string    `json:"model"`
+	Messages   []Message `json:"messages"`
+	Tools      []Tool    `json:"-"`
+	ToolChoice string    `json:"tool_choice"`         // empty if the request has none
+	Parallel   *bool     `json:"parallel_tool_calls"` // parallel_tool_calls, nil if the request has none
 
 	Header http.Header `json:"-"`
 	Body   []byte      `json:"-"`
