@@ -182,8 +182,7 @@ func checkMetadata(body *bodies.Body, metadata repositories.Metadata) {
 	}
 }
 
-// checkMessageID allows more than CheckID: a message id is no part of a subject, and front-ends have their
-// own formats.
+// checkMessageID allows more than CheckID: front-ends have their own formats, and no subject has a message id.
 func checkMessageID(id string) error {
 	invalid := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
 	if invalid || id == "" || utf8.RuneCountInString(id) > maxMessageID {
@@ -230,8 +229,7 @@ const (
 	maxKeyLife = 10 * 365 * 24 * time.Hour
 	// maxSessionLife bounds how long an unused session is kept.
 	maxSessionLife = 365 * 24 * time.Hour
-	// maxTokenLife is set by the contract.
-	maxTokenLife = 24 * time.Hour
+	maxTokenLife   = 24 * time.Hour // set by the contract
 )
 
 func checkLife(text string, limit time.Duration, example string) error {

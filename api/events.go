@@ -180,7 +180,6 @@ const (
 	endShutdown                    // this process stops
 )
 
-// pump writes events until the stream ends, and returns the reason.
 func (h events) pump(ctx context.Context, out eventSink, opened stream) streamEnd {
 	sub := opened.subscription
 	heartbeats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)

@@ -42,14 +42,12 @@ func start(t testing.TB, change ...func(*api.Options)) faked {
 	}}, change...)...), keys, engine}
 }
 
-// atClinic is a world with the app clinic.
 func atClinic(t *testing.T, change ...func(*api.Options)) apitest.World {
 	w := apitest.Live(t, apitest.Everything, change...)
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	return w
 }
 
-// bodyOf reads the JSON of an answer.
 func bodyOf[T any](got apitest.Answer) (body T) {
 	got.T.Helper()
 	require.NoError(got.T, json.Unmarshal(got.Body, &body), string(got.Body))
@@ -69,7 +67,6 @@ type keysOf struct {
 
 var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
 
-// asked is a call of a double.
 type asked struct {
 	Method string
 	Args   []any
@@ -90,10 +87,20 @@ type double struct {
 	records      []query.Record
 }
 
-func (d *double) took(method string, args ...any) {
+// took records a call, and returns the configured error.
+func (d *double) took(method string, args ...any) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls = append(d.calls, asked{method, args})
+	return d.err
+}
+
+// firstOf is the first of what is there, unless there is an error.
+func firstOf[T any](list []T, err error) (first T, _ error) {
+	if err != nil || len(list) == 0 {
+		return first, cmp.Or(err, error(repositories.ErrNotFound))
+	}
+	return list[0], nil
 }
 
 func (d *double) last() asked {
@@ -165,28 +172,23 @@ func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*rep
 		there.Revision = "before"
 	}
 	app, err := change.Next(there)
-	s.took("ChangeApp", app)
-	return app, s.created, errors.Join(err, s.err)
+	return app, s.created, errors.Join(err, s.took("ChangeApp", app))
 }
 
 func (s *storeDouble) PutSession(_ context.Context, session *repositories.Session) (bool, error) {
-	s.took("PutSession", session)
-	return s.created, s.err
+	return s.created, s.took("PutSession", session)
 }
 
 func (s *storeDouble) Session(_ context.Context, appID, sessionID string) (*repositories.Session, error) {
-	s.took("Session", appID, sessionID)
-	return &repositories.Session{AppID: appID, ID: sessionID}, s.err
+	return &repositories.Session{AppID: appID, ID: sessionID}, s.took("Session", appID, sessionID)
 }
 
 func (s *storeDouble) Sessions(_ context.Context, asked store.SessionQuery) ([]*repositories.Session, string, error) {
-	s.took("Sessions", asked)
-	return nil, s.next, s.err
+	return nil, s.next, s.took("Sessions", asked)
 }
 
 func (s *storeDouble) SessionsOf(_ context.Context, appID, user, after string, limit int) ([]string, string, error) {
-	s.took("SessionsOf", appID, user, after, limit)
-	return nil, s.next, s.err
+	return nil, s.next, s.took("SessionsOf", appID, user, after, limit)
 }
 
 func (s *storeDouble) ChatSettings(context.Context, string) (repositories.OpenAI, error) {
@@ -194,29 +196,19 @@ func (s *storeDouble) ChatSettings(context.Context, string) (repositories.OpenAI
 }
 
 func (s *storeDouble) App(_ context.Context, appID string) (*repositories.App, error) {
-	s.took("App", appID)
-	if s.err == nil && len(s.apps) == 0 {
-		return nil, repositories.ErrNotFound
-	}
-	if s.err != nil {
-		return nil, s.err
-	}
-	return s.apps[0], nil
+	return firstOf(s.apps, s.took("App", appID))
 }
 
 func (s *storeDouble) Apps(_ context.Context, after string, limit int) ([]*repositories.App, string, error) {
-	s.took("Apps", after, limit)
-	return s.apps, s.next, s.err
+	return s.apps, s.next, s.took("Apps", after, limit)
 }
 
 func (s *storeDouble) PreviewApp(_ context.Context, change store.AppChange, _ string) (string, error) {
-	s.took("PreviewApp", change)
-	return store.WouldLeave, s.err
+	return store.WouldLeave, s.took("PreviewApp", change)
 }
 
 func (s *storeDouble) PreviewRepository(_ context.Context, change store.RepositoryChange, _ string) (string, error) {
-	s.took("PreviewRepository", change)
-	return store.WouldLeave, s.err
+	return store.WouldLeave, s.took("PreviewRepository", change)
 }
 
 func (s *storeDouble) SameNames(context.Context, repositories.Scope, string) ([]string, error) {
@@ -224,8 +216,7 @@ func (s *storeDouble) SameNames(context.Context, repositories.Scope, string) ([]
 }
 
 func (s *storeDouble) DeleteApp(_ context.Context, appID string, _ ...store.Precondition) error {
-	s.took("DeleteApp", appID)
-	return s.err
+	return s.took("DeleteApp", appID)
 }
 
 func (s *storeDouble) ChangeRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, bool, error) {
@@ -234,34 +225,23 @@ func (s *storeDouble) ChangeRepository(_ context.Context, change store.Repositor
 		there.Revision, there.Tools = "before", s.repositories[0].Tools
 	}
 	repository, err := change.Next(there)
-	s.took("ChangeRepository", repository)
-	return repository, s.created, errors.Join(err, s.err)
+	return repository, s.created, errors.Join(err, s.took("ChangeRepository", repository))
 }
 
 func (s *storeDouble) Repository(_ context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
-	s.took("Repository", scope, id)
-	if s.err != nil {
-		return nil, s.err
-	}
-	if len(s.repositories) == 0 {
-		return nil, repositories.ErrNotFound
-	}
-	return s.repositories[0], nil
+	return firstOf(s.repositories, s.took("Repository", scope, id))
 }
 
 func (s *storeDouble) Repositories(_ context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
-	s.took("Repositories", scope, after, limit)
-	return s.repositories, s.next, s.err
+	return s.repositories, s.next, s.took("Repositories", scope, after, limit)
 }
 
 func (s *storeDouble) DeleteRepository(_ context.Context, scope repositories.Scope, id string, _ ...store.Precondition) error {
-	s.took("DeleteRepository", scope, id)
-	return s.err
+	return s.took("DeleteRepository", scope, id)
 }
 
 func (s *storeDouble) CloseSession(_ context.Context, appID, sessionID string) error {
-	s.took("CloseSession", appID, sessionID)
-	return s.err
+	return s.took("CloseSession", appID, sessionID)
 }
 
 // The double of the keys is part of the store's.
@@ -279,18 +259,15 @@ func (s *storeDouble) LifeSince(context.Context, string, string) (time.Time, err
 }
 
 func (s *storeDouble) CreateKey(_ context.Context, appID string, asked store.NewKey) (store.AppKey, secret.Secret, error) {
-	s.took("CreateKey", appID, asked)
-	return store.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.err
+	return store.AppKey{ID: "k1", Name: asked.Name, Scopes: asked.Scopes}, secret.New("ek_clinic.k1.x"), s.took("CreateKey", appID, asked)
 }
 
 func (s *storeDouble) AppKeys(_ context.Context, appID, after string, limit int) ([]store.AppKey, string, error) {
-	s.took("AppKeys", appID, after, limit)
-	return nil, s.next, s.err
+	return nil, s.next, s.took("AppKeys", appID, after, limit)
 }
 
 func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
-	s.took("RevokeKey", appID, keyID)
-	return s.err
+	return s.took("RevokeKey", appID, keyID)
 }
 
 // engineDouble stands for the ledger in the same way.
@@ -312,159 +289,121 @@ func (e *engineDouble) Post(_ context.Context, message trigger.Message) (json.Ra
 }
 
 func (e *engineDouble) PostAsync(_ context.Context, message trigger.Message) (string, error) {
-	e.took("PostAsync", message)
-	return message.ID, e.err
+	return message.ID, e.took("PostAsync", message)
 }
 
 func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
 
 func (e *engineDouble) History(_ context.Context, asked query.History) ([]query.Entry, string, error) {
-	e.took("History", asked)
-	return e.entries, e.next, e.err
+	return e.entries, e.next, e.took("History", asked)
 }
 
 func (*engineDouble) Count(context.Context, string, string, ledger.Use) error { return nil }
 
 func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (query.Answer, explain.Explanation, error) {
-	e.took("DryRun", message)
-	return query.Answer{MessageID: message.ID, Matches: []query.Match{}, Rejected: []query.Rejected{}}, e.why, e.err
+	return query.Answer{MessageID: message.ID, Matches: []query.Match{}, Rejected: []query.Rejected{}}, e.why, e.took("DryRun", message)
 }
 
 func (e *engineDouble) Draft(_ context.Context, message trigger.Message) (json.RawMessage, error) {
-	e.took("Draft", message)
-	return e.answer, e.err
+	return e.answer, e.took("Draft", message)
 }
 
 func (e *engineDouble) CommitDraft(_ context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
-	e.took("CommitDraft", appID, sessionID, messageID)
-	return e.answer, e.err
+	return e.answer, e.took("CommitDraft", appID, sessionID, messageID)
 }
 
 func (e *engineDouble) CommitDraftAsync(_ context.Context, appID, sessionID, messageID string) error {
-	e.took("CommitDraftAsync", appID, sessionID, messageID)
-	return e.err
+	return e.took("CommitDraftAsync", appID, sessionID, messageID)
 }
 
 func (e *engineDouble) WithdrawDraft(_ context.Context, appID, sessionID, messageID string) error {
-	e.took("WithdrawDraft", appID, sessionID, messageID)
-	return e.err
+	return e.took("WithdrawDraft", appID, sessionID, messageID)
 }
 
 func (e *engineDouble) ExplainDraft(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
-	e.took("ExplainDraft", appID, sessionID, messageID)
-	return e.why, e.err
+	return e.why, e.took("ExplainDraft", appID, sessionID, messageID)
 }
 
 func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (query.Entry, error) {
-	e.took("Message", appID, sessionID, messageID)
-	if e.err != nil {
-		return query.Entry{}, e.err
-	}
-	return e.entries[0], nil
+	return firstOf(e.entries, e.took("Message", appID, sessionID, messageID))
 }
 
 func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
-	e.took("Explain", appID, sessionID, messageID)
-	return e.why, e.err
+	return e.why, e.took("Explain", appID, sessionID, messageID)
 }
 
 func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
-	e.took("Fire", direct)
-	return e.answer, e.err
+	return e.answer, e.took("Fire", direct)
 }
 
 func (e *engineDouble) Backlog(_ context.Context, appID string) (query.Backlog, error) {
-	e.took("Backlog", appID)
-	return query.Backlog{}, e.err
+	return query.Backlog{}, e.took("Backlog", appID)
 }
 
 func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
-	e.took("Open", appID, sessionID)
-	return []scope.OpenCall{}, e.err
+	return []scope.OpenCall{}, e.took("Open", appID, sessionID)
 }
 
 func (e *engineDouble) Usage(_ context.Context, appID string) ([]query.ToolUse, error) {
-	e.took("Usage", appID)
-	return e.uses, e.err
+	return e.uses, e.took("Usage", appID)
 }
 
 func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name, after string, limit int) ([]scope.Tool, string, error) {
-	e.took("Tools", appID, sessionID, name, query.Page{After: after, Limit: limit})
-	return nil, e.next, e.err
+	return nil, e.next, e.took("Tools", appID, sessionID, name, query.Page{After: after, Limit: limit})
 }
 
 func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error) {
-	e.took("SearchTools", appID, sessionID, text, limit)
-	return []scope.FoundTool{}, e.err
+	return []scope.FoundTool{}, e.took("SearchTools", appID, sessionID, text, limit)
 }
 
 func (e *engineDouble) Examples(context.Context, repositories.Scope, string) []string { return nil }
 
 func (e *engineDouble) Triggers(_ context.Context, query query.Triggers) ([]query.Record, string, error) {
-	e.took("Triggers", query)
-	return e.records, e.next, e.err
+	return e.records, e.next, e.took("Triggers", query)
 }
 
 func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (query.Record, error) {
-	e.took("Trigger", appID, triggerID)
-	if e.err != nil {
-		return query.Record{}, e.err
-	}
-	return e.records[0], nil
+	return firstOf(e.records, e.took("Trigger", appID, triggerID))
 }
 
 func (e *engineDouble) FiredInSession(_ context.Context, appID, sessionID, triggerID string) (bool, error) {
-	e.took("FiredInSession", appID, sessionID, triggerID)
-	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.err
+	return len(e.records) > 0 && e.records[0].SessionID == sessionID, e.took("FiredInSession", appID, sessionID, triggerID)
 }
 
 func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (query.Record, error) {
-	return e.moved("Answer", appID, triggerID, given)
+	return firstOf(e.records, e.took("Answer", appID, triggerID, given))
 }
 
 func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
-	return e.moved("Confirm", appID, triggerID, digest, by)
+	return firstOf(e.records, e.took("Confirm", appID, triggerID, digest, by))
 }
 
 func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
-	return e.moved("Deny", appID, triggerID, digest, by)
+	return firstOf(e.records, e.took("Deny", appID, triggerID, digest, by))
 }
 
 func (e *engineDouble) Cancel(_ context.Context, appID, triggerID, by string) (query.Record, error) {
-	return e.moved("Cancel", appID, triggerID, by)
-}
-
-func (e *engineDouble) moved(method string, args ...any) (query.Record, error) {
-	e.took(method, args...)
-	if e.err != nil {
-		return query.Record{}, e.err
-	}
-	return e.records[0], nil
+	return firstOf(e.records, e.took("Cancel", appID, triggerID, by))
 }
 
 func (e *engineDouble) Remove(_ context.Context, appID, triggerID string) error {
-	e.took("Remove", appID, triggerID)
-	return e.err
+	return e.took("Remove", appID, triggerID)
 }
 
 func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by string) (int, error) {
-	e.took("RetryAll", query, by)
-	return 3, e.err
+	return 3, e.took("RetryAll", query, by)
 }
 
 func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
-	e.took("CountFailed", query)
-	return 4, e.err
+	return 4, e.took("CountFailed", query)
 }
 
 func (e *engineDouble) Purge(_ context.Context, query query.Triggers) (int, error) {
-	e.took("Purge", query)
-	return 2, e.err
+	return 2, e.took("Purge", query)
 }
 
 func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) error {
-	e.took("Retry", appID, triggerID, by)
-	return e.err
+	return e.took("Retry", appID, triggerID, by)
 }
 
 // webhooksDouble has one webhook, of every app.

@@ -28,7 +28,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// messages serves the messages of a session.
 type messages struct {
 	engine Messages
 	users  users
@@ -51,7 +50,6 @@ func (h messages) routes() []route {
 	}
 }
 
-// messageQuery holds the query parameters of a posted message.
 type messageQuery struct{ dryRun, explain bool }
 
 func readMessageQuery(c echo.Context) (messageQuery, error) {
@@ -285,8 +283,7 @@ func showMessage[T any](h messages, read func(m Messages, ctx context.Context, a
 	}
 }
 
-// prefers reports whether the request has a preference (RFC 7240). Values and parameters are ignored:
-// respond-async has none.
+// prefers reports whether the request has a preference (RFC 7240), with any value and parameters.
 func prefers(header http.Header, preference string) bool {
 	for _, line := range header.Values("Prefer") {
 		for item := range strings.SplitSeq(line, ",") {

@@ -193,8 +193,7 @@ const maxSearched = 128
 type searchQuery struct {
 	c        echo.Context
 	problems []string
-	// cursor is the fault of after, which has a code of its own.
-	cursor *answer.Problem
+	cursor   *answer.Problem // the fault of after, which has a code of its own
 }
 
 func (a *searchQuery) page(read func(echo.Context) (query.Page, error)) query.Page {
@@ -276,7 +275,6 @@ func (a *searchQuery) metadata() map[string]string {
 	return members
 }
 
-// time reads an optional time.
 func (a *searchQuery) time(name string) time.Time {
 	return a.parsedTime(name, time.RFC3339, "is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
 }
@@ -317,8 +315,7 @@ func (a *searchQuery) problem() error {
 // idsKey is the context key of the path's ids, for the log.
 const idsKey = "earshot.ids"
 
-// checkIDs refuses a path with invalid ids, naming each. Afterwards c.Param returns ids that are safe in
-// subjects and keys.
+// checkIDs refuses a path with invalid ids, so that c.Param returns ids that are safe in subjects and keys.
 func checkIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()

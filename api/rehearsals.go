@@ -211,9 +211,8 @@ type TestStore interface {
 type tests struct{ store TestStore }
 
 const (
-	// maxTest is the longest test, in bytes: a conversation of some two hundred messages.
-	maxTest     = 32 << 10
-	maxTestName = 128 // characters
+	maxTest     = 32 << 10 // the longest test, in bytes: a conversation of some two hundred messages
+	maxTestName = 128      // characters
 )
 
 func (h tests) routes() []route {

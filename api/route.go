@@ -32,12 +32,10 @@ import (
 
 // route is one operation of the API: method, path, handler and the checks before the handler.
 type route struct {
-	method  string
-	path    string // echo's syntax: /v1/apps/:appId
-	handler echo.HandlerFunc
-	// query lists the accepted parameters. Except on open routes, any other is refused: a misspelt dryRun
-	// must not be ignored.
-	query       []string
+	method      string
+	path        string // echo's syntax: /v1/apps/:appId
+	handler     echo.HandlerFunc
+	query       []string          // lists the accepted parameters; on routes that are not open, any other is refused
 	open        bool              // needs no key, and shows no app's data
 	readsBody   bool              // the handler reads the body; otherwise only open routes and other protocols accept one
 	tagged      bool              // the object has an entity tag
@@ -48,11 +46,9 @@ type route struct {
 	auditAction audit.Action      // recorded in the audit log; empty: nothing
 	createsID   string            // the name of the new object's id, see createdID
 	bounds      string            // further bounds, in words
-	// natsName names the equivalent request over NATS: tools, sessions, messages and triggers, with an app's
-	// key. Empty: HTTP only.
-	natsName string
-	// oldNATSName is an earlier name of that request, which is still served.
-	oldNATSName string
+	// natsName names the equivalent request over NATS, with an app's key. Empty: HTTP only.
+	natsName    string
+	oldNATSName string // an earlier name of that request, which is still served
 }
 
 // limits returns what the route requires of ratelimit.Walls.
@@ -64,7 +60,6 @@ func (r route) limits(may auth.Access) ratelimit.Needs {
 	return n
 }
 
-// routeGroup holds the routes of one topic.
 type routeGroup interface{ routes() []route }
 
 // requestSubjects is the prefix of all request subjects over NATS.
@@ -141,7 +136,6 @@ var Requests = sync.OnceValue(func() (all []Request) {
 	return all
 })
 
-// describedRoutes lists the routes of the OpenAPI document.
 func (o Options) describedRoutes() (all []route) {
 	definitions, authenticator, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
 	eventStreams := events{o.Store, o.Engine, o.Events, authenticator, o.streams, o.Closing}

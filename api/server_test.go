@@ -107,7 +107,6 @@ func (s sockets) ends(t *testing.T, count int) {
 	}
 }
 
-// dialed is a connection with a deadline.
 func dialed(t *testing.T, address string, secure bool) net.Conn {
 	connection, err := net.Dial("tcp", address)
 	require.NoError(t, err)

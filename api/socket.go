@@ -33,14 +33,11 @@ import (
 const pathSocket = pathSession + "/socket"
 
 const (
-	// maxFrame is the longest body plus room for the other fields, in bytes.
-	maxFrame = maxBody + 64<<10
-	// maxConcurrent is how many requests of a socket run at once; further ones wait.
-	maxConcurrent = 16
+	maxFrame      = maxBody + 64<<10 // the longest body plus room for the other fields, in bytes
+	maxConcurrent = 16               // how many requests of a socket run at once; further ones wait
 )
 
-// sockets serves sessions over WebSockets: requests as over NATS, answers as over REST, and events as in an
-// event stream.
+// sockets serves sessions over WebSockets: requests as over NATS, answers and events as over REST.
 type sockets struct {
 	events
 	bodies *bodies.Definitions
@@ -56,8 +53,7 @@ func (h sockets) routes() []route {
 	}
 }
 
-// socketRequests returns the requests of a socket by their NATS names. Where an app and a session share a
-// name, it is the session's.
+// socketRequests returns the requests of a socket by their NATS names; a session's takes precedence.
 var socketRequests = sync.OnceValue(func() map[string]Request {
 	all := map[string]Request{}
 	for _, one := range Requests() {
@@ -112,8 +108,7 @@ func (h sockets) serve(c echo.Context) error {
 	return nil
 }
 
-// socket is one connection. Its handler sends events, one goroutine reads, and each request runs in its
-// own.
+// socket is one connection: its handler sends events, one goroutine reads, each request has its own.
 type socket struct {
 	sockets
 	conn       *websocket.Conn
@@ -131,7 +126,6 @@ type socket struct {
 	requests   sync.WaitGroup // running requests
 }
 
-// eventFrame is an event as sent to clients.
 type eventFrame struct {
 	Event       string          `json:"event"`
 	LastEventID string          `json:"lastEventId,omitempty"`
@@ -151,7 +145,6 @@ type requestFrame struct {
 	Body         json.RawMessage   `json:"body"`
 }
 
-// replyFrame is the REST answer to a request.
 type replyFrame struct {
 	ID      string            `json:"id,omitempty"`
 	Status  int               `json:"status"`
@@ -248,7 +241,6 @@ func (s *socket) readFrame() (text []byte, body *ratelimit.Body, err error) {
 	return text, body, err
 }
 
-// handle runs a request and sends its answer.
 func (s *socket) handle(frame []byte) {
 	var fields requestFrame
 	request, err := s.request(frame, &fields)
@@ -269,7 +261,6 @@ func (s *socket) handle(frame []byte) {
 	}
 }
 
-// request converts a frame into a REST request with the socket's credential.
 func (s *socket) request(frame []byte, fields *requestFrame) (*http.Request, error) {
 	parsed, err := s.bodies.Read("SocketRequest", frame)
 	if err != nil {

@@ -33,8 +33,7 @@ type toolRepositories struct {
 	newID   func() string
 }
 
-// Offer asks the server of an mcp source for its tools, with a short timeout. It notes what was left out.
-// Its error is shown to the app's owner.
+// Offer asks the server of an mcp source for its tools, and notes what was left out. The app's owner sees its error.
 type Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
 
 // offerTime is how long a write waits for an MCP server.
@@ -154,8 +153,7 @@ type modelTool struct {
 	Asks        map[string]string `json:"asks,omitempty"`
 }
 
-// readOffer replaces the tools of a repository by those of its MCP server. An error does not fail the write: the
-// server is asked again later.
+// readOffer replaces the tools of a repository by those of its MCP server. An error does not fail the write.
 func (h toolRepositories) readOffer(ctx context.Context, repository *repositories.Repository) (advice []string) {
 	if repository.From == "" || h.offer == nil {
 		return nil

@@ -21,8 +21,7 @@ const (
 )
 
 var (
-	// endingActs are the acts that end a contract.
-	endingActs = []string{"cancel", "delete", "close", "unsubscribe"}
+	endingActs = []string{"cancel", "delete", "close", "unsubscribe"} // the acts that end a contract
 	// harmlessActs are acts in a description which show that the name's noun is a thing: "order-status" orders nothing.
 	harmlessActs = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
 )
@@ -73,8 +72,7 @@ func reads(app *repositories.App, tool *repositories.Tool) bool {
 	return app.ReadOnly(tool) || tool.RunsStatement() && app.QueriesAlone(tool)
 }
 
-// AsksFirst returns why the app's settings make a tool ask for confirmation if the words decided; empty if they do
-// not.
+// AsksFirst returns why a tool asks for confirmation if the words decided; empty if it does not.
 func AsksFirst(app *repositories.App, stage string, tool *repositories.Tool) string {
 	byWords := stage == StageExact || stage == StageOffline
 	if !byWords || tool.Confirm != "" || tool.Name == repositories.CatchAll {

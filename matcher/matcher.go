@@ -36,12 +36,10 @@ const (
 
 // Utterance is an earlier message of the conversation.
 type Utterance struct {
-	// ID is empty for the message that is being matched.
-	ID    string
+	ID    string // empty for the message that is being matched
 	Actor string
 	Text  string
-	// Fired lists the tool calls that the message triggered.
-	Fired []PastCall
+	Fired []PastCall // lists the tool calls that the message triggered
 }
 
 // PastCall is a tool call of an earlier message, with its outcome.
@@ -49,13 +47,9 @@ type PastCall struct {
 	TriggerID string
 	Name      string
 	Values    map[string]any
-	// Arguments are the values as a JSON object, written once for all requests that show the call; empty if they
-	// are not written yet.
-	Arguments string
-	// Result is the call's answer; nil if none yet.
-	Result json.RawMessage
-	// Error is why the call failed; empty if it did not.
-	Error string
+	Arguments string          // the values as a JSON object, written once for all requests; empty if not written yet
+	Result    json.RawMessage // the call's answer; nil if none yet
+	Error     string          // why the call failed; empty if it did not
 }
 
 // Candidate is a tool in scope, with its repository. Names are unique among a request's candidates.
@@ -72,14 +66,11 @@ type Request struct {
 	Text       string
 	Candidates []Candidate // sorted by name; without the catch-all
 	// Shared are the app's tools, for any user; nil if unknown. Own are the other candidates, mostly the session's.
-	Shared *Shared
-	Own    []Candidate
-	// Unfinished are calls that earlier messages began and that lack values.
-	Unfinished []Unfinished
-	// Now is the time of the message, in the user's time zone.
-	Now time.Time
-	// Language is the user's, as a BCP 47 tag such as de or de-AT; empty if unknown.
-	Language string
+	Shared     *Shared
+	Own        []Candidate
+	Unfinished []Unfinished // calls that earlier messages began and that lack values
+	Now        time.Time    // the time of the message, in the user's time zone
+	Language   string       // the user's, as a BCP 47 tag such as de or de-AT; empty if unknown
 	// Chat also requests the model's own text (settings.chatModeEnabled).
 	Chat bool
 }
@@ -93,8 +84,7 @@ type Match struct {
 	Coerced  []string
 	// Evidence locates each inferred value in the conversation; nil for none.
 	Evidence map[string]*Evidence
-	// Call is its number in the Trace, from 1; 0 without a trace.
-	Call int
+	Call     int // its number in the Trace, from 1; 0 without a trace
 }
 
 // Rejected is a tool call that the message asks for but that lacks required values or has invalid ones.
@@ -103,13 +93,11 @@ type Rejected struct {
 	Values  map[string]any
 	Missing []string
 	Errors  []parameters.ValueFault
-	// Asks has a question for each parameter whose words had two readings.
-	Asks map[string]string
-	Call int // like Match.Call
+	Asks    map[string]string // has a question for each parameter whose words had two readings
+	Call    int               // like Match.Call
 }
 
-// Ask returns the question for the first of the named parameters that has one: about two readings, or the tool's
-// own.
+// Ask returns the question for the first of the named parameters that has one.
 func (r Rejected) Ask(names ...string) string {
 	for _, name := range names {
 		if ask := cmp.Or(r.Asks[name], r.Tool.Params().Ask(name)); ask != "" {
@@ -124,16 +112,14 @@ type Result struct {
 	Stage    string
 	Matches  []Match
 	Rejected []Rejected
-	// Text is the model's own text, if any.
-	Text string
+	Text     string // the model's own text, if any
 }
 
 // Matcher decides what a message calls for, and writes replies. If the LLM gives no usable answer, Match returns an
 // *Unavailable error and nothing is decided. It writes the Trace of its context, if any.
 type Matcher interface {
 	Match(ctx context.Context, request Request) (Result, error)
-	// Reply writes the answer to a message after its tools have fired, with their results in fired. It returns the
-	// empty string without an LLM.
+	// Reply writes the answer to a message after its tools have fired. It is empty without an LLM.
 	Reply(ctx context.Context, request Request, fired []PastCall) (string, error)
 }
 
@@ -144,28 +130,20 @@ type Searcher interface {
 	Search(ctx context.Context, request Request, text string, most int) []Score
 }
 
-// Unavailable means that the LLM was unreachable, refused, took too long or gave an unreadable answer. Nothing is
-// decided; the message can be tried again.
+// Unavailable means that the LLM gave no readable answer. Nothing is decided; the message can be tried again.
 type Unavailable struct {
-	// Reason is for users; it contains no credential.
-	Reason string
-	// RetryAfter is the pause that the LLM requested; zero for none.
-	RetryAfter time.Duration
-	// Detail is only for the log, because it may contain addresses of the operator's network. It contains no
-	// credential.
-	Detail string
+	Reason     string        // for users; it contains no credential
+	RetryAfter time.Duration // the pause that the LLM requested; zero for none
+	Detail     string        // only for the log: it may contain internal addresses, but no credential
 }
 
 // Error returns the Reason as a sentence.
 func (u *Unavailable) Error() string { return fmt.Sprintf("the LLM is not available: %s", u.Reason) }
 
-// Evidence is the place of a value in the conversation. The parts of a compound value (a list, a date with a time)
-// may be from several messages.
+// Evidence is the place of a value in the conversation; parts of a compound value may have several.
 type Evidence struct {
-	// MessageID is the newest message with the value or a part of it.
-	MessageID string `json:"messageId,omitempty"`
-	// Words are the message's own words; those of parts are joined by " … ".
-	Words string `json:"words"`
+	MessageID string `json:"messageId,omitempty"` // the newest message with the value or a part of it
+	Words     string `json:"words"`               // the message's own words; those of parts are joined by " … "
 }
 
 // HistoryStart returns the index of the first of total earlier messages that a model sees, at most limit. It moves

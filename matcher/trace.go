@@ -11,21 +11,15 @@ import (
 // texts of conversations and models, unmasked.
 type Trace struct {
 	// Scores are of candidates that were compared with the message by words, the best first; possibly not of all.
-	Scores []Score
-	// Offered are the candidates that the model saw if there were more than Limit; nil if it saw all.
-	Offered []Candidate
-	Limit   int
-	// Exchanges are the requests to the model, in order.
-	Exchanges []Exchange
-	// Calls are all found calls, whether or not they became a Match or Rejected.
-	Calls []Call
-	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest; nil
-	// if no more are in scope.
+	Scores    []Score
+	Offered   []Candidate // the candidates that the model saw if there were more than Limit; nil if it saw all
+	Limit     int
+	Exchanges []Exchange // the requests to the model, in order
+	Calls     []Call     // all found calls, whether or not they became a Match or Rejected
+	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest.
 	Nearest []Candidate
-	// Silence is why no call was found, as the end of "Nothing fired: …"; empty if one was.
-	Silence string
-	// Notes are other remarks, such as on an ineffective setting.
-	Notes []string
+	Silence string   // why no call was found, as the end of "Nothing fired: …"; empty if one was
+	Notes   []string // other remarks, such as on an ineffective setting
 }
 
 // MostNearest is how many tools are named if a message calls for none.
@@ -39,14 +33,12 @@ type Score struct {
 
 // Exchange is one request to a model, and its answer.
 type Exchange struct {
-	Model string
-	// Request is the body as sent; LeftOut names members that were omitted because the model refuses them.
-	Request []Piece
+	Model   string
+	Request []Piece // the body as sent; LeftOut names members that were omitted because the model refuses them
 	LeftOut []string
-	// Answer is the body as received; Error is why it is not usable.
-	Answer []byte
-	Error  string
-	Took   time.Duration
+	Answer  []byte // the body as received; Error is why it is not usable
+	Error   string
+	Took    time.Duration
 	// Tokens, as far as the provider reports them. Cached ones are included in the prompt's.
 	PromptTokens, CachedTokens, CompletionTokens int
 }
@@ -61,19 +53,15 @@ type Piece struct {
 type Call struct {
 	// Candidate is the tool; empty if no tool in scope has the name.
 	Candidate
-	Name string
-	// Arguments are as given, by parameter name; Unread is their text if they are unreadable.
-	Arguments map[string]any
+	Name      string
+	Arguments map[string]any // as given, by parameter name; Unread is their text if they are unreadable
 	Unread    string
-	// Repaired means that they were not well-formed JSON. Coerced names those that were converted, Ignored those
-	// without a parameter.
+	// Repaired means malformed JSON; Coerced names converted arguments, Ignored unknown ones.
 	Repaired         bool
 	Coerced, Ignored []string
 	Errors           []parameters.ValueFault
-	// Round is the number of the model's answer with the call, from 1; 0 without a model.
-	Round int
-	// Dropped is why it is neither a Match nor Rejected, as a sentence.
-	Dropped string
+	Round            int    // the number of the model's answer with the call, from 1; 0 without a model
+	Dropped          string // why it is neither a Match nor Rejected, as a sentence
 }
 
 type traceKey struct{}

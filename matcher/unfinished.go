@@ -14,10 +14,8 @@ import (
 // merged into the known ones, and the call is made when it is complete.
 type Unfinished struct {
 	Candidate
-	// Values are the valid values from earlier messages.
-	Values map[string]any
-	// Missing names the parameters without a value.
-	Missing []string
+	Values  map[string]any // the valid values from earlier messages
+	Missing []string       // names the parameters without a value
 }
 
 // Continued returns the index of the unfinished call that a call of a tool continues: of several of the tool, the first

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
@@ -41,20 +42,11 @@ type Module struct {
 
 // Module returns the app's module with an id, and whether it exists.
 func (a *App) Module(id string) (Module, bool) {
-	i := slices.IndexFunc(a.Modules, func(m Module) bool { return m.ID == id })
-	if i < 0 {
-		return Module{}, false
-	}
-	return a.Modules[i], true
+	return lists.First(a.Modules, func(m Module) bool { return m.ID == id })
 }
 
 // OAuthClient returns the client id for the module's token request.
-func (m Module) OAuthClient() string {
-	if m.ClientID != "" {
-		return m.ClientID
-	}
-	return m.ID
-}
+func (m Module) OAuthClient() string { return cmp.Or(m.ClientID, m.ID) }
 
 // minSecret is the minimum length of a module's secret, in characters, for clients to sign in with it.
 const minSecret = 16
@@ -62,14 +54,10 @@ const minSecret = 16
 // fewDistinct is how many distinct characters a text from a held key has at most.
 const fewDistinct = 3
 
-// Guessable returns why clients may not sign in with the module's secret; empty if they may, or if the secret is
-// missing or masked.
+// Guessable returns why clients may not sign in with the module's secret; empty if they may.
 func (m Module) Guessable() string {
 	text := []rune(m.Secret.Reveal())
-	different := map[rune]bool{}
-	for _, char := range text {
-		different[char] = true
-	}
+	different := slices.Compact(slices.Sorted(slices.Values(text)))
 	switch {
 	case len(text) == 0 || m.Secret.IsMasked():
 		return ""
@@ -193,8 +181,7 @@ const (
 	defaultSessionTriggers = 120
 	defaultSessionDrafts   = 600
 	defaultBytes           = 4_000_000
-	// sessionsInFull is how many sessions may use their full byte rate at once.
-	sessionsInFull = 100
+	sessionsInFull         = 100 // how many sessions may use their full byte rate at once
 )
 
 // UnmarshalJSON reads null and 0 as noLimit.
@@ -243,9 +230,8 @@ func (l Limits) most(limit Limit, fallback int) int {
 		return 0
 	case limit == 0:
 		return fallback
-	default:
-		return int(limit)
 	}
+	return int(limit)
 }
 
 // Rates returns all limits per minute in the order that the scripts read: messages of the app and of a session,
@@ -319,15 +305,11 @@ func (w Webhook) Enabled() bool { return w.State != WebhookDisabled }
 
 // Webhook returns the app's webhook with a name, and whether it exists. Its Secret is the one that signs.
 func (a *App) Webhook(name string) (Webhook, bool) {
-	i := slices.IndexFunc(a.Settings.Webhooks, func(w Webhook) bool { return w.Name == name })
-	if i < 0 {
-		return Webhook{}, false
-	}
-	found := a.Settings.Webhooks[i]
-	if found.Secret.Empty() {
+	found, ok := lists.First(a.Settings.Webhooks, func(w Webhook) bool { return w.Name == name })
+	if ok && found.Secret.Empty() {
 		found.Secret = a.SigningSecret
 	}
-	return found, true
+	return found, ok
 }
 
 // webhooks checks rules beyond the schema: names are unique, and every webhook has a secret.

@@ -14,8 +14,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Credential refers to one credential of a definition. Its stored name contains ids, not positions, so that the
-// order may change.
+// Credential refers to one credential of a definition, by a name of ids, so that the order may change.
 type Credential struct {
 	Name    string
 	pointer string
@@ -103,8 +102,7 @@ func (t *Tool) call() string {
 	return string(text)
 }
 
-// credentialsOf returns the credentials of a user and of an OAuth2 client, or nil; calls is the destination of
-// calls.
+// credentialsOf returns the credentials of a user and of an OAuth2 client; calls is their destination.
 func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls func(*App) destination) []Credential {
 	var list []Credential
 	if basic != nil {
@@ -114,9 +112,7 @@ func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls fun
 	if bearer != nil {
 		// The token endpoints receive them, and the token is sent to the destination of calls.
 		to := func(app *App) destination {
-			return calls(app).with(destination{
-				"tokenUrl": bearer.TokenURL, "refreshUrl": bearer.RefreshURL, "clientId": bearer.ClientID, "username": bearer.Username,
-			})
+			return calls(app).with(destination{"tokenUrl": bearer.TokenURL, "refreshUrl": bearer.RefreshURL, "clientId": bearer.ClientID, "username": bearer.Username})
 		}
 		list = append(list,
 			fieldCredential(name+"bearer.clientSecret", pointer+"/bearer/clientSecret", &bearer.ClientSecret, to),
@@ -129,12 +125,8 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 	var list []Credential
 	for _, header := range slices.Sorted(maps.Keys(h)) {
 		list = append(list, Credential{
-			Name:    name + header,
-			pointer: pointer + fault.Point(header),
-			Get:     func() secret.Secret { return h[header] },
-			Set:     func(s secret.Secret) { h[header] = s },
-			to:      to,
-			Shown:   !NamesCredential(header),
+			Name: name + header, pointer: pointer + fault.Point(header), to: to, Shown: !NamesCredential(header),
+			Get: func() secret.Secret { return h[header] }, Set: func(s secret.Secret) { h[header] = s },
 		})
 	}
 	return list
@@ -211,8 +203,8 @@ func (t *Tool) CheckReadable(app *App) error {
 		module, _ := app.Module(t.Request.ModuleID)
 		see(module.Secret, "module "+module.ID)
 	}
-	if i := slices.IndexFunc(app.Sources, func(s Source) bool { return s.Name == t.Source }); i >= 0 {
-		for _, c := range app.Sources[i].credentials("source " + t.Source) {
+	if source, ok := app.Source(t.Source); ok {
+		for _, c := range source.credentials("source " + t.Source) {
 			see(c.Get(), c.pointer)
 		}
 	}
@@ -232,10 +224,10 @@ func (d destination) changed(towards string) string {
 	if json.Unmarshal([]byte(towards), &old) != nil {
 		return "where it goes" // its destination is unknown
 	}
-	names := slices.AppendSeq(slices.Collect(maps.Keys(old)), maps.Keys(d))
-	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d[name] == old[name] })
-	return strings.Join(names, ", ")
+	both := maps.Clone(old)
+	maps.Copy(both, d)
+	maps.DeleteFunc(both, func(name, _ string) bool { return d[name] == old[name] })
+	return strings.Join(slices.Sorted(maps.Keys(both)), ", ")
 }
 
 // with returns the destination with more fields; empty ones are left out.
@@ -317,8 +309,7 @@ var granted = secret.New("granted")
 // GrantModules allows any host for the tools' modules. Only authors who may change the app may use it.
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
-// RevokeModules takes the grants of GrantModules back. A write keeps those that the stored repository has for the same
-// calls.
+// RevokeModules takes the grants of GrantModules back; a write keeps those of the same stored calls.
 func (r *Repository) RevokeModules() {
 	for i := range r.Tools {
 		if request := r.Tools[i].Request; request != nil {

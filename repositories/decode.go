@@ -69,8 +69,7 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 	return r, nil
 }
 
-// UnstoredOf returns the masks for which the current app has no credential, in a body that DecodeApp refuses. So a client
-// learns both at once.
+// UnstoredOf returns the masks without a credential of the current app, in a body that DecodeApp refuses.
 func UnstoredOf(current *App, body []byte) fault.List {
 	d, app, err := readApp(current.ID, body)
 	if err != nil {
@@ -204,7 +203,6 @@ func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
 	return &AppPatch{id, patch}, err
 }
 
-// removes reports whether a patch removes the field at a pointer.
 func removes(patch any, pointer string) bool {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		object, _ := patch.(map[string]any)
@@ -217,8 +215,7 @@ func removes(patch any, pointer string) bool {
 	return patch == nil
 }
 
-// Next returns the patched app. Credentials that the patch omits are secret.Masked. Contradictions are returned as
-// a fault.List.
+// Next returns the patched app, in which omitted credentials are secret.Masked, or a fault.List.
 func (p *AppPatch) Next(current *App) (*App, error) {
 	text, err := exactjson.Encode(current)
 	if err != nil {

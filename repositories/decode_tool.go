@@ -196,7 +196,6 @@ func (d *decoding) typed(t *Tool, at string) {
 	}
 }
 
-// alternativeTo names what tools of a type have in place of a field.
 func alternativeTo(field, toolType string) string {
 	switch {
 	case field == "url":
@@ -209,9 +208,8 @@ func alternativeTo(field, toolType string) string {
 		return "; they have the parameters " + TablesParameter + " and " + FormatParameter
 	case toolType == ToolHTTP:
 		return "; they have pathParams, queryParams, bodyParams and headerParams"
-	default:
-		return ""
 	}
+	return ""
 }
 
 // limitedRequest checks the request of a tool with a source: timeouts, idempotence, and an http tool's auth.

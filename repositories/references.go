@@ -73,8 +73,7 @@ func (a *App) lacksModule(id string) error {
 	module, ok := a.Module(id)
 	switch {
 	case !ok:
-		known := lists.Map(a.Modules, func(one Module) string { return one.ID })
-		return unknownName("module", id, known)
+		return unknownName("module", id, lists.Map(a.Modules, func(one Module) string { return one.ID }))
 	case module.TokenURL == "":
 		return fmt.Errorf("module %s has no tokenUrl, so that there is no token to call with; give it one", fault.Show(id))
 	}
@@ -104,8 +103,8 @@ type Dropped struct {
 }
 
 type droppedPart struct {
-	list, kind, name string
-	by               []string // the tools and repositories that name it
+	kind, name string
+	by         []string // the tools and repositories that name it
 }
 
 // Limits of the reported tools that name a dropped part.
@@ -119,12 +118,12 @@ func (a *App) Drops(next *App) *Dropped {
 	dropped := &Dropped{}
 	for _, module := range a.Modules {
 		if _, stays := next.Module(module.ID); !stays {
-			dropped.parts = append(dropped.parts, &droppedPart{list: "modules", kind: "module", name: module.ID})
+			dropped.parts = append(dropped.parts, &droppedPart{kind: "module", name: module.ID})
 		}
 	}
 	for _, source := range a.Sources {
 		if _, stays := next.Source(source.Name); !stays {
-			dropped.parts = append(dropped.parts, &droppedPart{list: "sources", kind: "source", name: source.Name})
+			dropped.parts = append(dropped.parts, &droppedPart{kind: "source", name: source.Name})
 		}
 	}
 	if len(dropped.parts) == 0 {
@@ -171,7 +170,7 @@ func (d *Dropped) Err() error {
 	for _, part := range d.parts {
 		if len(part.by) > 0 {
 			by := clipped(part.by, maxNamers, "%d more")
-			faults.Add(fault.Point(part.list), "lacks the %s %s, which is named by %s", part.kind, fault.Show(part.name), strings.Join(by, ", "))
+			faults.Add(fault.Point(listsOfApp[part.kind]), "lacks the %s %s, which is named by %s", part.kind, fault.Show(part.name), strings.Join(by, ", "))
 		}
 	}
 	if len(faults) == 0 {
@@ -280,8 +279,7 @@ func (r *Repository) Notes() fault.List {
 	return notes
 }
 
-// withoutProperties returns the first unknown keyword of a JSON Schema without properties, which may be meant as a
-// value's name; "" if there is none.
+// withoutProperties returns the first unknown keyword of a JSON Schema without properties, or "".
 func (t *Tool) withoutProperties() string {
 	var given map[string]any
 	if json.Unmarshal(t.Parameters, &given) != nil || len(t.Params().Names()) > 0 {
@@ -308,14 +306,10 @@ type openParameter struct {
 }
 
 func (p *openParameter) open() bool {
-	switch {
-	case p == nil || p.Value != nil || p.Escape != "" || p.AllowedValues != nil:
+	if p == nil || p.Value != nil || p.Escape != "" || p.AllowedValues != nil {
 		return false
-	case p.Type == "array":
-		return p.Items.open()
-	default:
-		return p.Type == "string"
 	}
+	return p.Type == "string" || p.Type == "array" && p.Items.open()
 }
 
 // NotesInWords returns the Notes as sentences with the names of the tools.

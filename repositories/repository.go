@@ -75,10 +75,10 @@ func (r *Repository) Scope() Scope { return Scope{AppID: r.AppID, SessionID: r.S
 // Rank orders repositories for slices.SortFunc: among tools with one name, the first is used. Exclusive
 // repositories are first, then the oldest, so that an added tool never takes a name over.
 func Rank(a, b *Repository) int {
-	if a.Options.Exclusive != b.Options.Exclusive {
-		if a.Options.Exclusive {
-			return -1
-		}
+	switch {
+	case a.Options.Exclusive && !b.Options.Exclusive:
+		return -1
+	case b.Options.Exclusive && !a.Options.Exclusive:
 		return 1
 	}
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
@@ -98,8 +98,7 @@ func (r *Repository) Tool(name string) *Tool {
 type Patch struct {
 	// Options replace the repository's options as a whole; nil leaves them.
 	Options *Options `json:"options,omitempty"`
-	// Tools are added; one with an existing name replaces that tool in its place.
-	Tools []Tool `json:"tools,omitempty"`
+	Tools   []Tool   `json:"tools,omitempty"` // added; one with an existing name replaces that tool in its place
 }
 
 // Next returns the patched repository.
@@ -285,10 +284,10 @@ func (m Metadata) Text(name string) (string, bool) {
 
 // Over merges the metadata over farther. In common fields, m takes precedence.
 func (m Metadata) Over(farther Metadata) Metadata {
-	if len(m) == 0 {
+	switch {
+	case len(m) == 0:
 		return farther
-	}
-	if len(farther) == 0 {
+	case len(farther) == 0:
 		return m
 	}
 	var whole, nearer map[string]json.RawMessage

@@ -1,6 +1,7 @@
 package repositories
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"mime"
@@ -23,12 +24,10 @@ const (
 
 // Limits of a call.
 const (
-	// DefaultTimeout is the time of one attempt if the tool names none.
-	DefaultTimeout = 10 * time.Second
+	DefaultTimeout = 10 * time.Second // the time of one attempt if the tool names none
 	// maxTimeout bounds one attempt, because the answer to a message waits for it.
-	maxTimeout = 60 * time.Second
-	// DefaultRetryFor is how long a call is retried by default.
-	DefaultRetryFor = 15 * time.Minute
+	maxTimeout      = 60 * time.Second
+	DefaultRetryFor = 15 * time.Minute // how long a call is retried by default
 	// MostRetryFor bounds the retries of a call.
 	MostRetryFor = 24 * time.Hour
 )
@@ -47,9 +46,8 @@ type Request struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 	Idempotent  *bool           `json:"idempotent,omitempty"` // see Repeatable
 
-	inferredNone bool // Auth is AuthNone because there are neither auth nor credentials
-	// anywhere is set if the module may be used with any host; it is sealed like a credential.
-	anywhere secret.Secret
+	inferredNone bool          // Auth is AuthNone because there are neither auth nor credentials
+	anywhere     secret.Secret // set if the module may be used with any host; it is sealed like a credential
 }
 
 // Basic holds the credentials of HTTP basic authentication (RFC 7617).
@@ -91,12 +89,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 }
 
 // Or returns the duration, or fallback if it is zero.
-func (d Duration) Or(fallback time.Duration) time.Duration {
-	if d == 0 {
-		return fallback
-	}
-	return time.Duration(d)
-}
+func (d Duration) Or(fallback time.Duration) time.Duration { return cmp.Or(time.Duration(d), fallback) }
 
 // ways lists the ways to authenticate for which the request has credentials.
 func (r *Request) ways() []string {
@@ -140,9 +133,7 @@ func (r *Request) GiveUpAfter() time.Duration {
 }
 
 // Repeatable reports whether a call of unknown outcome may be repeated with the same key.
-func (r *Request) Repeatable() bool {
-	return r == nil || r.Idempotent == nil || *r.Idempotent
-}
+func (r *Request) Repeatable() bool { return r == nil || r.Idempotent == nil || *r.Idempotent }
 
 func (r *Request) clone() *Request {
 	if r == nil {
@@ -236,7 +227,6 @@ func BodyType(headers ...Headers) string {
 		return BodyXML
 	case kind == "text/plain":
 		return BodyText
-	default:
-		return ""
 	}
+	return ""
 }

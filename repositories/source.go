@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/plaintext"
 	"earshot/repositories/secret"
@@ -68,11 +69,7 @@ type SourceAuth struct {
 
 // Source returns the app's source of that name.
 func (a *App) Source(name string) (Source, bool) {
-	i := slices.IndexFunc(a.Sources, func(s Source) bool { return s.Name == name })
-	if i < 0 {
-		return Source{}, false
-	}
-	return a.Sources[i], true
+	return lists.First(a.Sources, func(s Source) bool { return s.Name == name })
 }
 
 // DatabasePort is the port of a postgres or mysql source, or the default of its type.
@@ -309,7 +306,6 @@ func (t OfferedTool) tool(source string) (Tool, error) {
 	tool.Parameters = compact.Bytes()
 
 	// A call of unknown outcome is repeated with the same key, unless the server declares the tool not idempotent.
-	// Most servers declare nothing.
 	if t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly {
 		tool.ReadOnly = new(true)
 	} else if t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {

@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/annotations"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/plaintext"
 	"earshot/repositories/template"
@@ -181,15 +182,12 @@ func (t *Tool) lists() []parameters.List {
 
 // Given returns the parameters for events: one list, or an object if they are a JSON Schema.
 func (t *Tool) Given() json.RawMessage {
-	lists := slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !parameters.Present(l.Raw) })
-	switch len(lists) {
-	case 0:
-		return json.RawMessage("[]")
-	case 1:
-		return lists[0].Raw
+	given := slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !parameters.Present(l.Raw) })
+	if len(given) == 1 {
+		return given[0].Raw
 	}
 	members := []json.RawMessage{}
-	for _, in := range lists {
+	for _, in := range given {
 		var list []json.RawMessage
 		if json.Unmarshal(in.Raw, &list) == nil {
 			members = append(members, list...)
@@ -205,9 +203,8 @@ func (t *Tool) Given() json.RawMessage {
 // BoundNames returns the names of the parameters bound to the statement, in order of their numbers.
 func (t *Tool) BoundNames() []string {
 	return t.Params().Derived(boundForm{}, func() any {
-		lists := t.lists()
-		if len(lists) == 1 || parameters.Present(t.Schema) {
-			return ParameterNames(lists[0].Raw)
+		if given := t.lists(); len(given) == 1 || parameters.Present(t.Schema) {
+			return ParameterNames(given[0].Raw)
 		}
 		return ParameterNames(t.Parameters)
 	}).([]string)
@@ -241,8 +238,7 @@ func (t *Tool) DateTimes() []string {
 	}).([]string)
 }
 
-// The keys for what is derived from a tool's lists: the names of its bound parameters, those of format date-time,
-// and the lists with escapes.
+// The keys for what is derived from a tool's lists: bound and date-time parameters, and lists with escapes.
 type (
 	boundForm    struct{}
 	dateTimeForm struct{}
@@ -271,11 +267,7 @@ func ParameterNames(raw json.RawMessage) []string {
 		names, _ := exactjson.Keys(object.Properties) // an object: it was compiled
 		return names
 	}
-	names := make([]string, len(members))
-	for i, member := range members {
-		names[i] = cmp.Or(member.Name, member.Parameter)
-	}
-	return names
+	return lists.Map(members, func(one struct{ Parameter, Name string }) string { return cmp.Or(one.Name, one.Parameter) })
 }
 
 // NeedsBody reports whether a parameter is required in the body: then a body without values is not sent.
@@ -366,8 +358,7 @@ func (t *Tool) readMarks(rules *parameters.Parameters, sound bool) {
 	}
 }
 
-// Spoken returns the examples in order without marks. The caller must not modify them. A tool that was not decoded
-// returns its Examples.
+// Spoken returns the examples in order without marks; the caller must not modify them.
 func (t *Tool) Spoken() []string {
 	if t.plain != nil {
 		return t.plain

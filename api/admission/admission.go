@@ -332,7 +332,6 @@ func (a *queue) tidy(t *tenant, f *flow) {
 	}
 }
 
-// without returns a copy of a list without a member.
 func without[T comparable](all []T, member T) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(one T) bool { return one == member })
 }

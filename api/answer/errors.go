@@ -45,7 +45,6 @@ func ProblemOf(err error) *Problem {
 	return found.Because(err)
 }
 
-// typedProblem maps errors with details.
 func typedProblem(err error) *Problem {
 	var (
 		faults fault.List
@@ -143,7 +142,6 @@ var unknown = map[string]Code{
 	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule, "webhook": UnknownWebhook, "version": UnknownVersion, "test": UnknownTest,
 }
 
-// plainProblem maps the other errors.
 func plainProblem(err error) *Problem {
 	if missing := (*repositories.NotFoundError)(nil); errors.As(err, &missing) {
 		return NewProblem(cmp.Or(unknown[missing.Kind], NotFound), err.Error())
@@ -244,8 +242,7 @@ func WriteError(err error, c echo.Context) {
 	_ = writeAs(c, problemJSON, found.Status, found) // fails only if the client is gone
 }
 
-// routed describes the router's own errors: an unknown path, or a wrong method, for which Allow is set already
-// (RFC 9110, section 15.5.6).
+// routed describes the router's own errors: an unknown path, or a wrong method, whose Allow is set already.
 func routed(err error, c echo.Context) error {
 	var routing *echo.HTTPError
 	if !errors.As(err, &routing) {

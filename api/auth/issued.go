@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +21,7 @@ import (
 	"earshot/repositories/store"
 )
 
-// MetadataPath prefixes the metadata path of an MCP URL, followed by the URL's own path (RFC 9728, section
-// 3.1).
+// MetadataPath is the metadata path of an MCP URL, before the URL's own path (RFC 9728, section 3.1).
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 // Issued verifies access tokens that an app's own issuers have given to users, at the app's MCP URLs.
@@ -76,15 +76,9 @@ func (i *Issued) services(ctx context.Context, appID string) (list []repositorie
 	if err != nil {
 		return nil, err
 	}
-	for _, service := range app.AuthServices {
-		if service.Agents != "" {
-			list = append(list, service)
-		}
-	}
-	return list, nil
+	return slices.DeleteFunc(slices.Clone(app.AuthServices), func(one repositories.AuthService) bool { return one.Agents == "" }), nil
 }
 
-// mcpPath parses the path of an MCP URL.
 func mcpPath(path string) (appID, sessionID string, is bool) {
 	rest, is := strings.CutPrefix(path, "/v1/apps/")
 	parts := strings.Split(rest, "/")
@@ -176,7 +170,6 @@ func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal
 // serviceName prefixes the name of a user with a service's token.
 const serviceName = "service:"
 
-// refused is the problem of a refused issuer's token.
 func refused(err error) error {
 	was := &identity.Refused{Reason: "it could not be verified"}
 	errors.As(err, &was)

@@ -52,8 +52,7 @@ type Documents struct {
 	page     pageFiles
 }
 
-// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies. It fails only for
-// malformed embedded files.
+// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies, which are embedded.
 func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	document, err := openapi(table, schemas)
 	if err != nil {
@@ -115,7 +114,6 @@ func Lead(c echo.Context) error { return c.Redirect(http.StatusFound, "/docs") }
 // policy allows only the page's own style and script, and calls of the service.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// pageFiles makes the page's files by name, on first use.
 type pageFiles func() (map[string]page.File, error)
 
 const pageName = "docs"

@@ -156,7 +156,6 @@ func complete(operation object, endpoint Route) {
 	}
 }
 
-// conditionsOf returns the precondition headers of a route.
 func conditionsOf(endpoint Route) []string {
 	switch {
 	case !endpoint.Tagged:
@@ -180,7 +179,6 @@ var renamed = map[string]string{
 	"/v1/apps/:appId/webhooks/:webhookName/deliveries state": "deliveryState",
 }
 
-// answersOf returns the common answers of a route by status.
 func answersOf(endpoint Route) map[string]string {
 	answers := map[string]string{"408": "RequestTimeout", "413": "TooLarge", "500": "InternalError"}
 	if endpoint.Open {

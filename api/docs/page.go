@@ -142,7 +142,6 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 	return shown
 }
 
-// needs describes the keys for a route.
 func needs(endpoint Route) string {
 	if endpoint.Anyone {
 		return "any key or token"
@@ -321,8 +320,7 @@ func (r reader) typeOf(schema object) (label, name string) {
 	return label, ""
 }
 
-// limitsOf describes the limits and default of a value. Patterns are left out, as descriptions explain them
-// better.
+// limitsOf describes the limits and the default of a value, without patterns.
 func limitsOf(schema object) []string {
 	var limits []string
 	if values, ok := schema["enum"].([]any); ok {
@@ -348,8 +346,7 @@ func word(from object, key string) string {
 	return text
 }
 
-// order ranks field names by their first occurrence in the descriptions, whose order is meaningful and lost in
-// Go maps.
+// order ranks field names by their first occurrence in the descriptions, since Go maps lose the order.
 type order map[string]int
 
 // read records one value's keys: field names if the value is a schema's properties, and all keys of an example.
@@ -414,7 +411,6 @@ func (o order) indented(value any, indent string) string {
 	return ends[:1] + "\n" + deeper + strings.Join(parts, ",\n"+deeper) + "\n" + indent + ends[1:]
 }
 
-// literal formats a scalar.
 func literal(value any) string {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// repliesChannel has the replies to all requests; NATS chooses its address.
-	repliesChannel = "replies"
+	repliesChannel = "replies" // has the replies to all requests; NATS chooses its address
 	problemMessage = "problem"
 	// requestsTag marks requests, not events.
 	requestsTag = "Requests"
@@ -110,10 +109,8 @@ func (a asked) message(name, title string, of ...exchanged) object {
 
 const schemasPath = "#/components/schemas/"
 
-// exchanged is the body of a request or an answer.
 type exchanged struct{ schema, example any }
 
-// bodiesOf returns the possible bodies of a request or an answer.
 func bodiesOf(described any) (all []exchanged) {
 	of, _ := described.(object)
 	kinds, _ := of["content"].(object)

@@ -28,11 +28,9 @@ import (
 const (
 	// maxRounds bounds how often the model is asked for one answer. The last round offers only the
 	// caller's tools; if the model calls another one all the same, the answer is an error.
-	maxRounds = 8
-	// maxOffered is how many tools models take in a request, the caller's and ours.
-	maxOffered = 128
-	// maxAnswer is the longest unstreamed answer, and the longest event of a stream, in bytes.
-	maxAnswer = 16 << 20
+	maxRounds  = 8
+	maxOffered = 128      // how many tools models take in a request, the caller's and ours
+	maxAnswer  = 16 << 20 // the longest unstreamed answer, and the longest event of a stream, in bytes
 )
 
 var errLong = errors.New("the model's answer is too long to be read")
@@ -48,8 +46,7 @@ type acting struct {
 	spent              [][]byte // the usage of the earlier rounds
 }
 
-// act serves a request whose calls of tools in scope run here. It asks the model, runs its calls, and asks
-// again, until the model calls none of them.
+// act serves a request whose calls of tools in scope run here: it asks the model until that calls none of them.
 func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	r, err := h.newRequest(c, f, f.resume(body))
 	if err != nil {
@@ -145,8 +142,7 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	return a, err
 }
 
-// post posts the assistant's message, if any, and then the user's. A plain yes or no to a tool's question
-// takes effect, and a note tells the model.
+// post posts the assistant's message, if any, and the user's. The model is told of a plain yes or no to a question.
 func (a *acting) post(ctx context.Context) error {
 	m := trigger.Message{AppID: a.r.app, SessionID: a.r.session, TraceParent: a.r.trace}
 	before := a.h.before(ctx, a.r)
@@ -245,7 +241,6 @@ func (a *acting) write(text []byte) error {
 	return nil
 }
 
-// takeWhole processes an unstreamed answer.
 func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil || len(text) > maxAnswer {
@@ -328,8 +323,7 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 	}
 }
 
-// nextEvent reads an event of a stream with the empty line after it, unchanged; at the end the rest of the
-// stream.
+// nextEvent reads an event of a stream unchanged, with the empty line after it; at the end the rest.
 func nextEvent(in *bufio.Reader) (event []byte, err error) {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -398,8 +392,7 @@ func (h *Handler) before(ctx context.Context, r *chatRequest) string {
 	return before
 }
 
-// stored returns the items of the previous response, as the model's host keeps them; none if they cannot be
-// read. It asks once.
+// stored returns the items of the previous response from the model's host, asked once; none if they cannot be read.
 func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 	id := r.after()
 	if r.fetched || !plainResponse.MatchString(id) {

@@ -143,7 +143,6 @@ func TestAMessageHasWhatTheModelCalledForIt(t *testing.T) {
 		"The model called booking/book, booking/ring, booking/refund.", explained.Why)
 }
 
-// sinkTexts returns the subjects of events that contain a word.
 func sinkTexts(w apitest.World, word string) (subjects []string) {
 	for _, event := range w.Sink.All() {
 		if strings.Contains(event.Subject, word) {

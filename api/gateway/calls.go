@@ -314,7 +314,6 @@ func refusal(text string) string {
 	return string(written)
 }
 
-// outcomeText describes the outcome of a firing to a model.
 func outcomeText(match query.Match, otherValues bool) string {
 	outcome := map[string]any{"status": "done"}
 	switch {

@@ -163,7 +163,6 @@ func (c *chat) length() (n int) {
 // requests: many contain the time of day.
 func isRule(role string) bool { return role == "system" || role == "developer" }
 
-// toolName returns the name of a tool, or of a choice of one.
 func toolName(tool []byte) string {
 	return cmp.Or(unquoted(memberIn(tool, "name")), unquoted(memberIn(memberIn(tool, "function"), "name")), unquoted(memberIn(memberIn(tool, "custom"), "name")))
 }

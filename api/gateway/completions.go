@@ -9,7 +9,6 @@ import (
 	"earshot/repositories/lists"
 )
 
-// completions is the format of chat completions.
 type completions struct {
 	texts []string // of the model in earlier rounds, if not streamed
 }
@@ -112,8 +111,7 @@ func firstChoice(text []byte, choices []span) span {
 	return span{}
 }
 
-// callsOf returns the calls in an answer's first choice and the spans of this and its message: calls that run
-// here, and the client's calls as written.
+// callsOf returns the calls in an answer's first choice, and the spans of this and its message.
 func (a *acting) callsOf(text []byte) (choice, message span, ours []span, clientCalls [][]byte) {
 	choices, _ := elements(text, memberOf(text, span{0, len(text)}, "choices").from) // an invalid list has none
 	if choice = firstChoice(text, choices); choice.to == 0 {
@@ -234,8 +232,7 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	return edited(event, edits), nil
 }
 
-// takeDelta removes our calls from the delta of a chunk. rest reports whether anything is left for the
-// client.
+// takeDelta removes our calls from the delta of a chunk, and reports whether anything is left for the client.
 func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, rest bool) {
 	if delta.to == 0 {
 		return nil, true

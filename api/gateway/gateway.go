@@ -33,27 +33,20 @@ import (
 
 // Limits of the relay.
 const (
-	// MaxBody is the longest request, in bytes: a conversation with pictures.
-	MaxBody = 16 << 20
-	// smallBody is the longest request that is parsed before the model begins to answer, in bytes.
-	smallBody = 64 << 10
-	// firstRead is the initial read buffer of a request, in bytes.
-	firstRead = 16 << 10
-	// maxPosting is how many messages are being posted at once.
-	maxPosting = 4096
+	MaxBody    = 16 << 20 // the longest request, in bytes: a conversation with pictures
+	smallBody  = 64 << 10 // the longest request that is parsed before the model begins to answer, in bytes
+	firstRead  = 16 << 10 // the initial read buffer of a request, in bytes
+	maxPosting = 4096     // how many messages are being posted at once
 )
 
 // Model is the OpenAI-compatible upstream of chats.
 type Model struct {
 	// BaseURL includes its version; empty if none is configured.
 	BaseURL string
-	// Key is its API key, hidden from clients; empty for none.
-	Key secret.Secret
+	Key     secret.Secret // its API key, hidden from clients; empty for none
 	// Redact masks the key in a text.
-	Redact func(text string) string
-	// Headers lists further headers that pass both ways; a final * matches any rest. CheckHeaders validates
-	// them.
-	Headers []string
+	Redact  func(text string) string
+	Headers []string // lists further headers that pass both ways, as CheckHeaders accepts them
 	// Transport sends its requests. It must not decompress answers.
 	Transport http.RoundTripper
 	// Arguments parses the arguments of a model's call. Its error is for the model.
@@ -81,13 +74,11 @@ type Engine interface {
 	FiredLength(ctx context.Context, of ledger.Turn) (length int, err error)
 	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
-	// Background runs a function outside of any request. Its context ends with the engine, and shutdown
-	// waits for it.
+	// Background runs a function outside of any request. Its context ends with the engine, whose end waits for it.
 	Background(run func(ctx context.Context))
 }
 
-// Settings returns an app's chat mode and its model limits. It fails with repositories.ErrNotFound without
-// the app.
+// Settings returns an app's chat mode and model limits, or repositories.ErrNotFound.
 type Settings interface {
 	ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error)
 }
@@ -106,9 +97,8 @@ type Options struct {
 	// Users verifies the ID tokens in a header. It returns their claims, and faults by service.
 	Users func(ctx context.Context, appID string, header http.Header) (claims parameters.Claims, faults map[string]string, err error)
 	// Trace returns the W3C trace context of a request.
-	Trace func(ctx context.Context) string
-	// Now is the clock for words such as tomorrow.
-	Now     func() time.Time
+	Trace   func(ctx context.Context) string
+	Now     func() time.Time // the clock for words such as tomorrow
 	Logger  *slog.Logger
 	Metrics prometheus.Registerer
 }
@@ -209,8 +199,7 @@ type form interface {
 	// tool writes a tool for the model.
 	tool(name, description string, schema any) []byte
 	called(calls []call, results []result) [][]byte
-	// whole processes an unstreamed answer. It returns edits for the client, or that the model must be
-	// asked again.
+	// whole processes an unstreamed answer: edits for the client, or that the model must be asked again.
 	whole(a *acting, text []byte) (edits []edit, retry bool)
 	// stream returns the processor of a streamed answer.
 	stream(a *acting) stream
@@ -218,7 +207,6 @@ type form interface {
 	fault(problem []byte) []byte
 }
 
-// stream processes the streamed answer of a round.
 type stream interface {
 	// take processes an event with a JSON object, and returns the client's part.
 	take(event []byte, data span) ([]byte, error)

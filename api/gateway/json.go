@@ -39,7 +39,6 @@ func memberIn(object []byte, name string) []byte {
 	return memberOf(object, span{0, len(object)}, name).in(object)
 }
 
-// elements returns the elements of the array at a position.
 func elements(text []byte, at int) (list []span, err error) {
 	if err = walk(text, at, '[', ']', func(_ []byte, value span) { list = append(list, value) }); err != nil {
 		return nil, err
@@ -193,7 +192,6 @@ type edit struct {
 	with []byte
 }
 
-// insertAfter inserts values into a list after a span.
 func insertAfter(at span, values [][]byte) edit {
 	return edit{span{at.to, at.to}, append([]byte{','}, bytes.Join(values, []byte{','})...)}
 }

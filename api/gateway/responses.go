@@ -58,8 +58,7 @@ func (*responses) list() (field string, orText bool) { return "input", true }
 
 func (*responses) lengths(bool) []string { return []string{"max_output_tokens"} }
 
-// offers excludes background requests, and conversations that the model's host stores, which would record
-// the input of each round.
+// offers excludes background requests, and conversations stored at the model's host, which would record each round.
 func (*responses) offers(c *chat) bool {
 	for _, name := range []string{"background", "conversation"} {
 		if value := string(c.fields[name].in(c.text)); value != "" && value != "null" && value != "false" {
@@ -126,8 +125,7 @@ var needsClient = map[string]bool{
 
 const reasoning = "reasoning"
 
-// without drops the items that match some, and reasoning that led only to these: a model refuses reasoning
-// without its result.
+// without drops the items that match, and reasoning that led only to these, which a model refuses alone.
 func without(items []item, drop func(item) bool) (rest []item) {
 	var thoughts []item
 	closed := false // the reasoning has led to an item
@@ -155,7 +153,6 @@ func (a *acting) isOurs(entry item) bool {
 	return is && entry.kind == functionCall
 }
 
-// refuses reports whether an item has words of refusal.
 func refuses(one item) bool {
 	content := memberIn(one.raw, "content")
 	parts, _ := elements(content, 0) // not every item has parts
@@ -353,7 +350,6 @@ func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
 	return append(out, edited(e.text, edits)...)
 }
 
-// numbered sets the number of an event, if it has one.
 func numbered(e heldEvent, name string, number int) []edit {
 	at, text := memberOf(e.text, e.data, name), fmt.Append(nil, number)
 	if at.to == 0 || bytes.Equal(at.in(e.text), text) {

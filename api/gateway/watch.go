@@ -20,12 +20,9 @@ import (
 )
 
 const (
-	// sessionHeader names the session if the path does not.
-	sessionHeader = "X-Earshot-Session"
-	// keyHeader is the client's own id of the message.
-	keyHeader = "Idempotency-Key"
-	// maxText is the longest text that is matched, in bytes, as in REST.
-	maxText = 64 << 10
+	sessionHeader = "X-Earshot-Session" // names the session if the path does not
+	keyHeader     = "Idempotency-Key"   // the client's own id of the message
+	maxText       = 64 << 10            // the longest text that is matched, in bytes, as in REST
 	// headStart delays matching after the answer begins, so that a fast answer neither shares the CPU with
 	// it nor waits for another goroutine.
 	headStart = 2 * time.Millisecond
@@ -81,8 +78,7 @@ func (r *chatRequest) read() {
 	}
 }
 
-// watch returns a request whose messages are posted while the model answers: the assistant's before the
-// user's last one, then the user's.
+// watch returns a request whose messages are posted while the model answers: the assistant's, then the user's.
 func (h *Handler) watch(c echo.Context, f form, body []byte) (*chatRequest, error) {
 	r, err := h.newRequest(c, f, body)
 	if err != nil {

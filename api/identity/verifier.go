@@ -30,10 +30,8 @@ import (
 )
 
 const (
-	// leeway is the tolerated clock difference to an issuer.
-	leeway = time.Minute
-	// mostToken is the longest accepted token, in bytes: room for some hundred groups of a user.
-	mostToken = 16 << 10
+	leeway    = time.Minute // the tolerated clock difference to an issuer
+	mostToken = 16 << 10    // the longest accepted token, in bytes: room for some hundred groups of a user
 	// timeout bounds all requests to an issuer for one verification. A message waits.
 	timeout = 5 * time.Second
 	// google is the issuer of Google's ID tokens.
@@ -49,9 +47,7 @@ var (
 
 // Refused means that a token was not accepted. Fault and Reason are for its sender.
 type Refused struct {
-	// Fault is for programs: malformed, signature (or issuer), audience, expired, or unavailable if the issuer
-	// could not be asked.
-	Fault  string
+	Fault  string // for programs: malformed, signature (or issuer), audience, expired, or unavailable
 	Reason string // the same in words
 }
 
@@ -60,8 +56,7 @@ func (r *Refused) Error() string { return "the ID token was not accepted: " + r.
 
 // Options configures a Verifier.
 type Options struct {
-	// Transport sends requests to issuers; default http.DefaultTransport. Tenants name issuers, so it should
-	// refuse forbidden addresses.
+	// Transport sends requests to issuers, which tenants name; default http.DefaultTransport.
 	Transport http.RoundTripper
 	Now       func() time.Time // time.Now
 	Logger    *slog.Logger     // slog.Default(); at debug level, why tokens are refused
@@ -197,14 +192,12 @@ const (
 	// discoveryTTL is how long a discovery document is cached. Keys are fetched again for each token with an
 	// unknown key, which covers key rotation.
 	discoveryTTL = 12 * time.Hour
-	// failureTTL is how long a failed issuer is not asked again.
-	failureTTL = 10 * time.Second
+	failureTTL   = 10 * time.Second // how long a failed issuer is not asked again
 	// An issuer gets askBurst requests at once, then one per askEvery, so that forged tokens do not become a
 	// flood of requests.
-	askEvery = 3 * time.Second
-	askBurst = 10
-	// maxAnswer is the longest answer of an issuer, in bytes.
-	maxAnswer = 1 << 20
+	askEvery  = 3 * time.Second
+	askBurst  = 10
+	maxAnswer = 1 << 20 // the longest answer of an issuer, in bytes
 )
 
 var errRateLimited = errors.New("the issuer was asked too often")
@@ -246,8 +239,7 @@ func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 	}
 }
 
-// discover reads an issuer's discovery document. It is not bound to the first request: others wait for it as
-// well.
+// discover reads an issuer's discovery document. Others wait for it, so it is not bound to the first request.
 func (i *issuers) discover(url string) issuer {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

@@ -59,7 +59,6 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// publish makes these the issuer's keys.
 func (i *issuer) publish(keys map[string]crypto.Signer) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -85,7 +84,6 @@ func ecKey(t *testing.T) *ecdsa.PrivateKey {
 	return key
 }
 
-// sign makes a token.
 func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, id string, claims map[string]any) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: algorithm, Key: jose.JSONWebKey{Key: key, KeyID: id}}, nil)
 	require.NoError(t, err)
@@ -100,7 +98,6 @@ func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, id string, c
 
 var noon = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC)
 
-// claims returns valid claims with changes.
 func (i *issuer) claims(change map[string]any) map[string]any {
 	claims := map[string]any{"iss": i.url, "aud": "clinic", "sub": "anna", "exp": noon.Add(time.Hour).Unix(), "iat": noon.Unix()}
 	for name, value := range change {

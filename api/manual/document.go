@@ -17,7 +17,6 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// document is a parsed page.
 type document struct {
 	name, title, summary string
 	text                 []byte
@@ -41,7 +40,6 @@ type link struct{ document, heading string }
 // markdown renders Markdown like GitHub. The documents are our own, so their HTML is kept.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()), goldmark.WithRendererOptions(html.WithUnsafe()))
 
-// read parses and renders a document.
 func read(name string, source []byte) *document {
 	d := &document{name: name, title: name, text: source}
 	tree := markdown.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&anchors{}))))

@@ -33,14 +33,11 @@ var (
 )
 
 const (
-	// root is the path of the pages, and contentsFile the page that lists all others.
-	root         = "/docs"
+	root         = "/docs" // the path of the pages, and contentsFile the page that lists all others
 	contentsFile = "README.md"
 	// policy allows only the page's own style, script, pictures and search index.
-	policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	// indexedText is how much of a section is searched, in bytes: a long table is found by its heading and
-	// beginning.
-	indexedText = 6 << 10
+	policy      = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	indexedText = 6 << 10 // how much of a section is searched, in bytes, beside its heading
 )
 
 // Pages serves documents.
@@ -89,20 +86,17 @@ func (p *Pages) serve(c echo.Context, name string) error {
 	return nil
 }
 
-// entry is a page in the contents.
 type entry struct {
 	Path, Title string
 	Here        bool
 	Headings    []heading // of the current page
 }
 
-// group is a part of the contents.
 type group struct {
 	Title   string
 	Entries []entry
 }
 
-// shown is the data of the template.
 type shown struct {
 	Title, Style, Script, Index, Icon string
 	Text                              string // path of the page as Markdown
@@ -111,7 +105,6 @@ type shown struct {
 	Previous, Next                    entry
 }
 
-// build makes all files of the site.
 func build(files fs.FS) (map[string]page.File, error) {
 	var names []string
 	err := fs.WalkDir(files, ".", func(name string, item fs.DirEntry, err error) error {
@@ -169,7 +162,6 @@ func build(files fs.FS) (map[string]page.File, error) {
 	return made, nil
 }
 
-// pathOf returns the page of a document.
 func pathOf(name string) string {
 	if name == contentsFile {
 		return root
@@ -177,7 +169,6 @@ func pathOf(name string) string {
 	return root + "/" + strings.TrimSuffix(name, ".md")
 }
 
-// nameOf returns the document of a page.
 func nameOf(at string) string {
 	if at == root {
 		return contentsFile
@@ -204,7 +195,6 @@ func contentsOf(documents map[string]*document) []group {
 	return slices.DeleteFunc(list, func(one group) bool { return len(one.Entries) == 0 })
 }
 
-// page renders the template.
 func (d *document) page(parsed *template.Template, common shown, contents []group) ([]byte, error) {
 	common.Title, common.Body, common.Text = d.title, d.body, root+"/"+d.name
 	var before entry

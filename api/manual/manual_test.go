@@ -34,7 +34,6 @@ func reach(s *apitest.Service, at string) string {
 	return string(s.Call("GET", at, "", "Authorization: ").Is(200, "").Body)
 }
 
-// paths lists all pages.
 func paths(t *testing.T) []string {
 	list := []string{"/docs"}
 	require.NoError(t, fs.WalkDir(docs.Files, ".", func(name string, _ fs.DirEntry, err error) error {

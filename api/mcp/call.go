@@ -98,8 +98,7 @@ func (x *rpcCall) beginSpan() (end func()) {
 	return func() { span.End() }
 }
 
-// resumeInput continues a call that was answered with questions. It returns nil if the call should be made, with the
-// given values.
+// resumeInput continues a call that was answered with questions; nil if the call should be made.
 func (x *rpcCall) resumeInput() (any, error) {
 	p := &x.request.Params
 	if p.InputResponses == nil && p.RequestState == "" {
@@ -133,8 +132,7 @@ func (x *rpcCall) resumeInput() (any, error) {
 	return nil, nil
 }
 
-// resumeConfirmation answers a call that awaited a confirmation. A call with other arguments is a new one, and
-// asks again.
+// resumeConfirmation answers a call that awaited a confirmation. A call with other arguments asks again.
 func (x *rpcCall) resumeConfirmation(state requestState, responses map[string]response) (any, error) {
 	record, err := x.record(state.Trigger)
 	if errors.Is(err, query.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
@@ -264,7 +262,6 @@ type headerParameter struct {
 	header string
 }
 
-// headerParametersKey is the key for the derived headerParameters of a tool's parameters.
 type headerParametersKey struct{}
 
 func (x *rpcCall) vetHeaders(definition *repositories.Tool) error {

@@ -73,12 +73,9 @@ type requestMeta struct {
 		} `json:"elicitation"`
 		Extensions map[string]json.RawMessage `json:"extensions"`
 	} `json:"io.modelcontextprotocol/clientCapabilities"`
-	// TriggerID is the idempotency key of a call: a repeat fires nothing.
-	TriggerID string `json:"earshot/triggerId"`
-	// Metadata is stored with the trigger.
-	Metadata repositories.Metadata `json:"earshot/metadata"`
-	// TraceParent is the call's span, which may differ from that of the HTTP request.
-	TraceParent string `json:"traceparent"`
+	TriggerID   string                `json:"earshot/triggerId"` // the idempotency key of a call: a repeat fires nothing
+	Metadata    repositories.Metadata `json:"earshot/metadata"`  // stored with the trigger
+	TraceParent string                `json:"traceparent"`       // the call's span, which may differ from that of the HTTP request
 	// ProgressToken, a string or number, requests progress notifications.
 	ProgressToken json.RawMessage `json:"progressToken"`
 }
@@ -130,21 +127,17 @@ type errorData struct {
 	Required any         `json:"requiredCapabilities,omitempty"`
 }
 
-// rpcCall is a request that this package answers.
 type rpcCall struct {
 	server *Server
 	c      echo.Context
 	repositories.Scope
 	request *rpcRequest
 	user    User
-	// values are the arguments merged with the user's answers; nil without any. The client repeats its own
-	// arguments and headers in each round.
-	values map[string]any
+	values  map[string]any // the arguments merged with the user's answers; nil without any
 	// viaCallTool reports a call through call_tool, whose schema names no headers.
 	viaCallTool bool
 	trace       string
-	// stream is the started stream; nil while the answer may still be plain JSON.
-	stream *stream
+	stream      *stream // the started stream; nil while the answer may still be plain JSON
 }
 
 func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }
@@ -182,8 +175,7 @@ func (x *rpcCall) write(status int, member string, text []byte) error {
 	return x.c.Blob(status, echo.MIMEApplicationJSON, line)
 }
 
-// fail answers with a protocol error or a problem. The HTTP status is that of the revision, or of the problem,
-// for proxies.
+// fail answers with a protocol error or a problem, and its HTTP status.
 func (x *rpcCall) fail(err error) error {
 	var rpcErr *rpcError
 	status := http.StatusOK
@@ -218,7 +210,6 @@ func writeError(x *rpcCall, status int, rpcErr *rpcError) error {
 
 func exactQuote(text string) string { return string(exactjson.EncodeOrNull(text)) }
 
-// findTool returns the named tool as the user may call it.
 func (x *rpcCall) findTool(name, repositoryID string) (*repositories.Tool, error) {
 	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
 	if err != nil {

@@ -70,8 +70,7 @@ func (x *rpcCall) subscribe() error {
 	return nil
 }
 
-// listener is an open subscription. Its notifications contain the id of its request, since a client may have
-// several.
+// listener is an open subscription. Its notifications contain the id of its request.
 type listener struct {
 	*rpcCall
 	filter subscription
@@ -159,7 +158,6 @@ func (r *reporter) report(triggerID string) {
 	_ = r.stream.notify("progress", params)
 }
 
-// stream is an answer of several messages.
 type stream struct {
 	response   *echo.Response
 	controller *http.ResponseController

@@ -20,6 +20,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/retrieval"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -138,10 +139,7 @@ func TestThousandsOfToolsAreSearchedInPlaceOfListed(t *testing.T) {
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+greets+`,{"name":"refund","description":"Refunds an order","url":"https://example.org/refund","schema":[{"parameter":"order","type":"string","required":true}]}]}`).Is(201, "")
 	a := agentAt(s, agentsOfApp+"?tools=search", `{}`)
-	var names []string
-	for _, tool := range a.gets("tools/list", "")["tools"].([]any) {
-		names = append(names, tool.(map[string]any)["name"].(string))
-	}
+	names := lists.Map(a.gets("tools/list", "")["tools"].([]any), func(tool any) string { return tool.(map[string]any)["name"].(string) })
 	require.Equal(t, []string{"search_tools", "call_tool"}, names)
 	hits := a.calls("search_tools", `{"query":"greet somebody","limit":1}`)
 	require.Contains(t, text(hits), `"name":"greet"`)

@@ -140,8 +140,7 @@ func (x *rpcCall) task(id string) (task, error) {
 	return x.pendingTask(id, *call)
 }
 
-// findTask reads a task: call is nil for a trigger. Another client may fire the call in between, so findTask then reads
-// the trigger again.
+// findTask reads a task: call is nil for a trigger, also one that another client fires meanwhile.
 func (x *rpcCall) findTask(id string) (record query.Record, call *pendingcalls.Call, err error) {
 	if !owns(x, id) {
 		return record, nil, unknownTask(query.ErrNotFound)
@@ -348,7 +347,6 @@ func (x *rpcCall) failTask(id string, err error) (task, error) {
 	return x.pendingTask(id, call)
 }
 
-// idOf returns the id of the future trigger.
 func (x *rpcCall) idOf(d trigger.Direct) string {
 	id := d.TriggerID
 	if id == "" {

@@ -37,7 +37,6 @@ func (a agent) task(id any) map[string]any {
 	return a.gets("tasks/get", `"taskId":"`+id.(string)+`"`)
 }
 
-// update answers the questions of a task.
 func (a agent) update(id any, responses string) {
 	a.T.Helper()
 	require.Equal(a.T, "complete", a.gets("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":`+responses)["resultType"])

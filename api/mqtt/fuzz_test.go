@@ -132,10 +132,8 @@ func (noEvents) Follow(ctx context.Context, _, _ string, _ uint64) (<-chan effec
 }
 
 const (
-	// roomOfApp is less than two clients may use.
-	roomOfApp = 80
-	// patience is far longer than a connection takes, even on a busy machine.
-	patience = time.Minute
+	roomOfApp = 80          // less than two clients may use
+	patience  = time.Minute // far longer than a connection takes, even on a busy machine
 )
 
 // broking is a server with an observed broker for the app clinic.
@@ -331,7 +329,6 @@ func bothTalk(t testing.TB, first, second []byte) []byte {
 	return kinds
 }
 
-// encoded returns packets in a version of the protocol.
 func encoded(t testing.TB, version byte, list ...packets.Packet) []byte {
 	var text bytes.Buffer
 	encode := map[byte]func(*packets.Packet, *bytes.Buffer) error{

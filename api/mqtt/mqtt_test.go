@@ -26,7 +26,6 @@ import (
 	"earshot/trigger/effect"
 )
 
-// sermas turns SERMAS on.
 func sermas(o *api.Options) { o.SERMAS = true }
 
 // subscriber is an MQTT client over WebSocket.
@@ -400,7 +399,6 @@ func TestAConnectionEndsWithTheModuleOfItsToken(t *testing.T) {
 	}
 }
 
-// asks subscribes to filters and returns the answer.
 func (c *subscriber) asks(filters ...string) packets.Packet {
 	c.t.Helper()
 	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1}
@@ -411,7 +409,6 @@ func (c *subscriber) asks(filters ...string) packets.Packet {
 	return c.next(packets.Suback)
 }
 
-// leaves unsubscribes from filters.
 func (c *subscriber) leaves(filters ...string) {
 	c.t.Helper()
 	asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Unsubscribe, Qos: 1}, PacketID: 2}

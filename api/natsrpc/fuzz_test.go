@@ -192,7 +192,6 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 	}
 }
 
-// isKeyed reports whether a message has a key other than the admin's.
 func isKeyed(message *nats.Msg) bool {
 	for name, values := range message.Header {
 		if strings.EqualFold(name, keyHeader) && values[0] != "" && values[0] != "Bearer "+planted {

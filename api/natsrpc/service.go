@@ -30,14 +30,13 @@ import (
 
 	"earshot/api"
 	"earshot/api/ratelimit"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
 const (
-	// serviceName is the name in $SRV.PING.earshot.
-	serviceName = "earshot"
-	// version is the version of requests and replies, whose v1 is also in the subjects.
-	version = "1.0.0"
+	serviceName = "earshot" // the name in $SRV.PING.earshot
+	version     = "1.0.0"   // the version of requests and replies, whose v1 is also in the subjects
 )
 
 // defaultBytes bounds bodies of requests: unlike HTTP bodies, they are in memory before admission.
@@ -45,27 +44,21 @@ const defaultBytes = 64 << 20
 
 // Options configures New. All fields but AdminKey, Metrics and Bytes are required.
 type Options struct {
-	// REST is the handler of the API.
-	REST http.Handler
-	// AdminKey is REST's admin key; empty for none.
-	AdminKey secret.Secret
+	REST     http.Handler  // the handler of the API
+	AdminKey secret.Secret // REST's admin key; empty for none
 	// Keyed requires a key or session token with each request.
 	Keyed bool
-	// Connect opens the connection for requests, which is closed at the end. trouble gets its errors, such as
-	// denied subjects.
+	// Connect opens the connection for requests. trouble gets its errors, such as denied subjects.
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
-	// Program is the program's version, for the service's metadata.
-	Program string
-	// Replies are the allowed reply prefixes.
-	Replies Replies
+	Program string  // the program's version, for the service's metadata
+	Replies Replies // the allowed reply prefixes
 	// Metrics gets the counter of refused requests. Missing: it is not exported.
 	Metrics prometheus.Registerer
 	// AtOnce bounds running and waiting requests. Further ones are answered 503.
 	AtOnce int
 	// Bytes bounds their bodies in total, fairly between apps. Missing: 64 MiB.
-	Bytes int
-	// ShutdownGrace is how long requests may run after the end was requested.
-	ShutdownGrace time.Duration
+	Bytes         int
+	ShutdownGrace time.Duration // how long requests may run after the end was requested
 	Logger        *slog.Logger
 	// Now measures the time of requests.
 	Now func() time.Time
@@ -114,8 +107,7 @@ func New(o Options) *Service {
 	}
 }
 
-// Run serves requests until ctx ends, through outages of NATS. Then it waits for running requests, at most for
-// the grace period. Call it once.
+// Run serves requests until ctx ends, and then waits for running ones, at most for the grace period.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.cancel()
 	conn, err := s.options.Connect(s.denied.observe)
@@ -127,10 +119,7 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.subscribe(); err != nil {
 		return fmt.Errorf("take requests over NATS: %w", err)
 	}
-	var subjects []string
-	for _, e := range s.endpoints {
-		subjects = append(subjects, e.Subject)
-	}
+	subjects := lists.Map(s.endpoints, func(e *endpoint) string { return e.Subject })
 	s.options.Logger.Info("ingress.listening", "service", serviceName, "id", s.id, "subjects", subjects)
 	<-ctx.Done()
 	grace, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)

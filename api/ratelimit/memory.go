@@ -13,12 +13,9 @@ import (
 const (
 	// defaultMemory bounds the bodies of a replica in memory, in bytes.
 	defaultMemory = 256 << 20
-	// unbooked is the part of a body that is not counted, in bytes: most bodies are shorter.
-	unbooked = 4 << 10
-	// step is the unit of reservation, in bytes.
-	step = 64 << 10
-	// callers is the number of shares of the memory: a caller has a sixteenth, which is the longest body.
-	callers = 16
+	unbooked      = 4 << 10  // the part of a body that is not counted, in bytes: most bodies are shorter
+	step          = 64 << 10 // the unit of reservation, in bytes
+	callers       = 16       // the number of shares of the memory: a caller has a sixteenth, which is the longest body
 )
 
 // Memory bounds the bodies in memory on a replica. It counts only bytes that have arrived. An app may use as

@@ -55,16 +55,12 @@ type Needs struct {
 	Surface   Surface
 	Operation string // such as "POST /v1/apps/:appId/triggers", or a protocol's own name
 	// Open admits strangers; otherwise May applies.
-	Open bool
-	May  auth.Access
-	// Body is the longest body, in bytes; 0 if bodies are discarded.
-	Body int64
-	// Share is the admission class of its requests.
-	Share admission.Kind
-	// Counts are its limits.
-	Counts Counts
-	// Bounds are further bounds in words, for protocols without requests.
-	Bounds string
+	Open   bool
+	May    auth.Access
+	Body   int64          // the longest body, in bytes; 0 if bodies are discarded
+	Share  admission.Kind // the admission class of its requests
+	Counts Counts         // its limits
+	Bounds string         // further bounds in words, for protocols without requests
 }
 
 // Walls holds the limits of a replica, shared by all surfaces. It is safe for concurrent use.
@@ -164,7 +160,6 @@ func Table(all []Needs) string {
 	return "| surface | ways in | who may come | longest body | whose share | counts to | and |\n| --- | --- | --- | --- | --- | --- | --- |\n" + strings.Join(lines, "")
 }
 
-// who describes who may call.
 func (n Needs) who() string {
 	switch {
 	case n.Open:
@@ -190,7 +185,6 @@ func (n Needs) who() string {
 	return keys
 }
 
-// share describes the admission share.
 func (n Needs) share() string {
 	switch {
 	case n.Share == admission.Grant:
@@ -212,10 +206,8 @@ func (n Needs) share() string {
 }
 
 const (
-	// refusals is how many refused requests of a session's token an operation reads within floodTime.
-	refusals = 20
-	// floodTime is how long refusals are counted, and the longest time without reading.
-	floodTime = time.Second
+	refusals  = 20          // how many refused requests of a session's token an operation reads within floodTime
+	floodTime = time.Second // how long refusals are counted, and the longest time without reading
 )
 
 // floods tracks session tokens that are refused for limits again and again, so that a flood is cheap: for the
@@ -229,7 +221,6 @@ type floods struct {
 	times map[flood]int // refusals of a token in the current second
 }
 
-// flood identifies the requests of a session to an operation.
 type flood struct{ operation, app, session string }
 
 // around wraps an operation that counts towards limits.

@@ -83,7 +83,6 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// answers checks the answer to a request with a key.
 func (s *service) answers(t *testing.T, method, path, key, body string) *httptest.ResponseRecorder {
 	request, err := http.NewRequestWithContext(t.Context(), method, "http://127.0.0.1"+path, strings.NewReader(body))
 	if err != nil {

@@ -31,9 +31,8 @@ import (
 // Options configures New. All fields but On are required.
 type Options struct {
 	// On serves SERMAS's clients. Otherwise the answer says how to turn it on.
-	On bool
-	// REST is the handler of the API, which gets the clients' requests.
-	REST http.Handler
+	On   bool
+	REST http.Handler // the handler of the API, which gets the clients' requests
 	// Auth authenticates requests.
 	Auth   auth.Authenticator
 	Store  Store
@@ -41,13 +40,11 @@ type Options struct {
 	// Walls bounds the work in progress and the memory of its bodies.
 	Walls *ratelimit.Walls
 	// SignIns slows down clients that guess the secrets of modules.
-	SignIns *signin.Guard
-	// TokenTTL is the lifetime of an access token.
-	TokenTTL time.Duration
-	// Now is the clock of tokens, and NewID makes their ids.
-	Now    func() time.Time
-	NewID  func() string
-	Logger *slog.Logger
+	SignIns  *signin.Guard
+	TokenTTL time.Duration    // the lifetime of an access token
+	Now      func() time.Time // the clock of tokens, and NewID makes their ids
+	NewID    func() string
+	Logger   *slog.Logger
 }
 
 // Store reads definitions. Its errors are those of store.Store.
@@ -70,8 +67,7 @@ type Tokens interface {
 	SameGrant(grant, appID string, module repositories.Module) bool
 }
 
-// Limits of EARSHOT_SERMAS_TOKEN_TTL: the client renews a token 30 s before its end, with a timer of at most
-// 2^31 ms.
+// Limits of EARSHOT_SERMAS_TOKEN_TTL: clients renew 30 s before the end, with a timer of at most 2^31 ms.
 const (
 	MinTokenTTL     = 35 * time.Second
 	MaxTokenTTL     = 24 * 24 * time.Hour
@@ -81,16 +77,12 @@ const (
 type handler struct{ Options }
 
 const (
-	// root is the path of all SERMAS paths.
-	root = "/api"
-	// maxBody is the longest body, in bytes, as in REST.
-	maxBody = 1 << 20
-	// maxGrant is the longest request for a token, in bytes; any client may send one.
-	maxGrant = 16 << 10
+	root     = "/api"   // the path of all SERMAS paths
+	maxBody  = 1 << 20  // the longest body, in bytes, as in REST
+	maxGrant = 16 << 10 // the longest request for a token, in bytes; any client may send one
 )
 
-// New returns a handler that serves SERMAS's paths and passes all others to REST. It is safe for concurrent
-// use.
+// New returns a handler that serves SERMAS's paths and passes all others to REST.
 func New(options Options) http.Handler {
 	h := &handler{options}
 	router := echo.New()

@@ -577,13 +577,11 @@ func (r reply) is(status int) reply {
 	return r
 }
 
-// into reads the JSON of an answer.
 func (r reply) into(value any) {
 	r.t.Helper()
 	require.NoError(r.t, json.Unmarshal([]byte(r.body), value), r.body)
 }
 
-// tokens is the answer to a request for a token.
 type tokens struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`
@@ -600,7 +598,6 @@ func (s *service) signIn() tokens {
 	return got
 }
 
-// with returns the header with a token.
 func with(token string) string { return "Authorization: Bearer " + token }
 
 const noKey = "Authorization: "

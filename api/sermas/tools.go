@@ -17,11 +17,10 @@ import (
 )
 
 type writing struct {
-	id    string
-	scope repositories.Scope // as requested
-	// places are the scopes with a repository of that id.
-	places []repositories.Scope
-	body   fields // for REST
+	id     string
+	scope  repositories.Scope   // as requested
+	places []repositories.Scope // the scopes with a repository of that id
+	body   fields               // for REST
 	// bare reports that the body was only the list of tools, to which pointers of faults refer.
 	bare bool
 }

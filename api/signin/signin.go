@@ -34,32 +34,23 @@ import (
 )
 
 const (
-	// freeByClient is how many failures a client has at one account before it pauses.
-	freeByClient = 10
-	// freeByAll is how many a client has at all accounts together, and an account has from all clients
-	// together.
-	freeByAll = 100
+	freeByClient = 10  // how many failures a client has at one account before it pauses
+	freeByAll    = 100 // how many a client has at all accounts, and an account has from all clients
 	// firstPause doubles with each further failure, up to longestPause.
 	firstPause   = time.Second
 	longestPause = time.Minute
-	// forgotten is how long failures count after the last one.
-	forgotten = 10 * time.Minute
-	// known is how long a successful client is admitted during a pause.
-	known = 24 * time.Hour
+	forgotten    = 10 * time.Minute // how long failures count after the last one
+	known        = 24 * time.Hour   // how long a successful client is admitted during a pause
 	// mostCounts bounds the counted clients and accounts, each at most 1 KiB.
-	mostCounts = 16 << 10
-	// mostRemembered is how many recent wrong credentials of a client are compared.
-	mostRemembered = 64
+	mostCounts     = 16 << 10
+	mostRemembered = 64 // how many recent wrong credentials of a client are compared
 )
 
 // Try is one use of a credential.
 type Try struct {
-	// Client is the sender's address.
-	Client string
-	// Account is the claimed owner, such as an app and one of its modules.
-	Account string
-	// Credential is what was sent.
-	Credential secret.Secret
+	Client     string        // the sender's address
+	Account    string        // the claimed owner, such as an app and one of its modules
+	Credential secret.Secret // what was sent
 	// Strong reports that the service generated the credential at random, so that it cannot be guessed.
 	Strong bool
 }
@@ -134,8 +125,7 @@ func DoorOf(ctx context.Context) string {
 	return DoorKey
 }
 
-// ClientOf returns the client's address. IPv6 clients are identified by their first 64 bits: they can choose
-// the rest.
+// ClientOf returns the client's address, of IPv6 the first 64 bits: clients can choose the rest.
 func ClientOf(request *http.Request) string {
 	at, err := netip.ParseAddrPort(request.RemoteAddr)
 	if err != nil {

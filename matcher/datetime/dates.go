@@ -55,7 +55,6 @@ func dayOf(year, month, number int) []string {
 	return []string{date.Format(time.DateOnly)}
 }
 
-// days makes a reading from days, if any.
 func (t *Text) days(first, end int, days ...string) Reading {
 	if len(days) == 0 {
 		return Reading{}

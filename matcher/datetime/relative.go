@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"earshot/matcher/text"
+	"earshot/repositories/lists"
 	"earshot/repositories/quantity"
 )
 
-// dayReader reads days by the words around them.
 type dayReader struct{ *Text }
 
 // span is an amount of days or months.
@@ -117,10 +117,7 @@ func (t dayReader) shifted(i int) Reading {
 	if base.End == 0 {
 		return Reading{}
 	}
-	var days []string
-	for _, day := range base.Values {
-		days = append(days, of.shift(day, direction))
-	}
+	days := lists.Map(base.Values, func(day string) string { return of.shift(day, direction) })
 	found := t.reading(i, base.End, days...)
 	if base.Exact != "" {
 		found.Exact = of.shift(base.Exact, direction)
@@ -143,8 +140,7 @@ func (t dayReader) later(end int) (of span, after int, sure bool) {
 	return span{}, end, false
 }
 
-// weekdayIn returns the weekday of "Friday in two weeks": so much after the coming one, or in the week of that day,
-// where the two differ.
+// weekdayIn returns the weekday of "Friday in two weeks", whether after the coming one or in that week.
 func (t dayReader) weekdayIn(first, end, named int, of span) Reading {
 	if of.months > 0 || of.days%7 != 0 {
 		return t.reading(first, end)

@@ -20,25 +20,19 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
+	"earshot/repositories/lists"
 )
 
 // Case is one conversation with its expected calls.
 type Case struct {
-	ID, Kind string
-	// Tools are definitions as a client registers them.
-	Tools []any
-	// Messages are the conversation; the last one is to be matched.
-	Messages []Message
-	// Calls are the expected calls of the last message, in file order; none if it should fire nothing, or with
-	// AnyCall.
-	Calls   []Call
-	AnyCall bool
-	// Grounded names the call's parameters whose values were said literally, if the data tells.
-	Grounded []string
-	// Unfinished is a call that the messages begin and that lacks required values; nil for none.
-	Unfinished *Call
-	// Contradiction is why these tools cannot give the expected result; empty if they can.
-	Contradiction string
+	ID, Kind      string
+	Tools         []any     // definitions as a client registers them
+	Messages      []Message // the conversation; the last one is to be matched
+	Calls         []Call    // the expected calls of the last message, in file order; none with AnyCall
+	AnyCall       bool
+	Grounded      []string // names the call's parameters whose values were said literally, if the data tells
+	Unfinished    *Call    // a call that the messages begin and that lacks required values; nil for none
+	Contradiction string   // why these tools cannot give the expected result; empty if they can
 }
 
 // Message is one message of a conversation.
@@ -49,10 +43,9 @@ type Message struct {
 
 // Call is a tool with its values.
 type Call struct {
-	Name   string
-	Values map[string]any
-	// Accepted are alternative correct values by parameter: for BFCL all, and "" means optional.
-	Accepted map[string][]any
+	Name     string
+	Values   map[string]any
+	Accepted map[string][]any // alternative correct values by parameter: for BFCL all, and "" means optional
 }
 
 // Arguments returns the values as a model's JSON.
@@ -71,14 +64,10 @@ func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 	if len(calls) == 0 {
 		return llmtest.Text("none")
 	}
-	written := make([][2]string, len(calls))
-	for i, call := range calls {
-		written[i] = [2]string{call.Name, call.Arguments(t)}
-	}
+	written := lists.Map(calls, func(call Call) [2]string { return [2]string{call.Name, call.Arguments(t)} })
 	return llmtest.Calls(written...)
 }
 
-// cases reads the cases of a set.
 func cases[L interface{ read() Case }](folder, set string) (found []Case, err error) {
 	all, err := matchertest.Read[L](filepath.Join(folder, set, "cases.jsonl"))
 	for _, one := range all {
@@ -174,13 +163,12 @@ type sgdCase struct {
 	Tools   []any     `json:"tools"`
 	History []Message `json:"history"`
 	Expect  struct {
-		Tool     string           `json:"tool"`
-		Values   map[string]any   `json:"values"`
-		Accept   map[string][]any `json:"accept"`
-		Grounded map[string]bool  `json:"grounded"`
-		Intent   string           `json:"intent"`
-		// Partial lists the accepted forms of each known value, as text.
-		Partial map[string][]string `json:"partial"`
+		Tool     string              `json:"tool"`
+		Values   map[string]any      `json:"values"`
+		Accept   map[string][]any    `json:"accept"`
+		Grounded map[string]bool     `json:"grounded"`
+		Intent   string              `json:"intent"`
+		Partial  map[string][]string `json:"partial"` // lists the accepted forms of each known value, as text
 	} `json:"expect"`
 }
 
@@ -238,7 +226,6 @@ func (c Case) parameters(tool string) (list []parameter) {
 	return list
 }
 
-// typed converts a text in the file to the parameter's type.
 func (p parameter) typed(text string) any {
 	switch p.kind {
 	case "integer", "number", "float":
@@ -308,8 +295,7 @@ func (f Function) Definition() map[string]any {
 // bfclContradiction is the case whose answer sorts words with a tool that only takes integers.
 const bfclContradiction = "parallel_multiple_94"
 
-// BFCL reads single messages with function schemas in OpenAI's form. Of several accepted forms of a value, the
-// first is expected.
+// BFCL reads single messages with function schemas; of several accepted values the first is expected.
 func BFCL(t testing.TB) []Case {
 	t.Helper()
 	return must(t, ReadBFCL)

@@ -30,7 +30,6 @@ func evidenceCases(t *testing.T) []evaldata.Case {
 	return kept
 }
 
-// fires returns a message, and the tool that it fires.
 func fires(t *testing.T, c evaldata.Case) (matcher.Request, *repositories.Tool) {
 	request := c.Request(t)
 	found, ok := request.Named(c.Calls[0].Name)

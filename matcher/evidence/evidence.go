@@ -143,8 +143,7 @@ func convertedAmounts(request matcher.Request, values map[string]any, tool *repo
 	return converted, faults
 }
 
-// judged compares a number with a message's amounts: instead is the converted number, why a fault. found is false
-// if the message does not have it.
+// judged compares a number with a message's amounts: instead is the converted number, why a fault.
 func judged(unit quantity.Unit, number json.Number, text string) (instead json.Number, why string, found bool) {
 	amounts := unit.Amounts(text)
 	for _, one := range amounts {
@@ -171,7 +170,6 @@ func judged(unit quantity.Unit, number json.Number, text string) (instead json.N
 	return "", "", false
 }
 
-// hasNumber reports whether numbers contain a number, in any notation.
 func hasNumber(numbers []json.Number, wanted json.Number) bool {
 	plain, ok := exactjson.ParseDecimal(wanted.String())
 	return ok && slices.ContainsFunc(numbers, func(one json.Number) bool {

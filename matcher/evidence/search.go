@@ -11,8 +11,7 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// maxParts bounds the scalars of one search: each may require reading the whole conversation, and a model's list
-// may have any length.
+// maxParts bounds the scalars of one search: each may require reading the whole conversation.
 const maxParts = 512
 
 // search looks up values in one conversation. It caches readings of messages. It is not safe for concurrent use.
@@ -38,8 +37,7 @@ type part struct {
 	value any
 }
 
-// partsOf lists the scalars of a value in a stable order, at most one more than are searched. A member of an object
-// has its own name.
+// partsOf lists the scalars of a value in a stable order, at most one more than are searched.
 func partsOf(parts []part, whole part) []part {
 	switch value := whole.value.(type) {
 	case nil:
@@ -195,7 +193,6 @@ func (r reader) stance(first, end int) (said bool, from, to int) {
 	return true, first, end
 }
 
-// reply reads the yes or no at the beginning of a message.
 func (s *search) reply(i int) (yes bool, found span, ok bool) {
 	const beginning = 6
 	words := s.messages[i].readers(s.request.Now)[0].Words

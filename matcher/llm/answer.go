@@ -20,23 +20,19 @@ type checkedCall struct {
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
-	// shown are the faults except those of parameters that are hidden from the model: it did not cause them, and
-	// must not even learn their names.
+	// shown are the faults except those of hidden parameters, whose names the model must not learn.
 	shown []parameters.ValueFault
-	// given are the arguments by parameter name; unread is true if they are unreadable. number is the call's index
-	// in the trace, from 1.
+	// given are the arguments by name, unless unread. number is the call's index in the trace, from 1.
 	given  map[string]any
 	unread bool
 	number int
-	// finds is true for a call of the tool search; words is its query.
-	finds bool
-	words string
+	finds  bool // true for a call of the tool search; words is its query
+	words  string
 }
 
 // faulty reports whether the call has arguments that must not be used.
 func (c checkedCall) faulty() bool { return c.known && !c.duplicate && len(c.reading.Errors) > 0 }
 
-// sound reports whether the call is a match.
 func (c checkedCall) sound() bool { return c.known && !c.duplicate && len(c.reading.Errors) == 0 }
 
 // correctable reports whether the model can correct any of the call's faults.
@@ -53,7 +49,6 @@ func (c checkedCall) key() string {
 	return c.candidate.Tool.Name + " " + encodeJSON(c.reading.Values)
 }
 
-// checkedAnswer is an answer with every call checked.
 type checkedAnswer struct {
 	text  string
 	calls []checkedCall
@@ -63,16 +58,13 @@ func (a checkedAnswer) has(such func(checkedCall) bool) bool {
 	return slices.ContainsFunc(a.calls, such)
 }
 
-// searches reports whether the answer calls the tool search.
 func (a checkedAnswer) searches() bool { return a.has(func(c checkedCall) bool { return c.finds }) }
 
-// onlyUnknown reports whether the answer has calls, all of unknown tools.
 func (a checkedAnswer) onlyUnknown() bool {
 	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
 }
 
-// read parses an answer. Calls inside the text count only if there are no others. A missing or duplicate call id is
-// replaced.
+// read parses an answer. Calls inside the text count only if there are no others.
 func (t *llmTurn) read(answer completion) checkedAnswer {
 	text, calls := withoutThoughts(answer.text), answer.calls
 	if len(calls) == 0 {
@@ -101,7 +93,6 @@ func (t *llmTurn) read(answer completion) checkedAnswer {
 	return read
 }
 
-// check finds the called tool and reads the arguments.
 func (t *llmTurn) check(call toolCall) checkedCall {
 	found := checkedCall{call: call}
 	if found.words, found.finds = t.searchedFor(call); found.finds {
@@ -174,7 +165,6 @@ func textsIn(value any) (texts []string) {
 	return texts
 }
 
-// note adds a call to the trace and returns its number.
 func (t *llmTurn) note(call checkedCall) int {
 	if t.trace == nil {
 		return 0
@@ -197,8 +187,7 @@ func (t *llmTurn) note(call checkedCall) int {
 	return t.trace.Add(noted)
 }
 
-// sendBack renders the model's answer, followed by a verdict on each call. found is the verdict on a search: its
-// result.
+// sendBack renders the model's answer, followed by a verdict on each call, or the result of a search.
 func (a checkedAnswer) sendBack(found string) []chatMessage {
 	messages := []chatMessage{{role: roleAssistant, text: a.text}}
 	for _, made := range a.calls {

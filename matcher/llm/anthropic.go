@@ -51,9 +51,8 @@ type (
 		IsError   bool              `json:"is_error,omitempty"`
 		Content   []*anthropicBlock `json:"content,omitempty"`
 
-		CacheControl *anthropicMark `json:"cache_control,omitempty"`
-		// thought is a thinking block from the model, sent as is.
-		thought json.RawMessage
+		CacheControl *anthropicMark  `json:"cache_control,omitempty"`
+		thought      json.RawMessage // a thinking block from the model, sent as is
 	}
 	anthropicTool struct {
 		InputSchema json.RawMessage `json:"input_schema"`
@@ -101,8 +100,7 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 		rest.Messages = append(rest.Messages, message)
 	}
 
-	// Anthropic refuses a conversation with calls but no tools. If none is offered, the called tools are listed and
-	// tool_choice forbids calls.
+	// Anthropic refuses a conversation with calls but no tools, so called tools are listed and calls forbidden.
 	if len(request.tools) == 0 {
 		var tools []json.RawMessage
 		_, names := calledTools(request.messages)
@@ -159,8 +157,7 @@ func anthropicBlocks(message chatMessage) []*anthropicBlock {
 	return blocks
 }
 
-// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema. Without strict mode
-// it accepts all others.
+// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema.
 func newAnthropicTool(tool *chatTool) any {
 	written := anthropicTool{Name: tool.name, Description: tool.description, InputSchema: tool.schema}
 	var schema map[string]json.RawMessage
@@ -177,8 +174,7 @@ func newAnthropicTool(tool *chatTool) any {
 	return written
 }
 
-// read implements wireForm. It reads texts, and calls with the thoughts before them. A block is kept as received,
-// because thoughts are sent back unchanged.
+// read implements wireForm. A block is kept as received, because thoughts are sent back unchanged.
 func (a *anthropic) read(body []byte) (completion, error) {
 	var answer struct {
 		answerError

@@ -151,7 +151,6 @@ func TestEndpointThatTakesNoMarksOfTheCacheGetsNone(t *testing.T) {
 	require.Equal(t, bare, asked[2].body)
 }
 
-// countMember counts the members with a name within a value.
 func countMember(value any, name string) int {
 	n := 0
 	switch value := value.(type) {

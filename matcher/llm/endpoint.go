@@ -43,8 +43,7 @@ func NewHTTPClient(messages int) *http.Client {
 		MaxIdleConnsPerHost:   max(1, messages),
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// A request is tens of kilobytes of tools and history, an answer one or two: decompression costs more than
-		// it saves.
+		// A request is tens of kilobytes, an answer one or two: decompression costs more than it saves.
 		WriteBufferSize:        16 << 10,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,
@@ -68,11 +67,10 @@ type endpoint struct {
 	timeout   time.Duration    // for preparations of a request, such as a token
 	now       func() time.Time // for Retry-After given as a date
 
-	url    *url.URL
-	header http.Header // of every request
-	key    string
-	// spare are the optional parts of a request; refused maps models to those that they refuse.
-	spare   []string
+	url     *url.URL
+	header  http.Header // of every request
+	key     string
+	spare   []string // the optional parts of a request; refused maps models to those that they refuse
 	refused *lru.Cache[string, []string]
 }
 
@@ -83,7 +81,6 @@ func commonHeader() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {version.Product()}}
 }
 
-// sendKey sends the key, if any, in a header.
 func (e *endpoint) sendKey(name, prefix string) {
 	if e.key != "" {
 		e.header.Set(name, prefix+e.key)
@@ -94,7 +91,6 @@ func (e *endpoint) complete(ctx context.Context, request chatRequest) (completio
 	return e.ask(ctx, e.url, e.header, request)
 }
 
-// requestBody is a request in a provider's form.
 type requestBody struct {
 	rest any
 	// tools are encoded JSON. They come first: they change least, and providers cache prefixes of requests.
@@ -134,7 +130,6 @@ type wire struct {
 	answer  []byte          // as received, without the key
 }
 
-// ask sends a request and reads its answer.
 func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, request chatRequest) (completion, error) {
 	answer, err := e.post(ctx, to, header, request)
 	if err != nil {
@@ -239,7 +234,6 @@ type refusalBody struct {
 	Param   anyText  `json:"param"`
 }
 
-// refusal makes an error from an answer with an error status.
 func (e *endpoint) refusal(response *http.Response, body []byte) error {
 	var parsed refusalBody
 	_ = json.Unmarshal(body, &parsed) // HTML has no message

@@ -23,6 +23,7 @@ import (
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 )
 
 // evalToday is the day of SGD's dialogues.
@@ -192,10 +193,7 @@ func poolOfAll(t *testing.T) *matcher.Shared {
 func TestDialoguesOfSGDKeepWhatTheirRequestsBeginWith(t *testing.T) {
 	var dialogues [][]spoke
 	for _, dialogue := range evaldata.SGD(t) {
-		var turns []spoke
-		for _, one := range dialogue.Messages {
-			turns = append(turns, spoke{one.Actor, one.Text, nil})
-		}
+		turns := lists.Map(dialogue.Messages, func(one evaldata.Message) spoke { return spoke{one.Actor, one.Text, nil} })
 		turns[len(turns)-1].tools = names(dialogue.Calls)
 		dialogues = append(dialogues, turns)
 	}

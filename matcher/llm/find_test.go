@@ -41,7 +41,6 @@ const (
 
 var unlock = [2]string{"unlock_gate", `{"gate":"Nord"}`}
 
-// looks is a call of the tool search.
 func looks(words string) [2]string { return [2]string{"find_tools", `{"words":"` + words + `"}`} }
 
 func TestWhatIsNotOfferedFiresWhenTheModelLooksForIt(t *testing.T) {

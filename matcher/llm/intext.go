@@ -53,8 +53,7 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 	return calls, ""
 }
 
-// onlyCalls reads a text that consists of calls, or returns none. first reads those that a text begins with, and
-// returns their length.
+// onlyCalls reads a text that consists of calls, or returns none. first reads those at the beginning.
 func onlyCalls(text string, first func(text string) ([]toolCall, int)) (calls []toolCall) {
 	for text = strings.Trim(text, between); text != ""; text = strings.TrimLeft(text, between) {
 		found, size := first(text)
@@ -66,7 +65,6 @@ func onlyCalls(text string, first func(text string) ([]toolCall, int)) (calls []
 	return calls
 }
 
-// firstCalls reads the calls that a text begins with, in any form.
 func firstCalls(text string) (calls []toolCall, size int, marked bool) {
 	if calls, size = markedFunction(text); size > 0 {
 		return calls, size, true
@@ -90,15 +88,13 @@ func firstCalls(text string) (calls []toolCall, size int, marked bool) {
 	return calls, mark + size, mark > 0
 }
 
-// bareCalls reads the object or list that a text begins with.
 func bareCalls(text string) ([]toolCall, int) {
 	size := extent(text)
 	calls, _ := callsOf(text[:size])
 	return calls, size
 }
 
-// markedCalls reads the text between marks. If a single call was cut, it is kept with its raw text, so that it is
-// sent back to the model.
+// markedCalls reads the text between marks. A single call that was cut is kept for the model.
 func markedCalls(text string) []toolCall {
 	if name := cutCall.FindStringSubmatch(text); name != nil && extent(strings.TrimSpace(text)) == 0 {
 		return []toolCall{{name: name[1], arguments: text}}
@@ -238,7 +234,6 @@ func isSchema(given any) bool {
 	return object["type"] == "object" && lists
 }
 
-// firstOf returns the first of the named members that the object has.
 func firstOf(object map[string]any, members ...string) any {
 	for _, member := range members {
 		if value, ok := object[member]; ok {

@@ -29,11 +29,9 @@ const (
 	DefaultHistory = 40
 	// DefaultLimit is how many tools a request offers unless the app's settings differ. Beyond it, a model is
 	// offered some tools and a function to search for the others.
-	DefaultLimit = 64
-	// DefaultMessages is how many messages may be processed concurrently.
-	DefaultMessages = 512
-	// MaxTools is the maximum number of tools in a request: OpenAI's limit.
-	MaxTools = 128
+	DefaultLimit    = 64
+	DefaultMessages = 512 // how many messages may be processed concurrently
+	MaxTools        = 128 // the maximum number of tools in a request: OpenAI's limit
 
 	// OpenAI is the base URL of OpenAI's own API.
 	OpenAI = "https://api.openai.com/v1"
@@ -41,19 +39,15 @@ const (
 
 // Options configure the matcher. The zero value has no LLM: package chain then matches offline.
 type Options struct {
-	// BaseURL is an OpenAI-compatible endpoint up to its version; the default is https://api.openai.com/v1.
-	BaseURL string
+	BaseURL string // an OpenAI-compatible endpoint up to its version; the default is https://api.openai.com/v1
 	Key     secret.Secret
-	// Model is the default model of apps.
-	Model string
+	Model   string // the default model of apps
 	// Anthropic, Gemini and Cohere are used through their own APIs by apps whose settings name them. Without
 	// OpenAI, the first configured one is the default. A Gemini BaseURL with /projects/…/locations/… is Vertex AI,
 	// which uses Google's application default credentials if there is no key.
 	Anthropic, Gemini, Cohere Config
-	// Timeout is the time for one request, and for two if the model searches for tools in the first.
-	Timeout time.Duration
-	// History is the maximum number of earlier messages that the model sees.
-	History int
+	Timeout                   time.Duration // the time for one request, and for two if the model searches for tools in the first
+	History                   int           // the maximum number of earlier messages that the model sees
 
 	// Meaning ranks tools together with words if not all are offered; nil for none.
 	Meaning retrieval.Meaning
@@ -61,10 +55,8 @@ type Options struct {
 	// HTTPClient provides the Transport for all providers; the default is made by NewHTTPClient.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
-	// Now is the clock for Retry-After given as a date.
-	Now func() time.Time
-	// Observe, if set, is called after every request to the LLM. It must be safe for concurrent
-	// use and must not block.
+	Now        func() time.Time // the clock for Retry-After given as a date
+	// Observe, if set, is called after every request to the LLM, concurrently, and must not block.
 	Observe func(Exchange)
 }
 
@@ -79,12 +71,9 @@ type Exchange struct {
 
 // Config configures a provider with its own API. The zero value configures none.
 type Config struct {
-	Key secret.Secret
-	// BaseURL is the provider's address, with or without the API's version at its end; the default is its public
-	// one.
-	BaseURL string
-	// Model is the default model of apps; empty for a small, quick one.
-	Model string
+	Key     secret.Secret
+	BaseURL string // the provider's address, with or without the API's version at its end
+	Model   string // the default model of apps; empty for a small, quick one
 }
 
 // Configured reports whether there is a key or an endpoint.
@@ -112,8 +101,7 @@ type connection struct {
 	err      error
 }
 
-// vendors lists the providers in the order of preference for the default. OpenAI includes all compatible endpoints,
-// and Gemini includes Vertex AI.
+// vendors lists the providers in the order of preference for the default.
 func (o Options) vendors() []vendor {
 	compatible := Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []vendor{
@@ -254,8 +242,7 @@ func appOf(request matcher.Request) string {
 	return request.App.ID
 }
 
-// Reply asks for the text of the answer. The model sees the results of the tools and is offered no tool, so that a
-// reply triggers nothing.
+// Reply asks for the text of the answer, with the results of the tools and without any tool.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	turn, err := l.newTurn(request)
 	if err != nil {

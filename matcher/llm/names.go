@@ -80,8 +80,7 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 
 func withoutPrefix(named string) string { return named[strings.LastIndexAny(named, ".:/")+1:] }
 
-// offerForm is the key of a tool's offer, besides the tool. The alias is empty if it is the tool's own name, as
-// nearly always.
+// offerForm is the key of a tool's offer. The alias is empty if it is the tool's own name.
 type offerForm struct {
 	alias         string
 	sessionScoped bool
@@ -113,8 +112,7 @@ var (
 	unsafeRune   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
-// validToolName reports whether every provider accepts a tool's name: a letter or _, then letters, digits, _ and -,
-// at most 64 in all.
+// validToolName reports whether every provider accepts a name: a letter or _, then letters, digits, _ and -, up to 64.
 func validToolName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -126,7 +124,6 @@ func validToolName(name string) bool {
 	return 0 < len(name) && len(name) <= 64
 }
 
-// safeName returns a valid, unused name.
 func safeName(name string, valid, taken func(string) bool) string {
 	const reserved = 4 // for a number that distinguishes equal aliases
 	base := unsafeRune.ReplaceAllString(name, "_")

@@ -13,9 +13,9 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
+	"earshot/repositories/lists"
 )
 
-// asked matches one message and returns its request.
 func asked(t *testing.T, request matcher.Request) llmtest.Request {
 	t.Helper()
 	_, server := matchOne(t, request, llmtest.Text("none"))
@@ -23,11 +23,7 @@ func asked(t *testing.T, request matcher.Request) llmtest.Request {
 }
 
 func roles(messages []llmtest.Message) []string {
-	var found []string
-	for _, message := range messages {
-		found = append(found, message.Role)
-	}
-	return found
+	return lists.Map(messages, func(message llmtest.Message) string { return message.Role })
 }
 
 func TestRequestEndsWithTheClockAndThenTheMessageAlone(t *testing.T) {

@@ -10,8 +10,7 @@ import (
 	"sync"
 )
 
-// provider asks models with tool calling. It sends a request once and does not judge the answer. Its error is a
-// *matcher.Unavailable, or the context's.
+// provider asks models with tool calling, once, without judging the answer.
 type provider interface {
 	complete(ctx context.Context, request chatRequest) (completion, error)
 }
@@ -33,13 +32,11 @@ type chatRequest struct {
 	wire  *wire // records the exchange; nil for none
 }
 
-// chatMessage is one message of the conversation that the model sees.
 type chatMessage struct {
-	role  string
-	text  string
-	calls []toolCall // of the assistant
-	// callID is the call that a message of roleTool answers; failed means that the call failed.
-	callID string
+	role   string
+	text   string
+	calls  []toolCall // of the assistant
+	callID string     // the call that a message of roleTool answers; failed means that the call failed
 	failed bool
 }
 
@@ -55,20 +52,17 @@ type toolCall struct {
 // chatTool is a tool in the form that models see. Its name and its top-level properties' names are valid for every
 // provider. It is made once for many requests and never modified.
 type chatTool struct {
-	name        string
-	description string
-	schema      json.RawMessage
-	// sessionScoped is true for a session's own tool, which other sessions do not offer.
-	sessionScoped bool
-	// shown are the sorted property names; names maps aliases among them to parameters.
-	shown []string
-	names map[string]string
+	name          string
+	description   string
+	schema        json.RawMessage
+	sessionScoped bool     // true for a session's own tool, which other sessions do not offer
+	shown         []string // the sorted property names; names maps aliases among them to parameters
+	names         map[string]string
 
 	written sync.Map // form → json.RawMessage
 }
 
-// json returns the tool as JSON, encoded once per form. A form names everything else that the encoding depends on;
-// there must be few forms.
+// json returns the tool as JSON, encoded once per form. There must be few forms.
 func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
 	known, ok := t.written.Load(form)
 	if !ok {
@@ -78,7 +72,6 @@ func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage 
 	return known.(json.RawMessage)
 }
 
-// parameter returns the name of the parameter with an alias.
 func (t *chatTool) parameter(alias string) string { return cmp.Or(t.names[alias], alias) }
 
 // showsAll reports whether models see all of the values, under the names that they have.
@@ -111,8 +104,7 @@ type chatSide struct {
 	messages []chatMessage
 }
 
-// noBeginning stands for the user's words before the history, if it begins with the model: nothing, or truncated
-// messages.
+// noBeginning stands for the user's words before a history that begins with the model.
 const noBeginning = "(The conversation begins here.)"
 
 // alternate splits messages into the rules and the sides of the conversation. Providers other than OpenAI take the
@@ -139,7 +131,6 @@ func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 	return rules, sides
 }
 
-// calledTools returns the names of the called tools by call id, and each once in order.
 func calledTools(messages []chatMessage) (byID map[string]string, names []string) {
 	byID, seen := map[string]string{}, map[string]bool{}
 	for _, message := range messages {

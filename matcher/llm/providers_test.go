@@ -119,7 +119,6 @@ func called(name string) spoken {
 	return all[slices.IndexFunc(all, func(one spoken) bool { return one.name == name })]
 }
 
-// calls returns an answer with calls, each a name and its arguments.
 func (s spoken) calls(calls ...[2]string) string {
 	written := make([]string, len(calls))
 	for i, call := range calls {
@@ -130,7 +129,6 @@ func (s spoken) calls(calls ...[2]string) string {
 
 func (s spoken) text(text string) string { return fmt.Sprintf(s.said, text) }
 
-// tools returns the tools in a request.
 func (s spoken) tools(body map[string]any) []any {
 	tools, _ := body["tools"].([]any)
 	if s.name == "gemini" && len(tools) > 0 {
@@ -146,7 +144,6 @@ func (s spoken) options(e *fakeProvider) llm.Options {
 	return options
 }
 
-// match matches one message with the provider, which answers with the bodies.
 func (s spoken) match(t *testing.T, request matcher.Request, bodies ...string) (matcher.Result, []question) {
 	t.Helper()
 	e := newProvider(t, bodiesOf(bodies...)...)
@@ -243,7 +240,6 @@ func requireEnds(t *testing.T, one spoken, reasons map[string]string) {
 	}
 }
 
-// requireFires checks the calls in each of the provider's answers.
 func requireFires(t *testing.T, one spoken, fired string, bodies ...string) {
 	t.Helper()
 	for _, body := range bodies {

@@ -78,10 +78,8 @@ const maxFinish = 60
 
 // Members of answers have varying JSON types. These types accept them all.
 type (
-	// anyText is a text, a number, null, or a list of parts, whose reasoning is left out.
-	anyText string
-	// anyArguments are arguments as text, digit for digit, from a string or from JSON.
-	anyArguments string
+	anyText      string // a text, a number, null, or a list of parts, whose reasoning is left out
+	anyArguments string // arguments as text, digit for digit, from a string or from JSON
 	// anyCount is a count that may be written as a fraction. Other JSON is zero.
 	anyCount int
 	// anyError is an error: a text, or an object with a message.

@@ -196,7 +196,6 @@ func (t *llmTurn) text(first, second checkedAnswer) string {
 	return cmp.Or(second.text, first.text)
 }
 
-// add records a call as a match or as rejected.
 func add(r *matcher.Result, found checkedCall) {
 	switch {
 	case found.sound():

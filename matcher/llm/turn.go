@@ -31,8 +31,7 @@ type llmTurn struct {
 	offered []matcher.Candidate
 	trace   *matcher.Trace // nil if not recorded
 	round   int            // number of the answer being read, from 1
-	// finder is the name of the tool search; empty if all tools are offered.
-	finder string
+	finder  string         // the name of the tool search; empty if all tools are offered
 }
 
 // newTurn writes the request for a message, in the order of change: the tools, the rules, the history, the clock,
@@ -65,8 +64,7 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 	return t, nil
 }
 
-// choose returns the provider and the model that the app's settings name, as in openai/gpt-4o. A name without a
-// provider is a model of the default one.
+// choose returns the provider and the model that the app's settings name, as openai/gpt-4o or a name.
 func (l *LLM) choose(app *repositories.App) (chosen connection, model string, err error) {
 	named := ""
 	if app != nil {
@@ -84,8 +82,7 @@ func (l *LLM) choose(app *repositories.App) (chosen connection, model string, er
 	return chosen, model, chosen.err
 }
 
-// The system text is short because every message pays for it. It is the same for every message of an app because
-// providers charge less for a cached prefix.
+// The system text is short, and the same for every message of an app, as providers charge less for a cached prefix.
 const (
 	promptTools = `You listen to a conversation and notice which tools the user's LAST message calls for.
 - Call each tool that it asks for, or agrees to after the assistant proposed it: several, or one several times with other values.

@@ -17,6 +17,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 )
 
 // Tools as a client registers them.
@@ -93,20 +94,12 @@ func Fired(result matcher.Result) []string {
 
 // Names lists the names of the candidates' tools.
 func Names(candidates []matcher.Candidate) []string {
-	names := make([]string, len(candidates))
-	for i, candidate := range candidates {
-		names[i] = candidate.Tool.Name
-	}
-	return names
+	return lists.Map(candidates, func(candidate matcher.Candidate) string { return candidate.Tool.Name })
 }
 
 // Found lists the names of the tools that a search has found.
 func Found(scores []matcher.Score) []string {
-	names := make([]string, len(scores))
-	for i, one := range scores {
-		names[i] = one.Tool.Name
-	}
-	return names
+	return lists.Map(scores, func(one matcher.Score) string { return one.Tool.Name })
 }
 
 // GoingOn returns a message after an unfinished booking for three without a day.

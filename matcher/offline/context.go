@@ -16,10 +16,8 @@ import (
 )
 
 const (
-	// maxAnswerWords is the longest text, in words, that as a whole can be the one missing value.
-	maxAnswerWords = 4
-	// maxBack is how many user messages back "it" and "no" may refer to a call.
-	maxBack = 3
+	maxAnswerWords = 4 // the longest text, in words, that as a whole can be the one missing value
+	maxBack        = 3 // how many user messages back "it" and "no" may refer to a call
 )
 
 // recent returns the user's last messages, the latest first.
@@ -32,7 +30,6 @@ func (p *interpreter) recent() (said []matcher.Utterance) {
 	return said
 }
 
-// mayAnswer reports whether a text may give a value that a call lacks.
 func mayAnswer(t text.Text) bool { return !t.NoAnswer() && !t.Unmeant() && !text.Idles(t) }
 
 // answers finds the unfinished call for which a text gives or corrects values, and has nothing else.
@@ -225,8 +222,7 @@ func (i intent) known() map[string]any {
 	return visible
 }
 
-// changes finds the previous call with another value: "no, the bathroom", "and in the office", "make it five
-// instead".
+// changes finds the previous call with another value: "no, the bathroom", "make it five instead".
 func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) {
 	rest := said.After
 	if rest == "" || !said.Marked && !isAddition(rest) {
@@ -378,8 +374,7 @@ func takes(parameter parameters.Parameter, value any) bool {
 	return !parameter.Hidden && (len(parameter.Allowed) == 0 || slices.ContainsFunc(parameter.Allowed, same))
 }
 
-// isAddition reports whether a text adds to the previous one: "and the office", "the office too", "the same in the
-// office".
+// isAddition reports whether a text adds to the previous one: "and the office", "the office too".
 func isAddition(said string) bool {
 	words := text.Split(said)
 	if text.AdditionPhrases.PhraseAt(words, 0) > 0 || text.SamePhrases.PhraseAt(words, 0) > 0 {

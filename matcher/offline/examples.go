@@ -20,19 +20,16 @@ import (
 // pattern is an example as words and places of values.
 type pattern struct {
 	parts []piece
-	// own is the number of words outside the marked values.
-	own int
-	// speaks means that they name a thing or an act. "I need [ibuprofen](medicine)" does not: any wish would match
-	// it.
+	own   int // the number of words outside the marked values
+	// speaks means that they name a thing or an act: a bare wish for a value would match any.
 	speaks bool
 }
 
 // piece is a word of a pattern, or the place of a value.
 type piece struct {
-	word string
-	mark *annotations.Mark // nil for a word
-	// marked are the example's words in the place, and surface is their text.
-	marked  []text.Word
+	word    string
+	mark    *annotations.Mark // nil for a word
+	marked  []text.Word       // the example's words in the place, and surface is their text
 	surface string
 	named   bool // the place is of a name, which ends before "tomorrow"
 	said    bool // the place is of a sentence, which has a "tomorrow" of its own
@@ -162,8 +159,7 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 	return words
 }
 
-// byExample finds the tool with the message as an example. Among several, the pattern with the most own words wins;
-// a tie decides nothing.
+// byExample finds the tool with the message as an example: the pattern with the most own words.
 func (p *interpreter) byExample() (intent, bool) {
 	said := datetime.NewText(p.request.Text, p.request.Now)
 	said.Words = withoutPoliteness(said)
@@ -198,8 +194,7 @@ func excepting(t text.Text) bool {
 	return false
 }
 
-// filled returns the call of a message that fits a pattern. Free texts are masked in the rest, so that no number in
-// them becomes another value.
+// filled returns the call of a message that fits a pattern. Free texts are masked in the rest.
 func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t *datetime.Text) (intent, bool) {
 	kinds := values.KindsOf(candidate.Tool)
 	free := func(name string) bool { return slices.Contains(kinds.Free, name) }
@@ -302,8 +297,7 @@ func beginningsOf(tools []matcher.Candidate) beginnings {
 	return b
 }
 
-// exemplary lists the candidates with an example that begins like the message: shared ones by the index, and all of
-// a session's own, which are few.
+// exemplary lists the candidates with an example that begins like the message.
 func (p *interpreter) exemplary(words []text.Word) []matcher.Candidate {
 	shared := p.request.Shared
 	if shared == nil {

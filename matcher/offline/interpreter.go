@@ -14,7 +14,6 @@ import (
 	"earshot/repositories"
 )
 
-// interpreter finds the calls of one message in its conversation.
 type interpreter struct {
 	request matcher.Request
 	scope   retrieval.Scope
@@ -152,7 +151,6 @@ func (p *interpreter) each(r reading) []intent {
 	return []intent{r.intent()}
 }
 
-// distinct removes repeated calls.
 func distinct(calls []intent) []intent {
 	var found []intent
 	for _, one := range calls {

@@ -13,6 +13,7 @@ import (
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 )
 
 // matched matches one message and renders the outcome: "name {values}" for a match, "name misses [parameters]" for
@@ -189,11 +190,7 @@ func TestOfflineSeesANewRevisionAtOnce(t *testing.T) {
 	names := func(tool string) []string {
 		result, err := o.Match(t.Context(), matcher.Request{Text: "please call a taxi", Candidates: matchertest.InScope(t, matchertest.Scope, "r", tool)})
 		require.NoError(t, err)
-		var found []string
-		for _, match := range result.Matches {
-			found = append(found, match.Tool.Description)
-		}
-		return found
+		return lists.Map(result.Matches, func(match matcher.Match) string { return match.Tool.Description })
 	}
 	require.Equal(t, []string{"Call a taxi"}, names(matchertest.TaxiTool))
 	require.Empty(t, names(`{"name":"water_plants","description":"Water the plants","examples":["water the plants"]}`))

@@ -12,6 +12,7 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/offline"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 )
 
 // trade is a tool that gives a thing, the tool that takes it back, and the thing's names.
@@ -107,10 +108,7 @@ var trades = map[string][]trade{
 // tools returns the two with a number of examples each.
 func (t trade) tools(examples int) []string {
 	with := func(tool string, all []string) string {
-		quoted := make([]string, 0, len(all))
-		for _, one := range all[:min(examples, len(all))] {
-			quoted = append(quoted, fmt.Sprintf("%q", one))
-		}
+		quoted := lists.Map(all[:min(examples, len(all))], func(one string) string { return fmt.Sprintf("%q", one) })
 		return "{" + tool + `,"examples":[` + strings.Join(quoted, ",") + "]}"
 	}
 	tools := []string{with(t.give, t.gives)}
@@ -150,7 +148,6 @@ var otherwise = map[string][]string{
 	"fr": strings.Split(`je veux payer {}; j'ai une question sur {}; je veux me plaindre de {}; prolongez {}; confirmez {}; imprimez {}; je veux parler de {}; vendez {}; raccourcissez {}`, ";"),
 }
 
-// does reports whether a tool's definition has the name.
 func does(name, tool string) bool { return strings.Contains(tool, `"name":"`+name+`"`) }
 
 func TestAskingForTheOppositeFiresWhatDoesThatAtMost(t *testing.T) {
@@ -268,15 +265,11 @@ func TestSpeakingOfAThingFiresNothing(t *testing.T) {
 	require.Greater(t, all, 8000)
 }
 
-// fired returns the name of the tool that a message fires.
 func fired(t testing.TB, said, bar string, tools []matcher.Candidate) string {
 	request := matcher.Request{Text: said, Candidates: tools, Now: matchertest.Friday, App: &repositories.App{Settings: repositories.Settings{Offline: repositories.Offline{Bar: bar}}}}
 	result, err := offline.New().Match(t.Context(), request)
 	require.NoError(t, err)
-	var names []string
-	for _, one := range result.Matches {
-		names = append(names, one.Tool.Name)
-	}
+	names := lists.Map(result.Matches, func(one matcher.Match) string { return one.Tool.Name })
 	return strings.Join(names, " ")
 }
 

@@ -17,14 +17,12 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// intent is a call that a text asks for.
 type intent struct {
 	matcher.Candidate
 	values map[string]any
 	said   string // the words that ask for it
 }
 
-// reading is a text read for a tool.
 type reading struct {
 	matcher.Candidate
 	values.Reading
@@ -75,8 +73,7 @@ func (r reading) judges() bool {
 	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool { return r.speaks(r.Words[i]) })
 }
 
-// brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in
-// "switch on".
+// brings reports whether the word at i is the preposition of a value ("on Monday") and no direction ("switch on").
 func (r reading) brings(i int) bool {
 	if w := r.Words[i]; !w.Is(text.Opposites) || !w.Is(text.StopWords) {
 		return false
@@ -283,7 +280,6 @@ func (r reading) objectless(mood text.Mood) bool {
 	})
 }
 
-// onlyValues reports whether a text has only values.
 func (r reading) onlyValues() bool {
 	for i, w := range r.Words {
 		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || w.Is(text.QuestionWords, text.RequestWords, text.Persons) && !w.Is(text.Articles)) {
@@ -293,8 +289,7 @@ func (r reading) onlyValues() bool {
 	return true
 }
 
-// neighbours reports whether a text names more things of another tool, by a word that the nearest one does not
-// know.
+// neighbours reports whether a text names more things of another tool, unknown to the nearest one.
 func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []*repositories.Tool) bool {
 	named := map[string]bool{}
 	for _, w := range things {

@@ -6,6 +6,7 @@ import (
 
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/quantity"
 )
 
@@ -52,7 +53,6 @@ func contentOf(words []text.Word) []text.Word {
 // isDefinite reports whether an existing thing follows the word.
 func isDefinite(w text.Word) bool { return w.Is(text.Definites) }
 
-// orders reports whether a text begins with a verb, like an order.
 func orders(t text.Text) bool { return t.At(t.Opening()).Is(text.ActionVerbs, text.LightVerbs) }
 
 // refersBack reports whether a text refers to an unnamed thing: it has a pronoun or "again", and no thing.
@@ -101,11 +101,7 @@ func several(parts []string) []text.Text {
 	if len(parts) < 2 || len(parts) > maxParts {
 		return nil
 	}
-	found := make([]text.Text, len(parts))
-	for i, part := range parts {
-		found[i] = text.Of(withoutJoint(part))
-	}
-	return found
+	return lists.Map(parts, func(part string) text.Text { return text.Of(withoutJoint(part)) })
 }
 
 // withoutJoint removes the "and then" at the beginning of a part.

@@ -14,13 +14,10 @@ const (
 	besideShare = 0.5
 	rootShare   = 0.8
 	topicShare  = 0.5
-	// holderShare is the weight of "account" in "a user account".
-	holderShare = 0.5
-	// markAct is the kind of features that are acts.
-	markAct = markWord + 4
+	holderShare = 0.5          // the weight of "account" in "a user account"
+	markAct     = markWord + 4 // the kind of features that are acts
 
-	// Among many tools, a feature of one in commonShare of them tells next to nothing, and comparing all its tools
-	// would be most of the work.
+	// A feature of one in commonShare of many tools tells next to nothing, and costs the most work.
 	commonFrom  = 256
 	commonShare = 8
 )
@@ -33,7 +30,6 @@ type acting struct {
 	names  []float32             // tool → total weight of its name
 }
 
-// termTool is a tool with a term.
 type termTool struct {
 	tool   int32
 	share  float32
@@ -68,7 +64,6 @@ func rarityOf(all, tools int) float32 {
 	return float32(math.Log1p(float64(all) / float64(max(tools, 1))))
 }
 
-// add adds a tool, and returns the terms of its name.
 func (a acting) add(tool int32, of *repositories.Tool) (name []uint64) {
 	named, described := text.ActingIn(of.Name), text.ActingIn(of.Description)
 	for _, acts := range named.Acts {

@@ -96,8 +96,7 @@ func (p *Document) Orders(words []text.Word) bool {
 // Does reports whether an act is of the tool's name.
 func (p *Document) Does(act string) bool { return slices.Contains(p.does, act) }
 
-// sameVerb reports whether two words are forms of one verb by their beginning: "sperr" and "sperren", "cancela" and
-// "cancelar".
+// sameVerb reports whether two words are forms of one verb: "sperr" and "sperren".
 func sameVerb(a, b string) bool {
 	const least, ending = 4, 4
 	n := 0

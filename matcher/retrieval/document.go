@@ -6,31 +6,24 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
 
 // Document is an indexed tool: its words by field.
 type Document struct {
-	// Name holds the stems of the name's subjects, or of the description's if the name has none.
-	Name map[string]bool
+	Name map[string]bool // holds the stems of the name's subjects, or of the description's if the name has none
 	// Known holds every stem of the tool's name, description, examples and parameters, including function words.
-	Known map[string]bool
-	// Title holds every stem of its name and description.
-	Title map[string]bool
-	// Moods are the moods of sentences that call for the tool with any words.
-	Moods [text.MoodCount]bool
-	// told are its examples that ask or tell.
-	told []example
-	// Topics holds the topics of these words.
-	Topics map[uint64]bool
-	// Examples is the number of its examples.
-	Examples int
-	// Undoes is the stem of the undoing or dropping word in the tool's name; empty for most tools.
-	Undoes string
+	Known    map[string]bool
+	Title    map[string]bool      // holds every stem of its name and description
+	Moods    [text.MoodCount]bool // the moods of sentences that call for the tool with any words
+	told     []example            // its examples that ask or tell
+	Topics   map[uint64]bool      // holds the topics of these words
+	Examples int                  // the number of its examples
+	Undoes   string               // the stem of the undoing or dropping word in the tool's name; empty for most tools
 	// acts holds the stems of the verbs that order what the tool does: of its name, its description and its examples.
 	acts map[string]bool
-	// does are the acts of its name.
-	does []string
+	does []string // the acts of its name
 	// Plain means that an example calls for it without a verb, or that none has an order: "a table for four".
 	Plain bool
 	// Gives means that the tool gets or makes a thing: it books, orders, subscribes.
@@ -50,20 +43,14 @@ type example struct {
 	mood text.Mood
 }
 
-// maxCompared bounds a tool's compared examples, since others pay for them: further ones are only compared as exact
-// texts.
+// maxCompared bounds a tool's compared examples; further ones are only compared as exact texts.
 const maxCompared = 100
 
-// parameterTexts lists the texts of the tool's parameters.
 func parameterTexts(tool *repositories.Tool) []string {
 	var texts []string
 	for _, parameter := range matcher.Shown(tool.Params()) {
 		texts = append(texts, text.Identifier(parameter.Name)+" "+parameter.Description)
-		for _, allowed := range parameter.Allowed {
-			if one, ok := allowed.(string); ok {
-				texts = append(texts, one)
-			}
-		}
+		texts = append(texts, lists.Of[string](parameter.Allowed)...)
 	}
 	return texts
 }
@@ -201,8 +188,7 @@ func (p *Document) Relates(w text.Word) bool {
 	return p.Known[text.Root(w.Stem)] || slices.ContainsFunc(text.Topics(w), func(topic uint64) bool { return p.Topics[topic] })
 }
 
-// typoLength is the minimum length in bytes of a word that may be a typing error: shorter ones, such as boat and
-// goat, are often two words.
+// typoLength is the minimum length in bytes of a word that may be a typing error: boat and goat are two words.
 const typoLength = 5
 
 // Knows reports whether the tool's words have the stem, or one that differs by a typing error.

@@ -76,7 +76,6 @@ func (b *featureBag) addPieces(w string) {
 	}
 }
 
-// addTopics adds the word's topics and its root.
 func (b *featureBag) addTopics(w text.Word) {
 	for _, topic := range text.Topics(w) {
 		b.add(mix(markTopic, topic), topicWeight)

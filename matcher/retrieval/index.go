@@ -293,8 +293,7 @@ func accumulate(list []posting, weight float32, into []float32) {
 	}
 }
 
-// covers adds to the scores the share of the text's subjects that each tool knows, times by. A subject's weight is
-// its rarity.
+// covers adds to the scores the share of the text's subjects, by rarity, that each tool knows.
 func (l *index) covers(words []text.Word, by float32, scores []float32) {
 	weight := func(stem string) float32 {
 		tools := len(l.stems[stem])
@@ -332,11 +331,9 @@ func (l *index) document(tool int) *Document {
 	return made
 }
 
-// edge is the length in bytes of the beginning and the end of a word that index spellings: one error leaves one of
-// them intact.
+// edge is the length in bytes of a word's ends that index spellings: one error leaves one of them intact.
 const edge = 2
 
-// edges returns the beginning and the end of a stem, as keys of spellings.
 func edges(stem string) (begin, end string) { return "^" + stem[:edge], stem[len(stem)-edge:] }
 
 // spellings lists the stems of the index by their edges, in a deterministic order.

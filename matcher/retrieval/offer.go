@@ -23,18 +23,14 @@ const (
 	leastScore  = 0.2
 	firstOfBest = 3
 	aboutAsNear = 0.8
-	// alsoScore is the minimum score of tools added together with the best, as a share of its score.
-	alsoScore = 0.3
+	alsoScore   = 0.3 // the minimum score of tools added together with the best, as a share of its score
 	// coverageWeight is the weight of the share of the text's subjects that the tool knows, including parameters:
 	// "for four people" finds the tool with a party size.
 	coverageWeight = 0.3
-	// historyWeight is the weight of earlier messages, to which "and tomorrow?" refers.
-	historyWeight = 0.4
-	// recent is how many earlier messages count, and recentWords how many of their words.
-	recent      = 6
-	recentWords = 128
-	// remembered is how many messages identify a place in a conversation.
-	remembered = 8
+	historyWeight  = 0.4 // the weight of earlier messages, to which "and tomorrow?" refers
+	recent         = 6   // how many earlier messages count, and recentWords how many of their words
+	recentWords    = 128
+	remembered     = 8 // how many messages identify a place in a conversation
 )
 
 // Offer returns at most limit of the candidates, in the order for a model. If all fit, or the limit is below one,
@@ -98,8 +94,7 @@ func newOffer(scope Scope, limit int) *offer {
 	return o
 }
 
-// list follows the conversation from the newest message with a remembered offer. The last message is also followed
-// by meaning.
+// list follows the conversation from the newest message with a remembered offer.
 func (o *offer) list(alike []matcher.Score) (list []ref) {
 	history, next := o.scope.request.History, 0
 	for i, said := range slices.Backward(history) {
@@ -265,8 +260,7 @@ func (o *offer) evicted(list []ref, n int, fired map[ref]bool) []ref {
 	return kept[max(0, len(kept)-n):]
 }
 
-// candidates returns the pinned tools, then the list, then the tools of unfinished calls, which displace the end of
-// the list.
+// candidates returns the pinned tools, then the list, whose end the tools of unfinished calls displace.
 func (o *offer) candidates(list []ref, limit int) []matcher.Candidate {
 	offered := make([]matcher.Candidate, 0, limit)
 	for _, one := range slices.Concat(o.pinned, list) {

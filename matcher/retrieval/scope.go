@@ -17,16 +17,14 @@ const (
 	// maxIndexes bounds the indexes of sessions' tools, beside the one of an app, and of tools that are not shared:
 	// 150 tools with ten examples each take 2 to 3 MB, a usual session's a hundredth of that.
 	maxIndexes = 64
-	// maxConversations bounds the remembered offers: a list takes half a kilobyte. A forgotten one is computed from
-	// the history.
+	// maxConversations bounds the remembered offers; a forgotten one is computed from the history.
 	maxConversations = 8192
 	// wholeUpTo is up to how many of an app's tools are compiled again with a session's, so that rarity is of the
 	// whole scope. More tools are kept, and weigh the session's.
 	wholeUpTo = 16
 )
 
-// Cache keeps compiled indexes by the revisions of their repositories, which each write changes, and the last offers of
-// conversations.
+// Cache keeps compiled indexes by the revisions of their repositories, and offers of conversations.
 type Cache struct {
 	compiled *lru.Cache[uint64, *index]
 	offered  *lru.Cache[uint64, []ref]
@@ -108,7 +106,6 @@ type Scope struct {
 	offered  *lru.Cache[uint64, []ref]
 }
 
-// part is an index of some of the candidates.
 type part struct {
 	*index
 	kind kind
@@ -122,10 +119,8 @@ const (
 	ownPart                // the request's own
 )
 
-// ref is a tool of a part of the scope.
 type ref struct{ part, tool int32 }
 
-// place returns the place of a part's tool among the candidates.
 func (s Scope) place(p part, tool int) (int, bool) {
 	switch {
 	case p.kind == wholeScope, len(s.request.Candidates) == len(p.candidates) && s.request.Candidates[tool] == p.candidates[tool]:
@@ -260,7 +255,6 @@ func (s Scope) spelled(stem string) (best string) {
 	return best
 }
 
-// choose adds the best tools of the part to the list.
 func (s Scope) choose(best *top, p part, scores []float32) {
 	for tool, score := range scores {
 		if n := len(best.list); n >= best.most && (n == 0 || score < best.list[n-1].Score) {

@@ -12,8 +12,7 @@ import (
 
 // Meaning compares texts with tools by meaning, to find tools without a common word.
 type Meaning interface {
-	// Alike returns at most n of the request's candidates in order of their meaning's similarity, or why it could
-	// not compare.
+	// Alike returns at most n of the request's candidates in order of similarity, or why it could not compare.
 	Alike(ctx context.Context, request matcher.Request, text string, n int) (alike []matcher.Score, why string)
 }
 
@@ -61,9 +60,8 @@ const (
 	likenessWeight = 0.3
 	askedWeight    = 0.6    // for the tool's share of the requested things
 	namedWeight    = 2. / 3 // how much more that is for a tool whose name has nothing else
-	// undoingShare is the share left to a tool that undoes the requested act, which undoes marks.
-	undoingShare = 0.5
-	undoes       = -1e6
+	undoingShare   = 0.5    // the share left to a tool that undoes the requested act, which undoes marks
+	undoes         = -1e6
 )
 
 // doing lists at most n of the candidates that do the words' acts to the things that they name, the best first.

@@ -14,6 +14,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
+	"earshot/repositories/lists"
 )
 
 // rows returns the lines of a file, split at bars.
@@ -43,10 +44,7 @@ func operation(t testing.TB, name, method, path, description string) string {
 
 // catalogue returns the operations of several APIs in their authors' styles.
 func catalogue(t testing.TB) []matcher.Candidate {
-	var tools []string
-	for _, row := range rows(t, "catalogue.txt") {
-		tools = append(tools, operation(t, row[0], row[1], row[2], row[3]))
-	}
+	tools := lists.Map(rows(t, "catalogue.txt"), func(row []string) string { return operation(t, row[0], row[1], row[2], row[3]) })
 	return matchertest.InScope(t, matchertest.Scope, "catalogue", tools...)
 }
 

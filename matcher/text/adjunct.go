@@ -1,6 +1,7 @@
 package text
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -63,12 +64,7 @@ func FinalVerb(t Text, i int) bool {
 	if _, verb := actsKnown().verbs[t.Words[i].Stem]; t.Lowercase() && !verb {
 		return false
 	}
-	for _, w := range t.Words[:i] {
-		if german.has(modalVerbs, w.Norm) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Words[:i], func(w Word) bool { return german.has(modalVerbs, w.Norm) })
 }
 
 // repeatAt returns the place after the words at i that ask for an act more than once: "every month", "monthly" at the end

@@ -16,8 +16,7 @@ type List int
 
 // The lists by purpose.
 const (
-	// languageCode is the language's ISO 639-1 code.
-	languageCode List = iota
+	languageCode List = iota // the language's ISO 639-1 code
 
 	// Words without a subject.
 
@@ -522,8 +521,7 @@ func scoresOf(text string) []float64 {
 	return scores
 }
 
-// foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a
-// hotel in LA".
+// foreignTo reports whether the text's language lacks the word in the list: "LA" in "a hotel in LA".
 func foreignTo(said string, list List, word string) bool {
 	code := LanguageOf(said)
 	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {

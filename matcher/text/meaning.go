@@ -31,10 +31,8 @@ var topics = sync.OnceValue(func() map[string][]uint64 {
 
 // Acting is a text's acts and their objects.
 type Acting struct {
-	// Acts has the possible acts of each verb.
-	Acts [][]string
-	// Things are the words other than verbs that name a subject.
-	Things []Word
+	Acts   [][]string // has the possible acts of each verb
+	Things []Word     // the words other than verbs that name a subject
 	// Plain means that plain verbs name the acts, not words that may also be things.
 	Plain bool
 }
@@ -139,7 +137,6 @@ const (
 	eitherOne
 )
 
-// role is a word's function in a text.
 type role struct {
 	acts    []string
 	clarity int

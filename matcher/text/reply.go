@@ -180,10 +180,8 @@ func (t Text) deniedBefore(first int) bool {
 
 // Correction is a text split into a retracted and a valid part.
 type Correction struct {
-	// Before is the part that the text itself retracts or corrects; empty for none.
-	Before string
-	// After is the valid part; empty if the text only retracts.
-	After string
+	Before string // the part that the text itself retracts or corrects; empty for none
+	After  string // the valid part; empty if the text only retracts
 	// Marked means that the text corrects itself or an earlier message.
 	Marked bool
 	// Refused means that it begins with a plain no.
@@ -275,8 +273,7 @@ func (r *corrector) denies(part statement) bool {
 // labelled reports whether a word follows a colon, as a value: "breakfast: no".
 func (r *corrector) labelled(i int) bool { return i > 0 && strings.Contains(r.Gap(i-1), ":") }
 
-// cutApart splits a text at its pauses and its correcting phrases, which it removes, along with replaced things:
-// "instead of Monday".
+// cutApart splits a text at its pauses and its correcting phrases, and removes what is replaced.
 func (r *corrector) cutApart() (list []statement) {
 	first, anew, words := 0, false, r.Words
 	cut := func(end int) {
@@ -392,7 +389,6 @@ func (r *corrector) plainlyDenies(i int) bool {
 	return false
 }
 
-// join returns the text of some parts.
 func (r *corrector) join(parts []statement) string {
 	var texts []string
 	for i := 0; i < len(parts); i++ {

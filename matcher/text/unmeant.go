@@ -24,8 +24,7 @@ func (t Text) DeniesAct(isAct func(i int) bool) bool {
 	return false
 }
 
-// Negates reports whether the word at i negates: "not", and the French "plus" after "ne". What reminds does not: "do
-// not forget to".
+// Negates reports whether the word at i negates; "do not forget to" does not.
 func (t Text) Negates(i int) bool {
 	w := t.Words[i]
 	if w.Norm == "not" && t.At(i+1).Is(PolitePersons) || t.At(i-1).Is(UnlessWords) && !t.At(i-1).IsForeign(onlyWords) {
@@ -66,7 +65,6 @@ func (t Text) Reminds(i int) bool {
 	return false
 }
 
-// deniesAfter reports whether the negation at i is of an act after it.
 func (t Text) deniesAfter(i int, isAct func(int) bool) bool {
 	able, near := t.At(i-1).Is(UnableWords) || t.At(i+1).Is(AttendingVerbs, UnableWords), i+1 // "I can not come" denies no act
 	if t.At(i + 1).Is(UnableWords) {
@@ -140,8 +138,7 @@ func (t Text) deniesBack(i int, isAct func(int) bool) bool {
 	return false
 }
 
-// Feigns reports whether the text only imagines an act: "pretend to", "stell dir vor". The words that say so are from
-// first to before end.
+// Feigns reports whether the text only imagines an act: "pretend to", in the words from first to before end.
 func (t Text) Feigns() (first, end int, ok bool) { return t.begins(feigningPhrases) }
 
 // Refrains reports whether the text orders to leave an act undone: "avoid", "hör auf".
@@ -163,8 +160,7 @@ func (t Text) begins(list List) (first, end int, ok bool) {
 	return first, end, end > first && end < len(t.Words)
 }
 
-// Excluded returns the index of a word that the sentence excludes, -1 for none: "anything but pizza". The bound of a
-// number is none.
+// Excluded returns the index of a word that the sentence excludes, -1 for none: "anything but pizza".
 func (t Text) Excluded() int {
 	for i := range t.Words {
 		if n := excludingPhrases.PhraseAt(t.Words, i); n > 0 && i+n < len(t.Words) {
@@ -177,8 +173,7 @@ func (t Text) Excluded() int {
 // quotationMarks are opening marks and those that close them.
 var quotationMarks = map[rune]string{'"': "\"", '“': "”“", '„': "“”", '«': "»", '»': "«", '‘': "’", '‹': "›"}
 
-// Unquoted returns the words outside quotation marks, and whether several words are inside. A text that is quoted as a
-// whole is not quoted.
+// Unquoted returns the words outside quotation marks, unless all are inside, and whether several are inside.
 func (t Text) Unquoted() (outside []Word, quoted bool) {
 	inside := 0
 	for i, w := range t.Words {

@@ -65,8 +65,7 @@ func readAllowed(f *slotFiller) {
 	}
 }
 
-// signedChoice returns the value whose alias is a sign that the text has: "$". It is nil if several parameters or values
-// have one.
+// signedChoice returns the value whose alias is a sign that the text has: "$"; nil for several.
 func signedChoice(f *slotFiller, s *slot) (value any) {
 	for _, other := range f.all {
 		for _, c := range other.choices {

@@ -12,8 +12,7 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// readCodes fills the one slot for a code with the one code in the text: of letters and digits, of digits, or
-// spoken digits.
+// readCodes fills the one slot for a code with the one code in the text.
 func readCodes(f *slotFiller) {
 	s := f.lone(func(s *slot) bool { return s.code })
 	if s == nil {
@@ -27,7 +26,6 @@ func readCodes(f *slotFiller) {
 
 type codeReader struct{ *slotFiller }
 
-// codes finds candidates for the slot's code.
 func (f codeReader) codes(s *slot) []Mention {
 	var found []Mention
 	moments := f.Moments()

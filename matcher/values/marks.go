@@ -26,12 +26,11 @@ type taught struct {
 	surfaces []string      // the same as written
 	// left and right are the words beside the values, without articles; atStart, atEnd or atValue for no word.
 	left, right map[string]bool
-	// before are the two words before a value, joined by a space.
-	before  map[string]bool
-	inside  map[string]bool // grammar words in values
-	longest int             // in words
-	article bool            // a value may begin with one
-	names   bool            // all begin with a capital letter
+	before      map[string]bool // the two words before a value, joined by a space
+	inside      map[string]bool // grammar words in values
+	longest     int             // in words
+	article     bool            // a value may begin with one
+	names       bool            // all begin with a capital letter
 }
 
 // Neighbours of a value other than words.
@@ -41,7 +40,6 @@ const (
 	atValue = "|" // another value
 )
 
-// noWord reports whether a neighbour of a value is not a word.
 func noWord(cue string) bool { return cue == atStart || cue == atEnd || cue == atValue }
 
 // lessonOf reads the examples of a tool; nil without marks.
@@ -104,8 +102,7 @@ func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	l.brings[left] = one
 }
 
-// knows returns the right neighbour that follows the parameter's values. Before another value, they end as at the
-// end.
+// knows returns the right neighbour that follows the parameter's values.
 func (t *taught) knows(rights []string) (string, bool) {
 	for _, right := range rights {
 		if t.right[right] || right == atValue && t.right[atEnd] {

@@ -9,6 +9,7 @@ import (
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories/lists"
 )
 
 // readMoments fills dates and times of day in the text's words, or exactly if the slot requires a format.
@@ -84,10 +85,7 @@ func (f *slotFiller) share(slots []*slot, all []datetime.Reading) {
 	if sameMoment(left) {
 		f.moment(s, left[0])
 	} else {
-		var words []string
-		for _, m := range left {
-			words = append(words, fmt.Sprintf("%q", f.Surface(m.First, m.End)))
-		}
+		words := lists.Map(left, func(m datetime.Reading) string { return fmt.Sprintf("%q", f.Surface(m.First, m.End)) })
 		momentReader{f}.none(s, strings.Join(words, " and ")+" are several", true)
 	}
 }
@@ -127,10 +125,7 @@ func (f momentReader) changed(s *slot, m datetime.Reading) {
 	if instants := datetime.Instants(m.Exact, f.Now.Location()); len(instants) == 0 {
 		why = fmt.Sprintf("%q does not exist in %s: the clocks skip %s", words, f.Now.Location(), m.Exact)
 	} else {
-		var readings []string
-		for _, at := range instants {
-			readings = append(readings, at.Format(time.RFC3339))
-		}
+		readings := lists.Map(instants, func(at time.Time) string { return at.Format(time.RFC3339) })
 		why = f.ask(s, words, readings)
 	}
 	f.none(s, why, true)

@@ -11,6 +11,7 @@ import (
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
 )
@@ -51,8 +52,7 @@ func readDurations(f *slotFiller) {
 	}
 }
 
-// readAmounts gives each parameter with a unit the one amount that converts to it. No parameter gets the words of a
-// range or of a denial.
+// readAmounts gives each parameter with a unit the one amount that converts to it.
 func readAmounts(f *slotFiller) {
 	counted := f.slots(func(s *slot) bool { return s.Unit != nil && s.Numeric() })
 	for _, s := range counted {
@@ -86,10 +86,7 @@ func (f *slotFiller) isHour(first int) bool {
 
 // ambiguous records that figures have several readings: 1,500 in a language that writes decimals with a comma.
 func (f *slotFiller) ambiguous(s *slot, words string, numbers []json.Number) {
-	var readings []string
-	for _, number := range numbers {
-		readings = append(readings, string(number))
-	}
+	readings := lists.Map(numbers, func(number json.Number) string { return string(number) })
 	why := f.ask(s, words, readings)
 	f.reasons[s.Name], f.unusable[s.Name] = why, why
 }
@@ -125,7 +122,6 @@ func (s *slot) misses(number json.Number) string {
 	return ""
 }
 
-// amounts returns the amounts with a unit that converts to the slot's.
 func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
 	for _, one := range f.AmountsIn(*s.Unit) {
@@ -148,8 +144,7 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 // "about 20", "anything but 40", "by 10", "20 dollars" for an amount in euros. A wrong value does harm; a missing
 // one is asked for.
 
-// doubts reports whether the number in the words from first to before end is no value of the slot, and records why
-// for the user.
+// doubts reports whether the number in the words from first to before end is no value of the slot, and why.
 func (f *slotFiller) doubts(s *slot, first, end int) bool {
 	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !f.own[w.Stem] }
 	changed := func() string { // the amount of a change: "by 10", "10 degrees warmer", "um 2 Grad höher"
@@ -296,11 +291,9 @@ func (f *slotFiller) figures() []datetime.Reading {
 	return found
 }
 
-// overlap reports whether a number and an amount overlap.
 func overlap(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
 
-// exact returns the figures for the slot's number without conversion: for a slot with a unit, none with a unit, in
-// a range or denied.
+// exact returns the figures for the slot's number without conversion.
 func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	var said []quantity.Amount
 	if s.Unit != nil {
@@ -313,8 +306,7 @@ func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	})
 }
 
-// readNumbers gives each numeric parameter the number beside a word of its name, and a single parameter the single
-// remaining number.
+// readNumbers gives each numeric parameter the number beside its name, and a single one the single number.
 func readNumbers(f *slotFiller) {
 	f.markedNumbers()
 	for _, s := range f.slots((*slot).counts) {

@@ -18,15 +18,11 @@ import (
 
 // Kinds are the parameters of a tool that a model may fill, by their possible values.
 type Kinds struct {
-	All []string // names of all
-	// Free are those that take any words.
-	Free []string
-	// Named are those of them that take a name, and no sentence or search.
-	Named []string
-	// Chosen are those whose values are recognisable: numbers, and enumerated values.
-	Chosen []string
-	// Formatted are those whose format differs from users' words: dates, times, durations.
-	Formatted []string
+	All       []string // names of all
+	Free      []string // those that take any words
+	Named     []string // those of them that take a name, and no sentence or search
+	Chosen    []string // those whose values are recognisable: numbers, and enumerated values
+	Formatted []string // those whose format differs from users' words: dates, times, durations
 	// Timed means that one of them holds a date, a time of day or an amount of time.
 	Timed bool
 }
@@ -96,7 +92,6 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
-// slot is a parameter with the form of its values.
 type slot struct {
 	parameters.Parameter
 	name    []text.Word     // words of its name
@@ -193,8 +188,7 @@ var (
 	datePhrase    = regexp.MustCompile(`(?i)\b(date|day)\b`)
 )
 
-// layout returns the slot's date or time format in the notation of package time; empty if the text's words are the
-// value.
+// layout returns the slot's format in the notation of package time; empty if the words are the value.
 func (s *slot) layout() string {
 	switch s.Format {
 	case parameters.Date:
@@ -234,8 +228,7 @@ var forms = []form{
 	{text.PhoneNames, regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
 }
 
-// addresses returns the pattern of a list of addresses, by its name or by the values that examples mark; nil for another
-// list.
+// addresses returns the pattern of a list of addresses; nil for another list.
 func (s *slot) addresses() *regexp.Regexp {
 	index := slices.IndexFunc(forms, func(candidate form) bool {
 		return s.namedFor(candidate.names) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(surface string) bool { return candidate.pattern.FindString(surface) == surface })
@@ -285,15 +278,12 @@ func shapeOf(code string) string {
 	return string(shape)
 }
 
-// isNamed reports whether the list has a word of the slot's name.
 func (s *slot) isNamed(list text.List) bool { return text.AnyIs(s.name, list) }
 
-// namedFor reports whether the list has the stem of a word of the slot's name.
 func (s *slot) namedFor(list text.List) bool {
 	return slices.ContainsFunc(s.name, func(w text.Word) bool { return w.StemIs(list) })
 }
 
-// stemmed reports whether the slot's name has one of some words, by stem.
 func (s *slot) stemmed(words ...string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		stem := text.Stem(word)
@@ -311,7 +301,6 @@ func (s *slot) describedFor(list text.List) bool {
 	return false
 }
 
-// nameHas reports whether the slot's name has the word.
 func (s *slot) nameHas(w text.Word) bool {
 	return !w.Is(text.StopWords, text.DateNames, text.ClockNames) && slices.ContainsFunc(s.name, func(n text.Word) bool { return n.Stem == w.Stem })
 }
@@ -339,8 +328,7 @@ func (s *slot) sentence() bool {
 	return s.namedFor(text.NotedNames) || s.namedFor(text.ContentNames) && !s.stemmed("item")
 }
 
-// slotFiller is the state of reading one text's values. Each reader marks its words as taken, and later readers
-// skip them.
+// slotFiller is the state of reading one text's values. Later readers skip words that are taken.
 type slotFiller struct {
 	*datetime.Text
 	*toolSlots

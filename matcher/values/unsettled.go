@@ -12,7 +12,6 @@ import (
 // A moment that is denied, a bound, an end of a range or one of many is no value: "not on Monday", "before 3 pm",
 // "between 3 and 4", "every Friday".
 
-// momentReader finds moments that may be values.
 type momentReader struct{ *slotFiller }
 
 // settled returns the certain moments that no value has taken, and records for the slots why others are none.
@@ -80,8 +79,7 @@ func (f momentReader) cueBefore(first int) int {
 	return first
 }
 
-// bound returns where the words begin that make the moment a limit, which is no value unless a slot is for one:
-// m.First for none.
+// bound returns where the words begin that make the moment a limit: m.First for none.
 func (f momentReader) bound(m datetime.Reading, slots []*slot) int {
 	named := func(lists ...text.List) bool {
 		return slices.ContainsFunc(slots, func(s *slot) bool {

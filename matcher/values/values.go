@@ -15,12 +15,10 @@ import (
 // Reading is the values of a tool's parameters in a text.
 type Reading struct {
 	*datetime.Text
-	Values map[string]any // by parameter name; numbers are json.Number
-	Taken  []bool         // by word: whether a value has it
-	// Why tells by parameter why a number in the text is not its value.
-	Why map[string]string
-	// Asks has a question for each parameter with an ambiguous value: "at 9: 09:00 or 21:00?".
-	Asks map[string]string
+	Values map[string]any    // by parameter name; numbers are json.Number
+	Taken  []bool            // by word: whether a value has it
+	Why    map[string]string // tells by parameter why a number in the text is not its value
+	Asks   map[string]string // has a question for each parameter with an ambiguous value: "at 9: 09:00 or 21:00?"
 	// Unusable tells by parameter why words that certainly speak of it give no value: 25 is above its maximum. A call
 	// without what was said is not what the user asks for, even if the parameter is optional.
 	Unusable map[string]string
@@ -51,7 +49,6 @@ func readBy(f *slotFiller) Reading {
 	return Reading{f.Text, f.values, f.taken, f.reasons, f.questions, f.unusable}
 }
 
-// restReader reads the rest of a sentence.
 type restReader struct{ *slotFiller }
 
 // readRest fills a free string with the rest of the text if both its ends are certain: after a colon or "called";
@@ -133,7 +130,6 @@ func (f restReader) sentenceEnd(first int) int {
 	return len(f.Words)
 }
 
-// named reports whether the word at i is of the tool's name.
 func (f restReader) named(i int) bool { return f.name[f.At(i).Stem] }
 
 // objectOf finds the text after the tool's verb.

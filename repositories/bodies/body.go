@@ -51,8 +51,7 @@ func (d *Definitions) Read(name string, body []byte) (*Body, error) {
 	return d.ReadMoved(name, body, func(any) Moved { return nil })
 }
 
-// ReadMoved is Read of a body with fields in other places: move moves them and returns where they were. Faults name
-// the places in the sent body.
+// ReadMoved is Read of a body with fields in other places: move moves them and returns where they were.
 func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Moved) (*Body, error) {
 	var faults fault.List
 	var cut string
@@ -88,8 +87,7 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	return b, nil
 }
 
-// Tree reads a body that no definition describes, or returns a fault.List: repeated fields and deep nesting are faults
-// in any body.
+// Tree reads a body that no definition describes. Repeated fields and deep nesting are faults in any body.
 func Tree(body []byte) (any, error) {
 	read, err := (&Definitions{}).Read("", body)
 	if err != nil {
@@ -144,8 +142,7 @@ func (b *Body) Into(target any) {
 	}
 }
 
-// flat reports whether the body has only scalar fields with exact names, so that it can be decoded directly: JSON
-// tags ignore case.
+// flat reports whether the body has only scalar fields with exact names: JSON tags ignore case.
 func (b *Body) flat() bool {
 	if b.leftOut || len(b.faults)+len(b.moved) > 0 || !b.closed {
 		return false
@@ -164,30 +161,31 @@ func (b *Body) Raw() []byte { return b.body }
 
 // Add records a fault, unless the place is already faulty.
 func (b *Body) Add(pointer, format string, args ...any) {
-	if b.Faulty(pointer) {
-		return
+	if b.mark(pointer) {
+		b.Another(pointer, format, args...)
 	}
-	if !b.faults.Full() {
-		b.places[pointer] = true
-	}
-	b.Another(pointer, format, args...)
 }
 
 // Miss records a missing field, unless the place is already faulty. Why follows "is missing", as ": http needs it".
 func (b *Body) Miss(pointer, why string) {
+	if b.mark(pointer) {
+		b.faults.Miss(pointer, why)
+	}
+}
+
+// mark makes a place faulty, and reports whether it was not.
+func (b *Body) mark(pointer string) bool {
 	if b.Faulty(pointer) {
-		return
+		return false
 	}
 	if !b.faults.Full() {
 		b.places[pointer] = true
 	}
-	b.faults.Miss(pointer, why)
+	return true
 }
 
 // Another records a fault even if the place has others.
-func (b *Body) Another(pointer, format string, args ...any) {
-	b.faults.Add(pointer, format, args...)
-}
+func (b *Body) Another(pointer, format string, args ...any) { b.faults.Add(pointer, format, args...) }
 
 // Faulty reports whether the place, or one that contains it, is faulty.
 func (b *Body) Faulty(pointer string) bool {

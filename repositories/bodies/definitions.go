@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -21,9 +22,8 @@ type Definitions struct {
 	document map[string]any
 	compiled map[string]*jsonschema.Schema
 	// Quiet omits a value of the wrong type from its fault: it may be a credential.
-	Quiet bool
-	// Instead names alternatives to unsupported fields and enumerated values.
-	Instead map[string]string
+	Quiet   bool
+	Instead map[string]string // names alternatives to unsupported fields and enumerated values
 	// Forms describes the values of formats, by name.
 	Forms map[string]string
 	// Absent means that null, or an empty text that a field cannot have, counts as absent.
@@ -127,7 +127,7 @@ func (d *Definitions) wanted(schemaURL string, types []string) string {
 }
 
 // words returns the allowed texts at a place of the schema, for a list its members'; none if others are allowed.
-func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
+func (d *Definitions) words(schemaURL string, more ...string) []string {
 	of, _ := d.at(schemaURL, more...).(map[string]any)
 	if items, ok := of["items"].(map[string]any); ok {
 		of = items
@@ -136,12 +136,7 @@ func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
 		of, _ = d.at(ref).(map[string]any)
 	}
 	list, _ := of["enum"].([]any)
-	for _, one := range list {
-		if word, ok := one.(string); ok {
-			words = append(words, word)
-		}
-	}
-	return words
+	return lists.Of[string](list)
 }
 
 // mostListed is how many fields a sentence lists. Allowed has all of them.
@@ -155,8 +150,7 @@ func sentenceOf(intro string, names []string) string {
 }
 
 func quoted(words []string) string {
-	list := lists.Map(words, func(word string) string { return fault.Show(word) })
-	return fault.OneOf(list)
+	return fault.OneOf(lists.Map(words, func(word string) string { return fault.Show(word) }))
 }
 
 // at returns the part of the document at a schema's URL, or below it.
@@ -167,12 +161,7 @@ func (d *Definitions) at(schemaURL string, below ...string) any {
 
 func (d *Definitions) fields(schemaURL string) []string {
 	properties, _ := d.at(schemaURL, "properties").(map[string]any)
-	var known []string
-	for name, schema := range properties {
-		if schema != false {
-			known = append(known, name)
-		}
-	}
-	slices.Sort(known)
-	return known
+	known := maps.Clone(properties)
+	maps.DeleteFunc(known, func(_ string, schema any) bool { return schema == false })
+	return slices.Sorted(maps.Keys(known))
 }

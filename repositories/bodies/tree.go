@@ -2,6 +2,7 @@ package bodies
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,12 +50,10 @@ func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 		return tree, r.faults, fault.Point(r.at...) + "/"
 	}
 	if err == nil {
-		_, err = r.decoder.Token()
-		if err == nil {
-			err = errors.New("there is more after the value")
-		} else if errors.Is(err, io.EOF) {
+		if _, err = r.decoder.Token(); errors.Is(err, io.EOF) {
 			return tree, r.faults, ""
 		}
+		err = cmp.Or(err, errors.New("there is more after the value"))
 	}
 	return nil, fault.List{{Detail: malformed(body, r.decoder.InputOffset(), err), Meant: fault.Meant{Code: fault.Malformed}}}, ""
 }
@@ -100,7 +99,7 @@ func (r *treeReader) token() (read json.Token, flaw string, err error) {
 
 func (r *treeReader) object() (any, error) {
 	object := map[string]any{}
-	var again map[string]bool
+	var again []string // names that are given more than once
 	r.at = append(r.at, "")
 	for r.decoder.More() {
 		read, flaw, err := r.token()
@@ -116,12 +115,9 @@ func (r *treeReader) object() (any, error) {
 		if err != nil {
 			return object, err
 		}
-		if _, twice := object[name]; twice && !again[name] {
+		if _, twice := object[name]; twice && !slices.Contains(again, name) {
 			r.fault("is given more than once")
-			if again == nil {
-				again = map[string]bool{}
-			}
-			again[name] = true
+			again = append(again, name)
 		}
 		object[name] = value
 	}
@@ -155,8 +151,7 @@ func (r *treeReader) fault(format string, args ...any) {
 	r.faults.Add(fault.Point(r.at...), format, args...)
 }
 
-// malformed describes where a body stops being JSON, in an editor's line and column; the token decoder's position
-// differs.
+// malformed describes where a body stops being JSON, in an editor's line and column.
 func malformed(body []byte, offset int64, err error) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "the body is empty; a JSON object is wanted"
@@ -166,8 +161,7 @@ func malformed(body []byte, offset int64, err error) string {
 		offset, err = syntax.Offset-1, syntax
 	}
 	before := string(body[:min(max(offset, 0), int64(len(body)))])
-	line := 1 + strings.Count(before, "\n")
-	column := len(before) - strings.LastIndex(before, "\n")
+	line, column := 1+strings.Count(before, "\n"), len(before)-strings.LastIndex(before, "\n")
 	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
 }
 

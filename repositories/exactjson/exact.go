@@ -198,8 +198,7 @@ func Keys(raw []byte) ([]string, error) {
 // escapedUnit is the length of an escape such as \u00e9.
 const escapedUnit = 6
 
-// TextFlaw returns why a decoder would replace characters of a JSON text, so that two different texts became one; empty
-// if it would not.
+// TextFlaw returns why a decoder would replace characters of a JSON text; empty if it would not.
 func TextFlaw(raw []byte) string {
 	if !utf8.Valid(raw) {
 		at := 0
@@ -243,8 +242,7 @@ func unitAt(raw []byte) rune {
 	return rune(unit)
 }
 
-// Members are an object's members, encoded like a map at a third of the cost: every event, record and answer has
-// them.
+// Members are an object's members, encoded like a map at a third of the cost.
 type Members map[string]any
 
 // MarshalJSON implements json.Marshaler.
@@ -299,10 +297,7 @@ func appendValue(text []byte, value any) (_ []byte, err error) {
 		written, err := Members(value).MarshalJSON()
 		return append(text, written...), err
 	case bool:
-		if value {
-			return append(text, "true"...), nil
-		}
-		return append(text, "false"...), nil
+		return strconv.AppendBool(text, value), nil
 	}
 	err = Use(value, func(written []byte) { text = append(text, written...) })
 	return text, err
@@ -326,16 +321,14 @@ const (
 // NumberPattern is a number by RFC 8259, section 6, in parts: sign, whole part, fraction, exponent.
 var NumberPattern = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// Decimal is an exact number: 0.digits times ten to the point. The digits have no zeros at either end, and zero has
-// no digits.
+// Decimal is an exact number: 0.digits times ten to the point, without zeros at either end of the digits.
 type Decimal struct {
 	negative bool
 	digits   string
 	point    int
 }
 
-// ParseDecimal reads a JSON number. It refuses numbers beyond the limits above, or beyond float64, which most
-// readers of JSON use.
+// ParseDecimal reads a JSON number within the limits above and those of float64.
 func ParseDecimal(text string) (Decimal, bool) {
 	if len(text) > maxDigits {
 		return Decimal{}, false
@@ -352,10 +345,9 @@ func ParseDecimal(text string) (Decimal, bool) {
 		}
 	}
 	const maxPoint = 309 // math.MaxFloat64 has 309 digits before the point
-	whole, fraction := parts[2], parts[3]
-	digits := whole + fraction
+	digits := parts[2] + parts[3]
 	kept := strings.TrimLeft(digits, "0")
-	point := len(whole) + exponent - (len(digits) - len(kept))
+	point := len(parts[2]) + exponent - (len(digits) - len(kept))
 	if kept = strings.TrimRight(kept, "0"); kept == "" {
 		return Decimal{}, true
 	}
@@ -380,9 +372,8 @@ func (d Decimal) sign() int {
 		return 0
 	case d.negative:
 		return -1
-	default:
-		return 1
 	}
+	return 1
 }
 
 // Whole reports whether there is no fraction.

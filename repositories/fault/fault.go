@@ -3,7 +3,6 @@
 package fault
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -24,8 +23,7 @@ type Fault struct {
 	// Detail describes the fault and, if possible, the solution.
 	Detail string `json:"detail"`
 	Meant
-	// more is how many unlisted faults this one stands for.
-	more int
+	more int // how many unlisted faults this one stands for
 }
 
 // Most is how many faults of a body are listed (section 3 of the contract). Further ones are only counted: a
@@ -164,11 +162,7 @@ func Tokens(pointer string) []string {
 	if pointer == "" {
 		return nil
 	}
-	tokens := strings.Split(pointer[1:], "/")
-	for i := range tokens {
-		tokens[i] = pointerUnescaper.Replace(tokens[i])
-	}
-	return tokens
+	return lists.Map(strings.Split(pointer[1:], "/"), pointerUnescaper.Replace)
 }
 
 var (
@@ -259,12 +253,7 @@ func nearest[S ~string](word string, known []S) S {
 	return best
 }
 
-// letters returns the sorted bytes of a word.
-func letters(word string) string {
-	sorted := []byte(word)
-	slices.Sort(sorted)
-	return string(sorted)
-}
+func letters(word string) string { return string(slices.Sorted(slices.Values([]byte(word)))) }
 
 // Code classifies a fault for programs. Codes are never renamed or reused.
 type Code string
@@ -325,31 +314,27 @@ func DidYouMean[S ~string](word string, known []S) Meant {
 // OneOf formats a list for an error: "a, b or c".
 func OneOf[S ~string](list []S) string {
 	texts := lists.Map(list, func(one S) string { return string(one) })
-	if len(texts) < 2 {
-		return strings.Join(texts, "")
+	if last := len(texts) - 1; last > 0 {
+		return strings.Join(texts[:last], ", ") + " or " + texts[last]
 	}
-	last := len(texts) - 1
-	return fmt.Sprintf("%s or %s", strings.Join(texts[:last], ", "), texts[last])
+	return strings.Join(texts, "")
 }
 
 // Show formats a value for an error: as JSON, to distinguish "5" and 5, and truncated.
 func Show(value any) string {
-	var text bytes.Buffer
+	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
 		return Clip(fmt.Sprint(value))
 	}
-	return Clip(string(bytes.TrimSpace(text.Bytes())))
+	return Clip(strings.TrimSpace(text.String()))
 }
 
 // ShowAll formats values for an error, separated by commas; only the first of many.
 func ShowAll(values []any) string {
 	const most = 12
-	shown := make([]string, 0, most)
-	for _, value := range values[:min(len(values), most)] {
-		shown = append(shown, Show(value))
-	}
+	shown := lists.Map(values[:min(len(values), most)], Show)
 	if len(values) > most {
 		shown = append(shown, "…")
 	}

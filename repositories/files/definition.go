@@ -13,8 +13,7 @@ import (
 
 // Definition is the body of one PUT, with the position of each part in the files.
 type Definition struct {
-	// ID is the repositoryId; empty for the app.
-	ID   string
+	ID   string // the repositoryId; empty for the app
 	tree *node
 }
 
@@ -100,8 +99,7 @@ func (d *Definition) valueAt(pointer string) *node {
 	return value
 }
 
-// decode runs a decoder on the definition. An unquoted scalar becomes text where text is required: a password may
-// be 12345.
+// decode runs a decoder on the definition. An unquoted 12345 becomes text where text is required.
 func (d *Definition) decode(decoder func(body []byte) error) Faults {
 	for {
 		var found fault.List

@@ -26,8 +26,7 @@ type document struct {
 	term string   // the file's own term, such as toolset
 	name string   // empty if missing or faulty
 	at   position // of the name, or of the document
-	// body has the fields in REST form, without kind and name.
-	body *node
+	body *node    // has the fields in REST form, without kind and name
 	// sermas marks SERMAS's own tools, legacy an older form of Toolbox.
 	sermas, legacy bool
 }

@@ -441,7 +441,6 @@ func TestFaultsOfATestOfABodyHavePointers(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// migrated migrates a file in place.
 func migrated(t *testing.T, content string) *files.Migration {
 	t.Helper()
 	folder(t, map[string]string{"t.yaml": content})

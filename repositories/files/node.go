@@ -37,10 +37,9 @@ func (k valueKind) String() string {
 
 // node is a value with its position, limited to JSON's types for every input format.
 type node struct {
-	kind valueKind
-	text string
-	// unquoted is the source of an unquoted scalar, used where text is required.
-	unquoted string
+	kind     valueKind
+	text     string
+	unquoted string // the source of an unquoted scalar, used where text is required
 	at       position
 	// unset means that a variable of the value is not set, which causes its other faults.
 	unset bool
@@ -72,7 +71,6 @@ func (n *node) add(name string, at position, value *node) {
 	n.fields = append(n.fields, field{name, at, value})
 }
 
-// addOnce adds a field, or reports a fault if it is in seen.
 func (n *node) addOnce(f field, seen map[string]position, faults *Faults) {
 	if first, isRepeated := seen[f.name]; isRepeated {
 		faults.add(f.at, "%q is given twice in one map, first on line %d", fault.Clip(f.name), first.line)
@@ -231,8 +229,7 @@ func (c *cursor) advance(source string, offset int) position {
 // maxDepth bounds the nesting of values; the later decoders allow less.
 const maxDepth = 100
 
-// jsonReader reads a JSON file token by token. The YAML parser does not read all of JSON, and gives other
-// positions.
+// jsonReader reads a JSON file token by token: YAML's parser does not read all of JSON.
 type jsonReader struct {
 	decoder *json.Decoder
 	source  string

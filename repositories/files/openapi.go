@@ -20,22 +20,15 @@ const maxDescriptionBytes = 16 << 20
 
 // OpenAPIOptions configure the conversion of an OpenAPI document to a file.
 type OpenAPIOptions struct {
-	// Stdin is read if the path is Stdin.
-	Stdin io.Reader
-	// Name is the name of the source and the repository, and the prefix of the names of several sources; the
-	// default is from the document.
-	Name string
-	// BaseURL is the address of the API; the default is the first of the document's servers.
-	BaseURL string
-	// Paths are the prefixes of the paths of included operations; all if empty.
-	Paths []string
+	Stdin   io.Reader // read if the path is Stdin
+	Name    string    // the name of the source and the repository; the default is from the document
+	BaseURL string    // the address of the API; the default is the first of the document's servers
+	Paths   []string  // the prefixes of the paths of included operations; all if empty
 	// Overlays are the paths of OpenAPI Overlays, which change the document in order before it is converted.
 	Overlays []string
-	// ConfirmWrites makes tools of operations other than GET ask for confirmation, except where x-earshot-confirm
-	// decides.
+	// ConfirmWrites makes tools of other operations than GET ask for confirmation, unless x-earshot-confirm decides.
 	ConfirmWrites bool
-	// Into is the file of an earlier import, whose edits are kept; nil makes a new one.
-	Into *Imported
+	Into          *Imported // the file of an earlier import, whose edits are kept; nil makes a new one
 }
 
 // Imported is a file from an import, possibly edited since.
@@ -43,8 +36,7 @@ type Imported struct{ Path, Text string }
 
 // OpenAPI is the result of a conversion.
 type OpenAPI struct {
-	// Text is the file: a source for each set of credentials, their tools, and a repository of these.
-	Text string
+	Text string // the file: a source for each set of credentials, their tools, and a repository of these
 	// Tools is the number of converted operations; Operations is the number in the document.
 	Tools, Operations int
 	// Variables are required when the file is read: addresses and credentials. None has a value here.
@@ -85,7 +77,13 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	if len(im.faults) > 0 {
 		return fail()
 	}
-	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed(path), renderAll(documents), comments)
+	printed := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
+	}, path)
+	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed, renderAll(documents), comments)
 	result := &OpenAPI{
 		Text: forEditors(header), Tools: len(im.tools), Operations: im.operationCount,
 		Variables: sortedKeys(im.variables), Notes: im.notes.sorted(order),
@@ -110,16 +108,6 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		return fail()
 	}
 	return result, nil
-}
-
-// printed returns a path for a comment.
-func printed(path string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '_'
-	}, path)
 }
 
 func renderAll(documents []*node) string {
@@ -219,8 +207,7 @@ func (im *openapi) operations() {
 	}
 }
 
-// openapi is the conversion of one OpenAPI document. The package's readers parse it, with the position of each
-// value and limits for hostile input.
+// openapi is the conversion of one OpenAPI document, with the position of each value.
 type openapi struct {
 	file           string
 	options        OpenAPIOptions
@@ -319,8 +306,7 @@ func (im *openapi) set(target *node, name, value string) {
 // idFrom makes an id from a text; empty if no character is valid.
 func idFrom(title string) string {
 	id := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_') {
 			return r
 		}
 		return '-'

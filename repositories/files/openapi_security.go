@@ -25,7 +25,7 @@ const samePlace = "two of its credentials are sent in the same place"
 
 type securityScheme struct {
 	definition  *node
-	kind        string
+	kind        string // how its credentials are sent
 	unsupported string
 	variables   []string
 }
@@ -314,8 +314,7 @@ func (im *openapi) use(g *grant, name *node) {
 	im.grantedSources[i].users = append(im.grantedSources[i].users, name)
 }
 
-// sourceDocuments returns the tools' sources, the one without credentials first. If there are several, their names include
-// their schemes.
+// sourceDocuments returns the tools' sources, the one without credentials first.
 func (im *openapi) sourceDocuments() []*node {
 	var documents []*node
 	used := map[string]bool{}

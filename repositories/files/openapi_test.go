@@ -43,7 +43,6 @@ func readBack(t testing.TB, made *files.OpenAPI) *files.Set {
 	return got
 }
 
-// toolsOf returns the tools of the files by name.
 func toolsOf(t testing.TB, set *files.Set) map[string]map[string]any {
 	t.Helper()
 	tools := map[string]map[string]any{}

@@ -32,14 +32,12 @@ import (
 type Options struct {
 	// Lookup returns environment variables, like os.LookupEnv.
 	Lookup func(variable string) (value string, set bool)
-	// AppID is the app of the definitions if the files do not name it.
-	AppID string
+	AppID  string // the app of the definitions if the files do not name it
 	// SkipUnsupported leaves out sources and tools of unsupported types, and all that needs them, with notes.
 	SkipUnsupported bool
 	// Tests also reads tests, including those in the folder "tests" of a folder.
 	Tests bool
-	// Stdin is read if a path is Stdin; nil is empty.
-	Stdin io.Reader
+	Stdin io.Reader // read if a path is Stdin; nil is empty
 	// Advise returns more notes on a decoded repository; nil for none.
 	Advise func(app *repositories.App, repository *repositories.Repository) fault.List
 }
@@ -48,15 +46,11 @@ type Options struct {
 type Set struct {
 	// AppID is the name of the document of kind app, else the appId of a SERMAS app, else Options.AppID, else the
 	// name of the folder or of the Prebuilt definition; empty if that is not an id.
-	AppID string
-	// Files are the files that were read, in order.
-	Files []string
-	// App has only the fields that the files set.
-	App *Definition
-	// Repositories are in the files' order; default, with the tools that no other names, is last.
-	Repositories []*Definition
-	// Tests are the tests of the files, in order; none if Options exclude them.
-	Tests []*Test
+	AppID        string
+	Files        []string      // the files that were read, in order
+	App          *Definition   // has only the fields that the files set
+	Repositories []*Definition // in the files' order; default, with the tools that no other names, is last
+	Tests        []*Test       // the tests of the files, in order; none if Options exclude them
 	// Notes name the parts that were left out.
 	Notes []Fault
 	// appNamed means that files or options name the app, and not only their folder.
@@ -254,9 +248,8 @@ const (
 // environment resolves placeholders of variables. They are masked before parsing and filled in afterwards, in
 // values only, so that no variable changes the structure.
 type environment struct {
-	file string
-	// lookup is nil if placeholders stay unchanged.
-	lookup func(string) (string, bool)
+	file   string
+	lookup func(string) (string, bool) // nil if placeholders stay unchanged
 	masked []maskedVariable
 }
 

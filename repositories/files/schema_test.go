@@ -152,7 +152,6 @@ func TestTheSchemaRefusesNothingThatValidateTakes(t *testing.T) {
 	require.Greater(t, refused, 100, "of what is spoilt the schema sees most")
 }
 
-// validated returns the faults of documents by validate.
 func validated(t *testing.T, documents []any) error {
 	t.Helper()
 	var text strings.Builder

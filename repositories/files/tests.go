@@ -15,14 +15,12 @@ import (
 
 // Test is a conversation with the expected matches of its messages.
 type Test struct {
-	Name string
-	File string
-	Line int
-	// AppID is the app that it names, and Tools are the tools in scope; empty means all of the files.
-	AppID string
-	Tools []string
-	// Now is zero for the current time; TimeZone and Language are the user's, empty for the app's.
-	Now                time.Time
+	Name               string
+	File               string
+	Line               int
+	AppID              string // the app that it names, and Tools are the tools in scope; empty means all of the files
+	Tools              []string
+	Now                time.Time // zero for the current time; TimeZone and Language are the user's, empty for the app's
 	TimeZone, Language string
 	Chat               []Message
 }
@@ -34,8 +32,7 @@ type Message struct {
 	Line  int
 	// Decided marks a user's message that was already decided; it is only history. Files cannot set it.
 	Decided bool
-	// Expect is the complete expected outcome of a user's message.
-	Expect []Expectation
+	Expect  []Expectation // the complete expected outcome of a user's message
 }
 
 // Expectation is one expected outcome of a message.
@@ -46,11 +43,9 @@ type Expectation struct {
 	Values map[string]any
 	// Also has alternative correct values by parameter. Files cannot set it.
 	Also map[string][]any
-	// MayLack are parameters of the Tool without a certain value: a call rejected for their lack is also correct.
-	// Files cannot set it.
-	MayLack []string
-	// Rejected is the matched tool that lacks the Missing values, or any value if Missing is empty.
-	Rejected string
+	// MayLack are parameters of the Tool for whose lack a call may be rejected. Files cannot set it.
+	MayLack  []string
+	Rejected string // the matched tool that lacks the Missing values, or any value if Missing is empty
 	Missing  []string
 	// None means that nothing fires.
 	None bool
@@ -365,8 +360,7 @@ func (e *Expectation) decodeWith(tool *repositories.Tool) (flaws []parameters.Va
 	return flaws
 }
 
-// ReadTest reads a test from a JSON document without kind and name. The error is a fault.List. Its tools are not
-// checked; see Fit.
+// ReadTest reads a test from JSON without kind and name. The error is a fault.List; tools are not checked.
 func ReadTest(name string, body []byte) (*Test, error) {
 	c := &collector{missing: map[string]bool{}, readTests: true}
 	value := readJSON(string(body), &environment{}, &c.faults)
@@ -385,17 +379,6 @@ func ReadTest(name string, body []byte) (*Test, error) {
 		return nil, err
 	}
 	return c.testParsers[0].test, nil
-}
-
-// Fit decodes the expected values like the tools. Values of unknown tools stay unchanged.
-func (t *Test) Fit(tools map[string]*repositories.Tool) {
-	for i := range t.Chat {
-		for j := range t.Chat[i].Expect {
-			if tool := tools[t.Chat[i].Expect[j].Tool]; tool != nil {
-				t.Chat[i].Expect[j].decodeWith(tool)
-			}
-		}
-	}
 }
 
 // pointerTo returns the JSON Pointer of the value at a position; empty for the whole.

@@ -151,8 +151,7 @@ func parse(source string) (body ast.Node, err error) {
 			body, err = nil, errors.New("cannot be read as YAML")
 		}
 	}()
-	// addOnce reports repeated fields, all at once.
-	file, err := parser.ParseBytes([]byte(source), 0, parser.AllowDuplicateMapKey())
+	file, err := parser.ParseBytes([]byte(source), 0, parser.AllowDuplicateMapKey()) // addOnce reports them all
 	if err != nil || len(file.Docs) == 0 {
 		return nil, err
 	}

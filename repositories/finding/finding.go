@@ -6,8 +6,7 @@ package finding
 type Grade int
 
 const (
-	// Good is as it should be.
-	Good Grade = iota
+	Good Grade = iota // as it should be
 	// Notable works, but people should know.
 	Notable
 	// Doubtful may lose accepted data, or could not be checked.

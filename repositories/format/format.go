@@ -15,8 +15,7 @@ import (
 
 // Errors of a start on data of another format.
 var (
-	// ErrNewer means that a later version has changed the data in a way that this program does not know. This
-	// program cannot repair it.
+	// ErrNewer means that a later version has changed the data, which this program cannot repair.
 	ErrNewer = errors.New("what it holds was changed by a later version")
 	// ErrWait means that the data is not in this program's format yet: another replica is migrating it, or an older
 	// replica still runs that could not read the new format. It is temporary.
@@ -51,7 +50,6 @@ func Steps() []Step {
 // Known returns the format that a program with these steps reads and writes.
 func Known(steps []Step) int { return first + len(steps) }
 
-// mark is the format record in Redis.
 type mark struct {
 	version int    // minimum format of all data
 	oldest  int    // minimum format that a program must know

@@ -19,10 +19,9 @@ const lease = 10 * time.Second
 
 // Upgrade migrates data to a program's format.
 type Upgrade struct {
-	DB    *keyspace.DB
-	Steps []Step
-	// Program is this program's version, named to programs that know less.
-	Program string
+	DB      *keyspace.DB
+	Steps   []Step
+	Program string // this program's version, named to programs that know less
 	// Older lists the addresses of programs connected to Redis that only know formats below a number. It is called
 	// before a step that is not live.
 	Older func(ctx context.Context, below int) ([]string, error)
@@ -279,8 +278,7 @@ return 'ok'
 
 const sessionsAtOnce = 500
 
-// listSessions adds the sessions of a partition to the lists of their apps. Sessions older than these lists would
-// be missing until their next message.
+// listSessions adds the sessions of a partition to the lists of their apps, which older ones lack.
 func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 	idle, cursor := keyspace.PartitionKeys(n).Idle(), uint64(0)
 	for {

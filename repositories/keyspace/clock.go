@@ -30,8 +30,7 @@ func (db *DB) Clocks(ctx context.Context, pipe redis.Pipeliner) func(key string)
 	}
 }
 
-// Read returns the time after the pipeline was executed. The error wraps ErrUnavailable if the server did not
-// answer.
+// Read returns the time after the pipeline was executed, or ErrUnavailable.
 func (c Clock) Read() (time.Time, error) {
 	if c.server != nil {
 		return c.server.Val(), Unavailable(c.server.Err())

@@ -8,6 +8,7 @@ import (
 
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 func TestClockIsTheServers(t *testing.T) {
@@ -16,10 +17,7 @@ func TestClockIsTheServers(t *testing.T) {
 		db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
 		pipe := db.Pipeline()
 		clocks := db.Clocks(t.Context(), pipe)
-		var read []keyspace.Clock
-		for _, key := range keyspace.AllDue() {
-			read = append(read, clocks(key))
-		}
+		read := lists.Map(keyspace.AllDue(), clocks)
 		before := time.Now().Add(-time.Millisecond)
 		_, err := pipe.Exec(t.Context())
 		require.NoError(t, err)

@@ -12,8 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnavailable means that Redis did not answer, or cannot serve now. The request may have taken effect; scripts
-// are safe to repeat.
+// ErrUnavailable means that Redis did not answer, or cannot serve now. The request may have taken effect.
 var ErrUnavailable = errors.New("the store is not available")
 
 // ErrMemory means that Redis is out of memory and wrote nothing. Scripts that free memory or revoke something still
@@ -32,8 +31,7 @@ type DB struct {
 	redis.UniversalClient
 	// Embedded marks miniredis, the store of earshot dev, whose Lua cannot read the #! line of a script.
 	Embedded bool
-	// Replicas are the replicas that RunSafely waits for; the embedded store has none.
-	Replicas Replicas
+	Replicas Replicas // the replicas that RunSafely waits for; the embedded store has none
 }
 
 // Script is a Lua script, which lives beside the Go function that calls it. A Redis server runs it with the line
@@ -51,8 +49,7 @@ func newScriptText(lua string) *scriptText { return &scriptText{lua, redis.NewSc
 // A full Redis refuses the script before it runs.
 func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
 
-// NewFreeingScript prepares a script that even a full Redis runs: it removes or revokes something, or completes
-// pending work, and writes little.
+// NewFreeingScript prepares a script that even a full Redis runs: it frees memory or revokes something.
 func NewFreeingScript(parts ...string) *Script { return newScript("#!lua flags=allow-oom\n", parts) }
 
 // NewReadingScript prepares a script that writes nothing. A full Redis and a replica also run it.
@@ -143,7 +140,6 @@ func (s *Script) run(ctx context.Context, db *DB, command []any) (any, error) {
 	return reply, Unavailable(err)
 }
 
-// newCommand returns a command as go-redis sends it.
 func newCommand(ctx context.Context, command []any) *redis.Cmd {
 	run := redis.NewCmd(ctx, command...)
 	if command[firstKey-1] != 0 {

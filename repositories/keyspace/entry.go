@@ -17,12 +17,9 @@ type Entry struct {
 	Session string `json:"session"` // empty for none
 	Trigger string `json:"trigger"` // empty for none
 	Part    string `json:"part"`    // name within the trigger
-	// Order is "1" for an event, which waits for the session's earlier ones.
-	Order string `json:"order"`
-	// Box is an event's outbox, as a member of its lane.
-	Box string `json:"box"`
-	// Lease is the duration of a lease in milliseconds; for an event, of its outbox's lease.
-	Lease int64 `json:"lease"`
+	Order   string `json:"order"`   // "1" for an event, which waits for the session's earlier ones
+	Box     string `json:"box"`     // an event's outbox, as a member of its lane
+	Lease   int64  `json:"lease"`   // the duration of a lease in milliseconds; for an event, of its outbox's lease
 	// Once marks a call that must not be repeated: the ledger records an attempt before it begins, and no other may
 	// begin while its outcome is unknown.
 	Once bool `json:"once,omitempty"`

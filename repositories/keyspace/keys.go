@@ -4,6 +4,7 @@
 package keyspace
 
 import (
+	"earshot/repositories/lists"
 	"fmt"
 	"strconv"
 	"strings"
@@ -87,12 +88,10 @@ var tags = func() (all [100]string) {
 
 func partition(n int) string { return tags[n] }
 
-// SecretKeyMarks is a hash: current and before, known texts sealed with the secret key and with its predecessor. It
-// belongs to no app.
+// SecretKeyMarks is a hash: current and before, known texts sealed with the secret key and its predecessor.
 const SecretKeyMarks = "earshot:secretkey"
 
-// Format is a hash: the format of all data, and the progress of a migration (see package format). It belongs to no
-// app.
+// Format is a hash: the format of all data, and the progress of a migration (see package format).
 const Format = "earshot:format"
 
 // App is a hash: record, rev, version, generation and limits (Settings.Rates) of the app, created, the time (ms) when
@@ -117,14 +116,12 @@ func (k Keys) Turns(sessionID string) string { return k.named("turns:", k.app, "
 // Order is a list of a session: its messageIds in order of arrival.
 func (k Keys) Order(sessionID string) string { return k.named("order:", k.app, ":", sessionID) }
 
-// Draft is a hash: a message that may still change, with its matches. It expires within a minute, independent of
-// its session and its app.
+// Draft is a hash: a message that may still change, with its matches. It expires within a minute.
 func (k Keys) Draft(sessionID, messageID string) string {
 	return k.named("draft:", k.app, ":", sessionID, ":", messageID)
 }
 
 // Drafts is a sorted set of a session: the messageIds that may have a Draft, by the time (ms) of their last write.
-// It expires after all drafts.
 func (k Keys) Drafts(sessionID string) string { return k.named("drafts:", k.app, ":", sessionID) }
 
 // Asked is a hash of a session, or of an app: triggerId to a call that lacks values, after the time (ms) when it
@@ -142,11 +139,7 @@ func (k Keys) Effect(id string) string { return k.named("effect:", k.app, ":", i
 
 // Effects returns the keys for all effects that a firing may have.
 func Effects(k Keys, firing string) []string {
-	keys := make([]string, len(Parts))
-	for i, part := range Parts {
-		keys[i] = k.Effect(EffectID(firing, part))
-	}
-	return keys
+	return lists.Map(Parts, func(part string) string { return k.Effect(EffectID(firing, part)) })
 }
 
 // Parts are the names of a firing's effects. An effect's id is the firing's id, a dot and the name.
@@ -180,8 +173,7 @@ func (k Keys) Written(id string) string { return k.named("written:", k.app, ":",
 // Trigger is a hash: the record of a trigger and the states of its effects.
 func (k Keys) Trigger(id string) string { return k.named("trigger:", k.app, ":", id) }
 
-// Fence is a string for values that fire once within some time: the generation of the app and the id of the first
-// trigger with them. It expires.
+// Fence is a string for values that fire once: the app's generation and the first trigger. It expires.
 func (k Keys) Fence(name string) string { return k.named("fence:", k.app, ":", name) }
 
 // Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
@@ -288,8 +280,7 @@ func (k Keys) Sessions() string { return k.named("sessions:", k.app) }
 // Recent is a sorted set of an app: its sessions by the time (ms) of their last use.
 func Recent(k Keys) string { return k.named("recent:", k.app) }
 
-// Users is a sorted set of an app: its sessions that have a user, as OfUser in lexical order. An ended session
-// stays until all its data is gone.
+// Users is a sorted set of an app: its sessions that have a user, as OfUser, also ended ones with data.
 func (k Keys) Users() string { return k.named("users:", k.app) }
 
 // OfUser returns a session's name in Users. The separator occurs neither in users nor in session ids.
@@ -376,11 +367,7 @@ func AllPartitions() []int {
 func AllApps() []string { return inPartitions(Keys.Apps) }
 
 func inPartitions(key func(Keys) string) []string {
-	names := make([]string, Partitions)
-	for n := range names {
-		names[n] = key(PartitionKeys(n))
-	}
-	return names
+	return lists.Map(AllPartitions(), func(n int) string { return key(PartitionKeys(n)) })
 }
 
 // OrNone returns the session, or NoSession if it is empty.

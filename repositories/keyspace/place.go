@@ -9,12 +9,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Kind is the part of a key's name that tells its purpose. The method of Keys that builds the name documents its
-// content.
+// Kind is the part of a key's name that tells its purpose, as the method of Keys that builds it.
 type Kind string
 
-// The kinds of keys. Some belong to an app, some with a further name to a session; those of a partition have no
-// app.
+// The kinds of keys: of an app, with a further name often of a session, or of a partition.
 const (
 	KindApp       Kind = "app"
 	KindRepos     Kind = "repos"

@@ -17,8 +17,7 @@ type Shard struct {
 	Err error
 }
 
-// shardWait is how long to wait for the other shards once one has answered. A lost master never answers, and health
-// checks must not wait long.
+// shardWait is how long to wait for the other shards once one has answered: a lost master never does.
 const shardWait = 500 * time.Millisecond
 
 var errNoAnswer = errors.New("no answer, while another shard has answered")
@@ -73,7 +72,6 @@ type holder struct {
 	partitions []int
 }
 
-// locate adds the address to an error.
 func (h holder) locate(err error) error {
 	if err == nil || h.address == "" {
 		return err
@@ -135,6 +133,5 @@ func (db *DB) mayWrite(ctx context.Context, partitions []int) error {
 	return Unavailable(err)
 }
 
-// probeScript is refused wherever writing scripts are: by a full Redis, a replica, and a master with too few
-// replicas.
+// probeScript is refused wherever writing scripts are, as by a full Redis or a replica.
 const probeScript = "#!lua\nreturn 1"

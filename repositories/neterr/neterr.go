@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,12 +66,7 @@ func as[E error](err error) bool {
 
 func one(of ...error) func(error) bool {
 	return func(err error) bool {
-		for _, known := range of {
-			if errors.Is(err, known) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(of, func(known error) bool { return errors.Is(err, known) })
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"unicode"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/unicode/norm"
 
 	"earshot/repositories/exactjson"
@@ -29,23 +29,16 @@ type entry struct {
 }
 
 func newEntries(given []any, in *Budget) []entry {
-	if len(given) == 0 {
-		return nil
-	}
-	entries := make([]entry, len(given))
-	for i := range given {
-		e := &entries[i]
-		e.given = given[i]
-		text, ok := given[i].(string)
-		if !ok || regexp.QuoteMeta(text) == text {
-			continue
+	return lists.Map(given, func(given any) entry {
+		e := entry{given: given}
+		if text, ok := given.(string); ok && regexp.QuoteMeta(text) != text {
+			if e.pattern, e.broken = in.compile(text); e.broken == nil {
+				// The longest match decides whether the pattern covers a value; anchors could change its meaning.
+				e.pattern.Longest()
+			}
 		}
-		if e.pattern, e.broken = in.compile(text); e.broken == nil {
-			// The longest match decides whether the pattern covers a value; anchors could change its meaning.
-			e.pattern.Longest()
-		}
-	}
-	return entries
+		return e
+	})
 }
 
 // allows reports whether the entry equals the value or matches all of it.
@@ -62,14 +55,10 @@ func (e entry) allows(value any) bool {
 // excludes reports whether the entry equals the value or matches any part of it.
 func (e entry) excludes(value any) bool {
 	return e.is(value, func(text string) bool {
-		switch {
-		case e.pattern != nil:
+		if e.pattern != nil {
 			return e.pattern.MatchString(text)
-		case e.broken != nil:
-			return text == e.given
-		default:
-			return strings.Contains(text, e.given.(string))
 		}
+		return text == e.given || e.broken == nil && strings.Contains(text, e.given.(string))
 	})
 }
 
@@ -89,19 +78,15 @@ func scalarTexts(value any) []string {
 	case string:
 		return []string{value}
 	case bool:
-		if value {
-			return []string{"true"}
-		}
-		return []string{"false"}
+		return []string{strconv.FormatBool(value)}
 	case json.Number:
 		number, ok := exactjson.ParseDecimal(value.String())
 		if plain := number.String(); ok && plain != value.String() {
 			return []string{value.String(), plain}
 		}
 		return []string{value.String()}
-	default:
-		return nil
 	}
+	return nil
 }
 
 // regexSigns are sequences that no literal has: options, a class, a repeated dot, a repetition, an anchor.
@@ -150,9 +135,6 @@ func (b *Budget) compile(text string) (*regexp.Regexp, error) {
 	}
 	return regexp.Compile(text)
 }
-
-// engine is compile for the patterns of a JSON Schema.
-func (b *Budget) engine(text string) (jsonschema.Regexp, error) { return b.compile(text) }
 
 // patternSteps estimates the size of a compiled expression.
 func patternSteps(re *syntax.Regexp) int {
@@ -216,12 +198,10 @@ func (p *compiledParameter) translate(value any) (any, bool) {
 
 // amountFlaw returns why a text with amounts has none in the parameter's unit; empty if it has one.
 func (s *spoken) amountFlaw(value any) string {
-	text, ok := value.(string)
-	if !ok || s.unit == nil || len(s.unit.Amounts(text)) == 0 {
-		return ""
-	}
-	if _, err := s.unit.Read(text); err != nil {
-		return err.Error()
+	if text, ok := value.(string); ok && s.unit != nil && len(s.unit.Amounts(text)) > 0 {
+		if _, err := s.unit.Read(text); err != nil {
+			return err.Error()
+		}
 	}
 	return ""
 }

@@ -14,7 +14,6 @@ import (
 	"earshot/repositories/schema"
 )
 
-// dialect is a form of parameter lists with its differences.
 type dialect struct {
 	Field    string // of the tool
 	key      string // the member's field for the name
@@ -111,12 +110,8 @@ func (l List) compile(with *Budget, unfit *fault.List) ([]*compiledParameter, fa
 
 func (d *definition) rules(with *Budget) *compiledParameter {
 	p := &compiledParameter{
-		description: plaintext.Text(d.Description),
-		kind:        d.Type,
-		allowed:     newEntries(d.AllowedValues, with),
-		excluded:    newEntries(d.ExcludedValues, with),
-		least:       newBound(d.MinValue),
-		most:        newBound(d.MaxValue),
+		description: plaintext.Text(d.Description), kind: d.Type, least: newBound(d.MinValue), most: newBound(d.MaxValue),
+		allowed: newEntries(d.AllowedValues, with), excluded: newEntries(d.ExcludedValues, with),
 	}
 	if d.Items != nil {
 		p.items = d.Items.rules(with)

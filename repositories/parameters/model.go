@@ -14,13 +14,6 @@ import (
 	"earshot/repositories/schema"
 )
 
-// modelObject is the JSON Schema for models.
-type modelObject struct {
-	Type       string          `json:"type"`
-	Properties json.RawMessage `json:"properties"`
-	Required   []string        `json:"required,omitempty"`
-}
-
 type modelProperty struct {
 	Type                 string          `json:"type"`
 	Description          string          `json:"description,omitempty"`
@@ -34,8 +27,8 @@ type modelProperty struct {
 }
 
 func listModel(list []*compiledParameter) (json.RawMessage, error) {
-	object := modelObject{Type: "object"}
 	var properties exactjson.Object
+	var required []string
 	for _, p := range list {
 		if p.hidden() {
 			continue
@@ -44,21 +37,19 @@ func listModel(list []*compiledParameter) (json.RawMessage, error) {
 			return nil, err
 		}
 		if p.required {
-			object.Required = append(object.Required, p.name)
+			required = append(required, p.name)
 		}
 	}
-	object.Properties = properties.JSON()
-	raw, err := exactjson.Encode(object)
+	raw, err := exactjson.Encode(struct {
+		Type       string          `json:"type"`
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required,omitempty"`
+	}{"object", properties.JSON(), required})
 	return plaintext.JSON(raw), err
 }
 
 func (p *compiledParameter) modelProperty() *modelProperty {
-	shown := &modelProperty{
-		Type:        p.kind.schemaType(),
-		Description: p.shownDescription(),
-		Format:      p.format,
-		Enum:        p.literals(),
-	}
+	shown := &modelProperty{Type: p.kind.schemaType(), Description: p.shownDescription(), Format: p.format, Enum: p.literals()}
 	if p.least != nil {
 		shown.Minimum = json.RawMessage(p.least.given)
 	}
@@ -169,15 +160,11 @@ func (p Parameter) Numeric() bool {
 	return p.Type == "integer" || p.Type == "number" || p.Type == "float"
 }
 
-// List describes the parameters in order; for a JSON Schema, the top level without $ref. The list is shared and
-// must not be modified.
+// List describes the parameters in order; for a JSON Schema, the top level. The list must not be modified.
 func (p *Parameters) List() []Parameter {
-	return p.Derived(views{}, func() any {
-		return lists.Map(p.list, (*compiledParameter).view)
-	}).([]Parameter)
+	return p.Derived(views{}, func() any { return lists.Map(p.list, (*compiledParameter).view) }).([]Parameter)
 }
 
-// views is the cache key of List.
 type views struct{}
 
 // Placed is a Parameter with its place in the definition.
@@ -202,16 +189,8 @@ const maxDepth = 64
 
 func (p *compiledParameter) view() Parameter {
 	view := Parameter{
-		Name:        p.name,
-		Description: p.description,
-		Type:        p.kind.schemaType(),
-		Required:    p.required,
-		Hidden:      p.hidden(),
-		Grounded:    p.grounded,
-		Allowed:     p.literals(),
-		Aliases:     p.aliases,
-		Unit:        p.unit,
-		Format:      p.format,
+		Name: p.name, Description: p.description, Type: p.kind.schemaType(), Format: p.format, Required: p.required,
+		Hidden: p.hidden(), Grounded: p.grounded, Allowed: p.literals(), Aliases: p.aliases, Unit: p.unit,
 	}
 	if p.fallback != nil {
 		view.Default = normal(p.fallback.given)

@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
 
@@ -31,10 +32,7 @@ func decoded(t *testing.T, tool string) (*repositories.Tool, []string) {
 	}
 	var faults fault.List
 	require.ErrorAs(t, err, &faults)
-	var lines []string
-	for _, one := range faults {
-		lines = append(lines, one.Pointer+": "+one.Detail)
-	}
+	lines := lists.Map(faults, func(one fault.Fault) string { return one.Pointer + ": " + one.Detail })
 	return nil, lines
 }
 

@@ -148,8 +148,7 @@ func schemaTypes(s *jsonschema.Schema) []string {
 	return slices.DeleteFunc(s.Types.ToStrings(), func(name string) bool { return name == "null" })
 }
 
-// coercion converts a model's value to a JSON Schema's types without loss. The validation of the whole value
-// decides afterwards.
+// coercion converts a model's value to a JSON Schema's types without loss, before it is validated.
 type coercion struct {
 	budget  int  // bounds the work on circular schemas
 	drops   bool // closed objects lose unknown members
@@ -299,22 +298,15 @@ func checkIntegers(value any, s *jsonschema.Schema, at place) []violation {
 	if s.Types == nil && s.Ref != nil && s.Ref.Ref == nil {
 		s = s.Ref
 	}
-	var flaws []violation
-	switch value := value.(type) {
-	case json.Number:
-		if integersAlone(schemaTypes(s)) && strings.ContainsAny(value.String(), ".eE") {
-			if number, ok := exactjson.ParseDecimal(value.String()); ok && number.Whole() {
-				return []violation{{at: at, detail: exactjson.IntegerFlaw(value)}}
-			}
-		}
-	case []any:
-		for i := range value {
-			flaws = append(flaws, checkIntegers(value[i], schema.Item(s, i), at.then(i))...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			flaws = append(flaws, checkIntegers(value[key], s.Properties[key], at.then(key))...)
+	if value, is := value.(json.Number); is && integersAlone(schemaTypes(s)) && strings.ContainsAny(value.String(), ".eE") {
+		if number, ok := exactjson.ParseDecimal(value.String()); ok && number.Whole() {
+			return []violation{{at: at, detail: exactjson.IntegerFlaw(value)}}
 		}
 	}
-	return flaws
+	return inParts(value, at, func(member, token any, at place) []violation {
+		if i, isIndex := token.(int); isIndex {
+			return checkIntegers(member, schema.Item(s, i), at)
+		}
+		return checkIntegers(member, s.Properties[token.(string)], at)
+	})
 }

@@ -2,7 +2,6 @@ package parameters
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"earshot/repositories/schema"
 )
 
-// kind is the type of a parameter, as named in the lists.
 type kind string
 
 const (
@@ -132,26 +130,18 @@ func (p *compiledParameter) check(value any, at place) []violation {
 	if detail != "" {
 		return []violation{{at: at, detail: detail, meant: p.meant(value), format: detail == p.formatFlaw(value)}}
 	}
-
-	var flaws []violation
-	switch value := value.(type) {
-	case []any:
-		for i := range value {
-			flaws = append(flaws, p.items.check(value[i], at.then(i))...)
+	return inParts(value, at, func(member, token any, at place) []violation {
+		of := p.values
+		if _, isIndex := token.(int); isIndex {
+			of = p.items
 		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			if p.values != nil {
-				flaws = append(flaws, p.values.check(value[key], at.then(key))...)
-			} else {
-				flaws = append(flaws, checkAnything(value[key], at.then(key))...)
-			}
+		if of == nil {
+			return checkAnything(member, at)
 		}
-	}
-	return flaws
+		return of.check(member, at)
+	})
 }
 
-// meant classifies the fault of a value for programs.
 func (p *compiledParameter) meant(value any) fault.Meant {
 	text, ok := value.(string)
 	switch {
@@ -160,38 +150,21 @@ func (p *compiledParameter) meant(value any) fault.Meant {
 	case !ok || len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }):
 		return fault.Meant{}
 	}
-	var allowed []string
-	for _, e := range p.allowed[:min(len(p.allowed), fault.Most)] {
-		if word, ok := e.given.(string); ok {
-			allowed = append(allowed, word)
-		}
-	}
-	return fault.DidYouMean(text, allowed)
+	allowed := lists.Map(p.allowed[:min(len(p.allowed), fault.Most)], func(e entry) any { return e.given })
+	return fault.DidYouMean(text, lists.Of[string](allowed))
 }
 
 // violation returns why a value is not of the type; empty if it is. Nothing is converted.
 func (k kind) violation(value any) string {
-	fits := false
-	switch value := value.(type) {
-	case string:
-		fits = k == kindString
-	case bool:
-		fits = k == kindBoolean
-	case []any:
-		fits = k == kindArray
-	case map[string]any:
-		fits = k.mapping()
-	case json.Number:
-		if !k.numeric() {
-			break
-		}
-		detail := exactjson.NumberFlaw(value)
+	number, isNumber := value.(json.Number)
+	switch {
+	case isNumber && k.numeric():
+		detail := exactjson.NumberFlaw(number)
 		if detail == "" && k == kindInteger {
-			detail = exactjson.IntegerFlaw(value)
+			detail = exactjson.IntegerFlaw(number)
 		}
 		return detail
-	}
-	if fits {
+	case !isNumber && jsonType(value, nil) == k.schemaType():
 		return ""
 	}
 	return fault.Show(value) + " is not " + schema.Article(string(k))
@@ -251,15 +224,13 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 			item, also := p.items.coerce(list[i])
 			list[i], changed = item, changed || also
 		}
+	case p.kind == kindArray && (p.items == nil || value == nil):
+		return value, false
 	case p.kind == kindArray: // a single value, which must be valid as the only member
-		if p.items == nil || value == nil {
-			return value, false
+		if item, _ := p.items.coerce(value); len(p.items.check(item, nil)) == 0 {
+			return []any{item}, true
 		}
-		item, _ := p.items.coerce(value)
-		if len(p.items.check(item, nil)) > 0 {
-			return value, false
-		}
-		return []any{item}, true
+		return value, false
 	case isMap && p.values != nil:
 		for key := range values {
 			inner, also := p.values.coerce(values[key])
@@ -286,20 +257,16 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 // uniqueMatch returns the one candidate equal to the text without surrounding space, or also without case.
 func uniqueMatch(text string, candidates []any) (string, bool) {
 	text = strings.TrimSpace(text)
-	var matches []string
+	if slices.Contains(candidates, any(text)) {
+		return text, true
+	}
+	match, count := "", 0
 	for _, candidate := range candidates {
-		known, ok := candidate.(string)
-		if ok && known == text {
-			return known, true
-		}
-		if ok && strings.EqualFold(known, text) {
-			matches = append(matches, known)
+		if known, ok := candidate.(string); ok && strings.EqualFold(known, text) {
+			match, count = known, count+1
 		}
 	}
-	if len(matches) != 1 {
-		return "", false
-	}
-	return matches[0], true
+	return match, count == 1
 }
 
 // read converts a value to the type without loss: a number or boolean to a string as written, true and false in any

@@ -127,15 +127,12 @@ func (r *rootSchema) takes(name string) bool { return r.open && !refuses(r.compi
 
 // refuses reports whether an object has no member with a name that is none of its properties.
 func refuses(s *jsonschema.Schema, name string) bool {
-	if s.AdditionalProperties != false {
-		return false
-	}
 	for pattern := range s.PatternProperties {
 		if pattern.MatchString(name) {
 			return false
 		}
 	}
-	return true
+	return s.AdditionalProperties == false
 }
 
 // maxChecks bounds the checks of values against a schema: a finding takes a kilobyte.
@@ -194,7 +191,7 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.UseLoader(noLoader{})
-	compiler.UseRegexpEngine(with.engine)
+	compiler.UseRegexpEngine(func(text string) (jsonschema.Regexp, error) { return with.compile(text) })
 	compiler.AssertFormat()
 	for _, format := range formats {
 		compiler.RegisterFormat(&jsonschema.Format{Name: string(format), Validate: format.validate})
@@ -239,8 +236,7 @@ func annotate(root *jsonschema.Schema) {
 	}
 }
 
-// maxSchemaCost bounds the schemas that apply to one value: a schema of a hundred lines with doubling $ref would
-// take years.
+// maxSchemaCost bounds the schemas that apply to one value: doubling $ref would take years.
 const maxSchemaCost = 5000
 
 // schemaCost returns the largest number of schemas that apply to one place of a value.

@@ -25,14 +25,14 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch value := value.(type) {
-	case nil:
-		return map[string]any{}, nil
-	case map[string]any:
-		return value, nil
-	default:
+	object, ok := value.(map[string]any)
+	switch {
+	case ok:
+		return object, nil
+	case value != nil:
 		return nil, fmt.Errorf("values are an object of names and values, not %s", fault.Show(value))
 	}
+	return map[string]any{}, nil
 }
 
 // normal converts Go values to those of a JSON decoder. It copies lists and maps.
@@ -67,12 +67,9 @@ func equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
 		b, ok := b.(json.Number)
-		if !ok {
-			return false
-		}
-		x, ok := exactjson.ParseDecimal(a.String())
-		y, both := exactjson.ParseDecimal(b.String())
-		return ok && both && x.Compare(y) == 0
+		x, isX := exactjson.ParseDecimal(a.String())
+		y, isY := exactjson.ParseDecimal(b.String())
+		return ok && isX && isY && x.Compare(y) == 0
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, equal)
@@ -81,9 +78,8 @@ func equal(a, b any) bool {
 		return ok && maps.EqualFunc(a, b, equal)
 	case nil, string, bool:
 		return a == b
-	default:
-		return false
 	}
+	return false
 }
 
 // violation is one validation error with its place inside the value.
@@ -113,27 +109,33 @@ func (p place) String() string {
 	return text
 }
 
+// inParts checks the members of a list or a map. token is the index or the name of a member.
+func inParts(value any, at place, check func(member, token any, at place) []violation) (flaws []violation) {
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			flaws = append(flaws, check(value[i], i, at.then(i))...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			flaws = append(flaws, check(value[key], key, at.then(key))...)
+		}
+	}
+	return flaws
+}
+
 // checkAnything checks a value of unknown type for parts that no reader could handle.
 func checkAnything(value any, at place) []violation {
-	var flaws []violation
 	switch value := value.(type) {
 	case json.Number:
 		if detail := exactjson.NumberFlaw(value); detail != "" {
 			return []violation{{at: at, detail: detail}}
 		}
-	case []any:
-		for i := range value {
-			flaws = append(flaws, checkAnything(value[i], at.then(i))...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			flaws = append(flaws, checkAnything(value[key], at.then(key))...)
-		}
-	case nil, string, bool:
+	case nil, string, bool, []any, map[string]any:
 	default:
 		return []violation{{at: at, detail: fault.Show(value) + " is not a JSON value"}}
 	}
-	return flaws
+	return inParts(value, at, func(member, _ any, at place) []violation { return checkAnything(member, at) })
 }
 
 // ControlCharacter returns the first control character of a text. A zero byte would end a statement.
@@ -147,21 +149,11 @@ func ControlCharacter(text string) (found rune, ok bool) {
 
 // controlFlaws reports control characters in a value, in its members and in their names.
 func controlFlaws(value any, at place) []violation {
-	var flaws []violation
-	switch value := value.(type) {
-	case string:
-		if found, ok := ControlCharacter(value); ok {
-			return []violation{{at: at, detail: fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
-		}
-	case []any:
-		for i := range value {
-			flaws = append(flaws, controlFlaws(value[i], at.then(i))...)
-		}
-	case map[string]any:
-		for _, key := range slices.Sorted(maps.Keys(value)) {
-			flaws = append(flaws, controlFlaws(key, at)...)
-			flaws = append(flaws, controlFlaws(value[key], at.then(key))...)
-		}
+	text, _ := value.(string)
+	if found, ok := ControlCharacter(text); ok {
+		return []violation{{at: at, detail: fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
 	}
-	return flaws
+	return inParts(value, at, func(member, token any, inside place) []violation {
+		return append(controlFlaws(token, at), controlFlaws(member, inside)...)
+	})
 }

@@ -2,6 +2,7 @@ package quantity
 
 import (
 	"cmp"
+	"earshot/repositories/lists"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -41,8 +42,7 @@ const maxTokens = 512
 
 var lexemes = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*|°[cCfF]\b|[\pL\pM]+|[^\s\pL\pM0-9'’]`)
 
-// parser reads the amounts of a text. Its methods read from a token on and return the token after the last read
-// one.
+// parser reads the amounts of a text, from a token on, and returns the token after the last read one.
 type parser struct {
 	tokens []token
 	own    string // name of a custom unit
@@ -213,8 +213,7 @@ func (t term) under(joined bool) bool {
 	return len(t.numbers) == 1 && number.IsInt() && low && number.Cmp(big.NewRat(most, 1)) <= 0
 }
 
-// smaller returns the meanings of the unit in which a bare number after the term's is: minutes after hours, cents after
-// euros. It has none for other units.
+// smaller returns the meanings of the next smaller unit: minutes after hours, cents after euros; none for others.
 func (t term) smaller() []meaning {
 	for _, of := range t.means {
 		switch {
@@ -502,11 +501,7 @@ func joins(current, next int) bool {
 }
 
 func each(numbers []*big.Rat, change func(*big.Rat) *big.Rat) []*big.Rat {
-	changed := make([]*big.Rat, len(numbers))
-	for i, number := range numbers {
-		changed[i] = change(number)
-	}
-	return changed
+	return lists.Map(numbers, change)
 }
 
 func plus(numbers []*big.Rat, more *big.Rat) []*big.Rat {

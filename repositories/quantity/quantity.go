@@ -15,11 +15,10 @@ import (
 
 // Unit is the unit of a number. The zero Unit is none.
 type Unit struct {
-	name  string
-	means []meaning
-	own   string // folded name of a custom unit
-	// language is that of the texts; empty if unknown.
-	language string
+	name     string
+	means    []meaning
+	own      string // folded name of a custom unit
+	language string // that of the texts; empty if unknown
 }
 
 // In returns the unit for texts of a language, as an ISO 639 code, which decides whether 1.500 groups or divides.
@@ -29,8 +28,7 @@ func (u Unit) In(language string) Unit {
 	return u
 }
 
-// Of returns the unit with a name, such as minutes or km/h. A custom unit converts nothing: "guests" takes "four
-// guests".
+// Of returns the unit with a name, such as minutes or km/h. A custom unit converts nothing.
 func Of(name string) Unit {
 	p := newParser(name, "", "")
 	folded := p.name(0, len(p.tokens))
@@ -164,8 +162,7 @@ func decimals(numbers []*big.Rat) []json.Number {
 	return list
 }
 
-// Read reads a text that is exactly one amount, and returns its number in the unit, or why there is none. It does
-// not accept a bare number.
+// Read reads a text that is exactly one amount with a unit, and returns its number in the unit, or why there is none.
 func (u Unit) Read(text string) (json.Number, error) {
 	amounts := u.Amounts(text)
 	if len(amounts) == 0 {

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -42,13 +43,7 @@ func (l Violation) Meant() (meant fault.Meant) {
 	switch cause := l.Cause.ErrorKind.(type) {
 	case *finding.Enum:
 		got, _ := cause.Got.(string)
-		var known []string
-		for _, word := range cause.Want {
-			if text, ok := word.(string); ok {
-				known = append(known, text)
-			}
-		}
-		return fault.DidYouMean(got, known)
+		return fault.DidYouMean(got, lists.Of[string](cause.Want))
 	case *finding.AdditionalProperties:
 		meant.Code = fault.UnknownField
 	case *finding.Type:
@@ -80,12 +75,9 @@ func Violations(err error) []Violation {
 	}
 	var found []Violation
 	collect(tree, &found)
-	slices.SortStableFunc(found, func(a, b Violation) int {
-		return cmp.Or(ComparePlaces(a.At, b.At), cmp.Compare(a.Detail, b.Detail))
-	})
-	return slices.CompactFunc(found, func(a, b Violation) bool {
-		return a.Detail == b.Detail && slices.Equal(a.At, b.At)
-	})
+	order := func(a, b Violation) int { return cmp.Or(ComparePlaces(a.At, b.At), cmp.Compare(a.Detail, b.Detail)) }
+	slices.SortStableFunc(found, order)
+	return slices.CompactFunc(found, func(a, b Violation) bool { return order(a, b) == 0 })
 }
 
 func collect(e *jsonschema.ValidationError, found *[]Violation) {
@@ -124,8 +116,7 @@ func collect(e *jsonschema.ValidationError, found *[]Violation) {
 	}
 }
 
-// collectChoice reports a value that fits none of several forms: the errors of the first form with its type, or
-// else all expected types.
+// collectChoice reports a value that fits none of several forms: the errors of its type's form, or all types.
 func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 	var types []string
 	for _, cause := range e.Causes {
@@ -147,8 +138,7 @@ func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 // english renders the validator's messages for findings without a better one here.
 var english = message.NewPrinter(language.English)
 
-// words describes a finding. about means that the words follow the value in a sentence; others are a complete
-// sentence.
+// words describes a finding. about means that the words follow the value; others are a sentence.
 func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 	switch cause := cause.(type) {
 	case *finding.Type:
@@ -175,18 +165,14 @@ func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 		return fmt.Sprintf("is too long: %d of at most %d items", cause.Got, cause.Want), false
 	case *finding.FalseSchema:
 		return "is not allowed here", false
-	default:
-		return fault.Clip(cause.LocalizedString(english)), false
 	}
+	return fault.Clip(cause.LocalizedString(english)), false
 }
 
 // Articles lists types in a sentence: "an integer or null".
 func Articles(types []string) string {
 	types = slices.Compact(slices.Sorted(slices.Values(types)))
-	for i := range types {
-		types[i] = Article(types[i])
-	}
-	return fault.OneOf(types)
+	return fault.OneOf(lists.Map(types, Article))
 }
 
 // Article returns the name of a type in a sentence: "an integer".
@@ -196,13 +182,11 @@ func Article(name string) string {
 		return name
 	case "array", "object", "integer":
 		return "an " + name
-	default:
-		return "a " + name
 	}
+	return "a " + name
 }
 
-// Decimal returns a bound of a schema as a decimal. Every bound was read from a decimal, so its denominator divides
-// a power of ten.
+// Decimal returns a bound of a schema as a decimal, which it was read from.
 func Decimal(bound *big.Rat) json.Number {
 	if bound == nil {
 		return ""
@@ -223,15 +207,7 @@ func ComparePlaces(a, b []string) int {
 
 // isIndex reports whether a token is an index of a list: a number without leading zeros.
 func isIndex(token string) bool {
-	if token == "" || token[0] == '0' && len(token) > 1 {
-		return false
-	}
-	for i := range len(token) {
-		if token[i] < '0' || token[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return token == "0" || token != "" && token[0] != '0' && strings.Trim(token, "0123456789") == ""
 }
 
 // Tokens converts a place for fault.Point.

@@ -24,16 +24,13 @@ import (
 // AccessToken is the content of a SERMAS client's bearer token, or of the token that renews it. The client gets
 // both for a module's id and secret. Neither is stored.
 type AccessToken struct {
-	AppID    string
-	ModuleID string
-	// ClientID is the client's name for the module.
-	ClientID string
-	// Lineage is shared by a token and its renewals.
-	Lineage string
-	Scopes  []Permission
-	Expires time.Time // exact to a second
-	// Generation is the app's; the token ends with it.
-	Generation Generation
+	AppID      string
+	ModuleID   string
+	ClientID   string // the client's name for the module
+	Lineage    string // shared by a token and its renewals
+	Scopes     []Permission
+	Expires    time.Time  // exact to a second
+	Generation Generation // the app's; the token ends with it
 	// Grant identifies the module and the secret that the token was issued for (see Sealer.Grant). Access tokens
 	// from earlier versions lack it.
 	Grant string
@@ -223,10 +220,9 @@ type SessionToken struct {
 	// KeyID is the app key that requested the token and that the token ends with; empty for the admin.
 	KeyID string `json:"key,omitempty"`
 	// ModuleID and Grant are of the access token that requested this one and that it ends with.
-	ModuleID string `json:"module,omitempty"`
-	Grant    string `json:"grant,omitempty"`
-	// Generation is that of the app and the session; the token ends with either.
-	Generation Generation `json:"life"`
+	ModuleID   string     `json:"module,omitempty"`
+	Grant      string     `json:"grant,omitempty"`
+	Generation Generation `json:"life"` // that of the app and the session; the token ends with either
 }
 
 // SessionTokenPrefix begins every session token.
@@ -245,19 +241,12 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	return secret.New(text + "." + signature(s.signers[useSession][0], text)), nil
 }
 
-// OpenToken reads a token after checking its signature against the current and the old secret keys. The caller
-// checks the expiry.
+// OpenToken reads a token that the current or an old secret key signed. The caller checks the expiry.
 func (s *Sealer) OpenToken(bearer secret.Secret) (SessionToken, error) {
-	text, mac, found := strings.Cut(bearer.Reveal(), ".")
-	if !found || !s.verified(useSession, text, mac) {
-		return SessionToken{}, ErrToken
-	}
+	text, mac, _ := strings.Cut(bearer.Reveal(), ".")
 	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, SessionTokenPrefix))
-	if err != nil {
-		return SessionToken{}, ErrToken
-	}
 	var token SessionToken
-	if json.Unmarshal(claims, &token) != nil {
+	if err != nil || !s.verified(useSession, text, mac) || json.Unmarshal(claims, &token) != nil {
 		return SessionToken{}, ErrToken
 	}
 	return token, nil

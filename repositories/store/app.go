@@ -121,8 +121,7 @@ func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created 
 	return created, err
 }
 
-// ChangeApp writes the next state of an app and returns it as stored, with its Revision. Masked credentials keep
-// their stored values.
+// ChangeApp writes the next state of an app and returns it as stored. Masked credentials keep their stored values.
 func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repositories.App, created bool, err error) {
 	err = retry(ctx, func() error {
 		current, next, err := w.nextApp(ctx, change)
@@ -157,7 +156,6 @@ func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repos
 	return app, created, err
 }
 
-// webhookChange is one webhook's arguments of putApp.
 type webhookChange struct{ name, enabled, url string }
 
 func webhookChanges(current, next *repositories.App) (changes []webhookChange) {
@@ -262,13 +260,9 @@ func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*reposi
 }
 
 func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]string, error) {
-	from := "-"
-	if after != "" {
-		from = "(" + after
-	}
 	pipe := a.db.Pipeline()
 	for _, key := range keyspace.AllApps() {
-		pipe.ZRangeByLex(ctx, key, &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)})
+		pipe.ZRangeByLex(ctx, key, idsAfter(after, limit))
 	}
 	replies, err := pipe.Exec(ctx)
 	if err != nil {
@@ -282,8 +276,16 @@ func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]strin
 	return ids[:min(len(ids), limit)], nil
 }
 
-// pageOf shortens a list that was read with one item more than the page. It returns the cursor of the next page, empty
-// on the last one.
+// idsAfter selects up to limit ids, beginning after the given one, or with the first.
+func idsAfter(after string, limit int) *redis.ZRangeBy {
+	from := "-"
+	if after != "" {
+		from = "(" + after
+	}
+	return &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}
+}
+
+// pageOf cuts a list that has one item more than the page, and returns the next page's cursor; empty on the last one.
 func pageOf(ids []string, limit int) ([]string, string) {
 	if len(ids) <= limit {
 		return ids, ""
@@ -431,7 +433,7 @@ func (a *appReads) ScopesOf(ctx context.Context, appID, repositoryID string) ([]
 	if _, err := a.App(ctx, appID); err != nil {
 		return nil, err
 	}
-	sessions, after := []string{""}, "-"
+	sessions, after := []string{""}, ""
 	var found []repositories.Scope
 	for {
 		scopes, err := a.scopesAmong(ctx, appID, sessions, repositoryID)
@@ -439,20 +441,17 @@ func (a *appReads) ScopesOf(ctx context.Context, appID, repositoryID string) ([]
 			return nil, err
 		}
 		found = append(found, scopes...)
-		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: sessionsPerRead}).Result()
+		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), idsAfter(after, sessionsPerRead)).Result()
 		if err != nil || len(sessions) == 0 {
 			return found, keyspace.Unavailable(err)
 		}
-		after = "(" + sessions[len(sessions)-1]
+		after = sessions[len(sessions)-1]
 	}
 }
 
 func (a *appReads) scopesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
 	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
-	exists := make([]*redis.BoolCmd, len(sessions))
-	for i, session := range sessions {
-		exists[i] = pipe.HExists(ctx, keys.Repos(session), repositoryID)
-	}
+	exists := lists.Map(sessions, func(session string) *redis.BoolCmd { return pipe.HExists(ctx, keys.Repos(session), repositoryID) })
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, fmt.Errorf("repository %q: %w", repositoryID, keyspace.Unavailable(err))
 	}
@@ -501,9 +500,8 @@ type RepositoryChange struct {
 	ID    string
 	If    Precondition
 	// Next is like AppChange.Next. A next state without a Generation gets a new one.
-	Next func(current *repositories.Repository) (*repositories.Repository, error)
-	// Restores is the number of the version to restore; 0 for none.
-	Restores int
+	Next     func(current *repositories.Repository) (*repositories.Repository, error)
+	Restores int // the number of the version to restore; 0 for none
 	// Removes marks a change that only removes something: even a full Redis takes it.
 	Removes bool
 	// background marks a change that no client of the session requested: it does not extend the session.
@@ -512,9 +510,8 @@ type RepositoryChange struct {
 
 // ReplaceChange returns the change that replaces whatever is stored with the repository.
 func ReplaceChange(repository *repositories.Repository) RepositoryChange {
-	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, Next: func(*repositories.Repository) (*repositories.Repository, error) {
-		return repository.Clone(), nil
-	}}
+	next := func(*repositories.Repository) (*repositories.Repository, error) { return repository.Clone(), nil }
+	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, Next: next}
 }
 
 // renewRevision renews the revision of an app, so that writes based on the old one fail.
@@ -565,8 +562,7 @@ end
 return 'ok'
 `)
 
-// dropTriggers removes the trigger records of an app. They contain its users' words, which a new app with the same
-// id must not see.
+// dropTriggers removes the trigger records of an app, which a new app with the same id must not see.
 func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 	const chunk = 100 // keeps each run of the script short
 	keys := keyspace.KeysOf(appID)

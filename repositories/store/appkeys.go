@@ -37,43 +37,30 @@ const (
 // ReadOnly returns the read-only variant of the scope.
 func (p Permission) ReadOnly() Permission { return p + ":read" }
 
-// coveredBy reports whether scopes include the permission, or the one that it is the read-only variant of.
-func (p Permission) coveredBy(scopes []Permission) bool {
-	return slices.ContainsFunc(scopes, func(scope Permission) bool { return p == scope || p == scope.ReadOnly() })
-}
-
 // AppKey is the listed form of an app's API key. The key is shown once, on creation, and stored as a hash.
 type AppKey struct {
 	ID     string       `json:"keyId"`
 	Name   string       `json:"name,omitempty"`
 	Scopes []Permission `json:"scopes"`
 	// Parent is the key that requested this one and that it ends with; empty for the admin.
-	Parent  string    `json:"madeBy,omitempty"`
-	Created time.Time `json:"created"`
-	Expires time.Time `json:"expiresAt,omitzero"`
-	// LastUsed is exact to a minute, so that most uses cost no write.
-	LastUsed time.Time `json:"lastUsed,omitzero"`
+	Parent   string    `json:"madeBy,omitempty"`
+	Created  time.Time `json:"created"`
+	Expires  time.Time `json:"expiresAt,omitzero"`
+	LastUsed time.Time `json:"lastUsed,omitzero"` // exact to a minute, so that most uses cost no write
 
 	root string
 }
 
 // Root returns the id of the first key in the chain that created this one; the admin created that key.
-func (k AppKey) Root() string {
-	if k.root == "" {
-		return k.ID
-	}
-	return k.root
-}
+func (k AppKey) Root() string { return cmp.Or(k.root, k.ID) }
 
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
 
-// keySecret is the number of random bytes in a key. 256 bits cannot be guessed, so a plain hash suffices in place
-// of a slow password hash.
+// keySecret is the number of random bytes in a key: 256 bits cannot be guessed, so a plain hash suffices.
 const keySecret = 32
 
-// splitKey returns the app and the id in a key, by which its record is found: ek_APP.ID.SECRET, in the alphabet of
-// bearer tokens (RFC 6750).
+// splitKey returns the app and the id in a key, ek_APP.ID.SECRET, in the alphabet of bearer tokens (RFC 6750).
 func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
 	parts := strings.Split(text, ".")
@@ -93,13 +80,11 @@ const maxAncestors = 16
 
 // NewKey is a request for an app key.
 type NewKey struct {
-	ID     string // empty: generated
-	Name   string
-	Scopes []Permission
-	// Lifetime is how long the key is valid; zero means until it is revoked.
-	Lifetime time.Duration
-	// Parent is the app's key that requests this one; empty for the admin.
-	Parent string
+	ID       string // empty: generated
+	Name     string
+	Scopes   []Permission
+	Lifetime time.Duration // how long the key is valid; zero means until it is revoked
+	Parent   string        // the app's key that requests this one; empty for the admin
 }
 
 // ScopeError reports that a key requested a key with more permissions than its own.
@@ -158,8 +143,9 @@ func (k *accessKeys) inherit(ctx context.Context, appID string, key *storedKey) 
 		return err
 	}
 	denied := &ScopeError{Has: parent.Scopes}
-	for i, scope := range key.Scopes {
-		if !scope.coveredBy(parent.Scopes) {
+	for i, asked := range key.Scopes {
+		covers := func(scope Permission) bool { return asked == scope || asked == scope.ReadOnly() }
+		if !slices.ContainsFunc(parent.Scopes, covers) {
 			denied.Excess = append(denied.Excess, i)
 		}
 	}
@@ -209,13 +195,11 @@ type accessKeys struct {
 }
 
 const (
-	// freshTTL is the maximum age of cached credentials. A revocation takes effect everywhere within it, and
-	// RevokeKey waits for that.
+	// freshTTL is the maximum age of cached credentials, and so of a revoked one: RevokeKey waits for it.
 	freshTTL = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.
-	maxKeys = 1000
-	// useResolution is the precision of a key's last use.
-	useResolution = time.Minute
+	maxKeys       = 1000
+	useResolution = time.Minute // the precision of a key's last use
 	// keyReadTimeout bounds the read of a key, which all requests with the key wait for.
 	keyReadTimeout = 5 * time.Second
 )
@@ -230,9 +214,8 @@ var (
 // storedKey is a key as stored in Redis: its ancestors, then the record, which scripts do not read.
 type storedKey struct {
 	AppKey
-	Hash string `json:"hash"`
-	// Ancestors lists the key's ancestors, the one that the admin made first, as /a/b/.
-	Ancestors string `json:"-"`
+	Hash      string `json:"hash"`
+	Ancestors string `json:"-"` // lists the key's ancestors, the one that the admin made first, as /a/b/
 }
 
 // AppKeys lists up to limit keys of an app by id, beginning after the given id.
@@ -290,8 +273,7 @@ for _, id in ipairs(revoked) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL
 return revoked
 `)
 
-// RevokeKey removes a key and its descendants, or returns repositories.ErrNotFound. It waits until no replica's
-// cache can hold any of them.
+// RevokeKey removes a key and its descendants, also from all caches, or returns repositories.ErrNotFound.
 func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := keyspace.KeysOf(appID)
 	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -57,8 +58,7 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	return s, nil
 }
 
-// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869), so that neither reveals
-// the other.
+// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869).
 func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 	if len(key) != KeySize {
 		return "", nil, fmt.Errorf("the secret key has %d bytes; it needs %d", len(key), KeySize)
@@ -143,8 +143,7 @@ func boundTo(appID, field, towards string) []byte {
 	return []byte(bound)
 }
 
-// sealedRecord is a definition as stored in Redis: masked, and beside it each credential, sealed under its name for
-// its destination.
+// sealedRecord is a definition in Redis: masked, with each credential sealed under its name for its destination.
 type sealedRecord struct {
 	Record  json.RawMessage   `json:"record"`
 	Sealed  map[string]string `json:"sealed,omitempty"`
@@ -177,10 +176,11 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []repositories
 // stays sealed, so that the rest of the definition can be used, and replaced.
 func (s *Sealer) openInto(appID, text string, record any, credentials func() []repositories.Credential) error {
 	var stored sealedRecord
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
+	err := json.Unmarshal([]byte(text), &stored)
+	if err == nil {
+		err = json.Unmarshal(stored.Record, record)
 	}
-	if err := json.Unmarshal(stored.Record, record); err != nil {
+	if err != nil {
 		return fmt.Errorf("a stored definition of app %s cannot be read: %w", appID, err)
 	}
 	for _, c := range credentials() {
@@ -201,14 +201,10 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 type Sealing int
 
 const (
-	// Unsealed means that there is no credential.
-	Unsealed Sealing = iota
-	// ByCurrent means the current key.
-	ByCurrent
-	// ByOld means that a key from before a rotation encrypted at least one.
-	ByOld
-	// ByNone means that no key opens at least one.
-	ByNone
+	Unsealed  Sealing = iota // there is no credential
+	ByCurrent                // the current key
+	ByOld                    // a key from before a rotation encrypted at least one
+	ByNone                   // no key opens at least one
 )
 
 // Reseal returns a stored record, repository or tool of an app with all readable credentials encrypted by the
@@ -289,6 +285,9 @@ func (s *Sealer) opens(mark string) bool {
 	return err == nil && text.Reveal() == markText
 }
 
+// made reports whether the current key made a mark.
+func (s *Sealer) made(mark string) bool { return s.seals(mark) && s.opens(mark) }
+
 // setMark replaces a mark if it is unchanged.
 //
 //	KEYS 1 marks
@@ -348,7 +347,7 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, persistent bool) error 
 func (k *secretKeys) ReplaceLostKey(ctx context.Context) error {
 	return retry(ctx, func() error {
 		stored, err := k.marks(ctx)
-		if err != nil || k.sealer.seals(stored.current) && k.sealer.opens(stored.current) {
+		if err != nil || k.sealer.made(stored.current) {
 			return err
 		}
 		return k.replaceMark(ctx, stored.current, "")
@@ -379,11 +378,10 @@ redis.call('HDEL', KEYS[1], 'before')
 return 'ok'
 `)
 
-// Adopted returns an error if Redis is not marked as belonging to the current key: replicas could not open what
-// this process encrypts.
+// Adopted returns an error unless Redis is marked as belonging to the current key: replicas could not open credentials.
 func (k *secretKeys) Adopted(ctx context.Context) error {
 	stored, err := k.marks(ctx)
-	if err == nil && !(k.sealer.seals(stored.current) && k.sealer.opens(stored.current)) {
+	if err == nil && !k.sealer.made(stored.current) {
 		err = errNotAdopted
 	}
 	return err
@@ -456,10 +454,5 @@ func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err 
 }
 
 func anySet(credentials []repositories.Credential) bool {
-	for _, c := range credentials {
-		if !c.Get().Empty() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(credentials, func(c repositories.Credential) bool { return !c.Get().Empty() })
 }

@@ -22,11 +22,9 @@ const cacheSize = 8192
 
 // Options are the settings of a Store. Sealer is required if credentials are stored.
 type Options struct {
-	Sealer *Sealer
-	// SessionTTL is the idle time after which a session expires.
-	SessionTTL time.Duration
-	// Retention is used with its defaults filled in.
-	Retention Retention
+	Sealer     *Sealer
+	SessionTTL time.Duration // the idle time after which a session expires
+	Retention  Retention     // used with its defaults filled in
 	// Now and NewID are injected by tests. They default to time.Now and to random ids of 128 bits.
 	Now   func() time.Time
 	NewID func() string
@@ -49,7 +47,6 @@ type Store struct {
 	*testRecords
 }
 
-// core is shared by all parts of a Store.
 type core struct {
 	db              *keyspace.DB
 	sealer          *Sealer
@@ -198,17 +195,13 @@ func (f *freshCache[V]) forget(key string) {
 	f.reads.Forget(key)
 }
 
-// Retention is how long records of triggers, and how many messages of a session, are kept. Zero fields have the
-// defaults.
+// Retention is how long records of triggers, and how many messages of a session, are kept; 0 is the default.
 type Retention struct {
 	// Done and Dead are how long trigger records are kept after full delivery and after failure.
-	Done, Dead time.Duration
-	// Explain is how long the explanation of a decision is kept.
-	Explain time.Duration
-	// Unexplained is the share, from 0 to 1, of fully fired messages whose explanation is not kept.
-	Unexplained float64
-	// Messages is how many of a session's newest messages stay in its history.
-	Messages int
+	Done, Dead  time.Duration
+	Explain     time.Duration // how long the explanation of a decision is kept
+	Unexplained float64       // the share, from 0 to 1, of fully fired messages whose explanation is not kept
+	Messages    int           // how many of a session's newest messages stay in its history
 }
 
 // Defaults of Retention.

@@ -30,8 +30,6 @@ type testRecords struct {
 
 // putTest stores a test.
 //
-//	KEYS app tests
-//	ARGV name stored limit
 //	=>   created, ok, noapp, or full
 var putTest = keyspace.NewScript(`
 KEYS app tests
@@ -91,8 +89,7 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 		return nil, "", keyspace.Unavailable(err)
 	}
 	names, next = pageAfter(names, after, limit)
-	items = []*Test{}
-	if len(names) == 0 {
+	if items = []*Test{}; len(names) == 0 {
 		return items, next, nil
 	}
 	stored, err := s.db.HMGet(ctx, key, names...).Result()

@@ -13,6 +13,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // forgetUser removes the link from a session to its user, unless a new session with the user has begun.
@@ -35,14 +36,12 @@ func (s *sessionRecords) forgetUser(ctx context.Context, appID, sessionID, user 
 	return err
 }
 
-// Forget removes the link from the session to its user, once nothing else of the session is left. An empty user
-// stands for the last known one.
+// Forget removes the link from a session without other data to its user, or to the last known one.
 func (e *erasure) Forget(ctx context.Context, user string) error {
 	return e.sessions.forgetUser(ctx, e.app, e.id, user)
 }
 
-// SessionsOf lists up to limit sessions of a user by id, beginning after the given id. It includes ended sessions
-// that may have data left.
+// SessionsOf lists up to limit sessions of a user by id after the given one, also ended ones with data.
 func (s *sessionRecords) SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error) {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err
@@ -83,14 +82,12 @@ func (s *sessionRecords) forgetUsers(ctx context.Context, appID string) error {
 // SessionQuery selects the sessions that match all of its fields. An empty field matches all.
 type SessionQuery struct {
 	AppID, User string
-	// Metadata are members of the metadata with their values: a text, or another value as JSON.
-	Metadata map[string]string
+	Metadata    map[string]string // members of the metadata with their values: a text, or another value as JSON
 	// UsedSince (included) and UsedBefore (excluded) bound the last use.
 	UsedSince, UsedBefore time.Time
 	// Filter selects among the sessions that match all else; nil keeps them all.
-	Filter func(context.Context, []*repositories.Session) ([]bool, error)
-	// MaxExamined is about how many sessions are examined for one page; 0 for the maximum.
-	MaxExamined int
+	Filter      func(context.Context, []*repositories.Session) ([]bool, error)
+	MaxExamined int // about how many sessions are examined for one page; 0 for the maximum
 	// ByActivity orders sessions by last activity, the latest first, in place of by id.
 	ByActivity bool
 	After      string // the next of the previous page
@@ -179,7 +176,6 @@ type sessionPosition struct {
 	used int64
 }
 
-// cursor returns the cursor for the sessions after the position.
 func (p sessionPosition) cursor(q SessionQuery) string {
 	if !q.ByActivity {
 		return p.id
@@ -242,8 +238,7 @@ func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after s
 		positions = slices.DeleteFunc(positions, func(p sessionPosition) bool { return p.used < since.UnixMilli() })
 	}
 	if len(positions) > limit {
-		positions = positions[:limit]
-		next = positions[limit-1].cursor(q)
+		positions, next = positions[:limit], positions[limit-1].cursor(q)
 	}
 	return positions, next, nil
 }
@@ -272,30 +267,18 @@ func (s *sessionRecords) userSessionsByActivity(ctx context.Context, q SessionQu
 
 // sessionPage lists sessions, only the user's if the query names one.
 func (s *sessionRecords) sessionPage(ctx context.Context, q SessionQuery, after string, limit int) (positions []sessionPosition, next string, err error) {
-	if q.ByActivity {
+	var ids []string
+	switch {
+	case q.ByActivity:
 		return s.byActivity(ctx, q, after, limit)
+	case q.User != "":
+		ids, next, err = s.userSessionIDs(ctx, q.AppID, q.User, after, limit)
+	default:
+		ids, err = s.db.ZRangeByLex(ctx, keyspace.KeysOf(q.AppID).Sessions(), idsAfter(after, limit+1)).Result()
+		err = keyspace.Unavailable(err)
+		ids, next = pageOf(ids, limit)
 	}
-	ids, next, err := s.sessionIDs(ctx, q, after, limit)
-	for _, id := range ids {
-		positions = append(positions, sessionPosition{id: id})
-	}
-	return positions, next, err
-}
-
-func (s *sessionRecords) sessionIDs(ctx context.Context, q SessionQuery, after string, limit int) (ids []string, next string, err error) {
-	if q.User != "" {
-		return s.userSessionIDs(ctx, q.AppID, q.User, after, limit)
-	}
-	from := "-"
-	if after != "" {
-		from = "(" + after
-	}
-	ids, err = s.db.ZRangeByLex(ctx, keyspace.KeysOf(q.AppID).Sessions(), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit) + 1}).Result()
-	if err != nil {
-		return nil, "", keyspace.Unavailable(err)
-	}
-	ids, next = pageOf(ids, limit)
-	return ids, next, nil
+	return lists.Map(ids, func(id string) sessionPosition { return sessionPosition{id: id} }), next, err
 }
 
 // readSessions reads sessions. An ended session has no creation time.
@@ -396,8 +379,7 @@ type erasure struct {
 	app, id, token string
 }
 
-// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app; the session
-// need not exist.
+// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app.
 func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasure, error) {
 	e := &erasure{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
@@ -449,8 +431,7 @@ for i = 11, others do redis.call('DEL', KEYS[i]) end
 return 'ok'
 `)
 
-// Drop removes the session's messages, drafts and repositories. It queues no tool.changed, whose payload would
-// contain erased data.
+// Drop removes the session's messages, drafts and repositories, without tool.changed, which would contain them.
 func (e *erasure) Drop(ctx context.Context) error {
 	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()

@@ -20,8 +20,7 @@ import (
 
 // Limits of the stored versions of repositories.
 const (
-	// maxVersions and maxVersionBytes bound the versions of a repository in number and size. The newest one
-	// always stays.
+	// maxVersions and maxVersionBytes bound the versions of a repository. The newest one always stays.
 	maxVersions     = 50
 	maxVersionBytes = 2 << 20
 	// versionTTL is how long versions of a deleted repository stay, and maxDeleted of how many repositories.
@@ -35,10 +34,8 @@ type Version struct {
 	Time      time.Time `json:"ts,omitzero"` // zero before versions existed, like the Author
 	Operation string    `json:"operation"`   // created, updated, deleted or restored
 	audit.Author
-	// Restored is the number of the version that was restored.
-	Restored int `json:"restored,omitempty"`
-	// Tools is the number of tools.
-	Tools int `json:"tools"`
+	Restored int `json:"restored,omitempty"` // the number of the version that was restored
+	Tools    int `json:"tools"`              // the number of tools
 }
 
 // writeOptions describe a write: its operation in the event, and the version that it restores; 0 for none.
@@ -48,7 +45,6 @@ type writeOptions struct {
 	removes   bool // nothing but that: even a full Redis takes it
 }
 
-// versionArgs are the version arguments of writeRepository.
 type versionArgs struct {
 	version   string // a Version (JSON); empty if none is kept
 	permanent string // 1 if the versions stay until the repository is deleted
@@ -312,8 +308,7 @@ const (
 	compareSpan = time.Minute
 )
 
-// CompareError is a rate limit error: a key has compared too many credentials in the last minute. Nothing was
-// compared.
+// CompareError is a rate limit error: a key has compared too many credentials in the last minute.
 type CompareError struct{ RetryAfter time.Duration }
 
 // Error names the limit and the pause.
@@ -338,8 +333,7 @@ redis.call('PEXPIRE', KEYS[1], span)
 return 0
 `)
 
-// countComparisons counts a preview of a definition with credentials. A key counts as its root, so that
-// creating more keys does not raise the limit.
+// countComparisons counts a preview of a definition with credentials, for the root of the requesting key.
 func (w *appWrites) countComparisons(ctx context.Context, appID, keyID string, credentials []repositories.Credential) error {
 	for _, c := range credentials {
 		if c.Shown || c.Kept() || c.Get().Empty() || c.Get().IsMasked() {

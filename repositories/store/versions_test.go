@@ -81,7 +81,6 @@ func TestTheFirstVersionIsWhatWasThereBefore(t *testing.T) {
 
 var errStale = errors.New("stale")
 
-// only is a condition for one revision.
 func only(revision string) store.Precondition {
 	return func(current string) error {
 		if current != revision {

@@ -159,13 +159,11 @@ const maxLength = 1 << 20
 type Escaper interface {
 	// Literal returns the text for a literal part of the template.
 	Literal(text string) string
-	// Paste returns the text for a value: nil, a string, a bool, a json.Number, a []any, a map[string]any, or a
-	// JSON.
+	// Paste returns the text for a value: one of JSON's types with json.Number, or a JSON.
 	Paste(value any) (string, error)
 }
 
-// Fill fills the template with the values. A missing value counts as nil. Errors name the part of the template and
-// contain no value.
+// Fill fills the template with the values; a missing one is nil. Its errors contain no value.
 func (t *Template) Fill(values map[string]any, escaper Escaper) (string, error) {
 	f := &filler{values: values, escaper: escaper}
 	if err := f.list(t.root); err != nil {
@@ -302,7 +300,6 @@ var builtins = []string{indexOf, "and", "or", "not", "eq", "ne"}
 // JSON is a value encoded by the function json.
 type JSON string
 
-// takes reports whether a function accepts a number of arguments.
 func takes(function string, arguments int) bool {
 	switch function {
 	case "and", "or":
@@ -357,11 +354,12 @@ func toJSON(value any) JSON {
 
 // choose returns the first argument with the wanted truth, else the last.
 func choose(arguments []any, want bool) any {
-	i := slices.IndexFunc(arguments, func(value any) bool { return isTrue(value) == want })
-	if i < 0 {
-		i = len(arguments) - 1
+	for _, value := range arguments {
+		if isTrue(value) == want {
+			return value
+		}
 	}
-	return arguments[i]
+	return arguments[len(arguments)-1]
 }
 
 // isTrue follows text/template: empty values are false.
@@ -382,9 +380,8 @@ func isTrue(value any) bool {
 		return len(value) > 0
 	case map[string]any:
 		return len(value) > 0
-	default:
-		return true
 	}
+	return true
 }
 
 // equal compares scalars; numbers as floats.

@@ -27,7 +27,6 @@ var dictionary = shorttext.New(16<<20, `"verified":true,"barred":{"limit":32,"of
 	`\"completion_tokens_details\":{\"reasoning_tokens\":0,\"audio_tokens\":0,\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}},\"service_tier\":\"default\",\"system_fingerprint\":\"fp_\"}","ms":15,"tokens":{"prompt":1,"cached":0,"completion":1}}],`+
 	`"calls":[{"repositoryId":"","name":"","arguments":{"":""},"round":1,"repaired":false,"coerced":null,"errors":null,"evidence":{"":{"messageId":"","words":""}},"verdict":"rejected","verdict":"dropped","verdict":"fired","why":"The model called it, with values that the tool takes.","triggerId":"`)
 
-// compress returns an explanation in stored form.
 func compress(text []byte) string { return dictionary.Pack(text) }
 
 // decompress reverses compress, also of earlier builds, which had no dictionary.

@@ -20,28 +20,23 @@ type Explanation struct {
 	Time      time.Time `json:"ts"` // of the decision
 	Stage     string    `json:"stage"`
 	// Why describes the outcome of the message in a sentence, with the reason if nothing fired.
-	Why        string      `json:"why"`
-	Candidates []Candidate `json:"candidates"`
-	// More is the number of candidates not listed.
-	More int `json:"moreCandidates,omitempty"`
-	// NotInScope are existing tools that could not be called.
-	NotInScope []OutOfScope `json:"notInScope"`
+	Why        string       `json:"why"`
+	Candidates []Candidate  `json:"candidates"`
+	More       int          `json:"moreCandidates,omitempty"` // the number of candidates not listed
+	NotInScope []OutOfScope `json:"notInScope"`               // existing tools that could not be called
 	Requests   []Request    `json:"requests"`
 	Calls      []Call       `json:"calls"`
-	// Notes are further remarks, such as on a setting without effect.
-	Notes []string `json:"notes,omitempty"`
-	// Cut lists the parts left out for their size.
-	Cut []string `json:"cut,omitempty"`
+	Notes      []string     `json:"notes,omitempty"` // further remarks, such as on a setting without effect
+	Cut        []string     `json:"cut,omitempty"`   // lists the parts left out for their size
 }
 
 // Candidate is a tool in scope.
 type Candidate struct {
 	RepositoryID string `json:"repositoryId"`
 	// Session reports that the repository belongs to the session.
-	Session bool   `json:"session,omitempty"`
-	Name    string `json:"name"`
-	// Score is how near the message's words are to the tool, if compared.
-	Score *float32 `json:"score,omitempty"`
+	Session bool     `json:"session,omitempty"`
+	Name    string   `json:"name"`
+	Score   *float32 `json:"score,omitempty"` // how near the message's words are to the tool, if compared
 	// Cut reports that the model was not shown the tool; Why is the reason.
 	Cut bool   `json:"cut"`
 	Why string `json:"why,omitempty"`
@@ -82,20 +77,18 @@ type Tokens struct {
 
 // Call is a call found for the message, with its outcome.
 type Call struct {
-	RepositoryID string          `json:"repositoryId,omitempty"`
-	Name         string          `json:"name"`
-	Arguments    json.RawMessage `json:"arguments"`
-	// Round is the number of the model's answer that has it, from 1.
-	Round    int                              `json:"round,omitempty"`
-	Repaired bool                             `json:"repaired"`
-	Coerced  []string                         `json:"coerced"`
-	Ignored  []string                         `json:"ignored,omitempty"`
-	Errors   []parameters.ValueFault          `json:"errors"`
-	Evidence exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
-	Verdict  string                           `json:"verdict"` // one of the constants below
-	Why      string                           `json:"why"`
-	// TriggerID is the trigger of a fired call.
-	TriggerID string `json:"triggerId,omitempty"`
+	RepositoryID string                           `json:"repositoryId,omitempty"`
+	Name         string                           `json:"name"`
+	Arguments    json.RawMessage                  `json:"arguments"`
+	Round        int                              `json:"round,omitempty"` // the number of the model's answer that has it, from 1
+	Repaired     bool                             `json:"repaired"`
+	Coerced      []string                         `json:"coerced"`
+	Ignored      []string                         `json:"ignored,omitempty"`
+	Errors       []parameters.ValueFault          `json:"errors"`
+	Evidence     exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
+	Verdict      string                           `json:"verdict"` // one of the constants below
+	Why          string                           `json:"why"`
+	TriggerID    string                           `json:"triggerId,omitempty"` // the trigger of a fired call
 }
 
 // Verdicts on a call.

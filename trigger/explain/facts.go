@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -13,8 +14,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// repositoryListing is what an explanation stores of a repository: enough to derive which of its tools were in scope for
-// any user.
+// repositoryListing is what an explanation stores of a repository, for any user.
 type repositoryListing struct {
 	ID        string       `json:"id"`
 	Session   bool         `json:"session,omitempty"`
@@ -46,10 +46,9 @@ type Packer struct {
 	now       func() time.Time
 	seed      maphash.Seed
 	facts     *lru.Cache[*repositories.Repository, *facts]
-	partNames *lru.Cache[uint64, string] // by a hash of the content
-	listNames *lru.Cache[uint64, string] // names of lists, by a hash of the owner and the content
-	// written is when a part was last written, by owner and name.
-	written *lru.Cache[[2]string, time.Time]
+	partNames *lru.Cache[uint64, string]       // by a hash of the content
+	listNames *lru.Cache[uint64, string]       // names of lists, by a hash of the owner and the content
+	written   *lru.Cache[[2]string, time.Time] // when a part was last written, by owner and name
 }
 
 // NewPacker returns a packer for explanations that are kept for keep.
@@ -116,15 +115,11 @@ func (p *Packer) factsOf(r *repositories.Repository) *facts {
 		}
 		listing.Tools = append(listing.Tools, entry)
 		params := tool.Params()
-		var values map[string]any
-		for _, name := range params.Names() {
-			if !params.Hidden(name) {
-				continue
+		if hidden := slices.DeleteFunc(params.Names(), func(name string) bool { return !params.Hidden(name) }); len(hidden) > 0 {
+			values := params.Read(nil).Values
+			for _, name := range hidden {
+				f.hidden.value(values[name])
 			}
-			if values == nil {
-				values = params.Read(nil).Values
-			}
-			f.hidden.value(values[name])
 		}
 	}
 	f.listing, f.mask = exactjson.EncodeOrNull(listing), f.hidden.replacer()

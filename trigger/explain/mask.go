@@ -9,17 +9,16 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 	"earshot/repositories/secret"
 )
 
-// Shorter texts would match ordinary text. Hidden values of any length are masked under the names of their
-// parameters.
+// Shorter texts would match ordinary text. Hidden values are also masked under their parameters' names.
 const (
 	minMasked = 4
 	minDigits = 5 // of a number
 )
 
-// mask masks texts anywhere.
 type mask []*strings.Replacer
 
 func (m mask) text(s string) string {
@@ -53,11 +52,7 @@ func (m mask) value(value any) any {
 			return secret.Masked
 		}
 	case []any:
-		masked := make([]any, len(value))
-		for i := range value {
-			masked[i] = m.value(value[i])
-		}
-		return masked
+		return lists.Map(value, m.value)
 	case map[string]any:
 		masked := make(map[string]any, len(value))
 		for name := range value {

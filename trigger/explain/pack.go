@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
 )
@@ -26,22 +27,17 @@ type Decision struct {
 	Stage     string
 	Why       string
 	Trace     matcher.Trace
-	// App are the facts of the app at the match; Session its own repositories, in the order in which they win a
-	// name.
-	App     *AppFacts
-	Session []*repositories.Repository
-	// Claims are the verified claims of the user.
-	Claims parameters.Claims
-	// Verdicts are those on the calls of the trace, in their order. A call without one was dropped for the reason in
-	// the trace.
-	Verdicts []Verdict
+	App       *AppFacts // the facts of the app at the match; Session its own repositories, by rank
+	Session   []*repositories.Repository
+	Claims    parameters.Claims // the verified claims of the user
+	Verdicts  []Verdict         // those on the calls of the trace, in order; a call without one was dropped
 }
 
-func (d Decision) verdict(call int) Verdict {
+func (d Decision) verdict(call int) (of Verdict) {
 	if call < len(d.Verdicts) {
-		return d.Verdicts[call]
+		of = d.Verdicts[call]
 	}
-	return Verdict{}
+	return of
 }
 
 // Verdict is the outcome of a call.
@@ -113,10 +109,7 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 		packed.Scores = append(packed.Scores, packedScore{candidate.Tool.Name, candidate.Score})
 	}
 	if d.Trace.Offered != nil {
-		names := make([]string, len(d.Trace.Offered))
-		for i, candidate := range d.Trace.Offered {
-			names[i] = candidate.Tool.Name
-		}
+		names := lists.Map(d.Trace.Offered, func(candidate matcher.Candidate) string { return candidate.Tool.Name })
 		packed.Offered = w.share(exactjson.EncodeOrNull(names))
 	}
 	for _, most := range textBounds {
@@ -258,19 +251,16 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	return text
 }
 
-// maxSize bounds the stored bytes of an explanation, without its shared parts. The texts of a longer one are
-// cut, and listed in Cut.
+// maxSize bounds an explanation in bytes, without its shared parts. Texts of a longer one are cut.
 const maxSize = 64 << 10
 
-// rewriteAfter is how long a shared part is assumed to exist after this process wrote it. It is then written again, for
-// a Redis that lost its last writes.
+// rewriteAfter is how long a written part is assumed to exist: Redis may lose its last writes.
 const rewriteAfter = 10 * time.Minute
 
 // Packed is an explanation in stored form.
 type Packed struct {
-	Body string
-	// Parts are the shared parts to write with it, by name.
-	Parts map[string]string
+	Body  string
+	Parts map[string]string // the shared parts to write with it, by name
 	owner string
 }
 
@@ -293,8 +283,7 @@ func (w *packing) share(content []byte) string {
 	return name
 }
 
-// addPart adds a part to write unless it was written recently. Its owner is a generation of an app, since the
-// parts of a deleted app are gone.
+// addPart adds a part to write unless it was written recently for its owner, the app's generation.
 func (w *packing) addPart(name string, content []byte) {
 	if _, is := w.Parts[name]; is || w.isWritten(name) {
 		return

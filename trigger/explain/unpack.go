@@ -99,7 +99,6 @@ func (s partTexts) pieces(name string) (list []string) {
 	return list
 }
 
-// texts returns the texts of pieces, and whether a part is missing.
 func (s partTexts) texts(pieces []string) (texts []string, missing bool) {
 	for _, piece := range pieces {
 		kind, rest := piece[:1], piece[1:]
@@ -149,7 +148,6 @@ func (k packedExplanation) explanation(messageID string, parts partTexts) Explan
 	return e
 }
 
-// jsonOrText returns a text as JSON if it is valid, else as a string.
 func jsonOrText(text string) json.RawMessage {
 	if json.Valid([]byte(text)) {
 		return json.RawMessage(text)

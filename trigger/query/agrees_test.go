@@ -23,7 +23,6 @@ func (w *world) resultEvents(verdict effect.Verdict) {
 	})
 }
 
-// idsInState returns the ids of the triggers in a state.
 func (w *world) idsInState(state string) (ids []string) {
 	for _, record := range w.Triggers(query.Triggers{State: state}) {
 		require.Equal(w.T, state, record.State)

@@ -15,7 +15,6 @@ import (
 	"earshot/trigger/shorttext"
 )
 
-// newRecord returns a record of a message.
 func newRecord(messageID, name, text string) Record {
 	match := Match{
 		TriggerID: "4fa24b8b91fbe59ec537b82c752e8f4e", RepositoryID: "tools-0", Name: name, Source: SourceMessage,

@@ -34,8 +34,7 @@ type StoredMessage struct {
 	TimeZone    string    `json:"timeZone,omitempty"`
 
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Auth is why ID tokens of the user were refused, by service.
-	Auth map[string]string `json:"auth,omitempty"`
+	Auth     map[string]string     `json:"auth,omitempty"` // why ID tokens of the user were refused, by service
 	// CallerFires marks a message that is not matched, as its caller fires tools itself; Relayed one whose answer the
 	// user does not see; and Explain one with a requested explanation.
 	CallerFires bool `json:"acted,omitempty"`
@@ -60,12 +59,11 @@ type Failure struct {
 
 // Entry is a message of the history with the triggers that it set off.
 type Entry struct {
-	MessageID string    `json:"messageId"`
-	Actor     string    `json:"actor"`
-	Text      string    `json:"text"`
-	Time      time.Time `json:"ts"`
-	// Metadata is that of the message, without the session's.
-	Metadata repositories.Metadata `json:"metadata,omitempty"`
+	MessageID string                `json:"messageId"`
+	Actor     string                `json:"actor"`
+	Text      string                `json:"text"`
+	Time      time.Time             `json:"ts"`
+	Metadata  repositories.Metadata `json:"metadata,omitempty"` // that of the message, without the session's
 	// State is decided, pending (in progress) or failed (not decided: Error has the cause, and posting the
 	// message again tries again).
 	State    string          `json:"state"`
@@ -100,9 +98,8 @@ var ErrCursor = errors.New("the cursor is not one of this list")
 type History struct {
 	AppID, SessionID string
 	// Since excludes earlier messages; zero excludes none.
-	Since time.Time
-	// Newest lists the newest first.
-	Newest bool
+	Since  time.Time
+	Newest bool // lists the newest first
 	Page   Page
 }
 
@@ -130,13 +127,11 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	if err != nil {
 		return nil, "", err
 	}
-	cursorAfter := func(n int) string { // the cursor behind the first n messages
-		step := 1
-		if q.Newest {
-			step = -1
-		}
-		return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1])
+	step := 1
+	if q.Newest {
+		step = -1
 	}
+	cursorAfter := func(n int) string { return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1]) } // the first n messages
 	if len(ids) > q.Page.Limit {
 		next, ids = cursorAfter(q.Page.Limit), ids[:q.Page.Limit]
 	}
@@ -168,8 +163,7 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	return entries, next, err
 }
 
-// clockSkew bounds the difference between a record's time, by the clock of its replica, and its place in the
-// list, by the clock of Redis.
+// clockSkew bounds the difference between a record's time and its place in the list, by the clock of Redis.
 const clockSkew = time.Minute
 
 // historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages.
@@ -316,8 +310,7 @@ func ReplyType(reply json.RawMessage) string {
 	return "json"
 }
 
-// ReplyText returns the text of a reply; a call's result as the reply may be any JSON, which is returned as it
-// is.
+// ReplyText returns the text of a reply; a reply that is other JSON as it is.
 func ReplyText(reply json.RawMessage) string {
 	var text string
 	if len(reply) == 0 || json.Unmarshal(reply, &text) == nil {
@@ -340,7 +333,6 @@ type ConversationCache struct {
 
 type sessionKey struct{ app, id string }
 
-// decidedMessage is a message with its texts in the ledger.
 type decidedMessage struct {
 	message, decision string
 	utterance         matcher.Utterance
@@ -359,8 +351,7 @@ type parsedMessage struct {
 	size       int
 }
 
-// Bounds of the cached bytes, as stored in the ledger, of one conversation and of all. Parsed, they take about
-// four times as much.
+// Bounds of the cached bytes, as stored, of one conversation and of all. Parsed, they take four times as much.
 const (
 	mostOfConversation = 32 << 10
 	mostOfAll          = 16 << 20
@@ -496,7 +487,6 @@ func Utterances(past ledger.PastMessage) []matcher.Utterance {
 	return withReply(utterance, past.Reply)
 }
 
-// withReply returns a message, with the arguments of its calls encoded, and its reply.
 func withReply(message matcher.Utterance, reply string) []matcher.Utterance {
 	for i, call := range message.Fired {
 		message.Fired[i].Arguments, _ = exactjson.Text(exactjson.Members(call.Values)) // else each request encodes them

@@ -30,7 +30,6 @@ func (w *world) historyPage(q query.History) (ids []string, next string) {
 	return ids, next
 }
 
-// wholeHistory reads all pages of a history.
 func (w *world) wholeHistory(q query.History) (ids []string) {
 	w.T.Helper()
 	for {

@@ -20,14 +20,12 @@ import (
 
 // Answer is the outcome of a message. Its JSON is the response of the REST call.
 type Answer struct {
-	MessageID string     `json:"messageId"`
-	Matches   []Match    `json:"matches"`
-	Rejected  []Rejected `json:"rejected"`
-	// Retracted are the settling triggers that the message took back.
-	Retracted []Retracted     `json:"retracted,omitempty"`
+	MessageID string          `json:"messageId"`
+	Matches   []Match         `json:"matches"`
+	Rejected  []Rejected      `json:"rejected"`
+	Retracted []Retracted     `json:"retracted,omitempty"` // the settling triggers that the message took back
 	Reply     json.RawMessage `json:"reply"`
-	// ReplyType is json if the reply is a result other than a text, else empty.
-	ReplyType string `json:"replyType,omitempty"`
+	ReplyType string          `json:"replyType,omitempty"` // json if the reply is a result other than a text, else empty
 	// SkipResponse asks a front-end not to answer by itself.
 	SkipResponse bool `json:"skipResponse"`
 	// Auth is why ID tokens of the message were refused, by service: a reason code of the verifier, or claim if
@@ -79,8 +77,7 @@ type Match struct {
 	State string     `json:"state,omitempty"`
 	DueAt *time.Time `json:"dueAt,omitempty"`
 	Of    string     `json:"of,omitempty"`
-	// Digest identifies app, session, tool and values: a confirmation names it. Question is the question for
-	// the user.
+	// Digest identifies app, session, tool and values: a confirmation names it. Question asks the user.
 	Digest    string     `json:"digest,omitempty"`
 	Question  string     `json:"question,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
@@ -102,8 +99,7 @@ type CallState struct {
 	Truncated bool            `json:"truncated,omitempty"`
 	Reason    effect.Reason   `json:"reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
-	// Until is when attempts end, for a call that waits for its next one.
-	Until *time.Time `json:"until,omitempty"`
+	Until     *time.Time      `json:"until,omitempty"` // when attempts end, for a call that waits for its next one
 }
 
 // Rejected is a tool that a message called for but that did not fire, because values were missing or invalid.
@@ -206,7 +202,6 @@ type storedState struct {
 	Error string `json:"error,omitempty"`
 }
 
-// readEvent reads the state of an event, whose subject is in the record.
 func readEvent(event **EventState, text string) error {
 	if text == "" {
 		return nil
@@ -268,8 +263,7 @@ type Record struct {
 	Evidence exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
 	// State is the Match's. It follows from the effects in the record.
 	State string `json:"state"`
-	// ResultEvent is the event tool.result if it was given up: the trigger has then failed, although its other
-	// effects were delivered.
+	// ResultEvent is the event tool.result if it was given up; then the trigger has failed.
 	ResultEvent *EventState `json:"resultEvent,omitempty"`
 	Attempts    []Attempt   `json:"attempts"`
 	Retries     []Retry     `json:"retries,omitempty"` // manual
@@ -319,9 +313,8 @@ type Retry struct {
 
 // StoredTrigger is a trigger as the ledger stores it.
 type StoredTrigger struct {
-	Record Record
-	// Decided is its match as decided, without later changes.
-	Decided Match
+	Record  Record
+	Decided Match  // its match as decided, without later changes
 	Firing  string // prefix of its effects' ids
 	Answer  string
 	// Answering reports that the replica that fired it may still answer.

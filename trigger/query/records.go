@@ -13,21 +13,21 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // Records reads the ledger. It is safe for concurrent use.
 type Records struct {
-	Ledger  *ledger.Reader
-	Counter *Counter
-	// Now is the clock that bounds the time of a search.
-	Now func() time.Time
-	// ExplanationTTL is how long explanations are kept.
-	ExplanationTTL time.Duration
-	// UnexplainedShare is the share of fully fired messages without an explanation.
-	UnexplainedShare float64
+	Ledger           *ledger.Reader
+	Counter          *Counter
+	Now              func() time.Time // the clock that bounds the time of a search
+	ExplanationTTL   time.Duration    // how long explanations are kept
+	UnexplainedShare float64          // the share of fully fired messages without an explanation
 	// AwaitFlush waits until this process has written the outcomes of its answers in an app, so that a client that
 	// reads after an answer sees the state that the answer reported.
 	AwaitFlush func(ctx context.Context, appID string)
@@ -36,8 +36,7 @@ type Records struct {
 var (
 	// ErrNotFound means that the app has no trigger of that id.
 	ErrNotFound = errors.New("no such trigger")
-	// ErrEnded means that the trigger has ended, or that an effect of it is under way: it is too late to answer,
-	// confirm, deny or cancel it.
+	// ErrEnded means that the trigger has ended or is taking effect: it is too late to answer, confirm, deny or cancel it.
 	ErrEnded = errors.New("was ended")
 	// ErrNotAsked means that the trigger does not wait for an answer.
 	ErrNotAsked = errors.New("waits for no answer")
@@ -118,8 +117,7 @@ func (r *Records) StoredTrigger(ctx context.Context, appID, triggerID string) (*
 	return triggers[0], nil
 }
 
-// storedTriggers reads triggers in one round trip; a missing one is nil. A duplicate shows the result of the first
-// trigger of its values.
+// storedTriggers reads triggers; a missing one is nil. A duplicate shows the result of the first of its values.
 func (r *Records) storedTriggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
 	r.AwaitFlush(ctx, appID)
 	raw, err := r.Ledger.Triggers(ctx, appID, ids)
@@ -217,19 +215,13 @@ func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[stri
 	}
 	sessions := map[string]bool{}
 	for batch := range slices.Chunk(members, largestBatch) {
-		ids := make([]string, len(batch))
-		for i, place := range batch {
-			ids[i] = place.Member.(string)
-		}
+		ids := lists.Map(batch, func(place redis.Z) string { return place.Member.(string) })
 		if sieve.State != "" {
 			selected, err := r.Ledger.FilterTriggers(ctx, appID, ids, sieve)
 			if err != nil {
 				return nil, err
 			}
-			for i, place := range selected {
-				ids[i] = ids[place] // they are in order
-			}
-			ids = ids[:len(selected)]
+			ids = lists.Map(selected, func(place int) string { return ids[place] })
 		}
 		sessionIDs, err := r.Ledger.SessionsOf(ctx, appID, ids)
 		if err != nil {
@@ -242,8 +234,7 @@ func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[stri
 	return sessions, nil
 }
 
-// answerDeadlines returns the time until which the call of each trigger waits for an answer; the zero time for a call
-// that does not wait.
+// answerDeadlines returns until when the call of each trigger waits for an answer; zero if it does not.
 func (r *Records) answerDeadlines(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -261,8 +252,7 @@ func (r *Records) answerDeadlines(ctx context.Context, appID string, ids []strin
 	return r.Ledger.Awaiting(ctx, appID, effects)
 }
 
-// FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps the state of
-// the answer.
+// FillStates sets the states of matches to the current ones, as long as there are records.
 func (r *Records) FillStates(ctx context.Context, appID string, matches []Match) error {
 	stored, err := r.storedTriggers(ctx, appID, triggerIDs(matches))
 	if err != nil {
@@ -279,11 +269,7 @@ func (r *Records) FillStates(ctx context.Context, appID string, matches []Match)
 }
 
 func triggerIDs(matches []Match) []string {
-	ids := make([]string, len(matches))
-	for i, match := range matches {
-		ids[i] = match.TriggerID
-	}
-	return ids
+	return lists.Map(matches, func(match Match) string { return match.TriggerID })
 }
 
 func (r *Records) appExists(ctx context.Context, appID string) error {

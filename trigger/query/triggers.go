@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 )
@@ -26,14 +29,12 @@ type Triggers struct {
 	Name      string // of the tool
 	Source    string // SourceMessage, SourceUI, SourceTask or SourceAgent
 	MessageID string
-	// Reason is why the call was not delivered.
-	Reason effect.Reason
+	Reason    effect.Reason // why the call was not delivered
 	// Value is a text within one of the values as shown, in any letter case; numbers are compared as written.
 	Value string
 	// Since and Until bound the time of firing; Until is exclusive.
 	Since, Until time.Time
-	// Oldest lists the oldest first.
-	Oldest bool
+	Oldest       bool // lists the oldest first
 	// Closed includes triggers fired before the session was closed.
 	Closed bool
 	// AllLives includes triggers of all generations of the session; it searches the whole list of the app.
@@ -121,10 +122,7 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 			if err != nil {
 				return nil, "", err
 			}
-			selected = make([]position, len(indexes))
-			for i, index := range indexes {
-				selected[i] = positions[index]
-			}
+			selected = lists.Map(indexes, func(index int) position { return positions[index] })
 		}
 		if full, err := l.addRecords(ctx, selected); full || err != nil {
 			return l.items, l.at.cursor(), err
@@ -198,7 +196,6 @@ func (l *listing) chooseIndex(ctx context.Context) error {
 	return nil
 }
 
-// nextPositions reads the next positions of the list.
 func (l *listing) nextPositions(ctx context.Context, limit int) ([]position, error) {
 	q := l.query
 	span := ledger.TimeRange{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: limit + 1}
@@ -268,11 +265,7 @@ type position struct {
 }
 
 func positionIDs(positions []position) []string {
-	ids := make([]string, len(positions))
-	for i := range positions {
-		ids[i] = positions[i].id
-	}
-	return ids
+	return lists.Map(positions, func(one position) string { return one.id })
 }
 
 func (p position) cursor() string {
@@ -295,26 +288,15 @@ func readPosition(cursor string) (position, error) {
 	return position{score: number, id: id}, nil
 }
 
-// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written;
-// names of members are ignored.
+// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written.
 func contains(value any, text string) bool {
 	switch v := value.(type) {
 	case nil:
 		return false
 	case map[string]any:
-		for _, part := range v {
-			if contains(part, text) {
-				return true
-			}
-		}
-		return false
+		return contains(slices.Collect(maps.Values(v)), text)
 	case []any:
-		for _, part := range v {
-			if contains(part, text) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(v, func(part any) bool { return contains(part, text) })
 	case string:
 		return strings.Contains(folded(v), text)
 	case json.Number:
@@ -323,8 +305,7 @@ func contains(value any, text string) bool {
 	return strings.Contains(fmt.Sprint(value), text)
 }
 
-// folded returns a text in lower case. Only ASCII letters become ASCII letters, so that a script that compares
-// bytes may ignore the others.
+// folded returns a text in lower case, in which only ASCII letters become ASCII letters.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {

@@ -24,7 +24,6 @@ type Counter struct {
 	counts map[hour]map[string]int // by field
 }
 
-// hour is an hour of an app.
 type hour struct {
 	app    string
 	number int64 // since 1970
@@ -107,11 +106,10 @@ func (c *Counter) Flush(ctx context.Context) (err error) {
 
 // ToolUse is the use of a tool in the last 24 hours, over all repositories with a tool of that name.
 type ToolUse struct {
-	Name     string `json:"name"`
-	Fired    int    `json:"fired"`
-	Rejected int    `json:"rejected"`
-	// Hours are the hours with uses, oldest first.
-	Hours []HourUse `json:"hours"`
+	Name     string    `json:"name"`
+	Fired    int       `json:"fired"`
+	Rejected int       `json:"rejected"`
+	Hours    []HourUse `json:"hours"` // the hours with uses, oldest first
 }
 
 // HourUse is the use of a tool in one hour.

@@ -31,9 +31,8 @@ type Process struct {
 	Matcher      matcher.Matcher
 	App          *repositories.App
 	Repositories []*repositories.Repository
-	// History is the number of earlier messages that the matcher sees.
-	History int
-	Now     func() time.Time
+	History      int // the number of earlier messages that the matcher sees
+	Now          func() time.Time
 	// Explain adds details to an error of the matcher; nil for none.
 	Explain func(error) error
 
@@ -61,8 +60,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	})}, nil
 }
 
-// scopeOf returns the tools of a test. The compiled form of all tools is built once for all tests that name
-// none.
+// scopeOf returns the tools of a test. Tests that name none share the compiled form of all.
 func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
 		if p.allTools == nil {

@@ -12,6 +12,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 	"earshot/trigger"
 	"earshot/trigger/conversation"
 	"earshot/trigger/query"
@@ -47,21 +48,17 @@ type Rehearser struct {
 	Engine Engine
 	// Words decides without a model. Models is the matcher of a service with a model; nil without one.
 	Words, Models matcher.Matcher
-	// History is the number of earlier messages that a matcher sees.
-	History int
-	Now     func() time.Time
+	History       int // the number of earlier messages that a matcher sees
+	Now           func() time.Time
 }
 
 // Change is a change of tools with the messages and tests to try it on.
 type Change struct {
-	AppID string
-	// Repositories are the changed ones, in their new form.
-	Repositories []*repositories.Repository
-	// Messages is the number of last messages to try.
-	Messages int
-	Tests    []*files.Test
-	// Model is the model that decides; empty for words alone.
-	Model string
+	AppID        string
+	Repositories []*repositories.Repository // the changed ones, in their new form
+	Messages     int                        // the number of last messages to try
+	Tests        []*files.Test
+	Model        string // the model that decides; empty for words alone
 }
 
 // Outcome is the predicted effect of a change. Its JSON is the answer of the REST call.
@@ -186,7 +183,10 @@ func (r *Rehearser) Rehearse(ctx context.Context, c Change) (*Outcome, error) {
 	before := r.run(limited, current, messages, c)
 	after := before
 	if len(c.Repositories) > 0 {
-		after = r.run(limited, scope.Of(current.App, withChanges(current.Repositories, c.Repositories)), messages, c)
+		unchanged := slices.DeleteFunc(slices.Clone(current.Repositories), func(one *repositories.Repository) bool {
+			return slices.ContainsFunc(c.Repositories, func(changed *repositories.Repository) bool { return changed.ID == one.ID })
+		})
+		after = r.run(limited, scope.Of(current.App, append(unchanged, c.Repositories...)), messages, c)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -203,14 +203,6 @@ func askingModel(state *scope.State, model string) *scope.State {
 	app.Settings.LLM.Tools, app.Settings.LLM.When = model, repositories.LLMAlways
 	next.App = &app
 	return &next
-}
-
-// withChanges returns the repositories after a change of some.
-func withChanges(current, changes []*repositories.Repository) []*repositories.Repository {
-	after := slices.DeleteFunc(slices.Clone(current), func(repository *repositories.Repository) bool {
-		return slices.ContainsFunc(changes, func(change *repositories.Repository) bool { return change.ID == repository.ID })
-	})
-	return append(after, changes...)
 }
 
 // trialOutcome is the outcome of all messages and tests with the same tools.
@@ -242,12 +234,13 @@ func (r *Rehearser) run(ctx context.Context, tools scope.Scope, messages []trigg
 		}
 	})
 	t.report = runAll(ctx, c.Tests, &Process{Matcher: decider, App: tools.App, Repositories: tools.Repositories, History: r.History, Now: r.Now, allTools: &tools}, concurrency)
-	t.Cost = decider.cost()
-	t.Milliseconds, t.Passed = r.Now().Sub(start).Milliseconds(), t.report.passed()
+	t.Cost = Cost{
+		Milliseconds: r.Now().Sub(start).Milliseconds(), Passed: t.report.passed(), ModelRequests: decider.requests.Load(),
+		PromptTokens: decider.prompt.Load(), CompletionTokens: decider.completion.Load(),
+	}
 	return t
 }
 
-// resultOf returns the outcome of a message.
 func resultOf(outcome trigger.RehearsalOutcome) *Result {
 	r := &Result{Fired: []Fired{}, Rejected: []Rejection{}, Why: outcome.Why}
 	for _, match := range outcome.Matches {
@@ -264,10 +257,7 @@ func resultOf(outcome trigger.RehearsalOutcome) *Result {
 // changeOf returns the kind of difference between two results.
 func changeOf(before, after *Result) string {
 	names := func(r *Result) []string {
-		var list []string
-		for _, tool := range r.Fired {
-			list = append(list, tool.RepositoryID+"/"+tool.Name)
-		}
+		list := lists.Map(r.Fired, func(tool Fired) string { return tool.RepositoryID + "/" + tool.Name })
 		slices.Sort(list)
 		return list
 	}
@@ -292,7 +282,6 @@ func changeOf(before, after *Result) string {
 	return same
 }
 
-// outcomeOf compares the outcomes before and after.
 func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutcome) *Outcome {
 	o := &Outcome{Model: c.Model, Differences: []Difference{}, Tests: []TestOutcome{}, Before: before.Cost, After: after.Cost, Notes: []string{}}
 	page := repositories.PageBudget{}
@@ -331,8 +320,7 @@ func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutc
 	return o
 }
 
-// failing returns the report without the messages that came out as expected, and without line numbers, as there
-// is no file.
+// failing returns the report without expected outcomes and without line numbers, as there is no file.
 func (t TestReport) failing() TestReport {
 	t.Line, t.Turns = 0, slices.DeleteFunc(slices.Clone(t.Turns), func(turn TurnReport) bool { return turn.Verdict == right })
 	for i := range t.Turns {
@@ -356,8 +344,4 @@ func (m *metered) Match(ctx context.Context, request matcher.Request) (matcher.R
 		m.completion.Add(int64(exchange.CompletionTokens))
 	}
 	return result, err
-}
-
-func (m *metered) cost() Cost {
-	return Cost{ModelRequests: m.requests.Load(), PromptTokens: m.prompt.Load(), CompletionTokens: m.completion.Load()}
 }

@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/files"
+	"earshot/repositories/lists"
 )
 
 // Report is the result of tests. Its JSON is what earshot eval --json prints.
@@ -30,30 +31,27 @@ type Totals struct {
 
 // TestReport is the result of one test.
 type TestReport struct {
-	Name string `json:"name"`
-	OK   bool   `json:"ok"`
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-	// Error is why its conversation ended early.
-	Error string `json:"error,omitempty"`
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	File  string `json:"file,omitempty"`
+	Line  int    `json:"line,omitempty"`
+	Error string `json:"error,omitempty"` // why its conversation ended early
 	Totals
 	Turns []TurnReport `json:"turns"`
 }
 
 // TurnReport is the result of one message.
 type TurnReport struct {
-	Line    int    `json:"line,omitempty"` // 0 without a file
-	User    string `json:"user"`
-	Verdict string `json:"verdict"`
-	// Expected are the expectations as the test states them.
-	Expected []any      `json:"expected"`
+	Line     int        `json:"line,omitempty"` // 0 without a file
+	User     string     `json:"user"`
+	Verdict  string     `json:"verdict"`
+	Expected []any      `json:"expected"` // the expectations as the test states them
 	Calls    []Call     `json:"came"`
 	Rejected []Rejected `json:"rejected"`
 	Why      string     `json:"why"`
 	Nearest  []NearTool `json:"near,omitempty"`
 
-	// Expect are the expectations of the test.
-	Expect          []files.Expectation `json:"-"`
+	Expect          []files.Expectation `json:"-"` // the expectations of the test
 	metExpectations []metExpectation
 }
 
@@ -79,12 +77,7 @@ func (t TurnReport) MarshalJSON() ([]byte, error) {
 		}
 		t.Expected = append(t.Expected, expectation)
 	}
-	if t.Calls == nil {
-		t.Calls = []Call{}
-	}
-	if t.Rejected == nil {
-		t.Rejected = []Rejected{}
-	}
+	t.Calls, t.Rejected = append([]Call{}, t.Calls...), append([]Rejected{}, t.Rejected...) // never null
 	return json.Marshal(plain(t))
 }
 
@@ -150,8 +143,7 @@ func ratio(part, whole int) *float64 {
 	if whole == 0 {
 		return nil
 	}
-	quotient := float64(part) / float64(whole)
-	return &quotient
+	return new(float64(part) / float64(whole))
 }
 
 func (r *Report) passed() int {
@@ -216,8 +208,7 @@ func (t TestReport) Print(out io.Writer) {
 				expected = append(expected, Call{e.Tool, e.Values}.text())
 			}
 		}
-		fmt.Fprintf(out, "  %s%q\n", turn.place(), turn.User)
-		fmt.Fprintf(out, "    expected %s\n", strings.Join(expected, " and "))
+		fmt.Fprintf(out, "  %s%q\n    expected %s\n", turn.place(), turn.User, strings.Join(expected, " and "))
 		fmt.Fprintf(out, "    came     %s (%s)\n", turn.outcomeText(), turn.Verdict)
 		why := turn.Why
 		for i, near := range turn.Nearest {
@@ -249,17 +240,13 @@ func (t TurnReport) place() string {
 }
 
 func (t TurnReport) outcomeText() string {
-	var parts []string
-	for _, call := range t.Calls {
-		parts = append(parts, call.text())
-	}
+	parts := lists.Map(t.Calls, func(call Call) string { return call.text() })
 	for _, rejected := range t.Rejected {
 		parts = append(parts, rejected.Name+" without "+strings.Join(rejected.Missing, ", "))
 	}
 	return cmp.Or(strings.Join(parts, " and "), "nothing")
 }
 
-// text returns the name and the values of a call.
 func (c Call) text() string {
 	if len(c.Values) == 0 {
 		return c.Name

@@ -37,9 +37,8 @@ type Conversation interface {
 type MessageOutcome struct {
 	Calls    []Call
 	Rejected []Rejected
-	// Why is a sentence of explanation, Nearest the tools nearest to its words.
-	Why     string
-	Nearest []NearTool
+	Why      string // a sentence of explanation, Nearest the tools nearest to its words
+	Nearest  []NearTool
 }
 
 // Call is a tool that fires, with its values.
@@ -91,7 +90,6 @@ func Run(ctx context.Context, tests []*files.Test, stage Stage) *Report {
 	return runAll(ctx, tests, stage, 1)
 }
 
-// runAll is Run with so many concurrent tests.
 func runAll(ctx context.Context, tests []*files.Test, stage Stage, concurrency int) *Report {
 	report := &Report{Tests: make([]TestReport, len(tests))}
 	inParallel(concurrency, len(tests), func(i int) { report.Tests[i] = runTest(ctx, tests[i], stage) })
@@ -191,13 +189,12 @@ func judge(message files.Message, outcome MessageOutcome) TurnReport {
 			missed = true
 		}
 	}
+	turn.Verdict = right
 	switch {
 	case len(remaining) > 0 || isWrong:
 		turn.Verdict = wrong
 	case missed:
 		turn.Verdict = silent
-	default:
-		turn.Verdict = right
 	}
 	return turn
 }

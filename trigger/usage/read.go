@@ -12,6 +12,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // Prefixes of the fields of durations and hosts. A duration is counted by its power of 2^(1/4) milliseconds.
@@ -86,7 +87,6 @@ type Use struct {
 	Decided *Durations `json:"decisionMs,omitempty"`
 }
 
-// useOf returns the use counted in fields.
 func useOf(counts map[string]int64) Use {
 	count := func(kind Kind) int64 { return counts[fields[kind]] }
 	var durations histogram
@@ -148,10 +148,7 @@ func (c *Counter) fields(ctx context.Context, appID string, step Step, from, to 
 	if exists.Val() == 0 {
 		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
-	counts := make([]map[string]int64, len(replies))
-	for i, reply := range replies {
-		counts[i] = reply.Val()
-	}
+	counts := lists.Map(replies, func(reply *redis.MapStringIntCmd) map[string]int64 { return reply.Val() })
 	return counts, nil
 }
 

@@ -53,7 +53,6 @@ var steps = []Step{Minute, Hour, Day}
 
 func (s Step) number(at time.Time) int64 { return at.Unix() / int64(s.Length/time.Second) }
 
-// start returns the beginning of a period.
 func (s Step) start(number int64) time.Time {
 	return time.Unix(number*int64(s.Length/time.Second), 0).UTC()
 }
@@ -68,13 +67,11 @@ type Counter struct {
 	counts map[minute]*minuteCounts
 }
 
-// minute is a minute of an app.
 type minute struct {
 	app    string
 	number int64 // since 1970
 }
 
-// minuteCounts are the counts of a minute, by field in Redis.
 type minuteCounts struct {
 	all       map[string]int64
 	hosts     map[string]int64
@@ -103,8 +100,7 @@ func (c *Counter) CountDecision(appID string, duration time.Duration) {
 // Outcome is the outcome of a call to a host.
 type Outcome string
 
-// The outcomes of a call, each with its letter in Redis. A Held call was not made: the host has failed too
-// often, or has no free slot.
+// The outcomes of a call, each with its letter in Redis. A Held call was not made, for the sake of the host.
 const (
 	Succeeded Outcome = "s"
 	Failed    Outcome = "f"

@@ -251,7 +251,6 @@ func (w *walk) placeProbes(ctx context.Context, places []keyspace.KeyName) (prob
 	return probes, nil
 }
 
-// userProbes checks the lists of users' sessions.
 func (w *walk) userProbes(ctx context.Context, places []keyspace.KeyName) (probes []probe, err error) {
 	for _, place := range places {
 		k, app := keyspace.KeysOf(place.App), []any{place.App}

@@ -16,6 +16,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -295,10 +296,7 @@ func (w *world) writer(key string) func() error {
 		held := w.client.ZRangeWithScores(ctx, key, 0, -1).Val()
 		return func() error { return w.client.ZAdd(ctx, key, held...).Err() }
 	case "list":
-		held := []any{}
-		for _, item := range w.client.LRange(ctx, key, 0, -1).Val() {
-			held = append(held, item)
-		}
+		held := lists.Map(w.client.LRange(ctx, key, 0, -1).Val(), func(item string) any { return item })
 		return func() error { return w.client.RPush(ctx, key, held...).Err() }
 	}
 	held := w.client.Get(ctx, key).Val()

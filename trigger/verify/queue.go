@@ -163,8 +163,7 @@ end
 return faults
 `)
 
-// mostCompares bounds the repeated counts of a partition that changes meanwhile: on a running service, outboxes
-// come and go.
+// mostCompares bounds the repeated counts of a partition, whose outboxes come and go.
 const mostCompares = 100
 
 // checkCounters compares the outstanding work of each partition with its counter. A difference is a fault only if a
@@ -206,7 +205,6 @@ func (w *walk) checkCounters(ctx context.Context) error {
 // movedRule is the rule of a partition that changed since it was read.
 const movedRule = "moved"
 
-// compareAll returns the faults of partitions.
 func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map[int]Finding, error) {
 	faults := map[int]Finding{}
 	for _, n := range partitions {
@@ -232,8 +230,7 @@ func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map
 	return faults, nil
 }
 
-// pendingProbe builds the check of a partition's counter from its lanes and the outboxes of its apps: listed and
-// stray ones.
+// pendingProbe builds the check of a partition's counter from its lanes and outboxes, listed and stray.
 func (w *walk) pendingProbe(ctx context.Context, n int) (probe, error) {
 	k := keyspace.PartitionKeys(n)
 	lanes, err := w.DB.ZRange(ctx, k.Due(), 0, -1).Result()
@@ -268,9 +265,7 @@ func (w *walk) pendingProbe(ctx context.Context, n int) (probe, error) {
 	var members []any
 	for _, app := range slices.Sorted(maps.Keys(apps)) {
 		appKeys := keyspace.KeysOf(app)
-		boxes := slices.Concat(listed[app].Val(), w.strayOutboxes[n][app])
-		slices.Sort(boxes)
-		boxes = slices.Compact(boxes)
+		boxes := slices.Compact(slices.Sorted(slices.Values(slices.Concat(listed[app].Val(), w.strayOutboxes[n][app]))))
 		keys = append(keys, appKeys.Lane(keyspace.LaneTurns), appKeys.Lane(keyspace.LaneCalls), appKeys.Lane(keyspace.LaneOutboxes))
 		args = append(args, app, len(boxes))
 		for _, box := range boxes {
@@ -331,7 +326,6 @@ end
 return faults
 `)
 
-// checkPartitions checks the lists of partitions, and counts the failed triggers.
 func (w *walk) checkPartitions(ctx context.Context) error {
 	pipe, sizes, dead := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions), make([]*redis.MapStringStringCmd, keyspace.Partitions)
 	for n := range sizes {

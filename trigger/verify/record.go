@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/ledger"
 )
 
@@ -163,11 +164,7 @@ func (w *walk) recordProbes(ctx context.Context, places []keyspace.KeyName) ([]p
 
 // hashes reads fields of hashes; missing ones are empty.
 func (w *walk) hashes(ctx context.Context, places []keyspace.KeyName, fields ...string) ([][]string, error) {
-	keys := make([]string, len(places))
-	for i, place := range places {
-		keys[i] = place.Key()
-	}
-	return w.DB.HashFields(ctx, keys, fields...)
+	return w.DB.HashFields(ctx, lists.Map(places, keyspace.KeyName.Key), fields...)
 }
 
 // pendingEffect checks that an effect is scheduled.
@@ -227,9 +224,7 @@ func (w *walk) effectProbes(ctx context.Context, places []keyspace.KeyName) ([]p
 			return nil, err
 		}
 		for i, fields := range bodies {
-			var body struct {
-				Subject string `json:"subject"`
-			}
+			var body struct{ Subject string }
 			_ = json.Unmarshal([]byte(fields[0]), &body) // an unreadable body is not a chat event
 			subjects[unseen[i]] = body.Subject
 		}
@@ -239,17 +234,14 @@ func (w *walk) effectProbes(ctx context.Context, places []keyspace.KeyName) ([]p
 		k, subject := keyspace.KeysOf(place.App), subjects[place]
 		boxes := boxesOf(place.Name, fields[i][0], fields[i][1], subject)
 		keys := []string{k.Effect(place.Name), k.Trigger(fields[i][1])}
-		for _, box := range boxes {
-			keys = append(keys, k.Outbox(box))
-		}
+		keys = append(keys, lists.Map(boxes, k.Outbox)...)
 		_, unknown := subjects[place]
 		probes[i] = probe{pendingEffect, slices.Concat(keys, k.Ledger()), []any{place.App, place.Name, !unknown && fields[i][2] == "1", boxes[0]}, place.App, "effect " + place.Name}
 	}
 	return probes, nil
 }
 
-// boxesOf returns the outboxes that an event may be in, the likeliest first: the effect does not name its
-// outbox.
+// boxesOf returns the outboxes that an event may be in, the likeliest first.
 func boxesOf(id, session, trigger, subject string) []string {
 	prefix := id[:max(strings.LastIndexByte(id, '.'), 0)]
 	switch {
@@ -261,7 +253,6 @@ func boxesOf(id, session, trigger, subject string) []string {
 		return []string{keyspace.Box("", trigger), keyspace.Box("", "")}
 	case prefix != "": // a notification about a trigger is named after it
 		return []string{keyspace.Box("", prefix), keyspace.Box("", "")}
-	default:
-		return []string{keyspace.Box("", "")}
 	}
+	return []string{keyspace.Box("", "")}
 }

@@ -5,10 +5,8 @@ type Class string
 
 // The classes.
 const (
-	// Orphaned is data that no code will process or use, and that stays for ever.
-	Orphaned Class = "orphaned"
-	// Impossible is a contradictory state that no operation leads to.
-	Impossible Class = "impossible"
+	Orphaned   Class = "orphaned"   // data that no code will process or use, and that stays for ever
+	Impossible Class = "impossible" // a contradictory state that no operation leads to
 )
 
 // Rule is one invariant of a ledger.

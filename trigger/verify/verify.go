@@ -36,14 +36,12 @@ type Options struct {
 // Report is the result of a check.
 type Report struct {
 	Pending Pending `json:"owed"`
-	// Keys, Apps, Sessions and Triggers are the numbers checked; some that were added or removed meanwhile may
-	// be missing or counted twice.
-	Keys     int `json:"keys"`
-	Apps     int `json:"apps"`
-	Sessions int `json:"sessions"`
-	Triggers int `json:"triggers"`
-	// Findings are the first thousand, by app and rule.
-	Findings []Finding `json:"findings"`
+	// Keys, Apps, Sessions and Triggers are the numbers checked; they may change meanwhile.
+	Keys     int       `json:"keys"`
+	Apps     int       `json:"apps"`
+	Sessions int       `json:"sessions"`
+	Triggers int       `json:"triggers"`
+	Findings []Finding `json:"findings"` // the first thousand, by app and rule
 	// Orphaned, Impossible and Mended are the numbers of faults; a repaired one counts only as Mended.
 	Orphaned   int `json:"orphaned"`
 	Impossible int `json:"impossible"`
@@ -54,13 +52,12 @@ type Report struct {
 
 // Pending is the outstanding work of the service, which is no fault.
 type Pending struct {
-	Messages int64 `json:"messages"` // undecided
-	Calls    int64 `json:"calls"`
-	Events   int64 `json:"events"`
-	Held     int64 `json:"held"`   // triggers that confirm or settle
-	Failed   int64 `json:"failed"` // triggers that can be retried
-	// Oldest is how long the first entry has been due, in seconds.
-	Oldest float64 `json:"oldestSeconds"`
+	Messages int64   `json:"messages"` // undecided
+	Calls    int64   `json:"calls"`
+	Events   int64   `json:"events"`
+	Held     int64   `json:"held"`          // triggers that confirm or settle
+	Failed   int64   `json:"failed"`        // triggers that can be retried
+	Oldest   float64 `json:"oldestSeconds"` // how long the first entry has been due, in seconds
 }
 
 // Finding is one fault.
@@ -70,8 +67,7 @@ type Finding struct {
 	App    string `json:"app,omitempty"`
 	Object string `json:"of"`
 	Detail string `json:"detail,omitempty"`
-	// Mend is the repair that was made or is possible; empty for none.
-	Mend   string `json:"mend,omitempty"`
+	Mend   string `json:"mend,omitempty"` // the repair that was made or is possible; empty for none
 	Mended bool   `json:"mended"`
 }
 
@@ -112,7 +108,6 @@ var partitionKinds = []keyspace.Kind{
 	keyspace.KindEnded,
 }
 
-// checkKeys checks all keys but outboxes.
 func (w *walk) checkKeys(ctx context.Context) error {
 	checks := map[keyspace.Kind]func(context.Context, []keyspace.KeyName) ([]probe, error){
 		keyspace.KindTrigger: w.recordProbes, keyspace.KindEffect: w.effectProbes,

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // walk is one pass through the ledger.
@@ -23,7 +24,6 @@ type walk struct {
 	unknown       map[keyspace.Kind]int // keys of kinds unknown to this version
 }
 
-// addFinding adds a finding to the report.
 func (w *walk) addFinding(f Finding) {
 	rule := rules[f.Rule]
 	f.Class, f.Mend = rule.Class, rule.Mend
@@ -74,8 +74,7 @@ func pages(read func(cursor uint64) *redis.ScanCmd, visit func([]string) error) 
 	}
 }
 
-// checkNames checks several objects of an app at once. The name of each is appended to the arguments, and key(name)
-// to the keys.
+// checkNames checks several objects of an app at once, each by its name and key(name).
 func (w *walk) checkNames(ctx context.Context, p probe, names []string, key func(string) string) error {
 	for _, name := range names {
 		p.args = append(p.args, name)
@@ -127,7 +126,6 @@ const (
 	mostSuspects  = 10_000
 )
 
-// check runs checks, and remembers suspects.
 func (w *walk) check(ctx context.Context, probes []probe) error {
 	err := w.runProbes(ctx, probes, false, func(p probe, _ []Finding) {
 		if name := nameOf(p.app, p.object); !w.suspected[name] {
@@ -196,17 +194,13 @@ func (w *walk) runProbes(ctx context.Context, probes []probe, mend bool, visit f
 }
 
 func (w *walk) replies(ctx context.Context, probes []probe, mend bool) ([]any, error) {
-	calls, run := make([]keyspace.Call, len(probes)), probes[0].read
-	for i, p := range probes {
-		calls[i] = keyspace.Call{Keys: p.keys, Args: p.args}
-	}
+	run := probes[0].read
 	if mend {
 		run = probes[0].mend
 	}
-	return run.RunAll(ctx, w.DB, calls)
+	return run.RunAll(ctx, w.DB, lists.Map(probes, func(p probe) keyspace.Call { return keyspace.Call{Keys: p.keys, Args: p.args} }))
 }
 
-// findings reads the reply of a script.
 func (p probe) findings(reply any) (list []Finding) {
 	fields, _ := reply.([]any)
 	for text := range slices.Chunk(keyspace.Fields(fields), 3) {

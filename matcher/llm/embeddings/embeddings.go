@@ -34,6 +34,7 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/lists"
 	"earshot/repositories/plaintext"
 )
 
@@ -41,8 +42,7 @@ import (
 const defaultPatience = 100 * time.Millisecond
 
 const (
-	// keptVectors bounds a replica's cache beside the shared tools of apps: with 1,536 numbers each, vectors take
-	// 100 MB.
+	// keptVectors bounds a replica's cache beside the shared tools of apps to about 100 MB.
 	keptVectors = 16 << 10
 	// keptTexts bounds the cached vectors of messages and searches.
 	keptTexts = 1024
@@ -59,13 +59,10 @@ type Store interface {
 
 // Options configure a Space.
 type Options struct {
-	// Endpoint is an OpenAI-compatible one, with the embedding model.
-	Endpoint llm.Config
-	Store    Store
-	// Patience is how long a message waits; zero for defaultPatience.
-	Patience time.Duration
-	// Timeout is the time for one background request about tools.
-	Timeout    time.Duration
+	Endpoint   llm.Config // an OpenAI-compatible one, with the embedding model
+	Store      Store
+	Patience   time.Duration // how long a message waits; zero for defaultPatience
+	Timeout    time.Duration // the time for one background request about tools
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	Now        func() time.Time
@@ -159,8 +156,7 @@ func standOut(candidates []matcher.Candidate, tools []vector, said vector, n int
 	return scores[:min(n, len(scores))]
 }
 
-// dot uses four sums, because one sum would be a chain of dependent additions. Comparing ten thousand tools is
-// nothing but this.
+// dot uses four sums, because one would be a chain of dependent additions.
 func dot(a, b vector) (sum float32) {
 	var sums [4]float32
 	i := 0
@@ -178,10 +174,8 @@ func dot(a, b vector) (sum float32) {
 }
 
 const (
-	// shownExamples is how many examples are part of a tool's text, as in its description for models.
-	shownExamples = 3
-	// maxText bounds a text, in bytes: models refuse or cut texts above some hundred words, and a tool's purpose is
-	// at the beginning.
+	shownExamples = 3 // how many examples are part of a tool's text, as in its description for models
+	// maxText bounds a text, in bytes: models cut longer texts, and a tool's purpose is at the beginning.
 	maxText = 2000
 )
 
@@ -237,8 +231,7 @@ type shelfState struct {
 // lookupInterval is the interval of lookups of missing vectors.
 const lookupInterval = 2 * time.Second
 
-// ofCandidates returns the vectors of a request's candidates, nil for missing ones, which are made for later
-// messages.
+// ofCandidates returns the vectors of a request's candidates; missing ones are made for later messages.
 func (s *Space) ofCandidates(ctx context.Context, request matcher.Request) []vector {
 	if request.Shared == nil {
 		return s.ofTools(ctx, request.Candidates)
@@ -285,8 +278,7 @@ func (s *Space) onShelf(ctx context.Context, on *shelf) []vector {
 
 func isMissing(v vector) bool { return v == nil }
 
-// ofTools returns the vectors of an app's tools from the cache or the store. Missing ones are made in the
-// background.
+// ofTools returns the vectors of an app's tools. Missing ones are made in the background.
 func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector {
 	found, missing, places := make([]vector, len(tools)), task{}, []int(nil)
 	for i, candidate := range tools {
@@ -316,10 +308,7 @@ func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector
 
 // stored looks up vectors in the store, by text, and caches them.
 func (s *Space) stored(ctx context.Context, of task) ([]vector, error) {
-	digests := make([]string, len(of.texts))
-	for i, said := range of.texts {
-		digests[i] = s.digest(said)
-	}
+	digests := lists.Map(of.texts, s.digest)
 	kept, err := s.options.Store.Vectors(ctx, of.appID, digests)
 	if err != nil {
 		return nil, err
@@ -360,7 +349,6 @@ func (s *Space) Learn(repository *repositories.Repository) {
 	s.learn(task{repository.AppID, texts})
 }
 
-// textOf returns the text for a tool's vector.
 func textOf(tool *repositories.Tool) string {
 	return text.Clip(plaintext.Text(strings.Join(matcher.Samples(tool, shownExamples), "\n")), maxText)
 }
@@ -395,8 +383,7 @@ func (s *Space) work(ctx context.Context) {
 }
 
 const (
-	// batch is the number of texts in a request: the lowest default limit of servers.
-	batch = 32
+	batch = 32 // the number of texts in a request: the lowest default limit of servers
 	// tries of a request about tools, with growing pauses between.
 	tries = 5
 )

@@ -163,7 +163,6 @@ type clock struct{ now time.Time }
 
 func (c *clock) Now() time.Time { return c.now }
 
-// knowing returns a space with the tools' vectors.
 func knowing(t *testing.T, tools ...string) (*server, *counted, *embeddings.Space, *clock) {
 	s, kept, at := newServer(t), newStore(t, redistest.Mini(t)), &clock{matchertest.Friday}
 	space := spaceOn(t, s, kept, func(o *embeddings.Options) { o.Now = at.Now })

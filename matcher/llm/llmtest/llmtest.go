@@ -9,6 +9,7 @@
 package llmtest
 
 import (
+	"earshot/repositories/lists"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -83,7 +84,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.next(request).write(w, r, s.done)
 }
 
-// next records the request and returns its reply.
 func (s *Server) next(request Request) Reply {
 	s.mu.Lock()
 	s.requests = append(s.requests, request)
@@ -104,13 +104,11 @@ func (s *Server) next(request Request) Reply {
 
 // Request is a chat completion as received.
 type Request struct {
-	Model    string    `json:"model"`
-	Messages []Message `json:"messages"`
-	Tools    []Tool    `json:"-"`
-	// ToolChoice is empty if the request has none.
-	ToolChoice string `json:"tool_choice"`
-	// Parallel is parallel_tool_calls, nil if the request has none.
-	Parallel *bool `json:"parallel_tool_calls"`
+	Model      string    `json:"model"`
+	Messages   []Message `json:"messages"`
+	Tools      []Tool    `json:"-"`
+	ToolChoice string    `json:"tool_choice"`         // empty if the request has none
+	Parallel   *bool     `json:"parallel_tool_calls"` // parallel_tool_calls, nil if the request has none
 
 	Header http.Header `json:"-"`
 	Body   []byte      `json:"-"`
@@ -145,11 +143,7 @@ func (r Request) Last() Message { return r.Messages[len(r.Messages)-1] }
 
 // ToolNames returns the names of the offered tools, in order.
 func (r Request) ToolNames() []string {
-	names := make([]string, len(r.Tools))
-	for i, tool := range r.Tools {
-		names[i] = tool.Name
-	}
-	return names
+	return lists.Map(r.Tools, func(tool Tool) string { return tool.Name })
 }
 
 func decode(r *http.Request, body []byte) (Request, error) {
