@@ -67,6 +67,7 @@ type keysOf struct {
 
 var _ api.KeyStore = keysOf{Keys: (*store.Store)(nil)}
 
+// asked is a call of a double.
 type asked struct {
 	Method string
 	Args   []any

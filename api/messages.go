@@ -28,6 +28,7 @@ import (
 	"earshot/trigger/query"
 )
 
+// messages serves the messages of a session.
 type messages struct {
 	engine Messages
 	users  users
@@ -50,6 +51,7 @@ func (h messages) routes() []route {
 	}
 }
 
+// messageQuery holds the query parameters of a posted message.
 type messageQuery struct{ dryRun, explain bool }
 
 func readMessageQuery(c echo.Context) (messageQuery, error) {

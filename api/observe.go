@@ -300,6 +300,7 @@ const (
 	stateUnavailable = "away"
 )
 
+// serviceState is the public state of a service.
 type serviceState struct {
 	Name  string      `json:"name"`
 	State string      `json:"state"`

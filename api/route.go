@@ -60,6 +60,7 @@ func (r route) limits(may auth.Access) ratelimit.Needs {
 	return n
 }
 
+// routeGroup holds the routes of one topic.
 type routeGroup interface{ routes() []route }
 
 // requestSubjects is the prefix of all request subjects over NATS.

@@ -450,6 +450,7 @@ func exportPages[T any](out exportWriter, kind string, read func(query.Page) (it
 	}
 }
 
+// exportWriter writes JSON lines.
 type exportWriter struct{ echo.Context }
 
 func (w exportWriter) writeHeader() {

@@ -126,6 +126,7 @@ type socket struct {
 	requests   sync.WaitGroup // running requests
 }
 
+// eventFrame is an event as sent to clients.
 type eventFrame struct {
 	Event       string          `json:"event"`
 	LastEventID string          `json:"lastEventId,omitempty"`
@@ -145,6 +146,7 @@ type requestFrame struct {
 	Body         json.RawMessage   `json:"body"`
 }
 
+// replyFrame is the REST answer to a request.
 type replyFrame struct {
 	ID      string            `json:"id,omitempty"`
 	Status  int               `json:"status"`

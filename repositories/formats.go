@@ -342,6 +342,7 @@ func pathAndQuery(text string) string { return strings.TrimPrefix(text, authorit
 // inBraces matches a name in braces, as {day}, and other templates' ${day}, {{day}} and {{.day}}.
 var inBraces = regexp.MustCompile(`\$?\{+\s*\.?([^{}]*?)\s*\}+`)
 
+// braced is a name in braces, and its text including the braces.
 type braced struct{ text, name string }
 
 // bracedIn returns the distinct names in braces in texts. They are sent unfilled.

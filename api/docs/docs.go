@@ -114,6 +114,7 @@ func Lead(c echo.Context) error { return c.Redirect(http.StatusFound, "/docs") }
 // policy allows only the page's own style and script, and calls of the service.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// pageFiles makes the page's files by name, on first use.
 type pageFiles func() (map[string]page.File, error)
 
 const pageName = "docs"

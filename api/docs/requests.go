@@ -109,6 +109,7 @@ func (a asked) message(name, title string, of ...exchanged) object {
 
 const schemasPath = "#/components/schemas/"
 
+// exchanged is the body of a request or an answer.
 type exchanged struct{ schema, example any }
 
 func bodiesOf(described any) (all []exchanged) {

@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/lists"
 )
 
+// completions is the format of chat completions.
 type completions struct {
 	texts []string // of the model in earlier rounds, if not streamed
 }

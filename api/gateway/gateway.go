@@ -207,6 +207,7 @@ type form interface {
 	fault(problem []byte) []byte
 }
 
+// stream processes the streamed answer of a round.
 type stream interface {
 	// take processes an event with a JSON object, and returns the client's part.
 	take(event []byte, data span) ([]byte, error)

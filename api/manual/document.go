@@ -17,6 +17,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
+// document is a parsed page.
 type document struct {
 	name, title, summary string
 	text                 []byte

@@ -86,17 +86,20 @@ func (p *Pages) serve(c echo.Context, name string) error {
 	return nil
 }
 
+// entry is a page in the contents.
 type entry struct {
 	Path, Title string
 	Here        bool
 	Headings    []heading // of the current page
 }
 
+// group is a part of the contents.
 type group struct {
 	Title   string
 	Entries []entry
 }
 
+// shown is the data of the template.
 type shown struct {
 	Title, Style, Script, Index, Icon string
 	Text                              string // path of the page as Markdown

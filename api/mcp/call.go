@@ -262,6 +262,7 @@ type headerParameter struct {
 	header string
 }
 
+// headerParametersKey is the key for the derived headerParameters of a tool's parameters.
 type headerParametersKey struct{}
 
 func (x *rpcCall) vetHeaders(definition *repositories.Tool) error {

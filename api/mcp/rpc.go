@@ -127,6 +127,7 @@ type errorData struct {
 	Required any         `json:"requiredCapabilities,omitempty"`
 }
 
+// rpcCall is a request that this package answers.
 type rpcCall struct {
 	server *Server
 	c      echo.Context

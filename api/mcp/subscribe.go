@@ -158,6 +158,7 @@ func (r *reporter) report(triggerID string) {
 	_ = r.stream.notify("progress", params)
 }
 
+// stream is an answer of several messages.
 type stream struct {
 	response   *echo.Response
 	controller *http.ResponseController

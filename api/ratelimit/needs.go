@@ -221,6 +221,7 @@ type floods struct {
 	times map[flood]int // refusals of a token in the current second
 }
 
+// flood identifies the requests of a session to an operation.
 type flood struct{ operation, app, session string }
 
 // around wraps an operation that counts towards limits.

@@ -582,6 +582,7 @@ func (r reply) into(value any) {
 	require.NoError(r.t, json.Unmarshal([]byte(r.body), value), r.body)
 }
 
+// tokens is the answer to a request for a token.
 type tokens struct {
 	Access  string `json:"access_token"`
 	Refresh string `json:"refresh_token"`

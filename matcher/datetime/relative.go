@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/quantity"
 )
 
+// dayReader reads days by the words around them.
 type dayReader struct{ *Text }
 
 // span is an amount of days or months.

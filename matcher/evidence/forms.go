@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/quantity"
 )
 
+// forms are the alternative forms of a scalar.
 type forms struct {
 	sign  string // a value without letters and digits, searched as is
 	words []form

@@ -49,6 +49,7 @@ func (c checkedCall) key() string {
 	return c.candidate.Tool.Name + " " + encodeJSON(c.reading.Values)
 }
 
+// checkedAnswer is an answer with every call checked.
 type checkedAnswer struct {
 	text  string
 	calls []checkedCall

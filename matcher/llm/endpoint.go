@@ -91,6 +91,7 @@ func (e *endpoint) complete(ctx context.Context, request chatRequest) (completio
 	return e.ask(ctx, e.url, e.header, request)
 }
 
+// requestBody is a request in a provider's form.
 type requestBody struct {
 	rest any
 	// tools are encoded JSON. They come first: they change least, and providers cache prefixes of requests.

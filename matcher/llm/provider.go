@@ -32,6 +32,7 @@ type chatRequest struct {
 	wire  *wire // records the exchange; nil for none
 }
 
+// chatMessage is one message of the conversation that the model sees.
 type chatMessage struct {
 	role   string
 	text   string

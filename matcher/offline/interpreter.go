@@ -14,6 +14,7 @@ import (
 	"earshot/repositories"
 )
 
+// interpreter finds the calls of one message in its conversation.
 type interpreter struct {
 	request matcher.Request
 	scope   retrieval.Scope

@@ -17,12 +17,14 @@ import (
 	"earshot/repositories/parameters"
 )
 
+// intent is a call that a text asks for.
 type intent struct {
 	matcher.Candidate
 	values map[string]any
 	said   string // the words that ask for it
 }
 
+// reading is a text read for a tool.
 type reading struct {
 	matcher.Candidate
 	values.Reading

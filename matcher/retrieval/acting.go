@@ -30,6 +30,7 @@ type acting struct {
 	names  []float32             // tool → total weight of its name
 }
 
+// termTool is a tool with a term.
 type termTool struct {
 	tool   int32
 	share  float32

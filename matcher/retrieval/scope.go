@@ -106,6 +106,7 @@ type Scope struct {
 	offered  *lru.Cache[uint64, []ref]
 }
 
+// part is an index of some of the candidates.
 type part struct {
 	*index
 	kind kind
@@ -119,6 +120,7 @@ const (
 	ownPart                // the request's own
 )
 
+// ref is a tool of a part of the scope.
 type ref struct{ part, tool int32 }
 
 func (s Scope) place(p part, tool int) (int, bool) {

@@ -137,6 +137,7 @@ const (
 	eitherOne
 )
 
+// role is a word's function in a text.
 type role struct {
 	acts    []string
 	clarity int

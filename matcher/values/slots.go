@@ -92,6 +92,7 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
+// slot is a parameter with the form of its values.
 type slot struct {
 	parameters.Parameter
 	name    []text.Word     // words of its name

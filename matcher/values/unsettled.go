@@ -12,6 +12,7 @@ import (
 // A moment that is denied, a bound, an end of a range or one of many is no value: "not on Monday", "before 3 pm",
 // "between 3 and 4", "every Friday".
 
+// momentReader finds moments that may be values.
 type momentReader struct{ *slotFiller }
 
 // settled returns the certain moments that no value has taken, and records for the slots why others are none.

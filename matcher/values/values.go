@@ -49,6 +49,7 @@ func readBy(f *slotFiller) Reading {
 	return Reading{f.Text, f.values, f.taken, f.reasons, f.questions, f.unusable}
 }
 
+// restReader reads the rest of a sentence.
 type restReader struct{ *slotFiller }
 
 // readRest fills a free string with the rest of the text if both its ends are certain: after a colon or "called";

@@ -50,6 +50,7 @@ func Steps() []Step {
 // Known returns the format that a program with these steps reads and writes.
 func Known(steps []Step) int { return first + len(steps) }
 
+// mark is the format record in Redis.
 type mark struct {
 	version int    // minimum format of all data
 	oldest  int    // minimum format that a program must know

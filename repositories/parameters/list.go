@@ -14,6 +14,7 @@ import (
 	"earshot/repositories/schema"
 )
 
+// dialect is a form of parameter lists with its differences.
 type dialect struct {
 	Field    string // of the tool
 	key      string // the member's field for the name

@@ -165,6 +165,7 @@ func (p *Parameters) List() []Parameter {
 	return p.Derived(views{}, func() any { return lists.Map(p.list, (*compiledParameter).view) }).([]Parameter)
 }
 
+// views is the cache key of List.
 type views struct{}
 
 // Placed is a Parameter with its place in the definition.

@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/schema"
 )
 
+// kind is the type of a parameter, as named in the lists.
 type kind string
 
 const (

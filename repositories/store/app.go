@@ -156,6 +156,7 @@ func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repos
 	return app, created, err
 }
 
+// webhookChange is one webhook's arguments of putApp.
 type webhookChange struct{ name, enabled, url string }
 
 func webhookChanges(current, next *repositories.App) (changes []webhookChange) {

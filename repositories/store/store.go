@@ -47,6 +47,7 @@ type Store struct {
 	*testRecords
 }
 
+// core is shared by all parts of a Store.
 type core struct {
 	db              *keyspace.DB
 	sealer          *Sealer

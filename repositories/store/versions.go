@@ -45,6 +45,7 @@ type writeOptions struct {
 	removes   bool // nothing but that: even a full Redis takes it
 }
 
+// versionArgs are the version arguments of writeRepository.
 type versionArgs struct {
 	version   string // a Version (JSON); empty if none is kept
 	permanent string // 1 if the versions stay until the repository is deleted

@@ -19,6 +19,7 @@ const (
 	minDigits = 5 // of a number
 )
 
+// mask masks texts anywhere.
 type mask []*strings.Replacer
 
 func (m mask) text(s string) string {

@@ -333,6 +333,7 @@ type ConversationCache struct {
 
 type sessionKey struct{ app, id string }
 
+// decidedMessage is a message with its texts in the ledger.
 type decidedMessage struct {
 	message, decision string
 	utterance         matcher.Utterance

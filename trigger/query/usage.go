@@ -24,6 +24,7 @@ type Counter struct {
 	counts map[hour]map[string]int // by field
 }
 
+// hour is an hour of an app.
 type hour struct {
 	app    string
 	number int64 // since 1970

@@ -67,11 +67,13 @@ type Counter struct {
 	counts map[minute]*minuteCounts
 }
 
+// minute is a minute of an app.
 type minute struct {
 	app    string
 	number int64 // since 1970
 }
 
+// minuteCounts are the counts of a minute, by field in Redis.
 type minuteCounts struct {
 	all       map[string]int64
 	hosts     map[string]int64
