@@ -76,12 +76,13 @@ const (
 // Compared is how many of the nearest tools are compared.
 const Compared = 8
 
+// leastRival is the assumed similarity of everything else, so that an only tool does not win by itself.
+const leastRival float32 = 0.1
+
 const (
-	// leastRival is the assumed similarity of everything else, so that an only tool does not win by itself.
-	leastRival    float32 = 0.1
-	sharpness             = 12   // how fast the weight of a tool's similarity falls with its distance to the first
-	relatedWeight         = 0.7  // the weight of a word related to one of the tool's
-	sameWords             = 0.75 // the similarity of a text with the same meaning as a tool's own words
+	sharpness     = 12   // how fast the weight of a tool's similarity falls with its distance to the first
+	relatedWeight = 0.7  // the weight of a word related to one of the tool's
+	sameWords     = 0.75 // the similarity of a text with the same meaning as a tool's own words
 )
 
 // SignsOf returns the signs of a text in a mood, given its nearest tools in order.
