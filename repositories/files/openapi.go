@@ -77,13 +77,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	if len(im.faults) > 0 {
 		return fail()
 	}
-	printed := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '_'
-	}, path)
-	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed, renderAll(documents), comments)
+	header := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printable(path), renderAll(documents), comments)
 	result := &OpenAPI{
 		Text: forEditors(header), Tools: len(im.tools), Operations: im.operationCount,
 		Variables: sortedKeys(im.variables), Notes: im.notes.sorted(order),
@@ -108,6 +102,16 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		return fail()
 	}
 	return result, nil
+}
+
+// printable returns a path that fits into a comment.
+func printable(path string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
+	}, path)
 }
 
 func renderAll(documents []*node) string {

@@ -153,7 +153,7 @@ func controlFlaws(value any, at place) []violation {
 	if found, ok := ControlCharacter(text); ok {
 		return []violation{{at: at, detail: fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
 	}
-	return inParts(value, at, func(member, token any, inside place) []violation {
-		return append(controlFlaws(token, at), controlFlaws(member, inside)...)
+	return inParts(value, at, func(member, token any, below place) []violation {
+		return append(controlFlaws(token, at), controlFlaws(member, below)...)
 	})
 }
