@@ -35,7 +35,8 @@ const (
 	pathModel       = pathModels + "/:modelId"
 )
 
-// accessGroups lists who may call which operations (section 9 of the contract); a key needs one of a group's scopes.
+// accessGroups lists who may call which operations (section 9 of the contract). A key needs one of a
+// group's scopes.
 var accessGroups = []struct {
 	auth.Access
 	operations []string
@@ -110,7 +111,8 @@ func accessTable() map[string]auth.Access {
 	for _, group := range accessGroups {
 		for _, operation := range group.operations {
 			table[operation] = group.Access
-			// Operations that leave the app unchanged, but not MCP, which uses POST for everything.
+			// Operations that leave the app unchanged. MCP is left out, as it uses POST for everything; read-only
+			// keys list tools and triggers by GET.
 			if strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search") {
 				table[operation] = group.ReadOnly()
 			}
@@ -119,7 +121,8 @@ func accessTable() map[string]auth.Access {
 	return table
 }
 
-// Identities verifies the ID token of a user. Its error is an *identity.Refused, which repeats nothing of the token.
+// Identities verifies the ID token of a user. Its error is an *identity.Refused, which tells the sender why
+// and repeats nothing of the token.
 type Identities interface {
 	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
 	// VerifyAccess verifies an access token, which may be bound to a resource.

@@ -187,7 +187,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Store holds the definitions. Its methods return repositories.ErrNotFound if the app or the object is missing.
+// Store holds the definitions. Every method returns repositories.ErrNotFound if the app or the object is
+// missing.
 type Store interface {
 	AppStore
 	RepositoryReader
@@ -256,7 +257,8 @@ type Engine interface {
 	mcp.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
-	// SessionsIn returns the sessions with triggers in a state: pending, confirming or failed; nil if there are too many.
+	// SessionsIn returns the sessions with triggers that are pending, confirming or failed; nil if there
+	// are too many to list.
 	SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error)
 	// LatestMessages finds the messages with a text in sessions, or with an empty text the last of the user.
 	LatestMessages(ctx context.Context, appID string, sessions []string, text string) (map[string]query.MessageExcerpt, error)

@@ -182,7 +182,8 @@ type reachability struct {
 	fault    string
 }
 
-// Bounds of the checks: how long a result is fresh, the time of one, how many run at once, how many results are kept.
+// Bounds of the checks: how long a result is fresh, how long a check may take, how many a request runs at
+// once, and how many results are kept.
 const (
 	checkTTL     = 30 * time.Second
 	checkTimeout = 3 * time.Second

@@ -182,7 +182,8 @@ func checkMetadata(body *bodies.Body, metadata repositories.Metadata) {
 	}
 }
 
-// checkMessageID allows more than CheckID: front-ends have their own formats, and no subject has a message id.
+// checkMessageID allows more than CheckID: a message id is no part of a subject, and front-ends have their
+// own formats.
 func checkMessageID(id string) error {
 	invalid := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
 	if invalid || id == "" || utf8.RuneCountInString(id) > maxMessageID {

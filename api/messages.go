@@ -285,7 +285,8 @@ func showMessage[T any](h messages, read func(m Messages, ctx context.Context, a
 	}
 }
 
-// prefers reports whether the request has a preference (RFC 7240), with any value and parameters.
+// prefers reports whether the request has a preference (RFC 7240). Values and parameters are ignored:
+// respond-async has none.
 func prefers(header http.Header, preference string) bool {
 	for _, line := range header.Values("Prefer") {
 		for item := range strings.SplitSeq(line, ",") {

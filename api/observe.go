@@ -48,7 +48,8 @@ func answerErrors(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// recoverPanics turns a panic into an error. It aborts an answer that has begun, which would look complete.
+// recoverPanics turns a panic into an error. If the answer has begun, it aborts the connection, so that no
+// client takes a partial answer as complete.
 func recoverPanics(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -167,7 +168,8 @@ func traceRequests(tracer *tracing.Tracer) echo.MiddlewareFunc {
 	}
 }
 
-// routeName returns the route's pattern, so that logs and metrics get few distinct values.
+// routeName returns the route's pattern: logs and metrics get few distinct values, none of a caller's
+// making.
 func routeName(c echo.Context) string {
 	if c.Path() == "" {
 		return "unknown"
@@ -175,7 +177,8 @@ func routeName(c echo.Context) string {
 	return c.Path()
 }
 
-// countRequests counts requests by route, method and status, all from closed sets.
+// countRequests counts requests by route, method and status, all from closed sets, so that no caller can add time
+// series.
 func countRequests(registry *prometheus.Registry) echo.MiddlewareFunc {
 	requests := server.Counter(registry, "earshot_http_requests_total", "Requests that were answered.", []string{"route", "method", "status"})
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -208,7 +211,8 @@ type Check struct {
 	Ready func(ctx context.Context) error
 }
 
-// Public is an error with a public text that follows the service's name, as in "is full".
+// Public is an error of a service that answers but is unusable. Its public text follows the service's name,
+// as in "is full".
 type Public interface{ Public() string }
 
 // detailed is an error with the service's own public text.

@@ -315,7 +315,8 @@ func (a *searchQuery) problem() error {
 // idsKey is the context key of the path's ids, for the log.
 const idsKey = "earshot.ids"
 
-// checkIDs refuses a path with invalid ids, so that c.Param returns ids that are safe in subjects and keys.
+// checkIDs refuses a path with invalid ids, naming each. Afterwards c.Param returns ids that are safe in
+// subjects and keys.
 func checkIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()

@@ -32,10 +32,12 @@ import (
 
 // route is one operation of the API: method, path, handler and the checks before the handler.
 type route struct {
-	method      string
-	path        string // echo's syntax: /v1/apps/:appId
-	handler     echo.HandlerFunc
-	query       []string          // lists the accepted parameters; on routes that are not open, any other is refused
+	method  string
+	path    string // echo's syntax: /v1/apps/:appId
+	handler echo.HandlerFunc
+	// query lists the accepted parameters. Except on open routes, any other is refused: a misspelt dryRun
+	// must not be ignored.
+	query       []string
 	open        bool              // needs no key, and shows no app's data
 	readsBody   bool              // the handler reads the body; otherwise only open routes and other protocols accept one
 	tagged      bool              // the object has an entity tag
@@ -46,9 +48,11 @@ type route struct {
 	auditAction audit.Action      // recorded in the audit log; empty: nothing
 	createsID   string            // the name of the new object's id, see createdID
 	bounds      string            // further bounds, in words
-	// natsName names the equivalent request over NATS, with an app's key. Empty: HTTP only.
-	natsName    string
-	oldNATSName string // an earlier name of that request, which is still served
+	// natsName names the equivalent request over NATS: tools, sessions, messages and triggers, with an app's
+	// key. Empty: HTTP only.
+	natsName string
+	// oldNATSName is an earlier name of that request, which is still served.
+	oldNATSName string
 }
 
 // limits returns what the route requires of ratelimit.Walls.

@@ -45,7 +45,8 @@ type PendingCalls interface {
 	Waiting(ctx context.Context, of repositories.Scope) ([]pendingcalls.Waiting, error)
 }
 
-// sessions serves, closes, erases and exports sessions, which begin with their first use.
+// sessions serves, closes, erases and exports sessions. A session begins with its first use and need not be
+// put.
 type sessions struct {
 	store        SessionStore
 	apps         appReader
@@ -130,8 +131,10 @@ func (h sessions) list(c echo.Context) error {
 
 type listedSession struct {
 	*repositories.Session
-	Outcomes []string `json:"outcomes,omitempty"` // the outcomes of its messages, the latest first
-	// Message is the latest with the searched text, or in a list by activity the user's latest.
+	// Outcomes are the outcomes of its messages, the latest first.
+	Outcomes []string `json:"outcomes,omitempty"`
+	// Message is the latest with the searched text; in a list by activity without a text, the user's
+	// latest.
 	Message *query.MessageExcerpt `json:"message,omitempty"`
 }
 
@@ -161,7 +164,8 @@ const (
 	maxByText  = 2000
 )
 
-// newFilter returns the filter for state, outcome and text, or nil. It puts the found messages into said.
+// newFilter returns the filter for state, outcome and text; nil without any. It puts the messages with the text
+// into said.
 func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text string, latest map[string]query.MessageExcerpt) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
 	if state+outcome+text == "" {
 		return nil, 0, nil
@@ -380,7 +384,8 @@ func (h sessions) export(c echo.Context) error {
 	})
 }
 
-// streamExport answers with the JSON lines that write produces; a part of them must not look complete.
+// streamExport answers with the JSON lines that write produces. If it fails midway, the connection is aborted:
+// a part must not look complete.
 func (h sessions) streamExport(c echo.Context, write func(ctx context.Context, out exportWriter) error) error {
 	if h.memory == nil {
 		return eventsDisabled()

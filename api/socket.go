@@ -37,7 +37,8 @@ const (
 	maxConcurrent = 16               // how many requests of a socket run at once; further ones wait
 )
 
-// sockets serves sessions over WebSockets: requests as over NATS, answers and events as over REST.
+// sockets serves sessions over WebSockets: requests as over NATS, answers as over REST, and events as in an
+// event stream.
 type sockets struct {
 	events
 	bodies *bodies.Definitions
@@ -53,7 +54,8 @@ func (h sockets) routes() []route {
 	}
 }
 
-// socketRequests returns the requests of a socket by their NATS names; a session's takes precedence.
+// socketRequests returns the requests of a socket by their NATS names. Where an app and a session share a
+// name, it is the session's.
 var socketRequests = sync.OnceValue(func() map[string]Request {
 	all := map[string]Request{}
 	for _, one := range Requests() {
@@ -108,7 +110,8 @@ func (h sockets) serve(c echo.Context) error {
 	return nil
 }
 
-// socket is one connection: its handler sends events, one goroutine reads, each request has its own.
+// socket is one connection. Its handler sends events, one goroutine reads, and each request runs in its
+// own.
 type socket struct {
 	sockets
 	conn       *websocket.Conn

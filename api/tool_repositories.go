@@ -33,7 +33,8 @@ type toolRepositories struct {
 	newID   func() string
 }
 
-// Offer asks the server of an mcp source for its tools, and notes what was left out. The app's owner sees its error.
+// Offer asks the server of an mcp source for its tools, with a short timeout. It notes what was left out.
+// Its error is shown to the app's owner.
 type Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
 
 // offerTime is how long a write waits for an MCP server.
@@ -153,7 +154,8 @@ type modelTool struct {
 	Asks        map[string]string `json:"asks,omitempty"`
 }
 
-// readOffer replaces the tools of a repository by those of its MCP server. An error does not fail the write.
+// readOffer replaces the tools of a repository by those of its MCP server. An error does not fail the write: the
+// server is asked again later.
 func (h toolRepositories) readOffer(ctx context.Context, repository *repositories.Repository) (advice []string) {
 	if repository.From == "" || h.offer == nil {
 		return nil

@@ -223,7 +223,8 @@ func (h triggers) transition(
 	}
 }
 
-// writeRecord answers with a record or err. A front-end sees the outcome, not the requests that were sent.
+// writeRecord answers with a record or err. A front-end sees the outcome of the trigger, not the requests
+// that were sent.
 func writeRecord(c echo.Context, status int, record query.Record, err error) error {
 	if err != nil {
 		return err
@@ -248,7 +249,8 @@ func (h triggers) checkOwner(c echo.Context) error {
 	return err
 }
 
-// purge removes failed triggers. The state is required, as a forgotten query would cost all records.
+// purge removes failed triggers. The state is required, so that a forgotten query does not cost an app its
+// records.
 func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != query.StateFailed {
 		return answer.NewProblem(answer.InvalidQuery, "only failed triggers can be purged: add ?state=failed")
@@ -256,7 +258,8 @@ func (h triggers) purge(c echo.Context) error {
 	return h.changeFailed(c, http.StatusOK, h.engine.Purge)
 }
 
-// changeFailed changes all failed triggers of the query, and answers with their number; a dry run counts them.
+// changeFailed changes all failed triggers of the query, and answers with their number. A dry run only counts
+// them.
 func (h triggers) changeFailed(c echo.Context, status int, change func(context.Context, query.Triggers) (int, error)) error {
 	a := &searchQuery{c: c}
 	search := a.triggers()

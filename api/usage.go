@@ -92,7 +92,8 @@ func (h usages) hosts(c echo.Context) error {
 	return listNamed(c, items, func(host usage.Host) string { return host.Name })
 }
 
-// usedTime reads the requested time range: since and until, or the days from and to.
+// usedTime reads the requested time range: since and until, or the days from and to. Its length is limited
+// by how long its steps are kept.
 func (a *searchQuery) usedTime(step usage.Step, now time.Time, count int) (from, to time.Time) {
 	since, until, first, last := a.time("since"), a.time("until"), a.day("from"), a.day("to")
 	days := !first.IsZero() || !last.IsZero()
@@ -236,7 +237,8 @@ func (h acts) list(c echo.Context) error {
 	return listPage(c, items, next, err)
 }
 
-// Context keys: the generated id, and the handler's mark that it changed nothing.
+// Context keys: the id that the middleware of a route generated, and the handler's mark that it changed
+// nothing.
 const (
 	createdIDKey = "earshot.made"
 	unchangedKey = "earshot.undone"
@@ -284,7 +286,8 @@ func (h acts) auditMCP(ctx context.Context, c echo.Context, action audit.Action,
 	}, entry)
 }
 
-// mayBeDone reports whether the operation may have taken effect despite err.
+// mayBeDone reports whether the operation may have taken effect despite err: a server may fail after the
+// change.
 func mayBeDone(err error) bool {
 	return err == nil || answer.ProblemOf(err).Status >= http.StatusInternalServerError
 }

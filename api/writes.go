@@ -89,7 +89,8 @@ func withPrecondition(handle func(c echo.Context, precondition store.Preconditio
 	}
 }
 
-// ifExists skips the precondition for a missing object, which is a 404 (RFC 9110, section 13.2.1).
+// ifExists skips the precondition for a missing object, so that the change answers 404 (RFC 9110, section
+// 13.2.1).
 func ifExists(precondition store.Precondition) store.Precondition {
 	if precondition == nil {
 		return nil
@@ -109,7 +110,8 @@ func failedCondition(detail string) error {
 // tags are the entity tags of a header; nil without the header. "*" matches any.
 type tags []string
 
-// match reports whether tag is in the list; an empty tag never is, and a weak one (W/) differs.
+// match reports whether tag is in the list. An empty tag never is; a weak tag (W/) differs from the strong
+// one.
 func (t tags) match(tag string) bool {
 	wildcard := slices.Contains(t, "*") && !strings.HasPrefix(tag, "W/")
 	return tag != "" && (slices.Contains(t, tag) || wildcard)
@@ -134,12 +136,14 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 	return found, nil
 }
 
-// SameNamer reports which of several tools with the same name in a scope applies.
+// SameNamer reports which of several tools with the same name in a scope applies: for one repository, or
+// for all if repositoryID is empty.
 type SameNamer interface {
 	SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error)
 }
 
-// Prepare has databases prepare the statements of tools, and returns which would fail. It runs none.
+// Prepare has databases prepare the statements of tools, with a short timeout, and returns which would
+// fail. It runs none.
 type Prepare func(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string
 
 // writeNotes collects notes on a write that its author may not expect.

@@ -72,7 +72,8 @@ func reads(app *repositories.App, tool *repositories.Tool) bool {
 	return app.ReadOnly(tool) || tool.RunsStatement() && app.QueriesAlone(tool)
 }
 
-// AsksFirst returns why a tool asks for confirmation if the words decided; empty if it does not.
+// AsksFirst returns why the app's settings make a tool ask for confirmation if the words decided; empty if they do
+// not.
 func AsksFirst(app *repositories.App, stage string, tool *repositories.Tool) string {
 	byWords := stage == StageExact || stage == StageOffline
 	if !byWords || tool.Confirm != "" || tool.Name == repositories.CatchAll {

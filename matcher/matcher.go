@@ -47,9 +47,13 @@ type PastCall struct {
 	TriggerID string
 	Name      string
 	Values    map[string]any
-	Arguments string          // the values as a JSON object, written once for all requests; empty if not written yet
-	Result    json.RawMessage // the call's answer; nil if none yet
-	Error     string          // why the call failed; empty if it did not
+	// Arguments are the values as a JSON object, written once for all requests that show the call; empty if they
+	// are not written yet.
+	Arguments string
+	// Result is the call's answer; nil if none yet.
+	Result json.RawMessage
+	// Error is why the call failed; empty if it did not.
+	Error string
 }
 
 // Candidate is a tool in scope, with its repository. Names are unique among a request's candidates.
@@ -97,7 +101,8 @@ type Rejected struct {
 	Call    int               // like Match.Call
 }
 
-// Ask returns the question for the first of the named parameters that has one.
+// Ask returns the question for the first of the named parameters that has one: about two readings, or the tool's
+// own.
 func (r Rejected) Ask(names ...string) string {
 	for _, name := range names {
 		if ask := cmp.Or(r.Asks[name], r.Tool.Params().Ask(name)); ask != "" {
@@ -119,7 +124,8 @@ type Result struct {
 // *Unavailable error and nothing is decided. It writes the Trace of its context, if any.
 type Matcher interface {
 	Match(ctx context.Context, request Request) (Result, error)
-	// Reply writes the answer to a message after its tools have fired. It is empty without an LLM.
+	// Reply writes the answer to a message after its tools have fired, with their results in fired. It returns the
+	// empty string without an LLM.
 	Reply(ctx context.Context, request Request, fired []PastCall) (string, error)
 }
 
@@ -130,17 +136,23 @@ type Searcher interface {
 	Search(ctx context.Context, request Request, text string, most int) []Score
 }
 
-// Unavailable means that the LLM gave no readable answer. Nothing is decided; the message can be tried again.
+// Unavailable means that the LLM was unreachable, refused, took too long or gave an unreadable answer. Nothing is
+// decided; the message can be tried again.
 type Unavailable struct {
-	Reason     string        // for users; it contains no credential
-	RetryAfter time.Duration // the pause that the LLM requested; zero for none
-	Detail     string        // only for the log: it may contain internal addresses, but no credential
+	// Reason is for users; it contains no credential.
+	Reason string
+	// RetryAfter is the pause that the LLM requested; zero for none.
+	RetryAfter time.Duration
+	// Detail is only for the log, because it may contain addresses of the operator's network. It contains no
+	// credential.
+	Detail string
 }
 
 // Error returns the Reason as a sentence.
 func (u *Unavailable) Error() string { return fmt.Sprintf("the LLM is not available: %s", u.Reason) }
 
-// Evidence is the place of a value in the conversation; parts of a compound value may have several.
+// Evidence is the place of a value in the conversation. The parts of a compound value (a list, a date with a time)
+// may be from several messages.
 type Evidence struct {
 	MessageID string `json:"messageId,omitempty"` // the newest message with the value or a part of it
 	Words     string `json:"words"`               // the message's own words; those of parts are joined by " … "

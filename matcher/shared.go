@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Shared are the tools of an app until one of them changes, compiled once for all messages.
+// Shared are the tools of an app until one of them changes. Many messages have them in scope, so a matcher compiles
+// them once.
 type Shared struct {
 	// Tools are sorted by name and unique. They are immutable.
 	Tools []Candidate
@@ -14,7 +15,8 @@ type Shared struct {
 	kept sync.Map // a nil *T → func() T
 }
 
-// Kept returns the result of compile for the shared tools, computed once per type T, concurrently safe.
+// Kept returns the result of compile for the shared tools, computed once per type T: each user has its own type. It
+// is safe for concurrent use.
 func Kept[T any](s *Shared, compile func([]Candidate) T) T {
 	key := (*T)(nil)
 	made, known := s.kept.Load(key)

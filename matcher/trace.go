@@ -11,12 +11,16 @@ import (
 // texts of conversations and models, unmasked.
 type Trace struct {
 	// Scores are of candidates that were compared with the message by words, the best first; possibly not of all.
-	Scores    []Score
-	Offered   []Candidate // the candidates that the model saw if there were more than Limit; nil if it saw all
-	Limit     int
-	Exchanges []Exchange // the requests to the model, in order
-	Calls     []Call     // all found calls, whether or not they became a Match or Rejected
-	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest.
+	Scores []Score
+	// Offered are the candidates that the model saw if there were more than Limit; nil if it saw all.
+	Offered []Candidate
+	Limit   int
+	// Exchanges are the requests to the model, in order.
+	Exchanges []Exchange
+	// Calls are all found calls, whether or not they became a Match or Rejected.
+	Calls []Call
+	// Nearest are the candidates nearest to a message that calls for none, the best first, at most MostNearest; nil
+	// if no more are in scope.
 	Nearest []Candidate
 	Silence string   // why no call was found, as the end of "Nothing fired: …"; empty if one was
 	Notes   []string // other remarks, such as on an ineffective setting
@@ -56,7 +60,8 @@ type Call struct {
 	Name      string
 	Arguments map[string]any // as given, by parameter name; Unread is their text if they are unreadable
 	Unread    string
-	// Repaired means malformed JSON; Coerced names converted arguments, Ignored unknown ones.
+	// Repaired means that they were not well-formed JSON. Coerced names those that were converted, Ignored those
+	// without a parameter.
 	Repaired         bool
 	Coerced, Ignored []string
 	Errors           []parameters.ValueFault

@@ -54,7 +54,8 @@ const minSecret = 16
 // fewDistinct is how many distinct characters a text from a held key has at most.
 const fewDistinct = 3
 
-// Guessable returns why clients may not sign in with the module's secret; empty if they may.
+// Guessable returns why clients may not sign in with the module's secret; empty if they may, or if the secret is
+// missing or masked.
 func (m Module) Guessable() string {
 	text := []rune(m.Secret.Reveal())
 	different := slices.Compact(slices.Sorted(slices.Values(text)))

@@ -14,7 +14,8 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Credential refers to one credential of a definition, by a name of ids, so that the order may change.
+// Credential refers to one credential of a definition. Its stored name contains ids, not positions, so that the
+// order may change.
 type Credential struct {
 	Name    string
 	pointer string
@@ -102,7 +103,8 @@ func (t *Tool) call() string {
 	return string(text)
 }
 
-// credentialsOf returns the credentials of a user and of an OAuth2 client; calls is their destination.
+// credentialsOf returns the credentials of a user and of an OAuth2 client, or nil; calls is the destination of
+// calls.
 func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls func(*App) destination) []Credential {
 	var list []Credential
 	if basic != nil {
@@ -309,7 +311,8 @@ var granted = secret.New("granted")
 // GrantModules allows any host for the tools' modules. Only authors who may change the app may use it.
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
-// RevokeModules takes the grants of GrantModules back; a write keeps those of the same stored calls.
+// RevokeModules takes the grants of GrantModules back. A write keeps those that the stored repository has for the same
+// calls.
 func (r *Repository) RevokeModules() {
 	for i := range r.Tools {
 		if request := r.Tools[i].Request; request != nil {

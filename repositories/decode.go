@@ -69,7 +69,8 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 	return r, nil
 }
 
-// UnstoredOf returns the masks without a credential of the current app, in a body that DecodeApp refuses.
+// UnstoredOf returns the masks for which the current app has no credential, in a body that DecodeApp refuses. So a client
+// learns both at once.
 func UnstoredOf(current *App, body []byte) fault.List {
 	d, app, err := readApp(current.ID, body)
 	if err != nil {
@@ -215,7 +216,8 @@ func removes(patch any, pointer string) bool {
 	return patch == nil
 }
 
-// Next returns the patched app, in which omitted credentials are secret.Masked, or a fault.List.
+// Next returns the patched app. Credentials that the patch omits are secret.Masked. Contradictions are returned as
+// a fault.List.
 func (p *AppPatch) Next(current *App) (*App, error) {
 	text, err := exactjson.Encode(current)
 	if err != nil {

@@ -80,7 +80,8 @@ func CheckID(field, id string) error {
 // maxUser is the maximum length of a user's name, in characters.
 const maxUser = 128
 
-// CheckUser returns an error that names field if user is no user's name, which paths and keys contain.
+// CheckUser returns an error that names field if user is not a user's name. Names are parts of paths and Redis
+// keys.
 func CheckUser(field, user string) error {
 	foreign := strings.ContainsFunc(user, func(r rune) bool { return !unicode.IsPrint(r) })
 	if user == "" || foreign || !utf8.ValidString(user) || utf8.RuneCountInString(user) > maxUser || strings.TrimSpace(user) != user || user == "." || user == ".." {
@@ -321,7 +322,8 @@ var urlParameter = regexp.MustCompile(`:[A-Za-z_][A-Za-z0-9_-]*`)
 // bracketed matches an IPv6 address in a URL.
 var bracketed = regexp.MustCompile(`\[[^\]]*\]`)
 
-// checkCallURL also refuses a :param in scheme, host and port: the author decides who is called.
+// checkCallURL also refuses a :param in scheme, host and port: values come from a model, but the author decides who
+// is called.
 func checkCallURL(text string) error {
 	front := bracketed.ReplaceAllString(authority.FindString(text), "")
 	if strings.Contains(front, "@") {
@@ -339,7 +341,8 @@ func checkCallURL(text string) error {
 // pathAndQuery returns a URL without scheme and authority.
 func pathAndQuery(text string) string { return strings.TrimPrefix(text, authority.FindString(text)) }
 
-// inBraces matches a name in braces, as {day}, and other templates' ${day}, {{day}} and {{.day}}.
+// inBraces matches a name in braces, as {day}, a parameter in OpenAPI and elsewhere, and other templates' ${day},
+// {{day}} and {{.day}}.
 var inBraces = regexp.MustCompile(`\$?\{+\s*\.?([^{}]*?)\s*\}+`)
 
 // braced is a name in braces, and its text including the braces.

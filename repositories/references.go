@@ -279,7 +279,8 @@ func (r *Repository) Notes() fault.List {
 	return notes
 }
 
-// withoutProperties returns the first unknown keyword of a JSON Schema without properties, or "".
+// withoutProperties returns the first unknown keyword of a JSON Schema without properties, which may be meant as a
+// value's name; "" if there is none.
 func (t *Tool) withoutProperties() string {
 	var given map[string]any
 	if json.Unmarshal(t.Parameters, &given) != nil || len(t.Params().Names()) > 0 {

@@ -306,6 +306,7 @@ func (t OfferedTool) tool(source string) (Tool, error) {
 	tool.Parameters = compact.Bytes()
 
 	// A call of unknown outcome is repeated with the same key, unless the server declares the tool not idempotent.
+	// Most servers declare nothing.
 	if t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly {
 		tool.ReadOnly = new(true)
 	} else if t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {

@@ -238,7 +238,8 @@ func (t *Tool) DateTimes() []string {
 	}).([]string)
 }
 
-// The keys for what is derived from a tool's lists: bound and date-time parameters, and lists with escapes.
+// The keys for what is derived from a tool's lists: the names of its bound parameters, those of format date-time,
+// and the lists with escapes.
 type (
 	boundForm    struct{}
 	dateTimeForm struct{}
@@ -358,7 +359,8 @@ func (t *Tool) readMarks(rules *parameters.Parameters, sound bool) {
 	}
 }
 
-// Spoken returns the examples in order without marks; the caller must not modify them.
+// Spoken returns the examples in order without marks. The caller must not modify them. A tool that was not decoded
+// returns its Examples.
 func (t *Tool) Spoken() []string {
 	if t.plain != nil {
 		return t.plain

@@ -88,7 +88,8 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	return err
 }
 
-// Recorder holds the complete answer to a REST request in the same process. It is not for streams.
+// Recorder holds the complete answer to a REST request in the same process, from the console, NATS or a socket.
+// It is not for streams.
 type Recorder struct {
 	Status int // 0 until the answer begins
 	Body   bytes.Buffer
@@ -150,7 +151,8 @@ func (r *Recorder) Write(part []byte) (int, error) {
 // Flush implements http.Flusher, which event streams need.
 func (r *Recorder) Flush() { r.WriteHeader(http.StatusOK) }
 
-// KnownQuery refuses unknown or repeated parameters: a misspelled dryRun would write. also takes further names.
+// KnownQuery refuses parameters that are unknown or repeated: a misspelled dryRun would write. also takes further
+// names.
 func KnownQuery(taken []string, also ...func(name string) bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

@@ -2,7 +2,8 @@ package answer
 
 import "net/http"
 
-// Code identifies a fault for programs, which act on it. Codes are never renamed or reused.
+// Code identifies a fault for programs: two problems differ in it if a client would act differently. Codes are
+// never renamed or reused.
 type Code string
 
 type described struct {

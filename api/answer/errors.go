@@ -242,7 +242,8 @@ func WriteError(err error, c echo.Context) {
 	_ = writeAs(c, problemJSON, found.Status, found) // fails only if the client is gone
 }
 
-// routed describes the router's own errors: an unknown path, or a wrong method, whose Allow is set already.
+// routed describes the router's own errors: an unknown path, or a wrong method, for which Allow is set already
+// (RFC 9110, section 15.5.6).
 func routed(err error, c echo.Context) error {
 	var routing *echo.HTTPError
 	if !errors.As(err, &routing) {

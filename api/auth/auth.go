@@ -44,7 +44,8 @@ type Lives interface {
 	CachedGeneration(ctx context.Context, appID, sessionID string) (store.Generation, error)
 	// LifeSince is when the present life of a session began, or without a session that of the app; zero if unknown.
 	LifeSince(ctx context.Context, appID, sessionID string) (time.Time, error)
-	// Granted fails with repositories.ErrNotFound if the module of an access token is gone or another.
+	// Granted fails with repositories.ErrNotFound if the module is gone, or is not the one that an access token
+	// was granted to.
 	Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error
 }
 
@@ -169,13 +170,15 @@ func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Se
 	return who, nil
 }
 
-// SameSecret compares hashes in constant time, which reveals nothing of a secret. An empty one is the same as none.
+// SameSecret compares hashes in constant time, so that timing reveals neither the length nor a prefix of a secret. An
+// empty one is the same as none.
 func SameSecret(a, b secret.Secret) bool {
 	of, other := sha256.Sum256([]byte(a.Reveal())), sha256.Sum256([]byte(b.Reveal()))
 	return subtle.ConstantTimeCompare(of[:], other[:]) == 1 && !a.Empty()
 }
 
-// byToken reads a session token, which ends with its key or module, and with its app and session.
+// byToken reads a session token. It ends with its key or module, and with its app and session, whose ids may be
+// used again.
 func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Principal, error) {
 	token, err := a.Tokens.OpenToken(sent)
 	if err != nil {
@@ -281,7 +284,8 @@ func Guarded(open map[string]bool) echo.MiddlewareFunc {
 	}
 }
 
-// CrossOrigin returns the origin of a request from a page that is neither the service's own nor of an allowed origin.
+// CrossOrigin reports whether a request comes from a page that is neither the service's own nor of an allowed
+// origin, and returns its origin.
 func CrossOrigin(c echo.Context) (origin string, elsewhere bool) {
 	origin = c.Request().Header.Get(echo.HeaderOrigin)
 	allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
@@ -362,7 +366,8 @@ func (p Principal) FrontEnd() bool { return p.SessionID != "" }
 // Life names the life of a front-end's session: by the session's id, and by its generation after a close.
 func (p Principal) Life() string { return strings.TrimSpace(p.SessionID + " " + p.life.Session) }
 
-// MaySay reports whether the principal may store messages of an actor: a session's token speaks for its user alone.
+// MaySay reports whether the principal may store messages of an actor: a session's token may only speak for its
+// user.
 func (p Principal) MaySay(actor string) bool { return actor == matcher.ActorUser || !p.FrontEnd() }
 
 // Owner reports whether the principal may change the route's app, to which it has access.
@@ -386,7 +391,8 @@ func (p Principal) may(a Access, appID, sessionID string) bool {
 type Access struct {
 	Scopes   []store.Permission // of the app's keys: any of them
 	FrontEnd bool               // also the session's tokens
-	// ByTrigger: the path names a trigger and no session, and the handler checks that it belongs to the token's session.
+	// ByTrigger reports that the path names a trigger and no session: the handler checks that it belongs to the
+	// token's session.
 	ByTrigger bool
 	// OwnSession reports that a path without a session means the token's session.
 	OwnSession bool
@@ -466,7 +472,8 @@ func NewWatch(now func() time.Time, good func(ctx context.Context) error) *Watch
 	return &Watch{good, now, now()}
 }
 
-// Over returns why the stream has to end; nil if it may go on. A failed lookup counts as valid for half a minute.
+// Over returns why the stream has to end; nil if it may continue. A failed lookup counts as valid for half a
+// minute.
 func (w *Watch) Over(ctx context.Context) error {
 	err := w.good(ctx)
 	switch {

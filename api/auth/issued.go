@@ -21,7 +21,8 @@ import (
 	"earshot/repositories/store"
 )
 
-// MetadataPath is the metadata path of an MCP URL, before the URL's own path (RFC 9728, section 3.1).
+// MetadataPath prefixes the metadata path of an MCP URL, followed by the URL's own path (RFC 9728, section
+// 3.1).
 const MetadataPath = "/.well-known/oauth-protected-resource"
 
 // Issued verifies access tokens that an app's own issuers have given to users, at the app's MCP URLs.

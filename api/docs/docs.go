@@ -52,7 +52,8 @@ type Documents struct {
 	page     pageFiles
 }
 
-// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies, which are embedded.
+// Build makes the descriptions from a table of routes and the JSON Schemas of their bodies. It fails only for
+// malformed embedded files.
 func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	document, err := openapi(table, schemas)
 	if err != nil {

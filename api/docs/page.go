@@ -320,7 +320,8 @@ func (r reader) typeOf(schema object) (label, name string) {
 	return label, ""
 }
 
-// limitsOf describes the limits and the default of a value, without patterns.
+// limitsOf describes the limits and default of a value. Patterns are left out, as descriptions explain them
+// better.
 func limitsOf(schema object) []string {
 	var limits []string
 	if values, ok := schema["enum"].([]any); ok {
@@ -346,7 +347,8 @@ func word(from object, key string) string {
 	return text
 }
 
-// order ranks field names by their first occurrence in the descriptions, since Go maps lose the order.
+// order ranks field names by their first occurrence in the descriptions, whose order is meaningful and lost in
+// Go maps.
 type order map[string]int
 
 // read records one value's keys: field names if the value is a schema's properties, and all keys of an example.

@@ -46,7 +46,8 @@ type acting struct {
 	spent              [][]byte // the usage of the earlier rounds
 }
 
-// act serves a request whose calls of tools in scope run here: it asks the model until that calls none of them.
+// act serves a request whose calls of tools in scope run here. It asks the model, runs its calls, and asks
+// again, until the model calls none of them.
 func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	r, err := h.newRequest(c, f, f.resume(body))
 	if err != nil {
@@ -142,7 +143,8 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	return a, err
 }
 
-// post posts the assistant's message, if any, and the user's. The model is told of a plain yes or no to a question.
+// post posts the assistant's message, if any, and then the user's. A plain yes or no to a tool's question
+// takes effect, and a note tells the model.
 func (a *acting) post(ctx context.Context) error {
 	m := trigger.Message{AppID: a.r.app, SessionID: a.r.session, TraceParent: a.r.trace}
 	before := a.h.before(ctx, a.r)
@@ -323,7 +325,8 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 	}
 }
 
-// nextEvent reads an event of a stream unchanged, with the empty line after it; at the end the rest.
+// nextEvent reads an event of a stream with the empty line after it, unchanged; at the end the rest of the
+// stream.
 func nextEvent(in *bufio.Reader) (event []byte, err error) {
 	for {
 		line, err := in.ReadSlice('\n')
@@ -392,7 +395,8 @@ func (h *Handler) before(ctx context.Context, r *chatRequest) string {
 	return before
 }
 
-// stored returns the items of the previous response from the model's host, asked once; none if they cannot be read.
+// stored returns the items of the previous response, as the model's host keeps them; none if they cannot be
+// read. It asks once.
 func (h *Handler) stored(ctx context.Context, r *chatRequest) []item {
 	id := r.after()
 	if r.fetched || !plainResponse.MatchString(id) {

@@ -112,7 +112,8 @@ func firstChoice(text []byte, choices []span) span {
 	return span{}
 }
 
-// callsOf returns the calls in an answer's first choice, and the spans of this and its message.
+// callsOf returns the calls in an answer's first choice and the spans of this and its message: calls that run
+// here, and the client's calls as written.
 func (a *acting) callsOf(text []byte) (choice, message span, ours []span, clientCalls [][]byte) {
 	choices, _ := elements(text, memberOf(text, span{0, len(text)}, "choices").from) // an invalid list has none
 	if choice = firstChoice(text, choices); choice.to == 0 {
@@ -233,7 +234,8 @@ func (s *completionStream) take(event []byte, data span) ([]byte, error) {
 	return edited(event, edits), nil
 }
 
-// takeDelta removes our calls from the delta of a chunk, and reports whether anything is left for the client.
+// takeDelta removes our calls from the delta of a chunk. rest reports whether anything is left for the
+// client.
 func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, rest bool) {
 	if delta.to == 0 {
 		return nil, true

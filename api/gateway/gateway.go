@@ -45,8 +45,10 @@ type Model struct {
 	BaseURL string
 	Key     secret.Secret // its API key, hidden from clients; empty for none
 	// Redact masks the key in a text.
-	Redact  func(text string) string
-	Headers []string // lists further headers that pass both ways, as CheckHeaders accepts them
+	Redact func(text string) string
+	// Headers lists further headers that pass both ways; a final * matches any rest. CheckHeaders validates
+	// them.
+	Headers []string
 	// Transport sends its requests. It must not decompress answers.
 	Transport http.RoundTripper
 	// Arguments parses the arguments of a model's call. Its error is for the model.
@@ -74,11 +76,13 @@ type Engine interface {
 	FiredLength(ctx context.Context, of ledger.Turn) (length int, err error)
 	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
-	// Background runs a function outside of any request. Its context ends with the engine, whose end waits for it.
+	// Background runs a function outside of any request. Its context ends with the engine, and shutdown
+	// waits for it.
 	Background(run func(ctx context.Context))
 }
 
-// Settings returns an app's chat mode and model limits, or repositories.ErrNotFound.
+// Settings returns an app's chat mode and its model limits. It fails with repositories.ErrNotFound without
+// the app.
 type Settings interface {
 	ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error)
 }
@@ -199,7 +203,8 @@ type form interface {
 	// tool writes a tool for the model.
 	tool(name, description string, schema any) []byte
 	called(calls []call, results []result) [][]byte
-	// whole processes an unstreamed answer: edits for the client, or that the model must be asked again.
+	// whole processes an unstreamed answer. It returns edits for the client, or that the model must be
+	// asked again.
 	whole(a *acting, text []byte) (edits []edit, retry bool)
 	// stream returns the processor of a streamed answer.
 	stream(a *acting) stream

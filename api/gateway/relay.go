@@ -218,7 +218,8 @@ func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 // headerSigns are the characters of a header name, except *.
 const headerSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&'+-.^_`|~"
 
-// CheckHeaders validates an operator's list of further headers: names, or prefixes with a final *.
+// CheckHeaders validates an operator's list of further headers: names or prefixes with a final *, except
+// those that never pass.
 func CheckHeaders(list []string) error {
 	for _, one := range list {
 		begin := strings.TrimSuffix(one, "*")
@@ -232,7 +233,8 @@ func CheckHeaders(list []string) error {
 	return nil
 }
 
-// minMaskedKey is the length of the shortest masked key: "ollama" and the like stand for none, and occur in answers.
+// minMaskedKey is the length of the shortest key that is masked: "ollama" and the like stand for none, and occur in
+// answers.
 const minMaskedKey = 12
 
 // maskKey masks the model's key in an answer: some hosts repeat it in an error. A whole answer is read first, since

@@ -58,7 +58,8 @@ func (*responses) list() (field string, orText bool) { return "input", true }
 
 func (*responses) lengths(bool) []string { return []string{"max_output_tokens"} }
 
-// offers excludes background requests, and conversations stored at the model's host, which would record each round.
+// offers excludes background requests, and conversations that the model's host stores, which would record
+// the input of each round.
 func (*responses) offers(c *chat) bool {
 	for _, name := range []string{"background", "conversation"} {
 		if value := string(c.fields[name].in(c.text)); value != "" && value != "null" && value != "false" {
@@ -125,7 +126,8 @@ var needsClient = map[string]bool{
 
 const reasoning = "reasoning"
 
-// without drops the items that match, and reasoning that led only to these, which a model refuses alone.
+// without drops the items that match some, and reasoning that led only to these: a model refuses reasoning
+// without its result.
 func without(items []item, drop func(item) bool) (rest []item) {
 	var thoughts []item
 	closed := false // the reasoning has led to an item

@@ -78,7 +78,8 @@ func (r *chatRequest) read() {
 	}
 }
 
-// watch returns a request whose messages are posted while the model answers: the assistant's, then the user's.
+// watch returns a request whose messages are posted while the model answers: the assistant's before the
+// user's last one, then the user's.
 func (h *Handler) watch(c echo.Context, f form, body []byte) (*chatRequest, error) {
 	r, err := h.newRequest(c, f, body)
 	if err != nil {

@@ -47,7 +47,9 @@ var (
 
 // Refused means that a token was not accepted. Fault and Reason are for its sender.
 type Refused struct {
-	Fault  string // for programs: malformed, signature (or issuer), audience, expired, or unavailable
+	// Fault is for programs: malformed, signature (or issuer), audience, expired, or unavailable if the issuer
+	// could not be asked.
+	Fault  string
 	Reason string // the same in words
 }
 
@@ -56,7 +58,8 @@ func (r *Refused) Error() string { return "the ID token was not accepted: " + r.
 
 // Options configures a Verifier.
 type Options struct {
-	// Transport sends requests to issuers, which tenants name; default http.DefaultTransport.
+	// Transport sends requests to issuers; default http.DefaultTransport. Tenants name issuers, so it should
+	// refuse forbidden addresses.
 	Transport http.RoundTripper
 	Now       func() time.Time // time.Now
 	Logger    *slog.Logger     // slog.Default(); at debug level, why tokens are refused
@@ -239,7 +242,8 @@ func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 	}
 }
 
-// discover reads an issuer's discovery document. Others wait for it, so it is not bound to the first request.
+// discover reads an issuer's discovery document. It is not bound to the first request: others wait for it as
+// well.
 func (i *issuers) discover(url string) issuer {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()

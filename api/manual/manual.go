@@ -36,8 +36,10 @@ const (
 	root         = "/docs" // the path of the pages, and contentsFile the page that lists all others
 	contentsFile = "README.md"
 	// policy allows only the page's own style, script, pictures and search index.
-	policy      = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	indexedText = 6 << 10 // how much of a section is searched, in bytes, beside its heading
+	policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	// indexedText is how much of a section is searched, in bytes: a long table is found by its heading and
+	// beginning.
+	indexedText = 6 << 10
 )
 
 // Pages serves documents.

@@ -98,7 +98,8 @@ func (x *rpcCall) beginSpan() (end func()) {
 	return func() { span.End() }
 }
 
-// resumeInput continues a call that was answered with questions; nil if the call should be made.
+// resumeInput continues a call that was answered with questions. It returns nil if the call should be made, with the
+// given values.
 func (x *rpcCall) resumeInput() (any, error) {
 	p := &x.request.Params
 	if p.InputResponses == nil && p.RequestState == "" {
@@ -132,7 +133,8 @@ func (x *rpcCall) resumeInput() (any, error) {
 	return nil, nil
 }
 
-// resumeConfirmation answers a call that awaited a confirmation. A call with other arguments asks again.
+// resumeConfirmation answers a call that awaited a confirmation. A call with other arguments is a new one, and
+// asks again.
 func (x *rpcCall) resumeConfirmation(state requestState, responses map[string]response) (any, error) {
 	record, err := x.record(state.Trigger)
 	if errors.Is(err, query.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {

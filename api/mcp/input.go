@@ -71,7 +71,8 @@ func valueRequests(definition *repositories.Tool, names []string) map[string]inp
 
 var formTypes = []string{"string", "number", "integer", "boolean"}
 
-// missingOf lists the missing values of a call; nil with other faults, or if a form cannot ask for all.
+// missingOf lists the missing values of a call; nil if it has other faults, or a form cannot ask for all of
+// them.
 func missingOf(definition *repositories.Tool, values map[string]any) []string {
 	_, faults := definition.Params().Check(values)
 	isLacking := func(name string) bool {
@@ -95,7 +96,8 @@ func missingOf(definition *repositories.Tool, values map[string]any) []string {
 	return missing
 }
 
-// inputRequired answers a call that first needs its user (SEP-2322); the client repeats it with the answer.
+// inputRequired is the answer to a call that first needs its user (SEP-2322): the client asks, and repeats the
+// call with the answer.
 type inputRequired struct {
 	resultHead
 	InputRequests map[string]inputRequest `json:"inputRequests"`

@@ -77,7 +77,8 @@ const (
 // listKey identifies a list: the tools of a version of a scope, or of one repository in it.
 type listKey struct{ appID, version, repositoryID string }
 
-// listHead begins a list for modern clients, who may not cache it (ttlMs): a subscription reports changes.
+// listHead begins a list for modern clients. They may not cache it (ttlMs): tools change at any time, which a
+// subscription reports.
 var listHead = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":` + string(exactjson.EncodeOrNull(serverMeta)) + `,`
 
 // listTools answers tools/list with all tools in one page, without copying the list.

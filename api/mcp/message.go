@@ -66,7 +66,8 @@ func readRequest(header http.Header, body []byte) (*rpcRequest, error) {
 // hasAnswer reports whether the message is to be answered. Others are notifications and answers.
 func (r *rpcRequest) hasAnswer() bool { return r.Method != "" && len(r.ID) > 0 }
 
-// membersOf returns the members of the one object that a body must be, by the exact names of the protocol.
+// membersOf returns the members of the one object that a body must be. Their names are those of the protocol,
+// letter by letter.
 func membersOf(body []byte) (members map[string]json.RawMessage, err error) {
 	err = json.Unmarshal(body, &members)
 	textFlaw := exactjson.TextFlaw(body)

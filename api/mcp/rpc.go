@@ -134,7 +134,9 @@ type rpcCall struct {
 	repositories.Scope
 	request *rpcRequest
 	user    User
-	values  map[string]any // the arguments merged with the user's answers; nil without any
+	// values are the arguments merged with the user's answers; nil without any. The client repeats its own
+	// arguments and headers in each round.
+	values map[string]any
 	// viaCallTool reports a call through call_tool, whose schema names no headers.
 	viaCallTool bool
 	trace       string
@@ -176,7 +178,8 @@ func (x *rpcCall) write(status int, member string, text []byte) error {
 	return x.c.Blob(status, echo.MIMEApplicationJSON, line)
 }
 
-// fail answers with a protocol error or a problem, and its HTTP status.
+// fail answers with a protocol error or a problem. The HTTP status is that of the revision, or of the problem,
+// for proxies.
 func (x *rpcCall) fail(err error) error {
 	var rpcErr *rpcError
 	status := http.StatusOK

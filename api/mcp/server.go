@@ -101,7 +101,8 @@ type Options struct {
 	WithAudit func(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error
 	// Tracer starts the spans of calls; nil: none.
 	Tracer *tracing.Tracer
-	// TaskAfter is how long a call may take before it becomes a task. Missing: 2 s (section 19 of the contract).
+	// TaskAfter is how long a call may take before it becomes a task. Missing: 2 s (section 19 of the
+	// contract).
 	TaskAfter time.Duration
 	Retention time.Duration // how long the record of a finished task is kept
 	NewID     func() string
@@ -226,7 +227,8 @@ func (s *Server) Serve(c echo.Context) error {
 	})(c)
 }
 
-// delegate lets the SDK answer. Without an Accept header the answer is JSON, as curl expects.
+// delegate lets the SDK answer. A missing Accept header is completed, and the answer is then JSON, as curl
+// expects.
 func (s *Server) delegate(x *rpcCall, body []byte) error {
 	request := x.c.Request()
 	request.Body = io.NopCloser(bytes.NewReader(body))

@@ -70,7 +70,8 @@ func (x *rpcCall) subscribe() error {
 	return nil
 }
 
-// listener is an open subscription. Its notifications contain the id of its request.
+// listener is an open subscription. Its notifications contain the id of its request, since a client may have
+// several.
 type listener struct {
 	*rpcCall
 	filter subscription

@@ -140,7 +140,8 @@ func (x *rpcCall) task(id string) (task, error) {
 	return x.pendingTask(id, *call)
 }
 
-// findTask reads a task: call is nil for a trigger, also one that another client fires meanwhile.
+// findTask reads a task: call is nil for a trigger. Another client may fire the call in between, so findTask then reads
+// the trigger again.
 func (x *rpcCall) findTask(id string) (record query.Record, call *pendingcalls.Call, err error) {
 	if !owns(x, id) {
 		return record, nil, unknownTask(query.ErrNotFound)

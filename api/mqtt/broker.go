@@ -27,7 +27,8 @@ type broker struct {
 	ended   chan struct{} // closed when no more events arrive, for any reason
 }
 
-// join registers a client with the app's broker, which it starts if needed.
+// join registers a client with the app's broker, and starts the broker if needed. It delivers events from now
+// on.
 func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 	if b := s.enter(appID, nil); b != nil {
 		return b, nil
@@ -86,7 +87,8 @@ func (s *Server) forget(b *broker) {
 	}
 }
 
-// feed publishes the app's events on its broker. If the stream ends, clients must reconnect.
+// feed publishes the app's events on its broker. If it was too slow it continues after the last event; if the
+// stream ends, clients must reconnect.
 func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published, after uint64) {
 	defer close(b.ended)
 	for err := error(nil); err == nil && ctx.Err() == nil; events, err = s.Events.Follow(ctx, b.appID, "", after) {

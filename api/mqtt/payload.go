@@ -149,7 +149,8 @@ func (s *Server) describer(ctx context.Context, of event) func(name string) tool
 	}
 }
 
-// filled lists a tool's parameters in SERMAS's format with their values, and then other values.
+// filled lists a tool's parameters in SERMAS's format with their values, and then the values without a
+// parameter.
 func filled(given json.RawMessage, values map[string]any) []parameter {
 	rest, all := maps.Clone(values), []parameter{}
 	for _, one := range parametersIn(given) {
@@ -163,7 +164,8 @@ func filled(given json.RawMessage, values map[string]any) []parameter {
 	return all
 }
 
-// parametersIn reads the names, types and descriptions of parameters from any kind of list, or a JSON Schema.
+// parametersIn reads the names, types and descriptions of parameters from a SERMAS or Toolbox list, or a JSON
+// Schema.
 func parametersIn(given json.RawMessage) (all []parameter) {
 	var list []struct {
 		parameter

@@ -163,7 +163,9 @@ const (
 	maxFilterBytes = 512
 	// maxFilterLevels bounds the levels of a filter: topics have at most 6, and a shared subscription 2 more.
 	maxFilterLevels = 8
-	maxRefused      = 8 // how many SUBSCRIBE packets of a client may exceed the limits before its connection ends
+	// maxRefused is how many SUBSCRIBE packets of a client may exceed the limits. The next one ends its
+	// connection.
+	maxRefused = 8
 	// defaultFilters bounds the filters of an app's clients on a replica.
 	defaultFilters = 1 << 15
 	appsWorth      = 2

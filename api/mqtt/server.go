@@ -229,8 +229,11 @@ func why(err error) string {
 }
 
 const (
-	maxPacket = 64 << 10 // the longest packet of a client, in bytes
-	maxFirst  = 8 << 10  // the longest first packet, in bytes: room for an id and a token
+	// maxPacket is the longest packet of a client, in bytes.
+	maxPacket = 64 << 10
+	// maxFirst is the longest first packet, in bytes: room for an id and a token, which stay in memory with the
+	// connection.
+	maxFirst = 8 << 10
 )
 
 type refusal struct {

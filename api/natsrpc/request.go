@@ -166,7 +166,8 @@ const DefaultReplies = "_INBOX"
 // anywhere allows every subject except the service's own.
 const anywhere = ">"
 
-// ownTopics are the first words of subjects on which a reply would be taken for something else.
+// ownTopics are the first words of subjects on which a reply would be taken for an event, an answer or a
+// request.
 var ownTopics = []string{"tool", "app", "chat", "answer", "earshot"}
 
 // isOurs reports whether a subject belongs to the service or to NATS.

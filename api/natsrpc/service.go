@@ -48,7 +48,8 @@ type Options struct {
 	AdminKey secret.Secret // REST's admin key; empty for none
 	// Keyed requires a key or session token with each request.
 	Keyed bool
-	// Connect opens the connection for requests. trouble gets its errors, such as denied subjects.
+	// Connect opens the connection for requests, which is closed at the end. trouble gets its errors, such as
+	// denied subjects.
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
 	Program string  // the program's version, for the service's metadata
 	Replies Replies // the allowed reply prefixes
@@ -107,7 +108,8 @@ func New(o Options) *Service {
 	}
 }
 
-// Run serves requests until ctx ends, and then waits for running ones, at most for the grace period.
+// Run serves requests until ctx ends, through outages of NATS. Then it waits for running requests, at most for
+// the grace period. Call it once.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.cancel()
 	conn, err := s.options.Connect(s.denied.observe)

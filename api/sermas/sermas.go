@@ -67,7 +67,8 @@ type Tokens interface {
 	SameGrant(grant, appID string, module repositories.Module) bool
 }
 
-// Limits of EARSHOT_SERMAS_TOKEN_TTL: clients renew 30 s before the end, with a timer of at most 2^31 ms.
+// Limits of EARSHOT_SERMAS_TOKEN_TTL: the client renews a token 30 s before its end, with a timer of at most
+// 2^31 ms.
 const (
 	MinTokenTTL     = 35 * time.Second
 	MaxTokenTTL     = 24 * 24 * time.Hour
@@ -82,7 +83,8 @@ const (
 	maxGrant = 16 << 10 // the longest request for a token, in bytes; any client may send one
 )
 
-// New returns a handler that serves SERMAS's paths and passes all others to REST.
+// New returns a handler that serves SERMAS's paths and passes all others to REST. It is safe for concurrent
+// use.
 func New(options Options) http.Handler {
 	h := &handler{options}
 	router := echo.New()

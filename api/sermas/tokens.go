@@ -74,7 +74,8 @@ func (h *handler) grantFor(c echo.Context, sent fields) error {
 	return h.give(c, token, module, false)
 }
 
-// client finds the app and module of a token, and hides from strangers whether the app exists.
+// client finds the app and module of a token, and sets the token's generation and module id. It hides from
+// strangers whether the app exists.
 func (h *handler) client(ctx context.Context, token *store.AccessToken, find func(*repositories.App) (repositories.Module, bool)) (module repositories.Module, err error) {
 	if repositories.CheckID("appId", token.AppID) != nil {
 		return module, errClient
@@ -142,7 +143,8 @@ func (h *handler) renew(c echo.Context) error {
 
 func differs(given, is string) bool { return given != "" && given != is }
 
-// give signs an access token and its refresh token. A renewal is recorded first, for its connections.
+// give signs an access token and its refresh token. A renewal is recorded first, since connections of the
+// lineage depend on it.
 func (h *handler) give(c echo.Context, token store.AccessToken, module repositories.Module, renewed bool) error {
 	now := h.Now().UTC()
 	token.Expires, token.Grant = now.Add(h.TokenTTL).Truncate(time.Second), h.Tokens.Grant(token.AppID, module)

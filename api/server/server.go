@@ -26,9 +26,12 @@ const (
 	// BodyTime bounds a whole request, from the first byte of the header to the last of the body: 1 MiB at 35
 	// KiB/s. net/http lifts the deadline at the end of the body, so it bounds neither an answer nor an event
 	// stream.
-	BodyTime  = 30 * time.Second
-	idleTime  = 75 * time.Second // longer than the 60 s of common proxies, so that they close connections first
-	maxHeader = 64 << 10         // has room for ID tokens of several services, in bytes
+	BodyTime = 30 * time.Second
+	// idleTime is longer than the 60 s of common proxies, so that they close connections first and no request
+	// is lost.
+	idleTime = 75 * time.Second
+	// maxHeader has room for ID tokens of several services, in bytes.
+	maxHeader = 64 << 10
 )
 
 // New returns a server with limits against slow and greedy clients. It does not limit the time of an answer,
@@ -49,8 +52,10 @@ const (
 	DefaultWriteTime = 30 * time.Second
 	// paceStep is how much of an answer is written under one deadline, in bytes. The slowest accepted client
 	// reads about 2 KiB/s: the kernel reports free space when a third of sendBuffer is free.
-	paceStep   = 16 << 10
-	sendBuffer = 64 << 10 // the kernel's buffer for unread answers, in bytes, which would grow to some 4 MiB
+	paceStep = 16 << 10
+	// sendBuffer is the kernel's buffer for unread answers, in bytes; the kernel doubles it. Without a limit it
+	// would grow to some 4 MiB.
+	sendBuffer = 64 << 10
 )
 
 // pace moves the write deadline with each step of an answer. An earlier deadline set by others applies as well.
@@ -93,7 +98,8 @@ func (p *pace) write(text []byte, to func([]byte) (int, error)) (written int, er
 	}
 }
 
-// Listener accepts connections, and disconnects clients that read nothing for Within.
+// Listener accepts connections whose clients must read: a client that reads nothing for Within is disconnected,
+// and the kernel buffers little for it.
 type Listener struct {
 	net.Listener
 	Within time.Duration // default 30 s
@@ -111,7 +117,8 @@ func (l Listener) Accept() (net.Conn, error) {
 	return &pacedConn{conn, &pace{within: cmp.Or(l.Within, DefaultWriteTime), set: conn.SetWriteDeadline}}, nil
 }
 
-// pacedConn is a connection with a moving write deadline, which other methods, such as io.ReaderFrom, would bypass.
+// pacedConn is a connection with a moving write deadline. It hides other methods, such as io.ReaderFrom, which
+// would write without one.
 type pacedConn struct {
 	net.Conn
 	pace *pace
@@ -136,7 +143,8 @@ func (c *pacedConn) CloseWrite() error {
 	return nil
 }
 
-// pacedWriter moves the write deadline of one HTTP/2 stream, whose client can stall it by its window.
+// pacedWriter moves the write deadline of one HTTP/2 stream, which a client can stall by its window while the
+// connection works.
 type pacedWriter struct {
 	http.ResponseWriter
 	*pace
@@ -208,7 +216,8 @@ const (
 	mostSigns = 128
 )
 
-// RequestID returns the id of a request and sets it in the answer's header: the client's if valid, or a random one.
+// RequestID returns the id of a request, and sets it once in the answer's header: the client's if valid, or
+// else 26 random letters and digits.
 func RequestID(answer http.Header, request *http.Request) string {
 	if id := answer.Get(RequestIDHeader); id != "" {
 		return id

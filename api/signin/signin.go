@@ -34,8 +34,11 @@ import (
 )
 
 const (
-	freeByClient = 10  // how many failures a client has at one account before it pauses
-	freeByAll    = 100 // how many a client has at all accounts, and an account has from all clients
+	// freeByClient is how many failures a client has at one account before it pauses.
+	freeByClient = 10
+	// freeByAll is how many a client has at all accounts together, and an account has from all clients
+	// together.
+	freeByAll = 100
 	// firstPause doubles with each further failure, up to longestPause.
 	firstPause   = time.Second
 	longestPause = time.Minute
@@ -125,7 +128,8 @@ func DoorOf(ctx context.Context) string {
 	return DoorKey
 }
 
-// ClientOf returns the client's address, of IPv6 the first 64 bits: clients can choose the rest.
+// ClientOf returns the client's address. IPv6 clients are identified by their first 64 bits: they can choose
+// the rest.
 func ClientOf(request *http.Request) string {
 	at, err := netip.ParseAddrPort(request.RemoteAddr)
 	if err != nil {

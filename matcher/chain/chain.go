@@ -24,7 +24,8 @@ type Chain struct {
 	describes string
 }
 
-// decider decides a message by its words, and reports whether the decision is certain.
+// decider decides a message by its words, and reports whether the decision is certain. One that nothing is called for
+// has no matches.
 type decider func(matcher.Request) (matcher.Result, bool)
 
 // deciders lists the deciders before the model or the offline matcher. The exact text of a button always decides;

@@ -31,7 +31,8 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 	return matcher.Result{Stage: matcher.StageExact, Matches: []matcher.Match{{Candidate: found[0], Values: reading.Values}}}, true
 }
 
-// spelled lists the candidates with a text equal to the message.
+// spelled lists the candidates with a text equal to the message. It looks up shared tools, and iterates over the
+// others.
 func spelled(request matcher.Request, key string) []matcher.Candidate {
 	var found []matcher.Candidate
 	own := request.Candidates

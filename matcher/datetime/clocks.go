@@ -60,7 +60,8 @@ func (t *Text) Alone() (meant, days, hours []string) {
 	return meant, nil, nil
 }
 
-// stamp matches a date and time of ISO 8601 and RFC 3339, whose offset may be wrong.
+// stamp matches a date and time of ISO 8601 and RFC 3339. Its writer may have kept the spoken time, with any
+// offset.
 var stamp = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$`)
 
 // hourAndMinute is a time of day as the text expresses it.

@@ -73,7 +73,8 @@ func (t *Text) numbersAt(i int) []Reading {
 	return all
 }
 
-// number makes a reading from decimals in any form. It is exact if only one is valid JSON.
+// number makes a reading from decimals in any form. It is exact if there is only one and it is valid JSON as
+// written.
 func (t *Text) number(first, end int, doubtful bool, forms ...string) Reading {
 	var values []string
 	for _, form := range forms {

@@ -141,7 +141,8 @@ func (t dayReader) later(end int) (of span, after int, sure bool) {
 	return span{}, end, false
 }
 
-// weekdayIn returns the weekday of "Friday in two weeks", whether after the coming one or in that week.
+// weekdayIn returns the weekday of "Friday in two weeks": so much after the coming one, or in the week of that day,
+// where the two differ.
 func (t dayReader) weekdayIn(first, end, named int, of span) Reading {
 	if of.months > 0 || of.days%7 != 0 {
 		return t.reading(first, end)

@@ -19,12 +19,15 @@ type Reading struct {
 	// Values are all possible meanings of the words: days as 2006-01-02, times as 15:04, numbers as plain decimals.
 	// They are empty if only the kind is known, as for "next week".
 	Values []string
-	Exact  string // the only value, a number as written; empty if the words are ambiguous
-	// Doubtful means that the words may not be a moment or number: the 5 of "for 5".
+	// Exact is the only value, a number as written; empty if the words are ambiguous.
+	Exact string
+	// Doubtful means that the words may not be a moment or number: the 5 of "for 5", the second of "the second
+	// class".
 	Doubtful bool
 }
 
-// Text is a text split into words, with cached readings of dates, times and numbers. It is for one goroutine.
+// Text is a text split into words, with cached readings of dates, times of day and numbers. It is for one
+// goroutine.
 type Text struct {
 	text.Text
 	Now       time.Time // base of relative dates

@@ -25,14 +25,21 @@ import (
 
 // Case is one conversation with its expected calls.
 type Case struct {
-	ID, Kind      string
-	Tools         []any     // definitions as a client registers them
-	Messages      []Message // the conversation; the last one is to be matched
-	Calls         []Call    // the expected calls of the last message, in file order; none with AnyCall
-	AnyCall       bool
-	Grounded      []string // names the call's parameters whose values were said literally, if the data tells
-	Unfinished    *Call    // a call that the messages begin and that lacks required values; nil for none
-	Contradiction string   // why these tools cannot give the expected result; empty if they can
+	ID, Kind string
+	// Tools are definitions as a client registers them.
+	Tools []any
+	// Messages are the conversation; the last one is to be matched.
+	Messages []Message
+	// Calls are the expected calls of the last message, in file order; none if it should fire nothing, or with
+	// AnyCall.
+	Calls   []Call
+	AnyCall bool
+	// Grounded names the call's parameters whose values were said literally, if the data tells.
+	Grounded []string
+	// Unfinished is a call that the messages begin and that lacks required values; nil for none.
+	Unfinished *Call
+	// Contradiction is why these tools cannot give the expected result; empty if they can.
+	Contradiction string
 }
 
 // Message is one message of a conversation.
@@ -295,7 +302,8 @@ func (f Function) Definition() map[string]any {
 // bfclContradiction is the case whose answer sorts words with a tool that only takes integers.
 const bfclContradiction = "parallel_multiple_94"
 
-// BFCL reads single messages with function schemas; of several accepted values the first is expected.
+// BFCL reads single messages with function schemas in OpenAI's form. Of several accepted forms of a value, the
+// first is expected.
 func BFCL(t testing.TB) []Case {
 	t.Helper()
 	return must(t, ReadBFCL)

@@ -143,7 +143,8 @@ func convertedAmounts(request matcher.Request, values map[string]any, tool *repo
 	return converted, faults
 }
 
-// judged compares a number with a message's amounts: instead is the converted number, why a fault.
+// judged compares a number with a message's amounts: instead is the converted number, why a fault. found is false
+// if the message does not have it.
 func judged(unit quantity.Unit, number json.Number, text string) (instead json.Number, why string, found bool) {
 	amounts := unit.Amounts(text)
 	for _, one := range amounts {

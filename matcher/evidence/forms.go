@@ -36,7 +36,8 @@ type form struct {
 	fits  func(m *message, first, last int) bool // an additional condition for ambiguous words, or nil
 }
 
-// longest is the maximum length of values that are read as a meaning. Longer texts are prose.
+// longest is the maximum length of values that are read as a meaning or compared without spaces. Longer texts are
+// prose.
 const longest = 64
 
 var seconds = quantity.Of("second")
@@ -211,7 +212,8 @@ type word struct {
 	from, to   int
 }
 
-// wordsOf splits a text without expanding contractions, because names are compared word by word.
+// wordsOf splits a text like text.Split, but all of it and without expanding contractions, because names are
+// compared word by word without grammar.
 func wordsOf(said string) []word {
 	const usual, most = 5, 64 // bytes of a word with its space, words of a message
 	found := make([]word, 0, min(len(said)/usual+1, most))

@@ -106,7 +106,8 @@ type reader struct {
 	offset int
 }
 
-// readers splits the message into parts that overlap by more words than any number, date or time has.
+// readers splits the message into parts that are read whole. They overlap by more words than any number, date or
+// time has.
 func (m *message) readers(now time.Time) []reader {
 	const overlap = 16
 	for at := 0; m.texts == nil || at > 0; {

@@ -11,7 +11,8 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// maxParts bounds the scalars of one search: each may require reading the whole conversation.
+// maxParts bounds the scalars of one search: each may require reading the whole conversation, and a model's list
+// may have any length.
 const maxParts = 512
 
 // search looks up values in one conversation. It caches readings of messages. It is not safe for concurrent use.
@@ -37,7 +38,8 @@ type part struct {
 	value any
 }
 
-// partsOf lists the scalars of a value in a stable order, at most one more than are searched.
+// partsOf lists the scalars of a value in a stable order, at most one more than are searched. A member of an object
+// has its own name.
 func partsOf(parts []part, whole part) []part {
 	switch value := whole.value.(type) {
 	case nil:

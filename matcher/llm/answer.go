@@ -20,9 +20,11 @@ type checkedCall struct {
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
-	// shown are the faults except those of hidden parameters, whose names the model must not learn.
+	// shown are the faults except those of parameters that are hidden from the model: it did not cause them, and
+	// must not even learn their names.
 	shown []parameters.ValueFault
-	// given are the arguments by name, unless unread. number is the call's index in the trace, from 1.
+	// given are the arguments by parameter name; unread is true if they are unreadable. number is the call's index
+	// in the trace, from 1.
 	given  map[string]any
 	unread bool
 	number int
@@ -65,7 +67,8 @@ func (a checkedAnswer) onlyUnknown() bool {
 	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
 }
 
-// read parses an answer. Calls inside the text count only if there are no others.
+// read parses an answer. Calls inside the text count only if there are no others. A missing or duplicate call id is
+// replaced.
 func (t *llmTurn) read(answer completion) checkedAnswer {
 	text, calls := withoutThoughts(answer.text), answer.calls
 	if len(calls) == 0 {
@@ -188,7 +191,8 @@ func (t *llmTurn) note(call checkedCall) int {
 	return t.trace.Add(noted)
 }
 
-// sendBack renders the model's answer, followed by a verdict on each call, or the result of a search.
+// sendBack renders the model's answer, followed by a verdict on each call. found is the verdict on a search: its
+// result.
 func (a checkedAnswer) sendBack(found string) []chatMessage {
 	messages := []chatMessage{{role: roleAssistant, text: a.text}}
 	for _, made := range a.calls {

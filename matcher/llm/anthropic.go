@@ -100,7 +100,8 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 		rest.Messages = append(rest.Messages, message)
 	}
 
-	// Anthropic refuses a conversation with calls but no tools, so called tools are listed and calls forbidden.
+	// Anthropic refuses a conversation with calls but no tools. If none is offered, the called tools are listed and
+	// tool_choice forbids calls.
 	if len(request.tools) == 0 {
 		var tools []json.RawMessage
 		_, names := calledTools(request.messages)
@@ -157,7 +158,8 @@ func anthropicBlocks(message chatMessage) []*anthropicBlock {
 	return blocks
 }
 
-// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema.
+// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema. Without strict mode
+// it accepts all others.
 func newAnthropicTool(tool *chatTool) any {
 	written := anthropicTool{Name: tool.name, Description: tool.description, InputSchema: tool.schema}
 	var schema map[string]json.RawMessage
@@ -174,7 +176,8 @@ func newAnthropicTool(tool *chatTool) any {
 	return written
 }
 
-// read implements wireForm. A block is kept as received, because thoughts are sent back unchanged.
+// read implements wireForm. It reads texts, and calls with the thoughts before them. A block is kept as received,
+// because thoughts are sent back unchanged.
 func (a *anthropic) read(body []byte) (completion, error) {
 	var answer struct {
 		answerError

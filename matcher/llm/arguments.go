@@ -24,7 +24,8 @@ const (
 
 var (
 	errNoObject = errors.New("the arguments are not a JSON object")
-	// errDoubled is the error for an object with two values for one member, whose meaning is uncertain.
+	// errDoubled is the error for an object with two values for one member. RFC 8259 leaves open which one counts,
+	// so the meaning is uncertain.
 	errDoubled = errors.New("a member is given twice, with different values")
 )
 

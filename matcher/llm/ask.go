@@ -57,7 +57,8 @@ func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (comp
 	return answer, err
 }
 
-// traced describes a request and its answer for a trace, in parts that many requests share, and the rest.
+// traced describes a request and its answer for a trace. The body is split into the tools and the rules, which many
+// requests share, and the rest.
 func (l *LLM) traced(request chatRequest, done Exchange) matcher.Exchange {
 	sent, list := request.wire, request.wire.parts
 	// The rules are in the last part, unless the provider joins them with others.

@@ -39,7 +39,8 @@ func (c *cohere) complete(ctx context.Context, request chatRequest) (completion,
 	return answer, err
 }
 
-// cohereAliases returns name → alias of the tools with a hyphen in their name, which Cohere refuses.
+// cohereAliases returns name → alias of the offered or called tools with a hyphen in their name, which Cohere
+// refuses. Other names stay.
 func cohereAliases(request chatRequest) map[string]string {
 	_, names := calledTools(request.messages)
 	names = slices.Grow(names, len(request.tools))
@@ -168,7 +169,8 @@ func resultDocument(result string) json.RawMessage {
 	return json.RawMessage(encodeJSON(map[string]any{"result": value}))
 }
 
-// cohereAnswer is an answer of version 2 with a message, or of version 1 with its parts at the top level.
+// cohereAnswer is an answer of either version. Version 2 has a message; version 1 has the text and the calls at the
+// top level, and its counts under meta.
 type cohereAnswer struct {
 	answerError
 	Message      json.RawMessage `json:"message"`

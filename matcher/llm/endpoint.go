@@ -43,7 +43,8 @@ func NewHTTPClient(messages int) *http.Client {
 		MaxIdleConnsPerHost:   max(1, messages),
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// A request is tens of kilobytes, an answer one or two: decompression costs more than it saves.
+		// A request is tens of kilobytes of tools and history, an answer one or two: decompression costs more than
+		// it saves.
 		WriteBufferSize:        16 << 10,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,

@@ -27,7 +27,8 @@ import (
 // gemini is a client of Google's generateContent, of the Gemini API and of Vertex AI.
 type gemini struct {
 	endpoint // whose URL ends with the version
-	// vertex is true for Vertex AI; project is its path of project and location. account is nil with a key.
+	// vertex is true for Vertex AI; project is its path of project and location, empty with only a key (express
+	// mode). account is nil with a key.
 	vertex  bool
 	project string
 	account *googleAccount
@@ -60,7 +61,8 @@ func newGemini(base endpoint, given Config) (provider, error) {
 	}
 	g.url = to.JoinPath(cmp.Or(version, latest))
 	if g.vertex && g.key == "" {
-		// The request's own timeout ends the wait for a token; the token client continues with more time.
+		// The request's own timeout ends the wait for a token and reports it. The token client continues in the
+		// background, with more time.
 		g.account = &googleAccount{client: &http.Client{Transport: base.transport, Timeout: 2 * base.timeout}}
 	}
 	return g, nil
@@ -83,7 +85,8 @@ func (g *gemini) complete(ctx context.Context, request chatRequest) (completion,
 	return g.ask(ctx, g.url.JoinPath(path+":generateContent"), header, request)
 }
 
-// modelPath returns a model's path below the version, or a name that is one, as in tunedModels/mine.
+// modelPath returns a model's path below the version. A name may be a path itself, as in tunedModels/mine or
+// publishers/meta/models/llama.
 func (g *gemini) modelPath(model string) (string, error) {
 	if strings.ContainsAny(model, "?&#%") || strings.Contains(model, "..") {
 		return "", &matcher.Unavailable{Reason: fmt.Sprintf("%q is no name of a model: settings.llm.tools takes gemini/MODEL", text.Clip(model, maxFinish))}
@@ -105,7 +108,8 @@ func (g *gemini) modelPath(model string) (string, error) {
 	return strings.TrimPrefix(g.project+"/"+model, "/"), nil
 }
 
-// googleAccount holds Google's application default credentials, which may need the network.
+// googleAccount holds Google's application default credentials. It looks for them on first use, because that may
+// need the network.
 type googleAccount struct {
 	client *http.Client // for tokens
 
@@ -202,7 +206,8 @@ var signedModels = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|[1-9][0-9]|[
 
 const unsigned = "skip_thought_signature_validator"
 
-// write implements wireForm. Results of calls come right after the calls; the clock is a part of its own.
+// write implements wireForm. Results of calls have their own content, right after the calls. The clock is a
+// separate part before the user's text.
 func (g *gemini) write(request chatRequest, _ []string) requestBody {
 	rules, sides := alternate(request.messages)
 	called, _ := calledTools(request.messages)

@@ -53,7 +53,8 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 	return calls, ""
 }
 
-// onlyCalls reads a text that consists of calls, or returns none. first reads those at the beginning.
+// onlyCalls reads a text that consists of calls, or returns none. first reads those that a text begins with, and
+// returns their length.
 func onlyCalls(text string, first func(text string) ([]toolCall, int)) (calls []toolCall) {
 	for text = strings.Trim(text, between); text != ""; text = strings.TrimLeft(text, between) {
 		found, size := first(text)
@@ -94,7 +95,8 @@ func bareCalls(text string) ([]toolCall, int) {
 	return calls, size
 }
 
-// markedCalls reads the text between marks. A single call that was cut is kept for the model.
+// markedCalls reads the text between marks. If a single call was cut, it is kept with its raw text, so that it is
+// sent back to the model.
 func markedCalls(text string) []toolCall {
 	if name := cutCall.FindStringSubmatch(text); name != nil && extent(strings.TrimSpace(text)) == 0 {
 		return []toolCall{{name: name[1], arguments: text}}

@@ -55,8 +55,10 @@ type Options struct {
 	// HTTPClient provides the Transport for all providers; the default is made by NewHTTPClient.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
-	Now        func() time.Time // the clock for Retry-After given as a date
-	// Observe, if set, is called after every request to the LLM, concurrently, and must not block.
+	// Now is the clock for Retry-After given as a date.
+	Now func() time.Time
+	// Observe, if set, is called after every request to the LLM. It must be safe for concurrent
+	// use and must not block.
 	Observe func(Exchange)
 }
 
@@ -71,9 +73,12 @@ type Exchange struct {
 
 // Config configures a provider with its own API. The zero value configures none.
 type Config struct {
-	Key     secret.Secret
-	BaseURL string // the provider's address, with or without the API's version at its end
-	Model   string // the default model of apps; empty for a small, quick one
+	Key secret.Secret
+	// BaseURL is the provider's address, with or without the API's version at its end; the default is its public
+	// one.
+	BaseURL string
+	// Model is the default model of apps; empty for a small, quick one.
+	Model string
 }
 
 // Configured reports whether there is a key or an endpoint.
@@ -101,7 +106,8 @@ type connection struct {
 	err      error
 }
 
-// vendors lists the providers in the order of preference for the default.
+// vendors lists the providers in the order of preference for the default. OpenAI includes all compatible endpoints,
+// and Gemini includes Vertex AI.
 func (o Options) vendors() []vendor {
 	compatible := Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []vendor{
@@ -242,7 +248,8 @@ func appOf(request matcher.Request) string {
 	return request.App.ID
 }
 
-// Reply asks for the text of the answer, with the results of the tools and without any tool.
+// Reply asks for the text of the answer. The model sees the results of the tools and is offered no tool, so that a
+// reply triggers nothing.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	turn, err := l.newTurn(request)
 	if err != nil {

@@ -80,7 +80,8 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 
 func withoutPrefix(named string) string { return named[strings.LastIndexAny(named, ".:/")+1:] }
 
-// offerForm is the key of a tool's offer. The alias is empty if it is the tool's own name.
+// offerForm is the key of a tool's offer, besides the tool. The alias is empty if it is the tool's own name, as
+// nearly always.
 type offerForm struct {
 	alias         string
 	sessionScoped bool
@@ -112,7 +113,8 @@ var (
 	unsafeRune   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
-// validToolName reports whether every provider accepts a name: a letter or _, then letters, digits, _ and -, up to 64.
+// validToolName reports whether every provider accepts a tool's name: a letter or _, then letters, digits, _ and -,
+// at most 64 in all.
 func validToolName(name string) bool {
 	for i := range len(name) {
 		c := name[i]

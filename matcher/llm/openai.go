@@ -161,7 +161,8 @@ func (o *openAI) read(body []byte) (completion, error) {
 	return found, nil
 }
 
-// readPlain reads an answer in OpenAI's exact form, at a third of the cost of the lenient read.
+// readPlain reads an answer in OpenAI's exact form with one finished choice, at a third of the cost of the lenient
+// read; false for any other.
 func readPlain(body []byte) (found completion, ok bool) {
 	var answer struct {
 		Error   any `json:"error"`

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// provider asks models with tool calling, once, without judging the answer.
+// provider asks models with tool calling. It sends a request once and does not judge the answer. Its error is a
+// *matcher.Unavailable, or the context's.
 type provider interface {
 	complete(ctx context.Context, request chatRequest) (completion, error)
 }
@@ -63,7 +64,8 @@ type chatTool struct {
 	written sync.Map // form → json.RawMessage
 }
 
-// json returns the tool as JSON, encoded once per form. There must be few forms.
+// json returns the tool as JSON, encoded once per form. A form names everything else that the encoding depends on;
+// there must be few forms.
 func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
 	known, ok := t.written.Load(form)
 	if !ok {
@@ -105,7 +107,8 @@ type chatSide struct {
 	messages []chatMessage
 }
 
-// noBeginning stands for the user's words before a history that begins with the model.
+// noBeginning stands for the user's words before the history, if it begins with the model: nothing, or truncated
+// messages.
 const noBeginning = "(The conversation begins here.)"
 
 // alternate splits messages into the rules and the sides of the conversation. Providers other than OpenAI take the

@@ -64,7 +64,8 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 	return t, nil
 }
 
-// choose returns the provider and the model that the app's settings name, as openai/gpt-4o or a name.
+// choose returns the provider and the model that the app's settings name, as in openai/gpt-4o. A name without a
+// provider is a model of the default one.
 func (l *LLM) choose(app *repositories.App) (chosen connection, model string, err error) {
 	named := ""
 	if app != nil {
@@ -82,7 +83,8 @@ func (l *LLM) choose(app *repositories.App) (chosen connection, model string, er
 	return chosen, model, chosen.err
 }
 
-// The system text is short, and the same for every message of an app, as providers charge less for a cached prefix.
+// The system text is short because every message pays for it. It is the same for every message of an app because
+// providers charge less for a cached prefix.
 const (
 	promptTools = `You listen to a conversation and notice which tools the user's LAST message calls for.
 - Call each tool that it asks for, or agrees to after the assistant proposed it: several, or one several times with other values.

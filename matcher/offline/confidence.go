@@ -76,7 +76,8 @@ const (
 // Compared is how many of the nearest tools are compared.
 const Compared = 8
 
-// leastRival is the assumed similarity of everything else, so that an only tool does not win by itself.
+// leastRival is the assumed similarity of everything else that people talk about. It keeps the only tool in
+// scope from winning without competition.
 const leastRival float32 = 0.1
 
 const (

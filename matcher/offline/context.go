@@ -222,7 +222,8 @@ func (i intent) known() map[string]any {
 	return visible
 }
 
-// changes finds the previous call with another value: "no, the bathroom", "make it five instead".
+// changes finds the previous call with another value: "no, the bathroom", "and in the office", "make it five
+// instead".
 func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) {
 	rest := said.After
 	if rest == "" || !said.Marked && !isAddition(rest) {
@@ -374,7 +375,8 @@ func takes(parameter parameters.Parameter, value any) bool {
 	return !parameter.Hidden && (len(parameter.Allowed) == 0 || slices.ContainsFunc(parameter.Allowed, same))
 }
 
-// isAddition reports whether a text adds to the previous one: "and the office", "the office too".
+// isAddition reports whether a text adds to the previous one: "and the office", "the office too", "the same in the
+// office".
 func isAddition(said string) bool {
 	words := text.Split(said)
 	if text.AdditionPhrases.PhraseAt(words, 0) > 0 || text.SamePhrases.PhraseAt(words, 0) > 0 {

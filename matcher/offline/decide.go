@@ -26,8 +26,11 @@ func barOf(request matcher.Request) float64 {
 // judgement is the result of comparing a text with its nearest tool.
 type judgement struct {
 	nearest []retrieval.Near // the best first
-	why     string           // the reason against the first of them, as the end of "Nothing fired: …"
-	sure    float64          // the probability that the text calls for the first of them; 0 if not computed
+	// why is the reason against the first of them, as the end of "Nothing fired: …"; empty if the text calls for
+	// it.
+	why string
+	// sure is the probability that the text calls for the first of them; 0 if not computed.
+	sure float64
 }
 
 // decide judges whether the text calls for its nearest candidate; bar is the required probability.
@@ -121,7 +124,8 @@ func (u *utterance) drops(i int) bool {
 	return u.Words[i].Is(text.DroppingWords) && isDefinite(u.At(i+1))
 }
 
-// idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only".
+// idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for not more than
+// 20".
 func (u *utterance) idle(i int) bool {
 	w, before, after := u.Words[i], u.At(i-1), u.At(i+1)
 	if u.Reminds(i) || after.Is(text.UnlessWords, text.PolitePersons) || before.Is(text.UnlessWords, text.PastWords) { // "I did not like it"
@@ -140,7 +144,8 @@ func (u *utterance) denies(p *retrieval.Document) bool {
 // denial stands for words that deny a thing.
 const denial = "not"
 
-// against returns the words by which the message rejects or alters the thing that the tool gives.
+// against returns the words by which the message rejects or alters the thing that the tool gives; empty for a tool
+// that gives nothing.
 func (u *utterance) against(p *retrieval.Document) string {
 	if !p.Gives {
 		return ""
@@ -326,7 +331,8 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 	return false
 }
 
-// sideOf returns how much a tool's words support a direction: they have its word, and not its opposite.
+// sideOf returns how much a tool's words support a direction: they contain its word, and not its opposite. "An" is
+// both a direction and an article.
 func sideOf(p *retrieval.Document, w text.Word) int {
 	n := 0
 	if p.Known[w.Stem] {
@@ -375,7 +381,8 @@ func (u *utterance) wants(p *retrieval.Document) bool {
 	return false
 }
 
-// unasked reports whether the tool undoes or drops its thing without a word of that in the text.
+// unasked reports whether the tool undoes or drops its thing without a word of that in the text. Naming a thing
+// plainly means to get it, not to lose it.
 func (u *utterance) unasked(p *retrieval.Document) bool {
 	if p.Undoes == "" || len(u.undoes) > 0 || u.declines {
 		return false
@@ -466,7 +473,8 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 // alternativeReach is the maximum number of words between "or" and the things between which it leaves the choice.
 const alternativeReach = 3
 
-// leavesOpen reports whether the text names another tool's thing as an alternative: "a taxi or a coffee".
+// leavesOpen reports whether the text names what another tool is for as an alternative to the nearest tool's: "a taxi
+// or a coffee".
 func (u *utterance) leavesOpen(near []retrieval.Near) bool {
 	p := near[0].Document()
 	return slices.ContainsFunc(near[1:], func(other retrieval.Near) bool {

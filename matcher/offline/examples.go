@@ -20,8 +20,10 @@ import (
 // pattern is an example as words and places of values.
 type pattern struct {
 	parts []piece
-	own   int // the number of words outside the marked values
-	// speaks means that they name a thing or an act: a bare wish for a value would match any.
+	// own is the number of words outside the marked values.
+	own int
+	// speaks means that they name a thing or an act. "I need [ibuprofen](medicine)" does not: any wish would match
+	// it.
 	speaks bool
 }
 
@@ -159,7 +161,8 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 	return words
 }
 
-// byExample finds the tool with the message as an example: the pattern with the most own words.
+// byExample finds the tool with the message as an example. Among several, the pattern with the most own words wins;
+// a tie decides nothing.
 func (p *interpreter) byExample() (intent, bool) {
 	said := datetime.NewText(p.request.Text, p.request.Now)
 	said.Words = withoutPoliteness(said)
@@ -194,7 +197,8 @@ func excepting(t text.Text) bool {
 	return false
 }
 
-// filled returns the call of a message that fits a pattern. Free texts are masked in the rest.
+// filled returns the call of a message that fits a pattern. Free texts are masked in the rest, so that no number in
+// them becomes another value.
 func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t *datetime.Text) (intent, bool) {
 	kinds := values.KindsOf(candidate.Tool)
 	free := func(name string) bool { return slices.Contains(kinds.Free, name) }
@@ -297,7 +301,8 @@ func beginningsOf(tools []matcher.Candidate) beginnings {
 	return b
 }
 
-// exemplary lists the candidates with an example that begins like the message.
+// exemplary lists the candidates with an example that begins like the message: shared ones by the index, and all of
+// a session's own, which are few.
 func (p *interpreter) exemplary(words []text.Word) []matcher.Candidate {
 	shared := p.request.Shared
 	if shared == nil {

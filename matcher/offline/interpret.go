@@ -173,7 +173,8 @@ func ofOneCall(calls []intent) bool {
 	return false
 }
 
-// apart finds a call for each of the parts, or for adjacent ones together; nil if any is left.
+// apart finds a call for each of the parts, or for several adjacent ones together; nil if any is left. before is
+// the call of the previous part.
 func (p *interpreter) apart(parts []string, before *intent) []intent {
 	if len(parts) == 0 {
 		return []intent{}

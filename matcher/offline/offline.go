@@ -24,7 +24,8 @@ type Matcher struct{ indexes *retrieval.Cache }
 // New returns a matcher that needs no LLM.
 func New() *Matcher { return &Matcher{indexes: retrieval.NewCache()} }
 
-// Match finds the tools that the text calls for; one that lacks required values is Rejected.
+// Match finds the tools that the text calls for. A tool that lacks required values is Rejected. The error is always
+// nil.
 func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	if len(request.Candidates) == 0 {
 		return matcher.Result{Stage: matcher.StageNone}, nil

@@ -75,7 +75,8 @@ func (r reading) judges() bool {
 	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool { return r.speaks(r.Words[i]) })
 }
 
-// brings reports whether the word at i is the preposition of a value ("on Monday") and no direction ("switch on").
+// brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in
+// "switch on".
 func (r reading) brings(i int) bool {
 	if w := r.Words[i]; !w.Is(text.Opposites) || !w.Is(text.StopWords) {
 		return false
@@ -291,7 +292,8 @@ func (r reading) onlyValues() bool {
 	return true
 }
 
-// neighbours reports whether a text names more things of another tool, unknown to the nearest one.
+// neighbours reports whether a text names more things of another tool, by a word that the nearest one does not
+// know.
 func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []*repositories.Tool) bool {
 	named := map[string]bool{}
 	for _, w := range things {

@@ -17,7 +17,8 @@ const (
 	holderShare = 0.5          // the weight of "account" in "a user account"
 	markAct     = markWord + 4 // the kind of features that are acts
 
-	// A feature of one in commonShare of many tools tells next to nothing, and costs the most work.
+	// Among many tools, a feature of one in commonShare of them tells next to nothing, and comparing all its tools
+	// would be most of the work.
 	commonFrom  = 256
 	commonShare = 8
 )

@@ -96,7 +96,8 @@ func (p *Document) Orders(words []text.Word) bool {
 // Does reports whether an act is of the tool's name.
 func (p *Document) Does(act string) bool { return slices.Contains(p.does, act) }
 
-// sameVerb reports whether two words are forms of one verb: "sperr" and "sperren".
+// sameVerb reports whether two words are forms of one verb by their beginning: "sperr" and "sperren", "cancela" and
+// "cancelar".
 func sameVerb(a, b string) bool {
 	const least, ending = 4, 4
 	n := 0

@@ -43,7 +43,8 @@ type example struct {
 	mood text.Mood
 }
 
-// maxCompared bounds a tool's compared examples; further ones are only compared as exact texts.
+// maxCompared bounds a tool's compared examples, since others pay for them: further ones are only compared as exact
+// texts.
 const maxCompared = 100
 
 func parameterTexts(tool *repositories.Tool) []string {
@@ -188,7 +189,8 @@ func (p *Document) Relates(w text.Word) bool {
 	return p.Known[text.Root(w.Stem)] || slices.ContainsFunc(text.Topics(w), func(topic uint64) bool { return p.Topics[topic] })
 }
 
-// typoLength is the minimum length in bytes of a word that may be a typing error: boat and goat are two words.
+// typoLength is the minimum length in bytes of a word that may be a typing error: shorter ones, such as boat and
+// goat, are often two words.
 const typoLength = 5
 
 // Knows reports whether the tool's words have the stem, or one that differs by a typing error.

@@ -293,7 +293,8 @@ func accumulate(list []posting, weight float32, into []float32) {
 	}
 }
 
-// covers adds to the scores the share of the text's subjects, by rarity, that each tool knows.
+// covers adds to the scores the share of the text's subjects that each tool knows, times by. A subject's weight is
+// its rarity.
 func (l *index) covers(words []text.Word, by float32, scores []float32) {
 	weight := func(stem string) float32 {
 		tools := len(l.stems[stem])
@@ -331,7 +332,8 @@ func (l *index) document(tool int) *Document {
 	return made
 }
 
-// edge is the length in bytes of a word's ends that index spellings: one error leaves one of them intact.
+// edge is the length in bytes of the beginning and the end of a word that index spellings: one error leaves one of
+// them intact.
 const edge = 2
 
 func edges(stem string) (begin, end string) { return "^" + stem[:edge], stem[len(stem)-edge:] }

@@ -94,7 +94,8 @@ func newOffer(scope Scope, limit int) *offer {
 	return o
 }
 
-// list follows the conversation from the newest message with a remembered offer.
+// list follows the conversation from the newest message with a remembered offer. The last message is also followed
+// by meaning.
 func (o *offer) list(alike []matcher.Score) (list []ref) {
 	history, next := o.scope.request.History, 0
 	for i, said := range slices.Backward(history) {
@@ -260,7 +261,8 @@ func (o *offer) evicted(list []ref, n int, fired map[ref]bool) []ref {
 	return kept[max(0, len(kept)-n):]
 }
 
-// candidates returns the pinned tools, then the list, whose end the tools of unfinished calls displace.
+// candidates returns the pinned tools, then the list, then the tools of unfinished calls, which displace the end of
+// the list.
 func (o *offer) candidates(list []ref, limit int) []matcher.Candidate {
 	offered := make([]matcher.Candidate, 0, limit)
 	for _, one := range slices.Concat(o.pinned, list) {

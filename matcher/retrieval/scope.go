@@ -17,14 +17,16 @@ const (
 	// maxIndexes bounds the indexes of sessions' tools, beside the one of an app, and of tools that are not shared:
 	// 150 tools with ten examples each take 2 to 3 MB, a usual session's a hundredth of that.
 	maxIndexes = 64
-	// maxConversations bounds the remembered offers; a forgotten one is computed from the history.
+	// maxConversations bounds the remembered offers: a list takes half a kilobyte. A forgotten one is computed from
+	// the history.
 	maxConversations = 8192
 	// wholeUpTo is up to how many of an app's tools are compiled again with a session's, so that rarity is of the
 	// whole scope. More tools are kept, and weigh the session's.
 	wholeUpTo = 16
 )
 
-// Cache keeps compiled indexes by the revisions of their repositories, and offers of conversations.
+// Cache keeps compiled indexes by the revisions of their repositories, which each write changes, and the last offers of
+// conversations.
 type Cache struct {
 	compiled *lru.Cache[uint64, *index]
 	offered  *lru.Cache[uint64, []ref]

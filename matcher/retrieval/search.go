@@ -12,7 +12,8 @@ import (
 
 // Meaning compares texts with tools by meaning, to find tools without a common word.
 type Meaning interface {
-	// Alike returns at most n of the request's candidates in order of similarity, or why it could not compare.
+	// Alike returns at most n of the request's candidates in order of their meaning's similarity, or why it could
+	// not compare.
 	Alike(ctx context.Context, request matcher.Request, text string, n int) (alike []matcher.Score, why string)
 }
 

@@ -521,7 +521,8 @@ func scoresOf(text string) []float64 {
 	return scores
 }
 
-// foreignTo reports whether the text's language lacks the word in the list: "LA" in "a hotel in LA".
+// foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a
+// hotel in LA".
 func foreignTo(said string, list List, word string) bool {
 	code := LanguageOf(said)
 	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {

@@ -273,7 +273,8 @@ func (r *corrector) denies(part statement) bool {
 // labelled reports whether a word follows a colon, as a value: "breakfast: no".
 func (r *corrector) labelled(i int) bool { return i > 0 && strings.Contains(r.Gap(i-1), ":") }
 
-// cutApart splits a text at its pauses and its correcting phrases, and removes what is replaced.
+// cutApart splits a text at its pauses and its correcting phrases, which it removes, along with replaced things:
+// "instead of Monday".
 func (r *corrector) cutApart() (list []statement) {
 	first, anew, words := 0, false, r.Words
 	cut := func(end int) {

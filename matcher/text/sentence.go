@@ -144,7 +144,8 @@ func orders(words []Word) bool {
 	return words[1].Is(PolitePersons) || own && hasInfinitiveEnding(words[1].Norm) && !words[1].Is(StopWords)
 }
 
-// states reports whether a telling verb follows a noun at the beginning: "Monday is my day".
+// states reports whether a telling verb follows a noun at the beginning: "money can not buy it", "Monday is my
+// day".
 func states(words []Word) bool {
 	const most = 3
 	if len(words) < 3 || words[0].Is(ActionVerbs, LightVerbs, PoliteVerbs) {

@@ -24,7 +24,8 @@ func (t Text) DeniesAct(isAct func(i int) bool) bool {
 	return false
 }
 
-// Negates reports whether the word at i negates; "do not forget to" does not.
+// Negates reports whether the word at i negates: "not", and the French "plus" after "ne". What reminds does not: "do
+// not forget to".
 func (t Text) Negates(i int) bool {
 	w := t.Words[i]
 	if w.Norm == "not" && t.At(i+1).Is(PolitePersons) || t.At(i-1).Is(UnlessWords) && !t.At(i-1).IsForeign(onlyWords) {
@@ -138,7 +139,8 @@ func (t Text) deniesBack(i int, isAct func(int) bool) bool {
 	return false
 }
 
-// Feigns reports whether the text only imagines an act: "pretend to", in the words from first to before end.
+// Feigns reports whether the text only imagines an act: "pretend to", "stell dir vor". The words that say so are from
+// first to before end.
 func (t Text) Feigns() (first, end int, ok bool) { return t.begins(feigningPhrases) }
 
 // Refrains reports whether the text orders to leave an act undone: "avoid", "hör auf".
@@ -160,7 +162,8 @@ func (t Text) begins(list List) (first, end int, ok bool) {
 	return first, end, end > first && end < len(t.Words)
 }
 
-// Excluded returns the index of a word that the sentence excludes, -1 for none: "anything but pizza".
+// Excluded returns the index of a word that the sentence excludes, -1 for none: "anything but pizza". The bound of a
+// number is none.
 func (t Text) Excluded() int {
 	for i := range t.Words {
 		if n := excludingPhrases.PhraseAt(t.Words, i); n > 0 && i+n < len(t.Words) {
@@ -173,7 +176,8 @@ func (t Text) Excluded() int {
 // quotationMarks are opening marks and those that close them.
 var quotationMarks = map[rune]string{'"': "\"", '“': "”“", '„': "“”", '«': "»", '»': "«", '‘': "’", '‹': "›"}
 
-// Unquoted returns the words outside quotation marks, unless all are inside, and whether several are inside.
+// Unquoted returns the words outside quotation marks, and whether several words are inside. A text that is quoted as a
+// whole is not quoted.
 func (t Text) Unquoted() (outside []Word, quoted bool) {
 	inside := 0
 	for i, w := range t.Words {

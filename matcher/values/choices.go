@@ -65,7 +65,8 @@ func readAllowed(f *slotFiller) {
 	}
 }
 
-// signedChoice returns the value whose alias is a sign that the text has: "$"; nil for several.
+// signedChoice returns the value whose alias is a sign that the text has: "$". It is nil if several parameters or values
+// have one.
 func signedChoice(f *slotFiller, s *slot) (value any) {
 	for _, other := range f.all {
 		for _, c := range other.choices {

@@ -12,7 +12,8 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// readCodes fills the one slot for a code with the one code in the text.
+// readCodes fills the one slot for a code with the one code in the text: of letters and digits, of digits, or
+// spoken digits.
 func readCodes(f *slotFiller) {
 	s := f.lone(func(s *slot) bool { return s.code })
 	if s == nil {

@@ -75,7 +75,8 @@ func (l *lesson) foreign(s *slot, word string) bool {
 	return false
 }
 
-// readCued fills free strings between two words between which values were marked in examples.
+// readCued fills free strings between two words between which values were marked. One of the two does not suffice,
+// and no other slot may match the words.
 func readCued(filler *slotFiller) {
 	f := cueReader{filler}
 	slots, found := f.taughtSlots(), map[*slot][]Mention{}
@@ -163,7 +164,8 @@ func (f cueReader) upTo(s *slot, here sentence, first int, left string, before b
 	return first
 }
 
-// telling reports whether words are meaningful and belong together. A note is any sentence.
+// telling reports whether words are meaningful and belong together, unlike "something" and "Pranav and use". A note
+// is any sentence.
 func (f cueReader) telling(s *slot, first, end int) bool {
 	noted := s.namedFor(text.NotedNames)
 	for i := first; i < end; i++ {

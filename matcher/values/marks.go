@@ -102,7 +102,8 @@ func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	l.brings[left] = one
 }
 
-// knows returns the right neighbour that follows the parameter's values.
+// knows returns the right neighbour that follows the parameter's values. Before another value, they end as at the
+// end.
 func (t *taught) knows(rights []string) (string, bool) {
 	for _, right := range rights {
 		if t.right[right] || right == atValue && t.right[atEnd] {

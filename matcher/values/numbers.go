@@ -52,7 +52,8 @@ func readDurations(f *slotFiller) {
 	}
 }
 
-// readAmounts gives each parameter with a unit the one amount that converts to it.
+// readAmounts gives each parameter with a unit the one amount that converts to it. No parameter gets the words of a
+// range or of a denial.
 func readAmounts(f *slotFiller) {
 	counted := f.slots(func(s *slot) bool { return s.Unit != nil && s.Numeric() })
 	for _, s := range counted {
@@ -144,7 +145,8 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 // "about 20", "anything but 40", "by 10", "20 dollars" for an amount in euros. A wrong value does harm; a missing
 // one is asked for.
 
-// doubts reports whether the number in the words from first to before end is no value of the slot, and why.
+// doubts reports whether the number in the words from first to before end is no value of the slot, and records why
+// for the user.
 func (f *slotFiller) doubts(s *slot, first, end int) bool {
 	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !f.own[w.Stem] }
 	changed := func() string { // the amount of a change: "by 10", "10 degrees warmer", "um 2 Grad höher"
@@ -293,7 +295,8 @@ func (f *slotFiller) figures() []datetime.Reading {
 
 func overlap(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
 
-// exact returns the figures for the slot's number without conversion.
+// exact returns the figures for the slot's number without conversion: for a slot with a unit, none with a unit, in
+// a range or denied.
 func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	var said []quantity.Amount
 	if s.Unit != nil {
@@ -306,7 +309,8 @@ func (f *slotFiller) exact(s *slot) []datetime.Reading {
 	})
 }
 
-// readNumbers gives each numeric parameter the number beside its name, and a single one the single number.
+// readNumbers gives each numeric parameter the number beside a word of its name, and a single parameter the single
+// remaining number.
 func readNumbers(f *slotFiller) {
 	f.markedNumbers()
 	for _, s := range f.slots((*slot).counts) {

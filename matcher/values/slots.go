@@ -189,7 +189,8 @@ var (
 	datePhrase    = regexp.MustCompile(`(?i)\b(date|day)\b`)
 )
 
-// layout returns the slot's format in the notation of package time; empty if the words are the value.
+// layout returns the slot's date or time format in the notation of package time; empty if the text's words are the
+// value.
 func (s *slot) layout() string {
 	switch s.Format {
 	case parameters.Date:
@@ -229,7 +230,8 @@ var forms = []form{
 	{text.PhoneNames, regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
 }
 
-// addresses returns the pattern of a list of addresses; nil for another list.
+// addresses returns the pattern of a list of addresses, by its name or by the values that examples mark; nil for another
+// list.
 func (s *slot) addresses() *regexp.Regexp {
 	index := slices.IndexFunc(forms, func(candidate form) bool {
 		return s.namedFor(candidate.names) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(surface string) bool { return candidate.pattern.FindString(surface) == surface })
@@ -329,7 +331,8 @@ func (s *slot) sentence() bool {
 	return s.namedFor(text.NotedNames) || s.namedFor(text.ContentNames) && !s.stemmed("item")
 }
 
-// slotFiller is the state of reading one text's values. Later readers skip words that are taken.
+// slotFiller is the state of reading one text's values. Each reader marks its words as taken, and later readers
+// skip them.
 type slotFiller struct {
 	*datetime.Text
 	*toolSlots

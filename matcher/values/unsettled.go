@@ -80,7 +80,8 @@ func (f momentReader) cueBefore(first int) int {
 	return first
 }
 
-// bound returns where the words begin that make the moment a limit: m.First for none.
+// bound returns where the words begin that make the moment a limit, which is no value unless a slot is for one:
+// m.First for none.
 func (f momentReader) bound(m datetime.Reading, slots []*slot) int {
 	named := func(lists ...text.List) bool {
 		return slices.ContainsFunc(slots, func(s *slot) bool {

@@ -20,7 +20,8 @@ type Mark struct {
 // Words returns the marked words.
 func (e Example) Words(m Mark) string { return e.Text[m.From:m.To] }
 
-// maxName bounds the name in a mark, in bytes, and so the work on beginnings without an end.
+// maxName bounds the name in a mark, in bytes. It bounds the work on a text with many beginnings and no end of
+// marks.
 const maxName = 200
 
 // Parse reads an example. keep returns the value of marked words, and whether the parameter accepts it; a refused

@@ -87,7 +87,8 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	return b, nil
 }
 
-// Tree reads a body that no definition describes. Repeated fields and deep nesting are faults in any body.
+// Tree reads a body that no definition describes, or returns a fault.List: repeated fields and deep nesting are faults
+// in any body.
 func Tree(body []byte) (any, error) {
 	read, err := (&Definitions{}).Read("", body)
 	if err != nil {
@@ -142,7 +143,8 @@ func (b *Body) Into(target any) {
 	}
 }
 
-// flat reports whether the body has only scalar fields with exact names: JSON tags ignore case.
+// flat reports whether the body has only scalar fields with exact names, so that it can be decoded directly: JSON
+// tags ignore case.
 func (b *Body) flat() bool {
 	if b.leftOut || len(b.faults)+len(b.moved) > 0 || !b.closed {
 		return false

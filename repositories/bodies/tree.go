@@ -151,7 +151,8 @@ func (r *treeReader) fault(format string, args ...any) {
 	r.faults.Add(fault.Point(r.at...), format, args...)
 }
 
-// malformed describes where a body stops being JSON, in an editor's line and column.
+// malformed describes where a body stops being JSON, in an editor's line and column; the token decoder's position
+// differs.
 func malformed(body []byte, offset int64, err error) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "the body is empty; a JSON object is wanted"

@@ -23,7 +23,8 @@ type Event struct {
 // MaxPayload bounds the payload of an event, in bytes. NATS limits messages to 1 MiB by default, including headers.
 const MaxPayload = 1<<20 - 16<<10
 
-// EncodeWithin encodes the first of the forms of a payload within MaxPayload, or the last. cut: not the first.
+// EncodeWithin encodes the first of the forms of a payload within MaxPayload, or else the last one. cut reports
+// whether it is not the first.
 func EncodeWithin(forms ...any) (data []byte, cut bool, err error) {
 	for i, form := range forms {
 		data, err = exactjson.Encode(form)

@@ -198,7 +198,8 @@ func Keys(raw []byte) ([]string, error) {
 // escapedUnit is the length of an escape such as \u00e9.
 const escapedUnit = 6
 
-// TextFlaw returns why a decoder would replace characters of a JSON text; empty if it would not.
+// TextFlaw returns why a decoder would replace characters of a JSON text, so that two different texts became one; empty
+// if it would not.
 func TextFlaw(raw []byte) string {
 	if !utf8.Valid(raw) {
 		at := 0
@@ -242,7 +243,8 @@ func unitAt(raw []byte) rune {
 	return rune(unit)
 }
 
-// Members are an object's members, encoded like a map at a third of the cost.
+// Members are an object's members, encoded like a map at a third of the cost: every event, record and answer has
+// them.
 type Members map[string]any
 
 // MarshalJSON implements json.Marshaler.
@@ -321,14 +323,16 @@ const (
 // NumberPattern is a number by RFC 8259, section 6, in parts: sign, whole part, fraction, exponent.
 var NumberPattern = regexp.MustCompile(`^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$`)
 
-// Decimal is an exact number: 0.digits times ten to the point, without zeros at either end of the digits.
+// Decimal is an exact number: 0.digits times ten to the point. The digits have no zeros at either end, and zero has
+// no digits.
 type Decimal struct {
 	negative bool
 	digits   string
 	point    int
 }
 
-// ParseDecimal reads a JSON number within the limits above and those of float64.
+// ParseDecimal reads a JSON number. It refuses numbers beyond the limits above, or beyond float64, which most
+// readers of JSON use.
 func ParseDecimal(text string) (Decimal, bool) {
 	if len(text) > maxDigits {
 		return Decimal{}, false

@@ -82,7 +82,8 @@ func Points() []Point {
 	}
 }
 
-// Flaw is a bug of the test build that deploy/faults detects. EARSHOT_FLAW names the one of a process.
+// Flaw is a bug that the test build can be given, to verify that deploy/faults detects it. EARSHOT_FLAW names the
+// one of a process.
 type Flaw string
 
 // The flaws. Each breaks one condition of the delivery guarantee, and nothing else.

@@ -35,7 +35,8 @@ func (c *collector) assemble(options Options) *Set {
 	return set
 }
 
-// dropDuplicates drops repetitions: a group takes precedence over a toolset of its name.
+// dropDuplicates drops repetitions: a source may be repeated, and a group takes precedence over a toolset of its
+// name.
 func (c *collector) dropDuplicates() {
 	seen := map[[2]string]*document{}
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {

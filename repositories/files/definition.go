@@ -99,7 +99,8 @@ func (d *Definition) valueAt(pointer string) *node {
 	return value
 }
 
-// decode runs a decoder on the definition. An unquoted 12345 becomes text where text is required.
+// decode runs a decoder on the definition. An unquoted scalar becomes text where text is required: a password may
+// be 12345.
 func (d *Definition) decode(decoder func(body []byte) error) Faults {
 	for {
 		var found fault.List

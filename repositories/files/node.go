@@ -229,7 +229,8 @@ func (c *cursor) advance(source string, offset int) position {
 // maxDepth bounds the nesting of values; the later decoders allow less.
 const maxDepth = 100
 
-// jsonReader reads a JSON file token by token: YAML's parser does not read all of JSON.
+// jsonReader reads a JSON file token by token. The YAML parser does not read all of JSON, and gives other
+// positions.
 type jsonReader struct {
 	decoder *json.Decoder
 	source  string

@@ -20,13 +20,19 @@ const maxDescriptionBytes = 16 << 20
 
 // OpenAPIOptions configure the conversion of an OpenAPI document to a file.
 type OpenAPIOptions struct {
-	Stdin   io.Reader // read if the path is Stdin
-	Name    string    // the name of the source and the repository; the default is from the document
-	BaseURL string    // the address of the API; the default is the first of the document's servers
-	Paths   []string  // the prefixes of the paths of included operations; all if empty
+	// Stdin is read if the path is Stdin.
+	Stdin io.Reader
+	// Name is the name of the source and the repository, and the prefix of the names of several sources; the
+	// default is from the document.
+	Name string
+	// BaseURL is the address of the API; the default is the first of the document's servers.
+	BaseURL string
+	// Paths are the prefixes of the paths of included operations; all if empty.
+	Paths []string
 	// Overlays are the paths of OpenAPI Overlays, which change the document in order before it is converted.
 	Overlays []string
-	// ConfirmWrites makes tools of other operations than GET ask for confirmation, unless x-earshot-confirm decides.
+	// ConfirmWrites makes tools of operations other than GET ask for confirmation, except where x-earshot-confirm
+	// decides.
 	ConfirmWrites bool
 	Into          *Imported // the file of an earlier import, whose edits are kept; nil makes a new one
 }
@@ -211,7 +217,8 @@ func (im *openapi) operations() {
 	}
 }
 
-// openapi is the conversion of one OpenAPI document, with the position of each value.
+// openapi is the conversion of one OpenAPI document. The package's readers parse it, with the position of each
+// value and limits for hostile input.
 type openapi struct {
 	file           string
 	options        OpenAPIOptions

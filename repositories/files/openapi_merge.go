@@ -75,7 +75,8 @@ func edited(doc *node, imported map[string]string) bool {
 	return len(doc.fields) != len(imported) || slices.ContainsFunc(doc.fields, func(f field) bool { return checksumOf(f.value) != imported[f.name] })
 }
 
-// mergeInto merges the converted document into the existing file, and keeps what users have edited.
+// mergeInto merges the converted document into the existing file. Users' edits, removals and own documents are
+// kept.
 func (im *openapi) mergeInto(imported []*node) (merged []*node) {
 	current := readValues(im.options.Into.Path, im.options.Into.Text, nil, &im.faults)
 	checksumsBefore := readChecksums(im.options.Into.Text)
@@ -141,7 +142,8 @@ func (im *openapi) mergeFields(title string, current, next *node, imported map[s
 	return merged
 }
 
-// listTools updates the tools of imported repositories, also in lists that users have edited.
+// listTools updates the tools of imported repositories: a list that users have edited gets the new tools and loses
+// those that are gone.
 func (im *openapi) listTools(merged, added, current []*node, checksumsBefore checksums) {
 	tools := map[string]bool{}
 	for _, doc := range merged {

@@ -24,7 +24,8 @@ var (
 	actionFields  = []string{"target", "description", "update", "remove", "copy"}
 )
 
-// overlay is an OpenAPI Overlay during its application, by the rules of 1.1.
+// overlay is an OpenAPI Overlay during its application. Actions of version 1.0 are read by the more permissive
+// rules of 1.1.
 type overlay struct {
 	im       *openapi
 	document any // the document for JSONPath; nil if outdated
@@ -242,7 +243,8 @@ func (n *node) inside(path spec.NormalizedPath) *node {
 	return n
 }
 
-// changed returns the node with one place changed or removed (nil). Aliases share values, so it copies.
+// changed returns the node with one place changed. It copies the nodes on the way, because aliases share values. A
+// nil value is removed.
 func (n *node) changed(path spec.NormalizedPath, change func(*node) *node) *node {
 	if len(path) == 0 {
 		return change(n)

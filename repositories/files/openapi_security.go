@@ -314,7 +314,8 @@ func (im *openapi) use(g *grant, name *node) {
 	im.grantedSources[i].users = append(im.grantedSources[i].users, name)
 }
 
-// sourceDocuments returns the tools' sources, the one without credentials first.
+// sourceDocuments returns the tools' sources, the one without credentials first. If there are several, their names include
+// their schemes.
 func (im *openapi) sourceDocuments() []*node {
 	var documents []*node
 	used := map[string]bool{}

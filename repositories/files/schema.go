@@ -73,7 +73,8 @@ var typesOf = map[string]func() []string{
 	"earshot-tool-type":   func() []string { return append(repositories.ToolTypes(), openAIFunction) },
 }
 
-// forFiles converts the schema of a body to that of a file: fields may be null, values placeholders.
+// forFiles converts the schema of a body to that of a file: optional fields may be null, values may be
+// placeholders.
 func forFiles(source keywords, isRequired bool) keywords {
 	result := maps.Clone(source)
 	for _, keyword := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {

@@ -43,9 +43,11 @@ type Expectation struct {
 	Values map[string]any
 	// Also has alternative correct values by parameter. Files cannot set it.
 	Also map[string][]any
-	// MayLack are parameters of the Tool for whose lack a call may be rejected. Files cannot set it.
-	MayLack  []string
-	Rejected string // the matched tool that lacks the Missing values, or any value if Missing is empty
+	// MayLack are parameters of the Tool without a certain value: a call rejected for their lack is also correct.
+	// Files cannot set it.
+	MayLack []string
+	// Rejected is the matched tool that lacks the Missing values, or any value if Missing is empty.
+	Rejected string
 	Missing  []string
 	// None means that nothing fires.
 	None bool
@@ -360,7 +362,8 @@ func (e *Expectation) decodeWith(tool *repositories.Tool) (flaws []parameters.Va
 	return flaws
 }
 
-// ReadTest reads a test from JSON without kind and name. The error is a fault.List; tools are not checked.
+// ReadTest reads a test from a JSON document without kind and name. The error is a fault.List. Its tools are not
+// checked.
 func ReadTest(name string, body []byte) (*Test, error) {
 	c := &collector{missing: map[string]bool{}, readTests: true}
 	value := readJSON(string(body), &environment{}, &c.faults)

@@ -15,7 +15,8 @@ import (
 
 // Errors of a start on data of another format.
 var (
-	// ErrNewer means that a later version has changed the data, which this program cannot repair.
+	// ErrNewer means that a later version has changed the data in a way that this program does not know. This
+	// program cannot repair it.
 	ErrNewer = errors.New("what it holds was changed by a later version")
 	// ErrWait means that the data is not in this program's format yet: another replica is migrating it, or an older
 	// replica still runs that could not read the new format. It is temporary.

@@ -278,7 +278,8 @@ return 'ok'
 
 const sessionsAtOnce = 500
 
-// listSessions adds the sessions of a partition to the lists of their apps, which older ones lack.
+// listSessions adds the sessions of a partition to the lists of their apps. Sessions older than these lists would
+// be missing until their next message.
 func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 	idle, cursor := keyspace.PartitionKeys(n).Idle(), uint64(0)
 	for {

@@ -30,7 +30,8 @@ func (db *DB) Clocks(ctx context.Context, pipe redis.Pipeliner) func(key string)
 	}
 }
 
-// Read returns the time after the pipeline was executed, or ErrUnavailable.
+// Read returns the time after the pipeline was executed. The error wraps ErrUnavailable if the server did not
+// answer.
 func (c Clock) Read() (time.Time, error) {
 	if c.server != nil {
 		return c.server.Val(), Unavailable(c.server.Err())

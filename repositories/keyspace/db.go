@@ -12,7 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnavailable means that Redis did not answer, or cannot serve now. The request may have taken effect.
+// ErrUnavailable means that Redis did not answer, or cannot serve now. The request may have taken effect; scripts
+// are safe to repeat.
 var ErrUnavailable = errors.New("the store is not available")
 
 // ErrMemory means that Redis is out of memory and wrote nothing. Scripts that free memory or revoke something still
@@ -49,7 +50,8 @@ func newScriptText(lua string) *scriptText { return &scriptText{lua, redis.NewSc
 // A full Redis refuses the script before it runs.
 func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
 
-// NewFreeingScript prepares a script that even a full Redis runs: it frees memory or revokes something.
+// NewFreeingScript prepares a script that even a full Redis runs: it removes or revokes something, or completes
+// pending work, and writes little.
 func NewFreeingScript(parts ...string) *Script { return newScript("#!lua flags=allow-oom\n", parts) }
 
 // NewReadingScript prepares a script that writes nothing. A full Redis and a replica also run it.

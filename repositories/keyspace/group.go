@@ -92,7 +92,8 @@ func ReadItem(reply any, value func(name, text string)) (status string) {
 	return status
 }
 
-// command makes one command for items, whose keys stand between the shared ones.
+// command makes one command for items. Of the shared keys, the first g.keys come before the items' keys, the others
+// after.
 func (g *GroupScript) command(db *DB, shared Part, items []Part) []any {
 	keys, args := len(shared.Keys), len(shared.Args)
 	for _, item := range items {

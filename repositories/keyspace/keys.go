@@ -88,10 +88,12 @@ var tags = func() (all [100]string) {
 
 func partition(n int) string { return tags[n] }
 
-// SecretKeyMarks is a hash: current and before, known texts sealed with the secret key and its predecessor.
+// SecretKeyMarks is a hash: current and before, known texts sealed with the secret key and with its predecessor. It
+// belongs to no app.
 const SecretKeyMarks = "earshot:secretkey"
 
-// Format is a hash: the format of all data, and the progress of a migration (see package format).
+// Format is a hash: the format of all data, and the progress of a migration (see package format). It belongs to no
+// app.
 const Format = "earshot:format"
 
 // App is a hash: record, rev, version, generation and limits (Settings.Rates) of the app, created, the time (ms) when
@@ -116,12 +118,14 @@ func (k Keys) Turns(sessionID string) string { return k.named("turns:", k.app, "
 // Order is a list of a session: its messageIds in order of arrival.
 func (k Keys) Order(sessionID string) string { return k.named("order:", k.app, ":", sessionID) }
 
-// Draft is a hash: a message that may still change, with its matches. It expires within a minute.
+// Draft is a hash: a message that may still change, with its matches. It expires within a minute, independent of
+// its session and its app.
 func (k Keys) Draft(sessionID, messageID string) string {
 	return k.named("draft:", k.app, ":", sessionID, ":", messageID)
 }
 
 // Drafts is a sorted set of a session: the messageIds that may have a Draft, by the time (ms) of their last write.
+// It expires after all drafts.
 func (k Keys) Drafts(sessionID string) string { return k.named("drafts:", k.app, ":", sessionID) }
 
 // Asked is a hash of a session, or of an app: triggerId to a call that lacks values, after the time (ms) when it
@@ -173,7 +177,8 @@ func (k Keys) Written(id string) string { return k.named("written:", k.app, ":",
 // Trigger is a hash: the record of a trigger and the states of its effects.
 func (k Keys) Trigger(id string) string { return k.named("trigger:", k.app, ":", id) }
 
-// Fence is a string for values that fire once: the app's generation and the first trigger. It expires.
+// Fence is a string for values that fire once within some time: the generation of the app and the id of the first
+// trigger with them. It expires.
 func (k Keys) Fence(name string) string { return k.named("fence:", k.app, ":", name) }
 
 // Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
@@ -280,7 +285,8 @@ func (k Keys) Sessions() string { return k.named("sessions:", k.app) }
 // Recent is a sorted set of an app: its sessions by the time (ms) of their last use.
 func Recent(k Keys) string { return k.named("recent:", k.app) }
 
-// Users is a sorted set of an app: its sessions that have a user, as OfUser, also ended ones with data.
+// Users is a sorted set of an app: its sessions that have a user, as OfUser in lexical order. An ended session
+// stays until all its data is gone.
 func (k Keys) Users() string { return k.named("users:", k.app) }
 
 // OfUser returns a session's name in Users. The separator occurs neither in users nor in session ids.

@@ -9,10 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Kind is the part of a key's name that tells its purpose, as the method of Keys that builds it.
+// Kind is the part of a key's name that tells its purpose. The method of Keys that builds the name documents its
+// content.
 type Kind string
 
-// The kinds of keys: of an app, with a further name often of a session, or of a partition.
+// The kinds of keys. Some belong to an app, some with a further name to a session; those of a partition have no
+// app.
 const (
 	KindApp       Kind = "app"
 	KindRepos     Kind = "repos"

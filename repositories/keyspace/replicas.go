@@ -84,7 +84,8 @@ redis.call('SET', KEYS[1], now(), 'PX', 1000)
 return 'ok'
 `)
 
-// Confirm waits until enough replicas have all earlier writes of an app, if any are required.
+// Confirm waits until enough replicas have all earlier writes of an app. Without required replicas it returns at
+// once.
 func (db *DB) Confirm(ctx context.Context, appID string) error {
 	return db.confirmWrites(ctx, KeysOf(appID))
 }

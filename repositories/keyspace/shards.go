@@ -17,7 +17,8 @@ type Shard struct {
 	Err error
 }
 
-// shardWait is how long to wait for the other shards once one has answered: a lost master never does.
+// shardWait is how long to wait for the other shards once one has answered. A lost master never answers, and health
+// checks must not wait long.
 const shardWait = 500 * time.Millisecond
 
 var errNoAnswer = errors.New("no answer, while another shard has answered")
@@ -133,5 +134,6 @@ func (db *DB) mayWrite(ctx context.Context, partitions []int) error {
 	return Unavailable(err)
 }
 
-// probeScript is refused wherever writing scripts are, as by a full Redis or a replica.
+// probeScript is refused wherever writing scripts are: by a full Redis, a replica, and a master with too few
+// replicas.
 const probeScript = "#!lua\nreturn 1"

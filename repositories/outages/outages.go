@@ -28,7 +28,8 @@ const maxThings = 4096
 // New returns a log without trouble.
 func New(logger *slog.Logger) *Log { return &Log{logger: logger, on: map[string]*outage{}} }
 
-// Trouble writes a warning, unless the thing already has the same kind of trouble, how.
+// Trouble writes a warning, unless the thing already has the same kind of trouble. The kind, how, must not differ
+// each time.
 func (l *Log) Trouble(ctx context.Context, thing, how, event string, attributes ...any) {
 	level := slog.LevelWarn
 	if !l.begins(thing, how) {

@@ -20,7 +20,8 @@ var caught = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Panics that were caught, by the work in progress, such as turns, calls, webhooks or http. The process continues; the log has the stack in panic.caught.",
 }, []string{"in"})
 
-// places are all kinds of work, each with a counter from the start, as Prometheus needs it.
+// places are all kinds of work. Each counter exists from the start, because Prometheus sees no increase in one that
+// begins with 1.
 var places = []string{
 	"look", "turns", "calls", "outboxes", "held", "settlements", "expiry", "sweep", "refresh",
 	"events", "answers", "nats", "mqtt", "http",

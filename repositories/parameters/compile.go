@@ -52,7 +52,8 @@ func Present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-// schemaOf returns the JSON Schema in place of a list, or nil. It excludes other lists.
+// schemaOf returns the JSON Schema in place of a list, or nil. It excludes other lists, and SERMAS's and Toolbox's
+// exclude each other.
 func schemaOf(lists []List) (json.RawMessage, fault.List) {
 	var root json.RawMessage
 	var others []string

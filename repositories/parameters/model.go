@@ -160,7 +160,8 @@ func (p Parameter) Numeric() bool {
 	return p.Type == "integer" || p.Type == "number" || p.Type == "float"
 }
 
-// List describes the parameters in order; for a JSON Schema, the top level. The list must not be modified.
+// List describes the parameters in order; for a JSON Schema, the top level without $ref. The list is shared and
+// must not be modified.
 func (p *Parameters) List() []Parameter {
 	return p.Derived(views{}, func() any { return lists.Map(p.list, (*compiledParameter).view) }).([]Parameter)
 }

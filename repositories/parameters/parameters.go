@@ -94,7 +94,8 @@ func (p *Parameters) ModelSchema() json.RawMessage {
 	return p.model
 }
 
-// Dialect returns the $schema of a JSON Schema, which providers refuse; empty for lists.
+// Dialect returns the $schema of a JSON Schema, which ModelSchema omits because providers refuse it; empty for
+// lists.
 func (p *Parameters) Dialect() string { return p.dialect }
 
 // Derived returns the result of derive for the models' schema, cached as long as the parameters exist. form is the

@@ -148,7 +148,8 @@ func schemaTypes(s *jsonschema.Schema) []string {
 	return slices.DeleteFunc(s.Types.ToStrings(), func(name string) bool { return name == "null" })
 }
 
-// coercion converts a model's value to a JSON Schema's types without loss, before it is validated.
+// coercion converts a model's value to a JSON Schema's types without loss. The validation of the whole value
+// decides afterwards.
 type coercion struct {
 	budget  int  // bounds the work on circular schemas
 	drops   bool // closed objects lose unknown members

@@ -74,7 +74,8 @@ func stays(last, r, next rune) bool {
 	return !hidden(r)
 }
 
-// hidden reports whether a character is invisible with any neighbours.
+// hidden reports whether a character is invisible with any neighbours. Some visible signs of numbers are format
+// characters.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)

@@ -42,7 +42,8 @@ const maxTokens = 512
 
 var lexemes = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*|°[cCfF]\b|[\pL\pM]+|[^\s\pL\pM0-9'’]`)
 
-// parser reads the amounts of a text, from a token on, and returns the token after the last read one.
+// parser reads the amounts of a text. Its methods read from a token on and return the token after the last read
+// one.
 type parser struct {
 	tokens []token
 	own    string // name of a custom unit
@@ -213,7 +214,8 @@ func (t term) under(joined bool) bool {
 	return len(t.numbers) == 1 && number.IsInt() && low && number.Cmp(big.NewRat(most, 1)) <= 0
 }
 
-// smaller returns the meanings of the next smaller unit: minutes after hours, cents after euros; none for others.
+// smaller returns the meanings of the unit in which a bare number after the term's is: minutes after hours, cents after
+// euros. It has none for other units.
 func (t term) smaller() []meaning {
 	for _, of := range t.means {
 		switch {

@@ -28,7 +28,8 @@ func (u Unit) In(language string) Unit {
 	return u
 }
 
-// Of returns the unit with a name, such as minutes or km/h. A custom unit converts nothing.
+// Of returns the unit with a name, such as minutes or km/h. A custom unit converts nothing: "guests" takes "four
+// guests".
 func Of(name string) Unit {
 	p := newParser(name, "", "")
 	folded := p.name(0, len(p.tokens))
@@ -162,7 +163,8 @@ func decimals(numbers []*big.Rat) []json.Number {
 	return list
 }
 
-// Read reads a text that is exactly one amount with a unit, and returns its number in the unit, or why there is none.
+// Read reads a text that is exactly one amount, and returns its number in the unit, or why there is none. It does
+// not accept a bare number.
 func (u Unit) Read(text string) (json.Number, error) {
 	amounts := u.Amounts(text)
 	if len(amounts) == 0 {

@@ -116,7 +116,8 @@ func collect(e *jsonschema.ValidationError, found *[]Violation) {
 	}
 }
 
-// collectChoice reports a value that fits none of several forms: the errors of its type's form, or all types.
+// collectChoice reports a value that fits none of several forms: the errors of the first form with its type, or
+// else all expected types.
 func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 	var types []string
 	for _, cause := range e.Causes {
@@ -138,7 +139,8 @@ func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
 // english renders the validator's messages for findings without a better one here.
 var english = message.NewPrinter(language.English)
 
-// words describes a finding. about means that the words follow the value; others are a sentence.
+// words describes a finding. about means that the words follow the value in a sentence; others are a complete
+// sentence.
 func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 	switch cause := cause.(type) {
 	case *finding.Type:
@@ -186,7 +188,8 @@ func Article(name string) string {
 	return "a " + name
 }
 
-// Decimal returns a bound of a schema as a decimal, which it was read from.
+// Decimal returns a bound of a schema as a decimal. Every bound was read from a decimal, so its denominator divides
+// a power of ten.
 func Decimal(bound *big.Rat) json.Number {
 	if bound == nil {
 		return ""

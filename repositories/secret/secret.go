@@ -43,7 +43,8 @@ func value(of unique.Handle[string]) string {
 // New wraps the plain text of a credential.
 func New(text string) Secret { return Secret{text: handle(text)} }
 
-// Sealed returns a stored credential that no secret key opens. It is stored again as it is, and must not be sent.
+// Sealed returns a stored credential that no secret key opens: text is encrypted. It is stored again as it is, and
+// must not be sent.
 func Sealed(text, towards string) Secret { return Secret{handle(text), handle(towards), true} }
 
 // IsSealed reports whether the text is still encrypted; see Sealed.

@@ -241,7 +241,8 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	return secret.New(text + "." + signature(s.signers[useSession][0], text)), nil
 }
 
-// OpenToken reads a token that the current or an old secret key signed. The caller checks the expiry.
+// OpenToken reads a token after checking its signature against the current and the old secret keys. The caller
+// checks the expiry.
 func (s *Sealer) OpenToken(bearer secret.Secret) (SessionToken, error) {
 	text, mac, _ := strings.Cut(bearer.Reveal(), ".")
 	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimPrefix(text, SessionTokenPrefix))

@@ -121,7 +121,8 @@ func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created 
 	return created, err
 }
 
-// ChangeApp writes the next state of an app and returns it as stored. Masked credentials keep their stored values.
+// ChangeApp writes the next state of an app and returns it as stored, with its Revision. Masked credentials keep
+// their stored values.
 func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repositories.App, created bool, err error) {
 	err = retry(ctx, func() error {
 		current, next, err := w.nextApp(ctx, change)
@@ -286,7 +287,8 @@ func idsAfter(after string, limit int) *redis.ZRangeBy {
 	return &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit)}
 }
 
-// pageOf cuts a list that has one item more than the page, and returns the next page's cursor; empty on the last one.
+// pageOf shortens a list that was read with one item more than the page. It returns the cursor of the next page, empty
+// on the last one.
 func pageOf(ids []string, limit int) ([]string, string) {
 	if len(ids) <= limit {
 		return ids, ""
@@ -563,7 +565,8 @@ end
 return 'ok'
 `)
 
-// dropTriggers removes the trigger records of an app, which a new app with the same id must not see.
+// dropTriggers removes the trigger records of an app. They contain its users' words, which a new app with the same
+// id must not see.
 func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 	const chunk = 100 // keeps each run of the script short
 	keys := keyspace.KeysOf(appID)

@@ -57,10 +57,12 @@ func (k AppKey) Root() string { return cmp.Or(k.root, k.ID) }
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
 
-// keySecret is the number of random bytes in a key: 256 bits cannot be guessed, so a plain hash suffices.
+// keySecret is the number of random bytes in a key. 256 bits cannot be guessed, so a plain hash suffices in place
+// of a slow password hash.
 const keySecret = 32
 
-// splitKey returns the app and the id in a key, ek_APP.ID.SECRET, in the alphabet of bearer tokens (RFC 6750).
+// splitKey returns the app and the id in a key, by which its record is found: ek_APP.ID.SECRET, in the alphabet of
+// bearer tokens (RFC 6750).
 func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
 	parts := strings.Split(text, ".")
@@ -195,7 +197,8 @@ type accessKeys struct {
 }
 
 const (
-	// freshTTL is the maximum age of cached credentials, and so of a revoked one: RevokeKey waits for it.
+	// freshTTL is the maximum age of cached credentials. A revocation takes effect everywhere within it, and
+	// RevokeKey waits for that.
 	freshTTL = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.
 	maxKeys       = 1000
@@ -273,7 +276,8 @@ for _, id in ipairs(revoked) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL
 return revoked
 `)
 
-// RevokeKey removes a key and its descendants, also from all caches, or returns repositories.ErrNotFound.
+// RevokeKey removes a key and its descendants, or returns repositories.ErrNotFound. It waits until no replica's
+// cache can hold any of them.
 func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := keyspace.KeysOf(appID)
 	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)

@@ -73,7 +73,8 @@ redis.call('SET', @written, $write, 'PX', $writtenTTL)
 return 'ok'
 `
 
-// writeTTL is how long a write is recorded: longer than the Redis client repeats an unanswered command.
+// writeTTL is how long a write is recorded: far longer than the few seconds within which the Redis client
+// repeats an unanswered command.
 const writeTTL = 10 * time.Minute
 
 // write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl from
@@ -137,7 +138,8 @@ func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositor
 	return r.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, Next: patch.Next})
 }
 
-// ChangeRepository writes the next state of a repository, as ChangeApp does that of an app.
+// ChangeRepository writes the next state of a repository and returns it as stored. Masked credentials keep their
+// stored values.
 func (r *repositoryRecords) ChangeRepository(ctx context.Context, change RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = retry(ctx, func() error {
 		app, current, changed, err := r.forChange(ctx, change)
@@ -179,7 +181,8 @@ func (r *repositoryRecords) forChange(ctx context.Context, change RepositoryChan
 	return app, current, next, err
 }
 
-// complete fills in the masked credentials, and returns the faults of all checks of the repository against its app.
+// complete fills in the masked credentials from the stored repository, and checks the repository against its app. It
+// returns the faults of all checks.
 func complete(r *repositories.Repository, app *repositories.App, current *repositories.Repository) error {
 	var faults fault.List
 	for _, err := range []error{
@@ -262,7 +265,8 @@ func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories
 	return items, next, err
 }
 
-// SameNames lists the tools, of one repository if it is named, whose name occurs in several of the scope.
+// SameNames lists the tools whose name occurs in several repositories of the scope. With a repository id, only that
+// repository's tools are considered.
 func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error) {
 	stored, err := r.db.HVals(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
 	if err != nil {
@@ -405,13 +409,15 @@ func public(r *repositories.Repository) *repositories.Repository {
 	return next
 }
 
-// vectorTTL is how long a vector is kept after its last use: nothing else removes it.
+// vectorTTL is how long a vector is kept after its last use. Vectors belong to texts, not to repositories, so
+// nothing else removes them.
 const vectorTTL = 30 * 24 * time.Hour
 
 // vectorsAtOnce bounds one round trip: 256 vectors of 1,536 numbers are 1.5 MB.
 const vectorsAtOnce = 256
 
-// Vectors returns the stored vectors of an app's texts by digest. Each is kept for another 30 days.
+// Vectors returns the stored vectors of an app's texts by digest, empty for unknown digests. Each is kept for
+// another 30 days.
 func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
 	keys, found := keyspace.KeysOf(appID), make([][]byte, 0, len(digests))
 	for len(digests) > 0 {

@@ -58,7 +58,8 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	return s, nil
 }
 
-// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869).
+// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869), so that neither reveals
+// the other.
 func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 	if len(key) != KeySize {
 		return "", nil, fmt.Errorf("the secret key has %d bytes; it needs %d", len(key), KeySize)
@@ -143,7 +144,8 @@ func boundTo(appID, field, towards string) []byte {
 	return []byte(bound)
 }
 
-// sealedRecord is a definition in Redis: masked, with each credential sealed under its name for its destination.
+// sealedRecord is a definition as stored in Redis: masked, and beside it each credential, sealed under its name for
+// its destination.
 type sealedRecord struct {
 	Record  json.RawMessage   `json:"record"`
 	Sealed  map[string]string `json:"sealed,omitempty"`
@@ -378,7 +380,8 @@ redis.call('HDEL', KEYS[1], 'before')
 return 'ok'
 `)
 
-// Adopted returns an error unless Redis is marked as belonging to the current key: replicas could not open credentials.
+// Adopted returns an error if Redis is not marked as belonging to the current key: replicas could not open what
+// this process encrypts.
 func (k *secretKeys) Adopted(ctx context.Context) error {
 	stored, err := k.marks(ctx)
 	if err == nil && !k.sealer.made(stored.current) {

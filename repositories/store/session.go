@@ -20,7 +20,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// undecidedLua defines undecided(order, turns, session): whether a message of the session waits for its decision.
+// undecidedLua defines undecided(order, turns, session): whether a message of the session (named as in Keys.Idle)
+// waits for its decision.
 const undecidedLua = `
 local function undecided(order, turns, session)
   local name = string.match(session, '/(.*)')
@@ -200,7 +201,8 @@ func awaitRevocation(ctx context.Context) error {
 	}
 }
 
-// GenerationTTL is how long a session's generation is kept after its close or last use, as its data is.
+// GenerationTTL is how long a session's generation is kept after its close or last use: until all data of its earlier
+// generations is gone.
 func (c *core) GenerationTTL() time.Duration {
 	return max(c.retention.Done, c.retention.Dead) + maxEffectAge
 }

@@ -148,7 +148,8 @@ func (r *repositoryRecords) Refreshed(ctx context.Context, limit int) (all []Ref
 	return all, err
 }
 
-// RefreshNow makes a used source due at once. The data of a refresh that is under way may be older.
+// RefreshNow makes a source due at once, if a repository uses it. A refresh that is under way does not count,
+// because its data may be older.
 func (r *repositoryRecords) RefreshNow(ctx context.Context, appID, source string) error {
 	k := keyspace.KeysOf(appID)
 	return keyspace.Unavailable(r.db.ZAddXX(ctx, k.Refreshes(), redis.Z{Score: 1, Member: appID + "/" + source}).Err())

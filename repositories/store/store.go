@@ -196,7 +196,8 @@ func (f *freshCache[V]) forget(key string) {
 	f.reads.Forget(key)
 }
 
-// Retention is how long records of triggers, and how many messages of a session, are kept; 0 is the default.
+// Retention is how long records of triggers, and how many messages of a session, are kept. Zero fields have the
+// defaults.
 type Retention struct {
 	// Done and Dead are how long trigger records are kept after full delivery and after failure.
 	Done, Dead  time.Duration

@@ -36,12 +36,14 @@ func (s *sessionRecords) forgetUser(ctx context.Context, appID, sessionID, user 
 	return err
 }
 
-// Forget removes the link from a session without other data to its user, or to the last known one.
+// Forget removes the link from the session to its user, once nothing else of the session is left. An empty user
+// stands for the last known one.
 func (e *erasure) Forget(ctx context.Context, user string) error {
 	return e.sessions.forgetUser(ctx, e.app, e.id, user)
 }
 
-// SessionsOf lists up to limit sessions of a user by id after the given one, also ended ones with data.
+// SessionsOf lists up to limit sessions of a user by id, beginning after the given id. It includes ended sessions
+// that may have data left.
 func (s *sessionRecords) SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error) {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err
@@ -379,7 +381,8 @@ type erasure struct {
 	app, id, token string
 }
 
-// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app.
+// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app; the session
+// need not exist.
 func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasure, error) {
 	e := &erasure{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
@@ -431,7 +434,8 @@ for i = 11, others do redis.call('DEL', KEYS[i]) end
 return 'ok'
 `)
 
-// Drop removes the session's messages, drafts and repositories, without tool.changed, which would contain them.
+// Drop removes the session's messages, drafts and repositories. It queues no tool.changed, whose payload would
+// contain erased data.
 func (e *erasure) Drop(ctx context.Context) error {
 	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()

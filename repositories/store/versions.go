@@ -20,7 +20,8 @@ import (
 
 // Limits of the stored versions of repositories.
 const (
-	// maxVersions and maxVersionBytes bound the versions of a repository. The newest one always stays.
+	// maxVersions and maxVersionBytes bound the versions of a repository in number and size. The newest one
+	// always stays.
 	maxVersions     = 50
 	maxVersionBytes = 2 << 20
 	// versionTTL is how long versions of a deleted repository stay, and maxDeleted of how many repositories.
@@ -309,7 +310,8 @@ const (
 	compareSpan = time.Minute
 )
 
-// CompareError is a rate limit error: a key has compared too many credentials in the last minute.
+// CompareError is a rate limit error: a key has compared too many credentials in the last minute. Nothing was
+// compared.
 type CompareError struct{ RetryAfter time.Duration }
 
 // Error names the limit and the pause.
@@ -334,7 +336,8 @@ redis.call('PEXPIRE', KEYS[1], span)
 return 0
 `)
 
-// countComparisons counts a preview of a definition with credentials, for the root of the requesting key.
+// countComparisons counts a preview of a definition with credentials. A key counts as its root, so that
+// creating more keys does not raise the limit.
 func (w *appWrites) countComparisons(ctx context.Context, appID, keyID string, credentials []repositories.Credential) error {
 	for _, c := range credentials {
 		if c.Shown || c.Kept() || c.Get().Empty() || c.Get().IsMasked() {

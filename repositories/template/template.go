@@ -159,11 +159,13 @@ const maxLength = 1 << 20
 type Escaper interface {
 	// Literal returns the text for a literal part of the template.
 	Literal(text string) string
-	// Paste returns the text for a value: one of JSON's types with json.Number, or a JSON.
+	// Paste returns the text for a value: nil, a string, a bool, a json.Number, a []any, a map[string]any, or a
+	// JSON.
 	Paste(value any) (string, error)
 }
 
-// Fill fills the template with the values; a missing one is nil. Its errors contain no value.
+// Fill fills the template with the values. A missing value counts as nil. Errors name the part of the template and
+// contain no value.
 func (t *Template) Fill(values map[string]any, escaper Escaper) (string, error) {
 	f := &filler{values: values, escaper: escaper}
 	if err := f.list(t.root); err != nil {

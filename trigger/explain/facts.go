@@ -14,7 +14,8 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// repositoryListing is what an explanation stores of a repository, for any user.
+// repositoryListing is what an explanation stores of a repository: enough to derive which of its tools were in scope for
+// any user.
 type repositoryListing struct {
 	ID        string       `json:"id"`
 	Session   bool         `json:"session,omitempty"`

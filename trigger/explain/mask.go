@@ -13,7 +13,8 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Shorter texts would match ordinary text. Hidden values are also masked under their parameters' names.
+// Shorter texts would match ordinary text. Hidden values of any length are masked under the names of their
+// parameters.
 const (
 	minMasked = 4
 	minDigits = 5 // of a number

@@ -27,10 +27,15 @@ type Decision struct {
 	Stage     string
 	Why       string
 	Trace     matcher.Trace
-	App       *AppFacts // the facts of the app at the match; Session its own repositories, by rank
-	Session   []*repositories.Repository
-	Claims    parameters.Claims // the verified claims of the user
-	Verdicts  []Verdict         // those on the calls of the trace, in order; a call without one was dropped
+	// App are the facts of the app at the match; Session its own repositories, in the order in which they win a
+	// name.
+	App     *AppFacts
+	Session []*repositories.Repository
+	// Claims are the verified claims of the user.
+	Claims parameters.Claims
+	// Verdicts are those on the calls of the trace, in their order. A call without one was dropped for the reason in
+	// the trace.
+	Verdicts []Verdict
 }
 
 func (d Decision) verdict(call int) (of Verdict) {
@@ -251,10 +256,12 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	return text
 }
 
-// maxSize bounds an explanation in bytes, without its shared parts. Texts of a longer one are cut.
+// maxSize bounds the stored bytes of an explanation, without its shared parts. The texts of a longer one are
+// cut, and listed in Cut.
 const maxSize = 64 << 10
 
-// rewriteAfter is how long a written part is assumed to exist: Redis may lose its last writes.
+// rewriteAfter is how long a shared part is assumed to exist after this process wrote it. It is then written again, for
+// a Redis that lost its last writes.
 const rewriteAfter = 10 * time.Minute
 
 // Packed is an explanation in stored form.
@@ -283,7 +290,8 @@ func (w *packing) share(content []byte) string {
 	return name
 }
 
-// addPart adds a part to write unless it was written recently for its owner, the app's generation.
+// addPart adds a part to write unless it was written recently. Its owner is a generation of an app, since the
+// parts of a deleted app are gone.
 func (w *packing) addPart(name string, content []byte) {
 	if _, is := w.Parts[name]; is || w.isWritten(name) {
 		return

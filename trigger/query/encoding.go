@@ -9,7 +9,8 @@ import (
 	"earshot/trigger/shorttext"
 )
 
-// dictionary is the text that most records share. Stored ones need it unchanged: another needs another mark.
+// dictionary is the text that most records and decisions share. Stored records need it unchanged: another dictionary
+// would need another mark.
 var dictionary = shorttext.New(mostPacked, `"metadata":{"repaired":true,"coerced":[""],"default":"enum":["","format":"date-time","items":{"type":"object","properties":{"type":"array",`+
 	`"type":"integer"},"type":"number"},"type":"boolean"},"required":false,"type":"string"},{"description":"","parameter":"","required":true,`+
 	`"auth":{"":"expired"},"missing":[""],"errors":[{"parameter":"","detail":""}],"ask":""}],"rejected":[{"repositoryId":"","name":"","values":{},`+

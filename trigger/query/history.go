@@ -163,7 +163,8 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	return entries, next, err
 }
 
-// clockSkew bounds the difference between a record's time and its place in the list, by the clock of Redis.
+// clockSkew bounds the difference between a record's time, by the clock of its replica, and its place in the
+// list, by the clock of Redis.
 const clockSkew = time.Minute
 
 // historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages.
@@ -310,7 +311,8 @@ func ReplyType(reply json.RawMessage) string {
 	return "json"
 }
 
-// ReplyText returns the text of a reply; a reply that is other JSON as it is.
+// ReplyText returns the text of a reply; a call's result as the reply may be any JSON, which is returned as it
+// is.
 func ReplyText(reply json.RawMessage) string {
 	var text string
 	if len(reply) == 0 || json.Unmarshal(reply, &text) == nil {
@@ -352,7 +354,8 @@ type parsedMessage struct {
 	size       int
 }
 
-// Bounds of the cached bytes, as stored, of one conversation and of all. Parsed, they take four times as much.
+// Bounds of the cached bytes, as stored in the ledger, of one conversation and of all. Parsed, they take about
+// four times as much.
 const (
 	mostOfConversation = 32 << 10
 	mostOfAll          = 16 << 20

@@ -77,7 +77,8 @@ type Match struct {
 	State string     `json:"state,omitempty"`
 	DueAt *time.Time `json:"dueAt,omitempty"`
 	Of    string     `json:"of,omitempty"`
-	// Digest identifies app, session, tool and values: a confirmation names it. Question asks the user.
+	// Digest identifies app, session, tool and values: a confirmation names it. Question is the question for
+	// the user.
 	Digest    string     `json:"digest,omitempty"`
 	Question  string     `json:"question,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
@@ -263,7 +264,8 @@ type Record struct {
 	Evidence exactjson.Map[*matcher.Evidence] `json:"evidence,omitempty"`
 	// State is the Match's. It follows from the effects in the record.
 	State string `json:"state"`
-	// ResultEvent is the event tool.result if it was given up; then the trigger has failed.
+	// ResultEvent is the event tool.result if it was given up: the trigger has then failed, although its other
+	// effects were delivered.
 	ResultEvent *EventState `json:"resultEvent,omitempty"`
 	Attempts    []Attempt   `json:"attempts"`
 	Retries     []Retry     `json:"retries,omitempty"` // manual

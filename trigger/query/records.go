@@ -36,7 +36,8 @@ type Records struct {
 var (
 	// ErrNotFound means that the app has no trigger of that id.
 	ErrNotFound = errors.New("no such trigger")
-	// ErrEnded means that the trigger has ended or is taking effect: it is too late to answer, confirm, deny or cancel it.
+	// ErrEnded means that the trigger has ended, or that an effect of it is under way: it is too late to answer,
+	// confirm, deny or cancel it.
 	ErrEnded = errors.New("was ended")
 	// ErrNotAsked means that the trigger does not wait for an answer.
 	ErrNotAsked = errors.New("waits for no answer")
@@ -117,7 +118,8 @@ func (r *Records) StoredTrigger(ctx context.Context, appID, triggerID string) (*
 	return triggers[0], nil
 }
 
-// storedTriggers reads triggers; a missing one is nil. A duplicate shows the result of the first of its values.
+// storedTriggers reads triggers in one round trip; a missing one is nil. A duplicate shows the result of the first
+// trigger of its values.
 func (r *Records) storedTriggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
 	r.AwaitFlush(ctx, appID)
 	raw, err := r.Ledger.Triggers(ctx, appID, ids)
@@ -234,7 +236,8 @@ func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[stri
 	return sessions, nil
 }
 
-// answerDeadlines returns until when the call of each trigger waits for an answer; zero if it does not.
+// answerDeadlines returns the time until which the call of each trigger waits for an answer; the zero time for a call
+// that does not wait.
 func (r *Records) answerDeadlines(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -252,7 +255,8 @@ func (r *Records) answerDeadlines(ctx context.Context, appID string, ids []strin
 	return r.Ledger.Awaiting(ctx, appID, effects)
 }
 
-// FillStates sets the states of matches to the current ones, as long as there are records.
+// FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps the state of
+// the answer.
 func (r *Records) FillStates(ctx context.Context, appID string, matches []Match) error {
 	stored, err := r.storedTriggers(ctx, appID, triggerIDs(matches))
 	if err != nil {

@@ -288,7 +288,8 @@ func readPosition(cursor string) (position, error) {
 	return position{score: number, id: id}, nil
 }
 
-// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written.
+// contains reports whether a value, or one inside it, contains a folded text. Numbers are compared as written;
+// names of members are ignored.
 func contains(value any, text string) bool {
 	switch v := value.(type) {
 	case nil:
@@ -305,7 +306,8 @@ func contains(value any, text string) bool {
 	return strings.Contains(fmt.Sprint(value), text)
 }
 
-// folded returns a text in lower case, in which only ASCII letters become ASCII letters.
+// folded returns a text in lower case. Only ASCII letters become ASCII letters, so that a script that compares
+// bytes may ignore the others.
 func folded(text string) string {
 	return strings.Map(func(r rune) rune {
 		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {

@@ -60,7 +60,8 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	})}, nil
 }
 
-// scopeOf returns the tools of a test. Tests that name none share the compiled form of all.
+// scopeOf returns the tools of a test. The compiled form of all tools is built once for all tests that name
+// none.
 func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
 		if p.allTools == nil {

@@ -320,7 +320,8 @@ func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutc
 	return o
 }
 
-// failing returns the report without expected outcomes and without line numbers, as there is no file.
+// failing returns the report without the messages that came out as expected, and without line numbers, as there
+// is no file.
 func (t TestReport) failing() TestReport {
 	t.Line, t.Turns = 0, slices.DeleteFunc(slices.Clone(t.Turns), func(turn TurnReport) bool { return turn.Verdict == right })
 	for i := range t.Turns {

@@ -23,7 +23,8 @@ type byApp struct {
 	apps map[string]*[kinds]prometheus.Counter
 }
 
-// ByApp returns metrics of the use from now on, with at most most apps by name. Call it before the Counter is used.
+// ByApp returns metrics of the use from now on, with at most most apps by name. Call it before the Counter is
+// used.
 func (c *Counter) ByApp(most int) prometheus.Collector {
 	c.byApp = &byApp{most: most, apps: map[string]*[kinds]prometheus.Counter{}, CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_app_usage_total", Help: "What an app has used, with the kinds of GET /v1/apps/{appId}/usage. Only with EARSHOT_METRICS_APPS: 11 series for each app on each replica. Further apps are counted together as (other).",

@@ -102,7 +102,8 @@ func (c *Counter) CountDecision(appID string, duration time.Duration) {
 // Outcome is the outcome of a call to a host.
 type Outcome string
 
-// The outcomes of a call, each with its letter in Redis. A Held call was not made, for the sake of the host.
+// The outcomes of a call, each with its letter in Redis. A Held call was not made: the host has failed too
+// often, or has no free slot.
 const (
 	Succeeded Outcome = "s"
 	Failed    Outcome = "f"

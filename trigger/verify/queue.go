@@ -163,7 +163,8 @@ end
 return faults
 `)
 
-// mostCompares bounds the repeated counts of a partition, whose outboxes come and go.
+// mostCompares bounds the repeated counts of a partition that changes meanwhile: on a running service, outboxes
+// come and go.
 const mostCompares = 100
 
 // checkCounters compares the outstanding work of each partition with its counter. A difference is a fault only if a
@@ -230,7 +231,8 @@ func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map
 	return faults, nil
 }
 
-// pendingProbe builds the check of a partition's counter from its lanes and outboxes, listed and stray.
+// pendingProbe builds the check of a partition's counter from its lanes and the outboxes of its apps: listed and
+// stray ones.
 func (w *walk) pendingProbe(ctx context.Context, n int) (probe, error) {
 	k := keyspace.PartitionKeys(n)
 	lanes, err := w.DB.ZRange(ctx, k.Due(), 0, -1).Result()

@@ -241,7 +241,8 @@ func (w *walk) effectProbes(ctx context.Context, places []keyspace.KeyName) ([]p
 	return probes, nil
 }
 
-// boxesOf returns the outboxes that an event may be in, the likeliest first.
+// boxesOf returns the outboxes that an event may be in, the likeliest first: the effect does not name its
+// outbox.
 func boxesOf(id, session, trigger, subject string) []string {
 	prefix := id[:max(strings.LastIndexByte(id, '.'), 0)]
 	switch {

@@ -36,12 +36,14 @@ type Options struct {
 // Report is the result of a check.
 type Report struct {
 	Pending Pending `json:"owed"`
-	// Keys, Apps, Sessions and Triggers are the numbers checked; they may change meanwhile.
-	Keys     int       `json:"keys"`
-	Apps     int       `json:"apps"`
-	Sessions int       `json:"sessions"`
-	Triggers int       `json:"triggers"`
-	Findings []Finding `json:"findings"` // the first thousand, by app and rule
+	// Keys, Apps, Sessions and Triggers are the numbers checked; some that were added or removed meanwhile may
+	// be missing or counted twice.
+	Keys     int `json:"keys"`
+	Apps     int `json:"apps"`
+	Sessions int `json:"sessions"`
+	Triggers int `json:"triggers"`
+	// Findings are the first thousand, by app and rule.
+	Findings []Finding `json:"findings"`
 	// Orphaned, Impossible and Mended are the numbers of faults; a repaired one counts only as Mended.
 	Orphaned   int `json:"orphaned"`
 	Impossible int `json:"impossible"`

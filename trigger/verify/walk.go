@@ -74,7 +74,8 @@ func pages(read func(cursor uint64) *redis.ScanCmd, visit func([]string) error) 
 	}
 }
 
-// checkNames checks several objects of an app at once, each by its name and key(name).
+// checkNames checks several objects of an app at once. The name of each is appended to the arguments, and key(name)
+// to the keys.
 func (w *walk) checkNames(ctx context.Context, p probe, names []string, key func(string) string) error {
 	for _, name := range names {
 		p.args = append(p.args, name)

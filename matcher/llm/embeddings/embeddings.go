@@ -42,7 +42,8 @@ import (
 const defaultPatience = 100 * time.Millisecond
 
 const (
-	// keptVectors bounds a replica's cache beside the shared tools of apps to about 100 MB.
+	// keptVectors bounds a replica's cache beside the shared tools of apps: with 1,536 numbers each, vectors take
+	// 100 MB.
 	keptVectors = 16 << 10
 	// keptTexts bounds the cached vectors of messages and searches.
 	keptTexts = 1024
@@ -156,7 +157,8 @@ func standOut(candidates []matcher.Candidate, tools []vector, said vector, n int
 	return scores[:min(n, len(scores))]
 }
 
-// dot uses four sums, because one would be a chain of dependent additions.
+// dot uses four sums, because one sum would be a chain of dependent additions. Comparing ten thousand tools is
+// nothing but this.
 func dot(a, b vector) (sum float32) {
 	var sums [4]float32
 	i := 0
@@ -174,8 +176,10 @@ func dot(a, b vector) (sum float32) {
 }
 
 const (
-	shownExamples = 3 // how many examples are part of a tool's text, as in its description for models
-	// maxText bounds a text, in bytes: models cut longer texts, and a tool's purpose is at the beginning.
+	// shownExamples is how many examples are part of a tool's text, as in its description for models.
+	shownExamples = 3
+	// maxText bounds a text, in bytes: models refuse or cut texts above some hundred words, and a tool's purpose is
+	// at the beginning.
 	maxText = 2000
 )
 
@@ -231,7 +235,8 @@ type shelfState struct {
 // lookupInterval is the interval of lookups of missing vectors.
 const lookupInterval = 2 * time.Second
 
-// ofCandidates returns the vectors of a request's candidates; missing ones are made for later messages.
+// ofCandidates returns the vectors of a request's candidates, nil for missing ones, which are made for later
+// messages.
 func (s *Space) ofCandidates(ctx context.Context, request matcher.Request) []vector {
 	if request.Shared == nil {
 		return s.ofTools(ctx, request.Candidates)
@@ -278,7 +283,8 @@ func (s *Space) onShelf(ctx context.Context, on *shelf) []vector {
 
 func isMissing(v vector) bool { return v == nil }
 
-// ofTools returns the vectors of an app's tools. Missing ones are made in the background.
+// ofTools returns the vectors of an app's tools from the cache or the store. Missing ones are made in the
+// background.
 func (s *Space) ofTools(ctx context.Context, tools []matcher.Candidate) []vector {
 	found, missing, places := make([]vector, len(tools)), task{}, []int(nil)
 	for i, candidate := range tools {
