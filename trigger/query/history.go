@@ -131,7 +131,8 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 	if q.Newest {
 		step = -1
 	}
-	cursorAfter := func(n int) string { return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1]) } // the first n messages
+	// cursorAfter is the cursor behind the first n messages.
+	cursorAfter := func(n int) string { return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1]) }
 	if len(ids) > q.Page.Limit {
 		next, ids = cursorAfter(q.Page.Limit), ids[:q.Page.Limit]
 	}
