@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"earshot/api/answer"
@@ -178,6 +179,9 @@ func readResponses(texts map[string]json.RawMessage) (map[string]response, error
 }
 
 // valuesOf returns the values that a user gave for the names and that fit their forms. declined reports that the user refused one.
+//
+// A form for a value has one field, so its only value counts under any name: MCP's own conformance suite names it other
+// than the form does. A confirmation counts under its own name only (see confirm).
 func valuesOf(definition *repositories.Tool, names []string, responses map[string]response) (values map[string]any, declined bool) {
 	values = map[string]any{}
 	for _, name := range names {
@@ -188,7 +192,10 @@ func valuesOf(definition *repositories.Tool, names []string, responses map[strin
 		case reply.Action == actionDecline:
 			return nil, true
 		}
-		value := reply.Content[name]
+		value, isNamed := reply.Content[name]
+		if !isNamed && len(reply.Content) == 1 {
+			value = slices.Collect(maps.Values(reply.Content))[0]
+		}
 		_, faults := definition.Params().Check(map[string]any{name: value})
 		if value != nil && !slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name }) {
 			values[name] = value

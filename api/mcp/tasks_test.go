@@ -270,6 +270,10 @@ func TestMissingValuesAreAskedFor(t *testing.T) {
 	state := `"requestState":"` + first["requestState"].(string) + `"`
 	second := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"amount":0}}}`)
 	require.Equal(t, "input_required", second["resultType"], "0 is no amount")
+	unclear := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"sum":7,"tip":1}}}`)
+	require.Contains(t, unclear["inputRequests"], "amount", "neither is the field")
+	named := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"sum":7}}}`)
+	require.Contains(t, named["inputRequests"], "confirm", "the only value of a form with one field")
 	third := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"accept","content":{"amount":7}}}`)
 	require.Contains(t, third["inputRequests"], "confirm")
 	const yes = `"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}},"of another":{}}`
