@@ -231,7 +231,7 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 	}
 	rest = withoutAddition(rest)
 	r := p.read(rest, last.Candidate)
-	if r.BreaksOff() {
+	if r.breaksOff() {
 		return intent{}, false
 	}
 	if !r.whole() || len(r.Values) == 0 {

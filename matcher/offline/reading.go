@@ -168,7 +168,7 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 	switch {
 	case r.excepts():
 		return "the message excepts what would be a value"
-	case r.BreaksOff():
+	case r.breaksOff():
 		return "the message breaks off"
 	case len(r.Words) == 1 && none && !p.Moods[text.Question] && isThing(r.Words[0]) && !r.sampled(single):
 		return "the message names a thing, and not what is to be done"
@@ -194,6 +194,15 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// breaksOff reports whether the text breaks off, and its last word is no allowed value: "an appointment at desk A".
+func (r reading) breaksOff() bool {
+	return r.BreaksOff() && !slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		chosen, _ := r.Values[p.Name].(string)
+		words, last := text.Split(chosen), len(r.Words)-1
+		return len(p.Allowed) > 0 && r.Taken[last] && len(words) > 0 && words[len(words)-1].Norm == r.Words[last].Norm
+	})
 }
 
 // excepts reports whether a value is what the text excepts from all: "all users except jdoe", "every server but web-01".

@@ -43,3 +43,14 @@ func TestOfflineMatcherGoesOnWithAnUnfinishedCall(t *testing.T) {
 		require.Equal(t, []string{test.fired}, matchertest.Fired(result), test.text)
 	}
 }
+
+func TestAnAllowedValueThatIsAnArticleEndsAMessage(t *testing.T) {
+	const desk = `{"name":"see-clerk","description":"Get an appointment at a desk","schema":[{"parameter":"desk","type":"string","required":true,"allowedValues":["A","B"]}],
+		"examples":["I want an appointment at desk [B](desk)"]}`
+	for said, want := range map[string]string{
+		"I want an appointment at desk A": `see-clerk {"desk":"A"}`, "get me an appointment at desk a": `see-clerk {"desk":"A"}`,
+		"I want an appointment at desk the": "", "I want an appointment at a": "",
+	} {
+		require.Equal(t, want, matched(t, said, desk), said)
+	}
+}
