@@ -145,10 +145,17 @@ func TestProblemTellsTheStateOfATrigger(t *testing.T) {
 	require.Equal(t, "expired", problem.State)
 }
 
+func TestQuotedTextsAreCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, `"a`+strings.Repeat("é", 31)+`…"`, answer.Quote("a"+strings.Repeat("é", 40)))
+}
+
 func TestUnknownPathNamesTheNearestOne(t *testing.T) {
 	t.Parallel()
+	long := strings.Repeat("s", 80)
 	for path, meant := range map[string]string{
-		"/v1/apps/shop/session/s1": session, "/apps/shop/sessions/s1": session, "/v1/app/shop/sessions/s1": session,
+		"/v1/apps/shop/session/" + long: "/v1/apps/shop/sessions/" + long,
+		"/v1/apps/shop/session/s1":      session, "/apps/shop/sessions/s1": session, "/v1/app/shop/sessions/s1": session,
 		"/v2/x": "", "/" + strings.Repeat("a/", 1000): "", "/v1/apps/shop/\"><script>/s1": "",
 	} {
 		got := ask("GET", path, failing(nil))

@@ -251,13 +251,16 @@ func routed(err error, c echo.Context) error {
 	}
 	switch routing.Code {
 	case http.StatusNotFound:
-		return NewProblem(UnknownPath, "there is nothing at "+Quote(c.Request().URL.Path)+nearestPath(c)+"; /docs lists what there is")
+		return NewProblem(UnknownPath, "there is nothing at "+quotePath(c.Request().URL.Path)+nearestPath(c)+"; /docs lists what there is")
 	case http.StatusMethodNotAllowed:
 		return NewProblem(MethodNotAllowed, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
 	default:
 		return fmt.Errorf("the router failed: %w", err) // it has no other errors
 	}
 }
+
+// quotePath quotes a path to its end, as far as ids of the usual length go: it may be only the end that is wrong.
+func quotePath(path string) string { return quoteStart(path, 256) }
 
 // nearestPath suggests the route that differs least from the requested path, word by word, with or without /v1.
 func nearestPath(c echo.Context) string {
@@ -290,7 +293,7 @@ func nearestPath(c echo.Context) string {
 	if found == "" {
 		return ""
 	}
-	return "; did you mean " + Quote("/"+found) + "?"
+	return "; did you mean " + quotePath("/"+found) + "?"
 }
 
 // OpenAIError returns an error in OpenAI's format, for JSON encoding.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"earshot/repositories/fault"
 )
@@ -82,9 +83,14 @@ func (p *Problem) SetHeader(header http.Header) {
 const Soon = "1"
 
 // Quote quotes a client's text, shortened to 64 bytes.
-func Quote(text string) string {
-	const most = 64
+func Quote(text string) string { return quoteStart(text, 64) }
+
+// quoteStart quotes a text, of which it keeps whole characters of at most so many bytes.
+func quoteStart(text string, most int) string {
 	if len(text) > most {
+		for most > 0 && !utf8.RuneStart(text[most]) {
+			most--
+		}
 		text = text[:most] + "…"
 	}
 	return strconv.Quote(text)
