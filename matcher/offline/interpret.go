@@ -28,6 +28,10 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if meant == "" && p.request.Text != "" {
 		return nil, "the message names what is not to be done, or not yet"
 	}
+	meant, forbidden := text.WithoutForbidden(meant)
+	if forbidden != "" {
+		p.trace.Note("The message forbids a part of what it names: " + forbidden + ".")
+	}
 	said := text.Corrected(meant)
 	if one, ok := p.answers(said); ok {
 		return []intent{one}, ""

@@ -175,3 +175,45 @@ func omits(t Text, first, end, last int) bool {
 	}
 	return hasInfinitiveEnding(w.Norm) && !w.Is(StopWords, CalendarWords)
 }
+
+// WithoutForbidden returns a text without a clause after an order that forbids another act, and that clause: "open the blinds
+// but don't turn on the light". What it forbids of the same thing, as "it", limits the order, and stays.
+func WithoutForbidden(said string) (rest, forbidden string) {
+	t := Of(said)
+	for i := 1; i < len(t.Words); i++ {
+		first := i + JoiningPhrases.PhraseAt(t.Words, i)
+		if t.Words[i].Is(contrastWords) {
+			first = i + 1
+		}
+		if first == i || !t.forbidsAt(first) {
+			continue
+		}
+		end := clauseEnd(t, first)
+		refers := func(w Word) bool { return w.Is(Pronouns) && !w.Is(Articles, DefiniteArticles) }
+		if slices.ContainsFunc(t.Words[first:end], refers) || Of(said[:t.Words[i].Start]).Mood() != Fragment {
+			return said, ""
+		}
+		return strings.TrimSpace(said[:t.Words[i].Start] + said[t.Words[end-1].End:]), t.Surface(first, end)
+	}
+	return said, ""
+}
+
+// forbidsAt reports whether the words from i on begin with a negated order: "please don't turn on", "non aprire",
+// "n'éteins pas".
+func (t Text) forbidsAt(i int) bool {
+	for t.At(i).Is(PoliteWords) {
+		i++
+	}
+	isVerb := func(w Word) bool { return w.Is(ActionVerbs) || len(actsKnown().verbs[w.Stem]) > 0 }
+	w, next := t.At(i), t.At(i+1)
+	switch {
+	case w.Norm == "do" && next.Norm == "not":
+		verb := t.At(i + 2)
+		return isVerb(verb) && !verb.Is(WantingWords, KnowingWords) // "but I have not" and "don't know" are no orders
+	case w.Norm == "never":
+		return isVerb(next)
+	case italian.has(Negations, w.Norm):
+		return hasInfinitiveEnding(next.Norm) && maySpeak(t.Said, "it")
+	}
+	return w.Is(NegatingParticles) && isVerb(next) && maySpeak(t.Said, "fr")
+}

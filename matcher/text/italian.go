@@ -53,6 +53,7 @@ var italian = language{
 	InsteadWords:   `tranne`,
 	exceptPhrases:  `tranne; eccetto; salvo; a eccezione di; ad eccezione di; a parte; ma non`,
 	butWords:       `meno`,
+	contrastWords:  `ma`,
 	notCues:        `a al alla ai alle con per da dal`,
 	NobodyWords:    `nessuno`,
 	allWords:       `tutto tutti tutta tutte ogni qualsiasi qualunque chiunque ovunque dappertutto`,

@@ -55,6 +55,7 @@ var spanish = language{
 	InsteadWords:   `salvo excepto`,
 	exceptPhrases:  `excepto; salvo; a excepcion de; aparte de; quitando; pero no`,
 	butWords:       `menos`,
+	contrastWords:  `pero sino`,
 	NobodyWords:    `nadie`,
 	allWords:       `todo todos toda todas cualquier cualquiera cada`,
 	notCues:        `a al el la los las con para en de del por`,
