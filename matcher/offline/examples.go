@@ -35,6 +35,7 @@ type piece struct {
 	surface string
 	named   bool // the place is of a name, which ends before "tomorrow"
 	said    bool // the place is of a sentence, which has a "tomorrow" of its own
+	timed   bool // the place is of a date, a time or a length
 }
 
 // fill is a message's words in the place of a value.
@@ -73,6 +74,8 @@ func patternsOf(tool *repositories.Tool) []pattern {
 					if of := &p.parts[last+1]; slices.Contains(kinds.Free, of.mark.Parameter) {
 						of.named = slices.Contains(kinds.Named, of.mark.Parameter)
 						of.said = !of.named
+					} else {
+						of.timed = slices.Contains(kinds.Formatted, of.mark.Parameter)
 					}
 				}
 			}
@@ -112,7 +115,7 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		if end > at+1 && first.named && (t.Trailing(end-1) > end-1 || !first.holds(t, end-1)) {
 			break
 		}
-		if !bounds(t.Words[at]) || !bounds(last) {
+		if !bounds(t.Words[at]) || !bounds(last) || first.timed && !first.isMarked(t.Words[at:end]) && !tellsTime(t, at, end) {
 			continue
 		}
 		if found, fit := fits(t, parts[1:], end, append(fills, fill{first, at, end})); fit {
@@ -120,6 +123,27 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		}
 	}
 	return nil, false
+}
+
+// isMarked reports whether words are those that the example has in the place.
+func (p piece) isMarked(words []text.Word) bool {
+	return slices.EqualFunc(p.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
+}
+
+// tellsTime reports whether all words from first to before end may tell a time: "milk" of "milk tomorrow at 6 pm" does not.
+func tellsTime(t *datetime.Text, first, end int) bool {
+	timed := make([]bool, len(t.Words))
+	for _, m := range t.Moments() {
+		for i := m.First; i < m.End; i++ {
+			timed[i] = true
+		}
+	}
+	for i := first; i < end; i++ {
+		if !timed[i] && !isNumber(t.Words[i]) && !t.Words[i].Is(text.StopWords, text.CalendarWords, text.TimeUnits, text.DayUnits, text.DayParts, text.DayCues, text.ClockCues, text.HourCues) {
+			return false
+		}
+	}
+	return true
 }
 
 // goesOn reports whether the text from word at on only tells when and how what its fills say is to be done.
@@ -209,7 +233,7 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 			f.end -= chosenAt(candidate.Tool, t.Text, f.first, f.end)
 		}
 		name, words := f.mark.Parameter, t.Words[f.first:f.end]
-		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm }) && !t.Signed(f.first)
+		same := f.isMarked(words) && !t.Signed(f.first)
 		formatted := slices.Contains(kinds.Formatted, name)
 		switch {
 		case formatted && same: // the example's own words may be the value itself: "10:00"

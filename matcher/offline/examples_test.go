@@ -65,3 +65,20 @@ func TestAnExampleOfTwoToolsIsNoLaw(t *testing.T) {
 	require.Empty(t, matched(t, "make it bright", first, second))
 	require.Equal(t, "lamp-on {}", matched(t, "make it bright", first))
 }
+
+func TestAPlaceOfATimeHasNoOtherWords(t *testing.T) {
+	const remind = `{"name":"remind","description":"Remind the user of something","schema":[{"parameter":"what","type":"string","description":"what to be reminded of","required":true},
+		{"parameter":"at","type":"string","description":"when","format":"date-time","required":true}],"examples":["Remind me to [call mum](what) [tomorrow at 18:00](at)"]}`
+	const meet = `{"name":"meet","description":"Schedule a meeting","schema":[{"parameter":"with","type":"string","description":"who comes"},{"parameter":"start","type":"string","format":"date-time","required":true}],
+		"examples":["Schedule a meeting with [Anna](with) [tomorrow at 3 pm](start)"]}`
+	for said, what := range map[string]string{
+		"Remind me to buy milk tomorrow at 18:00":             `"what":"buy milk"`,
+		"Remind me to call Anna Brown tomorrow at 18:00":      `"what":"call Anna Brown"`,
+		"Schedule a meeting with Mrs Brown tomorrow at 3 pm":  `"with":"Mrs Brown"`,
+		"Schedule a meeting with Dr. Brown tomorrow at 3 pm":  `"with":"Dr. Brown"`,
+		"Schedule a meeting with Anna on Wednesday at 15:30":  `"with":"Anna"`,
+		"Schedule a meeting with Anna Brown on Friday at 3pm": `"with":"Anna Brown"`,
+	} {
+		require.Contains(t, matched(t, said, remind, meet), what, said)
+	}
+}
