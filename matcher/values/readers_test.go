@@ -164,3 +164,19 @@ func FuzzOf(f *testing.F) {
 		require.Len(t, read.Taken, len(read.Words))
 	})
 }
+
+func TestAddressesAreReadWhole(t *testing.T) {
+	const mail = `{"name":"send-mail","description":"Send an e-mail","schema":[{"parameter":"to","type":"string","description":"e-mail address"},{"parameter":"subject","type":"string"}],
+		"examples":["Send a mail to [bob@example.org](to)"]}`
+	expected{
+		"Write a mail to max@example.com":                                {"to": "max@example.com"},
+		"Send a mail to x_y+z@test.example":                              {"to": "x_y+z@test.example"},
+		"Send a mail to max@mail.uni-wien.ac.at, please":                 {"to": "max@mail.uni-wien.ac.at"},
+		"Send a mail from me@example.org to bob@example.org":             {"to": "bob@example.org"},
+		"Send a mail to bob@example.org, not to eva@example.de":          {"to": "bob@example.org"},
+		"Send a mail to max@example.com or to eva@example.de":            {},
+		"Send a mail to Bob":                                             {},
+		"Send a mail to bob@example.org with the subject Budget meeting": {"to": "bob@example.org", "subject": "Budget meeting"},
+	}.of(t, mail)
+	expected{"tell max@example.com": {"whom": "max@example.com"}}.of(t, `{"name":"tell","schema":[{"parameter":"whom","type":"string"}],"examples":["tell [Anna](whom)"]}`)
+}
