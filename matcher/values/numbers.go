@@ -52,13 +52,15 @@ func readDurations(f *slotFiller) {
 	}
 }
 
-// readAmounts gives each parameter with a unit the one amount that converts to it. No parameter gets the words of a
-// range or of a denial.
+// readAmounts gives each parameter with a unit the one amount that converts to it, and to no other one's. No parameter gets
+// the words of a range or of a denial.
 func readAmounts(f *slotFiller) {
 	counted := f.slots(func(s *slot) bool { return s.Unit != nil && s.Numeric() })
 	for _, s := range counted {
-		rivals := slices.ContainsFunc(counted, func(other *slot) bool { return other != s && len(f.amounts(other)) > 0 })
 		said := f.amounts(s)
+		rivals := slices.ContainsFunc(counted, func(other *slot) bool {
+			return other != s && slices.ContainsFunc(f.amounts(other), func(one quantity.Amount) bool { return len(said) == 1 && one.From < said[0].To && said[0].From < one.To })
+		})
 		if len(said) != 1 || rivals {
 			continue
 		}

@@ -180,3 +180,15 @@ func TestAddressesAreReadWhole(t *testing.T) {
 	}.of(t, mail)
 	expected{"tell max@example.com": {"whom": "max@example.com"}}.of(t, `{"name":"tell","schema":[{"parameter":"whom","type":"string"}],"examples":["tell [Anna](whom)"]}`)
 }
+
+func TestAmountsOfTwoUnitsAreToldApart(t *testing.T) {
+	expected{
+		"a room for 2 guests for 3 nights":   {"guests": number("2"), "nights": number("3")},
+		"a room for 3 nights and 2 guests":   {"guests": number("2"), "nights": number("3")},
+		"a room for two nights, two guests":  {"guests": number("2"), "nights": number("2")},
+		"a room for 3 nights":                {"nights": number("3")},
+		"a room for 2 guests from Friday on": {"guests": number("2")},
+	}.of(t, `{"name":"book-room","schema":[{"parameter":"nights","type":"integer","unit":"nights","required":true},{"parameter":"guests","type":"integer","unit":"guests"}]}`)
+	expected{"between 18 and 22 degrees": {}, "20 degrees": {}}.of(t,
+		`{"name":"keep-warm","schema":[{"parameter":"low","type":"number","unit":"°C"},{"parameter":"high","type":"number","unit":"°C"}]}`)
+}
