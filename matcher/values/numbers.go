@@ -59,7 +59,9 @@ func readAmounts(f *slotFiller) {
 	for _, s := range counted {
 		said := f.amounts(s)
 		rivals := slices.ContainsFunc(counted, func(other *slot) bool {
-			return other != s && slices.ContainsFunc(f.amounts(other), func(one quantity.Amount) bool { return len(said) == 1 && one.From < said[0].To && said[0].From < one.To })
+			return other != s && slices.ContainsFunc(f.amounts(other), func(one quantity.Amount) bool {
+				return len(said) == 1 && one.From < said[0].To && said[0].From < one.To
+			})
 		})
 		if len(said) != 1 || rivals {
 			continue
@@ -444,15 +446,20 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	}
 	for i := n.First - 1; i >= 0 && f.Adjoins(i); i-- {
 		if w := f.Words[i]; !w.Is(text.LinkingWords, text.Articles) {
-			if w.IsSubject() && s.about[w.Stem] {
+			if w.IsSubject() && f.isAbout(s, w) {
 				return true
+			}
+			if f.At(i+1).Is(text.Copulas) && w.IsSubject() && !f.means(w) {
+				return false // "the pressure is 4"
 			}
 			break
 		}
 	}
 	before := f.At(n.First - 1)
 	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
-	return !ends && !f.labels(n)
+	orders := f.verbs[before.Stem] || before.Norm == f.verb && n.First-1 == f.Opening()             // "dim 20"
+	counted := !s.Required && n.First > 0 && f.Adjoins(n.First-1) && f.name[before.Stem] && !orders // "pump 2"
+	return !ends && !counted && !f.labels(n)
 }
 
 // isNamed reports whether a unit, or a word after the number, tells what it counts.
@@ -464,7 +471,13 @@ func (f *slotFiller) isNamed(s *slot, n datetime.Reading) bool {
 		return false
 	}
 	next := f.Words[n.End]
-	return next.IsSubject() && s.about[next.Stem] || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
+	return next.IsSubject() && f.isAbout(s, next) || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
+}
+
+// isAbout reports whether a word is one of the slot's name, or of its description and not of the tool's name: 2 is no speed
+// in "start pump 2", whose speed is that "of the pump".
+func (f *slotFiller) isAbout(s *slot, w text.Word) bool {
+	return s.about[w.Stem] && (!f.name[w.Stem] || slices.ContainsFunc(s.name, func(own text.Word) bool { return own.Stem == w.Stem }))
 }
 
 // number fills the slot; a string takes the figure as written.

@@ -192,3 +192,15 @@ func TestAmountsOfTwoUnitsAreToldApart(t *testing.T) {
 	expected{"between 18 and 22 degrees": {}, "20 degrees": {}}.of(t,
 		`{"name":"keep-warm","schema":[{"parameter":"low","type":"number","unit":"°C"},{"parameter":"high","type":"number","unit":"°C"}]}`)
 }
+
+func TestANumberThatNobodyHasNamedFillsNoOptionalParameter(t *testing.T) {
+	expected{
+		"start pump 2":                        {},
+		"start the pump, the pressure is 4":   {},
+		"start the pump with speed 4":         {"speed": number("4")},
+		"start the pump, the speed is 4":      {"speed": number("4")},
+		"start the pump and set its speed: 4": {"speed": number("4")},
+	}.of(t, `{"name":"start-pump","description":"Start a pump","schema":[{"parameter":"speed","type":"integer","description":"speed of the pump"}],"examples":["start the pump"]}`)
+	expected{"turn on light 2": {}, "turn on the light at 30 percent": {"level": number("30")}}.of(t,
+		`{"name":"light-on","schema":[{"parameter":"level","type":"integer","unit":"percent"}],"examples":["turn on the light"]}`)
+}
