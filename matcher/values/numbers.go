@@ -457,8 +457,8 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	}
 	before := f.At(n.First - 1)
 	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
-	orders := f.verbs[before.Stem] || before.Norm == f.verb && n.First-1 == f.Opening()             // "dim 20"
-	counted := !s.Required && n.First > 0 && f.Adjoins(n.First-1) && f.name[before.Stem] && !orders // "pump 2"
+	begins := !slices.ContainsFunc(f.Words[:max(0, n.First-1)], func(w text.Word) bool { return !w.Is(text.Fillers, text.PoliteWords, text.Persons) })
+	counted := !s.Required && n.First > 0 && f.Adjoins(n.First-1) && f.name[before.Stem] && !begins // "the pump 2", but not "dim 20"
 	return !ends && !counted && !f.labels(n)
 }
 
