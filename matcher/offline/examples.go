@@ -176,7 +176,12 @@ func (p piece) holds(t *datetime.Text, i int) bool {
 
 // withoutPoliteness removes politeness at both ends of a text, but not the half of a phrase: the "now" of "right now".
 func withoutPoliteness(t *datetime.Text) []text.Word {
-	words := withoutEnds(t.Words, isPolite, isPolite)
+	thanked := false
+	leads := func(w text.Word) bool { // "you block my card" tells, after "thank" it does not
+		thanked = isPolite(w) && (thanked || !w.Is(text.PolitePersons))
+		return thanked
+	}
+	words := withoutEnds(t.Words, leads, isPolite)
 	if n := len(words); n > 0 {
 		if first, end := t.Within(words[0].Start, words[n-1].End); text.AsideAt(t.Text, end-1) > end {
 			return t.Words[first:]

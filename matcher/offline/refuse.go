@@ -115,7 +115,8 @@ func (u *utterance) framed(p *retrieval.Document) bool {
 
 // ofAnother reports whether the text tells of somebody else, and no example of the tool does.
 func (u *utterance) ofAnother(p *retrieval.Document) bool {
-	return !p.Others && !p.Moods[text.Question] && u.mood != text.Question && text.OfAnother(u.heard, func(w text.Word) bool { return p.Known[w.Stem] })
+	knows := func(w text.Word) bool { return p.Known[w.Stem] }
+	return !p.Others && !p.Moods[text.Question] && u.mood != text.Question && text.OfAnother(u.heard, knows, p.OrdersBy)
 }
 
 // opposes reports whether the text orders the opposite of the tool's act by a word that the tool does not have: "reopen",

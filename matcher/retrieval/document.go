@@ -78,8 +78,8 @@ func newDocument(tool *repositories.Tool) *Document {
 		}
 	}
 	p.Gives = p.Undoes == "" && gives(named, described)
-	p.setMoods(tool, named, described)
 	p.setActs(tool, named)
+	p.setMoods(tool, named, described)
 	return p
 }
 
@@ -132,7 +132,7 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 	for _, plain := range tool.Spoken() {
 		said := text.Of(plain)
 		p.Denies = p.Denies || said.DeniesAct(func(i int) bool { return said.Words[i].Is(text.UndoingWords, text.DroppingWords) })
-		p.Others = p.Others || text.OfAnother(said, func(w text.Word) bool { return p.Title[w.Stem] })
+		p.Others = p.Others || text.OfAnother(said, func(w text.Word) bool { return p.Title[w.Stem] }, p.OrdersBy)
 		if m := said.Mood(); !p.Moods[m] {
 			p.told = append(p.told, example{said, m})
 			in[m]++

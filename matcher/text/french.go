@@ -13,7 +13,7 @@ var french = language{
 	elisions:         `l d j m n s t c qu un`,
 	DefiniteArticles: `le la les`,
 	// Moods of sentences.
-	Fillers:           `bonjour oui et alors`,
+	Fillers:           `bonjour oui et alors salut coucou`,
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,
 	WishWords:         `veux voulons voudrais voudrions voudrait souhaite aimerais besoin svp`,
 	offerPhrases:      `avez vous; as tu; vous avez; tu as`,
@@ -251,6 +251,7 @@ var french = language{
 	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
 	otherPersons: `il elle ils elles quelqu personne client cliente patient patiente medecin gens`,
 	othersVerbs:  `veut veulent voudrait voudraient souhaite souhaitent aimerait demande demandent dit disent ont desire`,
+	thirdModals:  `doit devrait peut va`,
 	ownWords:     `mon ma mes notre nos`,
 	UnlessWords:  `pourquoi ou seulement si`,
 	// Words after a value that are no part of it.

@@ -283,6 +283,7 @@ var german = language{
 	otherPersons: `er sie jemand niemand jeder keiner kunde kundin patient patientin gast mitarbeiter arzt arztin leute`,
 	othersVerbs: `
 		mochte mochten will wollen wollte wollten braucht benotigt brauchen wunscht sagt sagte meint meinte fragt bittet bat hat hatte`,
+	thirdModals: `soll sollte muss musste kann konnte darf wird`,
 	ownWords:    `mein meine meinen meinem meiner unser unsere unseren unserem mir uns`,
 	UnlessWords: `warum oder nur ob`,
 	// Words after a value that are no part of it.

@@ -13,7 +13,7 @@ var italian = language{
 	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
 	// Moods of sentences.
-	Fillers:           `ciao si e allora`,
+	Fillers:           `ciao si e allora dai ehi senti poi`,
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
 	possiblePhrases:   `e possibile; sarebbe possibile; c e modo di`,
 	WishWords:         `vorrei vorremmo voglio vogliamo bisogno favore`,
@@ -170,6 +170,7 @@ var italian = language{
 	AuthorCues:      `di`,
 	otherPersons:    `lui lei loro qualcuno nessuno cliente paziente medico dottore gente`,
 	othersVerbs:     `vuole vogliono vorrebbe vorrebbero desidera chiede chiedono dice dicono ha hanno`,
+	thirdModals:     `deve dovrebbe puo va`,
 	ownWords:        `mio mia miei mie nostro nostra`,
 	// Words after a value that are no part of it.
 	laterPhrases: `

@@ -12,7 +12,7 @@ var spanish = language{
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
 	// Moods of sentences.
-	Fillers:           `hola si y`,
+	Fillers:           `hola si y oye venga`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	possiblePhrases:   `es posible; seria posible; hay posibilidad de`,
 	WishWords:         `quiero queremos quisiera quisieramos necesito favor`,
@@ -175,6 +175,7 @@ var spanish = language{
 	AuthorCues:      `de`,
 	otherPersons:    `ella ellos ellas alguien nadie cliente clienta paciente medico doctor gente`,
 	othersVerbs:     `quiere quieren quisiera quisieran necesita necesitan desea desean pide piden dice dicen ha han querria`,
+	thirdModals:     `debe deberia puede va tiene`,
 	ownWords:        `mi mis nuestro nuestra`,
 	// Words after a value that are no part of it.
 	laterPhrases: `
