@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,5 +80,25 @@ func TestAQuestionForAPossibilityWishesOnlyWithValues(t *testing.T) {
 	house := matchertest.InScope(t, matchertest.Scope, "haus", `{"name":"tuer","description":"Haustür öffnen","examples":["Öffne die Haustür","Abre la puerta","Call a taxi"]}`)
 	for said, want := range map[string]string{"Kann man die Haustür öffnen?": "", "¿Se puede abrir la puerta?": "", "Is it possible to call a taxi?": "tuer {}"} {
 		assert.Equal(t, []string{want}, heldWith(t, house, said), said)
+	}
+}
+
+func TestWhatTheSpeakerHadToDoOrPerhapsMustOrdersNothing(t *testing.T) {
+	t.Parallel()
+	const tools = `{"name":"cancel-appointment","description":"Cancel an appointment at the clinic","examples":["I need to cancel my appointment","Ich muss meinen Termin absagen","Devo annullare il mio appuntamento",
+		"Tengo que cancelar mi cita","Je dois annuler mon rendez-vous"]},{"name":"order-taxi","description":"Order a taxi","examples":["I need a taxi","Ruf mir ein Taxi"]},
+		{"name":"remind","description":"Remind the user of something","schema":[{"parameter":"what","type":"string","required":true}],"examples":["Remind me that [it rains](what)"]}`
+	for want, texts := range map[string]string{
+		"": "Ich musste meinen Termin absagen; Ich müsste meinen Termin absagen; Ich konnte meinen Termin absagen; Ich muss meinen Termin vielleicht absagen; Gestern musste ich meinen Termin absagen; J'ai dû annuler mon rendez-vous; " +
+			"Je devais annuler mon rendez-vous; Je devrais annuler mon rendez-vous; Je dois peut-être annuler mon rendez-vous; Dovevo annullare il mio appuntamento; Devo probabilmente annullare il mio appuntamento; " +
+			"Tendría que cancelar mi cita; Debía cancelar mi cita; Tengo que cancelar mi cita quizás; I probably need to cancel my appointment; I may need to cancel my appointment",
+		"cancel-appointment {}": "Ich muss leider meinen Termin absagen; Könnten Sie vielleicht meinen Termin absagen?; Je voudrais annuler mon rendez-vous; Vorrei annullare il mio appuntamento; ¿Podría cancelar mi cita?; " +
+			"Could you perhaps cancel my appointment?; I have to cancel my appointment; I probably have the flu, cancel my appointment",
+		"order-taxi {}":                       "I could use a taxi; I might need a taxi; Ich könnte ein Taxi brauchen; Könnte ich ein Taxi haben",
+		`remind {"what":"it probably rains"}`: "Remind me that it probably rains",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, want, matched(t, said, tools), said)
+		}
 	}
 }

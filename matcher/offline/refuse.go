@@ -141,10 +141,15 @@ func (u *utterance) opposes(p *retrieval.Document) bool {
 	return false
 }
 
-// isAct reports whether the word at i is a verb that orders what the tool does.
+// isAct reports whether the word at i is a verb that orders what the tool does. A verb with other uses is one after "to" or
+// a negation: "not turn it on", "not … to send it". The English "no" denies a noun.
 func (u *utterance) isAct(p *retrieval.Document, i int) bool {
-	w := u.Words[i]
-	return !p.Moods[text.Question] && p.Orders(u.Words[i:i+1]) && text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.Is(text.FailingVerbs) && !w.StemIs(text.GettingVerbs) && !u.Reminds(i)
+	w, before := u.Words[i], u.At(i-1)
+	if p.Moods[text.Question] || !p.Orders(u.Words[i:i+1]) || w.Is(text.FailingVerbs) || u.Reminds(i) {
+		return false
+	}
+	denied := before.Is(text.Negations) && (before.Norm != "no" || text.LanguageOf(u.Said) == "es") && !u.At(i-2).Is(text.PersonCues) // but "for not ibuprofen"
+	return denied || before.Norm == "to" || text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.StemIs(text.GettingVerbs)
 }
 
 // undoesAt reports whether the word at i is of the act of a tool that undoes: its own verb, or another for the same.

@@ -100,7 +100,7 @@ var german = language{
 	relayVerbs:      `sag sage sagen frag frage fragen erinner erinnere erinnern erklar erklare erklaren lass lasst`,
 	framePhrases: `soll; sollen; darf; durfen; man kann; man konnte; man sollte; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
 		erinner mich; erinnere mich; ich konnte; fast; beinahe`,
-	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann`,
+	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann; wahrscheinlich; vermutlich; ich musste; ich konnte; ich durfte; musste ich; wir mussten; wir konnten`,
 	reportingVerbs:   `sagt sagte fragt fragte meint meinte schreibt schrieb behauptet`,
 	judgingWords:     `ist ware war wurde bringt macht`,
 	leaveVerbs:       `darf durfte durfen kann konnte`,

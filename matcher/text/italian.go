@@ -71,7 +71,7 @@ var italian = language{
 	feigningPhrases:  `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula; pensavo; pensavo di; stavo pensando di; non so se; ho quasi; e se; mi chiedo se`,
 	relayVerbs:       `di dica chiedi chieda ricordami ricorda ricordagli spiega spiegami spiegatemi lascia fai`,
 	framePhrases:     `vuole che; vogliono che; solo il; solo la; solo mio; ultima cosa; impossibile; sempre; magari; stavo per; stavamo per; avrei voluto; avrei dovuto; avrei; quasi quasi; fuori discussione; guai a`,
-	uncertainPhrases: `forse; potrei; potremmo; dovrei; magari; un giorno`,
+	uncertainPhrases: `forse; potrei; potremmo; dovrei; magari; un giorno; probabilmente; dovevo; dovevamo; dovremmo; potevo; potevamo; ho dovuto; abbiamo dovuto`,
 	reportingVerbs:   `dice dicono disse chiede chiese scrive`,
 	judgingWords:     `sarebbe era fu sara`,
 	purposeWords:     `per`,

@@ -73,7 +73,7 @@ var spanish = language{
 	feigningPhrases:  `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si; pensaba; estaba pensando en; estuve a punto de; no se si; dudo si; me pregunto si`,
 	relayVerbs:       `dile dila diles diga pidele pide recuerdame recuerda recuerdele explica explicame expliqueme deja preguntale haz`,
 	framePhrases:     `quiere que; quieren que; solo el; solo la; solo mi; ultimo que; ultima cosa; imposible; siempre; ojala; estaba por; iba a; casi; ni hablar de; ni se te ocurra; ni se le ocurra; anda ya; hubiera; habria`,
-	uncertainPhrases: `tal vez; quiza; quizas; a lo mejor; podria; deberia; algun dia`,
+	uncertainPhrases: `tal vez; quiza; quizas; a lo mejor; podria; deberia; algun dia; probablemente; seguramente; tendria que; tendriamos que; tenia que; teniamos que; debia; debiamos; podia`,
 	reportingVerbs:   `dice dicen dijo pregunta pregunto escribe afirma`,
 	judgingWords:     `es seria fue era`,
 	purposeWords:     `para`,
