@@ -82,14 +82,21 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 }
 
 // asksLeave reports whether the text asks whether the speaker may do what the tool does: "can I cancel it free of charge?".
-// "Can I have" and "can we move it" wish.
+// "Can I have" and "can we move it" wish. The last clause may ask so, too, also whether the speaker must or did: "order 4711 is
+// late, should I cancel it?".
 func (u *utterance) asksLeave(p *retrieval.Document) bool {
-	first := u.heard.Opening()
-	if first < 0 || p.Gives || p.Moods[text.Question] || !strings.HasSuffix(strings.TrimSpace(u.Said), "?") || !text.AsksLeave(u.heard, first) {
+	if p.Moods[text.Question] || !strings.HasSuffix(strings.TrimSpace(u.Said), "?") || len(u.heard.Words) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(u.heard.Words, func(w text.Word) bool {
-		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && !w.StemIs(text.GettingVerbs) && !w.Is(text.AlteringWords)
+	last, _ := text.Clause(u.heard, len(u.heard.Words)-1)
+	asked := text.Of(u.heard.Said[u.heard.Words[last].Start:])
+	first := asked.Opening()
+	mood := asked.Mood()
+	if first < 0 || (p.Gives || !text.AsksLeave(asked, first)) && (last == 0 || mood != text.Question || p.Called(asked, mood)) {
+		return false
+	}
+	return slices.ContainsFunc(asked.Words, func(w text.Word) bool {
+		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && !w.Is(text.LightVerbs) && (last > 0 || !w.StemIs(text.GettingVerbs)) && !w.Is(text.AlteringWords)
 	})
 }
 

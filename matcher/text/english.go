@@ -50,7 +50,8 @@ var english = language{
 	offerPhrases: `do you have; have you got; have you any; got any`,
 	possiblePhrases: `is it possible to; is it possible for you; would it be possible to; would it be possible for you; is there any chance to;
 		is there a way to; is there a way for you; are you able to; would you be able to`,
-	wishPairs: `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
+	owingPhrases: `i have to; i need to; i must`,
+	wishPairs:    `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
 	abandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,

@@ -21,6 +21,7 @@ var german = language{
 	offerPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
 	possiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
 	tellingVerbs:      `ist sind war waren hat hatte wird`,
+	owingPhrases:      `ich muss; wir mussen`,
 	wishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	// Relations to earlier messages and to time.

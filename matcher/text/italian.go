@@ -17,6 +17,7 @@ var italian = language{
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
 	possiblePhrases:   `e possibile; sarebbe possibile; c e modo di`,
 	WishWords:         `vorrei vorremmo voglio vogliamo bisogno favore`,
+	owingPhrases:      `devo; dobbiamo`,
 	wishPairs:         `ho bisogno; mi serve; dobbiamo; ci serve; mi piacerebbe`,
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
 	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,

@@ -40,6 +40,7 @@ const (
 	offerPhrases      // questions that wish for a thing: "do you have a table"
 	possiblePhrases   // questions for a possibility that wish for it
 	wishPairs         // wishes of two words whose second alone is none: "I like pizza"
+	owingPhrases      // what the speaker must, which a question mark makes a question: "¿tengo que …?"
 	abandoningPhrases // ways to abandon a call; few, since a call kept in vain fires nothing by itself
 
 	// Relations to earlier messages and to time.

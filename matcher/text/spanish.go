@@ -16,6 +16,7 @@ var spanish = language{
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	possiblePhrases:   `es posible; seria posible; hay posibilidad de`,
 	WishWords:         `quiero queremos quisiera quisieramos necesito favor`,
+	owingPhrases:      `tengo que; tenemos que; debo; debemos; hay que`,
 	wishPairs:         `tengo que; tenemos que; he de; hemos de; hay que; me gustaria; nos gustaria`,
 	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
 	repairPhrases:     `no perdon; perdon; perdona; disculpa; digo; no digo; quiero decir; queria decir; mejor dicho; no espera; corrijo`,
