@@ -108,14 +108,18 @@ func TestAQuestionWhetherOrHowOrdersNothing(t *testing.T) {
 	const tools = `{"name":"cancel-appointment","description":"Cancel an appointment at the clinic","examples":["I need to cancel my appointment","Ich muss meinen Termin absagen","Devo annullare il mio appuntamento",
 		"Tengo que cancelar mi cita","Je dois annuler mon rendez-vous"]},{"name":"block-card","description":"Block a card","examples":["Block my card","I lost my card"]},
 		{"name":"cancel-order","description":"Cancel an order","schema":[{"parameter":"order","type":"integer","required":true}],"examples":["Cancel order [4711](order)"]},
+		{"name":"return-item","description":"Return a product","schema":[{"parameter":"product","type":"string","required":true}],"examples":["I want to return [the shoes](product)"]},
+		{"name":"checkout","description":"Check the guest out","examples":["I want to check out"]},
 		{"name":"hours","description":"Tell when the clinic is open","examples":["You are open on Sunday?","When are you open?"]}`
 	for want, texts := range map[string]string{
 		"": "Order 4711 is late, should I cancel it?; Order 4711 is late. Did you cancel it?; I am ill, do I have to cancel my appointment?; By when do I need to cancel my appointment?; With whom do I need to cancel my appointment?; " +
-			"¿Tengo que cancelar mi cita?; Estoy enfermo, ¿tengo que cancelar mi cita?; Devo annullare il mio appuntamento?; Je dois annuler mon rendez-vous ?; Ich muss meinen Termin absagen?; I lost my card?; I lost my card, should I block it?",
-		"cancel-appointment {}":       "I am ill, can you cancel my appointment?; Tengo que cancelar mi cita; Devo annullare il mio appuntamento; Could you cancel my appointment?; Ich bin krank, kannst du meinen Termin absagen?",
-		"block-card {}":               "I lost my card, can you block it?; I lost my card, what can I do?; Block my card?; I lost my card",
-		`cancel-order {"order":4711}`: "Cancel order 4711, can you?; Could you cancel order 4711?",
-		"hours {}":                    "You are open on Sunday?; When are you open?",
+			"¿Tengo que cancelar mi cita?; Estoy enfermo, ¿tengo que cancelar mi cita?; Devo annullare il mio appuntamento?; Je dois annuler mon rendez-vous ?; Ich muss meinen Termin absagen?; I lost my card?; I lost my card, should I block it?; " +
+			"Can I return the shoes?; How do I return the shoes?; Did I return the shoes?; Must I return the shoes?; Does it cost anything to return the shoes?; When do I check out?",
+		`return-item {"product":"the shoes"}`: "I want to return the shoes; Please return the shoes; Could you return the shoes?",
+		"cancel-appointment {}":               "I am ill, can you cancel my appointment?; Tengo que cancelar mi cita; Devo annullare il mio appuntamento; Could you cancel my appointment?; Ich bin krank, kannst du meinen Termin absagen?",
+		"block-card {}":                       "I lost my card, can you block it?; I lost my card, what can I do?; Block my card?; I lost my card",
+		`cancel-order {"order":4711}`:         "Cancel order 4711, can you?; Could you cancel order 4711?",
+		"hours {}":                            "You are open on Sunday?; When are you open?",
 	} {
 		for _, said := range strings.Split(texts, "; ") {
 			assert.Equal(t, want, matched(t, said, tools), said)

@@ -95,8 +95,11 @@ func (u *utterance) asksLeave(p *retrieval.Document) bool {
 	if first < 0 || (p.Gives || !text.AsksLeave(asked, first)) && (last == 0 || mood != text.Question || p.Called(asked, mood)) {
 		return false
 	}
+	if gets := asked.Norm(first + 2); (gets == "get" || gets == "have") && asked.Norm(first+3) != "to" {
+		return false // "can I have my money back?"
+	}
 	return slices.ContainsFunc(asked.Words, func(w text.Word) bool {
-		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && !w.Is(text.LightVerbs) && (last > 0 || !w.StemIs(text.GettingVerbs)) && !w.Is(text.AlteringWords)
+		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && (last > 0 || !w.StemIs(text.GettingVerbs)) && !w.Is(text.AlteringWords)
 	})
 }
 

@@ -50,7 +50,7 @@ var english = language{
 	offerPhrases: `do you have; have you got; have you any; got any`,
 	possiblePhrases: `is it possible to; is it possible for you; would it be possible to; would it be possible for you; is there any chance to;
 		is there a way to; is there a way for you; are you able to; would you be able to`,
-	owingPhrases: `i have to; i need to; i must`,
+	owingPhrases: `i have to; i need to; i must; must i`,
 	wishPairs:    `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
 	abandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
@@ -156,7 +156,8 @@ var english = language{
 		not; never; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
 		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i do not think so; no chance; out of the question; in your dreams; i do not want that; i changed my mind; i have changed my mind; over my dead body; not a chance; you must be joking; you must be kidding; are you kidding; are you serious; you can not be serious; that is too much; that is too expensive`,
 	citingPhrases:  `is what; was what; is how; that is what; that was what`,
-	DeedPhrases:    `check out; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
+	DeedWords:      `return give`,
+	DeedPhrases:    `check out; give back; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
 	onlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,
 	YesWords:       `yes true on enabled`,

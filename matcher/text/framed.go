@@ -55,17 +55,17 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 // words order what the tool does: a note of something doubtful is sure.
 func Doubts(t Text, orders func(Word) bool) bool {
 	first := t.Opening()
-	if first < 0 || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs) {
+	mood := t.Mood()
+	if first < 0 || mood == Question || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs) {
 		return false
 	}
 	end := clauseEnd(t, first)
 	for at := first; at < end; at++ {
 		next := at + uncertainPhrases.PhraseAt(t.Words, at)
-		if next == at {
-			continue
+		if next == at || t.At(next).Is(Negations) {
+			continue // "I could not"
 		}
-		told := t.Mood() == Wish || t.Mood() == Statement
-		if at == first && !t.Words[first].Is(Persons) || told && next == len(t.Words) || slices.ContainsFunc(t.Words[min(next, end):end], orders) {
+		if at == first && !t.Words[first].Is(Persons) || mood != Fragment && next == len(t.Words) || slices.ContainsFunc(t.Words[min(next, end):end], orders) {
 			return true
 		}
 	}

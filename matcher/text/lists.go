@@ -147,6 +147,7 @@ const (
 	haltingPhrases    // those that are orders too: "stop"
 	citingPhrases     // before a person, make a sentence of quoted words: "… is what I said"
 	DeedPhrases       // acts that begin with one of the InformingWords: "check out"
+	DeedWords         // InformingWords that are an act of the user, too: "return the shoes"
 	onlyWords         // turn a negation before them into a limit: "not only"
 	PartingWords      // thanks and goodbyes
 	YesWords          // true, for a boolean: "refundable: yes"

@@ -64,6 +64,9 @@ func (f cueReader) standsAside(s *slot, m Mention) bool {
 	here := f.sentence()
 	for i, w := range f.Words {
 		left, _ := here.leftOf(i)
+		if f.lesson.foreign(s, left) {
+			continue
+		}
 		cued := !noWord(left) && s.taught.left[left] && f.Lowercase() || here.capital(i) && (s.taught.left[left] || f.At(i-1).Is(text.TargetCues))
 		if f.Pause(m.First) && (i < m.First || i >= m.End) && !f.Pause(i) && w.IsSubject() && cued {
 			return true
