@@ -64,8 +64,9 @@ func TestANameThatActsOrdersNothing(t *testing.T) {
 		"": "Anna sends 50 euros to Tom; Tom sends 50 euros to Anna; Anna always sends 50 euros to Tom; Mr Brown sends Anna 50 euros; Anna and Tom send 50 euros to Peter; anna sends 50 euros to tom; Anna must send 50 euros to Tom; " +
 			"Peter überweist 20 Euro an Anna; Peter kann 20 Euro an Anna überweisen; Marco invia 30 euro a Luca; Marco deve inviare 30 euro a Luca; Luis transfiere 100 euros a Marta; Luis va a transferir 100 euros a Marta; " +
 			"Paul envoie 40 euros à Marie; On envoie 40 euros à Paul; Tom turns on the light; Marco accende la luce; Mamma accende la luce; Marie allume la lumière; On allume la lumière; Luis enciende la luz; You block my card; " +
-			"Anna wants to send 50 euros to Tom",
-		`transfer {"amount":50,"recipient":"Tom"}`:  "Send 50 euros to Tom; Anna, send 50 euros to Tom; Computer send 50 euros to Tom; Tom send 50 euros to Tom; Anna is here, send 50 euros to Tom; Send 50 euros to Tom, Anna is ill",
+			"Anna wants to send 50 euros to Tom; Today Anna sends 50 euros to Tom; In the morning Tom turns on the light; Oggi Marco invia 30 euro a Luca; Marco mi invia 30 euro; Paul m'envoie 40 euros; Luis y Marta transfieren 100 euros a Tom; " +
+			"Tom turned on the light; Anna schaltet das Licht an",
+		`transfer {"amount":50,"recipient":"Tom"}`:  "Send 50 euros to Tom; Today send 50 euros to Tom; Anna, send 50 euros to Tom; Computer send 50 euros to Tom; Tom send 50 euros to Tom; Anna is here, send 50 euros to Tom; Send 50 euros to Tom, Anna is ill",
 		`transfer {"amount":30,"recipient":"Luca"}`: "Invia 30 euro a Luca; Dai invia 30 euro a Luca; Marco, invia 30 euro a Luca; Marco è qui, invia 30 euro a Luca",
 		`transfer {"amount":50,"recipient":"Anna"}`: "Anna should get 50 euros",
 		"light-on {}":   "Turn on the light; Tom, turn on the light; Alexa turn on the light; Kitchen lights on; Alexa accendi la luce; Marie, allume la lumière; Salut allume la lumière; Oye enciende la luz; Ok Google enciende la luz",

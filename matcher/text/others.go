@@ -19,6 +19,7 @@ func OfAnother(t Text, knows, orders func(Word) bool) bool {
 	for first < len(t.Words) && t.Words[first].Is(Fillers, PoliteWords) && (!t.Words[first].Is(otherPersons) || t.At(first-1).Is(PoliteWords)) {
 		first++ // also the "you" of "thank you"
 	}
+	first = afterTime(t, first)
 	for verb := first + 1; verb < min(len(t.Words), first+longestSubject); verb++ {
 		subject := t.Words[first:verb]
 		if t.parted(verb) || subject[len(subject)-1].Is(firstPersons, WishWords, QuestionWords, PoliteVerbs) {
@@ -57,28 +58,61 @@ func othersVerb(t Text, first, verb int, knows, orders func(Word) bool) bool {
 	return wants && isNamed(t, first, verb)
 }
 
-// actsNow reports whether the words from first to before verb are who does what the word at verb says: "Tom sends 50
-// euros". English and German show that by the ending. Romance languages often do not: there a name at the very beginning
-// does, since somebody who is spoken to is parted by a comma.
+// afterTime returns the place after the words for a time that begin at i: "today", "every evening"; i for none.
+func afterTime(t Text, i int) int {
+	const most = 4
+	next := i
+	for at := i; at < min(len(t.Words), i+most) && (at == i || !t.parted(at)); at++ {
+		switch w := t.Words[at]; {
+		case w.Is(CalendarWords, DayParts) && !w.Is(PoliteVerbs, ownWords): // "may I", "mon frère"
+			next = at + 1
+		case !w.Is(Articles, EveryWords, DayCues, ClockCues, HourCues, PlaceCues):
+			return next
+		}
+	}
+	return next
+}
+
+// actsNow reports whether the words from first to before verb are who does, or did, what the word at verb says: "Tom sends
+// 50 euros". English and German show that by the ending. Romance languages often do not: there a name at the very
+// beginning does, since somebody who is spoken to is parted by a comma.
 func actsNow(t Text, first, verb int, orders func(Word) bool) bool {
-	w, on := t.Words[verb], verb == 1 && french.has(Persons, t.Norm(0)) && t.Norm(0) == "on"
+	w := t.Words[verb]
 	base := Singular(w.Norm)
-	listed := len(actsKnown().verbs[w.Stem]) > 0 || ActionVerbs.Has(base) || LightVerbs.Has(base)
-	several := JoiningPhrases.Has(t.Norm(verb-2)) && verb-2 > first // "Anna and Tom send"
+	isVerb := func(form string) bool {
+		return len(actsKnown().verbs[form]) > 0 || ActionVerbs.Has(form) || LightVerbs.Has(form)
+	}
+	listed := isVerb(w.Stem) || isVerb(base)
+	several := t.At(verb-2).Is(JoiningPhrases, JoinWords) && verb-2 > first // "Anna and Tom send"
 	object := followed(t, verb)
 	switch {
-	case !listed && !orders(w) || w.Is(StopWords) && !w.Is(LightVerbs) || len(base) > len("bring") && strings.HasSuffix(base, "ing"):
+	case w.Is(StopWords) && !w.Is(LightVerbs) || len(base) > len("bring") && strings.HasSuffix(base, "ing"):
 		return false
-	case base != w.Norm || several: // "sends"
+	case (listed || orders(w)) && (base != w.Norm || several || PastForm(w)): // "sends"
 		return isBare(t, first, verb, orders) && (object || listed && isNamed(t, first, verb) && (t.At(verb+1).IsSubject() || len(actsKnown().nouns[w.Stem]) == 0))
-	case strings.HasSuffix(w.Norm, "t") && maySpeak(t.Said, "de"): // "überweist"
-		return object && orders(w) && isBare(t, first, verb, orders)
+	case strings.HasSuffix(w.Norm, "t") && maySpeak(t.Said, "de"): // "überweist", "schaltet"
+		return object && (orders(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, orders)
 	}
-	romance := slices.ContainsFunc([]string{"fr", "es", "it"}, func(code string) bool { return maySpeak(t.Said, code) })
 	form := strings.ContainsAny(w.Norm[len(w.Norm)-1:], "aetd") && (!hasInfinitiveEnding(w.Norm) || strings.HasSuffix(w.Norm, "iere")) // but not "accendi"
 	ordered := english.has(ActionVerbs, w.Norm) || english.has(LightVerbs, w.Norm)
-	person := on || verb == 1 && t.Words[0].Is(KinWords, otherPersons) || first == 0 && isNamed(t, 0, verb) && isBare(t, 0, verb, orders)
-	return romance && form && !ordered && object && orders(w) && person
+	return object && orders(w) && !ordered && (form || several) && romanceActor(t, first, verb, orders)
+}
+
+// romanceActor reports whether the words from first to before verb can be who acts in a Romance language: a name, maybe
+// after a time and before a pronoun, one of the family, or the French "on".
+func romanceActor(t Text, first, verb int, orders func(Word) bool) bool {
+	opening, begins := t.Words[first], first == 0 || t.Words[first-1].Is(CalendarWords, DayParts)
+	switch {
+	case !slices.ContainsFunc([]string{"fr", "es", "it"}, func(code string) bool { return maySpeak(t.Said, code) }):
+		return false
+	case verb == first+1 && (opening.Is(KinWords, otherPersons) || opening.Norm == "on" && opening.IsForeign(Persons)):
+		return true
+	}
+	end := verb
+	for end > first+1 && t.Words[end-1].Is(StopWords) && !t.Words[end-1].Is(Negations) {
+		end-- // "Marco mi invia"
+	}
+	return begins && isNamed(t, first, end) && isBare(t, first, end, orders)
 }
 
 // owes reports whether an act follows the modal verb at i: "must send". In "Anna should get 50 euros" she does nothing.
@@ -109,7 +143,7 @@ func isBare(t Text, first, end int, orders func(Word) bool) bool {
 	for i := first; i < end; i++ {
 		w := t.Words[i]
 		isVerb := len(actsKnown().verbs[w.Stem]) > 0 || w.Is(ActionVerbs) || orders(w) && end == first+1
-		if isVerb || !w.IsSubject() && !w.Is(adverbs, JoiningPhrases) || i == first && w.Is(Fillers, PoliteWords, QuestionWords) {
+		if isVerb || !w.IsSubject() && !w.Is(adverbs, JoiningPhrases, JoinWords) || i == first && w.Is(Fillers, PoliteWords, QuestionWords) {
 			return false
 		}
 	}
@@ -122,7 +156,7 @@ func isNamed(t Text, first, end int) bool {
 		w := t.Words[i]
 		_, isVerb := actsKnown().verbs[w.Stem]
 		named := t.Capital(i) && !isVerb && (!w.Common() || w.Is(titleWords, nameTitles))
-		if !named && (i == first || !w.Is(adverbs, JoiningPhrases)) {
+		if !named && (i == first || !w.Is(adverbs, JoiningPhrases, JoinWords)) {
 			return false
 		}
 	}
