@@ -143,8 +143,8 @@ func (p piece) tellsNumber(t *datetime.Text, first, end int) bool {
 	for i := first; i < end; i++ {
 		w := t.Words[i]
 		marked := slices.ContainsFunc(p.marked, func(of text.Word) bool { return of.Stem == w.Stem })
-		counts := isNumber(w) || w.Is(text.StopWords, text.CalendarWords, text.TimeUnits, text.DayUnits, text.DayParts, text.Currencies) || w.StemIs(text.UnitNames)
-		if !timed[i] && !marked && !counts {
+		isCount := isNumber(w) || w.Is(text.StopWords, text.CalendarWords, text.TimeUnits, text.DayUnits, text.DayParts, text.Currencies) || w.StemIs(text.UnitNames)
+		if !timed[i] && !marked && !isCount {
 			return false
 		}
 	}

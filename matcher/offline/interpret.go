@@ -24,11 +24,10 @@ func (p *interpreter) interpret() ([]intent, string) {
 			p.request.Unfinished = nil
 		}
 	}
-	meant := text.WithoutOmitted(p.request.Text)
+	meant, forbidden := text.WithoutForbidden(text.WithoutOmitted(p.request.Text))
 	if meant == "" && p.request.Text != "" {
 		return nil, "the message names what is not to be done, or not yet"
 	}
-	meant, forbidden := text.WithoutForbidden(meant)
 	if forbidden != "" {
 		p.trace.Note("The message forbids a part of what it names: " + forbidden + ".")
 	}

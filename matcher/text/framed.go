@@ -51,9 +51,9 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 }
 
 // Doubts reports whether a text is not sure of what it wants, and asks nothing: "maybe I want a pizza", "I probably need to
-// cancel it". What the speaker had to do, or ought to, is not sure either: "ich musste", "je devrais". orders tells which
+// cancel it". What the speaker had to do, or ought to, is not sure either: "ich musste", "je devrais". isAct tells which
 // words order what the tool does: a note of something doubtful is sure.
-func Doubts(t Text, orders func(Word) bool) bool {
+func Doubts(t Text, isAct func(Word) bool) bool {
 	first := t.Opening()
 	mood := t.Mood()
 	if first < 0 || mood == Question || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs) {
@@ -65,7 +65,7 @@ func Doubts(t Text, orders func(Word) bool) bool {
 		if next == at || t.At(next).Is(Negations) {
 			continue // "I could not"
 		}
-		if at == first && !t.Words[first].Is(Persons) || mood != Fragment && next == len(t.Words) || slices.ContainsFunc(t.Words[min(next, end):end], orders) {
+		if at == first && !t.Words[first].Is(Persons) || mood != Fragment && next == len(t.Words) || slices.ContainsFunc(t.Words[min(next, end):end], isAct) {
 			return true
 		}
 	}
@@ -198,7 +198,7 @@ func WithoutForbidden(said string) (rest, forbidden string) {
 		if t.Words[i].Is(contrastWords) {
 			first = i + 1
 		}
-		if first == i || !t.forbidsAt(first) {
+		if first == i || !forbidsAt(t, first) {
 			continue
 		}
 		end := clauseEnd(t, first)
@@ -215,7 +215,7 @@ func WithoutForbidden(said string) (rest, forbidden string) {
 
 // forbidsAt reports whether the words from i on begin with a negated order: "please don't turn on", "non aprire",
 // "n'éteins pas".
-func (t Text) forbidsAt(i int) bool {
+func forbidsAt(t Text, i int) bool {
 	for t.At(i).Is(PoliteWords) {
 		i++
 	}

@@ -13,8 +13,8 @@ const longestSubject = 6
 
 // OfAnother reports whether the sentence is about somebody else, and no later clause of it orders: "she wants a taxi", but
 // not "my wife and I want a taxi" or "my wife is tired, call a taxi". knows tells which words a tool has itself, since
-// "my order needs a receipt" is about the tool's thing, and orders which of them order what it does.
-func OfAnother(t Text, knows, orders func(Word) bool) bool {
+// "my order needs a receipt" is about the tool's thing, and isAct which of them order what it does.
+func OfAnother(t Text, knows, isAct func(Word) bool) bool {
 	first := 0
 	for first < len(t.Words) && t.Words[first].Is(Fillers, PoliteWords) && (!t.Words[first].Is(otherPersons) || t.At(first-1).Is(PoliteWords)) {
 		first++ // also the "you" of "thank you"
@@ -25,7 +25,7 @@ func OfAnother(t Text, knows, orders func(Word) bool) bool {
 		if t.parted(verb) || subject[len(subject)-1].Is(firstPersons, WishWords, QuestionWords, PoliteVerbs) {
 			return false
 		}
-		if othersVerb(t, first, verb, knows, orders) {
+		if othersVerb(t, first, verb, knows, isAct) {
 			mine := t.At(verb+1).Is(firstPersons) && !t.Words[verb].Is(reportingVerbs) // "die Karte möchte ich sperren"
 			return !mine && !harms(t, verb) && !ordersAfter(t, verb)
 		}
@@ -34,21 +34,21 @@ func OfAnother(t Text, knows, orders func(Word) bool) bool {
 }
 
 // othersVerb reports whether the words from first to before verb are somebody else, and the word at verb is what they do.
-func othersVerb(t Text, first, verb int, knows, orders func(Word) bool) bool {
+func othersVerb(t Text, first, verb int, knows, isAct func(Word) bool) bool {
 	subject, w, opening := t.Words[first:verb], t.Words[verb], t.Words[first]
 	wants := w.Is(othersVerbs) && (w.Norm != "would" || wishPairs.Has("would "+t.Norm(verb+1)))
-	acts := actsNow(t, first, verb, orders) || w.Is(thirdModals) && isNamed(t, first, verb) && owes(t, verb, orders)
-	third := w.Is(othersVerbs, PastWords) || PastForm(w) || t.perfectAt(verb) || strings.HasSuffix(w.Norm, "s") && knows(w) || acts
+	does := actsNow(t, first, verb, isAct) || w.Is(thirdModals) && isNamed(t, first, verb) && owes(t, verb, isAct)
+	third := w.Is(othersVerbs, PastWords) || PastForm(w) || t.perfectAt(verb) || strings.HasSuffix(w.Norm, "s") && knows(w) || does
 	things := slices.DeleteFunc(slices.Clone(subject), func(w Word) bool { return !w.IsSubject() && !w.Is(otherPersons) })
 	unknown, definite := !slices.ContainsFunc(things, knows), opening.Is(Definites, ownWords)
 	switch {
 	case opening.Norm == "you" && len(subject) == 1:
-		return third && w.Is(WishWords) && t.Norm(verb+1) != "to" || orders(w) && followed(t, verb)
+		return third && w.Is(WishWords) && t.Norm(verb+1) != "to" || isAct(w) && followed(t, verb)
 	case opening.Is(otherPersons) && len(subject) == 1:
 		return third
 	case AnyIs(subject, KinWords) || AnyIs(subject, otherPersons) && unknown:
 		return third && (definite || opening.Is(KinWords, IndefiniteWords))
-	case acts, wants && !thingsNeed(w) && t.At(verb+1).Norm != "" && isNamed(t, first, verb): // whom an example names, too
+	case does, wants && !thingsNeed(w) && t.At(verb+1).Norm != "" && isNamed(t, first, verb): // whom an example names, too
 		return !t.At(verb + 1).Is(Negations)
 	case len(things) == 0 || !unknown || w.Is(perfectWords) || t.At(verb+1).Is(Negations):
 		return false
@@ -76,7 +76,7 @@ func afterTime(t Text, i int) int {
 // actsNow reports whether the words from first to before verb are who does, or did, what the word at verb says: "Tom sends
 // 50 euros". English and German show that by the ending. Romance languages often do not: there a name at the very
 // beginning does, since somebody who is spoken to is parted by a comma.
-func actsNow(t Text, first, verb int, orders func(Word) bool) bool {
+func actsNow(t Text, first, verb int, isAct func(Word) bool) bool {
 	w := t.Words[verb]
 	base := Singular(w.Norm)
 	isVerb := func(form string) bool {
@@ -88,19 +88,19 @@ func actsNow(t Text, first, verb int, orders func(Word) bool) bool {
 	switch {
 	case w.Is(StopWords) && !w.Is(LightVerbs) || len(base) > len("bring") && strings.HasSuffix(base, "ing"):
 		return false
-	case (listed || orders(w)) && (base != w.Norm || several || PastForm(w)): // "sends"
-		return isBare(t, first, verb, orders) && (object || listed && isNamed(t, first, verb) && (t.At(verb+1).IsSubject() || len(actsKnown().nouns[w.Stem]) == 0))
+	case (listed || isAct(w)) && (base != w.Norm || several || PastForm(w)): // "sends"
+		return isBare(t, first, verb, isAct) && (object || listed && isNamed(t, first, verb) && (t.At(verb+1).IsSubject() || len(actsKnown().nouns[w.Stem]) == 0))
 	case strings.HasSuffix(w.Norm, "t") && maySpeak(t.Said, "de"): // "überweist", "schaltet"
-		return object && (orders(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, orders)
+		return object && (isAct(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, isAct)
 	}
 	form := strings.ContainsAny(w.Norm[len(w.Norm)-1:], "aetd") && (!hasInfinitiveEnding(w.Norm) || strings.HasSuffix(w.Norm, "iere")) // but not "accendi"
 	ordered := english.has(ActionVerbs, w.Norm) || english.has(LightVerbs, w.Norm)
-	return object && orders(w) && !ordered && (form || several) && romanceActor(t, first, verb, orders)
+	return object && isAct(w) && !ordered && (form || several) && romanceActor(t, first, verb, isAct)
 }
 
 // romanceActor reports whether the words from first to before verb can be who acts in a Romance language: a name, maybe
 // after a time and before a pronoun, one of the family, or the French "on".
-func romanceActor(t Text, first, verb int, orders func(Word) bool) bool {
+func romanceActor(t Text, first, verb int, isAct func(Word) bool) bool {
 	opening, begins := t.Words[first], first == 0 || t.Words[first-1].Is(CalendarWords, DayParts)
 	switch {
 	case !slices.ContainsFunc([]string{"fr", "es", "it"}, func(code string) bool { return maySpeak(t.Said, code) }):
@@ -112,14 +112,14 @@ func romanceActor(t Text, first, verb int, orders func(Word) bool) bool {
 	for end > first+1 && t.Words[end-1].Is(StopWords) && !t.Words[end-1].Is(Negations) {
 		end-- // "Marco mi invia"
 	}
-	return begins && isNamed(t, first, end) && isBare(t, first, end, orders)
+	return begins && isNamed(t, first, end) && isBare(t, first, end, isAct)
 }
 
 // owes reports whether an act follows the modal verb at i: "must send". In "Anna should get 50 euros" she does nothing.
-func owes(t Text, i int, orders func(Word) bool) bool {
+func owes(t Text, i int, isAct func(Word) bool) bool {
 	next := t.At(i + 1)
 	return !next.Is(PolitePersons) && next.Norm != "be" && slices.ContainsFunc(t.Words[i+1:clauseEnd(t, i)], func(w Word) bool {
-		return orders(w) && w.IsSubject()
+		return isAct(w) && w.IsSubject()
 	})
 }
 
@@ -139,10 +139,10 @@ func followed(t Text, i int) bool {
 }
 
 // isBare reports whether the words from first to before end can be who acts: names and nouns, and no verb of an order.
-func isBare(t Text, first, end int, orders func(Word) bool) bool {
+func isBare(t Text, first, end int, isAct func(Word) bool) bool {
 	for i := first; i < end; i++ {
 		w := t.Words[i]
-		isVerb := len(actsKnown().verbs[w.Stem]) > 0 || w.Is(ActionVerbs) || orders(w) && end == first+1
+		isVerb := len(actsKnown().verbs[w.Stem]) > 0 || w.Is(ActionVerbs) || isAct(w) && end == first+1
 		if isVerb || !w.IsSubject() && !w.Is(adverbs, JoiningPhrases, JoinWords) || i == first && w.Is(Fillers, PoliteWords, QuestionWords) {
 			return false
 		}

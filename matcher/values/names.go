@@ -20,7 +20,7 @@ func readPatterns(f *slotFiller) {
 		if len(wanted) != 1 {
 			continue
 		}
-		s, found := wanted[0], f.addresses(of.pattern)
+		s, found := wanted[0], addressesIn(f, of.pattern)
 		if len(found) > 1 {
 			found = slices.DeleteFunc(found, func(m Mention) bool { return f.Excludes(m.First, m.End) })
 		}
@@ -31,16 +31,16 @@ func readPatterns(f *slotFiller) {
 			found = cued
 		}
 		if len(found) > 1 || len(found) == 1 && oneOfTwo(f, s, found[0].First, found[0].End) {
-			f.namesSeveral(s, found[0].First, found[len(found)-1].End)
+			namesSeveral(f, s, found[0].First, found[len(found)-1].End)
 		} else if len(found) == 1 {
 			f.fill(s, found[0].Value, found[0].First, found[0].End)
 		}
 	}
 }
 
-// addresses returns the texts of a form.
-func (f *slotFiller) addresses(form *regexp.Regexp) (found []Mention) {
-	for _, at := range form.FindAllStringIndex(f.Said, -1) {
+// addressesIn returns the texts of a form.
+func addressesIn(f *slotFiller, pattern *regexp.Regexp) (found []Mention) {
+	for _, at := range pattern.FindAllStringIndex(f.Said, -1) {
 		value := strings.TrimRight(f.Said[at[0]:at[1]], ".,;:!?)")
 		first, end := f.Within(at[0], at[0]+len(value))
 		found = append(found, Mention{value, first, end})
@@ -160,12 +160,12 @@ func oneOfTwo(f *slotFiller, s *slot, first, end int) bool {
 	default:
 		return false
 	}
-	f.namesSeveral(s, from, to)
+	namesSeveral(f, s, from, to)
 	return true
 }
 
 // namesSeveral records that the words from first to before end are several values for one slot.
-func (f *slotFiller) namesSeveral(s *slot, first, end int) {
+func namesSeveral(f *slotFiller, s *slot, first, end int) {
 	why := fmt.Sprintf("%q names more than one", f.Surface(first, end))
 	f.reasons[s.Name], f.unusable[s.Name] = why, why
 }
@@ -329,7 +329,7 @@ func readLists(f *slotFiller) {
 			found = append(found, Mention{json.Number(n.Exact), n.First, n.End})
 		}
 	case s.pattern != nil:
-		for _, m := range f.addresses(s.pattern) {
+		for _, m := range addressesIn(f, s.pattern) {
 			if f.free(m.First, m.End) && !f.Excludes(m.First, m.End) {
 				found = append(found, m)
 			}

@@ -446,7 +446,7 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	}
 	for i := n.First - 1; i >= 0 && f.Adjoins(i); i-- {
 		if w := f.Words[i]; !w.Is(text.LinkingWords, text.Articles) {
-			if w.IsSubject() && f.isAbout(s, w) {
+			if w.IsSubject() && isAbout(f, s, w) {
 				return true
 			}
 			if f.At(i+1).Is(text.Copulas) && w.IsSubject() && !f.means(w) {
@@ -471,12 +471,12 @@ func (f *slotFiller) isNamed(s *slot, n datetime.Reading) bool {
 		return false
 	}
 	next := f.Words[n.End]
-	return next.IsSubject() && f.isAbout(s, next) || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
+	return next.IsSubject() && isAbout(f, s, next) || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
 }
 
 // isAbout reports whether a word is one of the slot's name, or of its description and not of the tool's name: 2 is no speed
 // in "start pump 2", whose speed is that "of the pump".
-func (f *slotFiller) isAbout(s *slot, w text.Word) bool {
+func isAbout(f *slotFiller, s *slot, w text.Word) bool {
 	return s.about[w.Stem] && (!f.name[w.Stem] || slices.ContainsFunc(s.name, func(own text.Word) bool { return own.Stem == w.Stem }))
 }
 

@@ -357,7 +357,7 @@ func newFiller(utterance *datetime.Text, tool *repositories.Tool) *slotFiller {
 // fill gives the slot its value from the words from first to before end. The words before a person's name are none of it.
 func (f *slotFiller) fill(s *slot, value any, first, end int) {
 	if s.free {
-		if from, to := f.ofAddress(first, end); to-from > end-first {
+		if from, to := ofAddress(f, first, end); to-from > end-first {
 			value, first, end = f.Surface(from, to), from, to
 		}
 	}
@@ -370,10 +370,10 @@ func (f *slotFiller) fill(s *slot, value any, first, end int) {
 }
 
 // ofAddress returns the words of the address that has those from first to before end; these if they are of none.
-func (f *slotFiller) ofAddress(first, end int) (from, to int) {
+func ofAddress(f *slotFiller, first, end int) (from, to int) {
 	if strings.ContainsAny(f.Said, "@/") {
 		for _, candidate := range forms {
-			for _, m := range f.addresses(candidate.pattern) {
+			for _, m := range addressesIn(f, candidate.pattern) {
 				if m.First <= first && end <= m.End {
 					return m.First, m.End
 				}
