@@ -97,7 +97,6 @@ var english = language{
 	openWords:       `the a my your our his and or of`,
 	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
 	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,
-	aheadWords:      `in`,
 	laterWords:      `later soon tonight afterwards someday sometime eventually`,
 	TroubleWords:    `lost stolen broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
 	FailingVerbs:    `work works working start starts find`,

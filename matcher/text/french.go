@@ -60,7 +60,6 @@ var french = language{
 	openWords:       `le la les un une des du aux et ou`,
 	Persons:         `je j tu il elle on nous vous ils elles quelqu`,
 	TimeUnits:       `seconde secondes minutes heure heures jour jours semaine semaines mois`,
-	aheadWords:      `dans`,
 	laterWords:      `tard bientot tantot`,
 	TroubleWords:    `perdu perdue vole volee casse cassee oublie expire expiree bruyant bruyants panne abime fuit bloque`,
 	FailingVerbs:    `marche marchent fonctionne fonctionnent`,

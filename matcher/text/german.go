@@ -61,7 +61,6 @@ var german = language{
 	openWords:       `der den dem des ein eine einen einem einer mein meine meinen und oder mit fur im am`,
 	Persons:         `ich du er sie es wir ihr man jemand der die das mein meine unser unsere`,
 	TimeUnits:       `sekunden minute minuten stunde stunden tag tage tagen woche wochen monat monaten`,
-	aheadWords:      `in`,
 	laterWords:      `spater nachher bald demnachst irgendwann gleich`,
 	TroubleWords:    `kaputt verloren gestohlen defekt beschadigt laut laute abgelaufen vergessen fehlt undicht tropft verstopft`,
 	FailingVerbs:    `funktioniert funktionieren geht gehen lauft`,

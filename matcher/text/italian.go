@@ -131,6 +131,7 @@ var italian = language{
 	LastWeek:     `settimana scorsa; la settimana scorsa; scorsa settimana; la scorsa settimana; settimana passata`,
 	AgoCues:      `fa`,
 	NextWeek:     `prossima settimana; la prossima settimana; settimana prossima; la settimana prossima`,
+	TimeUnits:    `secondo secondi minuto minuti ora ore giorno giorni settimana settimane mese mesi`,
 	AheadCues:    `tra fra`,
 	DayUnits:     `giorno=1 giorni=1 settimana=7 settimane=7 mese=m mesi=m`,
 	DayShifts:    `prima di=-1; prima del=-1; prima della=-1; dopo=1`,

@@ -82,7 +82,6 @@ const (
 	whetherWords    // words that begin what is wanted to be known, and ask nothing by themselves
 	CourtesyWords   // words that make a condition politeness: "if possible"
 	TimeUnits       // units of time
-	aheadWords      // before an amount of time from now on
 	laterWords      // future times without a date: "later"
 	laterPhrases    // the same of several words: "next year"
 	TroubleWords    // trouble with a thing: "lost", "broken"

@@ -135,6 +135,7 @@ var spanish = language{
 	LastWeek:     `semana pasada; la semana pasada`,
 	AgoCues:      `hace;`,
 	NextWeek:     `semana que viene; la semana que viene; proxima semana; la proxima semana; semana proxima; la semana proxima`,
+	TimeUnits:    `segundo segundos minuto minutos hora horas dia dias semana semanas mes meses`,
 	AheadCues:    `en; dentro de`,
 	DayUnits:     `dia=1 dias=1 semana=7 semanas=7 mes=m meses=m`,
 	DayShifts:    `antes de=-1; antes del=-1; despues de=1; despues del=1`,
