@@ -72,9 +72,14 @@ func (r reading) only(own func(text.Word) bool) bool {
 	return !r.Tells() && !r.putOff()
 }
 
-// judges reports whether the text tells something of its values.
+// judges reports whether the text tells something of its values. That "we are 4" says how many people there are.
 func (r reading) judges() bool {
-	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool { return r.speaks(r.Words[i]) })
+	people := slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		return r.Values[p.Name] != nil && text.AnyIs(text.Split(text.Identifier(p.Name)+" "+p.Description), text.PeopleWords, text.GroupNames)
+	})
+	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool {
+		return r.speaks(r.Words[i]) || people && r.Words[i].Is(text.OwnGroup)
+	})
 }
 
 // brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in

@@ -78,6 +78,7 @@ var french = language{
 		desinscrire desabonner renoncer arreter arretez`,
 	DroppingWords:  `oublie oubliez`,
 	firstPersons:   `je j nous`,
+	OwnGroup:       `nous`,
 	AnsweringVerbs: `dis pense prends prenons prendrai choisis prefere viens venons viendrons reste restons disons mettons`,
 	havingWords:    `ai avons`,
 	beingWords:     `suis sommes`,

@@ -80,6 +80,7 @@ var german = language{
 		zuruckgeben beenden entfernen entferne ruckgangig`,
 	DroppingWords:  `vergiss`,
 	firstPersons:   `ich wir`,
+	OwnGroup:       `wir`,
 	AnsweringVerbs: `sage sagte sagen meine meinte meinen denke nehme nehmen wahle wahlen komme kommen bleibe bleiben bevorzuge`,
 	havingWords:    `habe haben`,
 	beingWords:     `bin sind`,

@@ -45,6 +45,7 @@ var italian = language{
 	UndoingWords:   `annulla annullare annulli disdire disdici`,
 	DroppingWords:  `dimentica lascia`,
 	firstPersons:   `io noi`,
+	OwnGroup:       `noi`,
 	AnsweringVerbs: `dico penso prendo preferisco preferiamo scelgo vengo veniamo diciamo facciamo`,
 	havingWords:    `ho abbiamo`,
 	beingWords:     `sono siamo`,

@@ -72,6 +72,7 @@ const (
 	openWords       // words that cannot end a sentence
 	Persons         // who acts, or an article
 	firstPersons    // the speaker
+	OwnGroup        // the speaker with others, who may be counted: "we are 4"
 	AnsweringVerbs  // verbs by which the speaker gives an answer: "I take", "ich meine"
 	havingWords     // what the speaker has, which tells: "I only have 50 euros"
 	beingWords      // what the speaker is, which tells after other words: "on Friday I am away"

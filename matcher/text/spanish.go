@@ -47,6 +47,7 @@ var spanish = language{
 	UndoingWords:   `cancelar cancela cancele canceles anular anula anules deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	DroppingWords:  `olvida deja`,
 	firstPersons:   `yo nosotros`,
+	OwnGroup:       `nosotros`,
 	AnsweringVerbs: `digo pienso prefiero preferimos elijo vengo venimos tomo cojo digamos pongamos`,
 	havingWords:    `tengo tenemos`,
 	beingWords:     `estoy estamos soy`,
