@@ -414,3 +414,8 @@ func Abandons(text string) bool {
 		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6 && !repairPhrases.Has(way)
 	})
 }
+
+// Article reports whether a word is an article, or points to a thing, and does not tell whose that is.
+func Article(w Word) bool {
+	return w.Is(Definites, Determiners, DefiniteArticles, IndefiniteWords) && !w.Is(ownWords)
+}
