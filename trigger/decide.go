@@ -679,6 +679,9 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		if f.repository != nil {
 			entry.Record, entry.Size = f.record, f.size
 			entry.Repository, entry.Session, entry.Revision = f.repository.ID, f.repository.SessionID, f.repository.Revision
+			if p.admitted {
+				entry.Revision = ""
+			}
 			entry.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
 		}
 		if entry.Once && doc.Version == "" {

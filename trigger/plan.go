@@ -74,6 +74,7 @@ type planner struct {
 	fences       map[string]string      // triggers of this plan by their fences
 	newID        func() string          // of triggers, in a rehearsal; nil: firingID
 	readOnly     bool                   // its call may precede the commit
+	admitted     bool                   // its call was made: what it depends on was checked before
 	encodeCall   func() (string, error) // the latest call as it is stored
 	decision     string                 // the answer as it is stored
 }

@@ -44,7 +44,10 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 	answer, err = f.Detached(func() (json.RawMessage, error) {
 		f.deliveries.BeginCall(&p.Decision)
 		if !f.deliveries.AwaitCall(&p.Decision, readWait) {
-			if status, err = f.commit(ctx, p); err != nil || status != ledger.Committed {
+			// The call is made: only the end of its session or app prevents the record, and not that its client has gone or
+			// its tool has changed meanwhile.
+			p.admitted, p.doc.Optimistic, p.doc.Generations = true, false, &generations
+			if status, err = f.commit(context.WithoutCancel(ctx), p); err != nil || status != ledger.Committed {
 				return nil, err
 			}
 			return f.answerFirst(p, direct)

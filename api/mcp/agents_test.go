@@ -285,6 +285,10 @@ func TestWhatTheProtocolDoesNotKnowIsAnErrorOfJSONRPC(t *testing.T) {
 	}{
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/nope"}`, "", 200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"there is no method \"tools/nope\" here"}}`},
 		{`{"jsonrpc":"2.0","id":7,"method":"nope"}`, "2025-11-25", 200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"there is no method \"nope\" here"}}`},
+		{`{"jsonrpc":"2.0","id":7,"method":"tasks/get","params":{"taskId":"x"}}`, "2025-11-25", 200,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"tasks/get is of revision 2026-07-28: name it in the header and in _meta"}}`},
+		{`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{}}}`, "", 200,
+			`{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"subscriptions/listen is of revision 2026-07-28: name it in the header and in _meta"}}`},
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, "1999-01-01", 400,
 			`{"jsonrpc":"2.0","id":7,"error":{"code":-32022,"message":"revision \"1999-01-01\" is not spoken here","data":{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"],"requested":"1999-01-01"}}}`},
 	} {

@@ -15,13 +15,21 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	InputSchema json.RawMessage `json:"inputSchema"`
-	Annotations *annotations    `json:"annotations,omitempty"`
+	Annotations *annotations    `json:"annotations"`
 	Meta        map[string]any  `json:"_meta,omitempty"`
 }
 
+// annotations say what a call does, as far as its definition tells. All are said, since clients assume different defaults.
 type annotations struct {
-	ReadOnly   bool `json:"readOnlyHint,omitempty"`
-	Idempotent bool `json:"idempotentHint,omitempty"`
+	ReadOnly    bool `json:"readOnlyHint"`
+	Destructive bool `json:"destructiveHint"`
+	Idempotent  bool `json:"idempotentHint"`
+}
+
+// annotate returns what a tool may change: anything, unless it is read-only. Its repeated call adds nothing if it is
+// read-only, or equal values fire it once.
+func annotate(readOnly, once bool) *annotations {
+	return &annotations{ReadOnly: readOnly, Destructive: !readOnly, Idempotent: readOnly || once}
 }
 
 // Metadata about the users that a tool needs, for Toolbox's clients. authInvoke lists services, one of which
@@ -33,16 +41,12 @@ var (
 )
 
 func describeTool(app *repositories.App, definition *repositories.Tool) tool {
-	t := tool{Name: definition.Name, InputSchema: definition.Params().ModelSchema()}
+	t := tool{Name: definition.Name, InputSchema: definition.Params().ModelSchema(), Annotations: annotate(app.ReadOnly(definition), definition.Dedupe != nil)}
 	t.Description = cmp.Or(definition.Shown(), definition.Name) // clients refuse a tool without a description
 	if dialect := definition.Params().Dialect(); dialect != "" {
 		// Without $schema, an agent would read an older dialect as its own.
 		t.InputSchema = append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), t.InputSchema[1:]...)
 	}
-	if app.ReadOnly(definition) {
-		t.Annotations = &annotations{ReadOnly: true, Idempotent: true}
-	}
-
 	if !definition.AsksForUser() {
 		return t
 	}
@@ -143,12 +147,13 @@ var searchTools = exactjson.EncodeOrNull([]tool{
 		Name: searchTool, Description: "Find tools by what they do. Answers with names, descriptions and input schemas, the best first; call one with call_tool.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what is to be done, in a few words"},` +
 			`"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"the most tools to answer with"}},"required":["query"]}`),
-		Annotations: &annotations{ReadOnly: true, Idempotent: true},
+		Annotations: annotate(true, false),
 	},
 	{
 		Name: callTool, Description: "Call a tool that search_tools has found.",
 		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"of the tool"},` +
 			`"arguments":{"type":"object","description":"as the tool's input schema says"}},"required":["name"]}`),
+		Annotations: annotate(false, false),
 	},
 })
 

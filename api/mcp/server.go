@@ -15,7 +15,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -24,6 +23,7 @@ import (
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"earshot/api/answer"
@@ -163,7 +163,7 @@ type taskMethodResult struct{ sdk.ResultBase }
 
 // refuseTaskMethod answers task methods with wrong headers or _meta that the SDK does not refuse itself.
 func refuseTaskMethod(context.Context, *sdk.ServerSession, *taskMethodParams) (*taskMethodResult, error) {
-	return nil, errors.New("tasks are of revision " + revision + ": name it in the header and in _meta")
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "tasks are of revision " + revision + ": name it in the header and in _meta"}
 }
 
 // methods are answered here, besides subscriptions/listen. A nil result means that the answer is written.
@@ -202,6 +202,8 @@ func (s *Server) Serve(c echo.Context) error {
 		return x.fail(fault)
 	case !request.hasAnswer(): // the spec has a 202 for whatever needs no answer, known or not
 		return c.NoContent(http.StatusAccepted)
+	case !request.modern && (request.Method == methodSubscribe || strings.HasPrefix(request.Method, "tasks/")):
+		return x.fail(&rpcError{Code: codeUnknownMethod, Message: request.Method + " is of revision " + revision + ": name it in the header and in _meta"})
 	case !request.complete || handle == nil && request.Method != methodSubscribe:
 		return s.delegate(x, body)
 	}

@@ -94,6 +94,8 @@ var (
 	yearLast  = regexp.MustCompile(`^(\d{1,2})([-/.])\s?(\d{1,2})[-/.]\s?(\d{4}|\d{2})\b`)
 	// Without a year only a slash distinguishes a date from a decimal or a range.
 	noYear = regexp.MustCompile(`^(\d{1,2})/(\d{1,2})\b`)
+	// Points are those of a date after a German "am": "am 5.12."
+	pointed = regexp.MustCompile(`^(\d{1,2})\.\s?(\d{1,2})\.(?:\D|$)`)
 )
 
 // figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8. With points the day is first; with slashes the order is
@@ -118,6 +120,9 @@ func (t *Text) figuresDate(i int) Reading {
 		}
 		found.Doubtful = short && p[2] != "/" // may be a version or a part of a code
 		return found
+	}
+	if p := pointed.FindStringSubmatch(written); p != nil && t.At(i-1).IsForeign(text.DayCues) {
+		return t.dated(i, t.until(i, len(p[1])+1+len(p[2])), 0, atoi(p[2]), atoi(p[1]))
 	}
 	p := noYear.FindStringSubmatch(written)
 	if p == nil {

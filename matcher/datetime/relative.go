@@ -278,6 +278,8 @@ func (t dayReader) dayOfWeek(first, at, named int) Reading {
 		return t.reading(first, end+1, next[0])
 	case text.NextWeek.Has("semana "+t.Norm(end)+" "+t.Norm(end+1)) && t.Norm(end) == "que": // "el viernes que viene"
 		return t.reading(first, end+2, next[0])
+	case ahead == 0 && before.Is(text.ComingDays) && !before.Is(text.Pronouns, text.Definites): // "el próximo lunes", on a Monday
+		return t.reading(first, end, next[0])
 	case ahead == 0:
 		found := t.reading(first, end, t.in(0), t.in(7))
 		found.Exact = t.in(0)

@@ -35,7 +35,7 @@ type piece struct {
 	surface string
 	named   bool // the place is of a name, which ends before "tomorrow"
 	said    bool // the place is of a sentence, which has a "tomorrow" of its own
-	timed   bool // the place is of a date, a time or a length
+	counted bool // the place is of a date, a time or a number
 }
 
 // fill is a message's words in the place of a value.
@@ -75,7 +75,7 @@ func patternsOf(tool *repositories.Tool) []pattern {
 						of.named = slices.Contains(kinds.Named, of.mark.Parameter)
 						of.said = !of.named
 					} else {
-						of.timed = slices.Contains(kinds.Formatted, of.mark.Parameter)
+						of.counted = slices.Contains(kinds.Formatted, of.mark.Parameter) || isNumeric(tool, of.mark.Parameter)
 					}
 				}
 			}
@@ -111,7 +111,7 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		if end > at+1 && first.named && (t.Trailing(end-1) > end-1 || !first.holds(t, end-1)) {
 			break
 		}
-		if !first.isMarked(t.Words[at:end]) && (!first.bounds(t, at, end) || first.timed && !tellsTime(t, at, end)) {
+		if !first.isMarked(t.Words[at:end]) && (!first.bounds(t, at, end) || first.counted && !first.tellsNumber(t, at, end)) {
 			continue
 		}
 		if found, fit := fits(t, parts[1:], end, append(fills, fill{first, at, end})); fit {
@@ -137,8 +137,9 @@ func (p piece) isMarked(words []text.Word) bool {
 	return slices.EqualFunc(p.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
 }
 
-// tellsTime reports whether all words from first to before end may tell a time: "milk" of "milk tomorrow at 6 pm" does not.
-func tellsTime(t *datetime.Text, first, end int) bool {
+// tellsNumber reports whether each word from first to before end may be of a time or a number in the place: "milk" of "milk
+// tomorrow at 6 pm" is not.
+func (p piece) tellsNumber(t *datetime.Text, first, end int) bool {
 	timed := make([]bool, len(t.Words))
 	for _, m := range t.Moments() {
 		for i := m.First; i < m.End; i++ {
@@ -146,7 +147,10 @@ func tellsTime(t *datetime.Text, first, end int) bool {
 		}
 	}
 	for i := first; i < end; i++ {
-		if !timed[i] && !isNumber(t.Words[i]) && !t.Words[i].Is(text.StopWords, text.CalendarWords, text.TimeUnits, text.DayUnits, text.DayParts, text.DayCues, text.ClockCues, text.HourCues) {
+		w := t.Words[i]
+		marked := slices.ContainsFunc(p.marked, func(of text.Word) bool { return of.Stem == w.Stem })
+		counts := isNumber(w) || w.Is(text.StopWords, text.CalendarWords, text.TimeUnits, text.DayUnits, text.DayParts, text.Currencies) || w.StemIs(text.UnitNames)
+		if !timed[i] && !marked && !counts {
 			return false
 		}
 	}
@@ -299,11 +303,14 @@ func chosenAt(tool *repositories.Tool, t text.Text, first, end int) int {
 	return 0
 }
 
+// isNumeric reports whether a parameter is a number of any value.
+func isNumeric(tool *repositories.Tool, name string) bool {
+	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && len(p.Allowed) == 0 && p.Numeric() })
+}
+
 // counts reports whether a parameter is a number without a unit, which the words in its place must name.
 func counts(tool *repositories.Tool, name string) bool {
-	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool {
-		return p.Name == name && p.Unit == nil && len(p.Allowed) == 0 && p.Numeric()
-	})
+	return isNumeric(tool, name) && slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && p.Unit == nil })
 }
 
 // beginnings index the shared tools by the first words of their examples.

@@ -72,6 +72,8 @@ func TestAPlaceOfATimeHasNoOtherWords(t *testing.T) {
 		{"parameter":"at","type":"string","description":"when","format":"date-time","required":true}],"examples":["Remind me to [call mum](what) [tomorrow at 18:00](at)"]}`
 	const meet = `{"name":"meet","description":"Schedule a meeting","schema":[{"parameter":"with","type":"string","description":"who comes"},{"parameter":"start","type":"string","format":"date-time","required":true}],
 		"examples":["Schedule a meeting with [Anna](with) [tomorrow at 3 pm](start)"]}`
+	const pay = `{"name":"standing-order","description":"Set up a standing order","schema":[{"parameter":"amount","type":"number","unit":"EUR","required":true},{"parameter":"recipient","type":"string","required":true}],
+		"examples":["Pay [Tom](recipient) [50 euros](amount) each month"]}`
 	for said, what := range map[string]string{
 		"Remind me to buy milk tomorrow at 18:00":             `"what":"buy milk"`,
 		"Remind me to call Anna Brown tomorrow at 18:00":      `"what":"call Anna Brown"`,
@@ -79,8 +81,10 @@ func TestAPlaceOfATimeHasNoOtherWords(t *testing.T) {
 		"Schedule a meeting with Dr. Brown tomorrow at 3 pm":  `"with":"Dr. Brown"`,
 		"Schedule a meeting with Anna on Wednesday at 15:30":  `"with":"Anna"`,
 		"Schedule a meeting with Anna Brown on Friday at 3pm": `"with":"Anna Brown"`,
+		"Pay Mr Smith 70 euros each month":                    `"recipient":"Mr Smith"`,
+		"Pay Anna Smith eighty euros each month":              `"recipient":"Anna Smith"`,
 	} {
-		require.Contains(t, matched(t, said, remind, meet), what, said)
+		require.Contains(t, matched(t, said, remind, meet, pay), what, said)
 	}
 }
 

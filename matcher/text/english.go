@@ -247,7 +247,7 @@ var english = language{
 	DayUnits:      `day=1 days=1 week=7 weeks=7 fortnight=14 month=m months=m`,
 	DayShifts:     `before=-1 after=1 from=1`,
 	SpanCues:      `for`,
-	BeforeCues:    `before; until; till; no later than; not later than; at the latest; up to; by the latest`,
+	BeforeCues:    `before; by; until; till; no later than; not later than; at the latest; up to; by the latest`,
 	AfterCues:     `after; since; not before; no earlier than; not earlier than`,
 	JoinWords:     `and`,
 	EveryWords:    `every each`,

@@ -165,7 +165,7 @@ var french = language{
 	DayUnits:       `jour=1 jours=1 semaine=7 semaines=7 mois=m`,
 	DayShifts:      `avant=-1 apres=1`,
 	SpanCues:       `pour pendant`,
-	BeforeCues:     `avant; jusqu a; jusqu au; au plus tard; pas apres`,
+	BeforeCues:     `avant; d ici; d ici a; d ici au; jusqu a; jusqu au; au plus tard; pas apres`,
 	AfterCues:      `apres; depuis; au plus tot; pas avant`,
 	JoinWords:      `et`,
 	EveryWords:     `chaque tous`,

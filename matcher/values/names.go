@@ -12,22 +12,40 @@ import (
 	"earshot/matcher/text"
 )
 
-// readPatterns fills e-mail addresses, URLs and telephone numbers if the text has one and one parameter takes it.
+// readPatterns fills e-mail addresses, URLs and telephone numbers if one parameter takes them, and the text has one. Of
+// several, one counts that is not excluded, or that follows a word before the examples' values: "from a@x.org to b@x.org".
 func readPatterns(f *slotFiller) {
 	for _, of := range forms {
 		wanted := f.slots(func(s *slot) bool { return s.pattern == of.pattern && s.Type != "array" })
 		if len(wanted) != 1 {
 			continue
 		}
-		found := of.pattern.FindAllStringIndex(f.Said, 2)
-		if len(found) != 1 {
-			continue
+		s, found := wanted[0], f.addresses(of.pattern)
+		if len(found) > 1 {
+			found = slices.DeleteFunc(found, func(m Mention) bool { return f.Excludes(m.First, m.End) })
 		}
-		from := found[0][0]
-		value := strings.TrimRight(f.Said[from:found[0][1]], ".,;:!?)")
-		first, end := f.Within(from, from+len(value))
-		f.fill(wanted[0], value, first, end)
+		if cued := slices.DeleteFunc(slices.Clone(found), func(m Mention) bool {
+			left, _ := f.sentence().leftOf(m.First)
+			return s.taught == nil || !s.taught.left[left]
+		}); len(found) > 1 && len(cued) > 0 {
+			found = cued
+		}
+		if len(found) > 1 || len(found) == 1 && oneOfTwo(f, s, found[0].First, found[0].End) {
+			f.namesSeveral(s, found[0].First, found[len(found)-1].End)
+		} else if len(found) == 1 {
+			f.fill(s, found[0].Value, found[0].First, found[0].End)
+		}
 	}
+}
+
+// addresses returns the texts of a form.
+func (f *slotFiller) addresses(form *regexp.Regexp) (found []Mention) {
+	for _, at := range form.FindAllStringIndex(f.Said, -1) {
+		value := strings.TrimRight(f.Said[at[0]:at[1]], ".,;:!?)")
+		first, end := f.Within(at[0], at[0]+len(value))
+		found = append(found, Mention{value, first, end})
+	}
+	return found
 }
 
 // readNamed fills free strings after the parameter's own name: "city Paris", "title: Weekly review", "desk B",
@@ -85,7 +103,7 @@ func (f *slotFiller) after(s *slot, i int) (first, end int) {
 	switch end = f.properName(s, min(first, len(f.Words))); {
 	case first >= len(f.Words):
 		return 0, 0
-	case labelled: // up to punctuation, a conjunction or a date
+	case labelled, s.sentence() && end > first: // up to punctuation, a conjunction or a date
 		for end = first + 1; end < len(f.Words) && (f.Adjoins(end-1) || inName(f.Gap(end-1))); end++ {
 			if f.Words[end].Is(text.BoundaryWords) || isCalendar(f.Norm(end)) || f.trailing(s, end) > end {
 				break
@@ -142,9 +160,14 @@ func oneOfTwo(f *slotFiller, s *slot, first, end int) bool {
 	default:
 		return false
 	}
-	why := fmt.Sprintf("%q names more than one", f.Surface(from, to))
-	f.reasons[s.Name], f.unusable[s.Name] = why, why
+	f.namesSeveral(s, from, to)
 	return true
+}
+
+// namesSeveral records that the words from first to before end are several values for one slot.
+func (f *slotFiller) namesSeveral(s *slot, first, end int) {
+	why := fmt.Sprintf("%q names more than one", f.Surface(first, end))
+	f.reasons[s.Name], f.unusable[s.Name] = why, why
 }
 
 // isName reports whether the word at i is written like a name that no value has. A writer without capitals is not known to
@@ -306,10 +329,9 @@ func readLists(f *slotFiller) {
 			found = append(found, Mention{json.Number(n.Exact), n.First, n.End})
 		}
 	case s.pattern != nil:
-		for _, at := range s.pattern.FindAllStringIndex(f.Said, -1) {
-			value := strings.TrimRight(f.Said[at[0]:at[1]], ".,;:!?)")
-			if first, end := f.Within(at[0], at[0]+len(value)); f.free(first, end) && !f.Excludes(first, end) {
-				found = append(found, Mention{value, first, end})
+		for _, m := range f.addresses(s.pattern) {
+			if f.free(m.First, m.End) && !f.Excludes(m.First, m.End) {
+				found = append(found, m)
 			}
 		}
 	case isText(item) && len(f.slots(freeText)) == 0:

@@ -52,13 +52,17 @@ func readDurations(f *slotFiller) {
 	}
 }
 
-// readAmounts gives each parameter with a unit the one amount that converts to it. No parameter gets the words of a
-// range or of a denial.
+// readAmounts gives each parameter with a unit the one amount that converts to it, and to no other one's. No parameter gets
+// the words of a range or of a denial.
 func readAmounts(f *slotFiller) {
 	counted := f.slots(func(s *slot) bool { return s.Unit != nil && s.Numeric() })
 	for _, s := range counted {
-		rivals := slices.ContainsFunc(counted, func(other *slot) bool { return other != s && len(f.amounts(other)) > 0 })
 		said := f.amounts(s)
+		rivals := slices.ContainsFunc(counted, func(other *slot) bool {
+			return other != s && slices.ContainsFunc(f.amounts(other), func(one quantity.Amount) bool {
+				return len(said) == 1 && one.From < said[0].To && said[0].From < one.To
+			})
+		})
 		if len(said) != 1 || rivals {
 			continue
 		}
@@ -442,15 +446,20 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	}
 	for i := n.First - 1; i >= 0 && f.Adjoins(i); i-- {
 		if w := f.Words[i]; !w.Is(text.LinkingWords, text.Articles) {
-			if w.IsSubject() && s.about[w.Stem] {
+			if w.IsSubject() && f.isAbout(s, w) {
 				return true
+			}
+			if f.At(i+1).Is(text.Copulas) && w.IsSubject() && !f.means(w) {
+				return false // "the pressure is 4"
 			}
 			break
 		}
 	}
 	before := f.At(n.First - 1)
 	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
-	return !ends && !f.labels(n)
+	begins := !slices.ContainsFunc(f.Words[:max(0, n.First-1)], func(w text.Word) bool { return !w.Is(text.Fillers, text.PoliteWords, text.Persons) })
+	counted := !s.Required && n.First > 0 && f.Adjoins(n.First-1) && f.name[before.Stem] && !begins // "the pump 2", but not "dim 20"
+	return !ends && !counted && !f.labels(n)
 }
 
 // isNamed reports whether a unit, or a word after the number, tells what it counts.
@@ -462,7 +471,13 @@ func (f *slotFiller) isNamed(s *slot, n datetime.Reading) bool {
 		return false
 	}
 	next := f.Words[n.End]
-	return next.IsSubject() && s.about[next.Stem] || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
+	return next.IsSubject() && f.isAbout(s, next) || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End]
+}
+
+// isAbout reports whether a word is one of the slot's name, or of its description and not of the tool's name: 2 is no speed
+// in "start pump 2", whose speed is that "of the pump".
+func (f *slotFiller) isAbout(s *slot, w text.Word) bool {
+	return s.about[w.Stem] && (!f.name[w.Stem] || slices.ContainsFunc(s.name, func(own text.Word) bool { return own.Stem == w.Stem }))
 }
 
 // number fills the slot; a string takes the figure as written.

@@ -164,3 +164,43 @@ func FuzzOf(f *testing.F) {
 		require.Len(t, read.Taken, len(read.Words))
 	})
 }
+
+func TestAddressesAreReadWhole(t *testing.T) {
+	const mail = `{"name":"send-mail","description":"Send an e-mail","schema":[{"parameter":"to","type":"string","description":"e-mail address"},{"parameter":"subject","type":"string"}],
+		"examples":["Send a mail to [bob@example.org](to)"]}`
+	expected{
+		"Write a mail to max@example.com":                                {"to": "max@example.com"},
+		"Send a mail to x_y+z@test.example":                              {"to": "x_y+z@test.example"},
+		"Send a mail to max@mail.uni-wien.ac.at, please":                 {"to": "max@mail.uni-wien.ac.at"},
+		"Send a mail from me@example.org to bob@example.org":             {"to": "bob@example.org"},
+		"Send a mail to bob@example.org, not to eva@example.de":          {"to": "bob@example.org"},
+		"Send a mail to max@example.com or to eva@example.de":            {},
+		"Send a mail to Bob":                                             {},
+		"Send a mail to bob@example.org with the subject Budget meeting": {"to": "bob@example.org", "subject": "Budget meeting"},
+	}.of(t, mail)
+	expected{"tell max@example.com": {"whom": "max@example.com"}}.of(t, `{"name":"tell","schema":[{"parameter":"whom","type":"string"}],"examples":["tell [Anna](whom)"]}`)
+}
+
+func TestAmountsOfTwoUnitsAreToldApart(t *testing.T) {
+	expected{
+		"a room for 2 guests for 3 nights":   {"guests": number("2"), "nights": number("3")},
+		"a room for 3 nights and 2 guests":   {"guests": number("2"), "nights": number("3")},
+		"a room for two nights, two guests":  {"guests": number("2"), "nights": number("2")},
+		"a room for 3 nights":                {"nights": number("3")},
+		"a room for 2 guests from Friday on": {"guests": number("2")},
+	}.of(t, `{"name":"book-room","schema":[{"parameter":"nights","type":"integer","unit":"nights","required":true},{"parameter":"guests","type":"integer","unit":"guests"}]}`)
+	expected{"between 18 and 22 degrees": {}, "20 degrees": {}}.of(t,
+		`{"name":"keep-warm","schema":[{"parameter":"low","type":"number","unit":"°C"},{"parameter":"high","type":"number","unit":"°C"}]}`)
+}
+
+func TestANumberThatNobodyHasNamedFillsNoOptionalParameter(t *testing.T) {
+	expected{
+		"start pump 2":                        {},
+		"start the pump, the pressure is 4":   {},
+		"start the pump with speed 4":         {"speed": number("4")},
+		"start the pump, the speed is 4":      {"speed": number("4")},
+		"start the pump and set its speed: 4": {"speed": number("4")},
+	}.of(t, `{"name":"start-pump","description":"Start a pump","schema":[{"parameter":"speed","type":"integer","description":"speed of the pump"}],"examples":["start the pump"]}`)
+	expected{"turn on light 2": {}, "turn on the light at 30 percent": {"level": number("30")}}.of(t,
+		`{"name":"light-on","schema":[{"parameter":"level","type":"integer","unit":"percent"}],"examples":["turn on the light"]}`)
+}

@@ -56,6 +56,7 @@ type toolSlots struct {
 	all    []*slot
 	kinds  Kinds
 	counts bool            // has parameters for moments or numbers
+	texts  int             // number of parameters for free texts and addresses
 	lesson *lesson         // nil without marked examples
 	name   map[string]bool // subjects of the tool's name
 	verb   string          // first word of the tool's name
@@ -92,6 +93,9 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 				if !s.sentence() {
 					a.kinds.Named = append(a.kinds.Named, s.Name)
 				}
+			}
+			if s.free || s.pattern != nil {
+				a.texts++
 			}
 			if s.Format != "" {
 				a.kinds.Formatted = append(a.kinds.Formatted, s.Name)
@@ -169,9 +173,7 @@ func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 		}
 		s.amount = s.isNamed(text.GroupNames) && s.stemmed("size") || s.namedFor(text.AmountNames) || s.isNamed(text.RatingNames) ||
 			countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
-		if index := slices.IndexFunc(forms, func(f form) bool { return s.namedFor(f.names) }); index >= 0 {
-			s.pattern = forms[index].pattern
-		}
+		s.pattern = s.addresses()
 		s.setShapes()
 		formless := !s.isMoment() && !s.amount && s.pattern == nil
 		s.code = formless && (s.namedFor(text.CodeNames) || len(s.shapes) > 0)
@@ -234,23 +236,24 @@ func countsSome(phrase string) bool {
 	return match != nil && !text.Determiners.Has(strings.ToLower(match[1]))
 }
 
-// form is a pattern for the values of parameters with certain names.
+// form is a pattern for the values of parameters with certain names or descriptions.
 type form struct {
-	names   text.List
-	pattern *regexp.Regexp
+	names     text.List
+	described *regexp.Regexp
+	pattern   *regexp.Regexp
 }
 
 var forms = []form{
-	{text.EmailNames, regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
-	{text.LinkNames, regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
-	{text.PhoneNames, regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
+	{text.EmailNames, regexp.MustCompile(`(?i)\be-?mail[ -]?address|\be-?mail-?adresse|\badresse (?:e-?)?mail|\bindirizzo e-?mail|\bcorreo electr[óo]nico`), regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
+	{text.LinkNames, regexp.MustCompile(`\bURL\b`), regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
+	{text.PhoneNames, regexp.MustCompile(`(?i)\b(?:tele)?phone number|\btelefonnummer|\bnum[ée]ro de t[ée]l[ée]phone|\bnumero di telefono|\bn[úu]mero de tel[ée]fono`), regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
 }
 
-// addresses returns the pattern of a list of addresses, by its name or by the values that examples mark; nil for another
-// list.
+// addresses returns the pattern of addresses, by the name, the description or the values that examples mark; nil for other
+// values.
 func (s *slot) addresses() *regexp.Regexp {
 	index := slices.IndexFunc(forms, func(candidate form) bool {
-		return s.namedFor(candidate.names) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(surface string) bool { return candidate.pattern.FindString(surface) == surface })
+		return s.namedFor(candidate.names) || candidate.described.MatchString(s.Description) || s.taught != nil && slices.ContainsFunc(s.taught.surfaces, func(surface string) bool { return candidate.pattern.FindString(surface) == surface })
 	})
 	if index < 0 {
 		return nil
@@ -369,12 +372,31 @@ func newFiller(utterance *datetime.Text, tool *repositories.Tool) *slotFiller {
 
 // fill gives the slot its value from the words from first to before end. The words before a person's name are none of it.
 func (f *slotFiller) fill(s *slot, value any, first, end int) {
+	if s.free {
+		if from, to := f.ofAddress(first, end); to-from > end-first {
+			value, first, end = f.Surface(from, to), from, to
+		}
+	}
 	if name := text.AfterKin(f.Text.Text, first); s.free && name > first && name < end && s.namedFor(text.PersonNames) {
 		value = f.Surface(name, end)
 	}
 	f.values[s.Name] = value
 	f.take(first, end)
 	f.open = f.slots(func(other *slot) bool { return other != s })
+}
+
+// ofAddress returns the words of the address that has those from first to before end; these if they are of none.
+func (f *slotFiller) ofAddress(first, end int) (from, to int) {
+	if strings.ContainsAny(f.Said, "@/") {
+		for _, candidate := range forms {
+			for _, m := range f.addresses(candidate.pattern) {
+				if m.First <= first && end <= m.End {
+					return m.First, m.End
+				}
+			}
+		}
+	}
+	return first, end
 }
 
 // take reserves the words from first to before end.

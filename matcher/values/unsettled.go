@@ -51,8 +51,8 @@ func (f momentReader) none(s *slot, why string, certain bool) {
 
 // unsettled returns why a moment is no value of the slots; empty if it may be one.
 func (f momentReader) unsettled(m datetime.Reading, all []datetime.Reading, slots []*slot) string {
-	if first := f.bound(m, slots); first < m.First {
-		return fmt.Sprintf("%q is a limit, and no exact time", f.Surface(first, m.End))
+	if first, end := f.bound(m, slots); first < end {
+		return fmt.Sprintf("%q is a limit, and no exact time", f.Surface(first, end))
 	}
 	if f.Excludes(m.First, m.End) {
 		return fmt.Sprintf("%q is denied", f.Surface(m.First, m.End))
@@ -80,9 +80,8 @@ func (f momentReader) cueBefore(first int) int {
 	return first
 }
 
-// bound returns where the words begin that make the moment a limit, which is no value unless a slot is for one:
-// m.First for none.
-func (f momentReader) bound(m datetime.Reading, slots []*slot) int {
+// bound returns the words that make the moment a limit, which is no value unless a slot is for one; first is end for none.
+func (f momentReader) bound(m datetime.Reading, slots []*slot) (first, end int) {
 	named := func(lists ...text.List) bool {
 		return slices.ContainsFunc(slots, func(s *slot) bool {
 			return s.describedFor(text.BoundNames) || slices.ContainsFunc(lists, func(list text.List) bool { return s.isNamed(list) }) || s.stemmed("deadline", "due")
@@ -93,13 +92,16 @@ func (f momentReader) bound(m datetime.Reading, slots []*slot) int {
 			continue
 		}
 		if length := text.BeforeCues.PhraseBefore(f.Words, first); length > 0 && !named(text.EndNames, text.EndCues, text.ArrivalNames, text.DepartureNames) {
-			return first - length
+			return first - length, m.End
 		}
 		if length := text.AfterCues.PhraseBefore(f.Words, first); length > 0 && !named(text.StartNames, text.StartCues, text.ArrivalNames, text.DepartureNames) {
-			return first - length
+			return first - length, m.End
 		}
 	}
-	return m.First
+	if length := text.BeforeCues.PhraseAt(f.Words, m.End); length > 0 && f.Adjoins(m.End-1) && f.Pause(m.End+length) && !named(text.EndNames, text.EndCues) { // "Friday at the latest"
+		return m.First, m.End + length
+	}
+	return 0, 0
 }
 
 // ranged returns the words of a range with the moment at one end; none if there is none.

@@ -136,7 +136,7 @@ func (f restReader) named(i int) bool { return f.name[f.At(i).Stem] }
 // objectOf finds the text after the tool's verb.
 func (f restReader) objectOf() (s *slot, first, end int) {
 	slots := f.slots(func(s *slot) bool { return s.free && s.namedFor(text.ContentNames) })
-	if len(slots) != 1 || len(f.kinds.Free) != 1 {
+	if len(slots) != 1 || f.texts != 1 {
 		return nil, 0, 0
 	}
 	isVerb := func(w text.Word) bool { return w.Norm == f.verb || f.means(w) }

@@ -302,7 +302,7 @@ func pageAfter(ids []string, after string, limit int) ([]string, string) {
 	return pageOf(slices.DeleteFunc(ids, func(id string) bool { return id <= after }), limit)
 }
 
-// dropApp removes an app that has no repositories and no triggers left.
+// dropApp removes an app that has no sessions, repositories and triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts of explanations,
 //	     sessions, recent, users, sourced, asked, audit, tests, versioned, then uses of tools and of the app,
@@ -311,7 +311,7 @@ func pageAfter(ids []string, after string, limit int) ([]string, string) {
 //	=>   ok, or again if the app is in use or has another revision
 var dropApp = keyspace.NewFreeingScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '') ~= ARGV[2] then return 'again' end
-if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
+if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 or redis.call('ZCARD', KEYS[12]) > 0 then return 'again' end
 redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9])
 for i = 10, #KEYS do redis.call('DEL', KEYS[i]) end
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -321,25 +321,17 @@ return 'ok'
 
 // DeleteApp removes an app with its sessions, its trigger records and its repositories, and queues tool.changed for
 // each repository. Events in the ledger are still published, and calls that wait for another attempt are dropped when
-// they are due. When it returns, no replica accepts a key or a session token of the app.
+// they are due. When it returns, no replica accepts a key or a session token of the app. Once begun it goes on without its
+// caller; a deletion that a crash has ended is finished by the next one.
 func (w *appWrites) DeleteApp(ctx context.Context, appID string, preconditions ...Precondition) error {
 	if err := w.appReads.claimForDeletion(ctx, appID, preconditions); err != nil {
 		return err
 	}
-	keys := keyspace.KeysOf(appID)
-	sessions, err := w.appReads.membersOf(ctx, keys.Idle(), appID)
-	if err != nil {
-		return err
-	}
-	for _, session := range sessions {
-		if err := w.sessions.closeSession(ctx, appID, session, ""); err != nil {
+	ctx, keys := context.WithoutCancel(ctx), keyspace.KeysOf(appID)
+	err := retry(ctx, func() error {
+		if err := w.sessions.closeAll(ctx, appID); err != nil {
 			return err
 		}
-	}
-	if err := w.sessions.forgetUsers(ctx, appID); err != nil {
-		return err
-	}
-	err = retry(ctx, func() error {
 		if err := w.repositories.deleteAll(ctx, repositories.Scope{AppID: appID}); err != nil {
 			return err
 		}
@@ -517,32 +509,32 @@ func ReplaceChange(repository *repositories.Repository) RepositoryChange {
 	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, Next: next}
 }
 
-// renewRevision renews the revision of an app, so that writes based on the old one fail.
+// closeApp renews the revision of an app, so that writes based on the old one fail, and removes its version, without which
+// nothing begins in it.
 //
 //	KEYS app
 //	ARGV present revision, new revision
 //	=>   ok, or conflict
-var renewRevision = keyspace.NewFreeingScript(`
+var closeApp = keyspace.NewFreeingScript(`
 local current = redis.call('HGET', KEYS[1], 'rev')
-if current == ARGV[2] then return 'ok' end
-if current ~= ARGV[1] then return 'conflict' end
+if current ~= ARGV[2] and current ~= ARGV[1] then return 'conflict' end
 redis.call('HSET', KEYS[1], 'rev', ARGV[2])
+redis.call('HDEL', KEYS[1], 'version')
 return 'ok'
 `)
 
-// claimForDeletion checks the preconditions of a deletion, which takes many steps, and renews the revision. From then
-// on no conditional change can be based on the state that was read.
+// claimForDeletion checks the preconditions of a deletion, which takes many steps. From then on no conditional change can
+// be based on the state that was read, and no message, trigger, session or repository is accepted.
 func (a *appReads) claimForDeletion(ctx context.Context, appID string, preconditions []Precondition) error {
 	return retry(ctx, func() error {
 		app, err := a.App(ctx, appID)
 		if err != nil {
 			return err
 		}
-		unconditional := !slices.ContainsFunc(preconditions, func(precondition Precondition) bool { return precondition != nil })
-		if err := checkPreconditions(preconditions, app.Revision); err != nil || unconditional {
+		if err := checkPreconditions(preconditions, app.Revision); err != nil {
 			return err
 		}
-		return asConflict(renewRevision.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID()))
+		return asConflict(closeApp.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID()))
 	})
 }
 

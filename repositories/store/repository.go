@@ -47,7 +47,8 @@ var (
 const writeRepositoryLua = `
 KEYS app repos idle outbox effect written closed turns sessions sourced refreshes recent versions versioned evicted
 ARGV id expected stored appVersion app session ttl event writtenTTL limit write mark every version permanent evict maxVersions maxBytes versionTTL
-if redis.call('EXISTS', @app) == 0 then return 'noapp' end
+local exists = redis.call('HEXISTS', @app, 'version') == 1 -- else it is being deleted, with its repositories
+if redis.call('EXISTS', @app) == 0 or not exists and $stored ~= '' then return 'noapp' end
 local event = cjson.decode($event)
 if redis.call('GET', @written) == $write then return 'ok' end
 if erasing(@closed) then return 'erasing' end
@@ -62,7 +63,7 @@ else
   redis.call('HSET', @repos, $id, $stored)
 end
 if $session == '' then
-  redis.call('HSET', @app, 'version', $appVersion)
+  if exists then redis.call('HSET', @app, 'version', $appVersion) end
   keepVersion(@versions, @versioned, @evicted, $id, stored, $stored, $version, $permanent, $evict, $maxVersions, $maxBytes, $versionTTL)
 elseif tonumber($ttl) > 0 then
   useSession(@turns, @idle, @sessions, @recent, $app, $session, tonumber($ttl))

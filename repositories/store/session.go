@@ -100,6 +100,27 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, kee
 	})
 }
 
+// closeAll closes all sessions of an app, and removes their users.
+func (s *sessionRecords) closeAll(ctx context.Context, appID string) error {
+	keys := keyspace.KeysOf(appID)
+	idle, err := s.appReads.membersOf(ctx, keys.Idle(), appID)
+	if err != nil {
+		return err
+	}
+	listed, err := s.db.ZRange(ctx, keys.Sessions(), 0, -1).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
+	}
+	sessions := slices.Concat(idle, listed)
+	slices.Sort(sessions)
+	for _, session := range slices.Compact(sessions) {
+		if err := s.closeSession(ctx, appID, session, ""); err != nil {
+			return err
+		}
+	}
+	return s.forgetUsers(ctx, appID)
+}
+
 // checkIdle tells whether a session is past its TTL by the clock of Redis. The last use is the later of the last
 // message, which is not copied to idle each time, and the time in idle. A session with an undecided message is not
 // idle. A session with a fixed end ends then, used or not.
@@ -229,7 +250,7 @@ var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, key
 KEYS app repos turns idle sessions outbox users recent
 ARGV app session record lifetime ttl limit write user
 local repos, turns, app, session, at = @repos, @turns, $app, $session, now()
-if redis.call('EXISTS', @app) == 0 then return {'noapp'} end
+if redis.call('HEXISTS', @app, 'version') == 0 then return {'noapp'} end
 local lastPut, since = unpack(redis.call('HMGET', turns, 'put', 'since'))
 local lastWrite, created = string.match(lastPut or '', '^(%S+) (%d)$')
 if lastWrite == $write then return {'ok', created, '1'} end

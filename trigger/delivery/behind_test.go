@@ -220,6 +220,59 @@ func TestReadThatFailsIsOwedBeforeTheAnswer(t *testing.T) {
 	})
 }
 
+// TestReadThatFailsIsOwedWhateverHappensMeanwhile has clients that go, and tools that are written and removed, during the
+// call.
+func TestReadThatFailsIsOwedWhateverHappensMeanwhile(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for name, meanwhile := range map[string]func(gone func()){
+			"its client goes":          func(gone func()) { gone() },
+			"its app is written":       func(func()) { w.App("clinic", strings.Replace(withSources, "{", `{"name":"C",`, 1)) },
+			"another tool is written":  func(func()) { w.Put("", "other", `{"tools":[{"name":"none"}]}`) },
+			"its own tool is written":  func(func()) { w.Put("", "desk", readOnlyTool) },
+			"its session has one, too": func(func()) { w.Put("s1", "own", `{"tools":[{"name":"mine"}]}`) },
+		} {
+			w.App("clinic", withSources)
+			w.Put("", "desk", readOnlyTool)
+			ctx, gone := context.WithCancel(t.Context())
+			before, _ := w.Calls.Count()
+			w.Calls.Answer(func(e effect.Effect) effect.Outcome {
+				if e.Attempt > 1 {
+					return effect.Outcome{Verdict: effect.Done, Status: 200}
+				}
+				meanwhile(gone)
+				return down(e)
+			})
+			raw, err := w.Engine.Fire(ctx, trigger.Direct{AppID: "clinic", Name: "look", SessionID: "s1", Source: query.SourceUI})
+			gone()
+			require.NoError(t, err, name)
+			var match query.Match
+			require.NoError(t, json.Unmarshal(raw, &match))
+			calls, _ := w.Calls.Count()
+			require.Equal(t, before+1, calls, "%s: it is called once", name)
+			w.Keeper.Wake("clinic")
+			w.UntilState(match.TriggerID, query.StateDelivered)
+			calls, _ = w.Calls.Count()
+			require.Equal(t, before+2, calls, "%s: and tried once more", name)
+		}
+	})
+}
+
+func TestReadOfASessionThatIsErasedMeanwhileLeavesNothing(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", readOnlyTool)
+		before := len(w.Events.Subjects())
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
+			w.Close()
+			return down(e)
+		})
+		_, err := w.Engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", Name: "look", SessionID: "s1", Source: query.SourceUI})
+		require.Error(t, err)
+		require.Empty(t, w.Triggers(query.Triggers{}))
+		require.Len(t, w.Events.Subjects(), before)
+	})
+}
+
 func TestSlowReadHasItsRecordWhileItIsUnderWay(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", withSources)

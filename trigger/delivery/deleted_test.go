@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -10,8 +11,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // dueNow makes a pending call due, and ends the wait for an answer.
@@ -50,5 +53,38 @@ func TestNothingOfADeletedAppIsCalled(t *testing.T) {
 		for _, key := range w.Server.Keys() {
 			require.False(t, strings.Contains(key, ":effect:"), key)
 		}
+	})
+}
+
+// TestNothingBeginsInAnAppThatIsBeingDeleted posts to new sessions while the sessions of an app are closed, and creates
+// another one with its id.
+func TestNothingBeginsInAnAppThatIsBeingDeleted(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		const ring = `{"tools":[{"name":"ring","url":"https://example.org/ring"}]}`
+		w.Put("", "desk", ring)
+		for n := range 40 {
+			_, err := w.SayOn(w.Engine, fmt.Sprint("old", n), "m", "ring")
+			require.NoError(t, err)
+		}
+		deleted, posted := make(chan error, 1), 0
+		go func() { deleted <- w.Store.DeleteApp(context.Background(), "clinic") }()
+		for done := false; !done; posted++ {
+			if _, err := w.SayOn(w.Engine, fmt.Sprint("new", posted), "m", "ring"); err != nil {
+				require.ErrorIs(t, err, repositories.ErrNotFound)
+			}
+			select {
+			case err := <-deleted:
+				require.NoError(t, err)
+				done = true
+			default:
+			}
+		}
+		w.App("clinic", `{"name":"somebody else's"}`)
+		w.Put("", "desk", ring)
+		w.Rest()
+		for n := range posted {
+			require.Empty(t, w.History(fmt.Sprint("new", n)))
+		}
+		require.Empty(t, w.Triggers(query.Triggers{}))
 	})
 }

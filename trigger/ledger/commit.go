@@ -115,7 +115,7 @@ if $optimistic == '1' and (of[1] ~= $matchedVersion or session ~= '' and (
   return {'changed'}
 end
 for _, f in ipairs(list) do
-  if f.new and (f.session ~= '' or of[1] ~= $matchedVersion) then
+  if f.new and f.revision ~= '' and (f.session ~= '' or of[1] ~= $matchedVersion) then
     local stored = redis.call('HGET', f.session == '' and @appRepos or @sessionRepos, f.repository) or ''
     if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
   end
@@ -292,7 +292,7 @@ type Firing struct {
 	Size       int    // bytes counted against the limits, of a direct trigger
 	Repository string
 	Session    string // of the repository
-	Revision   string
+	Revision   string // of the repository; empty if it was checked before (see Admit)
 	Once       bool
 	Open       int // number of its effects
 	States     States
