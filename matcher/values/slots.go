@@ -183,7 +183,7 @@ func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 }
 
 func (s *slot) setChoices() {
-	for _, value := range s.Allowed {
+	for _, value := range slices.Concat(s.Allowed, s.Spelled) {
 		if literal, ok := value.(string); ok {
 			s.choices = append(s.choices, choice{value: value, words: text.Split(literal), written: fmt.Sprint(value)})
 		}
