@@ -42,7 +42,7 @@ func Remarks(t Text, first, end int) bool {
 		return !slices.ContainsFunc(t.Words[end+1:stop], func(w Word) bool { return w.Is(SuitingWords, CourtesyPhrases, AssentPhrases) })
 	}
 	verb := first - 1
-	for verb > begin && t.Words[verb].Is(adverbs, Articles, Determiners) {
+	for verb > begin && t.Words[verb].Is(adverbs, Articles, Determiners, Persons) {
 		verb--
 	}
 	if verb < begin || !t.Words[verb].Is(tellingVerbs) {
