@@ -195,12 +195,30 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a value that several tools take, and nothing else"
 	case !answers && none && len(named) > 0 && len(wordsOf(r.Tool).things) > 0 && !slices.ContainsFunc(named, func(w text.Word) bool { return p.Knows(w.Stem) }):
 		return "the message speaks of something else than the nearest tool"
+	case !answers && !none && !p.FreeText && orders(r.Text.Text) && r.otherThing(p):
+		return "the message speaks of something else than the nearest tool"
 	case !answers && r.neighbours(p, named, rivals):
 		return "the message names a thing that another tool is for"
 	case r.overlooked(mood):
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// otherThing reports whether the object of the first verb is a thing that the tool does not know, although the rest may be
+// values: "turn on the oven in the kitchen" for the tool that turns on a light.
+func (r reading) otherThing(p *retrieval.Document) bool {
+	at := r.Opening() + 1
+	for isDirection(r.At(at)) || r.At(at).Is(text.Definites, text.DefiniteArticles, text.IndefiniteWords, text.Pronouns) {
+		at++
+	}
+	end := at
+	for ; end < len(r.Words) && isThing(r.Words[end]) && !(end > at && r.Pause(end)); end++ {
+		if w := r.Words[end]; r.Taken[end] || p.Knows(w.Stem) || p.Relates(w) {
+			return false
+		}
+	}
+	return end > at && end < len(r.Words) && !r.Words[end].Is(text.OfWords) // "the colour of the light"
 }
 
 // breaksOff reports whether the text breaks off, and its last word is no allowed value: "an appointment at desk A".
