@@ -275,7 +275,7 @@ func allowOrigin(c echo.Context, origin string, preflight bool) {
 func readsHeader(name string) bool {
 	switch name {
 	case "authorization", "content-type", "prefer", "last-event-id", "if-match", "if-none-match", "cache-control", "traceparent", "tracestate",
-		"x-earshot-session", "x-request-id", "idempotency-key", "openai-organization", "openai-project",
+		"x-earshot-session", "x-request-id", "idempotency-key", "openai-beta", "openai-organization", "openai-project",
 		"mcp-protocol-version", "mcp-method", "mcp-name":
 		return true
 	}

@@ -109,16 +109,20 @@ func TestAnAppKeepsWhatToolsNameUnlessForced(t *testing.T) {
 	w := apitest.Live(t, apitest.Everything)
 	const module = `"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"https://id.example.org/token"},{"moduleId":"spare","secret":"s","tokenUrl":"https://id.example.org/token"}]`
 	const sources = `"sources":[{"name":"slots","type":"sqlite","database":"a.db"},{"name":"spare","type":"sqlite","database":"b.db"}]`
-	w.Call("PUT", "/v1/apps/clinic", `{`+module+`,`+sources+`}`).Is(201, "")
-	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"free","description":"d","type":"sqlite-sql","source":"slots","statement":"SELECT 1"}]}`).Is(201, "")
+	const services = `"authServices":[{"name":"corp","type":"oidc","issuer":"https://id.example.org","audience":"a"},{"name":"staff","type":"oidc","issuer":"https://id.example.org","audience":"b"}]`
+	w.Call("PUT", "/v1/apps/clinic", `{`+module+`,`+sources+`,`+services+`}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"free","description":"d","authRequired":["corp"],"schema":[{"parameter":"who","type":"string","authServices":[{"name":"staff","field":"mail"}]}],"type":"sqlite-sql","source":"slots","statement":"SELECT 1"}]}`).Is(201, "")
 	w.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 
-	for method, body := range map[string]string{"PUT": `{}`, "PATCH": `{"modules":null,"sources":[]}`} {
+	for method, body := range map[string]string{"PUT": `{}`, "PATCH": `{"modules":null,"sources":[],"authServices":[]}`} {
 		for _, query := range []string{"", "?dryRun=true", "?force=false"} {
 			refused := w.Call(method, "/v1/apps/clinic"+query, body)
 			refused.Problem(409)
 			require.Contains(t, string(refused.Body), `{"pointer":"/modules","detail":"lacks the module \"calendar\", which is named by tool \"book\" of repository \"booking\" of session \"s1\"","code":"invalid_value"}`)
 			require.Contains(t, string(refused.Body), `{"pointer":"/sources","detail":"lacks the source \"slots\", which is named by tool \"free\" of repository \"desk\"","code":"invalid_value"}`)
+			for _, service := range []string{"corp", "staff"} {
+				require.Contains(t, string(refused.Body), `{"pointer":"/authServices","detail":"lacks the authentication service \"`+service+`\", which is named by tool \"free\" of repository \"desk\"","code":"invalid_value"}`)
+			}
 			require.NotContains(t, string(refused.Body), "spare")
 		}
 	}

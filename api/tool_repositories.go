@@ -197,7 +197,7 @@ func (h toolRepositories) patch(c echo.Context, body []byte) error {
 	if err != nil {
 		return err
 	}
-	return h.change(c, store.RepositoryChange{Scope: scopeOf(c), ID: c.Param("repositoryId"), If: precondition, Next: patch.Next})
+	return patch.Located(h.change(c, store.RepositoryChange{Scope: scopeOf(c), ID: c.Param("repositoryId"), If: precondition, Next: patch.Next}))
 }
 
 func (h toolRepositories) get(c echo.Context) error {

@@ -82,6 +82,22 @@ func TestPatchRepositoryAnswersTheWhole(t *testing.T) {
 	}
 }
 
+func TestFaultsOfAPatchHaveTheirPlacesInIt(t *testing.T) {
+	w := apitest.Live(t, apitest.Everything)
+	const path = "/v1/apps/clinic/repositories/desk"
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", path, `{"tools":[{"name":"a"},{"name":"b"}]}`).Is(201, "")
+	for body, place := range map[string]string{
+		`{"tools":[{"name":"new","authRequired":["none"]}]}`:                                                              "/tools/0/authRequired/0",
+		`{"tools":[{"name":"new"},{"name":"a","authRequired":["none"]}]}`:                                                 "/tools/1/authRequired/0",
+		`{"tools":[{"name":"new"},{"name":"q","url":"https://x.example","request":{"moduleId":"none","auth":"module"}}]}`: "/tools/1/request/moduleId",
+	} {
+		faults := w.Call("PATCH", path, body).Problem(400)
+		require.Contains(t, faults, place, body)
+		require.Len(t, faults, 1, body)
+	}
+}
+
 func TestGetListAndDeleteKeepToTheirScope(t *testing.T) {
 	for owner, scope := range owners {
 		s := start(t)

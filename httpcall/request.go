@@ -204,15 +204,8 @@ const (
 // sentSummary returns the request for display: the URL without user and password, credentials masked. A delivered call
 // omits the body, which the trigger's record contains.
 func (p *preparedCall) sentSummary(outcome effect.Outcome) *effect.Sent {
-	target, pairs := *p.target, strings.Split(p.target.RawQuery, "&")
-	for i, pair := range pairs {
-		name, _, hasValue := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		if hasValue && (err != nil || repositories.NamesCredential(plain)) {
-			pairs[i] = name + "=" + secret.Masked
-		}
-	}
-	target.User, target.RawQuery = nil, strings.Join(pairs, "&")
+	target := *p.target
+	target.User, target.RawQuery = nil, repositories.MaskQuery(p.target.RawQuery)
 	summary := &effect.Sent{Method: p.method(), URL: fault.ClipTo(p.redactor.redact(target.String()), maxSentText), Bytes: len(p.body)}
 	for name, value := range p.request.Headers.Shown() {
 		if len(summary.Headers) == maxSentHeaders {

@@ -11,6 +11,7 @@ import (
 	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
 	"earshot/repositories/lists"
+	"earshot/repositories/parameters"
 	"earshot/repositories/template"
 )
 
@@ -26,7 +27,7 @@ func (r *Repository) Check(app *App) error {
 	service := func(at, name string) {
 		known := lists.Map(app.AuthServices, func(one AuthService) string { return one.Name })
 		if !slices.Contains(known, name) {
-			faults.Add(at, "%s", unknownName("authentication service", name, known))
+			faults.Add(at, "%s", unknownName(kindService, name, known))
 		}
 	}
 	for i := range r.Tools {
@@ -80,8 +81,10 @@ func (a *App) lacksModule(id string) error {
 	return nil
 }
 
+const kindService = "authentication service"
+
 // listsOfApp maps kinds that tools name to the app's fields that list them.
-var listsOfApp = map[string]string{"module": "modules", "source": "sources", "authentication service": "authServices"}
+var listsOfApp = map[string]string{"module": "modules", "source": "sources", kindService: "authServices"}
 
 // unknownName describes a name that the app lacks, and lists its present ones.
 func unknownName(what, name string, known []string) error {
@@ -96,7 +99,7 @@ func unknownName(what, name string, known []string) error {
 	return fault.New("", "the app has no %s %s%s%s", what, fault.Show(name), meant, more)
 }
 
-// Dropped are the modules and sources that an app's next state lacks, and the tools that name them.
+// Dropped are the modules, sources and authentication services that an app's next state lacks, and the tools that name them.
 type Dropped struct {
 	parts []*droppedPart
 	found int // tools and repositories
@@ -113,7 +116,7 @@ const (
 	maxFound  = 1000
 )
 
-// Drops returns the modules and sources that the next state lacks, or nil.
+// Drops returns the parts that the next state lacks, or nil.
 func (a *App) Drops(next *App) *Dropped {
 	dropped := &Dropped{}
 	for _, module := range a.Modules {
@@ -124,6 +127,11 @@ func (a *App) Drops(next *App) *Dropped {
 	for _, source := range a.Sources {
 		if _, stays := next.Source(source.Name); !stays {
 			dropped.parts = append(dropped.parts, &droppedPart{kind: "source", name: source.Name})
+		}
+	}
+	for _, service := range a.AuthServices {
+		if !slices.ContainsFunc(next.AuthServices, func(other AuthService) bool { return other.Name == service.Name }) {
+			dropped.parts = append(dropped.parts, &droppedPart{kind: kindService, name: service.Name})
 		}
 	}
 	if len(dropped.parts) == 0 {
@@ -152,13 +160,23 @@ func (d *Dropped) Look(r *Repository) {
 		for i := range r.Tools {
 			tool := &r.Tools[i]
 			named := part.kind == "source" && tool.Source == part.name ||
-				part.kind == "module" && tool.Request != nil && tool.Request.ModuleID == part.name
+				part.kind == "module" && tool.Request != nil && tool.Request.ModuleID == part.name ||
+				part.kind == kindService && slices.Contains(tool.services(), part.name)
 			if named {
 				part.by = append(part.by, "tool "+fault.Show(tool.Name)+" of "+where)
 				d.found++
 			}
 		}
 	}
+}
+
+// services lists the authentication services that a tool names.
+func (t *Tool) services() []string {
+	names := slices.Clone(t.AuthRequired)
+	for _, p := range t.Params().Placed() {
+		names = append(names, lists.Map(p.Claims, func(c parameters.Claim) string { return c.Service })...)
+	}
+	return names
 }
 
 // Enough reports whether the search can stop.
@@ -187,7 +205,7 @@ func clipped(list []string, most int, more string) []string {
 	return append(list[:most:most], fmt.Sprintf(more, len(list)-most))
 }
 
-// InUseError means that an app would lose modules or sources that tools name.
+// InUseError means that an app would lose modules, sources or authentication services that tools name.
 type InUseError struct {
 	Faults fault.List // one for each, with the tools that name it
 }

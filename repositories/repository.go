@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"earshot/repositories/exactjson"
@@ -99,6 +101,8 @@ type Patch struct {
 	// Options replace the repository's options as a whole; nil leaves them.
 	Options *Options `json:"options,omitempty"`
 	Tools   []Tool   `json:"tools,omitempty"` // added; one with an existing name replaces that tool in its place
+
+	merged []Tool // of the last Next
 }
 
 // Next returns the patched repository.
@@ -118,7 +122,34 @@ func (p *Patch) Next(current *Repository) (*Repository, error) {
 			next.Tools[i] = tool
 		}
 	}
+	p.merged = next.Tools
 	return next, nil
+}
+
+// Located returns the faults of the patched repository with their places in the patch. A fault of a stored tool has none
+// there, and names the tool.
+func (p *Patch) Located(err error) error {
+	var faults fault.List
+	if !errors.As(err, &faults) {
+		return err
+	}
+	located := slices.Clone(faults)
+	for i := range located {
+		rest, _ := strings.CutPrefix(located[i].Pointer, "/tools/")
+		index, rest, _ := strings.Cut(rest, "/")
+		at, err := strconv.Atoi(index)
+		if err != nil || at >= len(p.merged) {
+			continue
+		}
+		name := p.merged[at].Name
+		given := slices.IndexFunc(p.Tools, func(t Tool) bool { return t.Name == name })
+		if given < 0 {
+			located[i].Pointer, located[i].Detail = "", "the stored tool "+fault.Show(name)+", at /"+rest+": "+located[i].Detail
+			continue
+		}
+		located[i].Pointer = strings.TrimSuffix(fault.Point("tools", given)+"/"+rest, "/")
+	}
+	return located
 }
 
 // Without returns the repository without a tool, in a new generation; ErrNotFound if it lacks the tool.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"mime"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -165,6 +166,20 @@ var (
 // NamesCredential reports whether the name of a header or of a URL's parameter suggests a credential.
 func NamesCredential(name string) bool {
 	return credentialName.MatchString(name) || slices.ContainsFunc(nameWord.FindAllString(name, -1), credentialWord.MatchString)
+}
+
+// MaskQuery returns the query of a URL with secret.Masked for each value whose name suggests a credential. A parameter of
+// the tool in its place, as ":token", stays.
+func MaskQuery(query string) string {
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		name, value, hasValue := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if hasValue && !strings.HasPrefix(value, ":") && (err != nil || NamesCredential(plain)) {
+			pairs[i] = name + "=" + secret.Masked
+		}
+	}
+	return strings.Join(pairs, "&")
 }
 
 // MarshalJSON masks the values of headers that may carry a credential.

@@ -16,7 +16,6 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
-	"earshot/trigger/query"
 )
 
 // deaf returns a hook that, while on, loses the replies of scripts with a word in their text or arguments.
@@ -153,18 +152,22 @@ func TestPauseOfRedisHoldsNobodyUpBeyondIt(t *testing.T) {
 	require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
 }
 
-// TestMessageOfADeletedAppLeavesTheLedger deletes an app while a message of it waits for
-// its next try.
+// TestMessageOfADeletedAppLeavesTheLedger deletes an app while a message of it waits for its next try. It is pending until
+// then: what has failed is tried again by its client alone.
 func TestMessageOfADeletedAppLeavesTheLedger(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
-		w.Matcher.Intercept(func(context.Context, matcher.Request) error { return &matcher.Unavailable{Reason: "it is away"} })
+		var tries atomic.Int64
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
+			tries.Add(1)
+			return &matcher.Unavailable{Reason: "it is away"}
+		})
 		_, err := w.Engine.PostAsync(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "hello"})
 		require.NoError(t, err)
-		w.Until("it waits", func() bool {
-			entries, _, err := w.Engine.History(context.Background(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 1}})
-			return err == nil && len(entries) == 1 && entries[0].State == "failed"
+		w.Until("it waits, without a lease", func() bool {
+			return tries.Load() > 0 && !w.Server.Client().HExists(context.Background(), keyspace.KeysOf("clinic").Turns("s1"), "k:m1").Val()
 		})
+		require.Equal(t, "pending", w.History("s1")[0].State)
 		require.NoError(t, w.Store.DeleteApp(t.Context(), "clinic"))
 		w.Rest()
 	})

@@ -68,6 +68,11 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 		history := w.History("s1")
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})
+		reply, err := w.Engine.Message(t.Context(), "clinic", "s1", "m1.reply")
+		require.NoError(t, err)
+		require.Equal(t, history[1], reply)
+		_, err = w.Engine.Message(t.Context(), "clinic", "s1", "m3.reply")
+		require.ErrorIs(t, err, query.ErrNoMessage)
 	})
 }
 

@@ -434,7 +434,9 @@ func TestErrorsOfAChatAreInTheFormOfOpenAI(t *testing.T) {
 	v := apitest.Live(t, apitest.Everything, gone.behind, func(o *api.Options) { o.Model.BaseURL = "http://127.0.0.1:1/v1" })
 	v.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	v.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
-	openAIError(v.Call("POST", sessionChatPath, saying("Friday")), 502, "server_error", "model_unreachable", "cannot be reached")
+	failed := v.Call("POST", sessionChatPath, saying("Friday"))
+	openAIError(failed, 502, "server_error", "model_unreachable", "cannot be reached")
+	require.NotEmpty(t, failed.Header.Get("X-Earshot-Message-Id"), "it is matched all the same")
 	firedTexts(v, "s1", 1)
 }
 

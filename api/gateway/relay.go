@@ -27,16 +27,18 @@ const messageHeader = "X-Earshot-Message-Id"
 
 func (h *Handler) relay(c echo.Context, path string, body []byte, r *chatRequest) error {
 	response, err := h.ask(c, path, body)
-	if err != nil {
-		return err
+	if err == nil {
+		defer func() { _ = response.Body.Close() }() // read to its end, or abandoned
+		h.copyHeader(c, response)
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or abandoned
-	h.copyHeader(c, response)
-	if r != nil {
+	if r != nil { // the message is matched whether the model answers or not
 		<-r.named // parsing takes less time than sending the body
 		if r.messageID != "" {
 			c.Response().Header().Set(messageHeader, r.messageID)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	c.Response().WriteHeader(response.StatusCode)
 	return h.copyBody(c, response, r.begin)

@@ -54,10 +54,12 @@ func (r *resealing) run(ctx context.Context) error {
 	defer db.Close()
 
 	found, resealed, err := r.walk(ctx, db, sealer)
-	if !r.dryRun {
-		fmt.Fprintf(r.env.out, "sealed anew %d\n", resealed)
+	if err == nil || ctx.Err() != nil || resealed > 0 { // else nothing was counted
+		if !r.dryRun {
+			fmt.Fprintf(r.env.out, "sealed anew %d\n", resealed)
+		}
+		printSealed(r.env.out, found)
 	}
-	printSealed(r.env.out, found)
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("it was stopped: run it again to do the rest")

@@ -21,6 +21,11 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 		return matcher.Result{}, false
 	}
 	found := spelled(request, key)
+	if text.ByMark(request.Text) { // it asks whether, unless the example has the mark, too
+		found = slices.DeleteFunc(found, func(of matcher.Candidate) bool {
+			return !slices.ContainsFunc(of.Tool.Spoken(), func(own string) bool { return strings.HasSuffix(own, "?") && text.Key(own) == key })
+		})
+	}
 	if len(found) != 1 || found[0].Tool.Params().Infers() {
 		return matcher.Result{}, false
 	}

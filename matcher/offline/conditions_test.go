@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -79,5 +80,49 @@ func TestAQuestionForAPossibilityWishesOnlyWithValues(t *testing.T) {
 	house := matchertest.InScope(t, matchertest.Scope, "haus", `{"name":"tuer","description":"Haustür öffnen","examples":["Öffne die Haustür","Abre la puerta","Call a taxi"]}`)
 	for said, want := range map[string]string{"Kann man die Haustür öffnen?": "", "¿Se puede abrir la puerta?": "", "Is it possible to call a taxi?": "tuer {}"} {
 		assert.Equal(t, []string{want}, heldWith(t, house, said), said)
+	}
+}
+
+func TestWhatTheSpeakerHadToDoOrPerhapsMustOrdersNothing(t *testing.T) {
+	t.Parallel()
+	const tools = `{"name":"cancel-appointment","description":"Cancel an appointment at the clinic","examples":["I need to cancel my appointment","Ich muss meinen Termin absagen","Devo annullare il mio appuntamento",
+		"Tengo que cancelar mi cita","Je dois annuler mon rendez-vous"]},{"name":"order-taxi","description":"Order a taxi","examples":["I need a taxi","Ruf mir ein Taxi"]},
+		{"name":"remind","description":"Remind the user of something","schema":[{"parameter":"what","type":"string","required":true}],"examples":["Remind me that [it rains](what)"]}`
+	for want, texts := range map[string]string{
+		"": "Ich musste meinen Termin absagen; Ich müsste meinen Termin absagen; Ich konnte meinen Termin absagen; Ich muss meinen Termin vielleicht absagen; Gestern musste ich meinen Termin absagen; J'ai dû annuler mon rendez-vous; " +
+			"Je devais annuler mon rendez-vous; Je devrais annuler mon rendez-vous; Je dois peut-être annuler mon rendez-vous; Dovevo annullare il mio appuntamento; Devo probabilmente annullare il mio appuntamento; " +
+			"Tendría que cancelar mi cita; Debía cancelar mi cita; Tengo que cancelar mi cita quizás; I probably need to cancel my appointment; I may need to cancel my appointment",
+		"cancel-appointment {}": "Ich muss leider meinen Termin absagen; Könnten Sie vielleicht meinen Termin absagen?; Je voudrais annuler mon rendez-vous; Vorrei annullare il mio appuntamento; ¿Podría cancelar mi cita?; " +
+			"Could you perhaps cancel my appointment?; I have to cancel my appointment; I probably have the flu, cancel my appointment",
+		"order-taxi {}":                       "I could use a taxi; I might need a taxi; Ich könnte ein Taxi brauchen; Könnte ich ein Taxi haben",
+		`remind {"what":"it probably rains"}`: "Remind me that it probably rains",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, want, matched(t, said, tools), said)
+		}
+	}
+}
+
+func TestAQuestionWhetherOrHowOrdersNothing(t *testing.T) {
+	t.Parallel()
+	const tools = `{"name":"cancel-appointment","description":"Cancel an appointment at the clinic","examples":["I need to cancel my appointment","Ich muss meinen Termin absagen","Devo annullare il mio appuntamento",
+		"Tengo que cancelar mi cita","Je dois annuler mon rendez-vous"]},{"name":"block-card","description":"Block a card","examples":["Block my card","I lost my card"]},
+		{"name":"cancel-order","description":"Cancel an order","schema":[{"parameter":"order","type":"integer","required":true}],"examples":["Cancel order [4711](order)"]},
+		{"name":"return-item","description":"Return a product","schema":[{"parameter":"product","type":"string","required":true}],"examples":["I want to return [the shoes](product)"]},
+		{"name":"checkout","description":"Check the guest out","examples":["I want to check out"]},
+		{"name":"hours","description":"Tell when the clinic is open","examples":["You are open on Sunday?","When are you open?"]}`
+	for want, texts := range map[string]string{
+		"": "Order 4711 is late, should I cancel it?; Order 4711 is late. Did you cancel it?; I am ill, do I have to cancel my appointment?; By when do I need to cancel my appointment?; With whom do I need to cancel my appointment?; " +
+			"¿Tengo que cancelar mi cita?; Estoy enfermo, ¿tengo que cancelar mi cita?; Devo annullare il mio appuntamento?; Je dois annuler mon rendez-vous ?; Ich muss meinen Termin absagen?; I lost my card?; I lost my card, should I block it?; " +
+			"Can I return the shoes?; How do I return the shoes?; Did I return the shoes?; Must I return the shoes?; Does it cost anything to return the shoes?; When do I check out?",
+		`return-item {"product":"the shoes"}`: "I want to return the shoes; Please return the shoes; Could you return the shoes?",
+		"cancel-appointment {}":               "I am ill, can you cancel my appointment?; Tengo que cancelar mi cita; Devo annullare il mio appuntamento; Could you cancel my appointment?; Ich bin krank, kannst du meinen Termin absagen?",
+		"block-card {}":                       "I lost my card, can you block it?; I lost my card, what can I do?; Block my card?; I lost my card",
+		`cancel-order {"order":4711}`:         "Cancel order 4711, can you?; Could you cancel order 4711?",
+		"hours {}":                            "You are open on Sunday?; When are you open?",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, want, matched(t, said, tools), said)
+		}
 	}
 }

@@ -25,6 +25,7 @@ type pattern struct {
 	// speaks means that they name a thing or an act. "I need [ibuprofen](medicine)" does not: any wish would match
 	// it.
 	speaks bool
+	asks   bool // it ends with a question mark
 }
 
 // piece is a word of a pattern, or the place of a value.
@@ -56,7 +57,7 @@ func patternsOf(tool *repositories.Tool) []pattern {
 			if at := slices.IndexFunc(marked, func(e annotations.Example) bool { return e.Text == plain }); at >= 0 {
 				example = marked[at]
 			}
-			left, p := example.Marks, pattern{}
+			left, p := example.Marks, pattern{asks: strings.HasSuffix(example.Text, "?")}
 			for _, w := range withoutEnds(text.Split(example.Text), isPolite, isPolite) {
 				for len(left) > 0 && w.Start >= left[0].To {
 					left = left[1:]
@@ -187,7 +188,12 @@ func (p piece) holds(t *datetime.Text, i int) bool {
 
 // withoutPoliteness removes politeness at both ends of a text, but not the half of a phrase: the "now" of "right now".
 func withoutPoliteness(t *datetime.Text) []text.Word {
-	words := withoutEnds(t.Words, isPolite, isPolite)
+	thanked := false
+	leads := func(w text.Word) bool { // "you block my card" tells, after "thank" it does not
+		thanked = isPolite(w) && (thanked || !w.Is(text.PolitePersons))
+		return thanked
+	}
+	words := withoutEnds(t.Words, leads, isPolite)
 	if n := len(words); n > 0 {
 		if first, end := t.Within(words[0].Start, words[n-1].End); text.AsideAt(t.Text, end-1) > end {
 			return t.Words[first:]
@@ -201,12 +207,13 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 func (p *interpreter) byExample() (intent, bool) {
 	said := datetime.NewText(p.request.Text, p.request.Now)
 	said.Words = withoutPoliteness(said)
+	whether := text.ByMark(p.request.Text)
 	back := text.TakenBack(p.request.Text) != "" || excepting(said.Text)
 	var best intent
 	most, tied := 0, false
 	for _, candidate := range p.exemplary(said.Words) {
 		for _, of := range patternsOf(candidate.Tool) {
-			if of.own < most || back && of.own < len(of.parts) { // "… to [Anna](to)", and then "just kidding"
+			if of.own < most || whether && !of.asks || back && of.own < len(of.parts) { // "… to [Anna](to)", and then "just kidding"
 				continue
 			}
 			fills, fit := fits(said, of.parts, 0, nil)

@@ -74,3 +74,27 @@ func TestAnotherThingThanTheToolsIsNotItsMatter(t *testing.T) {
 		assert.Equal(t, want, matched(t, said, light, order), said)
 	}
 }
+
+// TestANameThatActsOrdersNothing has names that examples have as values.
+func TestANameThatActsOrdersNothing(t *testing.T) {
+	t.Parallel()
+	const tools = `{"name":"transfer","description":"Transfer money to somebody","schema":[{"parameter":"amount","type":"number","required":true,"unit":"EUR"},{"parameter":"recipient","type":"string","required":true}],
+		"examples":["Send [50 euros](amount) to [Anna](recipient)","Überweise [20 Euro](amount) an [Peter](recipient)","Transfiere [100 euros](amount) a [Luis](recipient)","Invia [30 euro](amount) a [Marco](recipient)","Envoie [40 euros](amount) à [Paul](recipient)"]},
+		{"name":"light-on","description":"Turn on the light","examples":["Turn on the light","Kitchen light on","Accendi la luce","Allume la lumière","Enciende la luz"]},{"name":"block-card","description":"Block a card","examples":["Block my card"]}`
+	for want, texts := range map[string]string{
+		"": "Anna sends 50 euros to Tom; Tom sends 50 euros to Anna; Anna always sends 50 euros to Tom; Mr Brown sends Anna 50 euros; Anna and Tom send 50 euros to Peter; anna sends 50 euros to tom; Anna must send 50 euros to Tom; " +
+			"Peter überweist 20 Euro an Anna; Peter kann 20 Euro an Anna überweisen; Marco invia 30 euro a Luca; Marco deve inviare 30 euro a Luca; Luis transfiere 100 euros a Marta; Luis va a transferir 100 euros a Marta; " +
+			"Paul envoie 40 euros à Marie; On envoie 40 euros à Paul; Tom turns on the light; Marco accende la luce; Mamma accende la luce; Marie allume la lumière; On allume la lumière; Luis enciende la luz; You block my card; " +
+			"Anna wants to send 50 euros to Tom; Today Anna sends 50 euros to Tom; In the morning Tom turns on the light; Oggi Marco invia 30 euro a Luca; Marco mi invia 30 euro; Paul m'envoie 40 euros; Luis y Marta transfieren 100 euros a Tom; " +
+			"Tom turned on the light; Anna schaltet das Licht an",
+		`transfer {"amount":50,"recipient":"Tom"}`:  "Send 50 euros to Tom; Today send 50 euros to Tom; Anna, send 50 euros to Tom; Computer send 50 euros to Tom; Tom send 50 euros to Tom; Anna is here, send 50 euros to Tom; Send 50 euros to Tom, Anna is ill",
+		`transfer {"amount":30,"recipient":"Luca"}`: "Invia 30 euro a Luca; Dai invia 30 euro a Luca; Marco, invia 30 euro a Luca; Marco è qui, invia 30 euro a Luca",
+		`transfer {"amount":50,"recipient":"Anna"}`: "Anna should get 50 euros",
+		"light-on {}":   "Turn on the light; Tom, turn on the light; Alexa turn on the light; Kitchen lights on; Alexa accendi la luce; Marie, allume la lumière; Salut allume la lumière; Oye enciende la luz; Ok Google enciende la luz",
+		"block-card {}": "Block my card; Thank you, block my card; Please block my card now",
+	} {
+		for _, said := range strings.Split(texts, "; ") {
+			assert.Equal(t, want, matched(t, said, tools), said)
+		}
+	}
+}

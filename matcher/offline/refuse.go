@@ -82,14 +82,24 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 }
 
 // asksLeave reports whether the text asks whether the speaker may do what the tool does: "can I cancel it free of charge?".
-// "Can I have" and "can we move it" wish.
+// "Can I have" and "can we move it" wish. The last clause may ask so, too, also whether the speaker must or did: "order 4711 is
+// late, should I cancel it?".
 func (u *utterance) asksLeave(p *retrieval.Document) bool {
-	first := u.heard.Opening()
-	if first < 0 || p.Gives || p.Moods[text.Question] || !strings.HasSuffix(strings.TrimSpace(u.Said), "?") || !text.AsksLeave(u.heard, first) {
+	if p.Moods[text.Question] || !strings.HasSuffix(strings.TrimSpace(u.Said), "?") || len(u.heard.Words) == 0 {
 		return false
 	}
-	return slices.ContainsFunc(u.heard.Words, func(w text.Word) bool {
-		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && !w.StemIs(text.GettingVerbs) && !w.Is(text.AlteringWords)
+	last, _ := text.Clause(u.heard, len(u.heard.Words)-1)
+	asked := text.Of(u.heard.Said[u.heard.Words[last].Start:])
+	first := asked.Opening()
+	mood := asked.Mood()
+	if first < 0 || (p.Gives || !text.AsksLeave(asked, first)) && (last == 0 || mood != text.Question || p.Called(asked, mood)) {
+		return false
+	}
+	if gets := asked.Norm(first + 2); (gets == "get" || gets == "have") && asked.Norm(first+3) != "to" {
+		return false // "can I have my money back?"
+	}
+	return slices.ContainsFunc(asked.Words, func(w text.Word) bool {
+		return (p.Orders([]text.Word{w}) || w.Is(text.UndoingWords)) && (last > 0 || !w.StemIs(text.GettingVerbs)) && !w.Is(text.AlteringWords)
 	})
 }
 
@@ -115,7 +125,8 @@ func (u *utterance) framed(p *retrieval.Document) bool {
 
 // ofAnother reports whether the text tells of somebody else, and no example of the tool does.
 func (u *utterance) ofAnother(p *retrieval.Document) bool {
-	return !p.Others && !p.Moods[text.Question] && u.mood != text.Question && text.OfAnother(u.heard, func(w text.Word) bool { return p.Known[w.Stem] })
+	knows := func(w text.Word) bool { return p.Known[w.Stem] }
+	return !p.Others && !p.Moods[text.Question] && u.mood != text.Question && text.OfAnother(u.heard, knows, p.OrdersBy)
 }
 
 // opposes reports whether the text orders the opposite of the tool's act by a word that the tool does not have: "reopen",
@@ -140,10 +151,15 @@ func (u *utterance) opposes(p *retrieval.Document) bool {
 	return false
 }
 
-// isAct reports whether the word at i is a verb that orders what the tool does.
+// isAct reports whether the word at i is a verb that orders what the tool does. A verb with other uses is one after "to" or
+// a negation: "not turn it on", "not … to send it". The English "no" denies a noun.
 func (u *utterance) isAct(p *retrieval.Document, i int) bool {
-	w := u.Words[i]
-	return !p.Moods[text.Question] && p.Orders(u.Words[i:i+1]) && text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.Is(text.FailingVerbs) && !w.StemIs(text.GettingVerbs) && !u.Reminds(i)
+	w, before := u.Words[i], u.At(i-1)
+	if p.Moods[text.Question] || !p.Orders(u.Words[i:i+1]) || w.Is(text.FailingVerbs) || u.Reminds(i) {
+		return false
+	}
+	denied := before.Is(text.Negations) && (before.Norm != "no" || text.LanguageOf(u.Said) == "es") && !u.At(i-2).Is(text.PersonCues) // but "for not ibuprofen"
+	return denied || before.Norm == "to" || text.ActingOf(u.Words[i:i+1]).Acts != nil && !w.StemIs(text.GettingVerbs)
 }
 
 // undoesAt reports whether the word at i is of the act of a tool that undoes: its own verb, or another for the same.

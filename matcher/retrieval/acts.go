@@ -80,17 +80,20 @@ func Acts(w text.Word) bool {
 
 // Orders reports whether one of the words is of the tool's act: its verb in any form, or a noun for it.
 func (p *Document) Orders(words []text.Word) bool {
-	return slices.ContainsFunc(words, func(w text.Word) bool {
-		if p.acts[w.Stem] {
+	return slices.ContainsFunc(words, p.OrdersBy)
+}
+
+// OrdersBy is Orders of one word.
+func (p *Document) OrdersBy(w text.Word) bool {
+	if p.acts[w.Stem] {
+		return true
+	}
+	for act := range p.acts {
+		if sameVerb(act, w.Norm) {
 			return true
 		}
-		for act := range p.acts {
-			if sameVerb(act, w.Norm) {
-				return true
-			}
-		}
-		return false
-	})
+	}
+	return false
 }
 
 // Does reports whether an act is of the tool's name.

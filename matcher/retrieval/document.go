@@ -80,8 +80,8 @@ func newDocument(tool *repositories.Tool) *Document {
 		}
 	}
 	p.Gives = p.Undoes == "" && gives(named, described)
-	p.setMoods(tool, named, described)
 	p.setActs(tool, named)
+	p.setMoods(tool, named, described)
 	return p
 }
 
@@ -134,7 +134,7 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 	for _, plain := range tool.Spoken() {
 		said := text.Of(plain)
 		p.Denies = p.Denies || said.DeniesAct(func(i int) bool { return said.Words[i].Is(text.UndoingWords, text.DroppingWords) })
-		p.Others = p.Others || text.OfAnother(said, func(w text.Word) bool { return p.Title[w.Stem] })
+		p.Others = p.Others || text.OfAnother(said, func(w text.Word) bool { return p.Title[w.Stem] }, p.OrdersBy)
 		if m := said.Mood(); !p.Moods[m] {
 			p.told = append(p.told, example{said, m, claimsOf(tool, said)})
 			in[m]++
@@ -144,10 +144,8 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 		p.Moods[text.Question] = true
 	}
 	for _, own := range [][]text.Word{named, described} {
-		for i, w := range own {
-			if w.Is(text.InformingWords) && (i == 0 || !w.Is(text.ActionVerbs)) && text.DeedPhrases.PhraseAt(own, i) == 0 { // "the shopping list" does not inform
-				p.Moods[text.Question] = true
-			}
+		for i := range own {
+			p.Moods[text.Question] = p.Moods[text.Question] || informs(tool, own, i)
 		}
 	}
 }
@@ -162,6 +160,32 @@ func claimsOf(tool *repositories.Tool, said text.Text) []int {
 	}
 	return text.Claims(said, func(i int) bool {
 		return said.Words[i].Is(text.UndoingWords) || slices.ContainsFunc(marks, func(of annotations.Mark) bool { return said.Words[i].Start < of.To && of.From < said.Words[i].End })
+	})
+}
+
+// informs reports whether the word at i of a tool's name or description tells that the tool answers. "The shopping list"
+// does not, nor does an act of the user: "return the shoes", "give notice".
+func informs(tool *repositories.Tool, own []text.Word, i int) bool {
+	w := own[i]
+	if !w.Is(text.InformingWords) || text.DeedPhrases.PhraseAt(own, i) > 0 || i > 0 && w.Is(text.ActionVerbs, text.DeedWords) {
+		return false
+	}
+	const apart = 3 // "check the guest out"
+	for at := i + 1; at < min(len(own), i+1+apart); at++ {
+		if text.DeedPhrases.Has(w.Norm + " " + own[at].Norm) {
+			return false
+		}
+	}
+	if !w.Is(text.DeedWords) {
+		return true
+	}
+	if next := own[i+1 : min(len(own), i+2)]; len(next) > 0 && text.ActingOf(next).Acts != nil {
+		return false // "give refund"
+	}
+	return !slices.ContainsFunc(tool.Spoken(), func(said string) bool { // "I want to return the shoes", but "give me the weather"
+		words := text.Split(said)
+		at := slices.IndexFunc(words, func(of text.Word) bool { return of.Norm == w.Norm })
+		return at >= 0 && at+1 < len(words) && !words[at+1].Is(text.PolitePersons)
 	})
 }
 

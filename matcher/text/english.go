@@ -50,7 +50,8 @@ var english = language{
 	offerPhrases: `do you have; have you got; have you any; got any`,
 	possiblePhrases: `is it possible to; is it possible for you; would it be possible to; would it be possible for you; is there any chance to;
 		is there a way to; is there a way for you; are you able to; would you be able to`,
-	wishPairs: `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
+	owingPhrases: `i have to; i need to; i must; must i`,
+	wishPairs:    `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
 	abandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
@@ -142,7 +143,7 @@ var english = language{
 	framePhrases: `keeps; in order to; order to; for example; teach me; how to; must be; stopped; according to; wants; you want me to; tell me why; tell me how; show me how; prevent; impossible to; unable to; failed to; fails to;
 		failing to; afford to; last thing; this will; that will; it will; only the; only my; only an; only a; would have to; used to; i was going to; almost; like i would; as if i; or i; or we; and i will; or else i;
 		out of the question; always; ever; remember to; remember that; wait with; every morning; make sure nobody; remind`,
-	uncertainPhrases: `maybe; perhaps; possibly; i might; i could; we could; we might; i would have; i should have; wish i could; some day; someday; at some point`,
+	uncertainPhrases: `maybe; perhaps; possibly; probably; most likely; presumably; i may; i might; i could; we could; we might; i would have; i should have; wish i could; some day; someday; at some point`,
 	reportingVerbs:   `suggests suggested says said asked asks told tells thinks claims writes wrote`,
 	judgingWords:     `is was would could should takes means breaks`,
 	leaveVerbs:       `may might`,
@@ -155,7 +156,8 @@ var english = language{
 		not; never; no; no wait; wait; wait no; no hold on; hold on; hang on; just kidding; kidding; only joking; just joking; joking; i am kidding; i was kidding; not really; no thanks; no thank you;
 		never mind; nevermind; forget it; forget that; scratch that; strike that; on second thought; on second thoughts; i do not think so; no chance; out of the question; in your dreams; i do not want that; i changed my mind; i have changed my mind; over my dead body; not a chance; you must be joking; you must be kidding; are you kidding; are you serious; you can not be serious; that is too much; that is too expensive`,
 	citingPhrases:  `is what; was what; is how; that is what; that was what`,
-	DeedPhrases:    `check out; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
+	DeedWords:      `return give`,
+	DeedPhrases:    `check out; give back; check in; check off; look after; give up; give away; tell off; get rid; get out; view off; count down; return to sender`,
 	onlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,
 	YesWords:       `yes true on enabled`,
@@ -405,6 +407,7 @@ var english = language{
 	otherPersons: `he she they someone somebody everyone everybody nobody anyone you customer client patient guest student doctor people`,
 	othersVerbs: `
 		want wants need needs would wishes hopes likes asked asks said says told tells thinks deserves has had plans wanted needed hoped`,
+	thirdModals: `must should`,
 	ownWords:    `my our mine me us`,
 	UnlessWords: `why or only just too sure if`,
 	// Words after a value that are no part of it.

@@ -50,13 +50,26 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	return tellsAt(t, first, i, asking, knows) || reportedAfter(t, i, knows)
 }
 
-// Doubts reports whether a text begins with a word of doubt, and asks nothing: "maybe I want a pizza".
-func Doubts(t Text) bool {
+// Doubts reports whether a text is not sure of what it wants, and asks nothing: "maybe I want a pizza", "I probably need to
+// cancel it". What the speaker had to do, or ought to, is not sure either: "ich musste", "je devrais". orders tells which
+// words order what the tool does: a note of something doubtful is sure.
+func Doubts(t Text, orders func(Word) bool) bool {
 	first := t.Opening()
-	if first < 0 || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs, Persons) {
+	mood := t.Mood()
+	if first < 0 || mood == Question || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs) {
 		return false
 	}
-	return uncertainPhrases.PhraseAt(t.Words, first) > 0
+	end := clauseEnd(t, first)
+	for at := first; at < end; at++ {
+		next := at + uncertainPhrases.PhraseAt(t.Words, at)
+		if next == at || t.At(next).Is(Negations) {
+			continue // "I could not"
+		}
+		if at == first && !t.Words[first].Is(Persons) || mood != Fragment && next == len(t.Words) || slices.ContainsFunc(t.Words[min(next, end):end], orders) {
+			return true
+		}
+	}
+	return false
 }
 
 // purposes reports whether the word of purpose at first is of the act at i: "to delete", "um … zu löschen".
@@ -190,7 +203,9 @@ func WithoutForbidden(said string) (rest, forbidden string) {
 		}
 		end := clauseEnd(t, first)
 		refers := func(w Word) bool { return w.Is(Pronouns) && !w.Is(Articles, DefiniteArticles) }
-		if slices.ContainsFunc(t.Words[first:end], refers) || Of(said[:t.Words[i].Start]).Mood() != Fragment {
+		before := Of(said[:t.Words[i].Start])
+		wished := before.Mood() == Wish && !AnyIs(before.Words, firstPersons) // "please open", "can you open"
+		if slices.ContainsFunc(t.Words[first:end], refers) || before.Mood() != Fragment && !wished {
 			return said, ""
 		}
 		return strings.TrimSpace(said[:t.Words[i].Start] + said[t.Words[end-1].End:]), t.Surface(first, end)
@@ -212,6 +227,13 @@ func (t Text) forbidsAt(i int) bool {
 		return isVerb(verb) && !verb.Is(WantingWords, KnowingWords) // "but I have not" and "don't know" are no orders
 	case w.Norm == "never":
 		return isVerb(next)
+	case isVerb(w) && LanguageOf(t.Said) == "de": // "mach das Licht nicht an"
+		for at := i + 1; at < clauseEnd(t, i); at++ {
+			if german.has(Negations, t.Norm(at)) && t.Negates(at) {
+				return true
+			}
+		}
+		return false
 	case italian.has(Negations, w.Norm):
 		return hasInfinitiveEnding(next.Norm) && maySpeak(t.Said, "it")
 	}

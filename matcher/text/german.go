@@ -21,6 +21,7 @@ var german = language{
 	offerPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
 	possiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
 	tellingVerbs:      `ist sind war waren hat hatte wird`,
+	owingPhrases:      `ich muss; wir mussen`,
 	wishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	// Relations to earlier messages and to time.
@@ -100,7 +101,7 @@ var german = language{
 	relayVerbs:      `sag sage sagen frag frage fragen erinner erinnere erinnern erklar erklare erklaren lass lasst`,
 	framePhrases: `soll; sollen; darf; durfen; man kann; man konnte; man sollte; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
 		erinner mich; erinnere mich; ich konnte; fast; beinahe`,
-	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann`,
+	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann; wahrscheinlich; vermutlich; ich musste; ich konnte; ich durfte; musste ich; wir mussten; wir konnten`,
 	reportingVerbs:   `sagt sagte fragt fragte meint meinte schreibt schrieb behauptet`,
 	judgingWords:     `ist ware war wurde bringt macht`,
 	leaveVerbs:       `darf durfte durfen kann konnte`,
@@ -283,6 +284,7 @@ var german = language{
 	otherPersons: `er sie jemand niemand jeder keiner kunde kundin patient patientin gast mitarbeiter arzt arztin leute`,
 	othersVerbs: `
 		mochte mochten will wollen wollte wollten braucht benotigt brauchen wunscht sagt sagte meint meinte fragt bittet bat hat hatte`,
+	thirdModals: `soll sollte muss musste kann konnte darf wird`,
 	ownWords:    `mein meine meinen meinem meiner unser unsere unseren unserem mir uns`,
 	UnlessWords: `warum oder nur ob`,
 	// Words after a value that are no part of it.

@@ -13,10 +13,11 @@ var italian = language{
 	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
 	// Moods of sentences.
-	Fillers:           `ciao si e allora`,
+	Fillers:           `ciao si e allora dai ehi senti poi`,
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
 	possiblePhrases:   `e possibile; sarebbe possibile; c e modo di`,
 	WishWords:         `vorrei vorremmo voglio vogliamo bisogno favore`,
+	owingPhrases:      `devo; dobbiamo`,
 	wishPairs:         `ho bisogno; mi serve; dobbiamo; ci serve; mi piacerebbe`,
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
 	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
@@ -72,7 +73,7 @@ var italian = language{
 	feigningPhrases:  `fai finta; faccia finta; fingi; finga; immagina; immagini; supponi; supponiamo; facciamo finta; simula; pensavo; pensavo di; stavo pensando di; non so se; ho quasi; e se; mi chiedo se`,
 	relayVerbs:       `di dica chiedi chieda ricordami ricorda ricordagli spiega spiegami spiegatemi lascia fai`,
 	framePhrases:     `vuole che; vogliono che; solo il; solo la; solo mio; ultima cosa; impossibile; sempre; magari; stavo per; stavamo per; avrei voluto; avrei dovuto; avrei; quasi quasi; fuori discussione; guai a`,
-	uncertainPhrases: `forse; potrei; potremmo; dovrei; magari; un giorno`,
+	uncertainPhrases: `forse; potrei; potremmo; dovrei; magari; un giorno; probabilmente; dovevo; dovevamo; dovremmo; potevo; potevamo; ho dovuto; abbiamo dovuto`,
 	reportingVerbs:   `dice dicono disse chiede chiese scrive`,
 	judgingWords:     `sarebbe era fu sara`,
 	purposeWords:     `per`,
@@ -172,6 +173,7 @@ var italian = language{
 	AuthorCues:      `di`,
 	otherPersons:    `lui lei loro qualcuno nessuno cliente paziente medico dottore gente`,
 	othersVerbs:     `vuole vogliono vorrebbe vorrebbero desidera chiede chiedono dice dicono ha hanno`,
+	thirdModals:     `deve dovrebbe puo va`,
 	ownWords:        `mio mia miei mie nostro nostra`,
 	// Words after a value that are no part of it.
 	laterPhrases: `

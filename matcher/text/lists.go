@@ -40,6 +40,7 @@ const (
 	offerPhrases      // questions that wish for a thing: "do you have a table"
 	possiblePhrases   // questions for a possibility that wish for it
 	wishPairs         // wishes of two words whose second alone is none: "I like pizza"
+	owingPhrases      // what the speaker must, which a question mark makes a question: "¿tengo que …?"
 	abandoningPhrases // ways to abandon a call; few, since a call kept in vain fires nothing by itself
 
 	// Relations to earlier messages and to time.
@@ -123,6 +124,7 @@ const (
 	KinWords          // people who are named by another: "Anna's mother"
 	otherPersons      // who is neither the speaker nor the reader
 	othersVerbs       // what such a person wants, says or has: "she wants"
+	thirdModals       // what somebody else must, may or is going to do: "Anna must send"
 	ownWords          // make a thing the speaker's: "my"
 	UnlessWords       // beside a negation that denies nothing: "why not", "not only"
 	InsteadWords      // right before a replaced thing
@@ -145,6 +147,7 @@ const (
 	haltingPhrases    // those that are orders too: "stop"
 	citingPhrases     // before a person, make a sentence of quoted words: "… is what I said"
 	DeedPhrases       // acts that begin with one of the InformingWords: "check out"
+	DeedWords         // InformingWords that are an act of the user, too: "return the shoes"
 	onlyWords         // turn a negation before them into a limit: "not only"
 	PartingWords      // thanks and goodbyes
 	YesWords          // true, for a boolean: "refundable: yes"

@@ -24,20 +24,35 @@ func (t Text) Mood() Mood {
 		return Fragment
 	}
 	words := t.Words[first:]
-	offer := offerPhrases.PhraseAt(words, 0)
+	offer, marked := offerPhrases.PhraseAt(words, 0), strings.HasSuffix(strings.TrimSpace(t.Said), "?")
 	switch {
 	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), AsksAbility(t):
 		return Wish // "do you have a table"
-	case asks(words):
+	case asks(words), asksAfterCue(words), marked && owingPhrases.PhraseAt(words, 0) > 0:
 		return Question
 	case wishes(t.Words):
 		return Wish
 	case words[0].Is(TellingWords), states(words), t.tellsOfDone(first), t.Cites():
+		if marked && clauseEnd(t, first) == len(t.Words) {
+			return Question // "I lost my card?"
+		}
 		return Statement
-	case strings.HasSuffix(strings.TrimRight(t.Said, " \n"), "?") && !orders(words):
+	case marked && !orders(words):
 		return Question
 	}
 	return Fragment
+}
+
+// ByMark reports whether only its mark makes a sentence a question: "¿Tengo que cancelar mi cita?", "I lost my card?".
+// Without it the same words tell or wish.
+func ByMark(said string) bool {
+	bare := Of(strings.TrimRight(said, " ?\n"))
+	first := bare.Opening()
+	if first < 0 || len(bare.Said) == len(strings.TrimRight(said, " \n")) || Of(said).Mood() != Question {
+		return false
+	}
+	mood := bare.Mood()
+	return mood == Statement || mood == Wish || owingPhrases.PhraseAt(bare.Words, first) > 0
 }
 
 // Opening returns the index of the first word that is not a greeting or filler, or -1.
@@ -82,6 +97,12 @@ func asks(words []Word) bool {
 		return true
 	}
 	return asksLate(words) || asksIndirectly(words)
+}
+
+// asksAfterCue reports whether words ask with a preposition before the question word: "by when do I need to", "mit wem".
+func asksAfterCue(words []Word) bool {
+	return len(words) > 2 && words[0].Begins(BeforeCues, AfterCues, StartCues, EndCues, TargetCues, PersonCues, PlaceCues, OriginCues, ClockCues, StepCues) &&
+		words[1].Is(QuestionWords) && !words[1].Is(Auxiliaries, tellingVerbs, perfectWords, modalVerbs, OrWords) && conditionWords.PhraseAt(words, 0) == 0 && !words[0].Is(JoiningPhrases)
 }
 
 // asksIndirectly reports whether words wish to know something: "I want to know how much it is", "ich möchte wissen,

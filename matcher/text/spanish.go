@@ -12,10 +12,11 @@ var spanish = language{
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
 	// Moods of sentences.
-	Fillers:           `hola si y`,
+	Fillers:           `hola si y oye venga`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	possiblePhrases:   `es posible; seria posible; hay posibilidad de`,
 	WishWords:         `quiero queremos quisiera quisieramos necesito favor`,
+	owingPhrases:      `tengo que; tenemos que; debo; debemos; hay que`,
 	wishPairs:         `tengo que; tenemos que; he de; hemos de; hay que; me gustaria; nos gustaria`,
 	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
 	repairPhrases:     `no perdon; perdon; perdona; disculpa; digo; no digo; quiero decir; queria decir; mejor dicho; no espera; corrijo`,
@@ -74,7 +75,7 @@ var spanish = language{
 	feigningPhrases:  `finge; finja; simula; simule; imagina; imagine; imaginate; supon; supongamos; haz como si; haga como si; hagamos como si; pensaba; estaba pensando en; estuve a punto de; no se si; dudo si; me pregunto si`,
 	relayVerbs:       `dile dila diles diga pidele pide recuerdame recuerda recuerdele explica explicame expliqueme deja preguntale haz`,
 	framePhrases:     `quiere que; quieren que; solo el; solo la; solo mi; ultimo que; ultima cosa; imposible; siempre; ojala; estaba por; iba a; casi; ni hablar de; ni se te ocurra; ni se le ocurra; anda ya; hubiera; habria`,
-	uncertainPhrases: `tal vez; quiza; quizas; a lo mejor; podria; deberia; algun dia`,
+	uncertainPhrases: `tal vez; quiza; quizas; a lo mejor; podria; deberia; algun dia; probablemente; seguramente; tendria que; tendriamos que; tenia que; teniamos que; debia; debiamos; podia`,
 	reportingVerbs:   `dice dicen dijo pregunta pregunto escribe afirma`,
 	judgingWords:     `es seria fue era`,
 	purposeWords:     `para`,
@@ -177,6 +178,7 @@ var spanish = language{
 	AuthorCues:      `de`,
 	otherPersons:    `ella ellos ellas alguien nadie cliente clienta paciente medico doctor gente`,
 	othersVerbs:     `quiere quieren quisiera quisieran necesita necesitan desea desean pide piden dice dicen ha han querria`,
+	thirdModals:     `debe deberia puede va tiene`,
 	ownWords:        `mi mis nuestro nuestra`,
 	// Words after a value that are no part of it.
 	laterPhrases: `

@@ -2,6 +2,7 @@ package values
 
 import (
 	"slices"
+	"strings"
 
 	"earshot/matcher/text"
 )
@@ -42,7 +43,7 @@ func readKnown(filler *slotFiller) {
 		before := m.First > 1 && f.Capital(m.First-1) && f.Capital(m.First) && f.Adjoins(m.First-1)
 		after := m.End < len(f.Words) && f.Capital(m.End) && f.Adjoins(m.End-1)
 		goesOn := s.sentence() && !f.Pause(m.End) && !f.At(m.End).Is(text.PoliteWords) // "it rains very much" is another note
-		if !before && !after && !goesOn && !oneOfTwo(f.slotFiller, s, m.First, m.End) {
+		if !before && !after && !goesOn && !f.standsAside(s, m) && !oneOfTwo(f.slotFiller, s, m.First, m.End) {
 			f.fill(s, m.Value, m.First, m.End)
 			f.listedAt[m.First] = true
 		}
@@ -52,6 +53,26 @@ func readKnown(filler *slotFiller) {
 // taughtSlots returns the open free strings with marked values.
 func (f cueReader) taughtSlots() []*slot {
 	return f.slots(func(s *slot) bool { return s.taught != nil && s.free })
+}
+
+// standsAside reports whether a known value begins a clause, as who acts or is spoken to, and another word stands where
+// examples have the value: "Anna is here, send it to Max". What is somebody's is no name either: "Anna's mother".
+func (f cueReader) standsAside(s *slot, m Mention) bool {
+	if strings.HasSuffix(m.Value.(string), "'s") || strings.HasSuffix(m.Value.(string), "’s") {
+		return true
+	}
+	here := f.sentence()
+	for i, w := range f.Words {
+		left, _ := here.leftOf(i)
+		if f.lesson.foreign(s, left) {
+			continue
+		}
+		cued := !noWord(left) && s.taught.left[left] && f.Lowercase() || here.capital(i) && (s.taught.left[left] || f.At(i-1).Is(text.TargetCues))
+		if f.Pause(m.First) && (i < m.First || i >= m.End) && !f.Pause(i) && w.IsSubject() && cued {
+			return true
+		}
+	}
+	return false
 }
 
 // ofAnother reports whether the previous word introduces values of another parameter and none of this.

@@ -403,6 +403,9 @@ func public(r *repositories.Repository) *repositories.Repository {
 	next := r.Clone()
 	for i := range next.Tools {
 		next.Tools[i].Headers = nil
+		if path, query, hasQuery := strings.Cut(next.Tools[i].URL, "?"); hasQuery {
+			next.Tools[i].URL = path + "?" + repositories.MaskQuery(query)
+		}
 		if request := next.Tools[i].Request; request != nil {
 			request.Headers, request.Basic, request.Bearer = nil, nil, nil
 		}

@@ -369,6 +369,18 @@ func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 	}
 }
 
+func TestACredentialInAURLIsNotTold(t *testing.T) {
+	t.Parallel()
+	store := storeOn(t, redistest.Mini(t), 'k')
+	repository, err := repositories.DecodeRepository(session, "r", []byte(`{"tools":[{"name":"t","url":"https://x.example/p/:day?api_key=planted&day=:day&token=:token","schema":[{"parameter":"day","type":"string","required":true},{"parameter":"token","type":"string","required":true}]}]}`))
+	require.NoError(t, err)
+	entry, err := store.ChangeEntry(repository, "created")
+	require.NoError(t, err)
+	require.NotContains(t, entry.Body, "planted")
+	require.Contains(t, entry.Body, "/p/:day?api_key=***")
+	require.Contains(t, entry.Body, "token=:token")
+}
+
 func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)

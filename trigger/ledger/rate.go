@@ -134,6 +134,6 @@ func (e *RateError) Error() string {
 	if strings.HasPrefix(e.Limit, "openai.") {
 		setting = "settings." + e.Limit
 	}
-	return fmt.Sprintf("%s is reached, which is %d: nothing was stored, try again in %s; %s of the app raises it, and null takes it off",
+	return fmt.Sprintf("%s is reached, which is %d: nothing was stored, try again in %s; %s of the app raises it, and 0 takes it off",
 		e.Limit, e.Most, e.RetryAfter.Round(time.Second), setting)
 }

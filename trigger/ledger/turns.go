@@ -157,8 +157,8 @@ func ChatLength(ctx context.Context, l *Ledger, t Turn) (length int, err error) 
 
 // releaseUndecided releases a turn that could not be decided.
 //
-//	ARGV pause (ms) is -1 if only the client may try again; event is
-//	     the failure's event (JSON of an Entry, '' for none)
+//	ARGV pause (ms) is -1 if only the client may try again: then it has the failure, with its event
+//	     (JSON of an Entry, '' for none)
 //	=>   ok, or lost
 var releaseUndecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
 KEYS turns chatOutbox failedEffect
@@ -166,8 +166,8 @@ ARGV id token failure pause member app event
 local id = $id
 if leaseOf(redis.call('HGET', @turns, turn.lease .. id)) ~= $token then return 'lost' end
 redis.call('HDEL', @turns, turn.lease .. id, turn.ends .. id, turn.claims .. id)
-redis.call('HSET', @turns, turn.failure .. id, $failure)
 if tonumber($pause) < 0 then
+  redis.call('HSET', @turns, turn.failure .. id, $failure)
   unschedule('turns', $member)
 else
   schedule($app, 'turns', $member, now() + tonumber($pause))
@@ -176,8 +176,8 @@ if $event ~= '' then enqueue(@failedEffect, cjson.decode($event), $app, @chatOut
 return 'ok'
 `)
 
-// ReleaseUndecided releases a turn that could not be decided, with the failure (JSON) and its event, if any. The turn
-// is due again after the pause; a negative pause leaves the retry to the client.
+// ReleaseUndecided releases a turn that could not be decided. It is due again after the pause, and pending until then. A
+// negative pause leaves the retry to the client: the message has failed, with the failure (JSON) and its event, if any.
 func (l *Ledger) ReleaseUndecided(ctx context.Context, t Turn, token, failure string, pause time.Duration, says *keyspace.Entry) error {
 	k, wait := t.keys(), pause.Milliseconds()
 	if pause < 0 {

@@ -146,11 +146,8 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 			if entry.MessageID != "" && !entry.Time.Before(q.Since) {
 				visible = append(visible, entry)
 			}
-			if text := ReplyText(entry.Reply); text != "" && visible != nil {
-				visible = append(visible, Entry{
-					MessageID: ReplyID(entry.MessageID), Actor: matcher.ActorAgent, Text: text,
-					Time: entry.Time, State: EntryDecided, Matches: []Match{}, Triggers: []Match{},
-				})
+			if reply, exists := entry.reply(); exists && visible != nil {
+				visible = append(visible, reply)
 			}
 			if q.Newest {
 				slices.Reverse(visible)
@@ -201,7 +198,7 @@ func decodeCursor(cursor string) (string, error) {
 	return string(text), nil
 }
 
-// Message reads one message of a session with its outcome.
+// Message reads one message of a session with its outcome, or the reply to one by its ReplyID.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, keyspace.ErrUnavailable.
 func (r *Records) Message(ctx context.Context, appID, sessionID, messageID string) (Entry, error) {
@@ -209,14 +206,24 @@ func (r *Records) Message(ctx context.Context, appID, sessionID, messageID strin
 		return Entry{}, err
 	}
 	r.AwaitFlush(ctx, appID)
-	entries, err := r.entries(ctx, appID, sessionID, []string{messageID})
-	if err != nil {
-		return Entry{}, err
+	read := func(id string) (Entry, error) {
+		entries, err := r.entries(ctx, appID, sessionID, []string{id})
+		if err != nil {
+			return Entry{}, err
+		}
+		return entries[0], nil
 	}
-	if entries[0].MessageID == "" {
-		return Entry{}, fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
+	entry, err := read(messageID)
+	if err != nil || entry.MessageID != "" {
+		return entry, err
 	}
-	return entries[0], nil
+	if answered, isReply := strings.CutSuffix(messageID, replySuffix); isReply {
+		entry, err = read(answered)
+		if reply, exists := entry.reply(); err != nil || exists {
+			return reply, err
+		}
+	}
+	return Entry{}, fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
 }
 
 // entries reads messages with their decisions, and the states of all their triggers. It stops early, but not
@@ -322,8 +329,18 @@ func ReplyText(reply json.RawMessage) string {
 	return string(reply)
 }
 
+const replySuffix = ".reply"
+
 // ReplyID returns the id of the reply to a message in the history.
-func ReplyID(messageID string) string { return messageID + ".reply" }
+func ReplyID(messageID string) string { return messageID + replySuffix }
+
+// reply returns the reply to a message as a message of the agent.
+func (e Entry) reply() (reply Entry, exists bool) {
+	text := ReplyText(e.Reply)
+	return Entry{
+		MessageID: ReplyID(e.MessageID), Actor: matcher.ActorAgent, Text: text, Time: e.Time, State: EntryDecided, Matches: []Match{}, Triggers: []Match{},
+	}, text != ""
+}
 
 // ConversationCache caches the parsed conversations of this process, since each message is read again with every later one.
 type ConversationCache struct {
