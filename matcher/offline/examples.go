@@ -73,7 +73,7 @@ func patternsOf(tool *repositories.Tool) []pattern {
 				default:
 					p.parts = append(p.parts, piece{mark: &left[0], marked: []text.Word{w}, surface: example.Words(left[0])})
 					if of := &p.parts[last+1]; slices.Contains(kinds.Free, of.mark.Parameter) {
-						of.named = slices.Contains(kinds.Named, of.mark.Parameter)
+						of.named = slices.Contains(kinds.Named, of.mark.Parameter) && !w.Is(text.ActionVerbs, text.LightVerbs) // "call mum" is none
 						of.said = !of.named
 					} else {
 						of.counted = slices.Contains(kinds.Formatted, of.mark.Parameter) || isNumeric(tool, of.mark.Parameter)

@@ -77,6 +77,7 @@ func TestAPlaceOfATimeHasNoOtherWords(t *testing.T) {
 	for said, what := range map[string]string{
 		"Remind me to buy milk tomorrow at 18:00":             `"what":"buy milk"`,
 		"Remind me to call Anna Brown tomorrow at 18:00":      `"what":"call Anna Brown"`,
+		"Remind me to water the plants tomorrow at 18:00":     `"what":"water the plants"`,
 		"Schedule a meeting with Mrs Brown tomorrow at 3 pm":  `"with":"Mrs Brown"`,
 		"Schedule a meeting with Dr. Brown tomorrow at 3 pm":  `"with":"Dr. Brown"`,
 		"Schedule a meeting with Anna on Wednesday at 15:30":  `"with":"Anna"`,
