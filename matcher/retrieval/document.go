@@ -203,7 +203,7 @@ func (p *Document) Called(said text.Text, m text.Mood) bool {
 // same of a thing: "my bag is here" and "my suitcase arrived" are not like "my bag is missing" and "my suitcase did not arrive".
 func (e example) like(said text.Text, name map[string]bool) bool {
 	if e.mood == text.Statement && len(e.claims) > 0 {
-		return slices.ContainsFunc(e.claims, func(i int) bool { return e.SaysSame(i, said) })
+		return slices.ContainsFunc(e.claims, func(i int) bool { return text.SaysSame(e.Text, i, said) })
 	}
 	opening, other := said.At(said.Opening()), e.At(e.Opening()) // the first words after greetings
 	if e.mood == text.Question && opening.Norm != "" && opening.Norm == other.Norm && !opening.Is(text.Auxiliaries) {

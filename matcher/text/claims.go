@@ -9,7 +9,7 @@ func Claims(t Text, is func(i int) bool) (claims []int) {
 		case w.Is(Definites, DefiniteArticles, ownWords):
 			thing = true
 			continue
-		case thing && w.IsSubject() && !t.parted(i) && t.names(i):
+		case thing && w.IsSubject() && !t.parted(i) && namesThing(t, i):
 			continue
 		}
 		if thing = false; w.IsSubject() && !is(i) && !w.Is(Auxiliaries, tellingVerbs, havingWords) {
@@ -19,9 +19,9 @@ func Claims(t Text, is func(i int) bool) (claims []int) {
 	return claims
 }
 
-// names reports whether the word at i, after an article, is of the thing that it brings: the first one, or one before a verb
+// namesThing reports whether the word at i, after an article, is of the thing that it brings: the first one, or one before a verb
 // such as "is".
-func (t Text) names(i int) bool {
+func namesThing(t Text, i int) bool {
 	if before := t.At(i - 1); before.Is(Definites, DefiniteArticles, ownWords) {
 		return true
 	}
@@ -33,17 +33,17 @@ func (t Text) names(i int) bool {
 }
 
 // SaysSame reports whether another text has the word at a place, and both deny it or neither does.
-func (t Text) SaysSame(i int, other Text) bool {
+func SaysSame(t Text, i int, other Text) bool {
 	for at, w := range other.Words {
-		if w.Stem == t.Words[i].Stem && t.denied(i) == other.denied(at) {
+		if w.Stem == t.Words[i].Stem && deniesAround(t, i) == deniesAround(other, at) {
 			return true
 		}
 	}
 	return false
 }
 
-// denied reports whether the words around the one at i, up to a pause or an "and", deny something.
-func (t Text) denied(i int) bool {
+// deniesAround reports whether the words around the one at i, up to a pause or an "and", deny something.
+func deniesAround(t Text, i int) bool {
 	first, end := i, i+1
 	for first > 0 && !t.parted(first) && JoiningPhrases.PhraseAt(t.Words, first) == 0 {
 		first--
