@@ -28,7 +28,7 @@ func Shown(params *parameters.Parameters) []parameters.Parameter {
 		}
 		shown := property.parameter(one.Name)
 		shown.Required = slices.Contains(object.Required, name)
-		shown.Aliases, shown.Unit, shown.Format = one.Aliases, one.Unit, one.Format
+		shown.Spelled, shown.Aliases, shown.Unit, shown.Format = one.Spelled, one.Aliases, one.Unit, one.Format
 		if one.Format != "" {
 			shown.Type = one.Type // the schema may have it behind a $ref
 		}

@@ -61,6 +61,35 @@ func TestWhatIsNoAnswerCompletesNoCall(t *testing.T) {
 	}
 }
 
+// What is told of somebody, or is not sure, is no value of the open call.
+func TestAStatementAboutSomethingElseLeavesTheCallOpen(t *testing.T) {
+	t.Parallel()
+	const send = `{"name":"send","description":"Send money","schema":[{"parameter":"amount","type":"number","required":true},{"parameter":"recipient","type":"string","required":true}],
+		"examples":["Send money to [Anna](recipient)","Schicke Geld an [Anna](recipient)","Envoie de l'argent à [Anna](recipient)"]}`
+	const timer = `{"name":"timer","description":"Start a timer","schema":[{"parameter":"length","type":"string","format":"duration","required":true}],"examples":["Set a timer"]}`
+	const table = `{"name":"table","description":"Book a table","schema":[{"parameter":"people","type":"integer","required":true}],"examples":["Book a table"]}`
+	for _, one := range []struct{ tool, begun, said string }{
+		{send, "Send money to Anna", "she is 50; she's 50; Anna is 50; Anna is 50 today; my son is only 21; I am 21; we are 4; sie ist 50; Anna wird 50; elle est 50; perhaps 50; I'm not sure, perhaps 50; vielleicht 50; peut-être 50"},
+		{timer, "Set a timer", "back in 5 minutes; I'll be back in 5 minutes; zurück in 5 Minuten; de retour dans 5 minutes; maybe 5 minutes"},
+		{asking["visit"], "I want an appointment", "I'm not sure, perhaps Friday at 3 pm; Friday at 3 pm, maybe"},
+		{table, "Book a table", "she is 4; I am 4"},
+	} {
+		for said := range strings.SplitSeq(one.said, "; ") {
+			assert.NotContains(t, last(t, one.tool, one.begun, said), "{", said)
+		}
+	}
+	for _, one := range []struct{ tool, begun, said, want string }{
+		{send, "Send money to Anna", "it is 50; the amount is 50; make it 50; 50", `send {"amount":50,"recipient":"Anna"}`},
+		{timer, "Set a timer", "in 5 minutes; 5 minutes", `timer {"length":"PT5M"}`},
+		{table, "Book a table", "we are 4; wir sind 4; 4", `table {"people":4}`},
+		{asking["visit"], "I want an appointment", "I think Friday at 3 pm; I could do Friday at 3 pm", `visit {"when":"2026-11-20T15:00:00Z"}`},
+	} {
+		for said := range strings.SplitSeq(one.said, "; ") {
+			assert.Equal(t, one.want, last(t, one.tool, one.begun, said), said)
+		}
+	}
+}
+
 func TestARefusalDropsTheOpenCall(t *testing.T) {
 	t.Parallel()
 	for tool, said := range map[string][]string{

@@ -286,7 +286,7 @@ func isClause(words []text.Word) bool {
 // turns finds the call that does something else to the previous call's thing: "turn it off again", "and close it".
 func (p *interpreter) turns(last intent, said string) (intent, bool) {
 	t := p.words(said)
-	if !refersBack(t.Words) || slices.ContainsFunc(t.Words, isNumber) || t.Condition() >= 0 || t.Ahead() {
+	if !refersBack(t.Words) || slices.ContainsFunc(t.Words, isNumber) || t.Condition() >= 0 || ahead(t) {
 		return intent{}, false
 	}
 	content, mood := contentOf(t.Words), t.Mood()

@@ -67,13 +67,13 @@ func patternsOf(tool *repositories.Tool) []pattern {
 				case len(left) == 0 || w.Start < left[0].From:
 					p.parts = append(p.parts, piece{word: w.Norm})
 					p.own++
-					p.speaks = p.speaks || isThing(w) || w.Is(text.ActionVerbs)
+					p.speaks = p.speaks || isThing(w) || w.Is(text.ActionVerbs, text.TroubleWords, text.FailingVerbs)
 				case last >= 0 && p.parts[last].mark == &left[0]:
 					p.parts[last].marked = append(p.parts[last].marked, w)
 				default:
 					p.parts = append(p.parts, piece{mark: &left[0], marked: []text.Word{w}, surface: example.Words(left[0])})
 					if of := &p.parts[last+1]; slices.Contains(kinds.Free, of.mark.Parameter) {
-						of.named = slices.Contains(kinds.Named, of.mark.Parameter)
+						of.named = slices.Contains(kinds.Named, of.mark.Parameter) && !w.Is(text.ActionVerbs, text.LightVerbs) // "call mum" is none
 						of.said = !of.named
 					} else {
 						of.counted = slices.Contains(kinds.Formatted, of.mark.Parameter) || isNumeric(tool, of.mark.Parameter)
@@ -104,10 +104,6 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		}
 		return fits(t, parts[1:], at+1, fills)
 	}
-	bounds := func(w text.Word) bool { // "note that it rains" does not mark "that it rains", but "L-thyroxine" begins with a letter
-		joined := strings.HasPrefix(t.Said[w.End:], "-") || strings.HasSuffix(t.Said[:w.Start], "-")
-		return joined || !w.Is(text.StopWords, text.PoliteWords)
-	}
 	for end := at + 1; end <= min(len(t.Words), at+len(first.marked)+longestFill); end++ {
 		last := t.Words[end-1]
 		if last.Is(text.Negations, text.QuestionWords) || end > at+1 && t.Pause(end-1) && !strings.ContainsAny(first.surface, ",;:.!?") { // it negates or asks for the adjacent words
@@ -116,7 +112,7 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		if end > at+1 && first.named && (t.Trailing(end-1) > end-1 || !first.holds(t, end-1)) {
 			break
 		}
-		if !bounds(t.Words[at]) || !bounds(last) || first.counted && !first.tellsNumber(t, at, end) {
+		if !first.isMarked(t.Words[at:end]) && (!first.bounds(t, at, end) || first.counted && !first.tellsNumber(t, at, end)) {
 			continue
 		}
 		if found, fit := fits(t, parts[1:], end, append(fills, fill{first, at, end})); fit {
@@ -124,6 +120,17 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		}
 	}
 	return nil, false
+}
+
+// bounds reports whether a value may be the words from at to before end, by the first and the last of them: "note that it
+// rains" does not mark "that it rains". It begins as the marked one does, or with another article, and "L-thyroxine" with a letter.
+func (p piece) bounds(t *datetime.Text, at, end int) bool {
+	bounds := func(w text.Word) bool {
+		joined := strings.HasPrefix(t.Said[w.End:], "-") || strings.HasSuffix(t.Said[:w.Start], "-")
+		return joined || !w.Is(text.StopWords, text.PoliteWords)
+	}
+	begins, said := p.marked[0], t.Words[at]
+	return bounds(t.Words[end-1]) && (bounds(said) || said.Norm == begins.Norm || text.Article(begins) && text.Article(said))
 }
 
 // isMarked reports whether words are those that the example has in the place.

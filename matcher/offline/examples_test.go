@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -76,6 +77,7 @@ func TestAPlaceOfATimeHasNoOtherWords(t *testing.T) {
 	for said, what := range map[string]string{
 		"Remind me to buy milk tomorrow at 18:00":             `"what":"buy milk"`,
 		"Remind me to call Anna Brown tomorrow at 18:00":      `"what":"call Anna Brown"`,
+		"Remind me to water the plants tomorrow at 18:00":     `"what":"water the plants"`,
 		"Schedule a meeting with Mrs Brown tomorrow at 3 pm":  `"with":"Mrs Brown"`,
 		"Schedule a meeting with Dr. Brown tomorrow at 3 pm":  `"with":"Dr. Brown"`,
 		"Schedule a meeting with Anna on Wednesday at 15:30":  `"with":"Anna"`,
@@ -84,5 +86,36 @@ func TestAPlaceOfATimeHasNoOtherWords(t *testing.T) {
 		"Pay Anna Smith eighty euros each month":              `"recipient":"Anna Smith"`,
 	} {
 		require.Contains(t, matched(t, said, remind, meet, pay), what, said)
+	}
+}
+
+func TestAPlaceThatBeginsWithAnArticleIsFilled(t *testing.T) {
+	remove := `{"name":"remove","description":"Remove an item from the shopping list","schema":[{"parameter":"item","type":"string","required":true}],
+		"examples":["Take [the milk](item) off the list","Nimm [die Milch](item) von der Liste","Togli [il latte](item) dalla lista","Quita [la leche](item) de la lista","Enlève [le lait](item) de la liste"]}`
+	add := strings.NewReplacer("remove", "add", "Remove", "Add", "from", "to", "Take", "Put", " off ", " on ", "Nimm", "Setz", " von der ", " auf die ", "Togli", "Metti", "dalla", "nella",
+		"Quita", "Pon", " de la lista", " en la lista", "Enlève", "Mets", " de la liste", " sur la liste").Replace(remove)
+	fault := `{"name":"fault","description":"Report something broken","schema":[{"parameter":"what","type":"string","required":true}],
+		"examples":["[The shower](what) is broken","My [TV](what) does not work","[Die Heizung](what) ist kaputt","[La stampante](what) è rotta","[La impresora](what) no funciona","[L'imprimante](what) est en panne"]}`
+	for said, want := range map[string]string{
+		"Nimm die Milch von der Liste": `remove {"item":"die Milch"}`,
+		"Nimm den Käse von der Liste":  `remove {"item":"den Käse"}`,
+		"Togli il latte dalla lista":   `remove {"item":"il latte"}`,
+		"Togli la pasta dalla lista":   `remove {"item":"la pasta"}`,
+		"Quita la leche de la lista":   `remove {"item":"la leche"}`,
+		"Quita el pan de la lista":     `remove {"item":"el pan"}`,
+		"Enlève le lait de la liste":   `remove {"item":"le lait"}`,
+		"Take it off the list":         "remove misses [item]",
+		"Take that off the list":       "remove misses [item]",
+		"The minibar is broken":        `fault {"what":"The minibar"}`,
+		"My radio does not work":       `fault {"what":"radio"}`,
+		"Der Scanner ist kaputt":       `fault {"what":"Der Scanner"}`,
+		"La lampada è rotta":           `fault {"what":"La lampada"}`,
+		"La pantalla no funciona":      `fault {"what":"La pantalla"}`,
+		"Le scanner est en panne":      `fault {"what":"Le scanner"}`,
+		"L'écran est en panne":         `fault {"what":"L'écran"}`,
+		"My marriage is broken":        "",
+		"The scanner is not broken":    "",
+	} {
+		require.Equal(t, want, matched(t, said, remove, add, fault), said)
 	}
 }

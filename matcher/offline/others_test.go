@@ -54,6 +54,27 @@ func TestAnOrderForSomebodyElseIsAnOrder(t *testing.T) {
 	}
 }
 
+func TestAnotherThingThanTheToolsIsNotItsMatter(t *testing.T) {
+	t.Parallel()
+	light := `{"name":"light-on","description":"Turn on the light in a room","schema":[{"parameter":"room","type":"string","required":true,"allowedValues":["kitchen","office"],"aliases":{"kitchen":["Küche","cuisine"]}}],
+		"examples":["Turn on the light in the [kitchen](room)","Mach das Licht in der [Küche](room) an","Allume la lumière de la [cuisine](room)"]}`
+	order := `{"name":"cancel-order","description":"Cancel an order","schema":[{"parameter":"order_id","type":"integer","required":true}],"examples":["Cancel order [4711](order_id)"]}`
+	for said, want := range map[string]string{
+		"Turn on the light in the kitchen":                `light-on {"room":"kitchen"}`,
+		"Turn on the big lamp in the kitchen":             `light-on {"room":"kitchen"}`,
+		"Turn on the kitchen light":                       `light-on {"room":"kitchen"}`,
+		"Mach bitte das Licht in der Küche an":            `light-on {"room":"kitchen"}`,
+		"Turn on the oven in the kitchen":                 "",
+		"Please turn on the coffee machine in the office": "",
+		"Mach das Radio in der Küche an":                  "",
+		"Cancel order 4711":                               `cancel-order {"order_id":4711}`,
+		"Cancel my last order 4711":                       `cancel-order {"order_id":4711}`,
+		"Cancel subscription 4711":                        "",
+	} {
+		assert.Equal(t, want, matched(t, said, light, order), said)
+	}
+}
+
 // TestANameThatActsOrdersNothing has names that examples have as values.
 func TestANameThatActsOrdersNothing(t *testing.T) {
 	t.Parallel()

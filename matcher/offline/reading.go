@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"earshot/matcher"
 	"earshot/matcher/datetime"
@@ -15,6 +16,7 @@ import (
 	"earshot/matcher/values"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
+	"earshot/repositories/quantity"
 )
 
 // intent is a call that a text asks for.
@@ -60,19 +62,24 @@ func (r reading) speaks(w text.Word) bool {
 	return own.parameters[w.Stem] || w.IsSubject() && (own.name[w.Stem] || own.description[w.Stem] && !w.Is(text.ActionVerbs))
 }
 
-// only reports whether the text has only values, grammar and words for which own is true, and tells nothing.
+// only reports whether the text has only values, grammar and words for which own is true, tells nothing and names no other time.
 func (r reading) only(own func(text.Word) bool) bool {
 	for i, w := range r.Words {
 		if !r.Taken[i] && !isGrammar(w) && !w.Is(text.AnsweringVerbs, text.CourtesyWords) && !own(w) && !r.brings(i) {
 			return false
 		}
 	}
-	return !r.Tells()
+	return !r.Tells() && !r.putOff()
 }
 
-// judges reports whether the text tells something of its values.
+// judges reports whether the text tells something of its values. That "we are 4" says how many people there are.
 func (r reading) judges() bool {
-	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool { return r.speaks(r.Words[i]) })
+	people := slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		return r.Values[p.Name] != nil && text.AnyIs(text.Split(text.Identifier(p.Name)+" "+p.Description), text.PeopleWords, text.GroupNames)
+	})
+	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool {
+		return r.speaks(r.Words[i]) || people && r.Words[i].Is(text.OwnGroup)
+	})
 }
 
 // brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in
@@ -188,12 +195,30 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a value that several tools take, and nothing else"
 	case !answers && none && len(named) > 0 && len(wordsOf(r.Tool).things) > 0 && !slices.ContainsFunc(named, func(w text.Word) bool { return p.Knows(w.Stem) }):
 		return "the message speaks of something else than the nearest tool"
+	case !answers && !none && !p.FreeText && orders(r.Text.Text) && r.otherThing(p):
+		return "the message speaks of something else than the nearest tool"
 	case !answers && r.neighbours(p, named, rivals):
 		return "the message names a thing that another tool is for"
 	case r.overlooked(mood):
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// otherThing reports whether the object of the first verb is a thing that the tool does not know, although the rest may be
+// values: "turn on the oven in the kitchen" for the tool that turns on a light.
+func (r reading) otherThing(p *retrieval.Document) bool {
+	at := r.Opening() + 1
+	for isDirection(r.At(at)) || r.At(at).Is(text.Definites, text.DefiniteArticles, text.IndefiniteWords, text.Pronouns) {
+		at++
+	}
+	end := at
+	for ; end < len(r.Words) && isThing(r.Words[end]) && !(end > at && r.Pause(end)); end++ {
+		if w := r.Words[end]; r.Taken[end] || p.Knows(w.Stem) || p.Relates(w) {
+			return false
+		}
+	}
+	return end > at && end < len(r.Words) && !r.Words[end].Is(text.OfWords) // "the colour of the light"
 }
 
 // breaksOff reports whether the text breaks off, and its last word is no allowed value: "an appointment at desk A".
@@ -335,7 +360,7 @@ func (r reading) overlooked(mood text.Mood) bool {
 	}) {
 		return true
 	}
-	if !numbers || mood == text.Question || len(values.KindsOf(r.Tool).All) > 0 || !untimed && r.timed() {
+	if !numbers || mood == text.Question || len(values.KindsOf(r.Tool).All) > 0 || !untimed && r.timed(true, true) {
 		return false
 	}
 	return !r.sampled(func(t text.Text) bool { return slices.ContainsFunc(t.Words, isNumber) })
@@ -363,7 +388,7 @@ func (r reading) later() string {
 	if first, end := text.Repeats(r.Text.Text); first < end && !slices.Contains(r.Taken[first:end], true) && !r.quotes(first, end) && !r.sampled(recurs) {
 		return fmt.Sprintf("the message says %q, and the nearest tool acts once", r.Surface(first, end))
 	}
-	if r.putOff() && !r.timed() {
+	if r.putOff() {
 		return "the message names a time, and the nearest tool has no place for it"
 	}
 	return ""
@@ -383,21 +408,69 @@ func (r reading) yesterday() bool {
 	})
 }
 
-// putOff reports whether a text names a future time outside the values.
+// ahead reports whether a text defers something without a date.
+func ahead(t text.Text) bool {
+	today, another := t.Ahead()
+	return today || another
+}
+
+// putOff reports whether the text names a future time that no value has. A time of day has its next day, so "tomorrow at 7
+// am" in the evening is a time of day.
 func (r reading) putOff() bool {
-	ahead := func(value any) bool {
-		said, ok := value.(string)
-		return ok && text.Of(said).Ahead()
+	kinds, rest := values.KindsOf(r.Tool), text.Text{Said: r.Said}
+	for i, w := range r.Words {
+		if !r.Taken[i] || w.Is(text.NearDays) { // "tonight"
+			rest.Words = append(rest.Words, w)
+		}
 	}
-	if r.Ahead() && !slices.ContainsFunc(slices.Collect(maps.Values(r.Values)), ahead) {
+	today, another := rest.Ahead()
+	said := slices.ContainsFunc(slices.Collect(maps.Values(r.Values)), func(value any) bool { of, ok := value.(string); return ok && ahead(text.Of(of)) })
+	held := r.holds(slices.Concat(kinds.Clocks, kinds.Dates, kinds.Spans))
+	if (another && len(kinds.Dates) == 0 || today && !held) && !said && !r.sampled(ahead) {
 		return true
 	}
-	today := r.Now.Format("2006-01-02")
+	now := r.Now.Format(time.DateOnly)
 	return slices.ContainsFunc(r.Moments(), func(m datetime.Reading) bool {
 		// Today is usually named explicitly: "on Monday" is another Monday, or does not mean now.
-		clock := strings.Contains(strings.Join(m.Values, " "), ":")
-		later := clock || m.Exact > today || m.Exact == "" || m.Exact == today && !text.AnyIs(r.Words[m.First:m.End], text.NearDays)
-		return !m.Doubtful && later && !r.quotes(m.First, m.End)
+		clock, names := isClock(m), kinds.Dates
+		if clock {
+			names = kinds.Clocks
+		}
+		later := clock || m.Exact > now || m.Exact == "" || m.Exact == now && !text.AnyIs(r.Words[m.First:m.End], text.NearDays)
+		if m.Doubtful || !later || len(names) > 0 || r.quotes(m.First, m.End) || !clock && r.comesOn(m.Exact) {
+			return false
+		}
+		spans := r.holds(kinds.Spans) && slices.ContainsFunc(r.Amounts(), func(one quantity.Amount) bool { return !one.Bare() && one.From < m.To && m.From < one.To })
+		return !spans && !r.timed(clock, len(kinds.Clocks)+len(kinds.Dates) == 0) // the French "2 h" may be an amount
+	})
+}
+
+// timed reports whether an example of the tool names a time of day, or a day, or either.
+func (r reading) timed(clock, either bool) bool {
+	return r.sampled(func(t text.Text) bool {
+		return slices.ContainsFunc(datetime.NewText(t.Said, r.Now).Moments(), func(m datetime.Reading) bool { return !m.Doubtful && (either || isClock(m) == clock) })
+	})
+}
+
+// isClock reports whether a moment is a time of day.
+func isClock(m datetime.Reading) bool { return strings.Contains(strings.Join(m.Values, " "), ":") }
+
+// holds reports whether one of the named parameters has a value, or must get one before the tool acts.
+func (r reading) holds(names []string) bool {
+	return slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		return slices.Contains(names, p.Name) && (p.Required || r.Values[p.Name] != nil || r.Unusable[p.Name] != "")
+	})
+}
+
+// comesOn reports whether the only time of day of the text is a value, or is asked for, and may come next on a day.
+func (r reading) comesOn(day string) bool {
+	clocks := slices.DeleteFunc(slices.Clone(r.Clocks()), func(m datetime.Reading) bool { return m.Doubtful })
+	return len(clocks) == 1 && r.holds(values.KindsOf(r.Tool).Clocks) && slices.ContainsFunc(clocks[0].Values, func(clock string) bool {
+		next := r.Now
+		if clock <= next.Format("15:04") {
+			next = next.AddDate(0, 0, 1)
+		}
+		return next.Format(time.DateOnly) == day
 	})
 }
 
@@ -410,13 +483,6 @@ func (r reading) quotes(first, end int) bool {
 		}
 	}
 	return false
-}
-
-// timed reports whether the tool has a parameter for a time, or its examples name times.
-func (r reading) timed() bool {
-	return values.KindsOf(r.Tool).Timed || r.sampled(func(t text.Text) bool {
-		return t.Ahead() || slices.ContainsFunc(datetime.NewText(t.Said, r.Now).Moments(), func(m datetime.Reading) bool { return !m.Doubtful })
-	})
 }
 
 // sampled reports whether matches is true for the tool's description or one of its examples.

@@ -36,7 +36,7 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 		case u.Reminds(i):
 			continue
 		case u.isSide(i) && contradicts(p, w),
-			known && w.Is(text.TroubleWords) && text.AnyIs(u.Words[max(0, i-2):i], text.Negations), // "not been stolen"
+			known && w.Is(text.TroubleWords) && slices.ContainsFunc([]int{max(0, i-2), max(0, i-1)}, u.Negates), // "not been stolen"
 			!known && w.Is(text.UndoingWords),
 			!known && !begun && w.Is(text.DroppingWords),
 			!known && w.Is(text.Negations) && u.negates(p, i),

@@ -6,6 +6,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/annotations"
 	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
@@ -40,7 +41,8 @@ type Document struct {
 
 type example struct {
 	text.Text
-	mood text.Mood
+	mood   text.Mood
+	claims []int // of a statement: the words, outside marked values, that tell something of a thing
 }
 
 // maxCompared bounds a tool's compared examples, since others pay for them: further ones are only compared as exact
@@ -134,18 +136,31 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 		p.Denies = p.Denies || said.DeniesAct(func(i int) bool { return said.Words[i].Is(text.UndoingWords, text.DroppingWords) })
 		p.Others = p.Others || text.OfAnother(said, func(w text.Word) bool { return p.Title[w.Stem] }, p.OrdersBy)
 		if m := said.Mood(); !p.Moods[m] {
-			p.told = append(p.told, example{said, m})
+			p.told = append(p.told, example{said, m, claimsOf(tool, said)})
 			in[m]++
 		}
 	}
-	for m, n := range in { // if most ask, any question calls for it
-		p.Moods[m] = p.Moods[m] || n > 1 && 2*n >= len(tool.Spoken()) && p.Undoes == ""
+	if n := in[text.Question]; n > 1 && 2*n >= len(tool.Spoken()) && p.Undoes == "" { // if most ask, any question calls for it
+		p.Moods[text.Question] = true
 	}
 	for _, own := range [][]text.Word{named, described} {
 		for i := range own {
 			p.Moods[text.Question] = p.Moods[text.Question] || informs(tool, own, i)
 		}
 	}
+}
+
+// claimsOf returns the claims of an example outside its marked values. Another verb of undoing may stand for the tool's own.
+func claimsOf(tool *repositories.Tool, said text.Text) []int {
+	var marks []annotations.Mark
+	for _, marked := range tool.Marked() {
+		if marked.Text == said.Said {
+			marks = marked.Marks
+		}
+	}
+	return text.Claims(said, func(i int) bool {
+		return said.Words[i].Is(text.UndoingWords) || slices.ContainsFunc(marks, func(of annotations.Mark) bool { return said.Words[i].Start < of.To && of.From < said.Words[i].End })
+	})
 }
 
 // informs reports whether the word at i of a tool's name or description tells that the tool answers. "The shopping list"
@@ -184,8 +199,12 @@ func (p *Document) Called(said text.Text, m text.Mood) bool {
 	return slices.ContainsFunc(p.told, func(e example) bool { return e.mood == m && e.like(said, p.Name) })
 }
 
-// like reports whether a text shares the example's words beside the tool's name, or its question word.
+// like reports whether a text shares the example's words beside the tool's name, or its question word. A statement says the
+// same of a thing: "my bag is here" and "my suitcase arrived" are not like "my bag is missing" and "my suitcase did not arrive".
 func (e example) like(said text.Text, name map[string]bool) bool {
+	if e.mood == text.Statement && len(e.claims) > 0 {
+		return slices.ContainsFunc(e.claims, func(i int) bool { return text.SaysSame(e.Text, i, said) })
+	}
 	opening, other := said.At(said.Opening()), e.At(e.Opening()) // the first words after greetings
 	if e.mood == text.Question && opening.Norm != "" && opening.Norm == other.Norm && !opening.Is(text.Auxiliaries) {
 		return true

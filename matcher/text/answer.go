@@ -1,6 +1,9 @@
 package text
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // NoAnswer reports whether a text only asks or tells about what it names, and so answers no question for it: "who is
 // Anna?", "on Friday I have a party", "I work on Monday", "I only have 50 euros". "Is Friday possible?", "I take Friday"
@@ -14,6 +17,9 @@ func (t Text) NoAnswer() bool {
 		suits := slices.ContainsFunc(t.Words, func(w Word) bool { return w.Is(SuitingWords, availableWords, CourtesyWords) })
 		return !w.Is(Auxiliaries, tellingVerbs) || !suits
 	}
+	if today, _ := t.Ahead(); today && AnyIs(t.Words, ReturnWords) || hedges(t) { // "back in 5 minutes"
+		return true
+	}
 	if AnyIs(t.Words, availableWords) {
 		return false
 	}
@@ -22,6 +28,20 @@ func (t Text) NoAnswer() bool {
 			continue
 		}
 		if w.Is(ownForms) || w.Is(havingWords, beingWords) && ofSpeaker(t, i, first) || w.Is(firstPersons) && tellsOf(t, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// hedges reports whether a text has a word of doubt, and does not ask: "I am not sure, perhaps Friday". "I could do Friday"
+// answers, and so does "un jour".
+func hedges(t Text) bool {
+	if strings.HasSuffix(strings.TrimSpace(t.Said), "?") {
+		return false
+	}
+	for i, w := range t.Words {
+		if n := uncertainPhrases.PhraseAt(t.Words, i); n > 0 && !w.Is(Articles) && !AnyIs(t.Words[i:i+n], firstPersons, PoliteVerbs) {
 			return true
 		}
 	}
@@ -56,10 +76,14 @@ func tellsOf(t Text, i int) bool {
 }
 
 // Judges reports whether a text says of a value what it is, and not that it is meant: "50 euros is too much". "50 euros is
-// fine" means it, and so does "50 euros is the amount", with words of which says is true.
+// fine" means it, and so does "50 euros is the amount", with words of which says is true. Nor is a number meant that is said
+// of somebody: "she is 50".
 func Judges(t Text, isValue, says func(i int) bool) bool {
 	value := false
 	for i, w := range t.Words {
+		if ofSomebody(t, i, isValue, says) {
+			return true
+		}
 		if value = value || isValue(i); !value || isValue(i) || !w.Is(tellingVerbs) {
 			continue
 		}
@@ -71,6 +95,26 @@ func Judges(t Text, isValue, says func(i int) bool) bool {
 		return true
 	}
 	return false
+}
+
+// ofSomebody reports whether the verb at a place says the number after it of a person: "Anna is 50", "my son is only 21".
+func ofSomebody(t Text, verb int, isValue, says func(i int) bool) bool {
+	number := verb + 1
+	for t.At(number).Is(adverbs, onlyWords) {
+		number++
+	}
+	counts := t.At(number).Is(NumberWords, Numbers) || StartsWithDigit(t.Norm(number))
+	if !t.Words[verb].Is(tellingVerbs, beingWords, havingWords) || !counts || !isValue(number) {
+		return false
+	}
+	somebody := false
+	for i := verb - 1; i >= 0 && !t.parted(i+1); i-- {
+		if says(i) {
+			return false
+		}
+		somebody = somebody || isValue(i) || t.Words[i].Is(firstPersons, otherPersons, KinWords)
+	}
+	return somebody
 }
 
 // Idles reports whether a text is only said while one thinks, puts off or is angry, and so names no value: "one sec",

@@ -28,7 +28,7 @@ var english = language{
 		shouldnt=should not; isnt=is not; arent=are not; wasnt=was not; werent=were not; havent=have not; hasnt=has not;
 		hadnt=had not; neednt=need not; mustnt=must not; im=i am; ive=i have; id=i would; youre=you are; youve=you have;
 		youd=you would; youll=you will; theyre=they are; theyve=they have; weve=we have; thats=that is; whats=what is;
-		whos=who is; wheres=where is; hows=how is; whens=when is; theres=there is; heres=here is; lets=let us;
+		whos=who is; wheres=where is; hows=how is; whens=when is; theres=there is; heres=here is; hes=he is; shes=she is; lets=let us;
 		wont=will not; wanna=want to; gonna=going to; gotta=have to; gimme=give me; lemme=let me`,
 	DefiniteArticles: `the`,
 	// Moods of sentences.
@@ -98,7 +98,6 @@ var english = language{
 	openWords:       `the a my your our his and or of`,
 	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
 	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,
-	aheadWords:      `in`,
 	laterWords:      `later soon tonight afterwards someday sometime eventually`,
 	TroubleWords:    `lost stolen broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
 	FailingVerbs:    `work works working start starts find`,
@@ -126,6 +125,7 @@ var english = language{
 		scrap scrapped terminate terminated annul void unsubscribe unbook reverse reversed revert`,
 	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump cease`,
 	firstPersons:   `i we`,
+	OwnGroup:       `we`,
 	AnsweringVerbs: `say said mean meant think guess take took choose pick prefer come arrive stay`,
 	havingWords:    `have`,
 	beingWords:     `am are`,

@@ -22,13 +22,35 @@ func (t Text) Excludes(first, end int) bool {
 			return true
 		case w.Is(onlyWords):
 			return false
-		case w.Is(Negations, Denials):
-			return !t.At(i - 1).Is(QuestionWords) // "why not Friday" suggests it
+		case w.Is(Negations, Denials): // "why not Friday" suggests it, and "that is not Friday" does not
+			return !t.At(i-1).Is(QuestionWords) || i > 1 && t.At(i-1).Is(tellingVerbs)
 		case !isLink(w):
 			return false
 		}
 	}
 	return false
+}
+
+// Remarks reports whether the clause of the words from first to before end only tells of them how they are or were, or who is
+// so: "small is too tight", "last time it was small", "my son is single". "Small is fine" means them.
+func Remarks(t Text, first, end int) bool {
+	begin, stop := Clause(t, first)
+	if begin == 0 && stop == len(t.Words) {
+		return false // the whole message
+	}
+	if first == begin && t.At(end).Is(tellingVerbs) && end < stop {
+		return !slices.ContainsFunc(t.Words[end+1:stop], func(w Word) bool { return w.Is(SuitingWords, CourtesyPhrases, AssentPhrases) })
+	}
+	verb := first - 1
+	for verb > begin && t.Words[verb].Is(adverbs, Articles, Determiners, Persons) {
+		verb--
+	}
+	if verb < begin || !t.Words[verb].Is(tellingVerbs) {
+		return false
+	}
+	return t.Words[verb].Is(PastWords) || slices.ContainsFunc(t.Words[begin:verb], func(w Word) bool { // "they" may be things
+		return w.Is(KinWords) || w.Is(otherPersons) && w.IsSubject()
+	})
 }
 
 // ExceptionAt returns the number of words at a place that except what follows; 0 for none: "except", "other than", and

@@ -73,6 +73,7 @@ const (
 	openWords       // words that cannot end a sentence
 	Persons         // who acts, or an article
 	firstPersons    // the speaker
+	OwnGroup        // the speaker with others, who may be counted: "we are 4"
 	AnsweringVerbs  // verbs by which the speaker gives an answer: "I take", "ich meine"
 	havingWords     // what the speaker has, which tells: "I only have 50 euros"
 	beingWords      // what the speaker is, which tells after other words: "on Friday I am away"
@@ -83,7 +84,6 @@ const (
 	whetherWords    // words that begin what is wanted to be known, and ask nothing by themselves
 	CourtesyWords   // words that make a condition politeness: "if possible"
 	TimeUnits       // units of time
-	aheadWords      // before an amount of time from now on
 	laterWords      // future times without a date: "later"
 	laterPhrases    // the same of several words: "next year"
 	TroubleWords    // trouble with a thing: "lost", "broken"

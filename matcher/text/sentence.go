@@ -394,17 +394,19 @@ func awaits(t Text, i int) bool {
 	return false
 }
 
-// Ahead reports whether a text defers something without a date: "later", "next year", "in ten minutes".
-func (t Text) Ahead() bool {
+// Ahead reports whether a text defers something without a date: maybe of this day, as "later" and "in ten minutes", or
+// to another, as "next year" and "in two days".
+func (t Text) Ahead() (today, another bool) {
 	for i, w := range t.Words {
-		if w.Is(laterWords) || laterPhrases.PhraseAt(t.Words, i) > 0 {
-			return true
-		}
-		if n := len(t.Words); w.Is(aheadWords) && i+2 < n && AnyIs(t.Words[i+2:min(n, i+4)], TimeUnits) {
-			return true // the amount is between: "in seconds" means quickly
+		today, another = today || w.Is(laterWords), another || laterPhrases.PhraseAt(t.Words, i) > 0
+		if cue := AheadCues.PhraseAt(t.Words, i); cue > 0 {
+			amount := i + cue // "in seconds" has none, and means quickly
+			units := t.Words[min(len(t.Words), amount+1):min(len(t.Words), amount+3)]
+			days := AnyIs(units, DayUnits)
+			today, another = today || !days && AnyIs(units, TimeUnits), another || days
 		}
 	}
-	return false
+	return today, another
 }
 
 // BreaksOff reports whether a text ends with a word that requires another one: "turn on the".
@@ -432,4 +434,9 @@ func Abandons(text string) bool {
 	return slices.ContainsFunc(abandoningPhrases.Entries(), func(way string) bool {
 		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6 && !repairPhrases.Has(way)
 	})
+}
+
+// Article reports whether a word is an article, or points to a thing, and does not tell whose that is.
+func Article(w Word) bool {
+	return w.Is(Definites, Determiners, DefiniteArticles, IndefiniteWords) && !w.Is(ownWords)
 }

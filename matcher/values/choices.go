@@ -40,7 +40,7 @@ func readAllowed(f *slotFiller) {
 	required := slices.DeleteFunc(slices.Clone(f.open), func(s *slot) bool { return !s.Required })
 	optional := slices.DeleteFunc(slices.Clone(f.open), func(s *slot) bool { return s.Required })
 	for _, s := range slices.Concat(required, optional) {
-		if len(s.Allowed) == 0 || s.Numeric() && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
+		if len(s.Allowed)+len(s.Spelled) == 0 || s.Numeric() && len(s.Aliases) == 0 || s.Type == "boolean" || s.Type == "array" {
 			continue
 		}
 		found := f.mentions(s)
@@ -114,14 +114,17 @@ func (f *slotFiller) find(s *slot, c choice, used []bool) (Mention, bool) {
 	return Mention{}, false
 }
 
-// meant reports whether the words from first to before end mean the value: they are not denied or excepted, they do
-// not only tell whose mother or account is meant, and a lone letter
-// or a word such as "on" follows the parameter's name or is written like the value.
+// meant reports whether the words from first to before end mean the value: they are not denied, excepted or only remarked,
+// they do not only tell whose mother or account is meant, and a lone letter or a word such as "on" follows the parameter's
+// name or is written like the value.
 func (f *slotFiller) meant(s *slot, c choice, first, end int) bool {
-	if f.Excludes(first, end) || f.ofAnotherPerson(c, first, end) {
+	if f.Excludes(first, end) || f.ofAnotherPerson(c, first, end) || text.Remarks(f.Text.Text, first, end) {
 		return false
 	}
-	w := f.Words[first]
+	w, next := f.Words[first], f.At(end)
+	if counts := w.Is(text.Ordinals) && f.At(first-1).Is(text.Definites); counts && end-first == 1 && f.Adjoins(first) && next.IsSubject() && !s.about[next.Stem] {
+		return false // "the first flight" is not of the first class
+	}
 	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !w.Is(text.StopWords) || first > 0 && s.ends(f.Words[first-1]) {
 		return true
 	}

@@ -23,8 +23,29 @@ type Kinds struct {
 	Named     []string // those of them that take a name, and no sentence or search
 	Chosen    []string // those whose values are recognisable: numbers, and enumerated values
 	Formatted []string // those whose format differs from users' words: dates, times, durations
-	// Timed means that one of them holds a date, a time of day or an amount of time.
-	Timed bool
+	Dates     []string // those that hold a day, maybe with a time
+	Clocks    []string // those that hold a time of day, maybe with a day
+	Spans     []string // those that hold an amount of time
+}
+
+// addTimes adds the parameter to the kinds of times that it holds. One with some days as its allowed values holds days.
+func (k *Kinds) addTimes(s *slot) {
+	days, parts := s.date, s.clock
+	for _, value := range s.Allowed {
+		if literal, ok := value.(string); ok && isCalendar(strings.ToLower(literal)) {
+			part := text.DayParts.Has(strings.ToLower(literal))
+			days, parts = days || !part, parts || part
+		}
+	}
+	if days {
+		k.Dates = append(k.Dates, s.Name)
+	}
+	if parts {
+		k.Clocks = append(k.Clocks, s.Name)
+	}
+	if s.Format == parameters.Duration || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) {
+		k.Spans = append(k.Spans, s.Name)
+	}
 }
 
 // KindsOf classifies the parameters of a tool. The lists are shared and must not be modified.
@@ -82,13 +103,8 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 			if s.Type != "string" || len(s.Allowed) > 0 {
 				a.kinds.Chosen = append(a.kinds.Chosen, s.Name)
 			}
-			timed := s.isMoment() || s.Format != ""
-			a.counts = a.counts || timed || s.counts()
-			a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
-				slices.ContainsFunc(s.Allowed, func(value any) bool { // some days: of the week, or today and tomorrow
-					literal, ok := value.(string)
-					return ok && isCalendar(strings.ToLower(literal))
-				})
+			a.kinds.addTimes(s)
+			a.counts = a.counts || s.isMoment() || s.Format != "" || s.counts()
 		}
 		return a
 	}).(*toolSlots)
@@ -167,7 +183,7 @@ func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 }
 
 func (s *slot) setChoices() {
-	for _, value := range s.Allowed {
+	for _, value := range slices.Concat(s.Allowed, s.Spelled) {
 		if literal, ok := value.(string); ok {
 			s.choices = append(s.choices, choice{value: value, words: text.Split(literal), written: fmt.Sprint(value)})
 		}

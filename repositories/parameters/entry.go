@@ -221,6 +221,18 @@ func (p *compiledParameter) literals() []any {
 	return values
 }
 
+// spelled returns the allowed values that are patterns by their dots alone, and so may be meant as words.
+func (p *compiledParameter) spelled() (values []any) {
+	for _, e := range p.allowed {
+		text, _ := e.given.(string)
+		plain := strings.ReplaceAll(text, ".", "")
+		if e.pattern != nil && regexp.QuoteMeta(plain) == plain && strings.ContainsFunc(plain, unicode.IsLetter) {
+			values = append(values, e.given)
+		}
+	}
+	return values
+}
+
 // allowVisible allows values without their invisible characters, as people see them.
 func (p *compiledParameter) allowVisible() {
 	if p.items != nil {

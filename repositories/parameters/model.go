@@ -146,6 +146,7 @@ type Parameter struct {
 	Required    bool        // required for a call; false with a default
 	Default     any         // nil for none
 	Allowed     []any       // allowed values if all are literal, else nil
+	Spelled     []any       // else those that are words with no sign but dots: "Dr. Weber"
 	Hidden      bool        // models neither see nor fill it
 	Grounded    bool        // a model's value needs evidence in the conversation; Check and Read ignore it
 	Items       *Parameter  // of an array; nil if unknown
@@ -192,7 +193,7 @@ const maxDepth = 64
 func (p *compiledParameter) view() Parameter {
 	view := Parameter{
 		Name: p.name, Description: p.description, Type: p.kind.schemaType(), Format: p.format, Required: p.required,
-		Hidden: p.hidden(), Grounded: p.grounded, Allowed: p.literals(), Aliases: p.aliases, Unit: p.unit,
+		Hidden: p.hidden(), Grounded: p.grounded, Allowed: p.literals(), Spelled: p.spelled(), Aliases: p.aliases, Unit: p.unit,
 	}
 	if p.fallback != nil {
 		view.Default = normal(p.fallback.given)

@@ -1,0 +1,39 @@
+package offline_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestATroubleIsWhatAnExampleSaysOfAThing(t *testing.T) {
+	t.Parallel()
+	luggage := `{"name":"lost-luggage","description":"Search for lost luggage","examples":["My suitcase did not arrive","I lost my luggage","My bag is missing","Mein Koffer ist weg"]}`
+	fault := `{"name":"report-fault","description":"Report something broken","schema":[{"parameter":"what","type":"string","required":true}],
+		"examples":["[The shower](what) is broken","There is a problem with [the heating](what)","My [TV](what) does not work","[La impresora](what) no funciona","[L'imprimante](what) est en panne"]}`
+	for said, want := range map[string]string{
+		"My suitcase arrived":                  "",
+		"My suitcase did arrive":               "",
+		"My bag has not arrived":               "lost-luggage {}",
+		"I found my luggage":                   "",
+		"I didn't lose my luggage":             "",
+		"I have lost my suitcase":              "lost-luggage {}",
+		"I have my luggage with me":            "",
+		"My bag is here":                       "",
+		"My suitcase is red":                   "",
+		"My suitcase is missing":               "lost-luggage {}",
+		"My bag is missing, I don't know why":  "lost-luggage {}",
+		"Mein Koffer ist wieder da":            "",
+		"My TV works":                          "",
+		"The shower works fine":                "",
+		"The shower is fixed":                  "",
+		"There is no problem with the heating": "",
+		"There is a problem with the heating":  `report-fault {"what":"the heating"}`,
+		"My radio does not work":               `report-fault {"what":"radio"}`,
+		"La impresora funciona":                "",
+		"La pantalla no funciona":              `report-fault {"what":"La pantalla"}`,
+		"L'imprimante n'est plus en panne":     "",
+	} {
+		require.Equal(t, want, matched(t, said, luggage, fault), said)
+	}
+}
