@@ -428,7 +428,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = "no tool has anything in common with the words of the message"
 		return j
 	}
-	p, ahead := nearest[0].Document(), leadOf(nearest)
+	p, lead := nearest[0].Document(), leadOf(nearest)
 	parts := func(w text.Word) bool { return w.Is(text.PartingWords) && !p.Known[w.Stem] }
 	switch {
 	case u.refuses(p):
@@ -451,9 +451,9 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = "the nearest tool undoes what it is about, and the message does not ask for that"
 	case u.unspoken(p):
 		j.why = "the message asks or tells, and does not call for the nearest tool as its examples do"
-	case ahead < 0:
+	case lead < 0:
 		j.why = "the nearest tool has next to nothing in common with the message"
-	case ahead < leastLead:
+	case lead < leastLead:
 		j.why = "two tools are as near to the message as each other"
 	}
 	if j.why != "" {
