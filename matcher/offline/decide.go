@@ -439,7 +439,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = "the message asks whether it may be done, and does not call for the nearest tool"
 	case u.framed(p):
 		j.why = "the message speaks of what the nearest tool does as somebody else's act or wish, a report, a purpose or a thought, and does not order it"
-	case text.Doubts(u.Text, p.OrdersBy):
+	case text.Doubts(u.Text, p.OrdersBy) && !(u.mood == text.Statement && !p.Orders(u.Words)): // but trouble is told so
 		j.why = "the message is not sure that it wants what the nearest tool does"
 	case u.leavesOpen(nearest):
 		j.why = "the message leaves open which of two tools it means"

@@ -98,3 +98,28 @@ func TestANameThatActsOrdersNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestOrdersBesideNamesGoOnFiring has what the rules for somebody else's acts, questions and other things must leave alone.
+func TestOrdersBesideNamesGoOnFiring(t *testing.T) {
+	t.Parallel()
+	const room = `"schema":[{"parameter":"room","type":"string","required":true,"allowedValues":["kitchen","office"],"aliases":{"kitchen":["Küche","cuisine","cocina"]}},{"parameter":"level","type":"integer","unit":"percent"}]`
+	const tools = `{"name":"light-on","description":"Turn on the light in a room",` + room + `,"examples":["Turn on the light in the [kitchen](room)","Mach das Licht in der [Küche](room) an","Allume la lumière de la [cuisine](room)","Enciende la luz de la [cocina](room)"]},
+		{"name":"return-item","description":"Return a product","schema":[{"parameter":"product","type":"string","required":true}],"examples":["I want to return [the shoes](product)"]},
+		{"name":"deliver","description":"Deliver a parcel","schema":[{"parameter":"parcel","type":"integer","required":true},{"parameter":"day","type":"string","format":"date","required":true}],"examples":["Deliver parcel [4711](parcel) by [Friday](day)"]},
+		{"name":"report-fault","description":"Report something broken","schema":[{"parameter":"what","type":"string","required":true}],"examples":["[The shower](what) is broken"]}`
+	for said, want := range map[string]string{
+		"go ahead and turn on the light in the kitchen":       `light-on {"room":"kitchen"}`,
+		"mach mal das licht in der küche an":                  `light-on {"room":"kitchen"}`,
+		"Alexa allume la lumière de la cuisine":               `light-on {"room":"kitchen"}`,
+		"Siri enciende la luz de la cocina":                   `light-on {"room":"kitchen"}`,
+		"Marie allume la lumière de la cuisine s'il te plaît": `light-on {"room":"kitchen"}`,
+		"kitchen light 30":                                    `light-on {"level":30,"room":"kitchen"}`,
+		"The shoes are too small, I want to return them":      `return-item {"product":"The shoes"}`,
+		"can I return the shoes, please?":                     `return-item {"product":"the shoes"}`,
+		"Can I return the shoes?":                             "",
+		"Deliver parcel 4712 by Monday":                       `deliver {"day":"2026-11-23","parcel":4712}`,
+		"The shower in Room 204 is broken":                    `report-fault {"what":"The shower"}`,
+	} {
+		assert.Equal(t, want, matched(t, said, tools), said)
+	}
+}

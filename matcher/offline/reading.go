@@ -208,9 +208,13 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 // otherThing reports whether the object of the first verb is a thing that the tool does not know, although the rest may be
 // values: "turn on the oven in the kitchen" for the tool that turns on a light.
 func (r reading) otherThing(p *retrieval.Document) bool {
-	at := r.Opening() + 1
+	verb, at := r.At(r.Opening()), r.Opening()+1
 	for isDirection(r.At(at)) || r.At(at).Is(text.Definites, text.DefiniteArticles, text.IndefiniteWords, text.Pronouns) {
 		at++
+	}
+	bare := !r.At(at-1).Is(text.Definites, text.DefiniteArticles, text.IndefiniteWords)
+	if bare && (verb.Is(text.LightVerbs) || !p.OrdersBy(verb)) { // "go ahead", "mach mal", but not "cancel subscription"
+		return false
 	}
 	end := at
 	for ; end < len(r.Words) && isThing(r.Words[end]) && !(end > at && r.Pause(end)); end++ {

@@ -95,6 +95,9 @@ func (u *utterance) asksLeave(p *retrieval.Document) bool {
 	if first < 0 || (p.Gives || !text.AsksLeave(asked, first)) && (last == 0 || mood != text.Question || p.Called(asked, mood)) {
 		return false
 	}
+	if slices.ContainsFunc(asked.Words, func(w text.Word) bool { return w.Is(text.PoliteWords) && w.Is(text.Fillers) }) {
+		return false // "can I return the shoes, please?"
+	}
 	if gets := asked.Norm(first + 2); (gets == "get" || gets == "have") && asked.Norm(first+3) != "to" {
 		return false // "can I have my money back?"
 	}

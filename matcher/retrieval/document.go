@@ -182,10 +182,10 @@ func informs(tool *repositories.Tool, own []text.Word, i int) bool {
 	if next := own[i+1 : min(len(own), i+2)]; len(next) > 0 && text.ActingOf(next).Acts != nil {
 		return false // "give refund"
 	}
-	return !slices.ContainsFunc(tool.Spoken(), func(said string) bool { // "I want to return the shoes", but "give me the weather"
+	return !slices.ContainsFunc(tool.Spoken(), func(said string) bool { // "I want to return the shoes", but "return the balance", "give me the weather"
 		words := text.Split(said)
 		at := slices.IndexFunc(words, func(of text.Word) bool { return of.Norm == w.Norm })
-		return at >= 0 && at+1 < len(words) && !words[at+1].Is(text.PolitePersons)
+		return at > 0 && at+1 < len(words) && !words[at+1].Is(text.PolitePersons)
 	})
 }
 
@@ -196,7 +196,10 @@ func (p *Document) Called(said text.Text, m text.Mood) bool {
 	if p.Moods[m] || m == text.Statement && (p.Mends(said.Words) || p.Moods[text.Question] && said.IsName()) {
 		return true
 	}
-	return slices.ContainsFunc(p.told, func(e example) bool { return e.mood == m && e.like(said, p.Name) })
+	return slices.ContainsFunc(p.told, func(e example) bool {
+		claims := e.mood == text.Statement && m == text.Fragment && len(e.claims) > 0 // "our luggage is missing"
+		return (e.mood == m || claims) && e.like(said, p.Name)
+	})
 }
 
 // like reports whether a text shares the example's words beside the tool's name, or its question word. A statement says the

@@ -404,6 +404,7 @@ var english = language{
 	KinWords: `
 		mother mom mum father dad parents parent brother sister wife husband partner son daughter child kid uncle aunt cousin grandmother
 		grandfather grandma grandpa friend boss colleague assistant neighbour neighbor landlord`,
+	spokenTo:     `alexa siri google cortana jarvis echo computer earshot doctor urgent help`,
 	otherPersons: `he she they someone somebody everyone everybody nobody anyone you customer client patient guest student doctor people`,
 	othersVerbs: `
 		want wants need needs would wishes hopes likes asked asks said says told tells thinks deserves has had plans wanted needed hoped`,

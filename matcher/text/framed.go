@@ -94,7 +94,7 @@ func tellsAt(t Text, first, i int, asking bool, knows func(Word) bool) bool {
 	}
 	it, es := maySpeak(t.Said, "it"), maySpeak(t.Said, "es")
 	switch {
-	case hasInfinitiveEnding(w.Norm) && i == first && AnyIs(t.Words[i+1:], judgingWords):
+	case hasInfinitiveEnding(w.Norm) && LanguageOf(t.Said) != "en" && i == first && AnyIs(t.Words[i+1:], judgingWords):
 		return true
 	case knows(w) && !PastForm(w) || AnyIs(t.Words[first:i], WishWords, GettingVerbs, AnnouncingWords):
 		return false

@@ -250,6 +250,7 @@ var french = language{
 		abonne inscrit demande cree ajoute`,
 	GettingVerbs: `avoir prendre donner donnez apporter apportez obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
 	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
+	spokenTo:     `maman papa cheri cherie urgent allez docteur madame monsieur vite`,
 	otherPersons: `il elle ils elles quelqu personne client cliente patient patiente medecin gens`,
 	othersVerbs:  `veut veulent voudrait voudraient souhaite souhaitent aimerait demande demandent dit disent ont desire`,
 	thirdModals:  `doit devrait peut va`,

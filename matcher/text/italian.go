@@ -171,6 +171,7 @@ var italian = language{
 	DestinationCues: `fino`,
 	PersonCues:      `con`,
 	AuthorCues:      `di`,
+	spokenTo:        `amore tesoro urgente aiuto prima anche andiamo buonasera dottore dottoressa signore signora`,
 	otherPersons:    `lui lei loro qualcuno nessuno cliente paziente medico dottore gente`,
 	othersVerbs:     `vuole vogliono vorrebbe vorrebbero desidera chiede chiedono dice dicono ha hanno`,
 	thirdModals:     `deve dovrebbe puo va`,

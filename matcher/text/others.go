@@ -43,6 +43,9 @@ func othersVerb(t Text, first, verb int, knows, isAct func(Word) bool) bool {
 	unknown, definite := !slices.ContainsFunc(things, knows), opening.Is(Definites, ownWords)
 	switch {
 	case opening.Norm == "you" && len(subject) == 1:
+		if AnyIs(t.Words[verb:], PoliteWords) {
+			return false
+		}
 		return third && w.Is(WishWords) && t.Norm(verb+1) != "to" || isAct(w) && followed(t, verb)
 	case opening.Is(otherPersons) && len(subject) == 1:
 		return third
@@ -83,14 +86,14 @@ func actsNow(t Text, first, verb int, isAct func(Word) bool) bool {
 		return len(actsKnown().verbs[form]) > 0 || ActionVerbs.Has(form) || LightVerbs.Has(form)
 	}
 	listed := isVerb(w.Stem) || isVerb(base)
-	several := t.At(verb-2).Is(JoiningPhrases, JoinWords) && verb-2 > first // "Anna and Tom send"
-	object := followed(t, verb)
+	several := t.At(verb-2).Is(JoiningPhrases, JoinWords) && verb-2 > first && isNamed(t, first, verb) // "Anna and Tom send"
+	object, spoken := followed(t, verb), LanguageOf(t.Said)
 	switch {
 	case w.Is(StopWords) && !w.Is(LightVerbs) || len(base) > len("bring") && strings.HasSuffix(base, "ing"):
 		return false
-	case (listed || isAct(w)) && (base != w.Norm || several || PastForm(w)): // "sends"
+	case (listed || isAct(w)) && (base != w.Norm && spoken != "fr" || several || PastForm(w)): // "sends", but not the French order "mets"
 		return isBare(t, first, verb, isAct) && (object || listed && isNamed(t, first, verb) && (t.At(verb+1).IsSubject() || len(actsKnown().nouns[w.Stem]) == 0))
-	case strings.HasSuffix(w.Norm, "t") && maySpeak(t.Said, "de"): // "überweist", "schaltet"
+	case strings.HasSuffix(w.Norm, "t") && spoken == "de": // "überweist", "schaltet"
 		return object && (isAct(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, isAct)
 	}
 	form := strings.ContainsAny(w.Norm[len(w.Norm)-1:], "aetd") && (!hasInfinitiveEnding(w.Norm) || strings.HasSuffix(w.Norm, "iere")) // but not "accendi"
@@ -104,6 +107,8 @@ func romanceActor(t Text, first, verb int, isAct func(Word) bool) bool {
 	opening, begins := t.Words[first], first == 0 || t.Words[first-1].Is(CalendarWords, DayParts)
 	switch {
 	case !slices.ContainsFunc([]string{"fr", "es", "it"}, func(code string) bool { return maySpeak(t.Said, code) }):
+		return false
+	case opening.Is(spokenTo), AnyIs(t.Words[verb:clauseEnd(t, verb)], PoliteWords, CourtesyWords): // "Alexa allume", "Marie envoie … s'il te plaît"
 		return false
 	case verb == first+1 && (opening.Is(KinWords, otherPersons) || opening.Norm == "on" && opening.IsForeign(Persons)):
 		return true

@@ -28,7 +28,7 @@ func (t Text) Mood() Mood {
 	switch {
 	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), AsksAbility(t):
 		return Wish // "do you have a table"
-	case asks(words), asksAfterCue(words), marked && owingPhrases.PhraseAt(words, 0) > 0:
+	case asks(words), asksAfterCue(words), marked && clauseEnd(t, first) == len(t.Words) && owingPhrases.PhraseAt(words, 0) > 0:
 		return Question
 	case wishes(t.Words):
 		return Wish

@@ -176,6 +176,7 @@ var spanish = language{
 	PlaceCues:       `en`,
 	PersonCues:      `con`,
 	AuthorCues:      `de`,
+	spokenTo:        `mama papa carino amor urgente ayuda primero tambien vamos luego buenas senor senora senorita doctor doctora`,
 	otherPersons:    `ella ellos ellas alguien nadie cliente clienta paciente medico doctor gente`,
 	othersVerbs:     `quiere quieren quisiera quisieran necesita necesitan desea desean pide piden dice dicen ha han querria`,
 	thirdModals:     `debe deberia puede va tiene`,

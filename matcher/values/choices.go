@@ -118,7 +118,8 @@ func (f *slotFiller) find(s *slot, c choice, used []bool) (Mention, bool) {
 // they do not only tell whose mother or account is meant, and a lone letter or a word such as "on" follows the parameter's
 // name or is written like the value.
 func (f *slotFiller) meant(s *slot, c choice, first, end int) bool {
-	if f.Excludes(first, end) || f.ofAnotherPerson(c, first, end) || text.Remarks(f.Text.Text, first, end) {
+	remarked := !s.free && text.Remarks(f.Text.Text, first, end) // but a thing may be named so: "the shoes are too small, I return them"
+	if f.Excludes(first, end) || f.ofAnotherPerson(c, first, end) || remarked {
 		return false
 	}
 	w, next := f.Words[first], f.At(end)

@@ -61,14 +61,15 @@ func (f cueReader) standsAside(s *slot, m Mention) bool {
 	if strings.HasSuffix(m.Value.(string), "'s") || strings.HasSuffix(m.Value.(string), "’s") {
 		return true
 	}
+	if !s.namedFor(text.PersonNames) || !f.Pause(m.First) {
+		return false
+	}
 	here := f.sentence()
 	for i, w := range f.Words {
 		left, _ := here.leftOf(i)
-		if f.lesson.foreign(s, left) {
-			continue
-		}
-		cued := !noWord(left) && s.taught.left[left] && f.Lowercase() || here.capital(i) && (s.taught.left[left] || f.At(i-1).Is(text.TargetCues))
-		if f.Pause(m.First) && (i < m.First || i >= m.End) && !f.Pause(i) && w.IsSubject() && cued {
+		named := here.capital(i) && (s.taught.left[left] || f.At(i-1).Is(text.TargetCues))
+		cued := named || s.taught.left[left] && f.Lowercase() && !noWord(left)
+		if cued && !f.taken[i] && !f.lesson.foreign(s, left) && (i < m.First || i >= m.End) && !f.Pause(i) && w.IsSubject() {
 			return true
 		}
 	}

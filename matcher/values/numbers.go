@@ -458,7 +458,8 @@ func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
 	before := f.At(n.First - 1)
 	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
 	begins := !slices.ContainsFunc(f.Words[:max(0, n.First-1)], func(w text.Word) bool { return !w.Is(text.Fillers, text.PoliteWords, text.Persons) })
-	counted := !s.Required && n.First > 0 && f.Adjoins(n.First-1) && f.name[before.Stem] && !begins // "the pump 2", but not "dim 20"
+	noun := f.name[before.Stem] && !before.Is(text.ActionVerbs) && !begins
+	counted := !s.Required && n.First > 0 && f.Adjoins(n.First-1) && noun && len(n.Exact) == 1 // "the pump 2", but not "dim 2", "the light 30"
 	return !ends && !counted && !f.labels(n)
 }
 

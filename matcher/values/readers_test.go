@@ -201,6 +201,6 @@ func TestANumberThatNobodyHasNamedFillsNoOptionalParameter(t *testing.T) {
 		"start the pump, the speed is 4":      {"speed": number("4")},
 		"start the pump and set its speed: 4": {"speed": number("4")},
 	}.of(t, `{"name":"start-pump","description":"Start a pump","schema":[{"parameter":"speed","type":"integer","description":"speed of the pump"}],"examples":["start the pump"]}`)
-	expected{"turn on light 2": {}, "turn on the light at 30 percent": {"level": number("30")}}.of(t,
+	expected{"turn on light 2": {}, "turn on the light 30": {"level": number("30")}, "turn on the light at 30 percent": {"level": number("30")}}.of(t,
 		`{"name":"light-on","schema":[{"parameter":"level","type":"integer","unit":"percent"}],"examples":["turn on the light"]}`)
 }

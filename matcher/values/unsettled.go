@@ -87,14 +87,21 @@ func (f momentReader) bound(m datetime.Reading, slots []*slot) (first, end int) 
 			return s.describedFor(text.BoundNames) || slices.ContainsFunc(lists, func(list text.List) bool { return s.isNamed(list) }) || s.stemmed("deadline", "due")
 		})
 	}
+	isTaught := func(cue, length int) bool { // an example has a value after the words, or the parameter is named like them: "by"
+		said := f.Norm(cue)
+		return slices.ContainsFunc(slots, func(s *slot) bool {
+			follows := s.taught != nil && (length == 1 && s.taught.left[said] || length > 1 && s.taught.before[f.Norm(cue-1)+" "+said])
+			return follows || slices.ContainsFunc(s.name, func(w text.Word) bool { return w.Norm == said })
+		})
+	}
 	for _, first := range []int{m.First, f.cueBefore(m.First)} {
 		if first == 0 || !f.Adjoins(first-1) {
 			continue
 		}
-		if length := text.BeforeCues.PhraseBefore(f.Words, first); length > 0 && !named(text.EndNames, text.EndCues, text.ArrivalNames, text.DepartureNames) {
+		if length := text.BeforeCues.PhraseBefore(f.Words, first); length > 0 && !isTaught(first-1, length) && !named(text.EndNames, text.EndCues, text.ArrivalNames, text.DepartureNames) {
 			return first - length, m.End
 		}
-		if length := text.AfterCues.PhraseBefore(f.Words, first); length > 0 && !named(text.StartNames, text.StartCues, text.ArrivalNames, text.DepartureNames) {
+		if length := text.AfterCues.PhraseBefore(f.Words, first); length > 0 && !isTaught(first-1, length) && !named(text.StartNames, text.StartCues, text.ArrivalNames, text.DepartureNames) {
 			return first - length, m.End
 		}
 	}
