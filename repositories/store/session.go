@@ -206,8 +206,10 @@ func (s *sessionRecords) LifeSince(ctx context.Context, appID, sessionID string)
 	if at, err := made.Float64(); err == nil {
 		since = time.UnixMilli(int64(at)).Add(-freshTTL / 2)
 	}
-	if at, err := closed.Float64(); err == nil && time.UnixMilli(int64(at)).After(since) {
-		since = time.UnixMilli(int64(at))
+	if at, err := closed.Float64(); err == nil { // it is cut to milliseconds, and what came just before is of the earlier life
+		if ended := time.UnixMilli(int64(at) + 1); ended.After(since) {
+			since = ended
+		}
 	}
 	return since, nil
 }
