@@ -47,6 +47,7 @@ func TestToolFields(t *testing.T) {
 		`"templateParameters":[]`:           ``,
 		`"request":{"auth":"none"}`:         `/url: is missing: request says how to call, and there is nothing to call`,
 		`"request":{"url":"https://h/"}`:    ``,
+		`"url":"https://h:99999/x"`:         `/url: "99999" is no port, which is 1 to 65535`,
 		`"request":{"url":"nonsense"}`:      `/request/url: "nonsense" is not an absolute URL, as https://example.org/path`,
 		`"url":"https://h/","request":{}`:   ``,
 		`"url":"https://h/","request":null`: ``,

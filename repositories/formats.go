@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -307,6 +308,9 @@ func checkURL(text string) error {
 	}
 	if parsed.Hostname() == "" {
 		return fmt.Errorf("%q names no host", fault.Clip(text))
+	}
+	if port, err := strconv.ParseUint(parsed.Port(), 10, 16); parsed.Port() != "" && (err != nil || port == 0) {
+		return fmt.Errorf("%q is no port, which is 1 to 65535", parsed.Port())
 	}
 	return nil
 }
