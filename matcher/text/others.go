@@ -83,7 +83,7 @@ func actsNow(t Text, first, verb int, isAct func(Word) bool) bool {
 	w := t.Words[verb]
 	base := Singular(w.Norm)
 	isVerb := func(form string) bool {
-		return len(actsKnown().verbs[form]) > 0 || ActionVerbs.Has(form) || LightVerbs.Has(form)
+		return len(actsKnown().verbs[form]) > 0 || ActionVerbs.Has(form) || LightVerbs.Has(form) || AttendingVerbs.Has(form)
 	}
 	listed := isVerb(w.Stem) || isVerb(base)
 	several := t.At(verb-2).Is(JoiningPhrases, JoinWords) && verb-2 > first && isNamed(t, first, verb) // "Anna and Tom send"
