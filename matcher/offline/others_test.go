@@ -106,7 +106,7 @@ func TestOrdersBesideNamesGoOnFiring(t *testing.T) {
 	const tools = `{"name":"light-on","description":"Turn on the light in a room",` + room + `,"examples":["Turn on the light in the [kitchen](room)","Mach das Licht in der [Küche](room) an","Allume la lumière de la [cuisine](room)","Enciende la luz de la [cocina](room)"]},
 		{"name":"return-item","description":"Return a product","schema":[{"parameter":"product","type":"string","required":true}],"examples":["I want to return [the shoes](product)"]},
 		{"name":"deliver","description":"Deliver a parcel","schema":[{"parameter":"parcel","type":"integer","required":true},{"parameter":"day","type":"string","format":"date","required":true}],"examples":["Deliver parcel [4711](parcel) by [Friday](day)"]},
-		{"name":"come-in","description":"Get an appointment","schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["Monday","Tuesday"]}],"examples":["I want an appointment","Can I come in on [Monday](day)?"]},
+		{"name":"come-in","description":"User needs an appointment","schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["Monday","Tuesday"]}],"examples":["I want an appointment","Can I come in on [Monday](day)?"]},
 		{"name":"report-fault","description":"Report something broken","schema":[{"parameter":"what","type":"string","required":true}],"examples":["[The shower](what) is broken"]}`
 	for said, want := range map[string]string{
 		"go ahead and turn on the light in the kitchen":       `light-on {"room":"kitchen"}`,
