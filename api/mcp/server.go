@@ -161,9 +161,11 @@ type taskMethodParams struct{ sdk.ParamsBase }
 
 type taskMethodResult struct{ sdk.ResultBase }
 
+const ofRevision = " of revision " + revision + ": name it in the header and in _meta"
+
 // refuseTaskMethod answers task methods with wrong headers or _meta that the SDK does not refuse itself.
 func refuseTaskMethod(context.Context, *sdk.ServerSession, *taskMethodParams) (*taskMethodResult, error) {
-	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "tasks are of revision " + revision + ": name it in the header and in _meta"}
+	return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "tasks are" + ofRevision}
 }
 
 // methods are answered here, besides subscriptions/listen. A nil result means that the answer is written.
@@ -203,7 +205,7 @@ func (s *Server) Serve(c echo.Context) error {
 	case !request.hasAnswer(): // the spec has a 202 for whatever needs no answer, known or not
 		return c.NoContent(http.StatusAccepted)
 	case !request.modern && (request.Method == methodSubscribe || strings.HasPrefix(request.Method, "tasks/")):
-		return x.fail(&rpcError{Code: codeUnknownMethod, Message: request.Method + " is of revision " + revision + ": name it in the header and in _meta"})
+		return x.fail(&rpcError{Code: codeUnknownMethod, Message: request.Method + " is" + ofRevision})
 	case !request.complete || handle == nil && request.Method != methodSubscribe:
 		return s.delegate(x, body)
 	}

@@ -166,7 +166,7 @@ func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
 		return ""
 	}
 	answer := datetime.NewText(said[words[0].Start:words[len(words)-1].End], time.Time{})
-	if answer.Mood() != text.Fragment || named && isAct(answer.Text) || strings.HasSuffix(strings.TrimSpace(said), "?") && t.Mood() != text.Fragment {
+	if answer.Mood() != text.Fragment || named && isAct(answer.Text) || text.Asked(said) && t.Mood() != text.Fragment {
 		return ""
 	}
 	if refersBack(words) || len(answer.Moments()) > 0 || !slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
@@ -299,7 +299,7 @@ func (p *interpreter) turns(last intent, said string) (intent, bool) {
 // others finds the call that does the same to another thing: "and the back door".
 func (p *interpreter) others(last intent, said string) (intent, bool) {
 	t := p.words(said)
-	if t.Mood() == text.Question && !strings.HasSuffix(strings.TrimSpace(said), "?") || t.Tells() {
+	if t.Mood() == text.Question && !text.Asked(said) || t.Tells() {
 		return intent{}, false
 	}
 	content, does := contentOf(t.Words), wordsOf(last.Tool).doing

@@ -76,7 +76,8 @@ func patternsOf(tool *repositories.Tool) []pattern {
 						of.named = slices.Contains(kinds.Named, of.mark.Parameter) && !w.Is(text.ActionVerbs, text.LightVerbs) // "call mum" is none
 						of.said = !of.named
 					} else {
-						of.counted = slices.Contains(kinds.Formatted, of.mark.Parameter) || isNumeric(tool, of.mark.Parameter)
+						numeric, _ := isNumeric(tool, of.mark.Parameter)
+						of.counted = numeric || slices.Contains(kinds.Formatted, of.mark.Parameter)
 					}
 				}
 			}
@@ -125,12 +126,12 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 // bounds reports whether a value may be the words from at to before end, by the first and the last of them: "note that it
 // rains" does not mark "that it rains". It begins as the marked one does, or with another article, and "L-thyroxine" with a letter.
 func (p piece) bounds(t *datetime.Text, at, end int) bool {
-	bounds := func(w text.Word) bool {
+	isEdge := func(w text.Word) bool {
 		joined := strings.HasPrefix(t.Said[w.End:], "-") || strings.HasSuffix(t.Said[:w.Start], "-")
 		return joined || !w.Is(text.StopWords, text.PoliteWords)
 	}
 	begins, said := p.marked[0], t.Words[at]
-	return bounds(t.Words[end-1]) && (bounds(said) || said.Norm == begins.Norm || text.Article(begins) && text.Article(said))
+	return isEdge(t.Words[end-1]) && (isEdge(said) || said.Norm == begins.Norm || text.Article(begins) && text.Article(said))
 }
 
 // isMarked reports whether words are those that the example has in the place.
@@ -141,12 +142,7 @@ func (p piece) isMarked(words []text.Word) bool {
 // tellsNumber reports whether each word from first to before end may be of a time or a number in the place: "milk" of "milk
 // tomorrow at 6 pm" is not.
 func (p piece) tellsNumber(t *datetime.Text, first, end int) bool {
-	timed := make([]bool, len(t.Words))
-	for _, m := range t.Moments() {
-		for i := m.First; i < m.End; i++ {
-			timed[i] = true
-		}
-	}
+	timed := timedWords(t)
 	for i := first; i < end; i++ {
 		w := t.Words[i]
 		marked := slices.ContainsFunc(p.marked, func(of text.Word) bool { return of.Stem == w.Stem })
@@ -310,14 +306,20 @@ func chosenAt(tool *repositories.Tool, t text.Text, first, end int) int {
 	return 0
 }
 
-// isNumeric reports whether a parameter is a number of any value.
-func isNumeric(tool *repositories.Tool, name string) bool {
-	return slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && len(p.Allowed) == 0 && p.Numeric() })
+// isNumeric reports whether a parameter is a number of any value, and whether that has a unit.
+func isNumeric(tool *repositories.Tool, name string) (numeric, hasUnit bool) {
+	for _, p := range tool.Params().List() {
+		if p.Name == name {
+			return len(p.Allowed) == 0 && p.Numeric(), p.Unit != nil
+		}
+	}
+	return false, false
 }
 
 // counts reports whether a parameter is a number without a unit, which the words in its place must name.
 func counts(tool *repositories.Tool, name string) bool {
-	return isNumeric(tool, name) && slices.ContainsFunc(tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && p.Unit == nil })
+	numeric, hasUnit := isNumeric(tool, name)
+	return numeric && !hasUnit
 }
 
 // beginnings index the shared tools by the first words of their examples.

@@ -344,15 +344,21 @@ func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []
 	})
 }
 
-// overlooked reports whether a text has a number that the tool cannot take: it takes no values, or would use a
-// default. "Three beers" must not become the default.
-func (r reading) overlooked(mood text.Mood) bool {
-	timed := make([]bool, len(r.Words)) // words of a day or a time
-	for _, m := range r.Moments() {
+// timedWords tells for each word of a text whether it is of a day or a time.
+func timedWords(t *datetime.Text) []bool {
+	timed := make([]bool, len(t.Words))
+	for _, m := range t.Moments() {
 		for i := m.First; i < m.End; i++ {
 			timed[i] = true
 		}
 	}
+	return timed
+}
+
+// overlooked reports whether a text has a number that the tool cannot take: it takes no values, or would use a
+// default. "Three beers" must not become the default.
+func (r reading) overlooked(mood text.Mood) bool {
+	timed := timedWords(r.Text)
 	numbers, loose, untimed := false, false, false
 	for i, w := range r.Words {
 		if isNumber(w) {

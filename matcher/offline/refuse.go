@@ -2,7 +2,6 @@ package offline
 
 import (
 	"slices"
-	"strings"
 
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
@@ -85,7 +84,7 @@ func (u *utterance) forbids(p *retrieval.Document) bool {
 // "Can I have" and "can we move it" wish. The last clause may ask so, too, also whether the speaker must or did: "order 4711 is
 // late, should I cancel it?".
 func (u *utterance) asksLeave(p *retrieval.Document) bool {
-	if p.Moods[text.Question] || !strings.HasSuffix(strings.TrimSpace(u.Said), "?") || len(u.heard.Words) == 0 {
+	if p.Moods[text.Question] || !text.Asked(u.Said) || len(u.heard.Words) == 0 {
 		return false
 	}
 	last, _ := text.Clause(u.heard, len(u.heard.Words)-1)

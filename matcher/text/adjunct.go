@@ -61,7 +61,7 @@ func FinalVerb(t Text, i int) bool {
 	if i == 0 || !strings.HasSuffix(t.Norm(i), "n") || len(t.Norm(i)) < 4 || clauseEnd(t, i) > i+1 {
 		return false
 	}
-	if _, verb := actsKnown().verbs[t.Words[i].Stem]; t.Lowercase() && !verb {
+	if t.Lowercase() && !namesAct(t.Words[i].Stem) {
 		return false
 	}
 	return slices.ContainsFunc(t.Words[:i], func(w Word) bool { return german.has(modalVerbs, w.Norm) })

@@ -1,9 +1,6 @@
 package text
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // NoAnswer reports whether a text only asks or tells about what it names, and so answers no question for it: "who is
 // Anna?", "on Friday I have a party", "I work on Monday", "I only have 50 euros". "Is Friday possible?", "I take Friday"
@@ -37,7 +34,7 @@ func (t Text) NoAnswer() bool {
 // hedges reports whether a text has a word of doubt, and does not ask: "I am not sure, perhaps Friday". "I could do Friday"
 // answers, and so does "un jour".
 func hedges(t Text) bool {
-	if strings.HasSuffix(strings.TrimSpace(t.Said), "?") {
+	if Asked(t.Said) {
 		return false
 	}
 	for i, w := range t.Words {

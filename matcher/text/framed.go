@@ -23,7 +23,7 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 	if first > 1 && t.Pause(first-2) && reports(first-1) {
 		return true // "Anna schreibt, …"
 	}
-	asking := strings.HasSuffix(strings.TrimSpace(t.Said), "?") || polite && !opening.Is(uncertainPhrases)
+	asking := Asked(t.Said) || polite && !opening.Is(uncertainPhrases)
 	for at := first; at < i; at++ {
 		if n := omittingPhrases.PhraseAt(t.Words, at); n > 0 && omits(t, at, at+n, i) && at+n <= i {
 			return true
@@ -56,7 +56,7 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 func Doubts(t Text, isAct func(Word) bool) bool {
 	first := t.Opening()
 	mood := t.Mood()
-	if first < 0 || mood == Question || strings.HasSuffix(strings.TrimSpace(t.Said), "?") || t.Words[first].Is(PoliteVerbs) {
+	if first < 0 || mood == Question || Asked(t.Said) || t.Words[first].Is(PoliteVerbs) {
 		return false
 	}
 	end := clauseEnd(t, first)
@@ -219,7 +219,7 @@ func forbidsAt(t Text, i int) bool {
 	for t.At(i).Is(PoliteWords) {
 		i++
 	}
-	isVerb := func(w Word) bool { return w.Is(ActionVerbs) || len(actsKnown().verbs[w.Stem]) > 0 }
+	isVerb := func(w Word) bool { return w.Is(ActionVerbs) || namesAct(w.Stem) }
 	w, next := t.At(i), t.At(i+1)
 	switch {
 	case w.Norm == "do" && next.Norm == "not":

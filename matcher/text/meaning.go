@@ -68,6 +68,9 @@ var actsKnown = sync.OnceValue(func() actTable {
 	return t
 })
 
+// namesAct reports whether a stem is of a plain verb of an act.
+func namesAct(stem string) bool { return len(actsKnown().verbs[stem]) > 0 }
+
 // lightActs are acts whose verbs mean little beside the noun of another act: "make a payment".
 var lightActs = []string{"create", "submit", "send", "start", "grant"}
 

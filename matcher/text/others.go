@@ -83,7 +83,7 @@ func actsNow(t Text, first, verb int, isAct func(Word) bool) bool {
 	w := t.Words[verb]
 	base := Singular(w.Norm)
 	isVerb := func(form string) bool {
-		return len(actsKnown().verbs[form]) > 0 || ActionVerbs.Has(form) || LightVerbs.Has(form) || AttendingVerbs.Has(form)
+		return namesAct(form) || ActionVerbs.Has(form) || LightVerbs.Has(form) || AttendingVerbs.Has(form)
 	}
 	listed := isVerb(w.Stem) || isVerb(base)
 	several := t.At(verb-2).Is(JoiningPhrases, JoinWords) && verb-2 > first && isNamed(t, first, verb) // "Anna and Tom send"
@@ -147,7 +147,7 @@ func followed(t Text, i int) bool {
 func isBare(t Text, first, end int, isAct func(Word) bool) bool {
 	for i := first; i < end; i++ {
 		w := t.Words[i]
-		isVerb := len(actsKnown().verbs[w.Stem]) > 0 || w.Is(ActionVerbs) || isAct(w) && end == first+1
+		isVerb := namesAct(w.Stem) || w.Is(ActionVerbs) || isAct(w) && end == first+1
 		if isVerb || !w.IsSubject() && !w.Is(adverbs, JoiningPhrases, JoinWords) || i == first && w.Is(Fillers, PoliteWords, QuestionWords) {
 			return false
 		}
@@ -159,8 +159,7 @@ func isBare(t Text, first, end int, isAct func(Word) bool) bool {
 func isNamed(t Text, first, end int) bool {
 	for i := first; i < end; i++ {
 		w := t.Words[i]
-		_, isVerb := actsKnown().verbs[w.Stem]
-		named := t.Capital(i) && !isVerb && (!w.Common() || w.Is(titleWords, nameTitles))
+		named := t.Capital(i) && !namesAct(w.Stem) && (!w.Common() || w.Is(titleWords, nameTitles))
 		if !named && (i == first || !w.Is(adverbs, JoiningPhrases, JoinWords)) {
 			return false
 		}
@@ -186,9 +185,8 @@ func ordersAfter(t Text, i int) bool {
 			first++
 		}
 		w := t.At(first)
-		_, isVerb := actsKnown().verbs[w.Stem]
 		own := w.Is(WishWords) && !w.Is(othersVerbs)
-		if w.Is(firstPersons) || orders(t.Words[min(first, len(t.Words)):]) || t.parted(at) && (isVerb || own || w.Is(ActionVerbs, LightVerbs) && !w.Is(StopWords)) {
+		if w.Is(firstPersons) || orders(t.Words[min(first, len(t.Words)):]) || t.parted(at) && (namesAct(w.Stem) || own || w.Is(ActionVerbs, LightVerbs) && !w.Is(StopWords)) {
 			return true
 		}
 	}

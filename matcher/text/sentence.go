@@ -24,7 +24,7 @@ func (t Text) Mood() Mood {
 		return Fragment
 	}
 	words := t.Words[first:]
-	offer, marked := offerPhrases.PhraseAt(words, 0), strings.HasSuffix(strings.TrimSpace(t.Said), "?")
+	offer, marked := offerPhrases.PhraseAt(words, 0), Asked(t.Said)
 	switch {
 	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), AsksAbility(t):
 		return Wish // "do you have a table"
@@ -42,6 +42,9 @@ func (t Text) Mood() Mood {
 	}
 	return Fragment
 }
+
+// Asked reports whether a text ends with a question mark.
+func Asked(said string) bool { return strings.HasSuffix(strings.TrimSpace(said), "?") }
 
 // ByMark reports whether only its mark makes a sentence a question: "¿Tengo que cancelar mi cita?", "I lost my card?".
 // Without it the same words tell or wish.
@@ -365,8 +368,7 @@ func provisoAt(t Text, i int) bool {
 func inverted(t Text, i int) bool {
 	w, subject := t.Words[i], t.Norm(i+1)
 	end := clauseEnd(t, i)
-	_, isVerb := actsKnown().verbs[w.Stem]
-	return i == t.Opening() && (subject == "er" || subject == "sie") && !isVerb && !w.Is(PoliteVerbs, modalVerbs, ActionVerbs) && strings.HasSuffix(w.Norm, "t") &&
+	return i == t.Opening() && (subject == "er" || subject == "sie") && !namesAct(w.Stem) && !w.Is(PoliteVerbs, modalVerbs, ActionVerbs) && strings.HasSuffix(w.Norm, "t") &&
 		end < len(t.Words) && strings.TrimSpace(t.Gap(end-1)) == ","
 }
 
@@ -386,8 +388,7 @@ func awaits(t Text, i int) bool {
 		if w.Is(tellingVerbs, perfectWords) || third || len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "s") && at+1 == len(t.Words) && Singular(w.Norm) != w.Norm && (t.Words[i+1].Is(Articles) || t.Capital(i+1)) {
 			return true
 		}
-		_, isVerb := actsKnown().verbs[w.Stem] // "after customs approve"
-		if ends := t.Pause(at + 1); ends && isVerb && !w.Is(StopWords) && t.Words[at-1].IsSubject() {
+		if ends := t.Pause(at + 1); ends && namesAct(w.Stem) && !w.Is(StopWords) && t.Words[at-1].IsSubject() { // "after customs approve"
 			return true
 		}
 	}

@@ -24,15 +24,19 @@ func readPatterns(f *slotFiller) {
 		if len(found) > 1 {
 			found = slices.DeleteFunc(found, func(m Mention) bool { return f.Excludes(m.First, m.End) })
 		}
-		if cued := slices.DeleteFunc(slices.Clone(found), func(m Mention) bool {
-			left, _ := f.sentence().leftOf(m.First)
-			return s.taught == nil || !s.taught.left[left]
-		}); len(found) > 1 && len(cued) > 0 {
-			found = cued
+		if len(found) > 1 && s.taught != nil { // those where examples have one
+			cued := slices.DeleteFunc(slices.Clone(found), func(m Mention) bool {
+				left, _ := f.sentence().leftOf(m.First)
+				return !s.taught.left[left]
+			})
+			if len(cued) > 0 {
+				found = cued
+			}
 		}
-		if len(found) > 1 || len(found) == 1 && oneOfTwo(f, s, found[0].First, found[0].End) {
+		switch {
+		case len(found) > 1:
 			namesSeveral(f, s, found[0].First, found[len(found)-1].End)
-		} else if len(found) == 1 {
+		case len(found) == 1 && !oneOfTwo(f, s, found[0].First, found[0].End):
 			f.fill(s, found[0].Value, found[0].First, found[0].End)
 		}
 	}

@@ -58,12 +58,15 @@ func readAmounts(f *slotFiller) {
 	counted := f.slots(func(s *slot) bool { return s.Unit != nil && s.Numeric() })
 	for _, s := range counted {
 		said := f.amounts(s)
+		if len(said) != 1 {
+			continue
+		}
 		rivals := slices.ContainsFunc(counted, func(other *slot) bool {
 			return other != s && slices.ContainsFunc(f.amounts(other), func(one quantity.Amount) bool {
-				return len(said) == 1 && one.From < said[0].To && said[0].From < one.To
+				return one.From < said[0].To && said[0].From < one.To
 			})
 		})
-		if len(said) != 1 || rivals {
+		if rivals {
 			continue
 		}
 		number := s.Unit.Numbers(said[0])[0]
