@@ -178,6 +178,10 @@ func TestAddressesAreReadWhole(t *testing.T) {
 		"Send a mail to Bob":                                             {},
 		"Send a mail to bob@example.org with the subject Budget meeting": {"to": "bob@example.org", "subject": "Budget meeting"},
 	}.of(t, mail)
+	candidate := matchertest.InScope(t, matchertest.Scope, "r", mail)[0]
+	either := values.Of(datetime.NewText("Send a mail to anna@example.org and Ben", matchertest.Friday), candidate.Tool)
+	require.Empty(t, either.Values)
+	require.Equal(t, `"to anna@example.org and Ben" names more than one`, either.Unusable["to"])
 	expected{"tell max@example.com": {"whom": "max@example.com"}}.of(t, `{"name":"tell","schema":[{"parameter":"whom","type":"string"}],"examples":["tell [Anna](whom)"]}`)
 }
 
