@@ -44,7 +44,7 @@ func newWorld(t testbed.TB, folder string, o options) *world {
 	if w.program == "" {
 		w.program = testbed.Program(t)
 	}
-	redisOptions := []string{"--appendfsync", "always", "--hash-max-listpack-value", "1024"} // as in deploy/package/redis.conf
+	redisOptions := []string{"--appendfsync", "always", "--hash-max-listpack-value", "1024", "--hash-max-listpack-entries", "32"} // as in deploy/package/redis.conf
 	if o.hold == 0 {
 		redisOptions = append(redisOptions, "--auto-aof-rewrite-percentage", "0") // else the file may shrink meanwhile
 	}
