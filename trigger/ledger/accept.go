@@ -73,11 +73,14 @@ if not version then
   if claiming then unschedule('turns', member) end
   return {'noapp'}
 end
-local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user', turn.retracted .. id, 'late')
-local message, wordsHash, answer, decision = had[1], hashOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
-local holder, ends = leaseOf(had[5], had[4])
-local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or holder and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
+local read = redis.call('HMGET', turns, turn.message .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user', 'late')
+local message, used, left, unfinished, asked, onNext, since, expires, profile, questions, sessionUser, late =
+  read[1], read[2], tonumber(read[3]) or 0, read[4] or '', read[5] or '', read[6] or '', read[7], read[8], read[9] or '', read[10], read[11], read[12] or ''
+local had = not message and {} or redis.call('HMGET', turns, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, turn.retracted .. id)
+local wordsHash, answer, decision = hashOf(had[6], had[1]), had[4] == '` + AsDecided + `' and had[4] or had[2], had[5]
+local holder, ends = leaseOf(had[4], had[3])
+local arrived, verified, claims, failed, retracted = had[6], had[7], tonumber(had[8]) or holder and 1 or 0, had[9], had[10] or ''
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
   unschedule('turns', member)
   return {'gone'}
@@ -95,9 +98,9 @@ if ofDraft and not message then
 end
 local named = ofDraft and not message and draft[9] or $user
 if named ~= '' then
-  local user = had[20] or closed[3] or named
+  local user = sessionUser or closed[3] or named
   if user ~= named then return {'notuser', 'user', named} end
-  if had[20] then named = '' end
+  if sessionUser then named = '' end
 end
 local changed = {'used', stamp}
 local function change(field, value)
@@ -105,14 +108,14 @@ local function change(field, value)
   changed[#changed + 1] = value
 end
 local function write()
-  if not had[16] then
+  if not since then
     change('since', stamp)
     begun[#begun + 1], begun[#begun + 2] = 0, $session
   end
   redis.call('HSET', turns, unpack(changed))
   recent[#recent + 1], recent[#recent + 2] = stamp, $session
   if named ~= '' then nameUser(turns, @users, $session, named) end
-  if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or whole(at + tonumber($ttl)), $idleMember end
+  if not used then idle[#idle + 1], idle[#idle + 2] = expires or whole(at + tonumber($ttl)), $idleMember end
 end
 local function queueAccepted()
   if redis.call('EXISTS', @chatOutbox) == 0 then
@@ -141,11 +144,10 @@ if decision then
   return {'decided', 'decision', decision}
 end
 local length, publish, floor
-local chat, precondition = app[4] == '1', generationsOf(app[2], generation) .. '\n' .. (had[18] or '')
+local chat, precondition = app[4] == '1', generationsOf(app[2], generation) .. '\n' .. profile
 if chat and $precondition ~= precondition and (not message or claims >= tonumber($mostClaims)) then
-  return {'outdated', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'profile', had[18] or ''}
+  return {'outdated', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'profile', profile}
 end
-local asked, retracted = had[14] or '', had[21] or ''
 if not message then
   local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #newClaims, agent = $answer ~= ''})
   if over then return over end
@@ -159,12 +161,12 @@ if not message then
   of.length, of.new, grown[turns] = length, of.new + 1, of
   floor = left + math.max(0, length - of.most)
   if chat then publish = queueAccepted() end
-  if $answer ~= '' and had[19] then
-    local now = askedBy(had[19], $asksFor, $words)
+  if $answer ~= '' and questions then
+    local now = askedBy(questions, $asksFor, $words)
     if now ~= '' then change('asked', now) else redis.call('HDEL', turns, 'asked') end
   end
-  if $answer == '' and (had[15] or '') ~= '' then
-    retracted = had[15]
+  if $answer == '' and onNext ~= '' then
+    retracted = onNext
     redis.call('HDEL', turns, 'onnext')
     change(turn.retracted .. id, retracted)
   end
@@ -199,12 +201,12 @@ write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
-local epoch = generationsOf(app[2], generation) .. ' ' .. (had[16] or stamp) .. ' ' .. (had[22] or '')
+local epoch = generationsOf(app[2], generation) .. ' ' .. (since or stamp) .. ' ' .. late
 local first, history = readHistory(turns, order, id, left, floor or left, left + length - 1, tonumber($history), epoch, $cached, run)
 return {'taken', 'publish', publish or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', stamp,
   'version', version, 'defined', version ~= $version and definition() or '',
   'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'epoch', epoch, 'first', first, 'history', history,
-  'unfinished', had[13] or '', 'profile', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '',
+  'unfinished', unfinished, 'profile', profile, 'asked', asked, 'questions', questions or '', 'retracted', retracted, 'claims', verified or '',
   'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `, End: `
