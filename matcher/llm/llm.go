@@ -208,7 +208,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	if len(request.Candidates) == 0 && !request.Chat {
 		return matcher.Result{Stage: matcher.StageNone}, nil
 	}
-	if matcher.Abandons(request.Text) {
+	if len(request.Unfinished) > 0 && matcher.Abandons(request.Text) {
 		request.Unfinished = nil
 	}
 	turn, err := l.newTurn(request)
