@@ -45,6 +45,7 @@ func Steps() []Step {
 	return []Step{
 		{Name: "every session is in the list of its app", Live: true, Partition: listSessions},
 		{Name: "entries of the first versions are in lanes", Live: true, Partition: BringEntries},
+		{Name: "keys that expire are listed by their ends", Live: true, Partition: listKeyEnds},
 	}
 }
 

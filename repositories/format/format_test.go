@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -215,6 +216,20 @@ func TestSessionsOfBeforeTheListsAreListed(t *testing.T) {
 		require.NoError(t, s.run(len(s.steps)))
 		require.Len(t, s.db.ZRange(t.Context(), clinic.Sessions(), 0, -1).Val(), 1500)
 		require.Equal(t, []string{"s1"}, s.db.ZRange(t.Context(), home.Sessions(), 0, -1).Val())
+	})
+}
+
+func TestKeysOfBeforeTheirEndsWereListedAreListed(t *testing.T) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		s := on(t, server)
+		s.steps = format.Steps()
+		k := keyspace.KeysOf("clinic")
+		require.NoError(t, s.db.ZAdd(t.Context(), k.Apps(), redis.Z{Member: "clinic"}).Err())
+		require.NoError(t, s.db.HSet(t.Context(), k.AppKeys(), "stays", `/{"keyId":"stays"}`, "ends", `/stays/{"keyId":"ends","expiresAt":"2026-12-01T12:00:00.5Z"}`).Err())
+		require.NoError(t, s.run(len(s.steps)))
+		ends := float64(time.Date(2026, 12, 1, 12, 0, 0, 501e6, time.UTC).UnixMilli())
+		require.Equal(t, []redis.Z{{Score: ends, Member: "clinic/ends"}}, s.db.ZRangeWithScores(t.Context(), keyspace.KeyEnds(k), 0, -1).Val())
 	})
 }
 

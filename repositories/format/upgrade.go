@@ -3,6 +3,7 @@ package format
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -313,6 +314,42 @@ func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 var listSession = keyspace.NewFreeingScript(`
 for i = 2, #ARGV do
   if redis.call('ZSCORE', KEYS[1], ARGV[1] .. '/' .. ARGV[i]) then redis.call('ZADD', KEYS[2], 0, ARGV[i]) end
+end
+return 'ok'
+`)
+
+// listKeyEnds lists the keys of a partition that expire. Without it, those of earlier versions would never be removed;
+// those that such a version makes later are only hidden.
+func listKeyEnds(ctx context.Context, db *keyspace.DB, n int) error {
+	apps, err := db.ZRange(ctx, keyspace.PartitionKeys(n).Apps(), 0, -1).Result()
+	for _, app := range apps {
+		k := keyspace.KeysOf(app)
+		stored, readErr := db.HGetAll(ctx, k.AppKeys()).Result()
+		if readErr != nil {
+			return keyspace.Unavailable(readErr)
+		}
+		args := []any{app}
+		for id, text := range stored {
+			var key struct{ ExpiresAt time.Time }
+			_, record, _ := strings.Cut(text, "{") // behind the ids of its ancestors
+			if json.Unmarshal([]byte("{"+record), &key) == nil && !key.ExpiresAt.IsZero() {
+				args = append(args, id, key.ExpiresAt.UnixMilli()+1)
+			}
+		}
+		if _, err := listKeyEnd.Run(ctx, db, []string{k.AppKeys(), keyspace.KeyEnds(k)}, args...); err != nil {
+			return err
+		}
+	}
+	return keyspace.Unavailable(err)
+}
+
+// listKeyEnd lists the ends of the keys that still exist.
+//
+//	KEYS keys, ends
+//	ARGV appId, then id and end (ms) of each
+var listKeyEnd = keyspace.NewFreeingScript(`
+for i = 2, #ARGV, 2 do
+  if redis.call('HEXISTS', KEYS[1], ARGV[i]) == 1 then redis.call('ZADD', KEYS[2], ARGV[i + 1], ARGV[1] .. '/' .. ARGV[i]) end
 end
 return 'ok'
 `)

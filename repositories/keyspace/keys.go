@@ -213,6 +213,9 @@ func (k Keys) Lineage(id string) string { return k.named("lineage:", k.app, ":",
 // KeyUses is a hash of an app: keyId to the time (ms) of its last use.
 func (k Keys) KeyUses() string { return k.named("keyuses:", k.app) }
 
+// KeyEnds is a sorted set of the partition: appId/keyId of the keys that expire, by the time (ms) when they do.
+func KeyEnds(k Keys) string { return k.named("keyends") }
+
 // Audit is a stream of an app: the log of changes and their authors (see package audit). It expires.
 func Audit(k Keys) string { return k.named("audit:", k.app) }
 

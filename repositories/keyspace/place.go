@@ -38,6 +38,7 @@ const (
 	KindAppKeys   Kind = "keys"
 	KindLineage   Kind = "lineage"
 	KindKeyUses   Kind = "keyuses"
+	KindKeyEnds   Kind = "keyends"
 	KindAudit     Kind = "audit"
 	KindTests     Kind = "tests"
 	KindVersions  Kind = "versions"

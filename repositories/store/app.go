@@ -306,14 +306,15 @@ func pageAfter(ids []string, after string, limit int) ([]string, string) {
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts of explanations,
 //	     sessions, recent, users, sourced, asked, audit, tests, versioned, then uses of tools and of the app,
-//	     webhooks, the keys of each webhook, and versions of repositories
+//	     webhooks, the keys of each webhook, versions of repositories, and ends of keys
 //	ARGV appId, the app's revision when its webhooks were read
 //	=>   ok, or again if the app is in use or has another revision
 var dropApp = keyspace.NewFreeingScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '') ~= ARGV[2] then return 'again' end
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 or redis.call('ZCARD', KEYS[12]) > 0 then return 'again' end
+for _, id in ipairs(redis.call('HKEYS', KEYS[8])) do redis.call('ZREM', KEYS[#KEYS], ARGV[1] .. '/' .. id) end
 redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9])
-for i = 10, #KEYS do redis.call('DEL', KEYS[i]) end
+for i = 10, #KEYS - 1 do redis.call('DEL', KEYS[i]) end
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
@@ -361,7 +362,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, preconditions .
 		for _, id := range versioned {
 			names = append(names, keyspace.Versions(keys, id))
 		}
-		return asConflict(dropApp.Run(ctx, w.db, names, appID, app.Revision))
+		return asConflict(dropApp.Run(ctx, w.db, append(names, keyspace.KeyEnds(keys)), appID, app.Revision))
 	})
 	if err != nil {
 		return err

@@ -102,17 +102,19 @@ func (e *ScopeError) Error() string {
 
 // addKey adds a key to an app.
 //
-//	KEYS app, keys
-//	ARGV keyId, stored key, maximum number of keys, the ids of its ancestors …
+//	KEYS app, keys, ends of keys
+//	ARGV keyId, stored key, maximum number of keys, appId/keyId, when it expires (ms, 0 for never), the ids of its
+//	     ancestors …
 //	=>   ok, noapp, orphan if an ancestor is gone, or full
 var addKey = keyspace.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 'ok' end
-for i = 4, #ARGV do
+for i = 6, #ARGV do
   if redis.call('HEXISTS', KEYS[2], ARGV[i]) == 0 then return 'orphan' end
 end
 if redis.call('HLEN', KEYS[2]) >= tonumber(ARGV[3]) then return 'full' end
 redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
+if ARGV[5] ~= '0' then redis.call('ZADD', KEYS[3], ARGV[5], ARGV[4]) end
 return 'ok'
 `)
 
@@ -174,11 +176,15 @@ func (k *accessKeys) addKey(ctx context.Context, appID string, key storedKey) er
 	if err != nil {
 		return err
 	}
-	keys, args := keyspace.KeysOf(appID), []any{key.ID, key.Ancestors + string(record), maxKeys}
+	ends := int64(0)
+	if !key.Expires.IsZero() {
+		ends = key.Expires.UnixMilli() + 1 // it is cut to milliseconds
+	}
+	keys, args := keyspace.KeysOf(appID), []any{key.ID, key.Ancestors + string(record), maxKeys, appID + "/" + key.ID, ends}
 	for _, id := range key.ancestorIDs() {
 		args = append(args, id)
 	}
-	switch reply, err := addKey.Run(ctx, k.db, []string{keys.App(), keys.AppKeys()}, args...); {
+	switch reply, err := addKey.Run(ctx, k.db, []string{keys.App(), keys.AppKeys(), keyspace.KeyEnds(keys)}, args...); {
 	case err != nil:
 		return err
 	case reply == "noapp":
@@ -221,7 +227,7 @@ type storedKey struct {
 	Ancestors string `json:"-"` // lists the key's ancestors, the one that the admin made first, as /a/b/
 }
 
-// AppKeys lists up to limit keys of an app by id, beginning after the given id.
+// AppKeys lists up to limit keys of an app that have not expired, by id, beginning after the given id.
 func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int) ([]AppKey, string, error) {
 	keys := keyspace.KeysOf(appID)
 	pipe := k.db.Pipeline()
@@ -233,14 +239,20 @@ func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int
 	if exists.Val() == 0 {
 		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
-	ids, next := pageAfter(slices.Collect(maps.Keys(records.Val())), after, limit)
-	items, budget := make([]AppKey, len(ids)), &repositories.PageBudget{}
-	for i, id := range ids {
-		stored, err := readKey(records.Val()[id])
+	valid := make(map[string]AppKey, len(records.Val()))
+	for id, text := range records.Val() {
+		stored, err := readKey(text)
 		if err != nil {
 			return nil, "", err
 		}
-		items[i] = stored.AppKey
+		if k.checkExpiry(stored.AppKey) == nil {
+			valid[id] = stored.AppKey
+		}
+	}
+	ids, next := pageAfter(slices.Collect(maps.Keys(valid)), after, limit)
+	items, budget := make([]AppKey, len(ids)), &repositories.PageBudget{}
+	for i, id := range ids {
+		items[i] = valid[id]
 		items[i].LastUsed = timeOf(uses.Val()[id])
 		if !budget.Fits(items[i]) {
 			return items[:i], ids[i-1], nil
@@ -263,8 +275,8 @@ func readKey(text string) (*storedKey, error) {
 
 // dropKey revokes a key and its descendants.
 //
-//	KEYS keys, uses
-//	ARGV keyId
+//	KEYS keys, uses, ends of keys
+//	ARGV keyId, appId
 //	=>   the ids of the revoked keys
 var dropKey = keyspace.NewFreeingScript(`
 local keys, revoked = redis.call('HGETALL', KEYS[1]), {}
@@ -272,7 +284,11 @@ for i = 1, #keys, 2 do
   local ancestors = string.match(keys[i + 1], '^[^{]*')
   if keys[i] == ARGV[1] or string.find(ancestors, '/' .. ARGV[1] .. '/', 1, true) then revoked[#revoked + 1] = keys[i] end
 end
-for _, id in ipairs(revoked) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', KEYS[2], id) end
+for _, id in ipairs(revoked) do
+  redis.call('HDEL', KEYS[1], id)
+  redis.call('HDEL', KEYS[2], id)
+  redis.call('ZREM', KEYS[3], ARGV[2] .. '/' .. id)
+end
 return revoked
 `)
 
@@ -280,7 +296,7 @@ return revoked
 // cache can hold any of them.
 func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := keyspace.KeysOf(appID)
-	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses(), keyspace.KeyEnds(keys)}, keyID, appID)
 	if err != nil {
 		return err
 	}

@@ -213,6 +213,33 @@ func TestKeyEndsWithItsTime(t *testing.T) {
 	})
 }
 
+func TestKeyThatHasExpiredIsNotListed(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		k := newKeeper(t, server)
+		stays, _ := k.key(t, 0)
+		k.key(t, time.Hour)
+		k.now = k.now.Add(time.Hour)
+		left, next, err := k.AppKeys(t.Context(), "clinic", "", 1)
+		require.NoError(t, err)
+		require.Equal(t, []store.AppKey{stays}, left)
+		require.Empty(t, next)
+	})
+}
+
+func TestNothingIsLeftOfTheEndsOfKeys(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		k, ends := newKeeper(t, server), keyspace.KeyEnds(keyspace.KeysOf("clinic"))
+		k.key(t, 0)
+		revoked, _ := k.key(t, time.Hour)
+		k.key(t, time.Hour)
+		require.EqualValues(t, 2, server.Client().ZCard(t.Context(), ends).Val())
+		require.NoError(t, k.RevokeKey(t.Context(), "clinic", revoked.ID))
+		require.EqualValues(t, 1, server.Client().ZCard(t.Context(), ends).Val())
+		require.NoError(t, k.DeleteApp(t.Context(), "clinic"))
+		require.Zero(t, server.Client().Exists(t.Context(), ends).Val())
+	})
+}
+
 func TestRevokedKeyIsOneNoMore(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		k, other := newKeeper(t, server), newKeeper(t, server)

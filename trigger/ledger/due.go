@@ -217,9 +217,9 @@ func (l *Ledger) Postpone(ctx context.Context, appID string, kind keyspace.Lane,
 // mostSwept bounds the records removed by one script, which takes Redis about a millisecond.
 const mostSwept = 100
 
-// Sweep removes expired records of triggers, explanations of messages, and users of ended sessions.
+// Sweep removes expired records of triggers, explanations of messages, users of ended sessions, and expired keys.
 func (l *Ledger) Sweep(ctx context.Context) error {
-	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.removeRecords), l.sweep(ctx, keyspace.Keys.Explained, l.removeExplanations), l.sweep(ctx, keyspace.Keys.Ended, removeEndedUsers(l.db)))
+	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.removeRecords), l.sweep(ctx, keyspace.Keys.Explained, l.removeExplanations), l.sweep(ctx, keyspace.Keys.Ended, removeEndedUsers(l.db)), l.sweep(ctx, keyspace.KeyEnds, removeExpiredKeys(l.db)))
 }
 
 // sweep removes expired members. Each partition lists them by expiry, so no search is needed.
@@ -379,6 +379,35 @@ func removeEndedUsers(db *keyspace.DB) func(ctx context.Context, partition int, 
 			keys, args = append(keys, k.Users(), k.Turns(session), k.Closed(session)), append(args, member, session, user)
 		}
 		_, err := removeUsers.Run(ctx, db, keys, args...)
+		return err
+	}
+}
+
+// removeKeys removes keys that have expired.
+//
+//	KEYS ends, then of each the keys of its app and their uses
+//	ARGV member and keyId of each
+var removeKeys = keyspace.NewFreeingScript(`
+for i = 1, #ARGV, 2 do
+  local at = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if at and tonumber(at) <= now() then
+    redis.call('ZREM', KEYS[1], ARGV[i])
+    redis.call('HDEL', KEYS[i + 1], ARGV[i + 1])
+    redis.call('HDEL', KEYS[i + 2], ARGV[i + 1])
+  end
+end
+return 'ok'
+`)
+
+func removeExpiredKeys(db *keyspace.DB) func(ctx context.Context, partition int, members []string) error {
+	return func(ctx context.Context, partition int, members []string) error {
+		keys, args := []string{keyspace.KeyEnds(keyspace.PartitionKeys(partition))}, []any{}
+		for _, member := range members {
+			appID, keyID, _ := strings.Cut(member, "/")
+			k := keyspace.KeysOf(appID)
+			keys, args = append(keys, k.AppKeys(), k.KeyUses()), append(args, member, keyID)
+		}
+		_, err := removeKeys.Run(ctx, db, keys, args...)
 		return err
 	}
 }

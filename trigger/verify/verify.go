@@ -107,7 +107,7 @@ var unchecked = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
 // partitionKinds are the kinds of keys that belong to a partition and no app.
 var partitionKinds = []keyspace.Kind{
 	keyspace.KindDue, keyspace.KindOver, keyspace.KindIdle, keyspace.KindApps, keyspace.KindRefreshes, keyspace.KindExplained, keyspace.KindDead, keyspace.KindOwed,
-	keyspace.KindEnded,
+	keyspace.KindEnded, keyspace.KindKeyEnds,
 }
 
 func (w *walk) checkKeys(ctx context.Context) error {

@@ -219,6 +219,22 @@ func TestUserOfAnEndedSessionIsForgotten(t *testing.T) {
 	})
 }
 
+func TestKeysThatHaveExpiredAreRemoved(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
+		stays, _, err := w.Store.CreateKey(t.Context(), "clinic", store.NewKey{})
+		require.NoError(t, err)
+		for range 120 { // more than one script removes
+			_, _, err := w.Store.CreateKey(t.Context(), "clinic", store.NewKey{Lifetime: time.Second})
+			require.NoError(t, err)
+		}
+		require.EqualValues(t, 121, client.HLen(t.Context(), k.AppKeys()).Val())
+		w.Until("they are gone", func() bool { return client.HLen(t.Context(), k.AppKeys()).Val() == 1 })
+		require.True(t, client.HExists(t.Context(), k.AppKeys(), stays.ID).Val())
+		require.Zero(t, client.Exists(t.Context(), keyspace.KeyEnds(k)).Val())
+	})
+}
+
 func TestOldMessagesLeaveTheHistory(t *testing.T) {
 	keeping(t, store.Retention{Messages: 3}, func(t *testing.T, w *world) {
 		for i := range 5 {
