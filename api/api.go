@@ -236,6 +236,8 @@ type Previewer interface {
 // SessionStore keeps, lists and ends sessions.
 type SessionStore interface {
 	PutSession(ctx context.Context, session *repositories.Session) (created bool, err error)
+	// CheckTemplates makes a part of PutSession's checks, for a body that has other faults.
+	CheckTemplates(ctx context.Context, session *repositories.Session) error
 	Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error)
 	Sessions(ctx context.Context, asked store.SessionQuery) (items []*repositories.Session, next string, err error)
 	// SessionsOf lists the sessions of a user, including ended ones.

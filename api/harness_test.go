@@ -180,6 +180,8 @@ func (s *storeDouble) PutSession(_ context.Context, session *repositories.Sessio
 	return s.created, s.took("PutSession", session)
 }
 
+func (s *storeDouble) CheckTemplates(context.Context, *repositories.Session) error { return nil }
+
 func (s *storeDouble) Session(_ context.Context, appID, sessionID string) (*repositories.Session, error) {
 	return &repositories.Session{AppID: appID, ID: sessionID}, s.took("Session", appID, sessionID)
 }

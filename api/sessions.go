@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/lists"
 	"earshot/repositories/store"
@@ -302,10 +303,15 @@ func (h sessions) put(c echo.Context, body []byte) error {
 	read.Agree("sessionId", c.Param("sessionId"))
 	read.Into(session)
 	checkMetadata(read, session.Metadata)
+	session.AppID, session.ID = c.Param("appId"), c.Param("sessionId")
+	if unknown := (fault.List{}); !read.Faultless() && errors.As(h.store.CheckTemplates(c.Request().Context(), session), &unknown) {
+		for _, one := range unknown {
+			read.Add(one.Pointer, "%s", one)
+		}
+	}
 	if err := read.Err(); err != nil {
 		return err
 	}
-	session.AppID, session.ID = c.Param("appId"), c.Param("sessionId")
 	created, err := h.store.PutSession(c.Request().Context(), session)
 	if err != nil {
 		return err

@@ -351,6 +351,15 @@ func (s *sessionRecords) readPutReply(session *repositories.Session, raw any, li
 	return reply[1] == "1", nil
 }
 
+// CheckTemplates returns a fault.List if the session names repositories that are no templates of the app.
+func (s *sessionRecords) CheckTemplates(ctx context.Context, session *repositories.Session) error {
+	_, err := s.appReads.App(ctx, session.AppID)
+	if err == nil {
+		_, err = s.readTemplates(ctx, session)
+	}
+	return err
+}
+
 func (s *sessionRecords) readTemplates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
 	if len(session.Repositories) == 0 {
 		return nil, nil
