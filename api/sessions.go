@@ -345,12 +345,27 @@ func (h sessions) incompleteCalls(ctx context.Context, owner repositories.Scope)
 		return nil, nil
 	}
 	waiting, err := h.pendingCalls.Waiting(ctx, owner)
+	if err != nil || len(waiting) == 0 {
+		return nil, err
+	}
+	tools, err := h.engine.Catalog(ctx, owner.AppID, owner.SessionID)
+	if err != nil {
+		return nil, err
+	}
 	for _, call := range waiting {
+		question, values := "", call.Values
+		if values == nil {
+			values = map[string]any{} // it is required
+		}
+		if found, inScope := tools.Find(call.Name, call.RepositoryID); inScope {
+			question = found.Tool.Params().Ask(call.Missing...)
+		}
 		calls = append(calls, scope.OpenCall{
-			TriggerID: call.ID, State: scope.OpenAsking, ExpiresAt: &call.Ends, RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values, Missing: call.Missing,
+			TriggerID: call.ID, State: scope.OpenAsking, ExpiresAt: &call.Ends, RepositoryID: call.RepositoryID, Name: call.Name, Values: values, Missing: call.Missing,
+			Question: question, Ask: question,
 		})
 	}
-	return calls, err
+	return calls, nil
 }
 
 func (h sessions) close(c echo.Context) error {

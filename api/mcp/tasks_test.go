@@ -306,7 +306,7 @@ func TestWhatABodyNeedsIsAskedForOnceThereIsABody(t *testing.T) {
 
 func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	s := agents(t, `{"name":"move","description":"Moves a bed","url":"https://example.org/move",
-		"schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true,"allowedValues":["A","B"]}]}`)
+		"schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true,"allowedValues":["A","B"],"ask":"Which ward?"}]}`)
 	says(s, `"moved"`)
 	here := agentAt(s, agentsOfSession, withBoth)
 	there := agentAt(s.Replica(), agentsOfSession, withBoth)
@@ -323,17 +323,19 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 		}
 	}
 	requires(there, "from", "to")
+	open := func() []any {
+		return s.Document("/v1/apps/clinic/sessions/s1")["open"].([]any)
+	}
+	require.Equal(t, map[string]any{}, open()[0].(map[string]any)["values"])
 	there.update(id, `{"from":{"action":"accept","content":{"from":"ward 3"}}}`)
 	requires(here, "to")
 	here.update(id, `{"to":{"action":"accept","content":{"to":"C"}}}`)
 	requires(here, "to")
 	require.Empty(t, triggered(s))
-	open := func() []any {
-		return s.Document("/v1/apps/clinic/sessions/s1")["open"].([]any)
-	}
 	require.Len(t, open(), 1, "a page that is loaded again sees what waits")
 	waits := open()[0].(map[string]any)
 	require.Equal(t, []any{id, "asking", "move", []any{"to"}, map[string]any{"from": "ward 3"}}, []any{waits["triggerId"], waits["state"], waits["name"], waits["missing"], waits["values"]})
+	require.Equal(t, []any{"Which ward?", "Which ward?"}, []any{waits["question"], waits["ask"]})
 	require.NotEmpty(t, waits["expiresAt"])
 
 	var both sync.WaitGroup
