@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"sync"
@@ -100,14 +101,17 @@ func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 	at := g.gates[kind]
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			of, whose, session := "app", c.Param("appId"), auth.PrincipalOf(c).SessionID
+			of, whose, session := "of this app", c.Param("appId"), auth.PrincipalOf(c).SessionID
 			if kind == Grant {
-				of, whose = "address", signin.ClientOf(c.Request())
+				of, whose = "of this address", signin.ClientOf(c.Request())
 			}
 			leave, err := at.enter(c.Request().Context(), whose, session)
 			if errors.Is(err, errBusy) {
 				g.refused.WithLabelValues(at.label).Inc()
-				return answer.NewProblem(answer.Overloaded, "too many requests of this "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
+				if errors.Is(err, errSessionBusy) {
+					of = "with tokens of this session"
+				}
+				return answer.NewProblem(answer.Overloaded, "too many requests "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
 			}
 			if err != nil {
 				return err
@@ -173,8 +177,11 @@ const (
 	sessionWaiting = 64
 )
 
-// errBusy means that a request is neither admitted nor queued.
-var errBusy = errors.New("too much is under work here")
+// errBusy means that a request is neither admitted nor queued; errSessionBusy is one for the limits of a session.
+var (
+	errBusy        = errors.New("too much is under work here")
+	errSessionBusy = fmt.Errorf("%w of the session", errBusy)
+)
 
 // queue bounds concurrent requests, fairly between apps. An app may use as many slots as it leaves free for
 // others: alone half, and a third beside another busy app. Waiting requests are served round-robin by app, and
@@ -229,9 +236,12 @@ func (a *queue) enter(ctx context.Context, app, session string) (leave func(), e
 		a.mu.Unlock()
 		return func() { a.leave(t, f) }, nil
 	}
-	if t.waiting >= a.maxWaiting-a.waiting || session != "" && len(f.queue) >= sessionWaiting {
+	if ofSession := session != "" && len(f.queue) >= sessionWaiting; ofSession || t.waiting >= a.maxWaiting-a.waiting {
 		a.tidy(t, f)
 		a.mu.Unlock()
+		if ofSession {
+			return nil, errSessionBusy
+		}
 		return nil, errBusy
 	}
 	w := &waiter{make(chan struct{})}
@@ -275,6 +285,9 @@ func (a *queue) wait(ctx context.Context, t *tenant, f *flow, w *waiter) error {
 	for i, other := range f.queue {
 		if other == w {
 			f.queue = append(f.queue[:i:i], f.queue[i+1:]...)
+			if err == errBusy && f.session != "" && f.running >= sessionRunning {
+				err = errSessionBusy
+			}
 			a.left(t, f)
 			a.tidy(t, f)
 			return err

@@ -82,11 +82,19 @@ func TestOneTokenCannotKeepItsAppOut(t *testing.T) {
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	token := w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
 	var sent sync.WaitGroup
-	for range 40 {
-		sent.Go(func() { w.Post(apitest.MessagesPath, apitest.HelloBody, token) })
+	refused := make(chan apitest.Answer, 90)
+	for range 90 {
+		sent.Go(func() {
+			if got := w.Post(apitest.MessagesPath, apitest.HelloBody, token); got.StatusCode != 200 {
+				refused <- got
+			}
+		})
 	}
 	for range 16 {
 		require.Equal(t, "s1", (<-g.began).SessionID)
+	}
+	for range 90 - 16 - 64 {
+		(<-refused).Problem(503, "with tokens of this session")
 	}
 	sent.Go(func() { w.Post("/v1/apps/clinic/sessions/s2/messages", apitest.HelloBody, apitest.AdminKey) })
 	require.Equal(t, "s2", (<-g.began).SessionID, "16 of one token are under work, and others are served before its next")
