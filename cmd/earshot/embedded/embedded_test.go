@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -51,6 +52,26 @@ func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testin
 		return client.Get(t.Context(), "goes").Err() == redis.Nil
 	}, time.Minute, 5*time.Millisecond)
 	require.Equal(t, "value", client.Get(t.Context(), "stays").Val())
+}
+
+func TestEmbeddedStoreIsQuickWithManyKeys(t *testing.T) {
+	url, stop, err := StartStore()
+	require.NoError(t, err)
+	defer stop()
+	client := redis.NewClient(testbed.Got(redis.ParseURL(url))(t))
+	defer client.Close()
+	many := make([]any, 100_000)
+	for i := range many {
+		many[i] = strconv.Itoa(i / 2)
+	}
+	require.NoError(t, client.MSet(t.Context(), many...).Err())
+	began, reads := time.Now(), client.Pipeline()
+	for i := range 5000 {
+		reads.Get(t.Context(), strconv.Itoa(i))
+	}
+	_, err = reads.Exec(t.Context())
+	require.NoError(t, err)
+	require.Less(t, time.Since(began), 10*time.Second, "no command looks at all keys")
 }
 
 func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
