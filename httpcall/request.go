@@ -126,17 +126,8 @@ func (p *preparedCall) label() string {
 	return p.method() + " " + p.target.Scheme + "://" + p.target.Host
 }
 
-// reservedHeaders cannot be set by a tool: they identify an attempt, or belong to the connection (RFC 9110
-// 7.6.1). Accept-Encoding is reserved because answers are stored as text.
-var reservedHeaders = []string{
-	"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
-	"Idempotency-Key", "X-Idempotency-Key", "Earshot-Attempt", "Traceparent",
-	"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
-	"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Upgrade",
-	"Expect", "Accept-Encoding",
-}
-
-// ownHeaders returns the headers of a tool and its source, and an error that names an invalid one.
+// ownHeaders returns the headers of a tool and its source, and an error that names an invalid one. Those that every call
+// has are left out: earlier versions stored them.
 func ownHeaders(configured repositories.Headers) (http.Header, error) {
 	header := http.Header{"User-Agent": {version.Product()}}
 	for _, name := range slices.Sorted(maps.Keys(configured)) {
@@ -147,7 +138,7 @@ func ownHeaders(configured repositories.Headers) (http.Header, error) {
 		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
 			return nil, effect.Permanent(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
 		}
-		if !slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)) {
+		if !repositories.IsOwnHeader(name) {
 			header.Set(name, value)
 		}
 	}

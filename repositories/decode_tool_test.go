@@ -185,6 +185,8 @@ func TestRequestHeaders(t *testing.T) {
 		call(`{"headers":{"X-A":"1","x-a":"2"}}`):                     `/request/headers/x-a: is the same header as X-A`,
 		call(`{"headers":{"content-length":"5"}}`):                    `/request/headers/content-length: the header content-length belongs to the connection and cannot be set`,
 		call(`{"headers":{"Transfer-Encoding":"x"}}`):                 `/request/headers/Transfer-Encoding: the header Transfer-Encoding belongs to the connection and cannot be set`,
+		call(`{"headers":{"Idempotency-Key":"1"}}`):                   `/request/headers/Idempotency-Key: the header Idempotency-Key is set by each attempt at the call and cannot be set here; leave it out`,
+		call(`{"headers":{"webhook-ID":"1"}}`):                        `/request/headers/webhook-ID: the header webhook-ID is set by each attempt at the call and cannot be set here; leave it out`,
 		call(`{"headers":{"Connection":"close"}}`):                    `/request/headers/Connection: the header Connection belongs to the connection and cannot be set`,
 	})
 }

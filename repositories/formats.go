@@ -163,18 +163,36 @@ func checkModel(text string) error {
 	return among(providers, "a known provider")(provider)
 }
 
-// ownHeaders are set by the connection (RFC 9110, section 7.6.1), the URL or the body, never by a tool.
-var ownHeaders = []string{
-	"connection", "content-length", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
-	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+var (
+	// connectionHeaders are set by the connection (RFC 9110, section 7.6.1), the URL or the body. Accept-Encoding is one
+	// of them because answers are stored as text.
+	connectionHeaders = []string{
+		"connection", "content-length", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
+		"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "expect", "accept-encoding",
+	}
+	// attemptHeaders identify an attempt at a call.
+	attemptHeaders = []string{
+		"webhook-id", "webhook-timestamp", "webhook-signature", "idempotency-key", "x-idempotency-key", "earshot-attempt", "traceparent",
+	}
+)
+
+// IsAttemptHeader reports whether each attempt at a call sets a header itself.
+func IsAttemptHeader(name string) bool { return slices.Contains(attemptHeaders, strings.ToLower(name)) }
+
+// IsOwnHeader reports whether a call has a header of its own, which no tool and no source sets.
+func IsOwnHeader(name string) bool {
+	return slices.Contains(connectionHeaders, strings.ToLower(name)) || IsAttemptHeader(name)
 }
 
 func checkHeaderName(text string) error {
 	if !httpguts.ValidHeaderFieldName(text) {
 		return fmt.Errorf("%q is not the name of a header", fault.Clip(text))
 	}
-	if slices.Contains(ownHeaders, strings.ToLower(text)) {
+	switch {
+	case slices.Contains(connectionHeaders, strings.ToLower(text)):
 		return fmt.Errorf("the header %s belongs to the connection and cannot be set", text)
+	case IsAttemptHeader(text):
+		return fmt.Errorf("the header %s is set by each attempt at the call and cannot be set here; leave it out", text)
 	}
 	return nil
 }

@@ -127,6 +127,12 @@ func TestPathKeepsItsPlacesWhereTheRulesOfValuesAreLeftOut(t *testing.T) {
 	require.Equal(t, "a/{{.path_b}}", toolsOf(t, set)["x"]["path"])
 }
 
+func TestHeadersThatACallHasOfItsOwnAreNoParameters(t *testing.T) {
+	_, set := imported(t, api(`"/a":{"post":{"operationId":"x","parameters":[{"name":"idempotency-key","in":"header","required":true,"schema":{"type":"string"}},
+		{"name":"Accept-Encoding","in":"header","schema":{"type":"string"}},{"name":"X-Desk","in":"header","schema":{"type":"string"}}]}}`, ""), files.OpenAPIOptions{})
+	require.Len(t, toolsOf(t, set)["x"]["headerParams"], 1)
+}
+
 func TestWhatCannotBeCarriedOverIsSaid(t *testing.T) {
 	made, set := imported(t, `{"openapi":"3.1.0","info":{},"webhooks":{"w":{}},"servers":[{"url":"/v2"}],"paths":{
 		"/a":{"servers":[],"get":{"security":[{"mutual":[]}],"responses":{"200":{"links":{"l":{}}}}},

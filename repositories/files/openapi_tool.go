@@ -93,6 +93,8 @@ func (o *operation) parameter(source *node) {
 	switch {
 	case in == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(name)):
 		return // ignored, by OpenAPI's rules
+	case in == "header" && (repositories.IsAttemptHeader(name) || strings.EqualFold(name, "Accept-Encoding")):
+		return // as Idempotency-Key: every call has its own
 	case in == "cookie":
 		problem = "is a cookie"
 	case parameterLists[in] == "":
