@@ -36,7 +36,7 @@ const (
 	isEscape
 )
 
-// form is what is searched for: a credential, its digits, or base64 of it without padding.
+// form is what is searched for: a credential, its digits, or base64 of it without padding, perhaps within that of more.
 type form struct {
 	text      string
 	base64    bool
@@ -73,10 +73,17 @@ func (r *redactor) addLogin(username, password string) {
 	r.addEncoded(username + ":" + password)
 }
 
-// addEncoded masks base64 of a text. The caller holds the lock.
+// addEncoded masks base64 of a text, alone or with others around it: three bytes are four characters, so these depend on
+// the place of the first byte. Those that a neighbour has a part in are left. The caller holds the lock.
 func (r *redactor) addEncoded(text string) {
-	r.addForm(form{text: base64.RawStdEncoding.EncodeToString([]byte(text)), base64: true})
-	r.addForm(form{text: base64.RawURLEncoding.EncodeToString([]byte(text)), base64: true})
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		r.addForm(form{text: encoding.EncodeToString([]byte(text)), base64: true})
+		for before := range 3 {
+			encoded := encoding.EncodeToString([]byte("\x00\x00"[:before] + text))
+			first, end := (before*8+5)/6, (before+len(text))*8/6
+			r.addForm(form{text: encoded[min(first, end):end], base64: true})
+		}
+	}
 }
 
 func (r *redactor) addForm(next form) {

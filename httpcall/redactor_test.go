@@ -200,6 +200,21 @@ func TestMaskFindsACredentialHoweverItWasEncoded(t *testing.T) {
 	}
 }
 
+func TestMaskFindsACredentialWithinBase64OfMore(t *testing.T) {
+	const key = "k7R/x+~?~?Lq2==and-more"
+	mask := httpcall.Redacting(credential(key))
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		for before := range 7 {
+			for after := range 4 {
+				masked := mask(encoding.EncodeToString([]byte("a key: "[:before] + key + "\r\n."[:after])))
+				require.Equal(t, 1, strings.Count(masked, "***"), masked)
+				left := len(strings.TrimRight(masked, "=")) - len("***")
+				require.LessOrEqual(t, left, base64.RawStdEncoding.EncodedLen(before)+base64.RawStdEncoding.EncodedLen(after)+1, masked)
+			}
+		}
+	}
+}
+
 func TestMaskFindsAPieceOfACredential(t *testing.T) {
 	const key, long = "k7R/x+Vb9Lq2==and-more!", "0123456789abcdefghijABCDEFGHIJ+-*/!$"
 	for body, want := range map[string]string{
