@@ -13,7 +13,7 @@ import (
 )
 
 const greetingSchema = `{"$defs":{"Greeting":{"type":"object","additionalProperties":false,"required":["text"],
-	"properties":{"text":{"type":"string","format":"earshot-polite"},"times":{"type":"integer"}}}}}`
+	"properties":{"text":{"type":"string","format":"earshot-polite"},"times":{"type":"integer"},"tags":{}}}}}`
 
 func TestBodiesNameEveryFaultAsDefinitionsDo(t *testing.T) {
 	bodies := bodies.Compile([]byte(greetingSchema), map[string]func(string) error{
@@ -28,16 +28,21 @@ func TestBodiesNameEveryFaultAsDefinitionsDo(t *testing.T) {
 		Text  string
 		Times json.Number
 	}
-	require.NoError(t, bodies.Decode("Greeting", []byte(`{"text":"hello","times":9007199254740993}`), &into))
+	require.NoError(t, bodies.Decode("Greeting", []byte(`{"text":"hello","times":9007199254740993,"tags":1e1}`), &into))
 	require.Equal(t, "hello", into.Text)
 	require.Equal(t, json.Number("9007199254740993"), into.Times)
 
 	require.Equal(t, fault.List{
 		{Pointer: "/text", Detail: "is not polite"},
-		{Pointer: "/tmes", Detail: `unknown field "tmes"; did you mean "times"?`, Meant: fault.Meant{Code: fault.UnknownField, Allowed: []string{"text", "times"}, Suggestion: "times"}},
+		{Pointer: "/tmes", Detail: `unknown field "tmes"; did you mean "times"?`, Meant: fault.Meant{Code: fault.UnknownField, Allowed: []string{"tags", "text", "times"}, Suggestion: "times"}},
 	}, bodies.Decode("Greeting", []byte(`{"text":"oi","tmes":2}`), &into))
 	require.Equal(t, fault.List{{Pointer: "/text", Detail: "is missing", Meant: fault.Meant{Code: fault.Missing}}}, bodies.Decode("Greeting", []byte(`{}`), &into))
 	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{`), &into), "malformed JSON")
+	require.Equal(t, fault.List{
+		{Pointer: "/text", Detail: "is not polite"}, {Pointer: "/times", Detail: "1e1 is not an integer: write it without fraction and exponent"},
+	}, bodies.Decode("Greeting", []byte(`{"text":"oi","times":1e1}`), &into))
+	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{"text":"hello","times":9223372036854775808}`), &into), "/times: 9223372036854775808 is out of the range of a 64-bit integer")
+	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{"text":"hello","times":1.5}`), &into), "/times: 1.5 is not an integer")
 }
 
 func TestWhatCountsAsAbsentIsLeftOut(t *testing.T) {

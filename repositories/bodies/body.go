@@ -4,6 +4,7 @@ package bodies
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -84,7 +85,39 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 		b.places[one.Pointer] = true
 		b.tree = without(b.tree, fault.Tokens(one.Pointer))
 	}
+	b.checkIntegers(d.compiled[name], b.tree, nil)
 	return b, nil
+}
+
+// checkIntegers reports integers that are not written as such or are too long, as 1e2, 5.0 and 1e19: JSON Schema takes
+// them, but no field does.
+func (b *Body) checkIntegers(known *jsonschema.Schema, value any, at []string) {
+	for known != nil && known.Ref != nil && known.Types == nil {
+		known = known.Ref
+	}
+	if known == nil {
+		return
+	}
+	below := func(name string) []string { return append(at[:len(at):len(at)], name) }
+	switch value := value.(type) {
+	case json.Number:
+		if known.Types == nil {
+			return // of any type
+		}
+		types := known.Types.ToStrings()
+		if flaw := exactjson.IntegerFlaw(value); flaw != "" && slices.Contains(types, "integer") && !slices.Contains(types, "number") {
+			b.Add(fault.Point(schema.Tokens(at)...), "%s", flaw)
+			b.tree = without(b.tree, at)
+		}
+	case []any:
+		for i, member := range value {
+			b.checkIntegers(schema.Item(known, i), member, below(strconv.Itoa(i)))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			b.checkIntegers(memberSchema(known, name), value[name], below(name))
+		}
+	}
 }
 
 // Tree reads a body that no definition describes, or returns a fault.List: repeated fields and deep nesting are faults
