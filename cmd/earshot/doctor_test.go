@@ -123,6 +123,13 @@ func TestDoctorSaysWhatToChangeInRedis(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Equal(t, "its user may not +client|list, +config|get, +info, +zadd", checks["redis permissions"].Found)
 	require.Equal(t, stateWarn, checks["redis settings"].State)
+	for _, check := range []string{"version", "eviction", "append-only file"} {
+		require.NotContains(t, checks, "redis "+check, "nobody has read it")
+	}
+	for _, check := range []string{"appendfsync", "timeout", "busy-reply-threshold"} {
+		require.Equal(t, stateWarn, checks["redis "+check].State, check)
+		require.Contains(t, checks["redis "+check].Change, "allow CONFIG GET")
+	}
 	w.asUser("resetkeys", "~other:*", "+@all")
 	checks, code = w.examined()
 	require.Equal(t, 1, code)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,6 +192,8 @@ func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding,
 			settings.Grade, settings.Value = finding.Doubtful, unread+" cannot be read"
 			settings.Advice = fmt.Sprintf("it does not let its user read %s, so nothing is known of it; allow CONFIG GET and INFO (+config|get +info), as deploy/package/redis-acl.conf does, or ask who runs it", unread)
 		}
+		// One that was not read is not good: settings names it.
+		found = slices.DeleteFunc(found, func(f finding.Finding) bool { return f.Value == "" })
 		return append(found, settings), r.err
 	})
 }

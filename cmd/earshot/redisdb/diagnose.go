@@ -100,7 +100,7 @@ func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 		n, _ := strconv.Atoi(found.Value)
 		switch {
 		case found.Value == "":
-			found.Value = "cannot be read"
+			found.Grade, found.Value, found.Advice = finding.Notable, "not read", "its user may not read it, so nothing is known of it; allow CONFIG GET (+config|get)"
 		case one.bad(found.Value, n):
 			found.Grade, found.Advice = finding.Notable, strings.ReplaceAll(one.advice, "VALUE", found.Value)
 		}
