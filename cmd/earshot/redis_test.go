@@ -242,7 +242,7 @@ func TestALostSecretKeyIsReplaced(t *testing.T) {
 
 	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
 	require.Contains(t, w.refused(), "were encrypted with another secret key")
-	require.Contains(t, w.ok("reseal", "--lost"), "hold credentials that are lost")
+	require.Contains(t, w.ok("reseal", "--lost"), "lost are the credentials of 1 app, 2 repositories: start the replicas")
 	r := w.serve()
 	require.Contains(t, w.ask(r, "GET", "/v1/apps/clinic", "").Body, `"secret":"***"`)
 	require.Equal(t, http.StatusCreated, w.ask(r, "POST", "/v1/apps/clinic/triggers", `{"name":"alarm","values":{},"source":"ui"}`).Status)

@@ -66,11 +66,11 @@ func (r *resealing) run(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("it was not finished: %w; run it again to do the rest", err)
 	case found.Sum(sealing.ByNone) > 0 && r.lost:
-		fmt.Fprintf(r.env.out, "%s hold credentials that are lost: start the replicas, and give these again\n", found.Text(sealing.ByNone))
+		fmt.Fprintf(r.env.out, "lost are the credentials of %s: start the replicas, and give these again\n", found.Text(sealing.ByNone))
 	case found.Sum(sealing.ByNone) > 0:
-		return fmt.Errorf("%s hold credentials that no key here decrypts: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Text(sealing.ByNone))
+		return fmt.Errorf("no key here decrypts the credentials of %s: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Text(sealing.ByNone))
 	case found.Sum(sealing.ByOld) > 0 && !r.dryRun:
-		return fmt.Errorf("%s were encrypted with the old key meanwhile: start all replicas with the newest key as EARSHOT_SECRET_KEY, and run it again", found.Text(sealing.ByOld))
+		return fmt.Errorf("the old key has encrypted %s meanwhile: start all replicas with the newest key as EARSHOT_SECRET_KEY, and run it again", found.Text(sealing.ByOld))
 	case found.Sum(sealing.ByOld) > 0:
 		return exitWith(1)
 	}

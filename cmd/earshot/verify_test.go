@@ -157,18 +157,18 @@ func TestResealEndsARotation(t *testing.T) {
 	w.withKeys("b", "a")
 	both := w.serve()
 	w.replicas = []*replica{both}
-	both.log.Await(t, `"msg":"secretkey.old".*"note":"1 app, 3 repositories, 2 calls are encrypted with EARSHOT_SECRET_KEY_OLD`)
+	both.log.Await(t, `"msg":"secretkey.old".*"note":"EARSHOT_SECRET_KEY_OLD .* has encrypted 1 app, 3 repositories, 2 calls, `)
 	w.until("the metric says so", func() bool {
 		return w.shownSealed(both) == `earshot_sealed{key="old",what="apps"} 1`+"\n"+`earshot_sealed{key="old",what="calls"} 2`+"\n"+`earshot_sealed{key="old",what="repositories"} 3`+"\n"
 	})
 
 	w.withKeys("b", "")
 	early := w.serve()
-	early.log.Await(t, `"msg":"secretkey.missing","apps":1,"repositories":3,"calls":2,"warning":"1 app, 3 repositories, 2 calls hold credentials .* EARSHOT_SECRET_KEY_OLD`)
+	early.log.Await(t, `"msg":"secretkey.missing","apps":1,"repositories":3,"calls":2,"warning":"no key of this replica decrypts the credentials of 1 app, 3 repositories, 2 calls, .* EARSHOT_SECRET_KEY_OLD`)
 	require.Equal(t, http.StatusOK, w.ask(early, "GET", "/readyz", "").Status)
 	got := failing(t, w.env, "verify", "--allow-owed")
 	require.Contains(t, got.out, "by none that is here: 1 app, 3 repositories, 2 calls\nnote: credentials that no key decrypts cannot be used: give the key")
-	require.Contains(t, w.run("reseal", "--dry-run").err, "hold credentials that no key here decrypts: give the key")
+	require.Contains(t, w.run("reseal", "--dry-run").err, "no key here decrypts the credentials of 1 app, 3 repositories, 2 calls: give the key")
 	require.Zero(t, early.stop())
 	w.replicas = w.replicas[:1]
 

@@ -68,11 +68,11 @@ func (w *Watch) Run(ctx context.Context) {
 			// Each request to a person is logged once.
 			if none := tally.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
 				w.log.Warn("secretkey.missing", "apps", tally.Apps.None, "repositories", tally.Repositories.None, "calls", tally.Calls.None,
-					"warning", tally.Text(ByNone)+" hold credentials that no key of this replica decrypts, and cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and then leave it out")
+					"warning", "no key of this replica decrypts the credentials of "+tally.Text(ByNone)+", and they cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and then leave it out")
 			}
 			if tally.Sum(ByOld) > 0 && last.Sum(ByOld) == 0 {
 				w.log.Info("secretkey.old", "apps", tally.Apps.Old, "repositories", tally.Repositories.Old, "calls", tally.Calls.Old,
-					"note", tally.Text(ByOld)+" are encrypted with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal has run")
+					"note", "EARSHOT_SECRET_KEY_OLD (--secret-key-old) has encrypted "+tally.Text(ByOld)+", and is needed until earshot reseal has run")
 			}
 			last = tally
 			if last.Sum(ByOld)+last.Sum(ByNone) == 0 {
