@@ -20,7 +20,7 @@ func TestArrayTextIsReadAsItWasWritten(t *testing.T) {
 }
 
 func FuzzArray(f *testing.F) {
-	for _, seed := range []string{`{a,b}`, `{"a\"b",NULL}`, `{{1,2},{3,4}}`, `[0:1]={1,2}`, `{`, `{"`, `{,}`, `{{{{{{{1}}}}}}}`, `[1:-1][1:-1]={1}`, `[1:1][1:0]={}`} {
+	for _, seed := range []string{`{a,b}`, `{"a\"b",NULL}`, `{{1,2},{3,4}}`, `[0:1]={1,2}`, `{`, `{"`, `{,}`, `{{{{{{{1}}}}}}}`, `[1:-1][1:-1]={1}`, `[1:1][1:0]={}`, "\xb2,"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, given string) {
@@ -30,7 +30,7 @@ func FuzzArray(f *testing.F) {
 		list := []any{given, nil, given}
 		read, ok := readArray([]byte(arrayText(list, pgtype.TextArrayOID)), pgtype.TextArrayOID)
 		require.True(t, ok, "%q", given)
-		require.Equal(t, "["+string(text(given))+",null,"+string(text(given))+"]", string(read))
+		require.JSONEq(t, "["+string(text(given))+",null,"+string(text(given))+"]", string(read))
 	})
 }
 
