@@ -322,6 +322,20 @@ func TestSessionsAreFoundInTheConsole(t *testing.T) {
 	b.reads("#found", "No session fits")
 }
 
+func TestListsAreReadToTheirEnd(t *testing.T) {
+	s := keyless(t)
+	for i := range 51 {
+		s.rest("POST", fmt.Sprintf("/v1/apps/clinic/sessions/s%d/triggers", i), `{"name":"opening-hours","source":"ui"}`, nil)
+	}
+	b := s.open(t)
+	for path, row := range map[string]string{"sessions": "#sessions li", "triggers?state=delivered": "#found tbody tr"} {
+		b.visit("/console/apps/clinic/" + path)
+		b.until("the first page is full", fmt.Sprintf("document.querySelectorAll(%q).length === 50", row))
+		b.click("#found p > a.button")
+		b.until("the second has the rest", fmt.Sprintf("document.querySelectorAll(%q).length === 1", row))
+	}
+}
+
 // task counts a person's clicks for a task.
 type task struct {
 	*tab

@@ -27,7 +27,7 @@ import (
 type sessionList struct {
 	Asked    sessionSearch
 	Sessions []sessionItem
-	Next     string // query of the next page; empty on the last
+	Next     string // link to the next page; empty on the last
 	Fault    *problem
 	Host     string
 	Read     time.Time // before the list was read: the page adds what came later
@@ -52,12 +52,6 @@ func (s sessionSearch) query(now *time.Time) url.Values {
 		since, until = "usedSince", "usedBefore"
 	}
 	return searched(now, s.Within, since, map[string]string{"text": s.Text, "user": s.User, "outcome": s.Outcome, since: s.Since, until: s.Until})
-}
-
-// Link returns the console query of this search for another outcome.
-func (s sessionSearch) Link(outcome string) string {
-	s.Outcome = outcome
-	return s.query(nil).Encode()
 }
 
 // Empty reports whether the search matches everything.
@@ -86,7 +80,7 @@ func sessionsPage(v *pageRequest) error {
 	if shown.Sessions = found.Items; found.Next != "" {
 		next := shown.Asked.query(nil)
 		next.Set("after", found.Next)
-		shown.Next = next.Encode()
+		shown.Next = "?" + next.Encode()
 	}
 	return v.render("sessions", "Sessions", shown)
 }

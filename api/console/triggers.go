@@ -15,7 +15,7 @@ import (
 type triggerList struct {
 	Asked   triggerSearch
 	Records []query.Record
-	Next    string     // query of the next page; empty on the last
+	Next    string     // link to the next page; empty on the last
 	Until   *time.Time // how far the search got if the page is not full
 	Fault   *problem
 	Bulk    *bulk
@@ -85,9 +85,6 @@ func momentOf(given string) string {
 	return given
 }
 
-// Link returns the console query of this search.
-func (s triggerSearch) Link() string { return s.query(nil).Encode() }
-
 // Empty reports whether the search matches everything.
 func (s triggerSearch) Empty() bool { return s == triggerSearch{} }
 
@@ -134,7 +131,7 @@ func (v *pageRequest) search(shown *triggerList, after string) error {
 	if found.Next != "" {
 		next := shown.Asked.query(nil)
 		next.Set("after", found.Next)
-		shown.Next = next.Encode()
+		shown.Next = "?" + next.Encode()
 	}
 	return nil
 }
