@@ -65,6 +65,7 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"--port", "9000"}, "unknown flag: --port (see: earshot --help)"},
 		{[]string{"triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
 		{[]string{"serve", "--rediss-url", "x"}, `unknown flag: --rediss-url; did you mean "--redis-url"? (see: earshot serve --help)`},
+		{[]string{"dev", "--prot", "9000"}, "unknown flag: --prot (see: earshot dev --help)"},
 		{[]string{"serve", "-x"}, "in -x (see: earshot serve --help)"},
 		{[]string{"serve", "now"}, `"now"`},
 		{[]string{"version", "now"}, `"now"`},

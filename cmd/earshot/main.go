@@ -144,10 +144,14 @@ func newRoot(env environment) *cobra.Command {
 		hint := ""
 		if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 			var known []string
-			cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, "--"+flag.Name) })
+			cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
 			name := unknown.GetSpecifiedName()
 			if hint = elsewhere[cmd.Name()+" --"+name]; hint == "" {
-				hint = fault.DidYouMean("--"+name, known).String()
+				meant := fault.DidYouMean(name, known) // without dashes, which would make all flags alike
+				if meant.Suggestion != "" {
+					meant.Suggestion = "--" + meant.Suggestion
+				}
+				hint = meant.String()
 			}
 		}
 		return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
