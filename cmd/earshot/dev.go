@@ -350,8 +350,8 @@ func runDemo(ctx context.Context, remote client.Client, out io.Writer, show *scr
 	if !remote.Key.Empty() {
 		key = "\n    -H \"Authorization: Bearer $EARSHOT_ADMIN_KEY\" \\"
 	}
-	fmt.Fprintf(out, "\nIt was told %q\nNow say something yourself, with earshot chat --app demo, or:\n"+
-		"  curl %s/v1/apps/demo/sessions/s1/messages \\%s\n    -H 'Content-Type: application/json' \\\n    -d '{\"actor\":\"user\",\"text\":\"When are you open?\"}'\n\n", demoText, remote.Server, key)
+	fmt.Fprintf(out, "\nIt was told %q\nNow say something yourself:\n  earshot chat --app demo --server %[2]s\n"+
+		"  curl %[2]s/v1/apps/demo/sessions/s1/messages \\%s\n    -H 'Content-Type: application/json' \\\n    -d '{\"actor\":\"user\",\"text\":\"When are you open?\"}'\n", demoText, remote.Server, key)
 	<-ctx.Done()
 	return nil
 }

@@ -32,7 +32,7 @@ func TestDemoShowsAMessageSetOffATool(t *testing.T) {
 		`endpoint +demo +is called: POST /book/B as user "demo"`,
 		`call +demo/s1 +POST 127\.0\.0\.1:\d+/book/:desk  200`,
 		`result +demo/s1 +request-for-appointment  200 {"booked":true}`,
-		`Now say something yourself`, `  curl http://127\.0\.0\.1:\d+/v1/apps/demo/sessions/s1/messages`, `When are you open\?`,
+		`earshot chat --app demo --server http://127\.0\.0\.1:\d+\n`, `  curl http://127\.0\.0\.1:\d+/v1/apps/demo/sessions/s1/messages`, `When are you open\?`,
 	} {
 		r.log.Await(t, shown)
 	}
