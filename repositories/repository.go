@@ -27,11 +27,15 @@ type NotFoundError struct {
 
 // Error names the missing thing, and how to create an app.
 func (e *NotFoundError) Error() string {
-	text := fmt.Sprintf("%s %q: not found%s", e.Kind, e.ID, fault.DidYouMean(e.ID, e.Known))
-	if e.Kind == "app" {
-		text += "; PUT /v1/apps/" + e.ID + " makes it"
+	near := fault.DidYouMean(e.ID, e.Known).String()
+	text := fmt.Sprintf("%s %q: not found%s", e.Kind, e.ID, near)
+	switch {
+	case e.Kind != "app":
+		return text
+	case near == "":
+		text += ";"
 	}
-	return text
+	return text + " PUT /v1/apps/" + e.ID + " makes it"
 }
 
 // Is makes it ErrNotFound.
