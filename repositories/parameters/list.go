@@ -350,7 +350,7 @@ func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *f
 		return nil
 	}
 	given, _ = p.translate(given)
-	if f.fresh() {
+	if f.fresh() || slices.Contains(kinds, p.kind) && p.kind.violation(given) != "" { // faulty rules say nothing of a value of the type
 		flaws := p.check(given, nil)
 		for i, found := range p.faultsOf(flaws) {
 			f.flaw(fault.Point(field), flaws[i], found.Detail)

@@ -360,6 +360,19 @@ func TestParametersAreGivenInOneWayUnderUniqueNames(t *testing.T) {
 	}
 }
 
+func TestAValueOfTheWrongTypeIsNamedBesideRulesThatContradict(t *testing.T) {
+	for field, want := range map[string][]string{
+		`"default":"a"`: {`/default: "a" is not an integer`, `/minValue: 5 is above the maxValue of 1: no value is left`},
+		`"default":3`:   {`/minValue: 5 is above the maxValue of 1: no value is left`},
+	} {
+		_, faults := decoded(t, `{"name":"t","schema":[{"parameter":"n","type":"integer","minValue":5,"maxValue":1,`+field+`}]}`)
+		for i := range want {
+			want[i] = "/tools/0/schema/0" + want[i]
+		}
+		require.Equal(t, want, faults, field)
+	}
+}
+
 func TestNullListsAreNone(t *testing.T) {
 	tool, faults := decoded(t, `{"name":"t","schema":null,"parameters":[{"name":"a","type":"string","description":"d"}],"templateParameters":null}`)
 	require.Empty(t, faults)
