@@ -148,6 +148,7 @@ func FuzzURL(f *testing.F) {
 func FuzzBody(f *testing.F) {
 	f.Add(`{"a":":id","b":["x :idCard"]}`, `"`, "\\")
 	f.Add(`":id"`, "\u2028", "\xff")
+	f.Add(`{"a":":id","a":[":id"]}`, "", "")
 	f.Fuzz(func(t *testing.T, template, id, card string) {
 		names := &variables{values: map[string]any{"id": id, "idCard": card}}
 		filled, err := names.fillBody(json.RawMessage(template))
@@ -155,7 +156,11 @@ func FuzzBody(f *testing.F) {
 			return
 		}
 		require.True(t, json.Valid(filled))
-		require.Equal(t, shape([]byte(template)), shape(filled))
+		var once any // a name that is repeated counts once
+		require.NoError(t, json.Unmarshal([]byte(template), &once))
+		plain, err := json.Marshal(once)
+		require.NoError(t, err)
+		require.Equal(t, shape(plain), shape(filled))
 	})
 }
 

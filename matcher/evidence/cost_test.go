@@ -104,6 +104,9 @@ func FuzzFindEvidence(f *testing.F) {
 	f.Add("8.3.2019 … 31/12", "two weeks from now", "1e300", "next next Friday")
 	f.Add("东京 & İstanbul ﬁ", "-−5", "istanbul", "A")
 	f.Fuzz(func(t *testing.T, text, earlier, one, other string) {
+		if !utf8.ValidString(one + other) {
+			t.Skip("values are from JSON")
+		}
 		tool := evidenceTool(t, evidenceList)
 		request := matcher.Request{Text: text, History: []matcher.Utterance{{ID: "m", Actor: matcher.ActorAgent, Text: earlier}}, Now: evidenceNow}
 		values := map[string]any{

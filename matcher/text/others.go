@@ -96,7 +96,7 @@ func actsNow(t Text, first, verb int, isAct func(Word) bool) bool {
 	case strings.HasSuffix(w.Norm, "t") && spoken == "de": // "überweist", "schaltet"
 		return object && (isAct(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, isAct)
 	}
-	form := strings.ContainsAny(w.Norm[len(w.Norm)-1:], "aetd") && (!hasInfinitiveEnding(w.Norm) || strings.HasSuffix(w.Norm, "iere")) // but not "accendi"
+	form := w.Norm != "" && strings.ContainsAny(w.Norm[len(w.Norm)-1:], "aetd") && (!hasInfinitiveEnding(w.Norm) || strings.HasSuffix(w.Norm, "iere")) // but not "accendi"
 	ordered := english.has(ActionVerbs, w.Norm) || english.has(LightVerbs, w.Norm)
 	return object && isAct(w) && !ordered && (form || several) && romanceActor(t, first, verb, isAct)
 }
