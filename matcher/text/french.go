@@ -32,6 +32,7 @@ var french = language{
 		dire; je voulais dire; ou plutot; non plutot; plutot; enfin; en fait; pas celui la; pas celle la; pas ca; pas la; l autre; finalement; non finalement`,
 	loosePhrases:    `pardon; desole; desolee; attends; attendez; plutot; enfin; en fait; finalement`,
 	Hesitations:     `euh hm ben bah`,
+	soundNames:      `ben`,
 	RatherWords:     `plutot`,
 	SuitingWords:    `parfait ideal mieux convient va irait suffit svp`,
 	insteadPhrases:  `au lieu de; au lieu du; au lieu d; a la place de; plutot que`,

@@ -49,6 +49,7 @@ const (
 	repairPhrases   // introduce a correction: "no", "I mean"
 	loosePhrases    // those with other uses too, which correct only between two pauses
 	Hesitations     // hesitation sounds
+	soundNames      // those that are names, too: "Ben"
 	RatherWords     // mark a choice that replaces another: "rather"
 	SuitingWords    // say that a time or a thing suits
 	insteadPhrases  // before the replaced thing: "instead of"

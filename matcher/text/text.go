@@ -99,11 +99,25 @@ func Split(text string) []Word {
 		end := at + WordLength(text[at:], "'’.,")
 		parts = expand(parts[:0], Fold(text[at:end]))
 		for _, part := range parts {
-			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]})
+			w := Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]}
+			if w.Is(Hesitations) && isNameLike(text, w) {
+				w.tags = nil
+			}
+			found = append(found, w)
 		}
 		at = end
 	}
 	return found
+}
+
+// isNameLike reports whether a word that is also a sound of hesitation is written as a name, or is part of an address: "Ben"
+// alone or in "send it to Ben", but not in "Ben, à Paul".
+func isNameLike(text string, w Word) bool {
+	before, after := strings.TrimSpace(text[:w.Start]), strings.TrimRight(text[w.End:], " .!?\n")
+	first, size := utf8.DecodeRuneInString(text[w.Start:])
+	capital := unicode.IsUpper(first) && strings.ContainsFunc(text[w.Start+size:w.End], unicode.IsLower)
+	begins := before == "" || strings.HasSuffix(before, ".") || strings.HasSuffix(before, "!") || strings.HasSuffix(before, "?")
+	return strings.HasPrefix(after, "@") || w.Is(soundNames) && capital && (!begins || before == "" && after == "")
 }
 
 // WordLength returns the length of the word that the text begins with. One of signs may be inside: the apostrophe
