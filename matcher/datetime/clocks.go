@@ -113,7 +113,7 @@ func (t clockReader) clock(i int) Reading {
 			first = at
 		}
 	}
-	if said.hour > 24 || said.minute > 59 || !said.sure && !cue.Is(text.ClockCues) {
+	if said.hour > 24 || said.minute > 59 || !said.sure && !t.Hour && !cue.Is(text.ClockCues) {
 		return Reading{}
 	}
 	values := []string{said.in("a"), said.in("p")} // if the text does not name the half
@@ -127,7 +127,7 @@ func (t clockReader) clock(i int) Reading {
 	if said.written && said.half == "" {
 		found.Exact = said.in("")
 	}
-	found.Doubtful = said.stretch || !said.sure && (!cue.Is(text.HourCues) || t.counts(end) || said.hour == 0) // "at 5 tables"
+	found.Doubtful = said.stretch || !said.sure && !t.Hour && (!cue.Is(text.HourCues) || t.counts(end) || said.hour == 0) // "at 5 tables"
 	return found
 }
 

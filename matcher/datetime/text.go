@@ -32,6 +32,7 @@ type Text struct {
 	text.Text
 	Now       time.Time // base of relative dates
 	Preferred string    // the language that the writer is expected to use, as a BCP 47 tag; empty if unknown
+	Hour      bool      // a number is an hour, because the time of day was asked for
 
 	// Cached readings; nil before the first use. Several tools often read one text.
 	dates, clocks []Reading

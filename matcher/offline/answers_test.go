@@ -145,6 +145,22 @@ var asking = map[string]string{
 		"examples":["Enter a leave","Enter a leave from [Monday](from) to [Friday](to)"]}`,
 	"train": `{"name":"train","description":"Book a train","schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true}],"examples":["Book a train from [Berlin](from) to [Hamburg](to)"]}`,
 	"visit": `{"name":"visit","description":"Book an appointment","schema":[{"parameter":"when","type":"string","format":"date-time","required":true}],"examples":["I want an appointment"]}`,
+	"dinner": `{"name":"book-table","description":"Book a table","schema":[{"parameter":"people","type":"integer","unit":"people","required":true,"maxValue":20,"ask":"For how many?"},
+		{"parameter":"day","type":"string","format":"date","required":true,"ask":"Which day?"},{"parameter":"time","type":"string","format":"time","required":true,"ask":"When?"}],
+		"examples":["Book a table for [two](people) on [Friday](day) at [8 pm](time)","Reserviere einen Tisch für [vier](people) am [Freitag](day) um [20 Uhr](time)",
+		"Réserve une table pour [quatre](people) [vendredi](day) à [20 heures](time)","Reserva una mesa para [cuatro](people) el [viernes](day) a las [ocho de la tarde](time)",
+		"Prenota un tavolo per [quattro](people) [venerdì](day) alle [20](time)"]}`,
+	"pump": `{"name":"set-speed","description":"Set the speed of a pump","schema":[{"parameter":"pump","type":"integer","required":true,"ask":"Which pump?"},
+		{"parameter":"speed","type":"integer","unit":"percent","required":true,"maxValue":100,"ask":"How fast?"}],
+		"examples":["Set pump [2](pump) to [60 percent](speed)","Stell Pumpe [2](pump) auf [60 Prozent](speed)","Mets la pompe [2](pump) à [60 pour cent](speed)","Pon la bomba [2](pump) al [60 por ciento](speed)",
+		"Imposta la pompa [2](pump) al [60 per cento](speed)"]}`,
+	"wake": `{"name":"wake-up-call","description":"Order a wake-up call","schema":[{"parameter":"time","type":"string","format":"time","required":true,"ask":"When?"},
+		{"parameter":"room","type":"integer","required":true,"ask":"Which room?"}],"examples":["I'd like a wake-up call","Wake me at [7 am](time) in room [204](room)"]}`,
+	"stay": `{"name":"book-room","description":"Book a hotel room","schema":[{"parameter":"arrival","type":"string","format":"date","required":true,"ask":"From when?"},
+		{"parameter":"guests","type":"integer","unit":"guests"}],"examples":["Book a room","I need a room from [Friday](arrival)","Buche ein Zimmer","Réserve une chambre","Reserva una habitación","Prenota una camera"]}`,
+	"return": `{"name":"return-order","description":"Return an order","schema":[{"parameter":"order_id","type":"integer","required":true,"ask":"Which?"},
+		{"parameter":"reason","type":"string","required":true,"allowedValues":["broken","too big"],"aliases":{"broken":["kaputt","cassé","roto","rotto"]},"ask":"Why?"}],
+		"examples":["I want to return order [4711](order_id)","I want to return an order","Ich möchte eine Bestellung zurückgeben","Je veux retourner une commande","Quiero devolver un pedido","Voglio restituire un ordine"]}`,
 }
 
 // talks says conversations, each with the outcome of its last message.

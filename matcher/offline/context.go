@@ -42,9 +42,9 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 		if one, ok := p.bare(begun, r); ok && !said.Marked {
 			return one, true
 		}
-		gives := said.Marked // or a value that the call lacks, or a different one
+		gives := said.Marked // or a value that the call lacks, or a different one, or one that no other words could be
 		for name := range r.Values {
-			gives = gives || slices.Contains(begun.Missing, name) || begun.Values[name] != nil
+			gives = gives || slices.Contains(begun.Missing, name) || begun.Values[name] != nil || slices.Contains(values.KindsOf(r.Tool).Chosen, name)
 		}
 		asks := slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] == nil && r.Unusable[name] != "" })
 		if !r.whole() || r.judges() || !asks && (len(r.Values) == 0 || !gives) { // "at 10:30" is asked about
@@ -66,16 +66,19 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 	tells := func(w text.Word) bool {
 		return w.Is(text.StartCues, text.EndCues, text.OriginCues, text.DestinationCues)
 	}
+	if one, ok := p.hour(begun, r.Said); ok {
+		return one, true
+	}
 	if slices.ContainsFunc(r.Words, tells) || slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] != nil }) {
 		return intent{}, false
 	}
 	wanted := [][]string{begun.Missing}
-	if len(begun.Missing) > 1 && begun.Tool.Params().Ask(begun.Missing[0]) != "" {
-		wanted = append(wanted, begun.Missing[:1])
+	if asked := askedFor(begun); asked != "" && len(begun.Missing) > 1 {
+		wanted = append(wanted, []string{asked})
 	}
 	for _, names := range wanted {
 		one := reading{r.Candidate, values.For(r.Text, r.Tool, names)}
-		if len(one.Values) > 0 && one.whole() && !one.judges() {
+		if len(one.Values) > 0 && one.whole() && !one.judges() && !one.labelled() {
 			return one.intent(), true
 		}
 		if value := onlyAnswer(begun.Tool, names, r.Said); value != "" && len(r.Values) > 0 && r.whole() {
@@ -83,6 +86,48 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 		}
 	}
 	return intent{}, false
+}
+
+// askedFor returns the parameter that the user was asked for; empty if it is not known.
+func askedFor(begun matcher.Unfinished) string {
+	if len(begun.Missing) == 1 || len(begun.Missing) > 1 && begun.Tool.Params().Ask(begun.Missing[0]) != "" {
+		return begun.Missing[0]
+	}
+	return ""
+}
+
+// hour finds the call of a bare number if the time of day was asked for: "8", "20 please".
+func (p *interpreter) hour(begun matcher.Unfinished, said string) (intent, bool) {
+	asked := askedFor(begun)
+	t := p.hourText(said)
+	if t == nil || !slices.Contains(values.KindsOf(begun.Tool).Clocks, asked) {
+		return intent{}, false
+	}
+	one := reading{begun.Candidate, values.For(t, begun.Tool, []string{asked})}
+	if one.Values[asked] == nil && one.Unusable[asked] == "" {
+		return intent{}, false
+	}
+	p.readings[readFor{said, begun.Tool}] = one
+	return one.intent(), true
+}
+
+// hourText returns a text that is only a number as one in which this is an hour; nil for another text.
+func (p *interpreter) hourText(said string) *datetime.Text {
+	words, number := p.text(said).Words, -1
+	for i, w := range words {
+		switch {
+		case isNumber(w) && number < 0:
+			number = i
+		case !w.Is(text.Hesitations, text.Fillers, text.PoliteWords):
+			return nil
+		}
+	}
+	if number < 0 {
+		return nil
+	}
+	t := datetime.NewText(said, p.request.Now)
+	t.Preferred, t.Hour = p.request.Language, true
+	return t
 }
 
 // joins finds the unfinished call whose value was begun in another message, if a text only goes on with it: "at 9", then
@@ -104,7 +149,10 @@ func (p *interpreter) joins(said string) (intent, bool) {
 	}
 	for _, begun := range p.request.Unfinished {
 		for _, past := range p.recent() {
-			before := p.text(past.Text)
+			before := p.hourText(past.Text)
+			if before == nil {
+				before = p.text(past.Text)
+			}
 			if !of || before.NoAnswer() || before.Unmeant() {
 				continue
 			}

@@ -75,11 +75,27 @@ func (r reading) only(own func(text.Word) bool) bool {
 // judges reports whether the text tells something of its values. That "we are 4" says how many people there are.
 func (r reading) judges() bool {
 	people := slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
-		return r.Values[p.Name] != nil && text.AnyIs(text.Split(text.Identifier(p.Name)+" "+p.Description), text.PeopleWords, text.GroupNames)
+		return (r.Values[p.Name] != nil || r.Unusable[p.Name] != "") && text.AnyIs(text.Split(text.Identifier(p.Name)+" "+p.Description), text.PeopleWords, text.GroupNames)
 	})
 	return text.Judges(r.Text.Text, func(i int) bool { return r.Taken[i] }, func(i int) bool {
 		return r.speaks(r.Words[i]) || people && r.Words[i].Is(text.OwnGroup)
 	})
+}
+
+// labelled reports whether a thing outside the values tells of which parameter they are: "pump 3".
+func (r reading) labelled() bool {
+	for i, w := range r.Words {
+		if !r.Taken[i] && isThing(w) && !r.labels(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// labels reports whether the word at i only says that a value is beside it, or counts it: "number 4711", "quatre personnes".
+func (r reading) labels(i int) bool {
+	w, before, after := r.Words[i], i > 0 && r.Taken[i-1], i+1 < len(r.Words) && r.Taken[i+1]
+	return after && w.Is(text.LabelWords) || before && isNumber(r.At(i-1)) && w.Is(text.PeopleWords)
 }
 
 // brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in

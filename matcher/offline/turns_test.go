@@ -4,6 +4,43 @@ import "testing"
 
 // In a conversation an answer is for what was asked, unless its words tell otherwise.
 
+func TestABareNumberIsTheHourThatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+dinner: Book a table for two tomorrow > 8 > pm = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Book a table for two tomorrow > 8 please > in the evening = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Book a table for two tomorrow > 20 = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Reserviere einen Tisch für zwei morgen > 8 > abends = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Réserve une table pour deux demain > 8 > du soir = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Prenota un tavolo per due domani > 8 > di sera = {"day":"2026-11-21","people":2,"time":"20:00"}
+dinner: Book a table tomorrow at 8 pm > 4 = {"day":"2026-11-21","people":4,"time":"20:00"}
+dinner: Book a table for two tomorrow > 8 people > 8 pm = {"day":"2026-11-21","people":8,"time":"20:00"}
+wake: I'd like a wake-up call > 7 > in the morning > 204 = {"room":204,"time":"07:00"}
+wake: I'd like a wake-up call > 204 > 7 am = {"room":204,"time":"07:00"}`)
+}
+
+func TestAnAnswerThatNamesItsParameterIsOfThat(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+pump: Set pump 2 > pump 3 = 
+pump: Set pump 2 > pump 3 > 60 = {"pump":3,"speed":60}
+pump: Stell Pumpe 2 > Pumpe 3 > 60 = {"pump":3,"speed":60}
+pump: Set pump 2 > 60 = {"pump":2,"speed":60}
+pump: Set pump 2 > speed 60 = {"pump":2,"speed":60}
+stay: Book a room > 2 guests > Monday = {"arrival":"2026-11-23","guests":2}
+stay: Book a room > we are two > Monday = {"arrival":"2026-11-23","guests":2}
+stay: Buche ein Zimmer > wir sind zwei > Montag = {"arrival":"2026-11-23","guests":2}
+return: I want to return an order > number 4711, broken = {"order_id":4711,"reason":"broken"}
+return: Ich möchte eine Bestellung zurückgeben > Nummer 4711, kaputt = {"order_id":4711,"reason":"broken"}
+return: Je veux retourner une commande > numéro 4711, cassé = {"order_id":4711,"reason":"broken"}
+return: Quiero devolver un pedido > número 4711, roto = {"order_id":4711,"reason":"broken"}
+return: Voglio restituire un ordine > numero 4711, rotto = {"order_id":4711,"reason":"broken"}
+return: I want to return an order > the number of people is 4711 = 
+dinner: Réserve une table > pour quatre personnes samedi > 20 h = {"day":"2026-11-21","people":4,"time":"20:00"}
+dinner: Reserva una mesa > para cuatro personas el sábado > 20:00 = {"day":"2026-11-21","people":4,"time":"20:00"}
+dinner: Prenota un tavolo > per quattro persone sabato > 20:00 = {"day":"2026-11-21","people":4,"time":"20:00"}`)
+}
+
 func TestASoundOfHesitationThatIsANameIsOneWithACapital(t *testing.T) {
 	t.Parallel()
 	talks(t, `

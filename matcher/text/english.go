@@ -299,6 +299,7 @@ var english = language{
 	// Words that introduce values.
 	StartCues:       `from leaving departing starting beginning leave depart start since`,
 	EndCues:         `to until till through returning return back ending end`,
+	LabelWords:      `number no nr code id name`,
 	LinkingWords:    `of is to at be for`,
 	Copulas:         `is are named called titled of`,
 	BoundaryWords:   `and or but with for on at in to from by please`,

@@ -189,6 +189,7 @@ var french = language{
 	ArrivalNames:   `arrivee`,
 	DepartureNames: `depart`,
 	// Words that introduce values.
+	LabelWords:      `numero no code nom`,
 	StartCues:       `du de`,
 	EndCues:         `au jusqu`,
 	Copulas:         `est`,

@@ -205,6 +205,7 @@ var german = language{
 	ArrivalNames:   `ankunft anreise ankunftstag anreisetag`,
 	DepartureNames: `abfahrt abreise abflug abreisetag`,
 	// Words that introduce values.
+	LabelWords:      `nummer nr code name namen`,
 	StartCues:       `von vom ab`,
 	EndCues:         `bis`,
 	Copulas:         `ist heisst`,

@@ -161,6 +161,7 @@ var italian = language{
 	ArrivalNames:   `arrivo`,
 	DepartureNames: `partenza`,
 	// Words that introduce values.
+	LabelWords:      `numero codice nome`,
 	StartCues:       `dal`,
 	EndCues:         `al`,
 	Copulas:         `e`,

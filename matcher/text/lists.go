@@ -269,6 +269,7 @@ const (
 
 	StartCues       // words before the start of a period
 	EndCues         // words before its end
+	LabelWords      // say what kind of value is beside them: "number 4711", "au nom de"
 	LinkingWords    // between a name and its number
 	Copulas         // between a name and its value
 	BoundaryWords   // end a value

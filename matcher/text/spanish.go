@@ -165,6 +165,7 @@ var spanish = language{
 	ArrivalNames:   `llegada`,
 	DepartureNames: `salida`,
 	// Words that introduce values.
+	LabelWords:      `numero codigo nombre`,
 	StartCues:       `desde de del`,
 	EndCues:         `hasta al`,
 	Copulas:         `es`,
