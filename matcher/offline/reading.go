@@ -65,7 +65,7 @@ func (r reading) speaks(w text.Word) bool {
 // only reports whether the text has only values, grammar and words for which own is true, tells nothing and names no other time.
 func (r reading) only(own func(text.Word) bool) bool {
 	for i, w := range r.Words {
-		if !r.Taken[i] && !isGrammar(w) && !w.Is(text.AnsweringVerbs, text.CourtesyWords) && !own(w) && !r.brings(i) {
+		if !r.Taken[i] && !isGrammar(w) && !w.Is(text.AnsweringVerbs, text.CourtesyWords) && !own(w) && !r.brings(i) && !r.labels(i) {
 			return false
 		}
 	}

@@ -41,6 +41,17 @@ dinner: Reserva una mesa > para cuatro personas el sábado > 20:00 = {"day":"202
 dinner: Prenota un tavolo > per quattro persone sabato > 20:00 = {"day":"2026-11-21","people":4,"time":"20:00"}`)
 }
 
+func TestAnAnswerOutOfBoundsIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"25", "twenty-five", "we are 25"} {
+		outcome := last(t, asking["dinner"], "Book a table tomorrow at 8 pm", said)
+		if outcome != "book-table misses [people] For how many?" {
+			t.Errorf("%s: %s", said, outcome)
+		}
+	}
+	talks(t, `dinner: Book a table tomorrow at 8 pm > 25 > 20 = {"day":"2026-11-21","people":20,"time":"20:00"}`)
+}
+
 func TestASoundOfHesitationThatIsANameIsOneWithACapital(t *testing.T) {
 	t.Parallel()
 	talks(t, `

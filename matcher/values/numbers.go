@@ -335,8 +335,8 @@ func readNumbers(f *slotFiller) {
 	}
 	if s.takes(json.Number(left[0].Exact)) {
 		f.number(s, left[0])
-	} else if s.Required || f.isNamed(s, left[0]) {
-		f.outside(s, json.Number(left[0].Exact))
+	} else if (s.Required || f.isNamed(s, left[0])) && f.outside(s, json.Number(left[0].Exact)) {
+		f.take(left[0].First, left[0].End)
 	}
 }
 
