@@ -212,6 +212,8 @@ func (f *slotFiller) partOfSum(s *slot, first, end int) string {
 		return fmt.Sprintf("%q goes on with another number", f.Surface(first, after))
 	case f.At(end).Is(text.PeopleWords) && !s.countsPeople():
 		return fmt.Sprintf("%q counts people", f.Surface(first, end+1))
+	case s.Unit != nil && isPeople(s.Unit.String()) && f.At(end).StemIs(text.UnitNames) && !f.At(end).StemIs(text.PeopleWords):
+		return fmt.Sprintf("%q counts no people", f.Surface(first, end+1))
 	}
 	return ""
 }
@@ -422,14 +424,16 @@ func (f *slotFiller) countsFor(s *slot, n datetime.Reading) bool {
 // countsPeople reports whether the slot may be a number of people: by its words or its unit, because an example has
 // people after its value, or because a required one is for no other thing, such as days.
 func (s *slot) countsPeople() bool {
-	isPeople := func(w string) bool { return text.PeopleWords.Has(w) }
-	marked := s.taught != nil && slices.ContainsFunc(slices.Collect(maps.Keys(s.taught.right)), isPeople)
-	if marked || s.isNamed(text.GroupNames) || s.describedFor(text.PeopleWords) || s.Unit != nil && text.PeopleWords.HasStem(text.Stem(text.Fold(s.Unit.String()))) {
+	marked := s.taught != nil && slices.ContainsFunc(slices.Collect(maps.Keys(s.taught.right)), text.PeopleWords.Has)
+	if marked || s.isNamed(text.GroupNames) || s.describedFor(text.PeopleWords) || s.Unit != nil && isPeople(s.Unit.String()) {
 		return true
 	}
 	others := []text.List{text.TimeUnits, text.DayUnits, text.UnitNames, text.Currencies, text.RoomNames, text.CodeNames, text.AmountNames, text.RatingNames}
 	return s.Required && s.Unit == nil && (s.stemmed("count", "quantity") || !slices.ContainsFunc(others, s.namedFor))
 }
+
+// isPeople reports whether a unit is of people, as guests is.
+func isPeople(unit string) bool { return text.PeopleWords.HasStem(text.Stem(text.Fold(unit))) }
 
 // labels reports whether the number belongs to the noun before it: "table three".
 func (f *slotFiller) labels(n datetime.Reading) bool {
