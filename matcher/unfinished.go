@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"earshot/matcher/text"
 	"earshot/repositories/parameters"
@@ -88,12 +89,25 @@ func (u Unfinished) Without(said string) Unfinished {
 
 // Survives reports whether the call is kept after a text without a match. A text that denies or corrects something
 // unknown may mean one of its values in another language. Then the call is dropped, because a fresh start is better
-// than a call with a denied value. So is one that a plain no answers.
+// than a call with a denied value. So is one that a plain no answers, or whose act is forbidden: "please don't cancel it".
 func (u Unfinished) Survives(said string) bool {
-	if _, no := text.Consents(said); no {
+	if _, no := text.Consents(said); no || u.forbidden(said) {
 		return false
 	}
 	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said) && !text.Corrects(said))
+}
+
+// forbidden reports whether a text denies the tool's act, by a verb of its name or its examples.
+func (u Unfinished) forbidden(said string) bool {
+	t := text.Of(said)
+	if !text.HasDenial(said) {
+		return false
+	}
+	acts := func(w text.Word) bool { return text.ActingOf([]text.Word{w}).Plain }
+	own := slices.DeleteFunc(text.Split(text.Identifier(u.Tool.Name)+" "+strings.Join(u.Tool.Spoken(), " ")), func(w text.Word) bool { return !acts(w) })
+	return t.DeniesAct(func(i int) bool {
+		return slices.ContainsFunc(own, func(w text.Word) bool { return w.Stem == t.Words[i].Stem || text.SameVerb(w.Norm, t.Norm(i)) })
+	})
 }
 
 // forms lists the texts of a value: as is, its aliases, and each member of a list.

@@ -64,3 +64,26 @@ money: Send 50 euros > an Anna, nein, an Ben = {"amount":50,"recipient":"Ben"}
 money: Send 50 euros > Ben, à Paul = {"amount":50,"recipient":"Paul"}
 money: Send 50 euros > ben = `)
 }
+
+func TestToForbidTheActDropsTheCall(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+order: Cancel an order > no don't cancel it > B-12345 = 
+order: Cancel an order > please don't cancel anything > B-12345 = 
+order: Storniere eine Bestellung > bitte nicht stornieren > B-12345 = 
+order: Storniere eine Bestellung > nein, bitte nichts stornieren > B-12345 = 
+order: Annule une commande > n'annule pas > B-12345 = 
+order: Annule une commande > non, n'annule rien > B-12345 = 
+order: Cancela un pedido > no, no lo canceles > B-12345 = 
+order: Cancela un pedido > no canceles nada > B-12345 = 
+order: Annulla un ordine > no, non annullare > B-12345 = 
+order: Annulla un ordine > non annullare niente > B-12345 = 
+order: Cancel an order > nothing, thanks > B-12345 = 
+order: Storniere eine Bestellung > nichts, danke > B-12345 = 
+order: Annule une commande > rien, merci > B-12345 = 
+order: Cancela un pedido > nada, gracias > B-12345 = 
+order: Annulla un ordine > anzi no > B-12345 = 
+order: Cancel an order > I can't find the number > B-12345 = {"number":"B-12345"}
+order: Cancel an order > don't forget to cancel it > B-12345 = {"number":"B-12345"}
+order: Storniere eine Bestellung > ich weiß die Nummer nicht > B-12345 = {"number":"B-12345"}`)
+}

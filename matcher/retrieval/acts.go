@@ -89,7 +89,7 @@ func (p *Document) OrdersBy(w text.Word) bool {
 		return true
 	}
 	for act := range p.acts {
-		if sameVerb(act, w.Norm) {
+		if text.SameVerb(act, w.Norm) {
 			return true
 		}
 	}
@@ -98,14 +98,3 @@ func (p *Document) OrdersBy(w text.Word) bool {
 
 // Does reports whether an act is of the tool's name.
 func (p *Document) Does(act string) bool { return slices.Contains(p.does, act) }
-
-// sameVerb reports whether two words are forms of one verb by their beginning: "sperr" and "sperren", "cancela" and
-// "cancelar".
-func sameVerb(a, b string) bool {
-	const least, ending = 4, 4
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n >= least && len(a)-n <= ending && len(b)-n <= ending
-}

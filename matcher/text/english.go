@@ -177,7 +177,7 @@ var english = language{
 		ok; okay; okey; alright; all right; very well; ok then; okay then; alright then; that is ok; that is okay;
 		that is alright; that is all right`,
 	RefusalPhrases: `
-		no; nope; nah; no way; not at all; absolutely not; definitely not; certainly not; of course not; surely not;
+		no; nope; nah; nothing; nothing thanks; nothing thank you; no way; not at all; absolutely not; definitely not; certainly not; of course not; surely not;
 		negative; do not; do not do it; do not do that; do not do this; please do not; please do not do it; please do
 		not do that; do not go ahead; do not proceed; i do not want it; i do not want that; i do not want this; i do
 		not want to; i do not want you to; i would rather not; rather not; better not; no i do not; stop; stop it;

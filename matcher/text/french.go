@@ -121,7 +121,7 @@ var french = language{
 		va; ca marche`,
 	AssentPhrases: `tres bien; entendu`,
 	RefusalPhrases: `
-		non; surtout pas; pas du tout; certainement pas; absolument pas; surement pas; bien sur que non; mais non;
+		non; rien; rien merci; surtout pas; pas du tout; certainement pas; absolument pas; surement pas; bien sur que non; mais non;
 		annule; annulez; annuler; annule ca; annulez ca; annule tout; arrete; arretez; arrete ca; stop; laisse tomber;
 		laissez tomber; laisse; oublie; oublie ca; oubliez; oubliez ca; ne le fais pas; ne le faites pas; ne fais pas
 		ca; ne faites pas ca; ne fais rien; ne faites rien; je ne veux pas; je n en veux pas; je prefere pas; je ne

@@ -75,7 +75,7 @@ var german = language{
 	whetherWords:   `ob`,
 	// Yes and no.
 	Denials:   `ohne kein keine keinen`,
-	Negations: `nicht nich nix kein keine keinen keinem keiner nie niemals keinesfalls keineswegs nimmer`,
+	Negations: `nicht nich nichts nix kein keine keinen keinem keiner nie niemals keinesfalls keineswegs nimmer`,
 	UndoingWords: `
 		stornieren storniere stornier absagen abbrechen abbestellen abmelden kundigen kundige widerrufen widerrufe loswerden streichen streich streiche loschen losche aufheben
 		zuruckgeben beenden entfernen entferne ruckgangig`,
@@ -128,7 +128,7 @@ var german = language{
 		machen; sie konnen das machen`,
 	AssentPhrases: `in ordnung; das ist in ordnung; alles klar; na gut; also gut`,
 	RefusalPhrases: `
-		nein; nee; lieber nicht; besser nicht; auf keinen fall; auf gar keinen fall; keinesfalls; keineswegs; bloss
+		nein; nee; nichts; nichts danke; lieber nicht; besser nicht; auf keinen fall; auf gar keinen fall; keinesfalls; keineswegs; bloss
 		nicht; naturlich nicht; natuerlich nicht; sicher nicht; ganz sicher nicht; bestimmt nicht; absolut nicht;
 		bitte nicht; mach das nicht; mach das bitte nicht; mach es nicht; machen sie das nicht; machen sie es nicht;
 		tu das nicht; tu es nicht; tun sie das nicht; nicht machen; ich will nicht; ich will das nicht; das will ich

@@ -95,7 +95,7 @@ var italian = language{
 		confermato; esatto; esattamente; giusto; corretto; accetto; accettato; senz altro; senzaltro`,
 	AssentPhrases: `va bene; va bene allora`,
 	RefusalPhrases: `
-		no; assolutamente no; certo che no; ovviamente no; meglio di no; preferisco di no; preferirei di no; direi di
+		no; niente; niente grazie; anzi no; assolutamente no; certo che no; ovviamente no; meglio di no; preferisco di no; preferirei di no; direi di
 		no; annulla; annullalo; annullala; annulla tutto; annullare; annulli; ferma; fermati; si fermi; fermo; stop;
 		basta; lascia stare; lascia perdere; lasci stare; lasci perdere; non farlo; non lo fare; non lo faccia; non
 		voglio; non lo voglio; non la voglio; per niente; niente affatto; mai; in nessun caso; rifiuto; rifiutato;

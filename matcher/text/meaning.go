@@ -237,3 +237,14 @@ func mutual(pairs []string) map[string][]string {
 	}
 	return found
 }
+
+// SameVerb reports whether two words are forms of one verb by their beginning: "sperr" and "sperren", "cancela" and
+// "cancelar".
+func SameVerb(a, b string) bool {
+	const least, ending = 4, 4
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n >= least && len(a)-n <= ending && len(b)-n <= ending
+}

@@ -97,7 +97,7 @@ var spanish = language{
 		parece bien`,
 	AssentPhrases: `esta bien; muy bien`,
 	RefusalPhrases: `
-		no; que no; mejor no; claro que no; por supuesto que no; desde luego que no; seguro que no; para nada; de
+		no; nada; nada gracias; que no; mejor no; claro que no; por supuesto que no; desde luego que no; seguro que no; para nada; de
 		ninguna manera; de ningun modo; en absoluto; ni hablar; cancela; cancelalo; cancelala; cancela eso; cancele;
 		cancelelo; cancelela; cancelar; anula; anulalo; anulala; anular; detente; detengase; alto; no lo hagas; no lo
 		haga; no hagas eso; no haga eso; no hagas nada; dejalo; dejalo asi; dejelo; olvidalo; olvidelo; olvida eso;
