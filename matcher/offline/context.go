@@ -213,6 +213,9 @@ func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
 	if len(words) == 0 || len(words) > maxAnswerWords {
 		return ""
 	}
+	if named && text.AnyIs(words, text.WrongWords) {
+		return ""
+	}
 	answer := datetime.NewText(said[words[0].Start:words[len(words)-1].End], time.Time{})
 	if answer.Mood() != text.Fragment || named && isAct(answer.Text) || text.Asked(said) && t.Mood() != text.Fragment {
 		return ""

@@ -74,6 +74,9 @@ func (r reading) only(own func(text.Word) bool) bool {
 
 // judges reports whether the text tells something of its values. That "we are 4" says how many people there are.
 func (r reading) judges() bool {
+	if r.returns() {
+		return true
+	}
 	people := slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
 		return (r.Values[p.Name] != nil || r.Unusable[p.Name] != "") && text.AnyIs(text.Split(text.Identifier(p.Name)+" "+p.Description), text.PeopleWords, text.GroupNames)
 	})
@@ -96,6 +99,13 @@ func (r reading) labelled() bool {
 func (r reading) labels(i int) bool {
 	w, before, after := r.Words[i], i > 0 && r.Taken[i-1], i+1 < len(r.Words) && r.Taken[i+1]
 	return after && w.Is(text.LabelWords) || before && isNumber(r.At(i-1)) && w.Is(text.PeopleWords)
+}
+
+// returns reports whether the text tells of a way back, and none of its values is of one: "I come back on Sunday".
+func (r reading) returns() bool {
+	return text.ComesBack(r.Text.Text) && !slices.ContainsFunc(slices.Collect(maps.Keys(r.Values)), func(name string) bool {
+		return text.AnyIs(text.Split(text.Identifier(name)), text.EndNames, text.ReturnWords)
+	})
 }
 
 // brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in

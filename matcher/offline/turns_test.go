@@ -87,3 +87,40 @@ order: Cancel an order > I can't find the number > B-12345 = {"number":"B-12345"
 order: Cancel an order > don't forget to cancel it > B-12345 = {"number":"B-12345"}
 order: Storniere eine Bestellung > ich weiß die Nummer nicht > B-12345 = {"number":"B-12345"}`)
 }
+
+func TestWhatIsToldOfHereAndNowIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+heating: Set the heating > it is 15 degrees in here = 
+heating: Set the heating > it's only 15 degrees here = 
+heating: Stell die Heizung > es hat hier 15 Grad = 
+heating: Stell die Heizung > hier sind es 15 Grad = 
+heating: Mets le chauffage > il fait 15 degrés ici = 
+heating: Pon la calefacción > aquí hace 15 grados = 
+heating: Metti il riscaldamento > qui ci sono 15 gradi = 
+heating: Set the heating > 15 degrees = {"degrees":15}
+heating: Set the heating > 15 degrees now = {"degrees":15}
+pump: Set pump 2 > pump 2 is at 60 percent now = 
+pump: Set pump 2 > 60 percent now please = {"pump":2,"speed":60}
+dinner: Book a table tomorrow at 8 pm > we are 4 now = {"day":"2026-11-21","people":4,"time":"20:00"}
+door: Unlock the door > no one is at the front door = 
+door: Unlock the door > nobody is at the front door = 
+door: Unlock the door > no, the front door = {"door":"front door"}
+train: Book a train from Berlin > I come back on Sunday = 
+flight: Book a flight > I come back on Monday = 
+flight: Book a flight > I'll be back on Monday = 
+flight: Book a flight > on Monday = {"date":"2026-11-23"}
+flight: Buche einen Flug > ich komme am Montag zurück = 
+flight: Buche einen Flug > ich komme am Montag = {"date":"2026-11-23"}`)
+}
+
+func TestAMistakeIsNoName(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+money: Send 50 euros > sorry, wrong button = 
+money: Send 50 euros > Entschuldigung, falsche Taste = 
+money: Send 50 euros > pardon, mauvais bouton = 
+money: Send 50 euros > perdón, botón equivocado = 
+money: Send 50 euros > scusa, tasto sbagliato = 
+money: Send 50 euros > sorry, Wright Button = {"amount":50,"recipient":"Wright Button"}`)
+}

@@ -17,6 +17,9 @@ func (t Text) NoAnswer() bool {
 	if today, _ := t.Ahead(); today && AnyIs(t.Words, ReturnWords) || hedges(t) { // "back in 5 minutes"
 		return true
 	}
+	if tellsOfNow(t) {
+		return true
+	}
 	if AnyIs(t.Words, availableWords) {
 		return false
 	}
@@ -30,6 +33,20 @@ func (t Text) NoAnswer() bool {
 	}
 	return false
 }
+
+// tellsOfNow reports whether a text says how it is here or now: "it is 15 degrees in here", "pump 2 is at 60 percent now". That
+// "we are 4 now" answers, and so does "today".
+func tellsOfNow(t Text) bool {
+	present := slices.ContainsFunc(t.Words, func(w Word) bool {
+		_, day := NearDays.Value(w.Norm)
+		return w.Is(hereWords) || w.Is(nowWords) && !day
+	})
+	tells := AnyIs(t.Words, tellingVerbs) || t.At(t.Opening()).Is(Pronouns) // "it's" is "it"
+	return present && tells && !AnyIs(t.Words, OwnGroup)
+}
+
+// ComesBack reports whether a text tells that the speaker comes back: "I'll be back on Sunday".
+func ComesBack(t Text) bool { return AnyIs(t.Words, firstPersons) && AnyIs(t.Words, ReturnWords) }
 
 // hedges reports whether a text has a word of doubt, and does not ask: "I am not sure, perhaps Friday". "I could do Friday"
 // answers, and so does "un jour".

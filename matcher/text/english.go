@@ -66,6 +66,7 @@ var english = language{
 		i would prefer; i prefer; rather; better; no not that one; no make it; no make that; no rather`,
 	loosePhrases:   `no; nope; nah; wait; sorry; pardon; actually; i said; rather; better; not that; not it; make it; i prefer; hold on; hang on; forget that; i would prefer; let us say; change to`,
 	Hesitations:    `uh um er erm hm hmm oh well`,
+	WrongWords:     `wrong`,
 	RatherWords:    `rather instead`,
 	SuitingWords:   `perfect better works work suits suit fine good best ideal enough suffices then please`,
 	insteadPhrases: `instead of; rather than; in place of`,
@@ -117,6 +118,7 @@ var english = language{
 	Negations:   `not no never without nor neither`,
 	neverWords:  `never`,
 	nowWords:    `now yet today`,
+	hereWords:   `here`,
 	UnableWords: `can could able`,
 	WantingWords: `
 		want need wish like require care interested mean thanks thank longer now necessary more intend plan going bother
@@ -400,7 +402,7 @@ var english = language{
 	AttendingVerbs: `come make attend go keep be take use afford`,
 	exceptPhrases:  `except; except for; excepting; apart from; aside from; other than; with the exception of; excluding; but not`,
 	butWords:       `but`,
-	NobodyWords:    `nobody none`,
+	NobodyWords:    `nobody; none; no one`,
 	allWords:       `all any every each everyone everybody everything anyone anybody anything anytime everywhere`,
 	KinWords: `
 		mother mom mum father dad parents parent brother sister wife husband partner son daughter child kid uncle aunt cousin grandmother

@@ -20,6 +20,7 @@ var italian = language{
 	owingPhrases:      `devo; dobbiamo`,
 	wishPairs:         `ho bisogno; mi serve; dobbiamo; ci serve; mi piacerebbe`,
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
+	WrongWords:        `sbagliato sbagliata`,
 	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
 	loosePhrases:      `scusa; scusi; scusami; anzi`,
 	SuitingWords:      `perfetto ideale bene meglio va`,

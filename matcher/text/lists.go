@@ -50,6 +50,7 @@ const (
 	loosePhrases    // those with other uses too, which correct only between two pauses
 	Hesitations     // hesitation sounds
 	soundNames      // those that are names, too: "Ben"
+	WrongWords      // say that something was not meant, and are in no name: "wrong button"
 	RatherWords     // mark a choice that replaces another: "rather"
 	SuitingWords    // say that a time or a thing suits
 	insteadPhrases  // before the replaced thing: "instead of"
@@ -106,6 +107,7 @@ const (
 	NegatingParticles // the first of two words that deny a verb: "ne … plus"
 	UnableWords       // words after which a negation is of an ability
 	nowWords          // the present, after a negation: "but not now"
+	hereWords         // where the speaker is: "it is 15 degrees in here"
 	WantingWords      // words after which a negation is of a wish
 	UndoingWords      // ask to undo something
 	DroppingWords     // order to leave or remove something

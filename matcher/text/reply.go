@@ -346,7 +346,7 @@ func (r *corrector) repairAt(i int, begins bool) int {
 		return 0 // "brauche ich meine Karte": the person belongs to the verb before it
 	case !ends && UndoingPairs.Has(w.Norm+" "+words[next].Norm):
 		return 0 // "no more newsletters"
-	case follows && r.plainlyDenies(i):
+	case follows && (r.plainlyDenies(i) || NobodyWords.PhraseAt(words, i) > length):
 		return 0 // "no quiero una cita"
 	case w.Is(Negations) && !w.Is(Refusals) && (!begins || follows):
 		return 0 // "not that one, the other", but "do not close that one"
