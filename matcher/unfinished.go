@@ -17,6 +17,7 @@ type Unfinished struct {
 	Candidate
 	Values  map[string]any // the valid values from earlier messages
 	Missing []string       // names the parameters without a value
+	Denied  []string       // those of them whose value the message takes back
 }
 
 // Continued returns the index of the unfinished call that a call of a tool continues: of several of the tool, the first
@@ -80,6 +81,7 @@ func (u Unfinished) Without(said string) Unfinished {
 			continue
 		}
 		delete(left.Values, parameter.Name)
+		left.Denied = append(left.Denied, parameter.Name)
 		if parameter.Required {
 			left.Missing = append(left.Missing, parameter.Name)
 		}

@@ -48,6 +48,9 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 		}
 		asks := slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] == nil && r.Unusable[name] != "" })
 		if !r.whole() || r.judges() || !asks && (len(r.Values) == 0 || !gives) { // "at 10:30" is asked about
+			if one, ok := replaces(begun, said); ok {
+				return one, true
+			}
 			continue
 		}
 		one := r.intent()
@@ -86,6 +89,25 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 		}
 	}
 	return intent{}, false
+}
+
+// replaces finds the call in which another name replaces the known one: "I meant Ben". Of several it is the one that the text
+// denies: "not Rome, Paris". What may be a name that is lacking replaces none.
+func replaces(begun matcher.Unfinished, said text.Correction) (intent, bool) {
+	isName := func(name string) bool { return slices.Contains(values.KindsOf(begun.Tool).Named, name) }
+	names := slices.DeleteFunc(slices.Clone(begun.Denied), func(name string) bool { return !isName(name) })
+	if len(begun.Denied) == 0 && !slices.ContainsFunc(begun.Missing, isName) {
+		names = knownNames(begun)
+	}
+	if value := onlyAnswer(begun.Tool, names, said.After); said.Marked && value != "" {
+		return intent{begun.Candidate, map[string]any{names[0]: value}, said.After}, true
+	}
+	return intent{}, false
+}
+
+// knownNames returns the parameters of names that have a value.
+func knownNames(begun matcher.Unfinished) []string {
+	return slices.DeleteFunc(slices.Clone(values.KindsOf(begun.Tool).Named), func(name string) bool { return begun.Values[name] == nil })
 }
 
 // askedFor returns the parameter that the user was asked for; empty if it is not known.
@@ -187,6 +209,9 @@ func (p *interpreter) continues(said text.Correction) (intent, bool) {
 		rest := withoutAddition(said.After)
 		if suggests := rest != said.After && strings.Contains(said.After, "?"); suggests && !t.Capital(len(t.Words)-1) {
 			continue // "what about lunch?"
+		}
+		if said.Marked && !said.Refused && len(begun.Denied) == 0 && len(knownNames(begun)) > 0 {
+			continue // "actually Paris" may be instead of the known one
 		}
 		if value := onlyAnswer(begun.Tool, begun.Missing, rest); value != "" {
 			return intent{begun.Candidate, map[string]any{begun.Missing[0]: value}, said.After}, true
@@ -306,11 +331,13 @@ func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name stri
 	}) {
 		return "", ""
 	}
-	free := values.KindsOf(last.Tool).Free
-	if len(free) != 1 || last.values[free[0]] == nil || t.Mood() != text.Fragment {
+	free := slices.DeleteFunc(slices.Clone(values.KindsOf(last.Tool).Free), func(name string) bool { return last.values[name] == nil })
+	if len(free) != 1 || t.Mood() != text.Fragment {
 		return "", ""
 	}
-	leads := func(w text.Word) bool { return w.Is(text.StopWords) && !w.Is(text.Articles) || w.Is(text.Hesitations) }
+	leads := func(w text.Word) bool {
+		return w.Is(text.StopWords) && !w.Is(text.Articles) || w.Is(text.Hesitations) || w.IsForeign(text.PersonCues)
+	}
 	words := withoutEnds(t.Words, leads, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
 	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) || isClause(words) {
 		return "", ""

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 )
@@ -50,6 +51,9 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if said.Marked && said.Before == "" && !slices.ContainsFunc(p.text(said.After).Words, says) {
 		calls, why = nil, "the message corrects what was said before, and it is not clear what"
 	}
+	if len(calls) > 0 && p.valueOnly(calls) {
+		calls, why = nil, "the message has a value and nothing else, while another call lacks values"
+	}
 	if len(calls) > 0 {
 		if done {
 			inherits(last, calls[0])
@@ -71,6 +75,15 @@ func (p *interpreter) interpret() ([]intent, string) {
 		why = "the message is a plain no, and calls for no tool by itself"
 	}
 	return nil, why
+}
+
+// valueOnly reports whether a call lacks values, and the text has a value for other tools and nothing else: "actually Paris"
+// asks for no weather while a flight is booked.
+func (p *interpreter) valueOnly(calls []intent) bool {
+	return len(p.request.Unfinished) > 0 && !slices.ContainsFunc(calls, func(one intent) bool {
+		begun := slices.ContainsFunc(p.request.Unfinished, func(u matcher.Unfinished) bool { return u.Tool == one.Tool })
+		return begun || len(one.values) == 0 || !p.read(one.said, one.Candidate).onlyValues()
+	})
 }
 
 // calls finds the calls of a message by itself. If it corrects itself, the call is the first part's with the second

@@ -1,6 +1,12 @@
 package offline_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"earshot/matcher/matchertest"
+)
 
 // In a conversation an answer is for what was asked, unless its words tell otherwise.
 
@@ -123,4 +129,26 @@ money: Send 50 euros > pardon, mauvais bouton =
 money: Send 50 euros > perdón, botón equivocado = 
 money: Send 50 euros > scusa, tasto sbagliato = 
 money: Send 50 euros > sorry, Wright Button = {"amount":50,"recipient":"Wright Button"}`)
+}
+
+func TestACorrectionReplacesTheNameThatIsKnown(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+money: Send money to Tom > I meant Carl > 50 = {"amount":50,"recipient":"Carl"}
+money: Send money to Tom > sorry, Carl > 50 = {"amount":50,"recipient":"Carl"}
+money: Send money to Tom > ich meinte Karl > 50 = {"amount":50,"recipient":"Karl"}
+money: Send money to Tom > je voulais dire Paul > 50 = {"amount":50,"recipient":"Paul"}
+money: Send money to Tom > quería decir Luis > 50 = {"amount":50,"recipient":"Luis"}
+money: Send money to Tom > intendevo Marco > 50 = {"amount":50,"recipient":"Marco"}
+money: Send 50 euros to Tom > no, a Marta = {"amount":50,"recipient":"Marta"}
+train: Book a train to Berlin > not Berlin, Paris > from Hamburg = {"from":"Hamburg","to":"Paris"}
+train: Book a train to Berlin > nicht Berlin, Paris > von Hamburg = {"from":"Hamburg","to":"Paris"}
+train: Book a train to Berlin > actually Paris = `)
+	candidates := matchertest.InScope(t, matchertest.Scope, "trips", asking["train"],
+		`{"name":"weather","description":"Tell the weather in a city","schema":[{"parameter":"city","type":"string","required":true}],"examples":["What is the weather in [Paris](city)?","How is it in [Rome](city)?"]}`)
+	for _, said := range []string{"actually Paris", "Paris, sorry", "nein, Paris", "no, Paris"} {
+		outcomes := heldWith(t, candidates, "Book a train to Berlin", said)
+		assert.NotContains(t, outcomes[1], "weather", said)
+	}
+	assert.Equal(t, `weather {"city":"Paris"}`, heldWith(t, candidates, "Book a train to Berlin", "What is the weather in Paris?")[1])
 }

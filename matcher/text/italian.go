@@ -21,7 +21,7 @@ var italian = language{
 	wishPairs:         `ho bisogno; mi serve; dobbiamo; ci serve; mi piacerebbe`,
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
 	WrongWords:        `sbagliato sbagliata`,
-	repairPhrases:     `no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
+	repairPhrases:     `intendevo; no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
 	loosePhrases:      `scusa; scusi; scusami; anzi`,
 	SuitingWords:      `perfetto ideale bene meglio va`,
 	Hesitations:       `eh ehm uhm mmm`,
