@@ -133,3 +133,21 @@ func TestNumbersAreReadInEveryForm(t *testing.T) {
 		"three hundred and 2":       "three hundred 300 =300; 2 2 =2",
 	})
 }
+
+func TestANumberOfTheTextsLanguageIsCertain(t *testing.T) {
+	t.Parallel()
+	for said, want := range map[string]bool{
+		"una mesa para dos mañana": true, "quiero once": true, "ich brauche elf Karten": true, "il y a sept personnes": true,
+		"once upon a time": false, "on sept 5": false,
+	} {
+		all, certain := datetime.NewText(said, friday), false
+		for i := range all.Words {
+			for _, n := range all.Numbers(i) {
+				certain = certain || !n.Doubtful && n.Exact != "5"
+			}
+		}
+		if certain != want {
+			t.Errorf("%s: %v", said, certain)
+		}
+	}
+}

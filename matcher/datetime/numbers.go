@@ -242,7 +242,7 @@ func (t *Text) inWords(i int) Reading {
 	if end == i {
 		return Reading{}
 	}
-	return count(end, value, end == i+1 && w.Is(text.Homographs))
+	return count(end, value, end == i+1 && w.Is(text.Homographs) && !text.NumberIn(t.Said, w.Norm))
 }
 
 // spelledAbroad reads the number in the words of a language other than English that begins at i: "quatre-vingt-dix",

@@ -529,6 +529,15 @@ func scoresOf(text string) []float64 {
 	return scores
 }
 
+// NumberIn reports whether a word is a number in the language of a text, and nothing else there: "dos" in Spanish, but not the
+// Italian "sei", which is a verb, too.
+func NumberIn(said, word string) bool {
+	code := LanguageOf(said)
+	return slices.ContainsFunc(languages, func(t language) bool {
+		return t[languageCode] == code && (t.has(Numbers, word) || t.has(NumberWords, word)) && !t.has(tellingVerbs, word)
+	})
+}
+
 // foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a
 // hotel in LA".
 func foreignTo(said string, list List, word string) bool {
