@@ -172,6 +172,9 @@ func HistoryStart(total, limit int) int {
 // Abandons reports whether a text cancels an unfinished call.
 func Abandons(said string) bool { return text.Abandons(said) }
 
+// Asks reports whether a text asks for information.
+func Asks(said string) bool { return text.Of(said).Mood() == text.Question }
+
 // Consents reports whether a text is plainly yes or plainly no to the previous question, and nothing else. Any
 // other content, a condition or a question makes it neither: a wrong yes may spend money.
 func Consents(said string) (yes, no bool) { return text.Consents(said) }

@@ -152,3 +152,22 @@ train: Book a train to Berlin > actually Paris = `)
 	}
 	assert.Equal(t, `weather {"city":"Paris"}`, heldWith(t, candidates, "Book a train to Berlin", "What is the weather in Paris?")[1])
 }
+
+func TestAQuestionInBetweenLeavesTheCallOpen(t *testing.T) {
+	t.Parallel()
+	const hours = `{"name":"opening-hours","description":"Tell when the restaurant is open","examples":["When are you open?","Wann habt ihr geöffnet?","Quand êtes-vous ouverts ?","¿Cuándo abrís?","Quando siete aperti?"]}`
+	const food = `{"name":"order-food","description":"Order food for delivery","schema":[{"parameter":"dish","type":"string","required":true}],"examples":["Order [pizza](dish)"]}`
+	candidates := matchertest.InScope(t, matchertest.Scope, "inn", asking["dinner"], hours, food)
+	const booked = `book-table {"day":"2026-11-21","people":2,"time":"20:00"}`
+	for _, one := range []struct{ begun, between, said, want string }{
+		{"Book a table for two tomorrow", "When are you open?", "ok, at 8 pm then", booked},
+		{"Reserviere einen Tisch für zwei morgen", "Wann habt ihr geöffnet?", "dann um 20 Uhr", booked},
+		{"Réserve une table pour deux demain", "Quand êtes-vous ouverts ?", "alors à 20 h", booked},
+		{"Reserva una mesa para dos mañana", "¿Cuándo abrís?", "entonces a las 20:00", booked},
+		{"Prenota un tavolo per due domani", "Quando siete aperti?", "allora alle 20", booked},
+		{"Book a table for two tomorrow", "Order pizza", "at 8 pm", ""},
+	} {
+		outcomes := heldWith(t, candidates, one.begun, one.between, one.said)
+		assert.Equal(t, one.want, outcomes[2], one.said)
+	}
+}

@@ -12,7 +12,7 @@ var spanish = language{
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
 	// Moods of sentences.
-	Fillers:           `hola si y oye venga`,
+	Fillers:           `hola si y oye venga entonces`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	possiblePhrases:   `es posible; seria posible; hay posibilidad de`,
 	WishWords:         `quiero queremos quisiera quisieramos necesito favor`,

@@ -70,7 +70,8 @@ func (c IncompleteCall) forMatcher() matcher.Unfinished {
 }
 
 // After returns the incomplete calls after a user's message, including those that it begins. A message that
-// continues an earlier call leaves the others open. A message that only calls for other tools drops the earlier calls.
+// continues an earlier call leaves the others open. A message that only calls for other tools drops the earlier calls, unless
+// it is a question that is answered at once: "when are you open?" changes no subject.
 // now is in milliseconds.
 func After(calls []IncompleteCall, message string, matched matcher.Result, now int64) []IncompleteCall {
 	var complete []Call
@@ -98,7 +99,8 @@ func continued(earlier []IncompleteCall, message string, complete []Call, incomp
 		}
 	}
 	next, continues := slices.Clone(incomplete), len(open) < len(earlier)
-	if len(calls) > 0 && (!continues || matcher.Abandons(message)) { // the message is about something else
+	aside := len(incomplete) == 0 && matcher.Asks(message)
+	if len(calls) > 0 && (!continues && !aside || matcher.Abandons(message)) { // the message is about something else
 		return next
 	}
 	for _, call := range open {
