@@ -145,6 +145,8 @@ var asking = map[string]string{
 		"examples":["Enter a leave","Enter a leave from [Monday](from) to [Friday](to)"]}`,
 	"train": `{"name":"train","description":"Book a train","schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true}],"examples":["Book a train from [Berlin](from) to [Hamburg](to)"]}`,
 	"visit": `{"name":"visit","description":"Book an appointment","schema":[{"parameter":"when","type":"string","format":"date-time","required":true}],"examples":["I want an appointment"]}`,
+	"guest": `{"name":"cancel-table","description":"Cancel the reservation of a table","schema":[{"parameter":"name","type":"string","required":true,"ask":"On which name?"}],"examples":["Cancel the table of [Smith](name)"]}`,
+	"taxi":  `{"name":"order-taxi","description":"Order a taxi","schema":[{"parameter":"address","type":"string","required":true,"ask":"Where?"},{"parameter":"time","type":"string","format":"time","required":true,"ask":"When?"}],"examples":["Call me a taxi","I need a taxi at [12 Main Street](address) at [8 pm](time)"]}`,
 	"heating": `{"name":"set-temperature","description":"Set the heating","schema":[{"parameter":"degrees","type":"number","unit":"°C","required":true}],
 		"examples":["Set the heating to [21](degrees) degrees","Stell die Heizung auf [20](degrees) Grad","Mets le chauffage à [20](degrees) degrés","Pon la calefacción a [20](degrees) grados","Metti il riscaldamento a [20](degrees) gradi"]}`,
 	"door":   `{"name":"unlock-door","description":"Unlock a door","schema":[{"parameter":"door","type":"string","required":true,"allowedValues":["front door","garage"]}],"examples":["Unlock the [front door](door)","Unlock the door"]}`,

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxAnswerWords = 4 // the longest text, in words, that as a whole can be the one missing value
+	maxAnswerWords = 4 // the longest text, in words beside "of the", that as a whole can be the one missing value
 	maxBack        = 3 // how many user messages back "it" and "no" may refer to a call
 )
 
@@ -213,8 +213,10 @@ func (p *interpreter) continues(said text.Correction) (intent, bool) {
 		if said.Marked && !said.Refused && len(begun.Denied) == 0 && len(knownNames(begun)) > 0 {
 			continue // "actually Paris" may be instead of the known one
 		}
-		if value := onlyAnswer(begun.Tool, begun.Missing, rest); value != "" {
-			return intent{begun.Candidate, map[string]any{begun.Missing[0]: value}, said.After}, true
+		asked := askedFor(begun)
+		sole := len(begun.Missing) == 1 || slices.Contains(values.KindsOf(begun.Tool).Named, asked) && slices.ContainsFunc(t.Words, isThing)
+		if value := onlyAnswer(begun.Tool, []string{asked}, rest); value != "" && sole {
+			return intent{begun.Candidate, map[string]any{asked: value}, said.After}, true
 		}
 	}
 	return intent{}, false
@@ -230,25 +232,43 @@ func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
 	brings := func(w text.Word) bool { // introduces a value: "for Peter"
 		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
 	}
-	words, named := withoutEnds(t.Words, brings, isPolite), slices.Contains(kinds.Named, missing[0])
+	words, named := withoutEnds(t.Words[text.Assents(t):], brings, isPolite), slices.Contains(kinds.Named, missing[0])
+	if named {
+		words = withoutLabel(words)
+	}
 	if len(words) > 0 && named {
 		first, _ := t.Within(words[0].Start, words[0].End)
 		words = words[text.AfterKin(t, first)-first:]
 	}
-	if len(words) == 0 || len(words) > maxAnswerWords {
+	meaningful := slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool { return w.Is(text.OfWords, text.NameParticles, text.DefiniteArticles) })
+	if len(words) == 0 || len(meaningful) > maxAnswerWords {
 		return ""
 	}
 	if named && text.AnyIs(words, text.WrongWords) {
 		return ""
 	}
 	answer := datetime.NewText(said[words[0].Start:words[len(words)-1].End], time.Time{})
-	if answer.Mood() != text.Fragment || named && isAct(answer.Text) || text.Asked(said) && t.Mood() != text.Fragment {
+	if mood := answer.Mood(); mood != text.Fragment && !(mood == text.Statement && answer.IsName()) || named && isAct(answer.Text) || text.Asked(said) && t.Mood() != text.Fragment {
 		return ""
 	}
 	if refersBack(words) || len(answer.Moments()) > 0 || !slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
 		return ""
 	}
 	return answer.Said
+}
+
+// withoutLabel removes a word that says that a name follows, and what is around it: "auf den Namen", "au nom de".
+func withoutLabel(words []text.Word) []text.Word {
+	links := func(w text.Word) bool { return w.Is(text.StopWords, text.TargetCues, text.Articles) }
+	for i, w := range words {
+		switch {
+		case w.Is(text.LabelWords):
+			return withoutEnds(words[i+1:], func(w text.Word) bool { return w.Is(text.OfWords, text.Copulas) }, isPolite)
+		case !links(w):
+			return words
+		}
+	}
+	return words
 }
 
 // isAct reports whether a text has a verb in small letters and more, so that it is no name: "make it big", "speed up",
@@ -311,7 +331,7 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 		return intent{}, false
 	}
 	if !r.whole() || len(r.Values) == 0 {
-		value, name := p.freeTextAnswer(last, rest)
+		value, name := p.freeTextAnswer(last, rest, said.Marked)
 		if name == "" {
 			return intent{}, false
 		}
@@ -324,15 +344,18 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 
 // freeTextAnswer reads the value of the only parameter that takes any words: a few words that name nothing of
 // another tool. The name is empty if there is none.
-func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name string) {
+func (p *interpreter) freeTextAnswer(last intent, rest string, corrects bool) (value, name string) {
 	t := p.words(rest)
 	if len(p.text(rest).Moments()) > 0 || slices.ContainsFunc(t.Words, func(w text.Word) bool {
 		return w.Is(text.TimeUnits, text.Currencies) || w.StemIs(text.UnitNames)
 	}) {
 		return "", ""
 	}
-	free := slices.DeleteFunc(slices.Clone(values.KindsOf(last.Tool).Free), func(name string) bool { return last.values[name] == nil })
-	if len(free) != 1 || t.Mood() != text.Fragment {
+	free := slices.Clone(values.KindsOf(last.Tool).Free)
+	if corrects { // what has no value is not corrected
+		free = slices.DeleteFunc(free, func(name string) bool { return last.values[name] == nil })
+	}
+	if len(free) != 1 || last.values[free[0]] == nil || t.Mood() != text.Fragment {
 		return "", ""
 	}
 	leads := func(w text.Word) bool {

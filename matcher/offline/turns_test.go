@@ -171,3 +171,28 @@ func TestAQuestionInBetweenLeavesTheCallOpen(t *testing.T) {
 		assert.Equal(t, one.want, outcomes[2], one.said)
 	}
 }
+
+func TestAnAnswerIsTheNameAndNotWhatIsAroundIt(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+money: Send 50 euros > d'accord, à Paul = {"amount":50,"recipient":"Paul"}
+money: Send 50 euros > vale, a Marta = {"amount":50,"recipient":"Marta"}
+money: Send 50 euros > va bene, a Marta = {"amount":50,"recipient":"Marta"}
+money: Send 50 euros > all right, to Carl = {"amount":50,"recipient":"Carl"}
+money: Send 50 euros > in Ordnung, an Karl = {"amount":50,"recipient":"Karl"}
+money: I want to send money > to Carl > 50 = {"amount":50,"recipient":"Carl"}
+money: I want to send money > 50 = 
+guest: Cancel the table > on the name of Miller = {"name":"Miller"}
+guest: Cancel the table > auf den Namen Müller = {"name":"Müller"}
+guest: Cancel the table > au nom de Dupont = {"name":"Dupont"}
+guest: Cancel the table > a nombre de García = {"name":"García"}
+guest: Cancel the table > a nome Rossi = {"name":"Rossi"}
+guest: Cancel the table > Miller = {"name":"Miller"}
+taxi: Call me a taxi > the airport > 8 pm = {"address":"the airport","time":"20:00"}
+taxi: Call me a taxi > Hilton Hotel please > 8 pm = {"address":"Hilton Hotel","time":"20:00"}
+taxi: Call me a taxi > Hauptstraße 12 > 20 Uhr = {"address":"Hauptstraße 12","time":"20:00"}
+taxi: Call me a taxi > 12 rue de la Paix > 20 h = {"address":"12 rue de la Paix","time":"20:00"}
+taxi: Call me a taxi > Calle Mayor 12 > 20:00 = {"address":"Calle Mayor 12","time":"20:00"}
+taxi: Call me a taxi > Via Roma 12 > alle 20:00 = {"address":"Via Roma 12","time":"20:00"}
+taxi: Call me a taxi > the taxi is late > 8 pm = `)
+}

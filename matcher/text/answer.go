@@ -34,6 +34,15 @@ func (t Text) NoAnswer() bool {
 	return false
 }
 
+// Assents returns the number of words by which a text agrees before a pause and goes on: "d'accord, à Anna".
+func Assents(t Text) int {
+	length := max(ConsentPhrases.PhraseAt(t.Words, 0), AssentPhrases.PhraseAt(t.Words, 0), CourtesyPhrases.PhraseAt(t.Words, 0))
+	if length == 0 || length == len(t.Words) || !t.parted(length) {
+		return 0
+	}
+	return length
+}
+
 // tellsOfNow reports whether a text says how it is here or now: "it is 15 degrees in here", "pump 2 is at 60 percent now". That
 // "we are 4 now" answers, and so does "today".
 func tellsOfNow(t Text) bool {

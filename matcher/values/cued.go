@@ -132,6 +132,9 @@ func (f cueReader) between(s *slot) (found []Mention) {
 		if !s.taught.left[left] || opens && !s.taught.article || s.taught.names && !f.Lowercase() && !here.capital(first) {
 			continue
 		}
+		if !s.sentence() && f.means(w) {
+			continue // "I want to send"
+		}
 		end := f.upTo(s, here, first, left, s.taught.before[before])
 		if end == first || s.taught.left[w.Norm] || s.taught.left[f.Norm(end-1)] {
 			continue // its words continue with a cue, or are one
