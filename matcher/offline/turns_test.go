@@ -196,3 +196,15 @@ taxi: Call me a taxi > Calle Mayor 12 > 20:00 = {"address":"Calle Mayor 12","tim
 taxi: Call me a taxi > Via Roma 12 > alle 20:00 = {"address":"Via Roma 12","time":"20:00"}
 taxi: Call me a taxi > the taxi is late > 8 pm = `)
 }
+
+func TestWhoCountsThemselvesAnswers(t *testing.T) {
+	t.Parallel()
+	talks(t, `
+dinner: Réserve une table demain à 20 h > nous sommes trois = {"day":"2026-11-21","people":3,"time":"20:00"}
+dinner: Réserve une table demain à 20 h > nous serons cinq = {"day":"2026-11-21","people":5,"time":"20:00"}
+dinner: Reserva una mesa mañana a las 20:00 > somos tres = {"day":"2026-11-21","people":3,"time":"20:00"}
+dinner: Reserva una mesa mañana a las 20:00 > seremos cinco = {"day":"2026-11-21","people":5,"time":"20:00"}
+dinner: Prenota un tavolo domani alle 20 > siamo in tre = {"day":"2026-11-21","people":3,"time":"20:00"}
+dinner: Prenota un tavolo domani alle 20 > saremo in cinque = {"day":"2026-11-21","people":5,"time":"20:00"}
+dinner: Reserva una mesa mañana a las 20:00 > tengo tres hijos = `)
+}

@@ -6,7 +6,7 @@ var french = language{
 	Currencies: `euro euros`,
 	StopWords: `
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du
-		au aux et ou mais ne pas est suis sont etre ai avoir avez avons que qui quoi quel quelle quels quelles ce cet
+		au aux et ou mais ne pas est suis sont sommes serons etre ai avoir avez avons que qui quoi quel quelle quels quelles ce cet
 		cette ces dans pour par sur avec sans chez de en y plait sil l d j m n s t c qu`,
 	RequestWords:     `veux voulons voudrions veut voudrais voudrait aimerais souhaite besoin faut svp merci bonjour`,
 	CalendarWords:    `demain aujourdhui lundi mardi mercredi jeudi vendredi samedi dimanche heures`,

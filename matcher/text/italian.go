@@ -6,13 +6,14 @@ var italian = language{
 	Currencies: `euro`,
 	StopWords: `
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai alle agli delle dalle nelle
-		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
+		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo saremo ho hai ha abbiamo che chi cosa quale quanto
 		dove perche mio mia miei tuo tua suo sua questo questa quello quella di da in`,
 	RequestWords:     `vorrei vorremmo voglio vogliamo vuole vuoi bisogno favore piacere grazie ciao`,
 	CalendarWords:    `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
 	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
 	// Moods of sentences.
+	AdditionPhrases:   `e; anche; e anche; inoltre; e inoltre`,
 	Fillers:           `ciao si e allora dai ehi senti poi`,
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
 	possiblePhrases:   `e possibile; sarebbe possibile; c e modo di`,
@@ -47,7 +48,7 @@ var italian = language{
 	UndoingWords:   `annulla annullare annulli disdire disdici`,
 	DroppingWords:  `dimentica lascia`,
 	firstPersons:   `io noi`,
-	OwnGroup:       `noi`,
+	OwnGroup:       `noi siamo saremo`,
 	AnsweringVerbs: `dico penso prendo preferisco preferiamo scelgo vengo veniamo diciamo facciamo`,
 	havingWords:    `ho abbiamo`,
 	beingWords:     `sono siamo`,

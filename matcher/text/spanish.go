@@ -5,13 +5,14 @@ var spanish = language{
 	// Words without a subject.
 	Currencies: `euro euros`,
 	StopWords: `
-		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
+		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy somos seremos estoy esta son ser
 		tengo tiene hay que quien cual cuando donde como porque para por con sin sobre desde hasta mi mis tu tus su sus este
 		estos estas eso a de en del la el lo`,
 	RequestWords:     `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
 	// Moods of sentences.
+	AdditionPhrases:   `y; tambien; y tambien; ademas; y ademas`,
 	Fillers:           `hola si y oye venga entonces`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	possiblePhrases:   `es posible; seria posible; hay posibilidad de`,
@@ -49,7 +50,7 @@ var spanish = language{
 	UndoingWords:   `cancelar cancela cancele canceles anular anula anules deshaz deshacer deshaga revierte revertir revierta retrocede`,
 	DroppingWords:  `olvida deja`,
 	firstPersons:   `yo nosotros`,
-	OwnGroup:       `nosotros`,
+	OwnGroup:       `nosotros somos seremos`,
 	AnsweringVerbs: `digo pienso prefiero preferimos elijo vengo venimos tomo cojo digamos pongamos`,
 	havingWords:    `tengo tenemos`,
 	beingWords:     `estoy estamos soy`,
