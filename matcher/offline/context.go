@@ -37,6 +37,7 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 	if !mayAnswer(p.words(said.After)) {
 		return intent{}, false
 	}
+	var asked []intent // values that the user is asked about, unless they belong to those of an earlier message
 	for _, begun := range p.request.Unfinished {
 		r := p.read(said.After, begun.Candidate)
 		if one, ok := p.bare(begun, r); ok && !said.Marked {
@@ -58,9 +59,16 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 			one.values = p.read(said.Before, r.Candidate).Values
 			maps.Copy(one.values, r.Values)
 		}
-		return one, true
+		if len(one.values) > 0 {
+			return one, true
+		}
+		asked = append(asked, one)
 	}
-	return p.joins(said.After)
+	one, ok := p.joins(said.After)
+	if !ok && len(asked) > 0 {
+		return asked[0], true
+	}
+	return one, ok
 }
 
 // bare finds the call of a text that is one value, without a word that tells of which parameter: "Friday" is the end of a

@@ -197,6 +197,24 @@ taxi: Call me a taxi > Via Roma 12 > alle 20:00 = {"address":"Via Roma 12","time
 taxi: Call me a taxi > the taxi is late > 8 pm = `)
 }
 
+func TestADayAndATimeOfDayAreAskedForOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	for _, said := range []string{"on Monday", "at 3 pm"} {
+		assert.Equal(t, "visit misses [when]", last(t, asking["visit"], "I want an appointment", said), said)
+	}
+	talks(t, `
+visit: I want an appointment > tomorrow > 3 pm = {"when":"2026-11-21T15:00:00Z"}
+visit: I want an appointment > at 3 pm > tomorrow = {"when":"2026-11-21T15:00:00Z"}
+visit: I want an appointment > in two hours = {"when":"2026-11-20T11:30:00Z"}
+visit: I want an appointment > in zwei Stunden = {"when":"2026-11-20T11:30:00Z"}
+visit: I want an appointment > dans deux heures = {"when":"2026-11-20T11:30:00Z"}
+visit: I want an appointment > en dos horas = {"when":"2026-11-20T11:30:00Z"}
+visit: I want an appointment > tra due ore = {"when":"2026-11-20T11:30:00Z"}
+visit: I want an appointment > back in two hours = 
+visit: I want an appointment > in two or three hours = 
+visit: I want an appointment > for two hours = `)
+}
+
 func TestWhoCountsThemselvesAnswers(t *testing.T) {
 	t.Parallel()
 	talks(t, `

@@ -30,6 +30,7 @@ func readMoments(f *slotFiller) {
 		}
 		f.moment(both[0], whole)
 	}
+	moments.partly(dates, clocks)
 	f.share(f.slots(func(s *slot) bool { return s.date }), dates)
 	f.share(f.slots(func(s *slot) bool { return s.clock && !s.date }), clocks)
 	if !f.counts {
@@ -37,6 +38,43 @@ func readMoments(f *slotFiller) {
 	}
 	for _, m := range append(dates, clocks...) {
 		f.take(m.First, m.End) // the 8 of "March 8" is no number
+	}
+}
+
+// readAhead fills the one slot for a date with a time with an amount of time from now: "in two hours". A time of day alone
+// would not tell the day.
+func readAhead(f *slotFiller) {
+	s := f.lone(func(s *slot) bool { return s.date && s.clock && s.layout() == time.RFC3339 })
+	if s == nil || !slices.ContainsFunc(f.Words, func(w text.Word) bool { return w.Begins(text.AheadCues) }) {
+		return
+	}
+	timed := &slot{Parameter: s.Parameter, about: s.about}
+	timed.Unit = &seconds
+	said := f.amounts(timed)
+	if len(said) != 1 {
+		return
+	}
+	first, end := f.Within(said[0].From, said[0].To)
+	cue := text.AheadCues.PhraseBefore(f.Words, first)
+	left, err := seconds.Numbers(said[0])[0].Int64()
+	const day = 24 * 60 * 60 // days ahead have no time of day
+	if cue == 0 || err != nil || left <= 0 || left >= day || text.AnyIs(f.Words[first:end], text.DayUnits) || !f.Adjoins(first-1) {
+		return
+	}
+	f.fill(s, f.Now.Add(time.Duration(left)*time.Second).Truncate(time.Second).Format(s.layout()), first-cue, end)
+}
+
+// partly records why only a day, or only a time of day, is no value of the slot that needs both.
+func (f momentReader) partly(dates, clocks []datetime.Reading) {
+	s := f.lone(func(s *slot) bool { return s.date && s.clock && s.Required && s.Format != "" })
+	if s == nil || f.reasons[s.Name] != "" {
+		return
+	}
+	switch {
+	case len(dates) == 1 && len(clocks) == 0 && dates[0].Exact != "":
+		f.none(s, fmt.Sprintf("%q has no time of day", f.Surface(dates[0].First, dates[0].End)), true)
+	case len(dates) == 0 && len(clocks) == 1 && clocks[0].Exact != "":
+		f.none(s, fmt.Sprintf("%q has no day", f.Surface(clocks[0].First, clocks[0].End)), true)
 	}
 }
 

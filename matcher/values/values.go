@@ -26,7 +26,7 @@ type Reading struct {
 
 // readers fill the slots of a tool in order, each from the words that earlier ones left.
 var readers = []func(*slotFiller){
-	readPatterns, readAllowed, readKnown, readCodes, readNamed, readBooleans, readDurations, readAmounts, readMoments,
+	readPatterns, readAllowed, readKnown, readCodes, readNamed, readBooleans, readAhead, readDurations, readAmounts, readMoments,
 	readSpokenNumbers, readNumbers, readLists, readCued, readPlaces, readQuoted, readRest,
 }
 
