@@ -468,14 +468,24 @@ func (p *interpreter) otherTool(last intent, said string, content []text.Word, m
 // one.
 func inherits(last, one intent) {
 	words := text.Split(one.said)
-	if !text.AnyIs(words, text.Pronouns) || slices.ContainsFunc(words, isNumber) || shares(wordsOf(one.Tool).things, wordsOf(last.Tool).things) == 0 {
+	if !text.AnyIs(words, text.Pronouns) || slices.ContainsFunc(words, isNumber) {
 		return
 	}
+	shared := shares(wordsOf(one.Tool).things, wordsOf(last.Tool).things) > 0
 	for _, parameter := range one.Tool.Params().List() {
+		if !shared && !isReference(parameter.Name) {
+			continue
+		}
 		if value, has := last.values[parameter.Name]; has && parameter.Required && one.values[parameter.Name] == nil && takes(parameter, value) {
 			one.values[parameter.Name] = value
 		}
 	}
+}
+
+// isReference reports whether a parameter's name tells of what its value is the number or the code: order_id, but not id.
+func isReference(name string) bool {
+	words := strings.Fields(strings.ToLower(text.Identifier(name))) // in a sentence "id" is "I would"
+	return len(words) > 1 && text.CodeNames.Has(words[len(words)-1])
 }
 
 // takes reports whether a value of one tool's parameter is valid for another tool's parameter.

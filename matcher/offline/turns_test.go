@@ -226,3 +226,12 @@ dinner: Prenota un tavolo domani alle 20 > siamo in tre = {"day":"2026-11-21","p
 dinner: Prenota un tavolo domani alle 20 > saremo in cinque = {"day":"2026-11-21","people":5,"time":"20:00"}
 dinner: Reserva una mesa mañana a las 20:00 > tengo tres hijos = `)
 }
+
+func TestItIsWhatTheCodeOfTheLastCallNames(t *testing.T) {
+	t.Parallel()
+	const status = `{"name":"order-status","description":"Tell where an order is","schema":[{"parameter":"order_id","type":"integer","required":true}],"examples":["Where is order [4711](order_id)?"]}`
+	const stop = `{"name":"cancel-order","description":"Cancel an order","schema":[{"parameter":"order_id","type":"integer","required":true}],"examples":["Cancel order [4711](order_id)"]}`
+	candidates := matchertest.InScope(t, matchertest.Scope, "shop", status, stop)
+	assert.Equal(t, `cancel-order {"order_id":4711}`, heldWith(t, candidates, "Where is order 4711?", "cancel it")[1])
+	assert.Equal(t, "cancel-order misses [order_id]", heldWith(t, candidates, "Where is order 4711?", "cancel an order")[1])
+}
