@@ -145,6 +145,7 @@ var asking = map[string]string{
 		"examples":["Enter a leave","Enter a leave from [Monday](from) to [Friday](to)"]}`,
 	"train": `{"name":"train","description":"Book a train","schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true}],"examples":["Book a train from [Berlin](from) to [Hamburg](to)"]}`,
 	"visit": `{"name":"visit","description":"Book an appointment","schema":[{"parameter":"when","type":"string","format":"date-time","required":true}],"examples":["I want an appointment"]}`,
+	"milk":  `{"name":"add-to-list","description":"Add an item to the shopping list","schema":[{"parameter":"item","type":"string","required":true}],"examples":["Put [the milk](item) on the list","Metti [il latte](item) nella lista"]}`,
 	"guest": `{"name":"cancel-table","description":"Cancel the reservation of a table","schema":[{"parameter":"name","type":"string","required":true,"ask":"On which name?"}],"examples":["Cancel the table of [Smith](name)"]}`,
 	"taxi":  `{"name":"order-taxi","description":"Order a taxi","schema":[{"parameter":"address","type":"string","required":true,"ask":"Where?"},{"parameter":"time","type":"string","format":"time","required":true,"ask":"When?"}],"examples":["Call me a taxi","I need a taxi at [12 Main Street](address) at [8 pm](time)"]}`,
 	"heating": `{"name":"set-temperature","description":"Set the heating","schema":[{"parameter":"degrees","type":"number","unit":"°C","required":true}],

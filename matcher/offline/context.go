@@ -256,7 +256,7 @@ func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
 		return ""
 	}
 	answer := datetime.NewText(said[words[0].Start:words[len(words)-1].End], time.Time{})
-	if mood := answer.Mood(); mood != text.Fragment && !(mood == text.Statement && answer.IsName()) || named && isAct(answer.Text) || text.Asked(said) && t.Mood() != text.Fragment {
+	if mood := answer.Mood(); mood != text.Fragment && !(mood == text.Statement && answer.IsName() && !text.AnyIs(answer.Words, text.KinWords)) || named && isAct(answer.Text) || text.Asked(said) && t.Mood() != text.Fragment {
 		return ""
 	}
 	if refersBack(words) || len(answer.Moments()) > 0 || !slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {

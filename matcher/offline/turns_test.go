@@ -194,7 +194,9 @@ taxi: Call me a taxi > Hauptstraße 12 > 20 Uhr = {"address":"Hauptstraße 12","
 taxi: Call me a taxi > 12 rue de la Paix > 20 h = {"address":"12 rue de la Paix","time":"20:00"}
 taxi: Call me a taxi > Calle Mayor 12 > 20:00 = {"address":"Calle Mayor 12","time":"20:00"}
 taxi: Call me a taxi > Via Roma 12 > alle 20:00 = {"address":"Via Roma 12","time":"20:00"}
-taxi: Call me a taxi > the taxi is late > 8 pm = `)
+taxi: Call me a taxi > the taxi is late > 8 pm = 
+money: Send 50 euros > my mother = 
+milk: alexa put milk on the list = {"item":"milk"}`)
 }
 
 func TestADayAndATimeOfDayAreAskedForOneAfterTheOther(t *testing.T) {

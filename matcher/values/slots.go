@@ -462,6 +462,11 @@ func (f *slotFiller) means(verb text.Word) bool {
 	return false
 }
 
+// acts reports whether a word is a plain verb of the tool, and so begins no name.
+func (f *slotFiller) acts(w text.Word) bool {
+	return w.Norm != "" && f.means(w) && text.ActingOf([]text.Word{w}).Plain
+}
+
 // currencyBefore returns the sign of a currency right before a place of the text.
 func (f *slotFiller) currencyBefore(at int) string { return currency.FindString(f.Said[:at]) }
 
