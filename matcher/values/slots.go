@@ -362,6 +362,7 @@ type slotFiller struct {
 	reasons   map[string]string // by name: why a number is not the parameter's value
 	questions map[string]string // by name: the question for an ambiguous value
 	unusable  map[string]string // by name: why words that certainly speak of the parameter give no value
+	addresses []Mention         // of all forms; nil before the first look
 }
 
 func newFiller(utterance *datetime.Text, tool *repositories.Tool) *slotFiller {
@@ -387,13 +388,17 @@ func (f *slotFiller) fill(s *slot, value any, first, end int) {
 
 // ofAddress returns the words of the address that has those from first to before end; these if they are of none.
 func ofAddress(f *slotFiller, first, end int) (from, to int) {
-	if strings.ContainsAny(f.Said, "@/") {
+	if f.addresses == nil {
+		f.addresses = []Mention{}
 		for _, candidate := range forms {
-			for _, m := range addressesIn(f, candidate.pattern) {
-				if m.First <= first && end <= m.End {
-					return m.First, m.End
-				}
+			if strings.ContainsAny(f.Said, "@/") {
+				f.addresses = append(f.addresses, addressesIn(f, candidate.pattern)...)
 			}
+		}
+	}
+	for _, m := range f.addresses {
+		if m.First <= first && end <= m.End {
+			return m.First, m.End
 		}
 	}
 	return first, end
