@@ -411,9 +411,10 @@ var english = language{
 	otherPersons: `he she they someone somebody everyone everybody nobody anyone you customer client patient guest student doctor people`,
 	othersVerbs: `
 		want wants need needs would wishes hopes likes asked asks said says told tells thinks deserves has had plans wanted needed hoped`,
-	thirdModals: `must should`,
-	ownWords:    `my our mine me us`,
-	UnlessWords: `why or only just too sure if`,
+	needingVerbs: `need needs needed`,
+	thirdModals:  `must should`,
+	ownWords:     `my our mine me us`,
+	UnlessWords:  `why or only just too sure if`,
 	// Words after a value that are no part of it.
 	laterPhrases: `
 		next year; next month; next quarter; some day; at some point; at the end of the month; at the end of the week; at the end of the year; end of the month;

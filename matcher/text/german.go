@@ -287,9 +287,10 @@ var german = language{
 	otherPersons: `er sie jemand niemand jeder keiner kunde kundin patient patientin gast mitarbeiter arzt arztin leute`,
 	othersVerbs: `
 		mochte mochten will wollen wollte wollten braucht benotigt brauchen wunscht sagt sagte meint meinte fragt bittet bat hat hatte`,
-	thirdModals: `soll sollte muss musste kann konnte darf wird`,
-	ownWords:    `mein meine meinen meinem meiner unser unsere unseren unserem mir uns`,
-	UnlessWords: `warum oder nur ob`,
+	needingVerbs: `brauche brauchst braucht brauchen brauchte benotige benotigt benotigen benotigte`,
+	thirdModals:  `soll sollte muss musste kann konnte darf wird`,
+	ownWords:     `mein meine meinen meinem meiner unser unsere unseren unserem mir uns`,
+	UnlessWords:  `warum oder nur ob`,
 	// Words after a value that are no part of it.
 	laterPhrases: `
 		nachstes jahr; nachsten monat; nachstes mal; im nachsten jahr; im nachsten monat; ende des monats; am ende des monats; zum monatsende; am monatsende; am wochenende; eines tages;

@@ -128,6 +128,7 @@ const (
 	otherPersons      // who is neither the speaker nor the reader
 	othersVerbs       // what such a person wants, says or has: "she wants"
 	spokenTo          // who or what orders are spoken to, and calls before them, also without a comma: "Alexa", "Maman"
+	needingVerbs      // those that things do, too: "the kitchen needs"
 	thirdModals       // what somebody else must, may or is going to do: "Anna must send"
 	ownWords          // make a thing the speaker's: "my"
 	UnlessWords       // beside a negation that denies nothing: "why not", "not only"

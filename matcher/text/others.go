@@ -130,7 +130,7 @@ func owes(t Text, i int, isAct func(Word) bool) bool {
 
 // thingsNeed reports whether things also do what a word says: "the kitchen needs", "the room has". Only people want.
 func thingsNeed(w Word) bool {
-	return w.Is(perfectWords, havingWords) || slices.ContainsFunc([]string{"need", "brauch", "benotig", "necesit"}, func(stem string) bool { return strings.HasPrefix(w.Norm, stem) })
+	return w.Is(perfectWords, havingWords, needingVerbs)
 }
 
 // followed reports whether an object follows the verb at i, or its particle: "turns on the light", "cancela su cita".

@@ -183,6 +183,7 @@ var spanish = language{
 	spokenTo:        `mama papa carino amor urgente ayuda primero tambien vamos luego buenas senor senora senorita doctor doctora`,
 	otherPersons:    `ella ellos ellas alguien nadie cliente clienta paciente medico doctor gente`,
 	othersVerbs:     `quiere quieren quisiera quisieran necesita necesitan desea desean pide piden dice dicen ha han querria`,
+	needingVerbs:    `necesita necesito necesitas necesitamos necesitan`,
 	thirdModals:     `debe deberia puede va tiene`,
 	ownWords:        `mi mis nuestro nuestra`,
 	// Words after a value that are no part of it.
