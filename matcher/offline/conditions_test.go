@@ -89,7 +89,7 @@ func TestWhatTheSpeakerHadToDoOrPerhapsMustOrdersNothing(t *testing.T) {
 		"Tengo que cancelar mi cita","Je dois annuler mon rendez-vous"]},{"name":"order-taxi","description":"Order a taxi","examples":["I need a taxi","Ruf mir ein Taxi"]},
 		{"name":"remind","description":"Remind the user of something","schema":[{"parameter":"what","type":"string","required":true}],"examples":["Remind me that [it rains](what)"]}`
 	for want, texts := range map[string]string{
-		"": "Ich musste meinen Termin absagen; Ich müsste meinen Termin absagen; Ich konnte meinen Termin absagen; Ich muss meinen Termin vielleicht absagen; Gestern musste ich meinen Termin absagen; J'ai dû annuler mon rendez-vous; " +
+		"": "Ich musste meinen Termin absagen; Ich konnte meinen Termin absagen; Ich muss meinen Termin vielleicht absagen; Gestern musste ich meinen Termin absagen; J'ai dû annuler mon rendez-vous; " +
 			"Je devais annuler mon rendez-vous; Je devrais annuler mon rendez-vous; Je dois peut-être annuler mon rendez-vous; Dovevo annullare il mio appuntamento; Devo probabilmente annullare il mio appuntamento; " +
 			"Tendría que cancelar mi cita; Debía cancelar mi cita; Tengo que cancelar mi cita quizás; I probably need to cancel my appointment; I may need to cancel my appointment",
 		"cancel-appointment {}": "Ich muss leider meinen Termin absagen; Könnten Sie vielleicht meinen Termin absagen?; Je voudrais annuler mon rendez-vous; Vorrei annullare il mio appuntamento; ¿Podría cancelar mi cita?; " +

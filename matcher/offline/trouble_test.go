@@ -37,3 +37,28 @@ func TestATroubleIsWhatAnExampleSaysOfAThing(t *testing.T) {
 		require.Equal(t, want, matched(t, said, luggage, fault), said)
 	}
 }
+
+func TestWhatIsNearlySureOrPoliteIsMeant(t *testing.T) {
+	t.Parallel()
+	const luggage = `{"name":"lost-luggage","description":"Search for lost luggage","examples":["I lost my luggage","Mein Koffer ist kaputt","Ma valise est cassée"]}`
+	const drop = `{"name":"cancel-appointment","description":"Cancel an appointment","examples":["I need to cancel my appointment","Ich muss meinen Termin absagen"]}`
+	const light = `{"name":"light-off","description":"Turn off the light","examples":["Turn off the light","Mach das Licht aus"]}`
+	for said, want := range map[string]string{
+		"I probably lost my luggage":               "lost-luggage {}",
+		"Mein Koffer ist wahrscheinlich kaputt":    "lost-luggage {}",
+		"Ma valise est probablement cassée":        "lost-luggage {}",
+		"perhaps I lost my luggage":                "",
+		"I probably need to cancel my appointment": "",
+		"Ich müsste meinen Termin absagen":         "cancel-appointment {}",
+		"Ich muesste den Termin leider absagen":    "cancel-appointment {}",
+		"Ich musste meinen Termin absagen":         "",
+		"Ich könnte meinen Termin absagen":         "",
+		"Leute macht das Licht aus":                "light-off {}",
+		"Kinder macht bitte das Licht aus":         "light-off {}",
+		"Mama macht das Licht aus":                 "",
+		"Papa macht das Licht aus":                 "",
+		"Die Kinder machen das Licht aus":          "",
+	} {
+		require.Equal(t, want, matched(t, said, luggage, drop, light), said)
+	}
+}

@@ -145,6 +145,7 @@ var english = language{
 	framePhrases: `keeps; in order to; order to; for example; teach me; how to; must be; stopped; according to; wants; you want me to; tell me why; tell me how; show me how; prevent; impossible to; unable to; failed to; fails to;
 		failing to; afford to; last thing; this will; that will; it will; only the; only my; only an; only a; would have to; used to; i was going to; almost; like i would; as if i; or i; or we; and i will; or else i;
 		out of the question; always; ever; remember to; remember that; wait with; every morning; make sure nobody; remind`,
+	likelyPhrases:    `probably; most likely; presumably`,
 	uncertainPhrases: `maybe; perhaps; possibly; probably; most likely; presumably; i may; i might; i could; we could; we might; i would have; i should have; wish i could; some day; someday; at some point`,
 	reportingVerbs:   `suggests suggested says said asked asks told tells thinks claims writes wrote`,
 	judgingWords:     `is was would could should takes means breaks`,

@@ -35,7 +35,7 @@ func Framed(t Text, i int, knows func(Word) bool) bool {
 		if foreign(at, next-at) && next <= i && !t.At(next).Is(WishWords) {
 			return true
 		}
-		if !asking && foreign(at, uncertainPhrases.PhraseAt(t.Words, at)) {
+		if !asking && foreign(at, doubtAt(t, at)) {
 			return true
 		}
 	}
@@ -61,15 +61,25 @@ func Doubts(t Text, isAct func(Word) bool) bool {
 	}
 	end := clauseEnd(t, first)
 	for at := first; at < end; at++ {
-		next := at + uncertainPhrases.PhraseAt(t.Words, at)
-		if next == at || t.At(next).Is(Negations) {
-			continue // "I could not"
+		next := at + doubtAt(t, at)
+		if next == at || t.At(next).Is(Negations) || mood == Statement && likelyPhrases.PhraseAt(t.Words, at) > 0 && AnyIs(t.Words[next:end], TroubleWords) {
+			continue // "I could not", "I probably lost my luggage"
 		}
 		if at == first && !t.Words[first].Is(Persons) || mood != Fragment && next == len(t.Words) || slices.ContainsFunc(t.Words[min(next, end):end], isAct) {
 			return true
 		}
 	}
 	return false
+}
+
+// doubtAt returns the number of words at a place that leave open whether something is wanted. The German "ich müsste" is a
+// polite "I must", and only "ich musste" tells of the past.
+func doubtAt(t Text, at int) int {
+	length := uncertainPhrases.PhraseAt(t.Words, at)
+	if said := strings.ToLower(t.Surface(at, at+length)); strings.Contains(said, "müss") || strings.Contains(said, "muess") {
+		return 0
+	}
+	return length
 }
 
 // purposes reports whether the word of purpose at first is of the act at i: "to delete", "um … zu löschen".

@@ -99,6 +99,7 @@ var french = language{
 	feigningPhrases:  `fais semblant; faites semblant; imagine; imaginez; imaginons; suppose; supposez; supposons; fais comme si; faites comme si; simule; simulez; je pensais; je pensais a; j ai pense a; j ai failli; je ne sais pas si; j hesite a; et si je; je me demande si`,
 	relayVerbs:       `dis dites demande demandez rappelle rappelez explique expliquez laisse laissez fais faites`,
 	framePhrases:     `peut; peuvent; doit; doivent; devrait; seul; seule; impossible de; impossible d; hors de question; pas question; derniere chose; toujours; ou je; ou j; j allais; j ai failli; soit`,
+	likelyPhrases:    `probablement; sans doute`,
 	uncertainPhrases: `peut etre; je pourrais; eventuellement; un jour; probablement; sans doute; je devais; je devrais; nous devions; nous devrions; je pouvais; j ai du; nous avons du; j aurais du`,
 	reportingVerbs:   `dit disent disait demande demandait ecrit pretend`,
 	judgingWords:     `est serait etait sera prend`,

@@ -103,6 +103,7 @@ var german = language{
 	relayVerbs:      `sag sage sagen frag frage fragen erinner erinnere erinnern erklar erklare erklaren lass lasst`,
 	framePhrases: `soll; sollen; darf; durfen; man kann; man konnte; man sollte; letzte was; unmoglich; immer; standig; entweder; oder ich; sonst; ausserstande; nicht in der lage;
 		erinner mich; erinnere mich; ich konnte; fast; beinahe`,
+	likelyPhrases:    `wahrscheinlich; vermutlich`,
 	uncertainPhrases: `vielleicht; eventuell; moglicherweise; womoglich; irgendwann; wahrscheinlich; vermutlich; ich musste; ich konnte; ich durfte; musste ich; wir mussten; wir konnten`,
 	reportingVerbs:   `sagt sagte fragt fragte meint meinte schreibt schrieb behauptet`,
 	judgingWords:     `ist ware war wurde bringt macht`,
@@ -288,6 +289,7 @@ var german = language{
 	othersVerbs: `
 		mochte mochten will wollen wollte wollten braucht benotigt brauchen wunscht sagt sagte meint meinte fragt bittet bat hat hatte`,
 	needingVerbs: `brauche brauchst braucht brauchen brauchte benotige benotigt benotigen benotigte`,
+	spokenTo:     `leute kinder jungs madels kollegen freunde`,
 	thirdModals:  `soll sollte muss musste kann konnte darf wird`,
 	ownWords:     `mein meine meinen meinem meiner unser unsere unseren unserem mir uns`,
 	UnlessWords:  `warum oder nur ob`,

@@ -142,6 +142,7 @@ const (
 	relayVerbs        // first words of an order whose act is another's: "tell Tom to"
 	framePhrases      // before an act that is only told of, or another's: "says", "unable to"
 	uncertainPhrases  // before an act that is only thought of, except in a question
+	likelyPhrases     // those of them that nearly say it is so: "I probably lost my card"
 	reportingVerbs    // verbs that make what is said another's words: "says"
 	judgingWords      // after an infinitive, verbs of a sentence about it: "annuler serait une erreur"
 	leaveVerbs        // verbs that ask for leave, before the speaker: "darf ich"

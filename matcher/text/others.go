@@ -94,7 +94,7 @@ func actsNow(t Text, first, verb int, isAct func(Word) bool) bool {
 	case (listed || isAct(w)) && (base != w.Norm && spoken != "fr" || several || PastForm(w)): // "sends", but not the French order "mets"
 		return isBare(t, first, verb, isAct) && (object || listed && isNamed(t, first, verb) && (t.At(verb+1).IsSubject() || len(actsKnown().nouns[w.Stem]) == 0))
 	case strings.HasSuffix(w.Norm, "t") && spoken == "de": // "überweist", "schaltet"
-		return object && (isAct(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, isAct)
+		return object && !german.has(spokenTo, t.Norm(first)) && (isAct(w) || isVerb(strings.TrimSuffix(w.Norm, "t"))) && isBare(t, first, verb, isAct)
 	}
 	form := w.Norm != "" && strings.ContainsAny(w.Norm[len(w.Norm)-1:], "aetd") && (!hasInfinitiveEnding(w.Norm) || strings.HasSuffix(w.Norm, "iere")) // but not "accendi"
 	ordered := english.has(ActionVerbs, w.Norm) || english.has(LightVerbs, w.Norm)
