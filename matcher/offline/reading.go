@@ -221,6 +221,8 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a value that several tools take, and nothing else"
 	case !answers && none && len(named) > 0 && len(wordsOf(r.Tool).things) > 0 && !slices.ContainsFunc(named, func(w text.Word) bool { return p.Knows(w.Stem) }):
 		return "the message speaks of something else than the nearest tool"
+	case none && mood == text.Statement && len(values.KindsOf(r.Tool).Free) == 0 && ofOther(p, named):
+		return "the message speaks of something else than the nearest tool"
 	case !answers && !none && !p.FreeText && orders(r.Text.Text) && r.otherThing(p):
 		return "the message speaks of something else than the nearest tool"
 	case !answers && r.neighbours(p, named, rivals):
@@ -229,6 +231,15 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// ofOther reports whether the things that a statement is about, beside the trouble with them, are none of the tool's: "I lost my
+// job" for the tool that blocks a card.
+func ofOther(p *retrieval.Document, named []text.Word) bool {
+	things := slices.DeleteFunc(slices.Clone(named), func(w text.Word) bool {
+		return w.Is(text.TroubleWords, text.PastWords) || w.IsForeign(text.FailingVerbs)
+	})
+	return len(things) > 0 && len(things) < len(named) && !slices.ContainsFunc(things, func(w text.Word) bool { return p.Knows(w.Stem) || p.Relates(w) })
 }
 
 // otherThing reports whether the object of the first verb is a thing that the tool does not know, although the rest may be

@@ -62,3 +62,17 @@ func TestWhatIsNearlySureOrPoliteIsMeant(t *testing.T) {
 		require.Equal(t, want, matched(t, said, luggage, drop, light), said)
 	}
 }
+
+func TestTroubleWithSomethingElseIsNotTheToolsMatter(t *testing.T) {
+	t.Parallel()
+	const card = `{"name":"block-card","description":"Block a card","examples":["Block my card","I lost my card","Ich habe meine Karte verloren","J'ai perdu ma carte","He perdido mi tarjeta","Ho perso la mia carta"]}`
+	for said, want := range map[string]string{
+		"I lost my job": "", "I lost my mother": "", "Ich habe meinen Job verloren": "", "J'ai perdu mon emploi": "", "He perdido mi trabajo": "", "Ho perso il mio lavoro": "",
+		"I lost my card": "block-card {}", "I lost my bank card": "block-card {}", "I lost my card yesterday": "block-card {}", "Ich habe meine Karte verloren": "block-card {}",
+		"J'ai perdu ma carte bancaire": "block-card {}", "He perdido mi tarjeta": "block-card {}", "Ho perso la mia carta": "block-card {}",
+	} {
+		require.Equal(t, want, matched(t, said, card), said)
+	}
+	const fault = `{"name":"report-fault","description":"Report something broken","schema":[{"parameter":"what","type":"string","required":true}],"examples":["[The shower](what) is broken","[Die Heizung](what) ist kaputt"]}`
+	require.NotEmpty(t, matched(t, "Die Dusche ist kaputt, vermutlich verstopft", fault), "a thing may be its value")
+}
