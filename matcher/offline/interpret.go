@@ -17,13 +17,8 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if one, ok := p.byExample(); ok {
 		return []intent{one}, ""
 	}
-	if len(p.request.Unfinished) > 0 {
-		if _, no := text.Consents(p.request.Text); no { // "cancel that" cancels nothing else
-			return nil, "the message drops the call that was begun"
-		}
-		if text.Abandons(p.request.Text) {
-			p.request.Unfinished = nil
-		}
+	if p.drops() {
+		return nil, "the message drops the call that was begun"
 	}
 	meant, forbidden := text.WithoutForbidden(text.WithoutOmitted(p.request.Text))
 	if meant == "" && p.request.Text != "" {
@@ -75,6 +70,19 @@ func (p *interpreter) interpret() ([]intent, string) {
 		why = "the message is a plain no, and calls for no tool by itself"
 	}
 	return nil, why
+}
+
+// drops reports whether a message refuses the call that was begun. "cancel that" cancels nothing else. A message that abandons
+// the call may ask for another.
+func (p *interpreter) drops() bool {
+	if len(p.request.Unfinished) == 0 {
+		return false
+	}
+	if text.Abandons(p.request.Text) {
+		p.request.Unfinished = nil
+	}
+	_, no := text.Consents(p.request.Text)
+	return no
 }
 
 // valueOnly reports whether a call lacks values, and the text has a value for other tools and nothing else: "actually Paris"

@@ -132,7 +132,7 @@ func (f cueReader) between(s *slot) (found []Mention) {
 		if !s.taught.left[left] || opens && !s.taught.article || s.taught.names && !f.Lowercase() && !here.capital(first) {
 			continue
 		}
-		if !s.sentence() && f.acts(w) {
+		if !s.sentence() && acts(f.slotFiller, w) {
 			continue // "I want to send"
 		}
 		end := f.upTo(s, here, first, left, s.taught.before[before])

@@ -293,7 +293,7 @@ func readPlaces(f *slotFiller) {
 			}
 			first = text.AfterKin(f.Text.Text, first)
 			end := f.properName(s, first)
-			if end == first && !rel.proper && (rel.article || f.Lowercase()) && !f.acts(f.At(first)) { // up to three words without capitals
+			if end == first && !rel.proper && (rel.article || f.Lowercase()) && !acts(f, f.At(first)) { // up to three words without capitals
 				for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1) && f.Trailing(end) == end) {
 					end++
 				}

@@ -468,7 +468,7 @@ func (f *slotFiller) means(verb text.Word) bool {
 }
 
 // acts reports whether a word is a plain verb of the tool, and so begins no name.
-func (f *slotFiller) acts(w text.Word) bool {
+func acts(f *slotFiller, w text.Word) bool {
 	return w.Norm != "" && f.means(w) && text.ActingOf([]text.Word{w}).Plain
 }
 
