@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,6 +9,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/evidence"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 )
 
@@ -48,7 +51,26 @@ func (c checkedCall) key() string {
 	if c.faulty() {
 		return c.candidate.Tool.Name + " " + c.call.arguments
 	}
-	return c.candidate.Tool.Name + " " + encodeJSON(c.reading.Values)
+	return c.candidate.Tool.Name + " " + encodeJSON(normal(c.reading.Values))
+}
+
+// normal returns a value with its numbers in their normal form: 50 and 50.0 are the same amount.
+func normal(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		members := make(map[string]any, len(value))
+		for name, member := range value {
+			members[name] = normal(member)
+		}
+		return members
+	case []any:
+		return lists.Map(value, normal)
+	case json.Number:
+		if decimal, ok := exactjson.ParseDecimal(value.String()); ok {
+			return json.Number(decimal.Normal())
+		}
+	}
+	return value
 }
 
 // checkedAnswer is an answer with every call checked.

@@ -63,6 +63,9 @@ func TestMatchFiresWhatTheModelCalls(t *testing.T) {
 			[]string{`light_on {}`, onMonday, `cancel-booking {"day":"tue"}`, onTuesday}, nil},
 		"calls with the same values once": {[]string{book}, []llmtest.Reply{calls([2]string{"book", `{"day":"mon"}`}, [2]string{"book", `{ "day": "mon" }`})},
 			[]string{onMonday}, nil},
+		"a number written twice once": {[]string{`{"name":"pay","schema":[{"parameter":"euros","type":"number"},{"parameter":"to","type":"map","valueType":"float"}]}`},
+			[]llmtest.Reply{calls([2]string{"pay", `{"euros":50,"to":{"a":1}}`}, [2]string{"pay", `{"euros":"50.0","to":{"a":1.0}}`}, [2]string{"pay", `{"euros":5e1,"to":{"a":2}}`})},
+			[]string{`pay {"euros":50,"to":{"a":1}}`, `pay {"euros":5e1,"to":{"a":2}}`}, nil},
 		"neither a tool out of scope nor an unknown or hidden argument": {[]string{book}, []llmtest.Reply{calls(
 			[2]string{"someone-elses-tool", `{"day":"mon"}`}, [2]string{"book", `{"day":"mon","admin":true,"desk":"Z"}`})},
 			[]string{onMonday}, nil},
