@@ -26,10 +26,10 @@ type checkedCall struct {
 	// shown are the faults except those of parameters that are hidden from the model: it did not cause them, and
 	// must not even learn their names.
 	shown []parameters.ValueFault
-	// given are the arguments by parameter name; unread is true if they are unreadable. number is the call's index
-	// in the trace, from 1.
+	// given are the arguments by parameter name; unread is why they cannot be read. number is the call's index in the
+	// trace, from 1.
 	given  map[string]any
-	unread bool
+	unread error
 	number int
 	finds  bool // true for a call of the tool search; words is its query
 	words  string
@@ -134,7 +134,7 @@ func (t *llmTurn) check(call toolCall) checkedCall {
 		// A tool without inferred values loses nothing.
 		arguments, repaired, err = nil, true, nil
 	}
-	found.repaired, found.unread, found.given = repaired, err != nil, arguments
+	found.repaired, found.unread, found.given = repaired, err, arguments
 	offered := offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name))
 	if len(offered.names) > 0 {
 		found.given = make(map[string]any, len(arguments))
@@ -145,7 +145,7 @@ func (t *llmTurn) check(call toolCall) checkedCall {
 	whole := t.request.Complete(found.candidate, found.given)
 	found.reading, _ = evidence.Read(t.request, whole, found.candidate.Tool)
 	if err != nil {
-		found.reading.Errors = append([]parameters.ValueFault{{Detail: err.Error()}}, found.reading.Errors...)
+		found.reading.Errors = append([]parameters.ValueFault{{Detail: unreadableDetail(found.candidate.Tool.Name, call.arguments, err)}}, found.reading.Errors...)
 	}
 	for _, fault := range found.reading.Errors {
 		if !params.Hidden(fault.Parameter) {
@@ -199,7 +199,7 @@ func (t *llmTurn) note(call checkedCall) int {
 		Candidate: call.candidate, Name: call.call.name, Arguments: call.given, Repaired: call.repaired,
 		Coerced: call.reading.Coerced, Ignored: call.reading.Dropped, Errors: call.reading.Errors, Round: t.round,
 	}
-	if call.unread || !call.known {
+	if call.unread != nil || !call.known {
 		noted.Unread = call.call.arguments
 	}
 	switch {
@@ -226,7 +226,11 @@ func (a checkedAnswer) sendBack(found string) []chatMessage {
 			verdict = "There is no such tool. Do not call it."
 		case made.correctable():
 			var faults []string
-			for _, fault := range made.shown {
+			shown := made.shown
+			if made.unread != nil { // the rest is for people
+				faults, shown = []string{made.unread.Error()}, shown[1:]
+			}
+			for _, fault := range shown {
 				faults = append(faults, strings.TrimPrefix(fmt.Sprintf("%s: %s", fault.Parameter, fault.Detail), ": "))
 			}
 			verdict = "Not accepted: " + strings.Join(faults, "; ") +

@@ -20,6 +20,7 @@ const (
 	maxWraps      = 3       // times that they may be encoded as a string inside a string
 	maxDepth      = 64      // nesting depth of a value
 	maxUnreadable = 2 << 10 // bytes of unreadable arguments that are sent back
+	maxQuoted     = 100     // and that an error quotes
 )
 
 var (
@@ -75,8 +76,16 @@ func readValue(text string) (value any, repaired bool, err error) {
 	if err != nil {
 		return nil, false, fmt.Errorf("%w: %w", errNoObject, err)
 	}
-	value, err = decodeJSON(relaxed)
+	if value, err = decodeJSON(relaxed); err != nil && !errors.Is(err, errDoubled) {
+		err = fmt.Errorf("%w: %w", errNoObject, err)
+	}
 	return value, true, err
+}
+
+// unreadableDetail describes unreadable arguments to people. The user did nothing wrong, so it says what helps.
+func unreadableDetail(tool, arguments string, err error) string {
+	return fmt.Sprintf("the model called %s with %s, and %s; send the words again, or name another model in settings.llm.tools",
+		tool, text.Clip(arguments, maxQuoted), err)
 }
 
 // decodeJSON decodes a text that is exactly one JSON value. Numbers stay json.Number.

@@ -130,6 +130,15 @@ func TestMatchSaysWhatWasRepairedAndCoerced(t *testing.T) {
 	require.Equal(t, []string{"day"}, result.Matches[0].Coerced)
 }
 
+// TestUnreadableArgumentsAreNamed: the model is told the flaw alone, people also the tool, the arguments and what helps.
+func TestUnreadableArgumentsAreNamed(t *testing.T) {
+	result, server := matchOne(t, matchertest.Request(t, "x", book), call("book", `{"day":"mon",`), call("book", `{"day":"mon",`))
+	const flaw = "the arguments are not a JSON object: the text ends before the value does"
+	require.Equal(t, `the model called book with {"day":"mon",, and `+flaw+`; send the words again, or name another model in settings.llm.tools`,
+		result.Rejected[0].Errors[0].Detail)
+	require.Contains(t, server.Requests()[1].Last().Content, "Not accepted: "+flaw+"; day: is required.")
+}
+
 func TestMatchFindsToolsByOtherSpellings(t *testing.T) {
 	for _, named := range []string{
 		"cancel-booking", "Cancel-Booking", "CANCEL_BOOKING", "cancel_booking", "cancelBooking", "cancel booking",
