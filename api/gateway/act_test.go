@@ -465,6 +465,7 @@ func TestWhatIsWrongWithACallIsToldToTheModel(t *testing.T) {
 	w.Ask("POST", sessionChatPath, saying("Friday")).Is(200, "")
 	_, sent := model.conversation(t, 1)
 	require.Contains(t, sent, `not carried out: day`)
+	require.Contains(t, sent, `not carried out: the arguments are not a JSON object: the text ends before the value does. Call it again`)
 	require.Contains(t, sent, `waits for confirmation`)
 	fired := w.Triggers("s1")
 	require.Len(t, fired, 1)
@@ -595,6 +596,7 @@ func TestAMessageCountsAsWhatItsChatCameTo(t *testing.T) {
 		"a call for a yes":   {[]string{calling("null", [2]string{"refund", `{"order":"7"}`}), booked, booked}, 200, usage.Use{Messages: 1, Matched: 1}, `["fired"]`},
 		"no call":            {[]string{booked}, 200, usage.Use{Messages: 1, Unmatched: 1}, `["unmatched"]`},
 		"wrong values":       {[]string{calling("null", [2]string{"book", `{"day":"Friday"}`}), booked}, 200, usage.Use{Messages: 1, Rejected: 1}, `["rejected"]`},
+		"cut arguments":      {[]string{calling("null", [2]string{"book", `{"day":`}), booked}, 200, usage.Use{Messages: 1, Rejected: 1}, `["rejected"]`},
 		"a model with a 503": {[]string{"503"}, 503, usage.Use{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -199,7 +199,8 @@ func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	}
 	arguments, _, err := t.h.Model.Arguments(one.arguments)
 	if err != nil {
-		p.refused = refusal(err.Error())
+		t.rejected = true
+		p.refused = refusal("not carried out: " + err.Error() + ". Call it again with one whole JSON object.")
 		return p
 	}
 	request, err := t.conversation(ctx, p.tool.Tool)
