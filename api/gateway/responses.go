@@ -161,6 +161,9 @@ func refuses(one item) bool {
 	return slices.ContainsFunc(parts, func(part span) bool { return unquoted(memberOf(content, part, "refusal").in(content)) != "" })
 }
 
+// truncated reports whether an item was cut. A server may complete the response nevertheless.
+func truncated(one item) bool { return unquoted(memberIn(one.raw, "status")) == "incomplete" }
+
 // kept returns the items of a round for the client, whether our calls among the others run, and whether to ask
 // the model again. If the client has calls of its own, it continues: addOutstanding then answers ours.
 func (a *acting) kept(items []item, complete bool) (kept []item, runs, retry bool) {
@@ -169,7 +172,7 @@ func (a *acting) kept(items []item, complete bool) (kept []item, runs, retry boo
 	}
 	kept = without(items, a.isOurs)
 	// A truncated call does not run, nor one beside a refusal.
-	complete = complete && !slices.ContainsFunc(items, refuses)
+	complete = complete && !slices.ContainsFunc(items, func(one item) bool { return refuses(one) || a.isOurs(one) && truncated(one) })
 	return kept, complete, complete && !slices.ContainsFunc(kept, func(one item) bool { return needsClient[one.kind] })
 }
 
