@@ -17,6 +17,17 @@ import (
 
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
+func TestWhyNamesTheToolAndNotTheSpellingOfAModel(t *testing.T) {
+	call := matcher.Call{Candidate: matcher.Candidate{Repository: &repositories.Repository{ID: "bank"}, Tool: &repositories.Tool{Name: "transfer"}}, Name: "functions.Transfer\n"}
+	for verdict, want := range map[string]string{
+		explain.Fired:    "Fired bank/transfer.",
+		explain.Rejected: "Nothing fired: bank/transfer was called for, and its values are not valid.",
+	} {
+		decision := explain.Decision{Trace: matcher.Trace{Calls: []matcher.Call{call}}, Verdicts: []explain.Verdict{{Verdict: verdict}}}
+		require.Equal(t, want, explain.Why(decision, 1))
+	}
+}
+
 // pack packs a trace, and reads it again with all parts written so far.
 func pack(t *testing.T, p *explain.Packer, written map[string]string, trace matcher.Trace) (explain.Explanation, explain.Packed) {
 	t.Helper()

@@ -13,6 +13,9 @@ func Why(d Decision, candidates int) string {
 	var fired, rejected []string
 	for i, call := range d.Trace.Calls {
 		name := call.Name
+		if call.Tool != nil { // a model may write the name in another way
+			name = call.Tool.Name
+		}
 		if call.Repository != nil {
 			name = call.Repository.ID + "/" + name
 		}
