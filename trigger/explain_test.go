@@ -148,6 +148,26 @@ func TestToolsForOtherUsersAreExplained(t *testing.T) {
 	})
 }
 
+// TestACallOfAToolForOtherUsersSaysWhyItWasNotOffered: the model knows the name from elsewhere, and did not make it up.
+func TestACallOfAToolForOtherUsersSaysWhyItWasNotOffered(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
+		w.Matcher.Intercept(func(ctx context.Context, _ matcher.Request) error {
+			for _, name := range []string{"pay", "payroll"} {
+				matcher.TraceOf(ctx).Add(matcher.Call{Name: name, Dropped: "No tool in scope has this name."})
+			}
+			return nil
+		})
+		_, err := w.sayAs(nil, "m1", "hello")
+		require.NoError(t, err)
+		found := w.why("m1")
+		require.Equal(t, "dropped: No tool in scope has this name.", verdicts(found)["pay"])
+		require.Contains(t, verdicts(found)["payroll"], `dropped: The model was not offered this tool: tool "payroll" requires a verified user`)
+		require.Contains(t, found.Why, "Nothing fired: what was called for was dropped (The model was not offered this tool")
+	})
+}
+
 func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 	keeping(t, store.Retention{Explain: time.Millisecond}, func(t *testing.T, w *world) {
 		answer := w.Say("", "book")

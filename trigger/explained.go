@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -45,8 +46,14 @@ func (p *planner) explanation(t *turn) explain.Decision {
 	d := explain.Decision{
 		MessageID: t.Turn.Message, Time: p.now, Stage: p.stage, Trace: *t.trace, Verdicts: p.verdicts(t),
 	}
+	d.Trace.Calls = slices.Clone(d.Trace.Calls)
+	for i, call := range d.Trace.Calls {
+		if call.Tool == nil && call.Dropped != "" {
+			d.Trace.Calls[i].Dropped = cmp.Or(t.withheld(call.Name), call.Dropped)
+		}
+	}
 	add := func(call matcher.Call, verdict explain.Verdict) {
-		d.Trace.Calls = append(slices.Clip(d.Trace.Calls), call)
+		d.Trace.Calls = append(d.Trace.Calls, call)
 		d.Verdicts = append(d.Verdicts, verdict)
 	}
 	for i, c := range t.consents {
@@ -78,6 +85,18 @@ func (p *planner) explanation(t *turn) explain.Decision {
 	}
 	d.Why += p.whyUnfinished(t)
 	return d
+}
+
+// withheld returns why the model was not offered a tool that exists; empty if none of the name does.
+func (t *turn) withheld(name string) string {
+	for _, repository := range slices.Concat(t.matchedScope.Session, t.matchedScope.Repositories) {
+		for i := range repository.Tools {
+			if _, err := repository.Tools[i].For(t.matchedScope.Claims); err != nil && repository.Tools[i].Name == name {
+				return fmt.Sprintf("The model was not offered this tool: %s.", err)
+			}
+		}
+	}
+	return ""
 }
 
 // whyUnfinished returns the effect of a message on questions and on calls that lack values, in sentences.
