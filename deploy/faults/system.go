@@ -42,8 +42,8 @@ type options struct {
 }
 
 const (
-	restLimit = 3 * time.Minute  // several leases, and longer than the pause of two minutes after a fourth attempt
-	comeUp    = 30 * time.Second // how long a server may take until it answers
+	restLimit = 3 * time.Minute // several leases, and longer than the pause of two minutes after a fourth attempt
+	comeUp    = 2 * time.Minute // how long a server may take until it answers, also on a machine ten times as busy
 )
 
 func defaults() options {

@@ -36,7 +36,12 @@ func sealerOf(t *testing.T, letters ...string) *store.Sealer {
 
 func storeOf(t *testing.T, client redis.UniversalClient, letters ...string) *store.Store {
 	t.Helper()
-	return store.New(&keyspace.DB{UniversalClient: client}, store.Options{Sealer: sealerOf(t, letters...)})
+	return storeOn(t, &keyspace.DB{UniversalClient: client}, letters...)
+}
+
+func storeOn(t *testing.T, db *keyspace.DB, letters ...string) *store.Store {
+	t.Helper()
+	return store.New(db, store.Options{Sealer: sealerOf(t, letters...)})
 }
 
 func put(t *testing.T, s *store.Store, id, signing string) {
@@ -182,7 +187,8 @@ func TestAWalkGoesThroughAllMastersOfACluster(t *testing.T) {
 func TestVersionsAreSealedAnew(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
-		old, client := storeOf(t, server.Client(), "a"), server.Client()
+		db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
+		old := storeOn(t, db, "a")
 		put(t, old, "clinic", "a secret of the app")
 		with := func(headers repositories.Headers) {
 			_, err := old.PutRepository(t.Context(), &repositories.Repository{AppID: "clinic", ID: "desk", Tools: []repositories.Tool{{
@@ -193,10 +199,10 @@ func TestVersionsAreSealedAnew(t *testing.T) {
 		with(repositories.Headers{"Authorization": secret.New("hunter2")})
 		with(nil)
 		require.NoError(t, old.DeleteRepository(t.Context(), repositories.Scope{AppID: "clinic"}, "desk"))
-		walk := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
+		walk := sealing.Walk{DB: db, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
 		_, err := walk.Run(t.Context())
 		require.NoError(t, err)
-		next := storeOf(t, client, "b")
+		next := storeOn(t, db, "b")
 		_, definition, err := next.Version(t.Context(), "clinic", "desk", 1)
 		require.NoError(t, err)
 		require.Equal(t, "hunter2", definition.Tools[0].Request.Headers["Authorization"].Reveal())
