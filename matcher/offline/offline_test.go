@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -229,6 +230,15 @@ func FuzzOfflineNeverPanics(f *testing.F) {
 		}
 		chain.Exact(request)
 		require.NotEmpty(t, retrieval.New().Offer(t.Context(), request, 2))
+
+		request.Text = text // the answer to a call that lacks values
+		for _, missing := range [][]string{{"to"}, {"time", "to"}, {"email", "people"}} {
+			request.Unfinished = []matcher.Unfinished{{Candidate: candidates[3], Values: map[string]any{"from": "Rome", "price": json.Number("50")}, Missing: missing}}
+			request.Unfinished[0] = request.Unfinished[0].Without(text)
+			_, err = o.Match(t.Context(), request)
+			require.NoError(t, err)
+			request.Unfinished[0].Survives(text)
+		}
 	})
 }
 
