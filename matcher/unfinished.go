@@ -101,10 +101,10 @@ func (u Unfinished) Survives(said string) bool {
 
 // forbidden reports whether a text denies the tool's act, by a verb of its name or its examples.
 func (u Unfinished) forbidden(said string) bool {
-	t := text.Of(said)
 	if !text.HasDenial(said) {
 		return false
 	}
+	t := text.Of(said)
 	acts := func(w text.Word) bool { return text.ActingOf([]text.Word{w}).Plain }
 	own := slices.DeleteFunc(text.Split(text.Identifier(u.Tool.Name)+" "+strings.Join(u.Tool.Spoken(), " ")), func(w text.Word) bool { return !acts(w) })
 	return t.DeniesAct(func(i int) bool {

@@ -46,14 +46,8 @@ func (p *planner) explanation(t *turn) explain.Decision {
 	d := explain.Decision{
 		MessageID: t.Turn.Message, Time: p.now, Stage: p.stage, Trace: *t.trace, Verdicts: p.verdicts(t),
 	}
-	d.Trace.Calls = slices.Clone(d.Trace.Calls)
-	for i, call := range d.Trace.Calls {
-		if call.Tool == nil && call.Dropped != "" {
-			d.Trace.Calls[i].Dropped = cmp.Or(t.withheld(call.Name), call.Dropped)
-		}
-	}
 	add := func(call matcher.Call, verdict explain.Verdict) {
-		d.Trace.Calls = append(d.Trace.Calls, call)
+		d.Trace.Calls = append(slices.Clip(d.Trace.Calls), call)
 		d.Verdicts = append(d.Verdicts, verdict)
 	}
 	for i, c := range t.consents {
@@ -130,6 +124,11 @@ func whyConsent(action state.Action, kind string) string {
 func (p *planner) verdicts(t *turn) (verdicts []explain.Verdict) {
 	if t.trace != nil {
 		verdicts = make([]explain.Verdict, len(t.trace.Calls))
+		for i, call := range t.trace.Calls {
+			if call.Tool == nil && call.Dropped != "" {
+				verdicts[i] = explain.Verdict{Verdict: explain.Dropped, Why: cmp.Or(t.withheld(call.Name), call.Dropped)}
+			}
+		}
 	}
 	on := func(call int) *explain.Verdict {
 		for len(verdicts) < call {

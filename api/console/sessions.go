@@ -78,9 +78,7 @@ func sessionsPage(v *pageRequest) error {
 		return err
 	}
 	if shown.Sessions = found.Items; found.Next != "" {
-		next := shown.Asked.query(nil)
-		next.Set("after", found.Next)
-		shown.Next = "?" + next.Encode()
+		shown.Next = linkAfter(shown.Asked.query(nil), found.Next)
 	}
 	return v.render("sessions", "Sessions", shown)
 }

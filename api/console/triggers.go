@@ -52,6 +52,12 @@ func (s triggerSearch) query(now *time.Time) url.Values {
 	})
 }
 
+// linkAfter returns the link to the page of a search that begins behind an item.
+func linkAfter(search url.Values, item string) string {
+	search.Set("after", item)
+	return "?" + search.Encode()
+}
+
 // searched returns the query of a search, with a period or, with now, with its start for REST.
 func searched(now *time.Time, within, since string, fields map[string]string) url.Values {
 	q := url.Values{}
@@ -129,9 +135,7 @@ func (v *pageRequest) search(shown *triggerList, after string) error {
 	}
 	shown.Records, shown.Until = found.Items, found.Until
 	if found.Next != "" {
-		next := shown.Asked.query(nil)
-		next.Set("after", found.Next)
-		shown.Next = "?" + next.Encode()
+		shown.Next = linkAfter(shown.Asked.query(nil), found.Next)
 	}
 	return nil
 }

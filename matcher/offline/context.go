@@ -102,12 +102,15 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 // replaces finds the call in which another name replaces the known one: "I meant Ben". Of several it is the one that the text
 // denies: "not Rome, Paris". What may be a name that is lacking replaces none.
 func replaces(begun matcher.Unfinished, said text.Correction) (intent, bool) {
+	if !said.Marked {
+		return intent{}, false
+	}
 	isName := func(name string) bool { return slices.Contains(values.KindsOf(begun.Tool).Named, name) }
 	names := slices.DeleteFunc(slices.Clone(begun.Denied), func(name string) bool { return !isName(name) })
 	if len(begun.Denied) == 0 && !slices.ContainsFunc(begun.Missing, isName) {
 		names = knownNames(begun)
 	}
-	if value := onlyAnswer(begun.Tool, names, said.After); said.Marked && value != "" {
+	if value := onlyAnswer(begun.Tool, names, said.After); value != "" {
 		return intent{begun.Candidate, map[string]any{names[0]: value}, said.After}, true
 	}
 	return intent{}, false
