@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/repositories/failpoint"
 )
 
 func TestMain(m *testing.M) { testbed.Main(m) }
@@ -132,4 +135,15 @@ func (k keyed) RoundTrip(request *http.Request) (*http.Response, error) {
 		request.Header.Set(name, value)
 	}
 	return unkept.RoundTrip(request)
+}
+
+// TestEveryFlawIsPlanted starts the program with each flaw. It panics if a script lacks the line that the flaw takes out.
+func TestEveryFlawIsPlanted(t *testing.T) {
+	program := testbed.Program(t, "crashtest")
+	for _, flaw := range failpoint.Flaws() {
+		command := exec.CommandContext(t.Context(), program, "version")
+		command.Env = append(os.Environ(), "EARSHOT_FLAW="+string(flaw))
+		out, err := command.CombinedOutput()
+		require.NoError(t, err, "%s: %s", flaw, out)
+	}
 }

@@ -83,6 +83,7 @@ func isFound(t *testing.T, flaw failpoint.Flaw) {
 		o := short(t)
 		o.flaw, o.phases, o.points, o.rest = flaw, []phase{flaws[flaw].phase}, flaws[flaw].points, 15*time.Second
 		found := run(t, o)
+		require.NotContains(t, found.table(), "does not come up")
 		require.NoError(t, os.RemoveAll(o.dir))
 		if slices.ContainsFunc(found.violations(), func(v string) bool { return strings.HasPrefix(v, "contention: "+flaws[flaw].rule) }) {
 			require.NotEmpty(t, found.failures())

@@ -47,7 +47,7 @@ func Planted(flaw Flaw) bool { return Flaw(os.Getenv("EARSHOT_FLAW")) == flaw }
 var compared = map[Flaw]*regexp.Regexp{
 	CommitWithoutCAS: regexp.MustCompile(`(?m)^.*return \{'stale'\}.*$`),
 	MoveWithoutState: regexp.MustCompile(`(?m)^.*return \{'moved', 'state', state\}.*$`),
-	UnfencedFirst:    regexp.MustCompile(`(?m)^.*if has ~= m\.first then.*$`),
+	UnfencedFirst:    regexp.MustCompile(`(?m)^.*if holder ~= m\.first then.*$`),
 	ChangeWithoutCAS: regexp.MustCompile(`(?m)^.*then return 'changed' end.*$`),
 }
 
