@@ -39,6 +39,7 @@ func TestAnswerOfAReplicaConsideredDeadIsTheSame(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
 				w.Put("s1", "r", `{"tools":[{"name":"greet"}]}`)
 				hold := &enginetest.Ice{}
+				w.Lease = 3 * time.Second // after which it is considered dead
 				_, zombie := w.Replica(hold.Hook())
 				reached, release := make(chan struct{}), make(chan struct{})
 				var events atomic.Int64

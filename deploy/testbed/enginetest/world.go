@@ -91,7 +91,7 @@ func Idle(t testing.TB, server *redistest.Server, workers int) *World {
 	sealer := testbed.Got(store.NewSealer([]byte(strings.Repeat("k", store.KeySize))))(t)
 	w := &World{
 		T: t, Server: server, sealer: sealer, Matcher: &Words{}, Events: &Outside{}, Calls: &Outside{}, Inbox: &Outside{outcome: Nobody},
-		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Timeout: testbed.Patience, Workers: workers,
+		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 15 * time.Second, Timeout: testbed.Patience, Workers: workers,
 	}
 	w.Store, w.Engine = w.Replica(w.Trips)
 	w.App("clinic", "{}")
