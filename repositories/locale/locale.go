@@ -1,9 +1,10 @@
-// Package locale validates languages and time zones by name. Zones are from the embedded IANA database, so that
-// they are the same on every machine.
+// Package locale validates languages and time zones by name. Zones are from the machine's IANA database, or from the
+// embedded one where it has none.
 package locale
 
 import (
 	"fmt"
+	"path"
 	"sync"
 	"time"
 	_ "time/tzdata" // for machines without a zone database, such as containers
@@ -26,8 +27,10 @@ func CheckLanguage(tag string) error {
 
 // CheckZone returns an error if a text is not the name of a time zone, such as Europe/Berlin. Empty is valid.
 func CheckZone(name string) error {
-	_, err := zone(name)
-	if err != nil || name == "Local" { // Local depends on the machine
+	if name == "" {
+		return nil
+	}
+	if _, err := zone(name); err != nil || name == "Local" { // Local depends on the machine
 		return fmt.Errorf("%q is not the name of a time zone, as Europe/Berlin", fault.Clip(name))
 	}
 	return nil
@@ -52,6 +55,9 @@ var zones sync.Map
 func zone(name string) (*time.Location, error) {
 	if known, hit := zones.Load(name); hit {
 		return known.(*time.Location), nil
+	}
+	if path.Clean(name) != name { // one of any number of paths to the file of a zone, as Europe//Berlin
+		return nil, fmt.Errorf("%q is no name of a zone", name)
 	}
 	found, err := time.LoadLocation(name)
 	if err == nil {

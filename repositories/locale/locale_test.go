@@ -23,7 +23,7 @@ func TestNamesAreChecked(t *testing.T) {
 			t.Errorf("zone %q: %v", name, err)
 		}
 	}
-	for _, name := range []string{"Local", "Berlin", "../../etc/passwd", "Europe/Atlantis"} {
+	for _, name := range []string{"Local", "Berlin", "../../etc/passwd", "Europe/Atlantis", "Europe//Berlin", "Europe/./Berlin"} {
 		if locale.CheckZone(name) == nil {
 			t.Errorf("zone %q is taken", name)
 		}
