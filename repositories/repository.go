@@ -193,6 +193,7 @@ func (a *App) Clone() *App {
 	next := *a
 	next.Modules = slices.Clone(a.Modules)
 	next.Sources = slices.Clone(a.Sources)
+	next.Settings.Webhooks = slices.Clone(a.Settings.Webhooks)
 	for i := range next.Sources {
 		source := &next.Sources[i]
 		source.Headers, source.QueryParams = maps.Clone(source.Headers), maps.Clone(source.QueryParams)

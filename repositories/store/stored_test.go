@@ -15,13 +15,14 @@ import (
 	"earshot/repositories/store"
 )
 
-const sources = `{"sources":[
+const withSources = `{"sources":[
   {"name":"pg","type":"postgres","host":"h","port":5432,"database":"d","user":"u","password":"hunter2-pg"},
-  {"name":"api","type":"http","baseUrl":"https://h/v1/","headers":{"Authorization":"hunter2-header","X-Desk":"A"},"queryParams":{"api-key":"hunter2-query","lang":"en"}}]}`
+  {"name":"api","type":"http","baseUrl":"https://h/v1/","headers":{"Authorization":"hunter2-header","X-Desk":"A"},"queryParams":{"api-key":"hunter2-query","lang":"en"}}],
+  "settings":{"webhooks":[{"name":"w","url":"https://h/hook","secret":"whsec_aHVudGVyMi1ob29r"}]}}`
 
-func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
+func TestCredentialsOfAnAppAreMaskedAndKept(t *testing.T) {
 	s := storeOn(t, redistest.Mini(t), 'k')
-	app, err := repositories.DecodeApp("clinic", []byte(sources))
+	app, err := repositories.DecodeApp("clinic", []byte(withSources))
 	require.NoError(t, err)
 	_, err = s.PutApp(t.Context(), app)
 	require.NoError(t, err)
@@ -39,10 +40,12 @@ func TestCredentialsOfSourcesAreMaskedAndKept(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, again.Sources[0].Password.IsMasked(), "what the caller gave is not changed")
 	require.Equal(t, secret.Masked, again.Sources[1].Headers["Authorization"].Reveal())
+	require.True(t, again.Settings.Webhooks[0].Secret.IsMasked())
 	kept := appOf(t, s, "clinic")
 	require.Equal(t, "hunter2-pg", kept.Sources[0].Password.Reveal())
 	require.Equal(t, "hunter2-header", kept.Sources[1].Headers["Authorization"].Reveal())
 	require.Equal(t, "hunter2-query", kept.Sources[1].QueryParams["api-key"].Reveal())
+	require.Equal(t, "whsec_aHVudGVyMi1ob29r", kept.Settings.Webhooks[0].Secret.Reveal())
 
 	unknown, err := repositories.DecodeApp("other", []byte(strings.Replace(string(shown), `"appId":"clinic",`, "", 1)))
 	require.NoError(t, err)
