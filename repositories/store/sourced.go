@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -92,7 +93,7 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 		return nil, err
 	}
 
-	replies, err := dueRefreshes.RunAll(ctx, r.db, calls) // refreshes of an unreachable node wait for it
+	replies, runErr := dueRefreshes.RunAll(ctx, r.db, calls) // refreshes of an unreachable node wait for it
 	for _, reply := range replies {
 		fields, _ := reply.([]any)
 		for pair := range slices.Chunk(keyspace.Fields(fields), 2) {
@@ -100,7 +101,7 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 			due = append(due, Refresh{app, source, pair[1]})
 		}
 	}
-	return due, err
+	return due, cmp.Or(err, runErr)
 }
 
 // endRefresh schedules the next refresh of a source, unless a change has rescheduled it meanwhile.

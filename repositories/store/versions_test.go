@@ -268,6 +268,13 @@ func TestASourceIsLookedAtByOneAtATime(t *testing.T) {
 			require.NoError(t, definitions.EndRefresh(t.Context(), one, 0))
 		}
 		require.Equal(t, []string{"clinic/crm"}, server.Client().ZRange(t.Context(), keyspace.KeysOf("clinic").Refreshes(), 0, -1).Val(), "nothing is from the other")
+
+		damaged := keyspace.PartitionKeys((keyspace.PartitionOf("clinic") + 1) % keyspace.Partitions).Refreshes()
+		require.NoError(t, server.Client().Set(t.Context(), damaged, "x", 0).Err())
+		dueNow(t, server, "clinic", "crm")
+		found, err := definitions.DueRefreshes(t.Context(), time.Minute, 10)
+		require.Error(t, err)
+		require.Len(t, found, 1, "that one partition cannot be read is told, and does not hold up the others")
 	})
 }
 
