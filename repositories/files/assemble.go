@@ -106,18 +106,16 @@ func (c *collector) app(set *Set) *node {
 			used[id] = true
 		}
 	}
-	for _, part := range []struct{ kind, field string }{
-		{kindModule, "modules"}, {kindAuthService, "authServices"}, {kindSource, "sources"},
-	} {
-		for _, d := range c.ofKind(part.kind) {
+	for _, list := range []string{"modules", "authServices", "sources"} {
+		for _, d := range c.ofKind(namedLists[list]) {
 			if d.kind == kindModule && d.sermas && d.body.get("secret") == nil && !used[d.name] {
 				c.notes.add(d.at, "%s is left out: no tool calls with it, and it has no secret", d.label())
 				continue
 			}
-			members := body.get(part.field)
+			members := body.get(list)
 			if members == nil {
 				members = &node{kind: listValue, at: d.at}
-				body.add(part.field, members.at, members)
+				body.add(list, d.at, members)
 			}
 			if members.kind == listValue { // else it is reported as a fault
 				members.items = append(members.items, d.namedBody())

@@ -20,11 +20,11 @@ type Definition struct {
 // Body returns the definition in the form of the REST API. It may contain credentials.
 func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 
-// namedLists are the lists whose members have their own documents: the member's kind, and the field of its name.
-var namedLists = map[string][2]string{
-	"tools": {kindTool, "name"}, "modules": {kindModule, "moduleId"},
-	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
-}
+// namedLists are the lists whose members have their own documents, with the kind of these.
+var namedLists = map[string]string{"tools": kindTool, "modules": kindModule, "authServices": kindAuthService, "sources": kindSource}
+
+// nameFields are the fields of the members' names, by kind.
+var nameFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
 
 // Has reports whether the body has a field of a name.
 func (d *Definition) Has(name string) bool { return d.tree.get(name) != nil }
@@ -33,7 +33,7 @@ func (d *Definition) Has(name string) bool { return d.tree.get(name) != nil }
 func (d *Definition) Names(listName string) []string {
 	var names []string
 	for _, member := range d.tree.itemsOf(listName) {
-		if name, ok := member.get(namedLists[listName][1]).scalarText(); ok {
+		if name, ok := member.get(nameFields[namedLists[listName]]).scalarText(); ok {
 			names = append(names, name)
 		}
 	}
@@ -72,10 +72,9 @@ func (d *Definition) Locate(found fault.List) Faults {
 			part = &document{term: kindRepository, name: d.ID}
 		}
 		if len(tokens) > 1 {
-			members := d.tree.get(tokens[0])
-			named, isNamed := namedLists[tokens[0]]
-			if i, ok := members.index(tokens[1]); ok && isNamed {
-				part = &document{term: named[0], name: members.items[i].textOf(named[1])}
+			members, kind := d.tree.get(tokens[0]), namedLists[tokens[0]]
+			if i, ok := members.index(tokens[1]); ok && kind != "" {
+				part = &document{term: kind, name: members.items[i].textOf(nameFields[kind])}
 				tokens = tokens[2:]
 			}
 		}

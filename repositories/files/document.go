@@ -35,11 +35,8 @@ func (d *document) label() string {
 	if d.name == "" {
 		return d.term
 	}
-	return d.term + " " + string(quote(fault.Clip(d.name)))
+	return d.term + " " + quote(fault.Clip(d.name))
 }
-
-// nameFields are the fields with the names of parts that have their own body in REST form.
-var nameFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
 
 func (d *document) namedBody() *node {
 	if d.name == "" {

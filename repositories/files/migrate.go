@@ -45,7 +45,8 @@ func Faulty(paths []string, options Options) map[string]Faults {
 // Migrate rewrites a file of Toolbox's older forms as flat documents with singular kinds, and toolsets as groups.
 // It keeps comments, layout and placeholders; an entry whose layout cannot be kept, such as a map in braces, is
 // rewritten. The first line names the schema for editors. The file is not modified. Of the options only Stdin is
-// used. The error is Faults about the form; Wrong has those of the content. The result is read again and compared, so that its meaning never differs.
+// used. The error is Faults about the form; Faulty has those of the content. The result is read again and compared, so
+// that its meaning never differs.
 func Migrate(file string, options Options) (*Migration, error) {
 	source, err := options.load(file)
 	if err != nil {

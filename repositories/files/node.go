@@ -170,40 +170,39 @@ func (n *node) equal(other *node) bool {
 	return slices.EqualFunc(n.items, other.items, (*node).equal)
 }
 
-func (n *node) json() []byte {
-	var out strings.Builder
-	n.write(&out)
-	return []byte(out.String())
-}
+func (n *node) json() []byte { return n.appendJSON(nil) }
 
-func (n *node) write(out *strings.Builder) {
+func (n *node) appendJSON(out []byte) []byte {
 	switch n.kind {
-	case nullValue:
-		out.WriteString("null")
 	case booleanValue, numberValue:
-		out.WriteString(n.text)
+		return append(out, n.text...)
 	case textValue:
-		out.Write(quote(n.text))
+		return append(out, quote(n.text)...)
 	case listValue:
+		out = append(out, '[')
 		for i, item := range n.items {
-			out.WriteByte("[,"[min(i, 1)])
-			item.write(out)
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = item.appendJSON(out)
 		}
-		out.WriteString("[]"[min(len(n.items), 1):])
+		return append(out, ']')
 	case objectValue:
+		out = append(out, '{')
 		for i, f := range n.fields {
-			out.WriteByte("{,"[min(i, 1)])
-			out.Write(quote(f.name))
-			out.WriteByte(':')
-			f.value.write(out)
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = f.value.appendJSON(append(append(out, quote(f.name)...), ':'))
 		}
-		out.WriteString("{}"[min(len(n.fields), 1):])
+		return append(out, '}')
 	}
+	return append(out, "null"...)
 }
 
-func quote(value string) []byte {
+func quote(value string) string {
 	literal, _ := json.Marshal(value) // a string always marshals
-	return literal
+	return string(literal)
 }
 
 type cursor struct {

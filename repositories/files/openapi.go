@@ -13,6 +13,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
+	"earshot/repositories/lists"
 )
 
 // maxDescriptionBytes bounds an OpenAPI document; the largest services' have some megabytes.
@@ -121,11 +122,7 @@ func printable(path string) string {
 }
 
 func renderAll(documents []*node) string {
-	var written strings.Builder
-	for i, doc := range documents {
-		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(doc, ""))
-	}
-	return written.String()
+	return strings.Join(lists.Map(documents, func(doc *node) string { return render(doc, "") }), "---\n")
 }
 
 func (im *openapi) readRoot(values []*node) bool {

@@ -242,11 +242,11 @@ func (im *openapi) rules(target *node, s schema, description string, loose bool,
 func (im *openapi) members(s schema, depth int) string {
 	var parts []string
 	for i, member := range s.members {
-		memberSchema := im.schemaOf(member.value)
 		if i == maxMembers {
 			parts = append(parts, "…")
 			break
 		}
+		memberSchema := im.schemaOf(member.value)
 		if memberSchema.readOnly {
 			continue
 		}

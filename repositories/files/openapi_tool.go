@@ -227,7 +227,7 @@ var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 func placeholderFor(name, format string) string {
 	reference := "." + name
 	if !identifier.MatchString(name) {
-		reference = `index . ` + string(quote(name))
+		reference = `index . ` + quote(name)
 		if format != "%s" {
 			reference = "(" + reference + ")"
 		}

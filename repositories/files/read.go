@@ -64,9 +64,10 @@ func Read(paths []string, options Options) (*Set, error) {
 	var inputs []string
 	for _, path := range paths {
 		inputs = append(inputs, path)
-		folder := filepath.Join(path, testsFolder)
-		if names, err := inFolder(folder); options.Tests && path != Stdin && err == nil && len(names) > 0 {
-			inputs = append(inputs, folder)
+		if folder := filepath.Join(path, testsFolder); options.Tests && path != Stdin {
+			if _, err := inFolder(folder); err == nil {
+				inputs = append(inputs, folder)
+			}
 		}
 	}
 	names, err := Expand(inputs)
@@ -90,7 +91,7 @@ func Read(paths []string, options Options) (*Set, error) {
 	c.notes = append(c.notes, ignoredFileNotes(paths, options.Tests)...)
 	set.decode(&c.faults, &c.notes, options.Advise)
 	set.checkTests(c)
-	order := append(append([]string{}, inputs...), names...)
+	order := slices.Concat(inputs, names)
 	set.Notes = c.notes.sorted(order)
 	if len(names) == 0 && len(c.faults) == 0 {
 		c.faults.add(position{file: "-f"}, "no file is given")
@@ -203,15 +204,6 @@ func (f *Faults) add(at position, format string, args ...any) {
 	}
 }
 
-// addUnset reports a variable that the environment lacks.
-func (f *Faults) addUnset(at position, variable string) {
-	before := len(*f)
-	f.add(at, "environment variable %q is not set; ${%s:default} gives it a default", variable, variable)
-	for i := range (*f)[before:] {
-		(*f)[before+i].unset = true
-	}
-}
-
 // sorted orders the faults by the files in reading order and drops repetitions.
 func (f Faults) sorted(order []string) Faults {
 	rank := map[string]int{}
@@ -304,7 +296,7 @@ func (e *environment) split(masked string) (texts []string, marks []maskedVariab
 	return append(texts, string(runes[start:])), marks
 }
 
-// fillMasked replaces the placeholders of a masked value; whole is true if the value is one placeholder.
+// fillMasked replaces the placeholders of a masked value, and reports whether the value is one placeholder alone.
 func (e *environment) fillMasked(masked string, faults *Faults) (filled string, isPlaceholder bool) {
 	texts, marks := e.split(masked)
 	var out strings.Builder
@@ -326,6 +318,10 @@ func (e *environment) value(mark maskedVariable, faults *Faults) string {
 	if parts[2] != "" {
 		return parts[2][1:]
 	}
-	faults.addUnset(mark.at, parts[1])
+	before := len(*faults)
+	faults.add(mark.at, "environment variable %q is not set; ${%[1]s:default} gives it a default", parts[1])
+	for i := range (*faults)[before:] { // none if there are too many
+		(*faults)[before+i].unset = true
+	}
 	return ""
 }

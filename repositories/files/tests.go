@@ -376,7 +376,7 @@ func ReadTest(name string, body []byte) (*Test, error) {
 	}
 	var faults fault.List
 	for _, reported := range c.faults.sorted(nil) {
-		faults.Add(pointerTo(value, position{line: reported.Line, column: reported.Column}), "%s", strings.TrimPrefix(reported.Detail, "test "+string(quote(fault.Clip(name)))+": "))
+		faults.Add(pointerTo(value, position{line: reported.Line, column: reported.Column}), "%s", strings.TrimPrefix(reported.Detail, "test "+quote(fault.Clip(name))+": "))
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 )
 
@@ -352,9 +353,6 @@ func (r *yamlReader) scalar(source ast.Node, at position) *node {
 	return value
 }
 
-// jsonNumber matches a JSON number. The YAML parser reads some, such as 1e3 and long integers, as texts.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-
 // resolve reads an unquoted text by YAML's core schema.
 func resolve(plain string, at position) (*node, error) {
 	value := &node{kind: textValue, text: plain, at: at, unquoted: plain}
@@ -372,7 +370,7 @@ func resolve(plain string, at position) (*node, error) {
 	case ".inf", ".Inf", ".INF", "+.inf", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
 		return value, fmt.Errorf("%s is no number that JSON can hold", plain)
 	}
-	if jsonNumber.MatchString(plain) {
+	if exactjson.NumberPattern.MatchString(plain) { // the YAML parser reads 1e3 and long integers as texts
 		return typed(numberValue, plain)
 	}
 	if found := token.ToNumber(plain); found != nil { // in another form, such as 0x1F or 1_000
@@ -445,5 +443,5 @@ func renderText(value, indent string) string {
 		strings.TrimSpace(value) == value && !strings.HasSuffix(value, ":") {
 		return value
 	}
-	return string(quote(value)) // JSON's quoting is valid in YAML
+	return quote(value) // JSON's quoting is valid in YAML
 }
