@@ -97,15 +97,13 @@ type Settings struct {
 	Webhooks         []Webhook `json:"webhooks,omitempty"`
 }
 
-// Modes of chats of clients whose model is behind this service.
-const (
-	ChatWatch = "watch" // chats are relayed unchanged, and matched as well
-	ChatAct   = "act"   // the model is offered the tools in scope and calls them
-)
+// ChatAct is the mode of chats in which the model is offered the tools in scope and calls them. In the other mode,
+// watch, chats are relayed unchanged, and matched as well.
+const ChatAct = "act"
 
 // OpenAI configures an app's chats with a model behind this service.
 type OpenAI struct {
-	Mode   string      `json:"mode,omitempty"` // empty is ChatWatch
+	Mode   string      `json:"mode,omitempty"` // empty is watch
 	Limits ModelLimits `json:"limits,omitzero"`
 }
 

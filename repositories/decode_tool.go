@@ -330,7 +330,7 @@ func (d *decoding) path(t *Tool, at string) {
 			}
 		}
 	}
-	if _, err := resolved(t.Path, "http://h/"); err != nil {
+	if err := checkResolves(t.Path, "http://h/"); err != nil {
 		d.Add(at, "%s", err)
 	}
 }

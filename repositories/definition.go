@@ -62,7 +62,7 @@ type decoding struct {
 	patterns parameters.Budget // of all tools of the body together
 }
 
-// decode reads a body of a named definition. It returns nil if the body is not JSON.
+// decode reads a body of a named definition. It returns a fault.List if reading must end, as Definitions.Read.
 func decode(name string, body []byte) (*decoding, error) {
 	given := &functions{moved: bodies.Moved{}}
 	read, err := loadDefinitions().ReadMoved(name, body, given.move)

@@ -40,7 +40,7 @@ func (r *Repository) Check(app *App) error {
 		}
 		if tool.Type != "" && checkSourceType(&faults, at+"/source", tool.Source, app, tool.SourceType(), "a tool of type "+tool.Type+" needs one") && tool.Type == ToolHTTP {
 			source, _ := app.Source(tool.Source)
-			if _, err := resolved(tool.Path, source.BaseURL); err != nil {
+			if err := checkResolves(tool.Path, source.BaseURL); err != nil {
 				faults.Add(at+"/path", "%s", err)
 			}
 		}
@@ -119,20 +119,21 @@ const (
 // Drops returns the parts that the next state lacks, or nil.
 func (a *App) Drops(next *App) *Dropped {
 	dropped := &Dropped{}
-	for _, module := range a.Modules {
-		if _, stays := next.Module(module.ID); !stays {
-			dropped.parts = append(dropped.parts, &droppedPart{kind: "module", name: module.ID})
+	compare := func(kind, name string, stays bool) {
+		if !stays {
+			dropped.parts = append(dropped.parts, &droppedPart{kind: kind, name: name})
 		}
+	}
+	for _, module := range a.Modules {
+		_, stays := next.Module(module.ID)
+		compare("module", module.ID, stays)
 	}
 	for _, source := range a.Sources {
-		if _, stays := next.Source(source.Name); !stays {
-			dropped.parts = append(dropped.parts, &droppedPart{kind: "source", name: source.Name})
-		}
+		_, stays := next.Source(source.Name)
+		compare("source", source.Name, stays)
 	}
 	for _, service := range a.AuthServices {
-		if !slices.ContainsFunc(next.AuthServices, func(other AuthService) bool { return other.Name == service.Name }) {
-			dropped.parts = append(dropped.parts, &droppedPart{kind: kindService, name: service.Name})
-		}
+		compare(kindService, service.Name, slices.ContainsFunc(next.AuthServices, func(other AuthService) bool { return other.Name == service.Name }))
 	}
 	if len(dropped.parts) == 0 {
 		return nil
@@ -259,10 +260,10 @@ func (r *Repository) Notes() fault.List {
 			notes.Add(at+one.Pointer, "%s", one)
 		}
 		notes.Skip(more)
-		var checkNames []openParameter
-		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &checkNames) == nil {
-			for j := range checkNames {
-				if checkNames[j].open() {
+		var pasted []openParameter
+		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &pasted) == nil {
+			for j := range pasted {
+				if pasted[j].open() {
 					notes.Add(at+fault.Point("templateParameters", j), "has neither allowedValues nor escape: any text becomes a part of the statement, so that anyone who fires the tool can turn it into another one")
 				}
 			}

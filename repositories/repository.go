@@ -217,7 +217,7 @@ type PageBudget struct {
 	started bool
 }
 
-// Takes reports whether an item fits, and reserves its bytes. The first item always fits.
+// Fits reports whether an item fits, and reserves its bytes. The first item always fits.
 func (b *PageBudget) Fits(item any) bool {
 	size := len(",")
 	if exactjson.Use(item, func(text []byte) { size += len(text) }) != nil {

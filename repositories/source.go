@@ -185,17 +185,17 @@ func Resolve(base, path string) (*url.URL, error) {
 	return target, nil
 }
 
-// resolved resolves the template of a path with sample values.
-func resolved(path, base string) (*url.URL, error) {
+// checkResolves resolves the template of a path with sample values.
+func checkResolves(path, base string) error {
 	parsed, err := template.Parse(path, template.PathEscape, template.QueryEscape)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	filled, err := parsed.Fill(nil, sample{})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = Resolve(base, filled)
 	}
-	return Resolve(base, filled)
+	return err
 }
 
 type sample struct{}

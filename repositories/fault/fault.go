@@ -58,10 +58,9 @@ func (f *List) Put(one Fault) {
 }
 
 // Miss appends the fault of a missing field. Why follows "is missing", as ": http needs it".
-func (f *List) Miss(pointer, why string) { f.Add(pointer, missing, why, Meant{Code: Missing}) }
-
-// missing is the detail of a missing field: why, and a Meant that is no text.
-const missing = "is missing%s%s"
+func (f *List) Miss(pointer, why string) {
+	f.Put(Fault{Pointer: pointer, Detail: "is missing" + why, Meant: Meant{Code: Missing}})
+}
 
 // New makes a fault with a detail formatted as by fmt.Sprintf. The last of args that is a Meant, or an error that is
 // or wraps a Fault, gives its Meant: whoever checks a value knows what was meant.

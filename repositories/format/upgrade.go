@@ -237,9 +237,9 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 		}
 		words := strings.SplitN(member, "/", 4)
 		kind, app, session, id := words[0], words[1], cmp.Or(words[2], keyspace.NoSession), words[3]
-		k, box := keyspace.KeysOf(app), session // no session has the name of the app's outbox
+		k := keyspace.KeysOf(app) // no session has the name of the app's outbox
 		calls = append(calls, keyspace.Call{
-			Keys: append([]string{k.Effect(id), k.Outbox(box)}, k.Ledger()...), Args: []any{member, app, kind, session, id, box},
+			Keys: append([]string{k.Effect(id), k.Outbox(session)}, k.Ledger()...), Args: []any{member, app, kind, session, id},
 		})
 	}
 	for some := range slices.Chunk(calls, entriesAtOnce) {
@@ -253,7 +253,7 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 // moveEntry moves an entry to the lane of its app.
 //
 //	KEYS effect, outbox of its session, then the ledger
-//	ARGV member of due, appId, t or e, sessionId, messageId or id of the effect, member of the outboxes
+//	ARGV member of due, appId, t or e, sessionId, which names the outbox too, messageId or id of the effect
 //	=>   ok, or gone if it is no longer an entry
 //
 // A missing effect was delivered. An event is in its outbox, which becomes due; one that is not in an outbox is
@@ -273,7 +273,7 @@ if effect[1] ~= '1' then
   return 'ok'
 end
 redis.call('INCRBY', ledger.owed, 1)
-schedule(ARGV[2], 'outboxes', ARGV[6], at)
+schedule(ARGV[2], 'outboxes', ARGV[4], at)
 return 'ok'
 `)
 
@@ -322,11 +322,14 @@ return 'ok'
 // those that such a version makes later are only hidden.
 func listKeyEnds(ctx context.Context, db *keyspace.DB, n int) error {
 	apps, err := db.ZRange(ctx, keyspace.PartitionKeys(n).Apps(), 0, -1).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
+	}
 	for _, app := range apps {
 		k := keyspace.KeysOf(app)
-		stored, readErr := db.HGetAll(ctx, k.AppKeys()).Result()
-		if readErr != nil {
-			return keyspace.Unavailable(readErr)
+		stored, err := db.HGetAll(ctx, k.AppKeys()).Result()
+		if err != nil {
+			return keyspace.Unavailable(err)
 		}
 		args := []any{app}
 		for id, text := range stored {
@@ -340,7 +343,7 @@ func listKeyEnds(ctx context.Context, db *keyspace.DB, n int) error {
 			return err
 		}
 	}
-	return keyspace.Unavailable(err)
+	return nil
 }
 
 // listKeyEnd lists the ends of the keys that still exist.

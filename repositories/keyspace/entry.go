@@ -32,8 +32,7 @@ func (e *Entry) Encode() (string, error) {
 	if e == nil {
 		return "", nil
 	}
-	text, err := exactjson.Encode(e)
-	return string(text), err
+	return exactjson.Text(e)
 }
 
 // EventEntry makes an outbox entry for an event; trigger is empty for none.

@@ -4,11 +4,12 @@
 package keyspace
 
 import (
-	"earshot/repositories/lists"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"earshot/repositories/lists"
 )
 
 // Partitions is the number of hash slots that apps are spread over. All keys of an app carry its partition's hash

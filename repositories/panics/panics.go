@@ -54,7 +54,7 @@ func Count(in string) { caught.WithLabelValues(in).Inc() }
 
 // Caught counts and logs a recovered panic.
 func Caught(log *slog.Logger, in, entry string, fault any) {
-	caught.WithLabelValues(in).Inc()
+	Count(in)
 	log.LogAttrs(context.Background(), slog.LevelError, "panic.caught",
 		slog.String("in", in), slog.String("entry", entry), slog.String("panic", Text(fault)), slog.String("stack", string(debug.Stack())))
 }

@@ -157,9 +157,7 @@ type Parameter struct {
 }
 
 // Numeric reports whether the type is one of numbers.
-func (p Parameter) Numeric() bool {
-	return p.Type == "integer" || p.Type == "number" || p.Type == "float"
-}
+func (p Parameter) Numeric() bool { return p.Type == "integer" || p.Type == "number" }
 
 // List describes the parameters in order; for a JSON Schema, the top level without $ref. The list is shared and
 // must not be modified.

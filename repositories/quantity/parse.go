@@ -2,7 +2,6 @@ package quantity
 
 import (
 	"cmp"
-	"earshot/repositories/lists"
 	"fmt"
 	"math/big"
 	"regexp"
@@ -13,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"earshot/repositories/lists"
 )
 
 type term struct {
@@ -255,7 +256,7 @@ func (p parser) term(first int) (read term, end int) {
 		return term{}, first
 	}
 	if minus {
-		read.numbers = each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Neg(n) })
+		read.numbers = lists.Map(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Neg(n) })
 	}
 	if part, after, counts := p.andPart(end); part != nil && read.named != "" && !counts { // "an hour and a half"
 		read.numbers, end = plus(read.numbers, part), after
@@ -383,7 +384,7 @@ func (p parser) afterFigures(numbers []*big.Rat, end int) ([]*big.Rat, int, bool
 		return plus(numbers, sign), end + 1, true
 	}
 	if below := p.slash(end); below != nil { // 1/2
-		return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Quo(n, below) }), end + 2, true
+		return lists.Map(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Quo(n, below) }), end + 2, true
 	}
 	if end+2 < len(p.tokens) && len(p.tokens[end].figures) == 1 && !p.tokens[end].tight { // 2 1/2
 		if below := p.slash(end + 1); below != nil {
@@ -407,7 +408,7 @@ func (p parser) slash(i int) *big.Rat {
 // withFraction reads "one and a half hours" and "three quarters of an hour".
 func (p parser) withFraction(numbers []*big.Rat, end int) ([]*big.Rat, int, bool) {
 	if part, after := p.partOf(end); part != nil {
-		return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Mul(n, part) }), after, false
+		return lists.Map(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Mul(n, part) }), after, false
 	}
 	if part, after, counts := p.andPart(end); part != nil && counts {
 		return plus(numbers, part), after, false
@@ -502,10 +503,6 @@ func joins(current, next int) bool {
 	return current%100 >= 20 && current%10 == 0 && next > 0 && next < 10
 }
 
-func each(numbers []*big.Rat, change func(*big.Rat) *big.Rat) []*big.Rat {
-	return lists.Map(numbers, change)
-}
-
 func plus(numbers []*big.Rat, more *big.Rat) []*big.Rat {
-	return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Add(n, more) })
+	return lists.Map(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Add(n, more) })
 }

@@ -36,11 +36,11 @@ func (v Violation) Text(document any) string {
 }
 
 // Meant classifies the violation for programs.
-func (l Violation) Meant() (meant fault.Meant) {
-	if l.Cause == nil {
+func (v Violation) Meant() (meant fault.Meant) {
+	if v.Cause == nil {
 		return meant
 	}
-	switch cause := l.Cause.ErrorKind.(type) {
+	switch cause := v.Cause.ErrorKind.(type) {
 	case *finding.Enum:
 		got, _ := cause.Got.(string)
 		return fault.DidYouMean(got, lists.Of[string](cause.Want))
@@ -55,11 +55,11 @@ func (l Violation) Meant() (meant fault.Meant) {
 }
 
 // OfFormat reports whether the value violates a format.
-func (l Violation) OfFormat() bool {
-	if l.Cause == nil {
+func (v Violation) OfFormat() bool {
+	if v.Cause == nil {
 		return false
 	}
-	_, is := l.Cause.ErrorKind.(*finding.Format)
+	_, is := v.Cause.ErrorKind.(*finding.Format)
 	return is
 }
 

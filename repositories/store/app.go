@@ -75,7 +75,7 @@ func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, er
 // putApp writes an app.
 //
 //	KEYS as named, then the hash and the resends of each webhook
-//	ARGV expected is the present revision ('' for none), chat '1' if messages are events; then for each of count
+//	ARGV was is the present revision ('' for none), chat '1' if messages are events; then for each of count
 //	     webhooks its name, its state ('1' enabled, '0' disabled, '' removed) and a digest of its URL; then
 //	     appId/source of each source to refresh now
 //	=>   ok, or conflict

@@ -348,7 +348,7 @@ func SourceOf(scope repositories.Scope) string {
 	return "/apps/" + scope.AppID + "/sessions/" + keyspace.OrNone(scope.SessionID)
 }
 
-// change is the payload of tool.changed.
+// changeEvent is the payload of tool.changed.
 type changeEvent struct {
 	ID           string                   `json:"id"`
 	Time         time.Time                `json:"ts"`

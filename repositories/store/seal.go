@@ -170,8 +170,7 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []repositories
 			stored.Towards[c.Name] = secret.Towards()
 		}
 	}
-	text, err := exactjson.Encode(stored)
-	return string(text), err
+	return exactjson.Text(stored)
 }
 
 // openInto decodes a sealed definition. It calls credentials once record is decoded. A credential that does not open
@@ -233,11 +232,11 @@ func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
 	if !changed {
 		return stored, sealing
 	}
-	text, err := exactjson.Encode(record)
+	text, err := exactjson.Text(record)
 	if err != nil {
 		return stored, ByNone
 	}
-	return stored[:start] + string(text), sealing
+	return stored[:start] + text, sealing
 }
 
 // A repository is stored as "revision generation record". Scripts decide by the words before the record. They do
