@@ -321,9 +321,9 @@ func TestAMergePatchNamesItsFaultsWhereTheyStand(t *testing.T) {
 
 func tool(t *testing.T, definition string) *repositories.Tool {
 	t.Helper()
-	r, err := repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":[`+definition+`]}`))
-	require.NoError(t, err)
-	return &r.Tools[0]
+	decoded, faults := decodeTool(t, definition)
+	require.Empty(t, faults)
+	return decoded
 }
 
 func values(t testing.TB, text string) map[string]any {

@@ -24,15 +24,20 @@ func inEachLanguage(t *testing.T, fields, allowed string, check func(t *testing.
 		"JSON Schema": `"parameters":{"type":"object","properties":{"day":{` + fields + enum + `}},"required":["day"]}`,
 	} {
 		t.Run(form, func(t *testing.T) {
-			repository, err := decodeOne(tool)
+			read, err := decodeOne(tool)
 			require.NoError(t, err)
-			check(t, &repository.Tools[0])
+			check(t, read)
 		})
 	}
 }
 
-func decodeOne(tool string) (*repositories.Repository, error) {
-	return repositories.DecodeRepository(repositories.Scope{AppID: "a"}, "r", []byte(`{"tools":[{"name":"t",`+tool+`}]}`))
+// decodeOne decodes a repository of one tool with the given fields.
+func decodeOne(fields string) (*repositories.Tool, error) {
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[{"name":"t",%s}]}`, fields))
+	if err != nil {
+		return nil, err
+	}
+	return &repository.Tools[0], nil
 }
 
 func TestAskIsTheQuestionOfTheFirstThatHasOne(t *testing.T) {
@@ -107,17 +112,17 @@ func TestAliasesOfNumbersListsAndDefaults(t *testing.T) {
 		"SERMAS":      `"schema":[{"parameter":"day","type":"array","items":{"type":"string","allowedValues":["Friday"],"aliases":{"Friday":["Freitag"]}}}]`,
 		"JSON Schema": `"parameters":{"type":"object","properties":{"day":{"type":"array","items":{"type":"string","enum":["Friday"],"aliases":{"Friday":["Freitag"]}}}}}`,
 	} {
-		repository, err := decodeOne(tool)
+		one, err := decodeOne(tool)
 		require.NoError(t, err)
-		program, model := read(&repository.Tools[0], []any{"Freitag", "Friday"})
+		program, model := read(one, []any{"Freitag", "Friday"})
 		require.Equal(t, []any{"Friday", "Friday"}, program, form)
 		require.Equal(t, []any{"Friday", "Friday"}, model, form)
 		for _, said := range []any{"Freitag", `["freitag"]`} {
-			_, model = read(&repository.Tools[0], said)
+			_, model = read(one, said)
 			require.Equal(t, []any{"Friday"}, model, form)
 		}
-		require.Equal(t, "Freitag", repository.Tools[0].Params().List()[0].Items.Aliases[0].Words)
-		require.NotContains(t, string(repository.Tools[0].Params().ModelSchema()), "aliases")
+		require.Equal(t, "Freitag", one.Params().List()[0].Items.Aliases[0].Words)
+		require.NotContains(t, string(one.Params().ModelSchema()), "aliases")
 	}
 }
 
@@ -150,10 +155,9 @@ func TestAliasHasOneValueThatIsAllowed(t *testing.T) {
 
 // Definitions from elsewhere may use the same keywords differently.
 func TestWordsOfOthersInASchemaSayNothing(t *testing.T) {
-	repository, err := decodeOne(`"parameters":{"type":"object","properties":{
+	p := compiled(t, `"parameters":{"type":"object","properties":{
 		"a":{"type":"string","unit":"px","ask":5,"aliases":["b"]},"c":{"type":"string","aliases":{"x":["y"]}},"d":{"type":"number","unit":{"of":1}}}}`)
-	require.NoError(t, err)
-	values, faults := repository.Tools[0].Params().Check(map[string]any{"a": "5 px", "c": "y"})
+	values, faults := p.Check(map[string]any{"a": "5 px", "c": "y"})
 	require.Empty(t, faults)
 	require.Equal(t, map[string]any{"a": "5 px", "c": "y"}, values)
 }

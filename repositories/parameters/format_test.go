@@ -159,11 +159,11 @@ func TestFormatsBehindAReferenceAreShown(t *testing.T) {
 
 func TestFaultsOfFormats(t *testing.T) {
 	for tool, want := range map[string][]string{
-		`{"name":"t","schema":[{"parameter":"p","type":"string","format":"datetime"}]}`:                                    {`/tools/0/schema/0/format: "datetime" is not one of "date", "time", "date-time", "duration"; did you mean "date-time"?`},
-		`{"name":"t","schema":[{"parameter":"p","type":"integer","format":"date"}]}`:                                       {`/tools/0/schema/0/format: is for a string, and the parameter is an integer`},
-		`{"name":"t","schema":[{"parameter":"p","type":"string","format":"date","default":"today"}]}`:                      {`/tools/0/schema/0/default: "today" is no date in the form of ISO 8601, as 2026-12-01`},
-		`{"name":"t","parameters":{"type":"object","properties":{"p":{"type":"string","format":"date","value":"today"}}}}`: {`/tools/0/parameters/properties/p/value: "today" is no date in the form of ISO 8601, as 2026-12-01`},
-		`{"name":"t","parameters":{"type":"object","properties":{"p":{"type":"string","format":"email"}}}}`:                nil,
+		`"schema":[{"parameter":"p","type":"string","format":"datetime"}]`:                                    {`/tools/0/schema/0/format: "datetime" is not one of "date", "time", "date-time", "duration"; did you mean "date-time"?`},
+		`"schema":[{"parameter":"p","type":"integer","format":"date"}]`:                                       {`/tools/0/schema/0/format: is for a string, and the parameter is an integer`},
+		`"schema":[{"parameter":"p","type":"string","format":"date","default":"today"}]`:                      {`/tools/0/schema/0/default: "today" is no date in the form of ISO 8601, as 2026-12-01`},
+		`"parameters":{"type":"object","properties":{"p":{"type":"string","format":"date","value":"today"}}}`: {`/tools/0/parameters/properties/p/value: "today" is no date in the form of ISO 8601, as 2026-12-01`},
+		`"parameters":{"type":"object","properties":{"p":{"type":"string","format":"email"}}}`:                nil,
 	} {
 		_, faults := decoded(t, tool)
 		require.Equal(t, want, faults, tool)
@@ -187,7 +187,7 @@ func TestStoredTimesOfListsAreRead(t *testing.T) {
 		if values, _ := record.Tools[0].Params().Check(nil); len(values) > 0 {
 			require.Equal(t, map[string]any{"p": "09:00"}, values)
 		}
-		_, faults := decoded(t, `{"name":"t","schema":`+list+`}`)
+		_, faults := decoded(t, `"schema":`+list)
 		require.Len(t, faults, 1, fields)
 	}
 }

@@ -2,7 +2,6 @@ package parameters_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -18,17 +17,17 @@ import (
 // compiled returns the parameters of a tool with the given fields, as in `"schema":[…]`.
 func compiled(t testing.TB, fields string) *parameters.Parameters {
 	t.Helper()
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[{"name":"t",%s}]}`, fields))
+	tool, err := decodeOne(fields)
 	require.NoError(t, err)
-	return repository.Tools[0].Params()
+	return tool.Params()
 }
 
-// decoded returns a tool, or its faults as "pointer: detail" lines.
-func decoded(t *testing.T, tool string) (*repositories.Tool, []string) {
+// decoded returns a tool with the given fields, or its faults as "pointer: detail" lines.
+func decoded(t *testing.T, fields string) (*repositories.Tool, []string) {
 	t.Helper()
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", fmt.Appendf(nil, `{"tools":[%s]}`, tool))
+	tool, err := decodeOne(fields)
 	if err == nil {
-		return &repository.Tools[0], nil
+		return tool, nil
 	}
 	var faults fault.List
 	require.ErrorAs(t, err, &faults)
@@ -321,7 +320,7 @@ func TestDefinitionsThatCanNeverBeSatisfiedAreRefused(t *testing.T) {
 		"type missing":                  {`"description":"x"`, `/type: is missing: "string", "number", "integer", "float", "boolean", "object", "array" or "map"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, faults := decoded(t, `{"name":"t","schema":[{"parameter":"p",`+c.fields+`}]}`)
+			_, faults := decoded(t, `"schema":[{"parameter":"p",`+c.fields+`}]`)
 			require.Equal(t, []string{"/tools/0/schema/0" + c.fault}, withoutName(faults))
 		})
 	}
@@ -355,7 +354,7 @@ func TestParametersAreGivenInOneWayUnderUniqueNames(t *testing.T) {
 		`"schema":[null]`:                             `/tools/0/schema/0: is null, not an object`,
 		`"schema":[{"parameter":"","type":"string"}]`: `/tools/0/schema/0/parameter: is empty`,
 	} {
-		_, faults := decoded(t, `{"name":"t",`+tool+`}`)
+		_, faults := decoded(t, tool)
 		require.Equal(t, []string{want}, faults, tool)
 	}
 }
@@ -365,7 +364,7 @@ func TestAValueOfTheWrongTypeIsNamedBesideRulesThatContradict(t *testing.T) {
 		`"default":"a"`: {`/default: "a" is not an integer`, `/minValue: 5 is above the maxValue of 1: no value is left`},
 		`"default":3`:   {`/minValue: 5 is above the maxValue of 1: no value is left`},
 	} {
-		_, faults := decoded(t, `{"name":"t","schema":[{"parameter":"n","type":"integer","minValue":5,"maxValue":1,`+field+`}]}`)
+		_, faults := decoded(t, `"schema":[{"parameter":"n","type":"integer","minValue":5,"maxValue":1,`+field+`}]`)
 		for i := range want {
 			want[i] = "/tools/0/schema/0" + want[i]
 		}
@@ -374,14 +373,14 @@ func TestAValueOfTheWrongTypeIsNamedBesideRulesThatContradict(t *testing.T) {
 }
 
 func TestNullListsAreNone(t *testing.T) {
-	tool, faults := decoded(t, `{"name":"t","schema":null,"parameters":[{"name":"a","type":"string","description":"d"}],"templateParameters":null}`)
+	tool, faults := decoded(t, `"schema":null,"parameters":[{"name":"a","type":"string","description":"d"}],"templateParameters":null`)
 	require.Empty(t, faults)
 	require.Equal(t, []string{"a"}, tool.Params().Names())
 }
 
 func TestWhatWasGivenIsKeptAsGiven(t *testing.T) {
 	const list = `[{"parameter":"big","type":"number","value":1.50e3,"ignore":true}]`
-	tool, faults := decoded(t, `{"name":"t","schema":`+list+`}`)
+	tool, faults := decoded(t, `"schema":`+list)
 	require.Empty(t, faults)
 	require.JSONEq(t, list, string(tool.Given()))
 	require.Contains(t, string(tool.Given()), "1.50e3", "numbers keep their digits")
@@ -389,12 +388,12 @@ func TestWhatWasGivenIsKeptAsGiven(t *testing.T) {
 
 func TestRegularExpressionsOfARepositoryAreBoundedTogether(t *testing.T) {
 	entry := `"x{900}[a-z]{900}"`
-	_, faults := decoded(t, `{"name":"t","schema":[{"parameter":"p","type":"string","allowedValues":[`+entry+strings.Repeat(","+entry, 99)+`]}]}`)
+	_, faults := decoded(t, `"schema":[{"parameter":"p","type":"string","allowedValues":[`+entry+strings.Repeat(","+entry, 99)+`]}]`)
 	require.NotEmpty(t, faults)
 	require.Less(t, len(faults), 100, "the first of them fit")
 	require.Contains(t, faults[0], "together the repository's regular expressions are too large")
 
-	_, faults = decoded(t, `{"name":"t","parameters":{"type":"object","properties":{"p":{"pattern":"x{900}y{900}z{900}"}}}}`)
+	_, faults = decoded(t, `"parameters":{"type":"object","properties":{"p":{"pattern":"x{900}y{900}z{900}"}}}`)
 	require.Len(t, faults, 1)
 	require.Contains(t, faults[0], "too large once its repetitions are written out")
 }
@@ -481,9 +480,7 @@ const ofPets = `"type":"http","source":"s","method":"PUT","path":"pets","request
 		{"name":"photos","type":"array","description":"d","items":{"type":"string","description":"d"},"requiredInBody":true}`
 
 func TestBodyThatIsSentHasWhatIsRequiredInIt(t *testing.T) {
-	repository, err := decodeOne(ofPets + "]")
-	require.NoError(t, err)
-	params := repository.Tools[0].Params()
+	params := compiled(t, ofPets+"]")
 	for _, given := range []map[string]any{
 		{}, {"dry": true}, {"name": nil}, {"name": "Rex", "photos": []any{}}, {"name": "", "photos": []any{"a"}, "id": json.Number("1")},
 	} {
@@ -502,9 +499,8 @@ func TestBodyThatIsSentHasWhatIsRequiredInIt(t *testing.T) {
 
 	require.Contains(t, string(params.ModelSchema()), `"the name (required if there is a value for any other part of the body)"`)
 	require.NotContains(t, string(params.ModelSchema()), `"required"`)
-	repository, err = decodeOne(ofPets + `,{"name":"kind","type":"string","description":"d","default":"dog"}]`)
-	require.NoError(t, err)
-	require.Equal(t, []string{"name", "photos"}, repository.Tools[0].Params().Read(nil).Missing, "a default is a value")
+	params = compiled(t, ofPets+`,{"name":"kind","type":"string","description":"d","default":"dog"}]`)
+	require.Equal(t, []string{"name", "photos"}, params.Read(nil).Missing, "a default is a value")
 }
 
 func TestRequiredInBodyIsRefusedWhereItSaysNothing(t *testing.T) {

@@ -322,14 +322,8 @@ func TestReadLeavesTheArgumentsAlone(t *testing.T) {
 	require.Equal(t, `{"p":["1","2"]}`, marshalled(t, arguments))
 }
 
-func pastingTool(t *testing.T, parameters string) (*repositories.Tool, error) {
-	t.Helper()
-	r, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(`{"tools":[{"name":"t","type":"sqlite-sql","source":"db",
-	  "statement":"select * from t where {{.p}}","templateParameters":[`+parameters+`]}]}`))
-	if err != nil {
-		return nil, err
-	}
-	return &r.Tools[0], nil
+func pastingTool(parameter string) (*repositories.Tool, error) {
+	return decodeOne(`"type":"sqlite-sql","source":"db","statement":"select * from t where {{.p}}","templateParameters":[` + parameter + `]`)
 }
 
 func TestControlCharactersArePastedNowhere(t *testing.T) {
@@ -343,21 +337,20 @@ func TestControlCharactersArePastedNowhere(t *testing.T) {
 		{`"type":"map"`, `{"a\u0000":1}`, `"a\u0000" has the control character U+0000, which is never pasted into a statement`},
 		{`"type":"string","escape":"single-quotes"`, `"größer; 日本"`, ``},
 	} {
-		tool, err := pastingTool(t, `{"name":"p","description":"d",`+c.fields+`}`)
+		tool, err := pastingTool(`{"name":"p","description":"d",` + c.fields + `}`)
 		require.NoError(t, err)
-		values, err := parameters.DecodeValues([]byte(`{"p":` + c.value + `}`))
-		require.NoError(t, err)
+		given := values(t, `{"p":`+c.value+`}`)
 		var want []string
 		if c.want != "" {
 			want = []string{"p: " + c.want}
 		}
-		_, faults := tool.Params().Check(values)
+		_, faults := tool.Params().Check(given)
 		require.Equal(t, want, details(faults), "a program's %s", c.value)
-		require.Equal(t, want, details(tool.Params().Read(values).Errors), "a model's %s", c.value)
-		_, err = pastingTool(t, `{"name":"p","description":"d","value":`+c.value+`,`+c.fields+`}`)
+		require.Equal(t, want, details(tool.Params().Read(given).Errors), "a model's %s", c.value)
+		_, err = pastingTool(`{"name":"p","description":"d","value":` + c.value + `,` + c.fields + `}`)
 		require.Equal(t, c.want == "", err == nil, "a static %s: %v", c.value, err)
 	}
-	_, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(`{"tools":[{"name":"t","type":"sqlite-sql","source":"db","statement":"select 1 \u0000 from x"}]}`))
+	_, err := decodeOne(`"type":"sqlite-sql","source":"db","statement":"select 1 \u0000 from x"`)
 	require.ErrorContains(t, err, "/tools/0/statement: has a zero byte")
 }
 

@@ -166,7 +166,7 @@ func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
 		`{"type":"object","properties":{"a":{"ignore":"yes"}}}`:                      `/tools/0/parameters/properties/a: ignore and grounded are true or false, authServices a list of {"name","field"}`,
 		deep: `/tools/0/parameters: is too costly to check: its $ref, allOf, anyOf and oneOf multiply`,
 	} {
-		_, faults := decoded(t, `{"name":"t","parameters":`+schema+`}`)
+		_, faults := decoded(t, `"parameters":`+schema)
 		require.Len(t, faults, 1, schema)
 		require.True(t, strings.HasPrefix(faults[0], want), "%s\nwant %s\ngot  %s", schema, want, faults[0])
 	}
@@ -223,7 +223,7 @@ func TestSchemasThatTakeNoValueAreNoted(t *testing.T) {
 		`{"anyOf":[{"type":"string","format":"date"},{"type":"null"}],"default":null}`:               ``,
 		`{"type":["string","null"],"enum":["a",null],"default":"a"}`:                                 ``,
 	} {
-		read, faults := decoded(t, `{"name":"t","parameters":{"type":"object","properties":{"a":`+property+`}}}`)
+		read, faults := decoded(t, `"parameters":{"type":"object","properties":{"a":`+property+`}}`)
 		require.Empty(t, faults, property)
 		notes := (&repositories.Repository{Tools: []repositories.Tool{*read}}).NotesInWords()
 		if want == "" {
@@ -240,7 +240,7 @@ func TestFixedValuesThatASchemaRefusesAreErrorsWhenWritten(t *testing.T) {
 		`{"type":"string","format":"time","enum":["9:00"],"aliases":{"9:00":["nine"]}}`: `/aliases/9:00: "9:00" is not an allowed value`,
 	} {
 		schema := `{"type":"object","properties":{"a":` + property + `}}`
-		_, faults := decoded(t, `{"name":"t","parameters":`+schema+`}`)
+		_, faults := decoded(t, `"parameters":`+schema)
 		require.Contains(t, faults, "/tools/0/parameters/properties/a"+want)
 		record := &repositories.Repository{Tools: []repositories.Tool{{Name: "t", Parameters: json.RawMessage(schema)}}}
 		require.NoError(t, record.Compile(), "a stored tool, or a server's, is read")
