@@ -226,13 +226,13 @@ func TestListsArePagedInTheOrderOfIds(t *testing.T) {
 func TestDeletedAppTakesEverythingAlong(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, _ *redistest.Server) {
 		put(t, definitions, session, "r", `{"tools":[]}`)
-		put(t, definitions, repositories.Scope{AppID: "clinic"}, "own", `{"tools":[]}`)
+		put(t, definitions, ofClinic, "own", `{"tools":[]}`)
 		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
 		require.ErrorIs(t, definitions.DeleteApp(t.Context(), "clinic"), repositories.ErrNotFound)
 		_, err := definitions.App(t.Context(), "clinic")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 		require.True(t, putApp(t, definitions, "clinic", "{}"), "it is another app now")
-		for _, scope := range []repositories.Scope{session, {AppID: "clinic"}} {
+		for _, scope := range []repositories.Scope{session, ofClinic} {
 			items, _, err := definitions.Repositories(t.Context(), scope, "", 10)
 			require.NoError(t, err)
 			require.Empty(t, items)
@@ -316,27 +316,6 @@ func TestADefinitionWhoseCredentialsDoNotOpenCanBeReplaced(t *testing.T) {
 	})
 }
 
-func TestAllKeysOfAnAppShareAHashSlot(t *testing.T) {
-	keys := keyspace.KeysOf("clinic")
-	tag := keys.App()[:len("earshot:{p00}")]
-	for _, key := range []string{keys.Repos(""), keys.Repos("s"), keys.Turns("s"), keys.Order("s"), keys.Outbox("s"), keys.Effect("e"),
-		keys.Trigger("t"), keys.Triggers(""), keys.InState("failed"), keys.Apps(), keys.Due(), keys.Idle()} {
-		require.True(t, strings.HasPrefix(key, tag), key)
-	}
-	require.Len(t, keyspace.AllDue(), keyspace.Partitions)
-	require.Contains(t, keyspace.AllDue(), keys.Due())
-}
-
-func TestSecretCannotBePrinted(t *testing.T) {
-	secret := secret.New("planted")
-	text, err := json.Marshal(map[string]any{"s": secret})
-	require.NoError(t, err)
-	for _, shown := range []string{fmt.Sprint(secret), fmt.Sprintf("%v %+v %#v %s %q", secret, secret, secret, secret, secret), string(text), secret.LogValue().String()} {
-		require.NotContains(t, shown, "planted")
-	}
-	require.Equal(t, "planted", secret.Reveal())
-}
-
 // TestChangeThatIsTooLongNamesItsRepository makes a repository exceed the size of an event.
 func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 	t.Parallel()
@@ -386,10 +365,9 @@ func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
 	server := redistest.Run(t)
 	kept := storeOn(t, server, 'k')
 	putApp(t, kept, "clinic", `{}`)
-	scope := repositories.Scope{AppID: "clinic"}
-	put(t, kept, scope, "desk", `{"tools":[{"name":"book"},{"name":"cancel"}]}`)
+	put(t, kept, ofClinic, "desk", `{"tools":[{"name":"book"},{"name":"cancel"}]}`)
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "1").Err())
-	change := store.RepositoryChange{Scope: scope, ID: "desk", Next: func(there *repositories.Repository) (*repositories.Repository, error) {
+	change := store.RepositoryChange{Scope: ofClinic, ID: "desk", Next: func(there *repositories.Repository) (*repositories.Repository, error) {
 		return there.Without("book")
 	}}
 	_, _, err := kept.ChangeRepository(t.Context(), change)
@@ -397,6 +375,6 @@ func TestAFullRedisTakesTheRemovalOfATool(t *testing.T) {
 	change.Removes = true
 	_, _, err = kept.ChangeRepository(t.Context(), change)
 	require.NoError(t, err)
-	left := repositoryOf(t, kept, scope, "desk")
+	left := repositoryOf(t, kept, ofClinic, "desk")
 	require.Len(t, left.Tools, 1)
 }

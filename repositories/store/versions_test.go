@@ -134,13 +134,10 @@ func addTool(t *testing.T, definitions *store.Store, name string) error {
 		if err != nil {
 			return err
 		}
-		change := store.ReplaceChange(read.Clone())
+		next := read.Clone()
+		next.Tools = append(next.Tools, repositories.Tool{Name: name})
+		change := store.ReplaceChange(next)
 		change.If = only(read.Revision)
-		change.Next = func(*repositories.Repository) (*repositories.Repository, error) {
-			next := read.Clone()
-			next.Tools = append(next.Tools, repositories.Tool{Name: name})
-			return next, nil
-		}
 		if _, _, err = definitions.ChangeRepository(t.Context(), change); !errors.Is(err, errStale) {
 			return err
 		}
@@ -330,8 +327,7 @@ func TestToolsOfASourceAreReplacedUnlessSomebodyWasFaster(t *testing.T) {
 func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 	stores(t, func(t *testing.T, definitions *store.Store, server *redistest.Server) {
 		putApp(t, definitions, "clinic", withCRM)
-		app := repositories.Scope{AppID: "clinic"}
-		put(t, definitions, app, "r", `{"from":"crm","options":{"template":true}}`)
+		put(t, definitions, ofClinic, "r", `{"from":"crm","options":{"template":true}}`)
 		listed, err := definitions.SourcedFrom(t.Context(), "clinic", "crm")
 		require.NoError(t, err)
 		_, err = definitions.ReplaceTools(t.Context(), listed[0], offer(t, "find"))
@@ -339,7 +335,7 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 
 		preview := func(body string) string {
 			t.Helper()
-			read, err := repositories.DecodeRepository(app, "r", []byte(body))
+			read, err := repositories.DecodeRepository(ofClinic, "r", []byte(body))
 			require.NoError(t, err)
 			would, err := definitions.PreviewRepository(t.Context(), store.ReplaceChange(read), "")
 			require.NoError(t, err)
@@ -347,8 +343,8 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 		}
 		require.Equal(t, store.WouldLeave, preview(`{"from":"crm","options":{"template":true}}`))
 		require.Equal(t, store.WouldUpdate, preview(`{"from":"erp","options":{"template":true}}`))
-		put(t, definitions, app, "r", `{"from":"crm","options":{"template":true}}`)
-		kept := repositoryOf(t, definitions, app, "r")
+		put(t, definitions, ofClinic, "r", `{"from":"crm","options":{"template":true}}`)
+		kept := repositoryOf(t, definitions, ofClinic, "r")
 		require.NotNil(t, kept.Tool("find"))
 
 		_, err = definitions.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s2", Repositories: []string{"r"}})
@@ -361,9 +357,9 @@ func TestARepositoryKeepsTheToolsOfItsSource(t *testing.T) {
 		require.NoError(t, erasing.Drop(t.Context()))
 		require.Equal(t, []string{"/r"}, server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Sourced()).Val())
 
-		put(t, definitions, app, "r", `{"tools":[]}`)
+		put(t, definitions, ofClinic, "r", `{"tools":[]}`)
 		require.Empty(t, server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Sourced()).Val())
-		put(t, definitions, app, "r", `{"from":"erp"}`)
+		put(t, definitions, ofClinic, "r", `{"from":"erp"}`)
 		require.NoError(t, definitions.DeleteApp(t.Context(), "clinic"))
 		require.EqualValues(t, 0, server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Sourced()).Val())
 	})
