@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"unicode"
 
-	"golang.org/x/text/unicode/norm"
-
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/lists"
@@ -206,19 +204,20 @@ func (s *spoken) amountFlaw(value any) string {
 	return ""
 }
 
+// givenAllowed returns the members of allowedValues.
+func (p *compiledParameter) givenAllowed() []any {
+	return lists.Map(p.allowed, func(e entry) any { return e.given })
+}
+
 // literals returns the allowed values, or nil if a pattern is among them.
 func (p *compiledParameter) literals() []any {
 	if p.property != nil && p.property.Enum != nil {
 		return p.property.Enum.Values
 	}
-	var values []any
-	for _, e := range p.allowed {
-		if e.pattern != nil {
-			return nil
-		}
-		values = append(values, e.given)
+	if len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.pattern != nil }) {
+		return nil
 	}
-	return values
+	return p.givenAllowed()
 }
 
 // spelled returns the allowed values that are patterns by their dots alone, and so may be meant as words.
@@ -254,15 +253,7 @@ func (p *compiledParameter) allowVisible() {
 }
 
 // foldWords removes differences in case, accents and spacing.
-func foldWords(text string) string {
-	folded := strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return r
-	}, norm.NFKD.String(strings.ToLower(text)))
-	return strings.Join(strings.Fields(folded), " ")
-}
+func foldWords(text string) string { return strings.Join(strings.Fields(plaintext.Folded(text)), " ") }
 
 const maxShownAliases = 600
 

@@ -312,11 +312,7 @@ func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
 func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string, read func(name string) (any, []violation)) {
 	p.called = map[string]any{}
 	owners := map[string]string{}
-	own := p.literals()
-	for _, one := range p.allowed {
-		own = append(own, one.given)
-	}
-	for _, name := range own {
+	for _, name := range slices.Concat(p.literals(), p.givenAllowed()) {
 		if text, ok := name.(string); ok {
 			owners[foldWords(text)] = text
 		}

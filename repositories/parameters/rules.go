@@ -151,8 +151,7 @@ func (p *compiledParameter) meant(value any) fault.Meant {
 	case !ok || len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }):
 		return fault.Meant{}
 	}
-	allowed := lists.Map(p.allowed[:min(len(p.allowed), fault.Most)], func(e entry) any { return e.given })
-	return fault.DidYouMean(text, lists.Of[string](allowed))
+	return fault.DidYouMean(text, lists.Of[string](p.givenAllowed()[:min(len(p.allowed), fault.Most)]))
 }
 
 // violation returns why a value is not of the type; empty if it is. Nothing is converted.
@@ -180,8 +179,7 @@ func (p *compiledParameter) ruleFlaw(value any) string {
 		if len(p.allowed) > maxShownAllowed {
 			return detail
 		}
-		allowed := lists.Map(p.allowed, func(e entry) any { return e.given })
-		return detail + "; allowed: " + fault.ShowAll(allowed)
+		return detail + "; allowed: " + fault.ShowAll(p.givenAllowed())
 	}
 	if flaw := p.formatFlaw(value); flaw != "" {
 		return flaw

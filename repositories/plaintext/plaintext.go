@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -95,6 +97,16 @@ func varies(last, selector rune) bool {
 		return unicode.Is(unicode.Mongolian, last) && !unicode.Is(unicode.Variation_Selector, last)
 	}
 	return unicode.In(last, unicode.Han, unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Egyptian_Hieroglyphs)
+}
+
+// Folded returns a text in lower case and without accents.
+func Folded(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(strings.ToLower(text)))
 }
 
 // quoted matches the strings of a JSON text, including names of fields.

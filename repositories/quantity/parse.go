@@ -11,9 +11,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"earshot/repositories/lists"
+	"earshot/repositories/plaintext"
 )
 
 type term struct {
@@ -103,17 +102,10 @@ var dashes = strings.NewReplacer("–", "-", "—", "-", "−", "-", "‐", "-",
 
 // fold removes case and accents. Signs stay: ½ must not become 1, 2.
 func fold(word string) string {
-	lower := strings.ToLower(word)
 	if first, _ := utf8.DecodeRuneInString(word); !unicode.IsLetter(first) {
-		return dashes.Replace(lower)
+		return dashes.Replace(strings.ToLower(word))
 	}
-	folded := strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Mn, r) {
-			return -1
-		}
-		return r
-	}, norm.NFKD.String(lower))
-	return strings.ReplaceAll(folded, "ß", "ss")
+	return strings.ReplaceAll(plaintext.Folded(word), "ß", "ss")
 }
 
 const maxFigures = 40

@@ -137,13 +137,13 @@ func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repos
 		}
 		k := keyspace.KeysOf(app.ID)
 		keys := []string{k.App(), k.Apps(), k.Refreshes(), k.Due(), k.Lane(keyspace.LaneWebhooks)}
-		args := []any{app.ID, current.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents, 0}
-		for _, hook := range webhookChanges(current, app) {
+		hooks := webhookChanges(current, app)
+		args := []any{app.ID, current.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents, len(hooks)}
+		for _, hook := range hooks {
 			webhook, resends := keyspace.Webhook(k, hook.name)
 			keys = append(keys, webhook, resends)
 			args = append(args, hook.name, hook.enabled, hook.url)
 		}
-		args[6] = (len(args) - 7) / 3
 		for _, source := range app.Sources {
 			old, _ := current.Source(source.Name)
 			if source.Type == repositories.SourceMCP && !reflect.DeepEqual(old, source) {

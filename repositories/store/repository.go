@@ -424,10 +424,9 @@ const vectorsAtOnce = 256
 // another 30 days.
 func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
 	keys, found := keyspace.KeysOf(appID), make([][]byte, 0, len(digests))
-	for len(digests) > 0 {
-		n := min(len(digests), vectorsAtOnce)
+	for some := range slices.Chunk(digests, vectorsAtOnce) {
 		pipe := r.db.Pipeline()
-		replies := lists.Map(digests[:n], func(digest string) *redis.StringCmd { return pipe.GetEx(ctx, keys.Vector(digest), vectorTTL) })
+		replies := lists.Map(some, func(digest string) *redis.StringCmd { return pipe.GetEx(ctx, keys.Vector(digest), vectorTTL) })
 		_, _ = pipe.Exec(ctx) // each reply holds its own error
 		for _, reply := range replies {
 			vector, err := reply.Bytes()
@@ -436,7 +435,6 @@ func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests [
 			}
 			found = append(found, vector)
 		}
-		digests = digests[n:]
 	}
 	return found, nil
 }

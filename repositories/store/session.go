@@ -111,9 +111,7 @@ func (s *sessionRecords) closeAll(ctx context.Context, appID string) error {
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	sessions := slices.Concat(idle, listed)
-	slices.Sort(sessions)
-	for _, session := range slices.Compact(sessions) {
+	for _, session := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(idle, listed)))) {
 		if err := s.closeSession(ctx, appID, session, ""); err != nil {
 			return err
 		}
@@ -311,7 +309,7 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), keyspace.Recent(k)}
 	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.sessionTTL.Milliseconds(), limit, s.newID(), session.User}
 	for _, template := range templates {
-		entry, copy, ref, err := s.copyTemplate(app, template, scope)
+		entry, stored, ref, err := s.copyTemplate(app, template, scope)
 		if err != nil {
 			return false, err
 		}
@@ -319,7 +317,7 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 		if err != nil {
 			return false, err
 		}
-		keys, args = append(keys, k.Effect(entry.ID)), append(args, template.ID, copy, text, ref.mark, ref.interval.Milliseconds())
+		keys, args = append(keys, k.Effect(entry.ID)), append(args, template.ID, stored, text, ref.mark, ref.interval.Milliseconds())
 	}
 	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Sourced(), k.Refreshes(), k.Closed(session.ID)), k.Ledger()...), args...)
 	if err != nil {
@@ -395,15 +393,15 @@ func (s *sessionRecords) readTemplates(ctx context.Context, session *repositorie
 }
 
 func (s *sessionRecords) copyTemplate(app *repositories.App, template *repositories.Repository, scope repositories.Scope) (entry keyspace.Entry, stored string, ref sourceRef, err error) {
-	copy := template.Clone()
-	copy.SessionID, copy.Options.Template = scope.SessionID, false
-	copy.Generation, copy.Revision, copy.Created = s.newID(), s.newID(), s.now().UTC()
-	copy.Updated = copy.Created
-	if stored, err = s.sealer.encode(copy); err != nil {
+	made := template.Clone()
+	made.SessionID, made.Options.Template = scope.SessionID, false
+	made.Generation, made.Revision, made.Created = s.newID(), s.newID(), s.now().UTC()
+	made.Updated = made.Created
+	if stored, err = s.sealer.encode(made); err != nil {
 		return entry, "", ref, err
 	}
-	entry, err = s.ChangeEntry(copy, "created")
-	return entry, stored, sourceRefOf(app, copy), err
+	entry, err = s.ChangeEntry(made, "created")
+	return entry, stored, sourceRefOf(app, made), err
 }
 
 var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished", "came"}
@@ -414,13 +412,13 @@ func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (
 	pipe := s.db.Pipeline()
 	exists, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
 	earlier := pipe.HMGet(ctx, k.Closed(sessionID), "user")
-	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, keyspace.Unavailable(err)
 	}
 	if exists.Val() == 0 {
 		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
-	if used.Err() == redis.Nil {
+	if errors.Is(used.Err(), redis.Nil) {
 		return nil, &repositories.NotFoundError{Kind: "session", ID: sessionID}
 	}
 	return readSession(appID, sessionID, append(keyspace.Fields(fields.Val()), keyspace.Fields(earlier.Val())...))

@@ -16,6 +16,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // sourceRef tells which source a repository has its tools from; zero for tools that were given directly.
@@ -75,10 +76,8 @@ return leased
 // DueRefreshes leases the refreshes that are due, at most a number in each partition. A refresh that is not ended
 // within its lease becomes due for other replicas.
 func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, limit int) (due []Refresh, err error) {
-	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
-	for n := range counts {
-		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
-	}
+	pipe := r.db.Pipeline()
+	counts := lists.Map(keyspace.AllPartitions(), func(n int) *redis.IntCmd { return pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes()) })
 	_, _ = pipe.Exec(ctx) // each command holds its own error
 	var calls []keyspace.Call
 	for n, count := range counts {
@@ -132,10 +131,10 @@ func (r *repositoryRecords) EndRefresh(ctx context.Context, refresh Refresh, nex
 
 // Refreshed lists the sources with scheduled refreshes, at most a number in each partition.
 func (r *repositoryRecords) Refreshed(ctx context.Context, limit int) (all []Refresh, err error) {
-	pipe, found := r.db.Pipeline(), make([]*redis.StringSliceCmd, keyspace.Partitions)
-	for n := range found {
-		found[n] = pipe.ZRange(ctx, keyspace.PartitionKeys(n).Refreshes(), 0, int64(limit)-1)
-	}
+	pipe := r.db.Pipeline()
+	found := lists.Map(keyspace.AllPartitions(), func(n int) *redis.StringSliceCmd {
+		return pipe.ZRange(ctx, keyspace.PartitionKeys(n).Refreshes(), 0, int64(limit)-1)
+	})
 	_, _ = pipe.Exec(ctx) // each command holds its own error
 	for _, names := range found {
 		if names.Err() != nil {

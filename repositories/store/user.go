@@ -251,10 +251,8 @@ func (s *sessionRecords) userSessionsByActivity(ctx context.Context, q SessionQu
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	pipe, scores := s.db.Pipeline(), make([]*redis.FloatCmd, len(ids))
-	for i, id := range ids {
-		scores[i] = pipe.ZScore(ctx, keyspace.Recent(keyspace.KeysOf(q.AppID)), id)
-	}
+	pipe, recent := s.db.Pipeline(), keyspace.Recent(keyspace.KeysOf(q.AppID))
+	scores := lists.Map(ids, func(id string) *redis.FloatCmd { return pipe.ZScore(ctx, recent, id) })
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, keyspace.Unavailable(err)
 	}
@@ -285,15 +283,14 @@ func (s *sessionRecords) sessionPage(ctx context.Context, q SessionQuery, after 
 
 // readSessions reads sessions. An ended session has no creation time.
 func (s *sessionRecords) readSessions(ctx context.Context, appID string, positions []sessionPosition) ([]*repositories.Session, error) {
-	k, hashes := keyspace.KeysOf(appID), make([]string, 2*len(positions))
-	for i, position := range positions {
-		hashes[i], hashes[len(positions)+i] = k.Turns(position.id), k.Closed(position.id)
-	}
-	hashFields, err := s.db.HashFields(ctx, hashes[:len(positions)], sessionFields...)
+	k := keyspace.KeysOf(appID)
+	turns := lists.Map(positions, func(p sessionPosition) string { return k.Turns(p.id) })
+	closed := lists.Map(positions, func(p sessionPosition) string { return k.Closed(p.id) })
+	hashFields, err := s.db.HashFields(ctx, turns, sessionFields...)
 	if err != nil {
 		return nil, err
 	}
-	users, err := s.db.HashFields(ctx, hashes[len(positions):], "user")
+	users, err := s.db.HashFields(ctx, closed, "user")
 	if err != nil {
 		return nil, err
 	}
