@@ -166,7 +166,8 @@ func (im *openapi) readRoot(values []*node) bool {
 	case err != nil || parsed.RawQuery != "" || parsed.Fragment != "" || (parsed.Host == "") != (parsed.Scheme == "") || parsed.Opaque != "":
 		im.faults.add(im.root.at, "is at %s, which no source can be at; give the address of the API with --base-url", fault.Show(given))
 	case parsed.Host == "":
-		given = im.variable("URL") + "/" + strings.TrimPrefix(given, "/")
+		im.variables[im.variableName("URL")] = true
+		given = im.placeholder("URL") + "/" + strings.TrimPrefix(given, "/")
 		im.notes.add(im.root.at, "does not say where the API is: set the variable in %s, or give --base-url", given)
 	}
 	im.base = strings.TrimSuffix(given, "/") + "/" // paths are resolved after the slash
@@ -292,16 +293,12 @@ func (im *openapi) target(reference *node) *node {
 	return value
 }
 
-// placeholder returns the placeholder of a variable, whose name begins with the API's.
-func (im *openapi) placeholder(suffix string) string {
-	return "${" + strings.ToUpper(strings.ReplaceAll(im.name, "-", "_")) + "_" + suffix + "}"
+// variableName begins with the API's name.
+func (im *openapi) variableName(suffix string) string {
+	return strings.ToUpper(strings.ReplaceAll(im.name, "-", "_")) + "_" + suffix
 }
 
-func (im *openapi) variable(suffix string) string {
-	reference := im.placeholder(suffix)
-	im.variables[reference[len("${"):len(reference)-1]] = true
-	return reference
-}
+func (im *openapi) placeholder(suffix string) string { return "${" + im.variableName(suffix) + "}" }
 
 func (im *openapi) textsOf(namesAndTexts ...string) *node {
 	return newTextObject(im.root.at, namesAndTexts...)

@@ -65,30 +65,26 @@ func (im *openapi) readSchemes() {
 	usedVariables := map[string]bool{"URL": true}
 	for _, definition := range definitions {
 		s := im.schemes[definition.name]
-		s.variables = credentialNames[s.kind]
-		envName := strings.ToUpper(strings.ReplaceAll(cmp.Or(idFrom(definition.name), "scheme"), "-", "_"))
-		for n, isOnly := 1, kinds[s.kind] == 1 && (s.kind != sentKey || len(definitions) == 1); ; n++ {
-			if n > 1 || !isOnly {
-				scheme := envName
-				if n > 1 {
-					scheme = fmt.Sprintf("%s_%d", envName, n)
-				}
-				s.variables = nil
-				for _, suffix := range credentialNames[s.kind] {
-					s.variables = append(s.variables, scheme+"_"+suffix)
-				}
-				if s.kind == sentKey {
-					s.variables = []string{scheme}
-				}
-			}
-			if !slices.ContainsFunc(s.variables, func(name string) bool { return usedVariables[name] }) {
-				break
-			}
+		id := strings.ToUpper(strings.ReplaceAll(cmp.Or(idFrom(definition.name), "scheme"), "-", "_"))
+		s.variables = s.variablesFrom(id)
+		if kinds[s.kind] == 1 && (s.kind != sentKey || len(definitions) == 1) {
+			s.variables = credentialNames[s.kind]
+		}
+		for n := 2; slices.ContainsFunc(s.variables, func(name string) bool { return usedVariables[name] }); n++ {
+			s.variables = s.variablesFrom(fmt.Sprintf("%s_%d", id, n))
 		}
 		for _, name := range s.variables {
 			usedVariables[name] = true
 		}
 	}
+}
+
+// variablesFrom names the variables of a scheme that is not the only one of its kind.
+func (s *securityScheme) variablesFrom(id string) []string {
+	if s.kind == sentKey {
+		return []string{id}
+	}
+	return lists.Map(credentialNames[s.kind], func(name string) string { return id + "_" + name })
 }
 
 func classifyScheme(definition *node) (kind, unsupported string) {
@@ -298,7 +294,7 @@ func requestWith(auth string, credentials *node) *node {
 // use makes a tool use the source that sends the grant. The source's name is set at the end.
 func (im *openapi) use(g *grant, name *node) {
 	for _, variable := range g.variables {
-		im.variable(variable)
+		im.variables[im.variableName(variable)] = true
 	}
 	for _, note := range g.notes {
 		if !im.notesGiven[note.Detail] {

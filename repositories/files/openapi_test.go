@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,21 +20,14 @@ func imported(t testing.TB, document string, options files.OpenAPIOptions) (*fil
 	options.Stdin = strings.NewReader(document)
 	made, err := files.FromOpenAPI(files.Stdin, options)
 	require.NoError(t, err)
-	return made, readBack(t, made)
+	return made, readBack(t, made, func(string) string { return "https://set.example" })
 }
 
 // readBack reads the file with its variables set.
-func readBack(t testing.TB, made *files.OpenAPI) *files.Set {
+func readBack(t testing.TB, made *files.OpenAPI, valueOf func(variable string) string) *files.Set {
 	t.Helper()
-	set := map[string]string{}
-	for _, name := range made.Variables {
-		set[name] = "https://set.example"
-	}
-	path := filepath.Join(t.TempDir(), "made.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(made.Text), 0o600))
-	got, err := files.Read([]string{path}, files.Options{AppID: "app", Lookup: func(name string) (string, bool) {
-		value, ok := set[name]
-		return value, ok
+	got, err := files.Read([]string{files.Stdin}, files.Options{AppID: "app", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
+		return valueOf(name), slices.Contains(made.Variables, name)
 	}})
 	require.NoError(t, err, made.Text)
 	require.NoError(t, got.Check(), made.Text)
@@ -254,11 +246,7 @@ func guarded(security, schemes string, operations map[string]string) string {
 // sent summarizes the authentication of each imported tool: each credential is the name of its variable.
 func sent(t testing.TB, made *files.OpenAPI) map[string]string {
 	t.Helper()
-	set, err := files.Read([]string{files.Stdin}, files.Options{AppID: "app", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
-		return "<" + name + ">", slices.Contains(made.Variables, name)
-	}})
-	require.NoError(t, err, made.Text)
-	require.NoError(t, set.Check(), made.Text)
+	set := readBack(t, made, func(variable string) string { return "<" + variable + ">" })
 	var app struct {
 		Sources []struct {
 			Name, BaseURL        string
@@ -494,6 +482,16 @@ func TestImportingAgainTakesNoConfirmationAway(t *testing.T) {
 	require.Nil(t, confirm[1], "the user has removed it")
 }
 
+// withoutTool removes the document of a tool, which is not the last.
+func withoutTool(t *testing.T, text, name string) string {
+	t.Helper()
+	before, rest, found := strings.Cut(text, "kind: tool\nname: "+name+"\n")
+	require.True(t, found, text)
+	_, after, found := strings.Cut(rest, "---\n")
+	require.True(t, found, text)
+	return before + after
+}
+
 // TestImportingAgainKeepsWhatWasEdited edits a file, changes its document, and imports the document into the file.
 func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
 	document := func(paths string) string {
@@ -514,10 +512,7 @@ func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
 		"description: Stays", "description: Stays with us",
 		"  - out\n", "", // removed from the repository
 	).Replace(first.Text)
-	at := strings.Index(edits, "kind: tool\nname: out")
-	require.Positive(t, at, edits)
-	end := at + strings.Index(edits[at:], "---\n")
-	edits = edits[:at] + edits[end+len("---\n"):] + "---\nkind: tool\nname: own\ndescription: Of their own\n"
+	edits = withoutTool(t, edits, "out") + "---\nkind: tool\nname: own\ndescription: Of their own\n"
 
 	made, tools := again(edits, paths)
 	require.ElementsMatch(t, []string{"list", "show", "kept", "new", "own"}, slices.Collect(maps.Keys(tools)))
@@ -546,10 +541,7 @@ func TestNotesOfAnImportAreTrue(t *testing.T) {
 	first, _ := imported(t, document(""), files.OpenAPIOptions{})
 	require.Equal(t, []int{2, 3}, []int{first.Tools, first.Operations}, "HEAD is an operation that is left out")
 
-	edits := strings.Replace(first.Text, "  - drop\n", "", 1)
-	at := strings.Index(edits, "kind: tool\nname: drop")
-	require.Positive(t, at, edits)
-	edits = edits[:at] + edits[at+strings.Index(edits[at:], "---\n")+len("---\n"):]
+	edits := withoutTool(t, strings.Replace(first.Text, "  - drop\n", "", 1), "drop")
 	into := &files.Imported{Path: "pets.yaml", Text: edits}
 	made, set := imported(t, document(`, "/new": {"get": {"operationId": "new"}}`), files.OpenAPIOptions{Into: into})
 	require.ElementsMatch(t, []string{"list", "new"}, slices.Collect(maps.Keys(toolsOf(t, set))))

@@ -239,14 +239,13 @@ func (e *evaluation) rename(arguments map[string]any) map[string]any {
 
 // unknown reports a program's values without a parameter.
 func (e *evaluation) unknown(values map[string]any) {
-	known := e.parameters.Names()
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if _, ok := e.parameters.byName[name]; ok || e.keep(name, values[name]) {
 			continue
 		}
 		found := ValueFault{Parameter: fault.Clip(name), Detail: "is not a parameter of the tool"}
 		if len(e.Errors) < fault.Most { // further ones are not listed, and hints are expensive
-			found.Meant = fault.DidYouMean(name, known)
+			found.Meant = fault.DidYouMean(name, e.parameters.Names())
 			found.Meant.Code = fault.UnknownField
 			found.Detail += found.Meant.String()
 		}
