@@ -101,7 +101,7 @@ func TestAPhaseThatDoesNotComeToRestIsAFailure(t *testing.T) {
 		s.nats.Kill()
 		s.wait(time.Second)
 	}}
-	o.phases, o.rest, o.ready = []phase{{name: "away", faults: []fault{gone}, actions: basic}}, 2*time.Second, 10*time.Second
+	o.phases, o.rest, o.ready = []phase{{name: "away", faults: []fault{gone}, actions: basic}}, 2*time.Second, time.Minute
 	found := run(t, o)
 	require.NotEmpty(t, found.failures())
 	require.Contains(t, found.table(), "**FAILED**")
