@@ -61,7 +61,8 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	if readOnly {
 		mode = "ro"
 	}
-	query := url.Values{"mode": {mode}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds()), "trusted_schema(0)"}}
+	// Defensive mode refuses statements that write pages as bytes: these could break the file, and the process that reads it.
+	query := url.Values{"mode": {mode}, "_defensive": {"1"}, "_pragma": {fmt.Sprintf("busy_timeout(%d)", busyFor.Milliseconds()), "trusted_schema(0)"}}
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	db := sql.OpenDB(sqliteConnector{name.String(), readOnly})
 	db.SetMaxOpenConns(o.SourceLimit)
