@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -488,7 +487,7 @@ func (w exportWriter) writeHeader() {
 
 func (w exportWriter) event(event effect.Published) error {
 	data := any(string(event.Data)) // other publishers may send anything
-	if json.Valid(event.Data) {
+	if exactjson.Embeddable(event.Data) {
 		data = event.Data
 	}
 	return w.line("event", struct {

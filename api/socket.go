@@ -171,7 +171,7 @@ func (s *socket) send(frame any) error {
 
 func (s *socket) event(event effect.Published) error {
 	data := json.RawMessage(event.Data)
-	if !json.Valid(data) { // other publishers may send anything
+	if !exactjson.Embeddable(data) { // other publishers may send anything
 		data, _ = exactjson.Encode(string(event.Data)) // as a JSON string
 	}
 	return s.send(eventFrame{kindOf(event), strconv.FormatUint(event.Sequence, 10), data})

@@ -144,7 +144,7 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 		texts = append(texts, textBlock.Text)
 		// Older servers write objects and lists as texts.
 		trimmed := bytes.TrimSpace([]byte(textBlock.Text))
-		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
+		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && exactjson.Embeddable(trimmed) {
 			result.Content[i] = trimmed
 		} else {
 			result.Content[i] = exactjson.EncodeOrNull(textBlock.Text)

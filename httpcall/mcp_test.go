@@ -166,6 +166,7 @@ func TestResultsOfServers(t *testing.T) {
 		"JSON text":  {text(` {"id":9007199254740993} `), `{"id":9007199254740993}`},
 		"number":     {text(`5`), `"5"`},
 		"several":    {text("a", `[1]`), `["a",[1]]`},
+		"too deep":   {text("a", strings.Repeat("[", 501)+strings.Repeat("]", 501)), `["a","` + strings.Repeat("[", 501) + strings.Repeat("]", 501) + `"]`},
 		"other":      {&mcp.CallToolResult{Content: []mcp.Content{&mcp.ImageContent{Data: []byte("x"), MIMEType: "image/png"}}}, `{"type":"image","mimeType":"image/png","data":"eA=="}`},
 		"nothing":    {&mcp.CallToolResult{Content: []mcp.Content{}}, ``},
 	} {

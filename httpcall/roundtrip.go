@@ -256,7 +256,7 @@ func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut boo
 	if len(trimmed) == 0 {
 		return nil, cut
 	}
-	if !cut && json.Valid(trimmed) {
+	if !cut && exactjson.Embeddable(trimmed) {
 		var compacted bytes.Buffer
 		if json.Compact(&compacted, trimmed) == nil {
 			// Credentials are masked inside of strings, however escaped; other bytes stay unchanged.

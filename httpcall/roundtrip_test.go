@@ -243,6 +243,10 @@ func TestResultIsJSONOrAStringOfTheText(t *testing.T) {
 		"JSON with bytes of no code": {"\"a\xff\"", `"a�"`},
 		"nothing":                    {"", ""},
 		"white space":                {" \n", ""},
+		"JSON that is nested deeply": {strings.Repeat("[", 500) + strings.Repeat("]", 500), strings.Repeat("[", 500) + strings.Repeat("]", 500)},
+		"JSON that nothing could be around": {
+			strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999), `"` + strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999) + `"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEndpoint(t, says(200, test.body))

@@ -178,7 +178,7 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 		}
 		data, header := message.Data(), message.Headers()
 		if l.json {
-			if !json.Valid(data) {
+			if !exactjson.Embeddable(data) {
 				data, _ = json.Marshal(string(data)) // strings always encode
 			}
 			data, err = exactjson.Encode(eventLine{

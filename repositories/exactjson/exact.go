@@ -129,6 +129,31 @@ func Decode(raw []byte) (any, error) {
 	return value, nil
 }
 
+// maxNesting is how deep JSON may be that becomes a part of other JSON. Readers take a limited depth of the whole: that
+// of Go 10,000 levels, those of other languages some 500 or 1,000.
+const maxNesting = 500
+
+// Embeddable reports whether a text is JSON that can be a part of other JSON without making that unreadable.
+func Embeddable(text []byte) bool {
+	depth, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case inString && c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '[' || c == '{':
+			if depth++; depth > maxNesting {
+				return false
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return json.Valid(text)
+}
+
 // Object builds a JSON object with its fields in the added order; a Go map would sort them. It must not be copied.
 type Object struct {
 	text    bytes.Buffer // without the closing brace

@@ -195,3 +195,15 @@ func FuzzFlawlessTextsStayAsTheyAre(f *testing.F) {
 		require.Equal(t, exactjson.TextFlaw(raw) == "", strings.Count(text, "\ufffd") == sent, "%q", raw)
 	})
 }
+
+func TestEmbeddableIsWhatOtherJSONCanHold(t *testing.T) {
+	nested := func(depth int) string { return strings.Repeat(`{"a":[`, depth/2) + strings.Repeat(`]}`, depth/2) }
+	for text, want := range map[string]bool{
+		`{"a":1}`: true, ` null `: true, ``: false, `{`: false, `1 2`: false,
+		nested(500): true, nested(502): false,
+		`"` + strings.Repeat("[", 501) + `"`: true, `"\"` + strings.Repeat("{", 501) + `"`: true,
+		strings.Repeat("[1],", 501): false, `[` + strings.Repeat("[],", 600) + `[]]`: true,
+	} {
+		require.Equal(t, want, exactjson.Embeddable([]byte(text)), "%.20s", text)
+	}
+}

@@ -149,7 +149,7 @@ func (k packedExplanation) explanation(messageID string, parts partTexts) Explan
 }
 
 func jsonOrText(text string) json.RawMessage {
-	if json.Valid([]byte(text)) {
+	if exactjson.Embeddable([]byte(text)) {
 		return json.RawMessage(text)
 	}
 	return exactjson.EncodeOrNull(text)

@@ -445,7 +445,7 @@ func mysqlValue(value driver.Value, of string, zone *time.Location) json.RawMess
 	switch {
 	case of == "DECIMAL", of == "YEAR", strings.HasSuffix(of, "INT"), of == "FLOAT", of == "DOUBLE":
 		return number(given)
-	case of == typeJSON && json.Valid([]byte(given)):
+	case of == typeJSON:
 		return compact(given)
 	case of == "BIT": // at most eight bytes
 		var n uint64

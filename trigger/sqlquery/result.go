@@ -91,11 +91,11 @@ func float(value float64, bits int) json.RawMessage {
 // instant returns a time as RFC 3339 in UTC.
 func instant(at time.Time) json.RawMessage { return text(at.UTC().Format(time.RFC3339Nano)) }
 
-// compact returns a valid JSON text without insignificant spaces.
-func compact(valid string) json.RawMessage {
+// compact returns JSON without insignificant spaces, and another text as a string.
+func compact(given string) json.RawMessage {
 	var b bytes.Buffer
-	if json.Compact(&b, []byte(valid)) != nil {
-		return text(valid)
+	if !exactjson.Embeddable([]byte(given)) || json.Compact(&b, []byte(given)) != nil {
+		return text(given)
 	}
 	return b.Bytes()
 }

@@ -366,7 +366,7 @@ func sqliteValue(value any, declared string) json.RawMessage {
 		}
 		return instant(value)
 	case string:
-		if declared == "JSON" && json.Valid([]byte(value)) {
+		if declared == "JSON" {
 			return compact(value)
 		}
 		return text(value)

@@ -53,6 +53,9 @@ func TestSQLiteTypesSurvive(t *testing.T) {
 		require.Equal(t, `[{"v":`+want+`}]`, r.rows("select "+expression+" as v"))
 	}
 	require.Equal(t, `[{"id":1,"id_2":2}]`, r.rows("select 1 as id, 2 as id"))
+	deep := strings.Repeat("[", 9_999) + strings.Repeat("]", 9_999)
+	r.rows("update flights set extra = '" + deep + "' where id = 2")
+	require.Equal(t, `[{"extra":"`+deep+`"}]`, r.rows("select extra from flights where id = 2"), "a reader of the record would refuse it as JSON")
 }
 
 func TestNoStatementWaitsForASigningSecret(t *testing.T) {
