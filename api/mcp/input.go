@@ -12,6 +12,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/repositories"
+	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
@@ -135,7 +136,10 @@ func readState(text string) (requestState, error) {
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	intact := err == nil && len(raw) > checksumSize && bytes.Equal(raw[:checksumSize], checksum(raw[checksumSize:]))
-	if !intact || exactjson.Unmarshal(raw[checksumSize:], &state) != nil {
+	if intact { // anybody can make the checksum, so the values are held to what they may be in a body
+		_, err = bodies.Tree(raw[checksumSize:])
+	}
+	if !intact || err != nil || exactjson.Unmarshal(raw[checksumSize:], &state) != nil {
 		return state, invalid(answer.InvalidBody, "requestState is none that was given here: send it back as it came")
 	}
 	return state, nil

@@ -234,6 +234,24 @@ func TestAResultThatWasCutSaysSo(t *testing.T) {
 	require.NotContains(t, whole["_meta"], "earshot/truncated")
 }
 
+func TestAStateIsHeldToWhatABodyMayHave(t *testing.T) {
+	s := agents(t, `{"name":"note","description":"Notes something","url":"https://example.org/note","schema":[{"parameter":"about","type":"object","required":true}]}`)
+	a := agentAt(s, agentsOfSession, withForms)
+	of := func(about string) string {
+		return `"name":"note","arguments":{},"requestState":"` + sealedState(`{"values":{"about":`+about+`}}`) + `"`
+	}
+	for what, about := range map[string]string{
+		"deep": strings.Repeat(`{"a":`, 70) + `1` + strings.Repeat(`}`, 70), "no UTF-8": "{\"a\":\"\xff\"}", "half a pair": `{"a":"\ud800"}`,
+		"twice": `{"a":1,"a":2}`, "no JSON number": `{"a":1e999}`,
+	} {
+		_, fault, _ := a.rpc("tools/call", of(about))
+		require.EqualValues(t, -32602, fault["code"], what)
+		require.Contains(t, fault["message"], "requestState", what)
+	}
+	require.Empty(t, triggered(s))
+	require.Equal(t, "complete", a.gets("tools/call", of(`{"a":1}`))["resultType"])
+}
+
 func TestACallIsConfirmedInTheSecondRound(t *testing.T) {
 	s := agents(t, refunds)
 	a := agentAt(s, agentsOfSession, withForms)
