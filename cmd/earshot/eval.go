@@ -109,7 +109,7 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage tria
 	}
 	left := 0
 	if set.Tests, left = trial.Examples(list, at); left > 0 {
-		fmt.Fprintf(e.env.err, "note: %s of tools that ask for a verified user are not tried\n", plural(left, "example"))
+		e.env.note(plural(left, "example") + " of tools that ask for a verified user are not tried")
 	}
 	if len(set.Tests) == 0 {
 		return errors.New("no tool has an example that can be tried: add some, as in examples: [what a user would say]")
@@ -134,7 +134,7 @@ func (e *evaluation) stage(set *files.Set) (trial.Stage, error) {
 		return nil, err
 	}
 	made := chain.New(of)
-	fmt.Fprintln(e.env.err, "note: "+made.Describe())
+	e.env.note(made.Describe())
 	process, err := trial.InProcess(set, made, e.config.History, e.env.now)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (e *evaluation) write(report *trial.Report, earlier *eval.Earlier) error {
 	if earlier != nil {
 		worse := earlier.Worse(report)
 		for _, line := range worse {
-			fmt.Fprintln(out, "worse: "+line)
+			fmt.Fprintln(out, "worse: "+terminal.Printable(line))
 		}
 		if len(worse) == 0 {
 			fmt.Fprintln(out, "nothing got worse since "+e.compare)

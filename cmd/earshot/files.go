@@ -17,6 +17,7 @@ import (
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/plan"
+	"earshot/cmd/earshot/terminal"
 	"earshot/matcher"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
@@ -40,7 +41,7 @@ func newValidate(env environment) *cobra.Command {
 			set, err := source.read(env)
 			err = set.JoinCheck(err)
 			if faults, isFaults := errors.AsType[files.Faults](err); isFaults {
-				fmt.Fprintln(env.out, faults)
+				fmt.Fprintln(env.out, terminal.Printable(faults.Error()))
 				return fmt.Errorf("%s in the files", plural(len(faults), "error"))
 			}
 			if err != nil {
@@ -225,7 +226,7 @@ func noteExamples(ctx context.Context, env environment, set *files.Set, app *rep
 		for _, note := range set.Locate(repository.ID, stage.Faults(ctx, repository)) {
 			if text := note.String(); !printed[text] {
 				printed[text] = true
-				fmt.Fprintf(env.err, "note: %s\n", text)
+				env.note(text)
 			}
 		}
 	}
@@ -253,7 +254,7 @@ func newImportOpenAPI(env environment) *cobra.Command {
 				return err
 			}
 			for _, note := range made.Notes {
-				fmt.Fprintf(env.err, "note: %s\n", note)
+				env.note(note.String())
 			}
 			return o.write(made, env)
 		},

@@ -146,6 +146,19 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 	}
 }
 
+func TestNoFileWritesToTheTerminalWhatItSays(t *testing.T) {
+	inFolder(t)
+	write(t, "field.yaml", "kind: tool\nname: x\ndescription: d\n\"a\\e]0;b\\u009b\\u202ec\": 1\n")
+	write(t, "test.yaml", "kind: tool\nname: x\ndescription: d\n---\nkind: test\nname: \"a\\e]0;b\\u009b\\u202ec\"\nchat: [{user: hello}, {expect: {tool: x}}]\n")
+	write(t, "api.json", `{"openapi":"3.0.0","info":{"title":"t","version":"1"},"servers":[{"url":"https://a.example"}],"paths":{
+		"/a":{"get":{"operationId":"a","responses":{}}},"/a\u001b]0;b\u009b\u202ec":{"get":{"operationId":"b","responses":{}}}}}`)
+	for _, args := range [][]string{{"validate", "field.yaml"}, {"apply", "--dry-run", "-f", "field.yaml"}, {"eval", "-f", "test.yaml"}, {"import", "openapi", "api.json"}} {
+		r := command(t, nil, args...)
+		require.Contains(t, r.out+r.err, "a�]0;b��c", args)
+		require.NotRegexp(t, "[\x1b\u009b\u202e]", r.out+r.err, args)
+	}
+}
+
 func TestApplyPlansAndASecondRunChangesNothing(t *testing.T) {
 	w := devInFolder(t)
 	write(t, "tools.yaml", strings.ReplaceAll(bookFile, "URL", "https://example.org"))

@@ -335,7 +335,7 @@ func (s *sourceFlags) read(env environment) (*files.Set, error) {
 	}
 	set, err := files.Read(s.paths, options)
 	for _, note := range set.Notes {
-		fmt.Fprintf(env.err, "note: %s\n", note)
+		env.note(note.String())
 	}
 	return set, err
 }

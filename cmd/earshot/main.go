@@ -76,6 +76,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// note prints a note, which may repeat what somebody else has written.
+func (env environment) note(text string) {
+	fmt.Fprintf(env.err, "note: %s\n", terminal.Printable(text))
+}
+
 // errTerminated is the cause of a context that a supervisor, not a person, ended.
 var errTerminated = errors.New("told to end by SIGTERM")
 
@@ -102,9 +107,9 @@ func run(ctx context.Context, args []string, env environment) int {
 		return int(code)
 	}
 	if _, is := errors.AsType[files.Faults](err); is {
-		fmt.Fprintln(faultsTo(env.err), err) // begins with file:line:column, for editors
+		fmt.Fprintln(faultsTo(env.err), terminal.Printable(err.Error())) // begins with file:line:column, for editors
 	} else {
-		fmt.Fprintf(faultsTo(env.err), "earshot: %v\n", err)
+		fmt.Fprintf(faultsTo(env.err), "earshot: %s\n", terminal.Printable(err.Error()))
 	}
 	return 1
 }

@@ -17,8 +17,10 @@ import (
 func Print(out io.Writer, r *trial.Report, style terminal.Style, columns int) {
 	for _, test := range r.Tests {
 		if !test.OK {
-			fmt.Fprintln(out, style.Paint(terminal.Red, "FAIL")+" "+test.Name+style.Paint(terminal.Faint, test.Place()))
-			test.Print(out)
+			fmt.Fprintln(out, style.Paint(terminal.Red, "FAIL")+" "+terminal.Printable(test.Name)+style.Paint(terminal.Faint, terminal.Printable(test.Place())))
+			var failures strings.Builder
+			test.Print(&failures)
+			fmt.Fprint(out, terminal.Printable(failures.String()))
 		}
 	}
 	if len(r.Tools) > 0 {

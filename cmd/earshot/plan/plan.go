@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"earshot/cmd/earshot/client"
+	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
 	"earshot/repositories/files"
 )
@@ -100,7 +101,7 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 				}
 				if client.Decode(answer, &written) == nil { // it is stored even if the answer is unreadable
 					for _, note := range written.Notes {
-						fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, note)
+						fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, terminal.Printable(note))
 					}
 				}
 			}
@@ -142,7 +143,7 @@ func (p *Plan) Print(out io.Writer) {
 		}
 		fmt.Fprintf(out, "%s %s\n", signs[s.operation], title)
 		for _, line := range s.lines {
-			fmt.Fprintf(out, "    %s\n", line)
+			fmt.Fprintf(out, "    %s\n", terminal.Printable(line))
 		}
 	}
 }

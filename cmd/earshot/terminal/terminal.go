@@ -44,10 +44,12 @@ func (s Style) Paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Printable replaces control characters in untrusted text.
+// Printable replaces the characters in untrusted text that steer a terminal: controls, and those that show text in
+// another order (Unicode Standard Annex 9, sections 2.1 to 2.5).
 func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
+		control := r != '\n' && r != '\t' && unicode.IsControl(r)
+		if control || r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069' {
 			return '�'
 		}
 		return r

@@ -23,6 +23,7 @@ func TestOnlyATerminalGetsColours(t *testing.T) {
 func TestWhatOthersHaveWrittenDoesNotSteerTheTerminal(t *testing.T) {
 	require.Equal(t, "a�[31mred\n\tb�", terminal.Printable("a\x1b[31mred\n\tb\x07"))
 	require.Equal(t, "a b c�", terminal.OneLine(" a\n\tb\nc\u009b"))
+	require.Equal(t, "a�b�c�א\u200f", terminal.Printable("a\u202eb\u2066c\u2069א\u200f"), "a mark changes the place of no other text")
 }
 
 func TestValuesStayInALine(t *testing.T) {
