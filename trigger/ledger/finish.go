@@ -28,8 +28,9 @@ import (
 // worker if that is empty.
 //
 // A dead effect is kept for a manual retry, until its trigger's record is removed. An effect without an
-// existing trigger is deleted. A second run finds the effects gone or their tokens cleared, and changes
-// nothing.
+// existing trigger is deleted. Another trigger may have the id by now, if the app was deleted and created again
+// or the session was erased: it gets no outcome, no answer and no event. A second run finds the effects gone or
+// their tokens cleared, and changes nothing.
 var finish = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, TallyLua, firedLua, passLua, `
 local doc, applied, fences, popped, done, over = cjson.decode(ARGV[1]), {}, 0, 0, {}, {}
 local publishes = #doc.outcomes + #doc.followUps > 0
@@ -101,10 +102,11 @@ for i, o in ipairs(doc.outcomes) do
     if applied[i] then free(KEYS[5 + 2 * #doc.outcomes + fences], key, o) end
   end
   if applied[i] then
-    local had = o.part ~= '' and redis.call('HMGET', trigger, 'open', 'log', 'dead') or {}
+    local had = o.part ~= '' and redis.call('HMGET', trigger, 'open', 'log', 'dead', 'fire') or {}
+    if had[4] and string.sub(o.id, 1, #had[4] + 1) ~= had[4] .. '.' then had, applied[i], o.verdict = {}, false, 'dead' end
     if o.verdict == 'retry' then again(key, o) else stop(key, o, not had[1]) end
     if had[1] then settle(trigger, o, tonumber(had[1]), had[2], had[3]) end
-    if o.result ~= '' then addResult(KEYS[4], o.message, o.result) end
+    if o.result ~= '' and applied[i] then addResult(KEYS[4], o.message, o.result) end
   end
 end
 if #gone > 0 then redis.call('DEL', unpack(gone)) end
@@ -133,7 +135,7 @@ if id ~= '' then
     if not of[2] and doc.replyEvent then enqueue(KEYS[others - 2], doc.replyEvent, doc.app, KEYS[others - 3], '') end
     redis.call('HDEL', KEYS[4], turn.lease .. id, turn.ends .. id, turn.claims .. id)
   end
-elseif doc.trigger ~= '' and redis.call('EXISTS', KEYS[4]) == 1 then
+elseif doc.trigger ~= '' and redis.call('HGET', KEYS[4], 'token') == doc.token then
   redis.call('HSETNX', KEYS[4], 'answer', answer)
   answer = redis.call('HGET', KEYS[4], 'answer')
 end

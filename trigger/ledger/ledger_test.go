@@ -397,3 +397,40 @@ func TestASettlementLeavesWhatIsNotItsOwn(t *testing.T) {
 		require.Zero(w, w.db.Exists(w.Context(), w.k.Trigger("t1"), w.k.Over()).Val(), "an erased record does not come back")
 	})
 }
+
+// TestALateReportChangesItsOwnTriggerAlone fires a tool under an id, removes the record as the deletion of an app or the
+// erasure of a session does, and fires another tool under that id before the first call ends.
+func TestALateReportChangesItsOwnTriggerAlone(t *testing.T) {
+	each(t, func(w *world) {
+		fire := func(token, firing string) {
+			w.decide(token, true, func(c *ledger.Commitment) {
+				c.Turn.Message, c.Decision, c.Firings[0].Name, c.Events[0].ID, c.Others[0].ID = "", "", firing, firing+".event", firing+".call"
+			})
+		}
+		finish := func(token, firing string) (answer string) {
+			for range 2 {
+				var err error
+				answer, _, err = w.Finish(w.Context(), ledger.Report{
+					App: "shop", Session: "s", Box: "s", Token: token, Trigger: "t1", Answer: `"` + firing + `"`,
+					Outcomes:  []ledger.Outcome{{ID: firing + ".call", Verdict: "done", Trigger: "t1", Part: "call", State: `{"state":"delivered"}`, Attempt: `"` + firing + `"`, Opens: 1}},
+					FollowUps: []ledger.FollowUp{{Entry: keyspace.EventEntry(firing+".result", "s", "t1", "{}"), After: 1}},
+				}, ledger.Retention{Done: time.Hour, Dead: time.Hour})
+				require.NoError(w, err)
+			}
+			return answer
+		}
+		fire("a", "f1")
+		require.NoError(w, w.db.Del(w.Context(), w.k.Trigger("t1")).Err())
+		fire("b", "f2")
+		require.Equal(w, `"f1"`, finish("a", "f1"), "its own client is told")
+		second := w.trigger()
+		require.JSONEq(w, `{"state":"pending"}`, second.Call)
+		require.Empty(w, second.Attempts)
+		require.Empty(w, second.Answer)
+		require.Zero(w, w.db.Exists(w.Context(), w.k.Effect("f1.call"), w.k.Effect("f1.result")).Val(), "nobody has asked for its result")
+
+		require.Equal(w, `"f2"`, finish("b", "f2"))
+		require.JSONEq(w, `{"state":"delivered"}`, w.trigger().Call)
+		require.Equal(w, `"f2"`, w.trigger().Answer)
+	})
+}
