@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -131,6 +132,11 @@ func TestADirectTriggerFiresTheToolInScope(t *testing.T) {
 
 func TestACursorThatNoListGaveIsRefused(t *testing.T) {
 	s := atClinic(t)
+	s.Call("POST", apitest.MessagesPath, `{"actor":"agent","text":"hello"}`).Is(200, "")
+	for _, number := range []string{"9223372036854775807", "-9223372036854775808"} {
+		far := base64.RawURLEncoding.EncodeToString([]byte(number + "/m1"))
+		s.Call("GET", apitest.MessagesPath+"?after="+far, "").Problem(400, "after is not a cursor")
+	}
 	for _, cursor := range []string{"*", "YWJzZW50"} {
 		s.Call("GET", apitest.MessagesPath+"?after="+cursor, "").Problem(400, "after is not a cursor")
 		s.Call("GET", "/v1/apps/clinic/triggers?after="+cursor, "").Problem(400, "after is not a cursor")

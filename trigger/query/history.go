@@ -165,6 +165,10 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 // list, by the clock of Redis.
 const clockSkew = time.Minute
 
+// maxNumber bounds the number of a message in its history, far beyond what a session has. Redis counts in floats, and
+// refuses an index that they do not hold.
+const maxNumber = 1 << 50
+
 // historyIDs reads the ids of a page and the place of the first, plus one id if there are more messages.
 func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []string, err error) {
 	pages := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
@@ -177,7 +181,7 @@ func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []s
 			return 0, nil, err
 		}
 		pages.After.Number, pages.After.ID, _ = strings.Cut(text, "/")
-		if _, err := strconv.Atoi(pages.After.Number); err != nil || pages.After.ID == "" {
+		if number, err := strconv.Atoi(pages.After.Number); err != nil || number > maxNumber || number < -maxNumber || pages.After.ID == "" {
 			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
 		}
 	}
