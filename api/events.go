@@ -95,7 +95,7 @@ func (h events) open(ctx context.Context, c echo.Context) (opened stream, err er
 			opened.release()
 		}
 	}()
-	sub.watch = auth.NewWatch(h.authenticator.Now, func(ctx context.Context) error { return h.authenticator.StillValid(ctx, sub.Principal) })
+	sub.watch = h.authenticator.Watch(sub.Principal)
 	if sub.session.SessionID != "" {
 		if sub.generation, err = h.authenticator.Keys.CachedGeneration(ctx, sub.session.AppID, sub.session.SessionID); err != nil {
 			return opened, err

@@ -184,9 +184,6 @@ func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Princip
 	if err != nil {
 		return Principal{}, err
 	}
-	if !a.Now().Before(token.Expires) {
-		return Principal{}, errTokenExpired
-	}
 	who := Principal{appID: token.AppID, SessionID: token.SessionID, KeyID: token.KeyID, Expires: token.Expires, life: token.Generation, given: Grant{token.ModuleID, token.Grant}}
 	return who, a.StillValid(ctx, who)
 }
@@ -196,9 +193,6 @@ func (a Authenticator) byAccess(ctx context.Context, sent secret.Secret) (Princi
 	token, err := a.Tokens.OpenAccess(sent)
 	if err != nil {
 		return Principal{}, err
-	}
-	if !a.Now().Before(token.Expires) {
-		return Principal{}, errAccessExpired
 	}
 	who := Principal{
 		appID: token.AppID, scopes: token.Scopes, RootKey: moduleName + token.ModuleID, module: token.ModuleID, given: Grant{token.ModuleID, token.Grant}, Lineage: token.Lineage, Expires: token.Expires, life: token.Generation,
@@ -211,6 +205,18 @@ const moduleName = "module:"
 
 // StillValid returns why a principal is no longer valid.
 func (a Authenticator) StillValid(ctx context.Context, who Principal) error {
+	over, expired := errSessionOver, errTokenExpired
+	switch {
+	case who.Bearer() != "":
+		expired = errIssuedExpired
+	case who.module != "":
+		over, expired = errAppOver, errAccessExpired
+	case !who.FrontEnd():
+		expired = store.ErrKeyExpired
+	}
+	if !who.Expires.IsZero() && !a.Now().Before(who.Expires) {
+		return expired
+	}
 	if who.Bearer() != "" {
 		return a.stillIssued(ctx, who)
 	}
@@ -219,11 +225,7 @@ func (a Authenticator) StillValid(ctx context.Context, who Principal) error {
 			return err
 		}
 	}
-	over := errSessionOver
-	switch {
-	case who.module != "":
-		over = errAppOver
-	case !who.FrontEnd():
+	if who.module == "" && !who.FrontEnd() {
 		return nil
 	}
 	life, err := a.Keys.CachedGeneration(ctx, who.appID, who.SessionID)
@@ -465,6 +467,11 @@ type Watch struct {
 	good    func(ctx context.Context) error
 	now     func() time.Time
 	checked time.Time // when it was last known to be valid
+}
+
+// Watch watches a principal, which is valid.
+func (a Authenticator) Watch(who Principal) *Watch {
+	return NewWatch(a.Now, func(ctx context.Context) error { return a.StillValid(ctx, who) })
 }
 
 // NewWatch starts with a valid credential.

@@ -198,11 +198,8 @@ func (a Authenticator) ofSession(ctx context.Context, who Principal) error {
 	return nil
 }
 
-// stillIssued returns why an issuer's token is no longer valid.
+// stillIssued returns why the app no longer accepts an issuer's token.
 func (a Authenticator) stillIssued(ctx context.Context, who Principal) error {
-	if !a.Now().Before(who.Expires) {
-		return errIssuedExpired
-	}
 	services, err := a.Issued.services(ctx, who.appID)
 	if err != nil {
 		return err

@@ -74,13 +74,13 @@ type Events interface {
 	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
-// User holds the verified claims of the agent's user. Explained adds to an error why tokens were refused.
+// User holds the verified claims of the agent's user. Explain adds to an error why tokens were refused.
 type User struct {
 	Claims  parameters.Claims
 	Explain func(error) error
 }
 
-// Options configures New. All but Asked, Events and Tracer are required.
+// Options configures New. All but PendingCalls, Events, Tracer and TaskAfter are required.
 type Options struct {
 	Engine Engine
 	// PendingCalls missing: calls that lack values are faults.
@@ -89,8 +89,8 @@ type Options struct {
 	Events Events
 	// EnterStream takes a stream slot of a scope.
 	EnterStream func(scope repositories.Scope) (leave func(), err error)
-	// StillValid returns why a request's key or token is no longer valid.
-	StillValid func(ctx context.Context, who auth.Principal) error
+	// Watch checks whether a request's key or token is still valid.
+	Watch func(who auth.Principal) *auth.Watch
 	// Admission bounds concurrent requests; open streams do not count.
 	Admission echo.MiddlewareFunc
 	// Closing ends streams when it is closed.
@@ -133,7 +133,7 @@ func New(options Options) *Server {
 		}
 		return modern
 	}, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-		// auth.Guarded and auth.Elsewhere check Host and Origin.
+		// auth.Guarded and auth.CrossOrigin check Host and Origin.
 		DisableLocalhostProtection: true})
 	return s
 }

@@ -80,7 +80,7 @@ type listener struct {
 
 // pump sends notifications of the app's events. It reports whether the client is still connected.
 func (l *listener) pump(ctx context.Context, events <-chan effect.Published) bool {
-	heartbeats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
+	heartbeats, checks, watch := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck), l.server.Watch(auth.PrincipalOf(l.c))
 	defer heartbeats.Stop()
 	defer checks.Stop()
 	for {
@@ -94,7 +94,7 @@ func (l *listener) pump(ctx context.Context, events <-chan effect.Published) boo
 				return false
 			}
 		case <-checks.C:
-			if err := l.server.StillValid(ctx, auth.PrincipalOf(l.c)); err != nil && !answer.IsUnavailable(err) {
+			if watch.Over(ctx) != nil {
 				return true
 			}
 		case <-l.server.Closing:

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,6 +18,7 @@ import (
 
 	"earshot/api"
 	agentsmcp "earshot/api/mcp"
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/retrieval"
@@ -113,6 +115,36 @@ func TestASubscriptionEndsWithItsKey(t *testing.T) {
 	require.Equal(t, "s-1", stream.next()["id"])
 	_, err = stream.answer.Body.Read(make([]byte, 1))
 	require.Equal(t, io.EOF, err)
+}
+
+func TestASubscriptionEndsWithItsToken(t *testing.T) {
+	clock := testbed.NewClock(time.Now())
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events, o.Now = make(feed), clock.Now })
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`).Made().Token
+	stream := agentAt(s, agentsOfSession, `{}`, apitest.Bearer(token)).subscribes(`{"toolsListChanged":true}`)
+	require.NotNil(t, stream.next())
+	clock.Advance(time.Hour)
+	require.Equal(t, "s-1", stream.next()["id"])
+}
+
+// TestASubscriptionEndsWhenNobodyKnowsItsKeyForLong lets time pass until what is cached of the key is too old.
+func TestASubscriptionEndsWhenNobodyKnowsItsKeyForLong(t *testing.T) {
+	clock := testbed.NewClock(time.Now())
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events, o.Now = make(feed), clock.Now })
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	_, key, err := s.Store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{store.PermitTriggers}})
+	require.NoError(t, err)
+	stream := agentAt(s, agentsOfApp, `{}`, apitest.Bearer(key.Reveal())).subscribes(`{"toolsListChanged":true}`)
+	require.NotNil(t, stream.next())
+	s.Redis.Stop()
+	last := make(chan map[string]any, 1)
+	go func() { last <- stream.next() }()
+	require.Eventually(t, func() bool {
+		clock.Advance(31 * time.Second)
+		return len(last) == 1
+	}, time.Minute, 100*time.Millisecond)
+	require.Equal(t, "s-1", (<-last)["id"])
 }
 
 func TestPagesOfElsewhereAreNotServed(t *testing.T) {
