@@ -208,13 +208,16 @@ func (s *socket) readFrames() {
 		if err != nil {
 			return
 		}
+		done := func() {
+			body.Free()
+			<-s.slots
+		}
 		s.mu.Lock()
-		if !s.closing {
+		if s.closing {
+			done()
+		} else {
 			s.requests.Go(func() {
-				defer func() {
-					body.Free()
-					<-s.slots
-				}()
+				defer done()
 				panics.Run(s.logger, "http", pathSocket, func() { s.handle(frame) })
 			})
 		}

@@ -14,9 +14,12 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/api/admission"
+	"earshot/api/ratelimit"
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
@@ -337,6 +340,26 @@ func TestAReplicaThatStopsAnswersWhatItHas(t *testing.T) {
 	release <- llmtest.Text("no")
 	require.Equal(t, 200, page.next().Status)
 	page.ends(websocket.StatusGoingAway)
+}
+
+// TestWhatComesTooLateKeepsNoMemory sends a long request to a socket that is about to end, while another is answered.
+func TestWhatComesTooLateKeepsNoMemory(t *testing.T) {
+	closing, walls := make(chan struct{}), ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil)
+	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events, o.Closing, o.Walls = noEvents{}, closing, walls })
+	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
+	page, _ := dial(s.Service, apitest.AdminKey, "")
+	asked := make(chan struct{})
+	model.Handle(func(llmtest.Request) llmtest.Reply {
+		close(asked)
+		return llmtest.Hang()
+	})
+	page.send(`{"id":"1","request":"message"` + saying("m1", "hello", true) + `}`)
+	<-asked
+	closing <- struct{}{}
+	page.send(`{"id":"2","request":"message"` + saying("m2", strings.Repeat("x", 64<<10), true) + `}`)
+	require.NoError(t, page.Write(t.Context(), websocket.MessageBinary, []byte("{}"))) // which ends it, once the other is read
+	page.ends(websocket.StatusUnsupportedData)
+	require.Eventually(t, func() bool { return walls.Memory.Taken() == 0 }, 10*time.Second, time.Millisecond)
 }
 
 func TestASocketWhoseEventsAreTakenTooSlowlyIsClosed(t *testing.T) {
