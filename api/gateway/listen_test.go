@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,6 +26,8 @@ import (
 	"earshot/httpcall"
 	"earshot/matcher"
 	"earshot/matcher/llm"
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger/query"
@@ -593,4 +597,37 @@ func TestAMessageOverTheLimitIsRelayed(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(string(w.Call("GET", "/metrics", "").Body), `earshot_openai_messages_total{outcome="limited"} 1`)
 	}, time.Minute, 5*time.Millisecond)
+}
+
+// unreadOnce is a store whose app cannot be read the first time, as while Redis fails over.
+type unreadOnce struct {
+	api.Store
+	read atomic.Bool
+}
+
+func (s *unreadOnce) App(ctx context.Context, appID string) (*repositories.App, error) {
+	if !s.read.Swap(true) {
+		return nil, keyspace.ErrUnavailable
+	}
+	return s.Store.App(ctx, appID)
+}
+
+// verified takes every token for Anna's.
+type verified struct{ api.Identities }
+
+func (verified) Verify(context.Context, repositories.AuthService, string) (map[string]any, error) {
+	return map[string]any{"sub": "anna"}, nil
+}
+
+func TestAMessageIsNotPostedWithoutItsUser(t *testing.T) {
+	away := &unreadOnce{}
+	away.read.Store(true)
+	model := newChatModel(t, nil)
+	w := apitest.Live(t, apitest.Everything, model.behind, func(o *api.Options) { away.Store, o.Store, o.Identities = o.Store, away, verified{} })
+	w.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"https://id.example.org","audience":"clinic"}]}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"payroll","authRequired":["corp"]}]}`).Is(201, "")
+	away.read.Store(false)
+	w.Ask("POST", sessionChatPath, saying("my payroll"), "corp_token: of-anna").Is(200, completion)
+	settled(w, "s1", 1)
+	require.Len(t, w.Triggers("s1"), 1)
 }

@@ -159,18 +159,21 @@ var pauses = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500
 // post posts a message. Its effects appear as events and in the history.
 func (h *Handler) post(ctx context.Context, r *chatRequest, m trigger.Message) {
 	m.AppID, m.SessionID, m.TraceParent = r.app, r.session, r.trace
-	var err error
-	if m.Actor == matcher.ActorUser {
-		m.Claims, m.Auth, err = h.Users(ctx, r.app, r.header)
+	try := func() (err error) {
+		if m.Actor == matcher.ActorUser {
+			m.Claims, m.Auth, err = h.Users(ctx, r.app, r.header)
+		}
+		if err == nil {
+			_, err = h.Engine.PostAsync(ctx, m)
+		}
+		return err
 	}
-	if err == nil {
-		_, err = h.Engine.PostAsync(ctx, m)
-	}
+	err := try()
 	for i := 0; i < len(pauses) && answer.IsUnavailable(err) && ctx.Err() == nil; i++ {
 		select {
 		case <-ctx.Done():
 		case <-time.After(pauses[i]):
-			_, err = h.Engine.PostAsync(ctx, m)
+			err = try()
 		}
 	}
 	if errors.Is(err, trigger.ErrReused) && m.Actor == matcher.ActorAgent {
