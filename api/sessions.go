@@ -164,50 +164,37 @@ const (
 	maxByText  = 2000
 )
 
-// newFilter returns the filter for state, outcome and text; nil without any. It puts the messages with the text
-// into said.
+// newFilter returns the filter for state, outcome and text, and how many sessions it may examine; nil without any. It
+// puts the messages with the text into latest.
 func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text string, latest map[string]query.MessageExcerpt) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
 	if state+outcome+text == "" {
 		return nil, 0, nil
 	}
-	limit, inState, err := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }, error(nil)
-	if state != "" {
+	limit, inState := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }
+	hasOutcome, err := h.outcomeFilter(ctx, appID, outcome)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case state != "":
 		limit = maxByState
 		inState, err = h.stateFilter(ctx, appID, state)
-	} else if text != "" {
+	case text != "":
 		limit = maxByText
 	}
-	var withTrigger map[string]bool // the sessions with a trigger in the state outcome
-	if outcome == query.StateConfirming || outcome == query.StateFailed {
-		if withTrigger, err = h.engine.SessionsIn(ctx, appID, outcome); err == nil && withTrigger == nil {
-			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" is that of too many triggers to say of which sessions: list the triggers of the state")
-		}
-	}
-	letter := ""
-	for key, word := range outcomeOf {
-		if word == outcome {
-			letter = key
-		}
-	}
 	return func(ctx context.Context, batch []*repositories.Session) ([]bool, error) {
-		keep := make([]bool, len(batch))
-		var candidates []*repositories.Session
-		for i, session := range batch {
-			keep[i] = outcome == "" || withTrigger[session.ID] || letter != "" && strings.Contains(session.Outcomes, letter) || outcome == outcomeFired && session.Fired
-			if keep[i] {
-				candidates = append(candidates, session)
-			}
-		}
+		keep := lists.Map(batch, hasOutcome)
 		if text != "" {
+			candidates := slices.DeleteFunc(slices.Clone(batch), func(one *repositories.Session) bool { return !hasOutcome(one) })
 			if err := h.findMessages(ctx, appID, candidates, text, latest); err != nil {
 				return nil, err
 			}
 		}
 		for i, session := range batch {
-			if _, has := latest[session.ID]; text != "" && !has {
+			if _, found := latest[session.ID]; text != "" && !found {
 				keep[i] = false
 			}
 			if keep[i] {
+				var err error
 				if keep[i], err = inState(ctx, session); err != nil {
 					return nil, err
 				}
@@ -217,7 +204,24 @@ func (h sessions) newFilter(ctx context.Context, appID, state, outcome, text str
 	}, limit, err
 }
 
-// findMessages puts the messages with a text, or the latest, into said.
+// outcomeFilter returns the filter for an outcome; an empty one is that of every session.
+func (h sessions) outcomeFilter(ctx context.Context, appID, outcome string) (func(*repositories.Session) bool, error) {
+	switch outcome {
+	case "":
+		return func(*repositories.Session) bool { return true }, nil
+	case query.StateConfirming, query.StateFailed: // of a trigger
+		found, err := h.engine.SessionsIn(ctx, appID, outcome)
+		if err == nil && found == nil {
+			err = answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" is that of too many triggers to say of which sessions: list the triggers of the state")
+		}
+		return func(session *repositories.Session) bool { return found[session.ID] }, err
+	}
+	return func(session *repositories.Session) bool {
+		return outcome == outcomeFired && session.Fired || strings.ContainsFunc(session.Outcomes, func(letter rune) bool { return outcomeOf[string(letter)] == outcome })
+	}, nil
+}
+
+// findMessages puts the messages with a text, or the latest, into latest.
 func (h sessions) findMessages(ctx context.Context, appID string, batch []*repositories.Session, text string, latest map[string]query.MessageExcerpt) error {
 	if len(batch) == 0 {
 		return nil

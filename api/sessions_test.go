@@ -539,3 +539,20 @@ func TestSessionsAreListedByWhetherSomethingWaitsInThem(t *testing.T) {
 		require.Equal(t, slices.Contains(idle, id), len(open) == 0, "%s: %+v", id, open)
 	}
 }
+
+// statesUnread is an engine that knows the failed triggers, while the shard of the pending ones is away.
+type statesUnread struct{ *engineDouble }
+
+func (statesUnread) SessionsIn(_ context.Context, _, state string) (map[string]bool, error) {
+	if state == query.StatePending {
+		return nil, keyspace.ErrUnavailable
+	}
+	return map[string]bool{"s1": true}, nil
+}
+
+func TestSessionsAreNotListedByAStateThatCannotBeRead(t *testing.T) {
+	s := start(t, func(o *api.Options) { o.Engine = statesUnread{&engineDouble{}} })
+	for _, search := range []string{"state=waiting", "state=waiting&outcome=failed"} {
+		s.Call("GET", "/v1/apps/clinic/sessions?"+search, "").Problem(503)
+	}
+}
