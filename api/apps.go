@@ -240,7 +240,7 @@ func (h *sources) list(c echo.Context) error {
 func addressOf(source repositories.Source) (host, port string) {
 	address := cmp.Or(source.BaseURL, source.URL)
 	if address == "" {
-		return source.Host, cmp.Or(source.Port, "5432")
+		return source.Host, source.DatabasePort()
 	}
 	base, err := url.Parse(address)
 	if err != nil {
@@ -252,8 +252,8 @@ func addressOf(source repositories.Source) (host, port string) {
 	return base.Hostname(), cmp.Or(base.Port(), "443")
 }
 
-// check connects to a host, unless a fresh result is cached.
-func (h *sources) check(ctx context.Context, host, port string) reachability {
+// check connects to a host, unless a fresh result is cached. A check that its client breaks off says nothing of the host.
+func (h *sources) check(request context.Context, host, port string) reachability {
 	name := host + " " + port
 	h.mu.Lock()
 	result, cached := h.results[name]
@@ -261,13 +261,16 @@ func (h *sources) check(ctx context.Context, host, port string) reachability {
 	if cached && h.now().Sub(result.at) < checkTTL {
 		return result
 	}
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	ctx, cancel := context.WithTimeout(request, checkTimeout)
 	defer cancel()
 	result = reachability{at: h.now().UTC()}
 	if err := h.reach(ctx, host, port); err != nil {
 		result.fault = err.Error()
 	}
 	result.duration = h.now().Sub(result.at)
+	if request.Err() != nil {
+		return result
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.results) >= maxResults {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"strings"
@@ -153,14 +154,14 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 		o.Now = func() time.Time { return time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC) }
 		o.Reach = func(_ context.Context, host, port string) error {
 			looks.Add(1)
-			if host+":"+port == "db.example:5432" {
+			if host+":"+port == "db.example:3306" {
 				return errors.New("connection refused")
 			}
 			return nil
 		}
 	})
 	s.store.apps = []*repositories.App{{ID: "clinic", Sources: []repositories.Source{
-		{Name: "slots", Type: "sqlite", Database: "x.db"}, {Name: "records", Type: "postgres", Host: "db.example"},
+		{Name: "slots", Type: "sqlite", Database: "x.db"}, {Name: "records", Type: "mysql", Host: "db.example"},
 		{Name: "weather", Type: "http", BaseURL: "https://api.example/v1/"}, {Name: "plain", Type: "http", BaseURL: "http://api.example"},
 		{Name: "again", Type: "http", BaseURL: "https://api.example:8443"}, {Name: "crm", Type: "mcp", URL: "https://crm.example/mcp"},
 	}}}
@@ -175,10 +176,10 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sources", "").Is(200, "").Body, &shown))
 		require.Len(t, shown.Items, 6)
-		for i, host := range []string{"api.example:8443", "crm.example:443", "api.example:80", "db.example:5432", "", "api.example:443"} {
+		for i, host := range []string{"api.example:8443", "crm.example:443", "api.example:80", "db.example:3306", "", "api.example:443"} {
 			require.Equal(t, host, shown.Items[i].Host, "they are sorted by name")
 			if host != "" {
-				require.Equal(t, host != "db.example:5432", *shown.Items[i].Reachable, host)
+				require.Equal(t, host != "db.example:3306", *shown.Items[i].Reachable, host)
 			}
 		}
 		require.Equal(t, "connection refused", shown.Items[3].Error)
@@ -189,6 +190,36 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 	require.EqualValues(t, 5, looks.Load(), "a look is good for a while")
 	s.store.err = repositories.ErrNotFound
 	s.Call("GET", "/v1/apps/clinic/sources", "").Problem(404)
+}
+
+// TestAClientThatLeavesSpoilsNoCheck leaves during a check, whose result would be kept for a while.
+func TestAClientThatLeavesSpoilsNoCheck(t *testing.T) {
+	checking := make(chan struct{})
+	s := start(t, func(o *api.Options) {
+		o.Reach = func(ctx context.Context, _, _ string) error {
+			checking <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	})
+	s.store.apps = []*repositories.App{{ID: "clinic", Sources: []repositories.Source{{Name: "crm", Type: "mcp", URL: "https://crm.example/mcp"}}}}
+	for range 2 {
+		ctx, leave := context.WithCancel(t.Context())
+		request := httptest.NewRequestWithContext(ctx, "GET", "/v1/apps/clinic/sources", nil)
+		request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			s.Handler.ServeHTTP(httptest.NewRecorder(), request)
+		}()
+		select {
+		case <-checking: // again, as nothing was kept
+		case <-answered:
+			t.Fatal("what became of a check that was broken off is told to others")
+		}
+		leave()
+		<-answered
+	}
 }
 
 func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
@@ -418,6 +449,9 @@ func TestUseIsToldByMinutesAndByHosts(t *testing.T) {
 		require.Equal(t, usage.HostFailing, hosts.Items[1].State)
 		require.NotNil(t, hosts.Items[1].Took)
 	}
+	twice := w.Call("GET", usagePath+"/hosts?since=today", "")
+	twice.Problem(400, `since "today" is no time`)
+	require.Equal(t, 1, strings.Count(string(twice.Body), "is no time"), "each fault is told once")
 	w.Call("GET", usagePath+"?step=second", "").Problem(400, "none of minute, hour, day")
 	w.Call("GET", usagePath+"?step=minute&from=2026-11-01", "").Problem(400, "name days")
 	w.Call("GET", usagePath+"?step=minute&since=2026-11-01T00:00:00Z&until=2026-11-01T03:00:01Z", "").Problem(400, "are 181 minutes; ask for 180 at most")

@@ -297,7 +297,12 @@ func (a *searchQuery) parsedTime(name, layout, reason string) time.Time {
 	return parsed
 }
 
-func (a *searchQuery) fault(detail string) { a.problems = append(a.problems, detail) }
+// fault adds a fault once: a parameter may be read twice.
+func (a *searchQuery) fault(detail string) {
+	if !slices.Contains(a.problems, detail) {
+		a.problems = append(a.problems, detail)
+	}
+}
 
 // problem reports all faults at once; nil without any.
 func (a *searchQuery) problem() error {
