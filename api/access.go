@@ -35,91 +35,25 @@ const (
 	pathModel       = pathModels + "/:modelId"
 )
 
-// accessGroups lists who may call which operations (section 9 of the contract). A key needs one of a
-// group's scopes.
-var accessGroups = []struct {
-	auth.Access
-	operations []string
-}{
-	{auth.Access{Anyone: true}, []string{"GET /v1/whoami"}},
-	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
-		"GET " + pathApp, "PUT " + pathApp, "PATCH " + pathApp,
-		"POST " + pathApp + "/keys", "GET " + pathApp + "/keys", "DELETE " + pathApp + "/keys/:keyId",
-		"GET " + pathApp + "/sources", "GET " + pathApp + "/audit", "GET " + pathApp + "/usage", "GET " + pathApp + "/usage/hosts",
-		"GET " + pathApp + "/webhooks", "GET " + pathApp + "/webhooks/:webhookName/deliveries", "POST " + pathApp + "/webhooks/:webhookName/resend",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{
-		"GET " + pathApp + "/repositories", "POST " + pathApp + "/repositories",
-		"PUT " + pathApp + "/repositories/:repositoryId", "PATCH " + pathApp + "/repositories/:repositoryId",
-		"GET " + pathApp + "/repositories/:repositoryId", "DELETE " + pathApp + "/repositories/:repositoryId",
-		"DELETE " + pathApp + "/repositories/:repositoryId/tools/:toolName", "DELETE " + pathSession + "/repositories/:repositoryId/tools/:toolName",
-		"GET " + pathApp + "/repositories/:repositoryId/versions", "GET " + pathApp + "/repositories/:repositoryId/versions/:version",
-		"POST " + pathApp + "/repositories/:repositoryId/versions/:version/restore",
-		"GET " + pathApp + "/tests", "GET " + pathApp + "/tests/:testName", "PUT " + pathApp + "/tests/:testName", "DELETE " + pathApp + "/tests/:testName",
-		"GET " + pathSession + "/repositories", "POST " + pathSession + "/repositories",
-		"PUT " + pathSession + "/repositories/:repositoryId", "PATCH " + pathSession + "/repositories/:repositoryId",
-		"GET " + pathSession + "/repositories/:repositoryId", "DELETE " + pathSession + "/repositories/:repositoryId",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTools, store.PermitTriggers}}, []string{
-		"GET " + pathApp + "/tools", "GET " + pathSession + "/tools", "GET " + pathApp + "/tools/usage",
-		"POST " + pathApp + "/tools/search", "POST " + pathSession + "/tools/search",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
-		"GET " + pathApp + "/sessions", "PUT " + pathSession, "DELETE " + pathSession, "POST " + pathSession + "/token",
-		"POST " + pathApp + "/rehearsals",
-		"GET " + pathUser + "/export", "DELETE " + pathUser,
-		"GET " + pathSession + "/export", "GET " + pathSession + "/messages/:messageId/explain",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, []string{
-		"GET " + pathSession,
-		"POST " + pathSession + "/messages", "GET " + pathSession + "/messages",
-		"GET " + pathSession + "/messages/:messageId", "DELETE " + pathSession + "/messages/:messageId",
-		"POST " + pathSession + "/messages/:messageId/commit",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true, OwnSession: true}, []string{
-		"POST " + pathApp + pathCompletions, "POST " + pathSession + pathCompletions,
-		"POST " + pathApp + pathResponses, "POST " + pathSession + pathResponses,
-		"GET " + pathApp + pathModels, "GET " + pathSession + pathModels,
-		"GET " + pathApp + pathModel, "GET " + pathSession + pathModel,
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
-		"POST " + pathApp + "/mcp", "POST " + pathApp + "/mcp/:repositoryId",
-		"POST " + pathApp + "/triggers", "GET " + pathApp + "/triggers", "DELETE " + pathApp + "/triggers",
-		"GET " + pathApp + "/triggers/:triggerId", "DELETE " + pathApp + "/triggers/:triggerId", "POST " + pathApp + "/triggers/:triggerId/retry",
-		"POST " + pathApp + "/triggers/retry", "GET " + pathApp + "/backlog",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{
-		"POST " + pathSession + "/triggers", // only with source ui when called with a session token
-		"POST " + pathSession + "/mcp", "POST " + pathSession + "/mcp/:repositoryId",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true, ByTrigger: true}, []string{
-		"POST " + pathApp + "/triggers/:triggerId/answer", "POST " + pathApp + "/triggers/:triggerId/confirm",
-		"POST " + pathApp + "/triggers/:triggerId/deny", "POST " + pathApp + "/triggers/:triggerId/cancel",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}, []string{
-		"GET " + pathApp + "/events", "GET " + pathSession + "/triggers",
-	}},
-	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}, FrontEnd: true}, []string{
-		"GET " + pathSession + "/events", "GET " + pathSocket,
-	}},
-}
+// Who may call a route (section 9 of the contract): keys of the app with one of the scopes; callers are these and
+// session tokens. A route without an access is reserved for the admin: listing, creating and deleting apps, and any
+// forgotten route.
+var (
+	anyCaller      = auth.Access{Anyone: true}
+	appKeys        = keysOf(store.PermitApp)
+	toolKeys       = keysOf(store.PermitTools)
+	listingKeys    = keysOf(store.PermitTools, store.PermitTriggers)
+	messageKeys    = keysOf(store.PermitMessages)
+	messageCallers = auth.Access{Scopes: messageKeys.Scopes, FrontEnd: true}
+	chatCallers    = auth.Access{Scopes: messageKeys.Scopes, FrontEnd: true, OwnSession: true}
+	triggerKeys    = keysOf(store.PermitTriggers)
+	triggerCallers = auth.Access{Scopes: triggerKeys.Scopes, FrontEnd: true}
+	triggerOwners  = auth.Access{Scopes: triggerKeys.Scopes, FrontEnd: true, ByTrigger: true}
+	eventKeys      = keysOf(store.PermitMessages, store.PermitTriggers)
+	eventCallers   = auth.Access{Scopes: eventKeys.Scopes, FrontEnd: true}
+)
 
-// accessTable returns the access of each operation. A route without an entry is reserved for the admin:
-// listing, creating and deleting apps, and any forgotten route.
-func accessTable() map[string]auth.Access {
-	table := map[string]auth.Access{}
-	for _, group := range accessGroups {
-		for _, operation := range group.operations {
-			table[operation] = group.Access
-			// Operations that leave the app unchanged. MCP is left out, as it uses POST for everything; read-only
-			// keys list tools and triggers by GET.
-			if strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search") {
-				table[operation] = group.ReadOnly()
-			}
-		}
-	}
-	return table
-}
+func keysOf(scopes ...store.Permission) auth.Access { return auth.Access{Scopes: scopes} }
 
 // Identities verifies the ID token of a user. Its error is an *identity.Refused, which tells the sender why
 // and repeats nothing of the token.

@@ -149,18 +149,16 @@ func New(options Options) http.Handler {
 	// Chained once; echo would chain them again for each request.
 	handle := chain(middleware...)(func(c echo.Context) error { return c.Handler()(c) })
 	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })
-	may := accessTable()
 	for _, endpoint := range routes {
-		endpoint.register(router, may[endpoint.method+" "+endpoint.path], options.Walls, acts{options.Audit, options.NewID})
+		endpoint.register(router, options.Walls, acts{options.Audit, options.NewID})
 	}
 	return router
 }
 
 // Endpoints lists the requirements of all HTTP operations except pages and the paths of SERMAS.
 func Endpoints() (needs []ratelimit.Needs) {
-	may := accessTable()
 	for _, r := range (Options{SERMAS: true}).withDefaults().routes() {
-		needs = append(needs, r.limits(may[r.method+" "+r.path]))
+		needs = append(needs, r.limits())
 	}
 	return needs
 }

@@ -36,9 +36,9 @@ func (h apps) routes() []route {
 	})
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handler: list, query: pageQuery},
-		{method: http.MethodPut, path: pathApp, handler: withBody(h.put), query: []string{"force", "dryRun"}, readsBody: true, tagged: true, auditAction: audit.ChangeApp},
-		{method: http.MethodPatch, path: pathApp, handler: withBody(h.patch), query: []string{"force", "dryRun"}, readsBody: true, tagged: true, auditAction: audit.ChangeApp},
-		{method: http.MethodGet, path: pathApp, handler: h.get, tagged: true},
+		{method: http.MethodPut, path: pathApp, access: appKeys, handler: withBody(h.put), query: []string{"force", "dryRun"}, readsBody: true, tagged: true, auditAction: audit.ChangeApp},
+		{method: http.MethodPatch, path: pathApp, access: appKeys, handler: withBody(h.patch), query: []string{"force", "dryRun"}, readsBody: true, tagged: true, auditAction: audit.ChangeApp},
+		{method: http.MethodGet, path: pathApp, access: appKeys, handler: h.get, tagged: true},
 		{method: http.MethodDelete, path: pathApp, handler: remove, tagged: true, auditAction: audit.DeleteApp},
 	}
 }
@@ -192,7 +192,7 @@ const (
 )
 
 func (h *sources) routes() []route {
-	return []route{{method: http.MethodGet, path: pathApp + "/sources", handler: h.list, query: pageQuery}}
+	return []route{{method: http.MethodGet, path: pathApp + "/sources", access: appKeys, handler: h.list, query: pageQuery}}
 }
 
 // sourceState is a source in the list. Sources without a host, such as files, are not checked.

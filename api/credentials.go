@@ -50,11 +50,11 @@ func (h credentials) routes() []route {
 		return h.keys.AppKeys(ctx, scope.AppID, page.After, page.Limit)
 	})
 	return []route{
-		{method: http.MethodPost, path: keysPath, handler: withBody(h.createKey), readsBody: true, auditAction: audit.CreateKey, createsID: "keyId"},
-		{method: http.MethodGet, path: keysPath, handler: list, query: pageQuery},
-		{method: http.MethodDelete, path: keysPath + "/:keyId", handler: removes(h.keys, KeyStore.RevokeKey, "keyId"), auditAction: audit.RevokeKey},
-		{method: http.MethodPost, path: pathSession + "/token", handler: h.createToken, natsName: "token", readsBody: true},
-		{method: http.MethodGet, path: "/v1/whoami", handler: h.whoami},
+		{method: http.MethodPost, path: keysPath, access: appKeys, handler: withBody(h.createKey), readsBody: true, auditAction: audit.CreateKey, createsID: "keyId"},
+		{method: http.MethodGet, path: keysPath, access: appKeys, handler: list, query: pageQuery},
+		{method: http.MethodDelete, path: keysPath + "/:keyId", access: appKeys, handler: removes(h.keys, KeyStore.RevokeKey, "keyId"), auditAction: audit.RevokeKey},
+		{method: http.MethodPost, path: pathSession + "/token", access: messageKeys, handler: h.createToken, natsName: "token", readsBody: true},
+		{method: http.MethodGet, path: "/v1/whoami", access: anyCaller, handler: h.whoami},
 	}
 }
 

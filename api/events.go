@@ -48,8 +48,8 @@ type events struct {
 
 func (h events) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathAppEvents, handler: h.stream, query: []string{lastEventQuery}, share: admission.Stream},
-		{method: http.MethodGet, path: pathSessionEvents, handler: h.stream, query: []string{auth.TokenQuery, lastEventQuery}, share: admission.Stream},
+		{method: http.MethodGet, path: pathAppEvents, access: eventKeys, handler: h.stream, query: []string{lastEventQuery}, share: admission.Stream},
+		{method: http.MethodGet, path: pathSessionEvents, access: eventCallers, handler: h.stream, query: []string{auth.TokenQuery, lastEventQuery}, share: admission.Stream},
 	}
 }
 

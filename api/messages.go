@@ -42,12 +42,12 @@ func (h messages) routes() []route {
 		return answer.Done(c, http.StatusNoContent, h.engine.WithdrawDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
 	}
 	return []route{
-		{method: http.MethodPost, path: path, handler: h.post, natsName: "message", query: []string{"dryRun", "explain"}, readsBody: true, share: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodGet, path: path, handler: h.history, natsName: "messages", query: slices.Concat(pageQuery, []string{"since", "order"})},
-		{method: http.MethodGet, path: path + "/:messageId", handler: showMessage(h, Messages.Message), natsName: "get-message"},
-		{method: http.MethodGet, path: path + "/:messageId/explain", handler: showMessage(h, Messages.Explain), natsName: "explain"},
-		{method: http.MethodPost, path: path + "/:messageId/commit", handler: h.commit, natsName: "commit", query: []string{"explain"}, share: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodDelete, path: path + "/:messageId", handler: withdraw, natsName: "withdraw", oldNATSName: "retract"},
+		{method: http.MethodPost, path: path, access: messageCallers, handler: h.post, natsName: "message", query: []string{"dryRun", "explain"}, readsBody: true, share: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodGet, path: path, access: messageCallers, handler: h.history, natsName: "messages", query: slices.Concat(pageQuery, []string{"since", "order"})},
+		{method: http.MethodGet, path: path + "/:messageId", access: messageCallers, handler: showMessage(h, Messages.Message), natsName: "get-message"},
+		{method: http.MethodGet, path: path + "/:messageId/explain", access: messageKeys, handler: showMessage(h, Messages.Explain), natsName: "explain"},
+		{method: http.MethodPost, path: path + "/:messageId/commit", access: messageCallers, handler: h.commit, natsName: "commit", query: []string{"explain"}, share: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodDelete, path: path + "/:messageId", access: messageCallers, handler: withdraw, natsName: "withdraw", oldNATSName: "retract"},
 	}
 }
 

@@ -45,7 +45,7 @@ type rehearsals struct {
 }
 
 func (h rehearsals) routes() []route {
-	return []route{{method: http.MethodPost, path: pathApp + "/rehearsals", handler: withBody(h.post), readsBody: true, share: admission.Rehearsal}}
+	return []route{{method: http.MethodPost, path: pathApp + "/rehearsals", access: messageKeys, handler: withBody(h.post), readsBody: true, share: admission.Rehearsal}}
 }
 
 // trialRepository is a repository under trial: one of its versions, or a definition.
@@ -218,10 +218,10 @@ const (
 func (h tests) routes() []route {
 	const all, one = pathApp + "/tests", pathApp + "/tests/:testName"
 	return []route{
-		{method: http.MethodGet, path: all, handler: h.list, query: pageQuery},
-		{method: http.MethodGet, path: one, handler: h.get},
-		{method: http.MethodPut, path: one, handler: withBody(h.put), readsBody: true},
-		{method: http.MethodDelete, path: one, handler: removes(h.store, TestStore.DeleteTest, "testName")},
+		{method: http.MethodGet, path: all, access: toolKeys, handler: h.list, query: pageQuery},
+		{method: http.MethodGet, path: one, access: toolKeys, handler: h.get},
+		{method: http.MethodPut, path: one, access: toolKeys, handler: withBody(h.put), readsBody: true},
+		{method: http.MethodDelete, path: one, access: toolKeys, handler: removes(h.store, TestStore.DeleteTest, "testName")},
 	}
 }
 

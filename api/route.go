@@ -34,6 +34,7 @@ import (
 type route struct {
 	method  string
 	path    string // echo's syntax: /v1/apps/:appId
+	access  auth.Access
 	handler echo.HandlerFunc
 	// query lists the accepted parameters. Except on open routes, any other is refused: a misspelt dryRun
 	// must not be ignored.
@@ -55,9 +56,18 @@ type route struct {
 	oldNATSName string
 }
 
+// may returns who may call the route. Read-only keys may do what leaves the app unchanged: reads, and searches. MCP uses
+// POST for everything; such keys list tools and triggers by GET.
+func (r route) may() auth.Access {
+	if r.method == http.MethodGet || strings.HasSuffix(r.path, "/tools/search") {
+		return r.access.ReadOnly()
+	}
+	return r.access
+}
+
 // limits returns what the route requires of ratelimit.Walls.
-func (r route) limits(may auth.Access) ratelimit.Needs {
-	n := ratelimit.Needs{Surface: cmp.Or(r.surface, ratelimit.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.share, Counts: r.counts, Bounds: r.bounds}
+func (r route) limits() ratelimit.Needs {
+	n := ratelimit.Needs{Surface: cmp.Or(r.surface, ratelimit.REST), Operation: r.method + " " + r.path, Open: r.open, May: r.may(), Share: r.share, Counts: r.counts, Bounds: r.bounds}
 	if r.readsBody && r.method != http.MethodGet { // a WebSocket handshake has no body
 		n.Body = cmp.Or(r.bodyLimit, maxBody)
 	}
@@ -70,7 +80,7 @@ type routeGroup interface{ routes() []route }
 // requestSubjects is the prefix of all request subjects over NATS.
 const requestSubjects = "earshot.v1."
 
-// subject returns the route's subject with written in place of each path id; empty without nats.
+// subject returns the route's subject with each path id as format writes it; empty without a natsName.
 func (r route) subject(format func(id string) string) string {
 	return r.subjectAs(r.natsName, format)
 }
@@ -122,7 +132,7 @@ var ReplyHeaders = []string{"ETag", "Retry-After", "Preference-Applied", server.
 
 // Requests lists the operations that are served over NATS as well.
 var Requests = sync.OnceValue(func() (all []Request) {
-	may, named := accessTable(), map[string]bool{}
+	named := map[string]bool{}
 	for _, r := range (Options{}).withDefaults().describedRoutes() {
 		if r.natsName == "" {
 			continue
@@ -133,9 +143,9 @@ var Requests = sync.OnceValue(func() (all []Request) {
 		}
 		named[name] = true
 		star := func(string) string { return "*" }
-		all = append(all, Request{name, r.subject(star), r.path, r.limits(may[r.method+" "+r.path])})
+		all = append(all, Request{name, r.subject(star), r.path, r.limits()})
 		if r.oldNATSName != "" {
-			all = append(all, Request{r.oldNATSName, r.subjectAs(r.oldNATSName, star), r.path, r.limits(may[r.method+" "+r.path])})
+			all = append(all, Request{r.oldNATSName, r.subjectAs(r.oldNATSName, star), r.path, r.limits()})
 		}
 	}
 	return all
@@ -185,10 +195,10 @@ func (o Options) routes() []route {
 		route{method: http.MethodGet, path: "/llms-full.txt", handler: pages.ServeLLMsFull, open: true},
 		route{method: http.MethodGet, path: "/", handler: docs.Lead, open: true},
 	)
-	may, documented := accessTable(), make([]docs.Route, len(all))
+	documented := make([]docs.Route, len(all))
 	braced := func(id string) string { return "{" + id + "}" }
 	for i, r := range all {
-		may := may[r.method+" "+r.path]
+		may := r.may()
 		documented[i] = docs.Route{
 			Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.readsBody, Scopes: may.Scopes, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged,
 			Subject: r.subject(braced), Earlier: r.subjectAs(r.oldNATSName, braced),
@@ -201,14 +211,14 @@ func (o Options) routes() []route {
 }
 
 // register adds the route to the router, and HEAD with each GET: net/http omits the body.
-func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Walls, log acts) {
+func (r route) register(router *echo.Echo, walls *ratelimit.Walls, log acts) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
 	}
 	var before []echo.MiddlewareFunc
 	if !r.open {
-		before = append(before, checkIDs, auth.Authorized(may), checkQuery(r.query))
+		before = append(before, checkIDs, auth.Authorized(r.may()), checkQuery(r.query))
 	}
 	switch {
 	case r.readsBody:
@@ -217,7 +227,7 @@ func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Wal
 	default:
 		before = append(before, refuseBody(r.query))
 	}
-	before = append(before, walls.Around(r.limits(may)))
+	before = append(before, walls.Around(r.limits()))
 	if r.auditAction != "" {
 		before = append(before, log.auditing(r))
 	}
@@ -259,10 +269,13 @@ func (o ingress) routes() (all []route) {
 		Admission: o.Walls.Gates.Admitted(admission.Turn),
 		WithAudit: acts{o.Audit, o.NewID}.auditMCP, Tracer: o.Tracer, TaskAfter: o.TaskAfter, Retention: o.Retention, NewID: o.NewID,
 	})
-	for _, prefix := range []string{pathApp + "/mcp", pathSession + "/mcp"} {
-		for _, path := range []string{prefix, prefix + "/:repositoryId"} {
+	for _, owner := range []struct {
+		path   string
+		access auth.Access
+	}{{pathApp, triggerKeys}, {pathSession, triggerCallers}} {
+		for _, path := range []string{owner.path + "/mcp", owner.path + "/mcp/:repositoryId"} {
 			// A subscription stays open, so the MCP server admits other calls by itself.
-			all = append(all, route{method: http.MethodPost, path: path, handler: agents.Serve, readsBody: true, query: []string{"tools"}, share: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
+			all = append(all, route{method: http.MethodPost, path: path, access: owner.access, handler: agents.Serve, readsBody: true, query: []string{"tools"}, share: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
 		}
 	}
 
@@ -277,8 +290,8 @@ func (o ingress) routes() (all []route) {
 		Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	for _, owner := range []string{pathApp, pathSession} {
-		post := route{method: http.MethodPost, readsBody: true, bodyLimit: gateway.MaxBody, share: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models}
-		get := route{method: http.MethodGet, surface: ratelimit.Chats, counts: ratelimit.Models}
+		post := route{method: http.MethodPost, access: chatCallers, readsBody: true, bodyLimit: gateway.MaxBody, share: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models}
+		get := route{method: http.MethodGet, access: chatCallers, surface: ratelimit.Chats, counts: ratelimit.Models}
 		for _, endpoint := range []struct {
 			path    string
 			route   route

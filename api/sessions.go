@@ -58,13 +58,13 @@ type sessions struct {
 
 func (h sessions) routes() []route {
 	return []route{
-		{method: http.MethodPut, path: pathSession, handler: withBody(h.put), natsName: "session", readsBody: true},
-		{method: http.MethodGet, path: pathSession, handler: func(c echo.Context) error { return h.show(c, http.StatusOK) }, natsName: "get-session"},
-		{method: http.MethodGet, path: pathApp + "/sessions", handler: h.list, natsName: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", "text", "outcome", "order", metadataQuery})},
-		{method: http.MethodDelete, path: pathSession, handler: h.close, natsName: "close-session", query: []string{"erase"}, auditAction: audit.EraseSession},
-		{method: http.MethodGet, path: pathSession + "/export", handler: h.export},
-		{method: http.MethodGet, path: pathUser + "/export", handler: h.exportUser},
-		{method: http.MethodDelete, path: pathUser, handler: h.eraseUser, query: []string{"erase"}, auditAction: audit.EraseUser},
+		{method: http.MethodPut, path: pathSession, access: messageKeys, handler: withBody(h.put), natsName: "session", readsBody: true},
+		{method: http.MethodGet, path: pathSession, access: messageCallers, handler: func(c echo.Context) error { return h.show(c, http.StatusOK) }, natsName: "get-session"},
+		{method: http.MethodGet, path: pathApp + "/sessions", access: messageKeys, handler: h.list, natsName: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", "text", "outcome", "order", metadataQuery})},
+		{method: http.MethodDelete, path: pathSession, access: messageKeys, handler: h.close, natsName: "close-session", query: []string{"erase"}, auditAction: audit.EraseSession},
+		{method: http.MethodGet, path: pathSession + "/export", access: messageKeys, handler: h.export},
+		{method: http.MethodGet, path: pathUser + "/export", access: messageKeys, handler: h.exportUser},
+		{method: http.MethodDelete, path: pathUser, access: messageKeys, handler: h.eraseUser, query: []string{"erase"}, auditAction: audit.EraseUser},
 	}
 }
 

@@ -49,7 +49,7 @@ type sockets struct {
 
 func (h sockets) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathSocket, handler: h.serve, readsBody: true, query: []string{auth.TokenQuery, lastEventQuery}, share: admission.Stream,
+		{method: http.MethodGet, path: pathSocket, access: eventCallers, handler: h.serve, readsBody: true, query: []string{auth.TokenQuery, lastEventQuery}, share: admission.Stream,
 			bounds: "16 requests at once, each held to what it is over HTTP; frames of 1 MiB"},
 	}
 }

@@ -56,13 +56,13 @@ func (h toolRepositories) routes() (all []route) {
 		}
 		collection, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 		all = append(all,
-			route{method: http.MethodGet, path: collection, handler: list, natsName: "repositories", query: pageQuery},
-			route{method: http.MethodPost, path: collection, handler: withBody(h.post), natsName: "create-repository", readsBody: true, tagged: true, auditAction: change, createsID: "repositoryId"},
-			route{method: http.MethodPut, path: one, handler: withBody(h.put), natsName: "repository", query: []string{"dryRun"}, readsBody: true, tagged: true, auditAction: change},
-			route{method: http.MethodPatch, path: one, handler: withBody(h.patch), natsName: "patch-repository", readsBody: true, tagged: true, auditAction: change},
-			route{method: http.MethodGet, path: one, handler: h.get, natsName: "get-repository", tagged: true},
-			route{method: http.MethodDelete, path: one, handler: drop, natsName: "delete-repository", tagged: true, auditAction: remove},
-			route{method: http.MethodDelete, path: one + "/tools/:toolName", handler: withPrecondition(h.deleteTool), natsName: "delete-tool", tagged: true, auditAction: removeTool},
+			route{method: http.MethodGet, path: collection, access: toolKeys, handler: list, natsName: "repositories", query: pageQuery},
+			route{method: http.MethodPost, path: collection, access: toolKeys, handler: withBody(h.post), natsName: "create-repository", readsBody: true, tagged: true, auditAction: change, createsID: "repositoryId"},
+			route{method: http.MethodPut, path: one, access: toolKeys, handler: withBody(h.put), natsName: "repository", query: []string{"dryRun"}, readsBody: true, tagged: true, auditAction: change},
+			route{method: http.MethodPatch, path: one, access: toolKeys, handler: withBody(h.patch), natsName: "patch-repository", readsBody: true, tagged: true, auditAction: change},
+			route{method: http.MethodGet, path: one, access: toolKeys, handler: h.get, natsName: "get-repository", tagged: true},
+			route{method: http.MethodDelete, path: one, access: toolKeys, handler: drop, natsName: "delete-repository", tagged: true, auditAction: remove},
+			route{method: http.MethodDelete, path: one + "/tools/:toolName", access: toolKeys, handler: withPrecondition(h.deleteTool), natsName: "delete-tool", tagged: true, auditAction: removeTool},
 		)
 	}
 	return all
@@ -261,11 +261,11 @@ var toolsQuery = append([]string{"name"}, pageQuery...)
 func (h scopedTools) routes() []route {
 	const app, session = pathApp + "/tools", pathSession + "/tools"
 	return []route{
-		{method: http.MethodGet, path: app, handler: h.list, natsName: "tools", query: toolsQuery},
-		{method: http.MethodGet, path: session, handler: h.list, natsName: "tools", query: toolsQuery},
-		{method: http.MethodGet, path: app + "/usage", handler: h.usage, query: pageQuery},
-		{method: http.MethodPost, path: app + "/search", handler: withBody(h.search), natsName: "search-tools", readsBody: true},
-		{method: http.MethodPost, path: session + "/search", handler: withBody(h.search), natsName: "search-tools", readsBody: true},
+		{method: http.MethodGet, path: app, access: listingKeys, handler: h.list, natsName: "tools", query: toolsQuery},
+		{method: http.MethodGet, path: session, access: listingKeys, handler: h.list, natsName: "tools", query: toolsQuery},
+		{method: http.MethodGet, path: app + "/usage", access: listingKeys, handler: h.usage, query: pageQuery},
+		{method: http.MethodPost, path: app + "/search", access: listingKeys, handler: withBody(h.search), natsName: "search-tools", readsBody: true},
+		{method: http.MethodPost, path: session + "/search", access: listingKeys, handler: withBody(h.search), natsName: "search-tools", readsBody: true},
 	}
 }
 

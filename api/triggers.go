@@ -57,20 +57,20 @@ func (h triggers) routes() []route {
 		})
 	}
 	return []route{
-		{method: http.MethodPost, path: app, handler: withBody(h.fire), natsName: "trigger", readsBody: true, share: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodPost, path: session, handler: withBody(h.fire), natsName: "trigger", readsBody: true, share: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodGet, path: app, handler: h.list, natsName: "triggers", query: appQuery},
-		{method: http.MethodGet, path: session, handler: h.list, natsName: "triggers", query: listedQuery},
-		{method: http.MethodGet, path: pathApp + "/backlog", handler: h.backlog},
-		{method: http.MethodGet, path: one, handler: h.get, natsName: "get-trigger"},
-		{method: http.MethodDelete, path: one, handler: removes(h.engine, Triggers.Remove, "triggerId"), auditAction: audit.Remove},
-		{method: http.MethodPost, path: one + "/retry", handler: retry, natsName: "retry", auditAction: audit.Retry},
-		{method: http.MethodPost, path: one + "/answer", handler: withBody(h.answer), natsName: "answer", readsBody: true},
-		{method: http.MethodPost, path: one + "/confirm", handler: h.transition(readBody, "Confirmation", Triggers.Confirm), natsName: "confirm", readsBody: true, share: admission.Turn, auditAction: audit.Confirm},
-		{method: http.MethodPost, path: one + "/deny", handler: h.transition(readOptional, "Denial", Triggers.Deny), natsName: "deny", readsBody: true, auditAction: audit.Deny},
-		{method: http.MethodPost, path: one + "/cancel", handler: h.transition(noBody, "", cancel), natsName: "cancel", auditAction: audit.Cancel},
-		{method: http.MethodPost, path: app + "/retry", handler: retryAll, query: bulkQuery, auditAction: audit.RetryAll},
-		{method: http.MethodDelete, path: app, handler: h.purge, query: bulkQuery, auditAction: audit.Purge},
+		{method: http.MethodPost, path: app, access: triggerKeys, handler: withBody(h.fire), natsName: "trigger", readsBody: true, share: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodPost, path: session, access: triggerCallers, handler: withBody(h.fire), natsName: "trigger", readsBody: true, share: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodGet, path: app, access: triggerKeys, handler: h.list, natsName: "triggers", query: appQuery},
+		{method: http.MethodGet, path: session, access: eventKeys, handler: h.list, natsName: "triggers", query: listedQuery},
+		{method: http.MethodGet, path: pathApp + "/backlog", access: triggerKeys, handler: h.backlog},
+		{method: http.MethodGet, path: one, access: triggerKeys, handler: h.get, natsName: "get-trigger"},
+		{method: http.MethodDelete, path: one, access: triggerKeys, handler: removes(h.engine, Triggers.Remove, "triggerId"), auditAction: audit.Remove},
+		{method: http.MethodPost, path: one + "/retry", access: triggerKeys, handler: retry, natsName: "retry", auditAction: audit.Retry},
+		{method: http.MethodPost, path: one + "/answer", access: triggerOwners, handler: withBody(h.answer), natsName: "answer", readsBody: true},
+		{method: http.MethodPost, path: one + "/confirm", access: triggerOwners, handler: h.transition(readBody, "Confirmation", Triggers.Confirm), natsName: "confirm", readsBody: true, share: admission.Turn, auditAction: audit.Confirm},
+		{method: http.MethodPost, path: one + "/deny", access: triggerOwners, handler: h.transition(readOptional, "Denial", Triggers.Deny), natsName: "deny", readsBody: true, auditAction: audit.Deny},
+		{method: http.MethodPost, path: one + "/cancel", access: triggerOwners, handler: h.transition(noBody, "", cancel), natsName: "cancel", auditAction: audit.Cancel},
+		{method: http.MethodPost, path: app + "/retry", access: triggerKeys, handler: retryAll, query: bulkQuery, auditAction: audit.RetryAll},
+		{method: http.MethodDelete, path: app, access: triggerKeys, handler: h.purge, query: bulkQuery, auditAction: audit.Purge},
 	}
 }
 

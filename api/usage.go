@@ -35,8 +35,8 @@ type usages struct {
 
 func (h usages) routes() []route {
 	return []route{
-		{method: http.MethodGet, path: pathApp + "/usage", handler: h.list, query: append([]string{"from", "to", "step", "since", "until"}, pageQuery...)},
-		{method: http.MethodGet, path: pathApp + "/usage/hosts", handler: h.hosts, query: append([]string{"since", "until"}, pageQuery...)},
+		{method: http.MethodGet, path: pathApp + "/usage", access: appKeys, handler: h.list, query: append([]string{"from", "to", "step", "since", "until"}, pageQuery...)},
+		{method: http.MethodGet, path: pathApp + "/usage/hosts", access: appKeys, handler: h.hosts, query: append([]string{"since", "until"}, pageQuery...)},
 	}
 }
 
@@ -165,9 +165,9 @@ func (h hooks) routes() []route {
 		return handle
 	}
 	return []route{
-		{method: http.MethodGet, path: all, handler: served(list), query: pageQuery},
-		{method: http.MethodGet, path: one + "/deliveries", handler: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
-		{method: http.MethodPost, path: one + "/resend", handler: served(h.resend), readsBody: true, auditAction: audit.ResendWebhook},
+		{method: http.MethodGet, path: all, access: appKeys, handler: served(list), query: pageQuery},
+		{method: http.MethodGet, path: one + "/deliveries", access: appKeys, handler: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
+		{method: http.MethodPost, path: one + "/resend", access: appKeys, handler: served(h.resend), readsBody: true, auditAction: audit.ResendWebhook},
 	}
 }
 
@@ -220,7 +220,7 @@ type acts struct {
 }
 
 func (h acts) routes() []route {
-	return []route{{method: http.MethodGet, path: pathApp + "/audit", handler: h.list, query: slices.Concat(pageQuery, []string{"action", "by"})}}
+	return []route{{method: http.MethodGet, path: pathApp + "/audit", access: appKeys, handler: h.list, query: slices.Concat(pageQuery, []string{"action", "by"})}}
 }
 
 func (h acts) list(c echo.Context) error {

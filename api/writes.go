@@ -230,9 +230,9 @@ type versions struct {
 func (h versions) routes() []route {
 	const all = pathApp + "/repositories/:repositoryId/versions"
 	return []route{
-		{method: http.MethodGet, path: all, handler: h.list, query: pageQuery},
-		{method: http.MethodGet, path: all + "/:version", handler: h.get},
-		{method: http.MethodPost, path: all + "/:version/restore", handler: withPrecondition(h.restore), tagged: true, auditAction: audit.ChangeRepository},
+		{method: http.MethodGet, path: all, access: toolKeys, handler: h.list, query: pageQuery},
+		{method: http.MethodGet, path: all + "/:version", access: toolKeys, handler: h.get},
+		{method: http.MethodPost, path: all + "/:version/restore", access: toolKeys, handler: withPrecondition(h.restore), tagged: true, auditAction: audit.ChangeRepository},
 	}
 }
 
