@@ -385,8 +385,8 @@ const storeRetry = 20 * time.Millisecond
 // errPanic is the error of a function that panicked.
 var errPanic = errors.New("it failed inside Earshot")
 
-// runReporting runs do, which ends with the perhaps long first attempt at a trigger's call, and reports its progress
-// if requested. For a client with tasks it returns errSlow once TaskAfter is over and the trigger is stored and
+// runReporting runs run, which ends with the perhaps long first attempt at a trigger's call, and reports its progress
+// if requested. For a client with tasks it returns errBecameTask once TaskAfter is over and the trigger is stored and
 // awaits no confirmation: the call continues.
 func (x *rpcCall) runReporting(triggerID string, run func(context.Context) error) error {
 	tasks, reportsProgress := x.request.supportsTasks(), x.request.wantsProgress()
