@@ -51,41 +51,39 @@ func (h messages) routes() []route {
 	}
 }
 
-// messageQuery holds the query parameters of a posted message.
-type messageQuery struct{ dryRun, explain bool }
-
-func readMessageQuery(c echo.Context) (messageQuery, error) {
-	dry, err := isSet(c, "dryRun")
-	if err != nil {
-		return messageQuery{}, err
-	}
+// wantsExplanation reads the query parameter of a posted message.
+func wantsExplanation(c echo.Context) (bool, error) {
 	why, err := isSet(c, "explain")
-	if err == nil && why && auth.PrincipalOf(c).FrontEnd() {
+	if why && auth.PrincipalOf(c).FrontEnd() {
 		err = auth.Forbidden() // an explanation shows the app's rules and all its tools
 	}
-	return messageQuery{dry, why}, err
+	return why, err
 }
 
 func (h messages) post(c echo.Context) error {
-	options, err := readMessageQuery(c)
+	dryRun, err := isSet(c, "dryRun")
 	if err != nil {
 		return err
 	}
-	message, isDraft, err := h.readMessage(c, options.dryRun)
+	withExplanation, err := wantsExplanation(c)
 	if err != nil {
 		return err
 	}
-	message.Explain = options.explain
+	message, isDraft, err := h.readMessage(c, dryRun)
+	if err != nil {
+		return err
+	}
+	message.Explain = withExplanation
 	ctx := c.Request().Context()
 	switch {
-	case options.dryRun:
-		return h.dryRun(c, message, options.explain)
+	case dryRun:
+		return h.dryRun(c, message)
 	case isDraft:
 		matches, err := h.engine.Draft(ctx, message)
 		if err != nil {
 			return unmatchedProblem(err, message.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
 		}
-		if options.explain {
+		if withExplanation {
 			return h.answerExplained(c, message, matches, h.engine.ExplainDraft)
 		}
 		return answer.Stored(c, http.StatusOK, matches)
@@ -94,7 +92,7 @@ func (h messages) post(c echo.Context) error {
 		return answerAccepted(c, id, err)
 	}
 	stored, err := h.engine.Post(ctx, message)
-	return h.answerDecided(c, message, stored, err, options.explain)
+	return h.answerDecided(c, message, stored, err)
 }
 
 // readMessage decodes the message and reports whether it is a draft. It generates a missing id here, so that the
@@ -169,11 +167,11 @@ func checkDryRun(m trigger.Message, dryRun bool) error {
 	return faults.Err()
 }
 
-func (h messages) answerDecided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, withExplanation bool) error {
+func (h messages) answerDecided(c echo.Context, m trigger.Message, stored json.RawMessage, err error) error {
 	if err != nil {
 		return withMessageID(err, m.ID)
 	}
-	if withExplanation {
+	if m.Explain {
 		return h.answerExplained(c, m, stored, h.engine.Explain)
 	}
 	return answer.Stored(c, http.StatusOK, stored)
@@ -199,7 +197,7 @@ func withMessageID(err error, messageID string) error {
 	return &problem
 }
 
-func (h messages) dryRun(c echo.Context, m trigger.Message, withExplanation bool) error {
+func (h messages) dryRun(c echo.Context, m trigger.Message) error {
 	// It may ask a model, as a message does. The session's own limit applies to front-ends only: a key
 	// tries the messages of many conversations in one session.
 	if m.Actor == matcher.ActorUser {
@@ -216,7 +214,7 @@ func (h messages) dryRun(c echo.Context, m trigger.Message, withExplanation bool
 		query.Answer
 		Explain *explain.Explanation `json:"explain,omitempty"`
 	}{Answer: match}
-	if withExplanation {
+	if m.Explain {
 		result.Explain = &explanation
 	}
 	return answer.JSON(c, http.StatusOK, result)
@@ -235,16 +233,16 @@ func unmatchedProblem(err error, messageID, outcome string) error {
 
 // commit decides a draft as post decides a message.
 func (h messages) commit(c echo.Context) error {
-	options, err := readMessageQuery(c)
+	withExplanation, err := wantsExplanation(c)
 	if err != nil {
 		return err
 	}
-	ctx, m := c.Request().Context(), trigger.Message{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: c.Param("messageId")}
+	ctx, m := c.Request().Context(), trigger.Message{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: c.Param("messageId"), Explain: withExplanation}
 	if prefers(c.Request().Header, "respond-async") {
 		return answerAccepted(c, m.ID, h.engine.CommitDraftAsync(ctx, m.AppID, m.SessionID, m.ID))
 	}
 	stored, err := h.engine.CommitDraft(ctx, m.AppID, m.SessionID, m.ID)
-	return h.answerDecided(c, m, stored, err, options.explain)
+	return h.answerDecided(c, m, stored, err)
 }
 
 // answerExplained answers with a stored answer and its explanation, if one is kept.
