@@ -64,7 +64,7 @@ type Identities interface {
 }
 
 type users struct {
-	apps       appReader
+	store      Store
 	identities Identities
 }
 
@@ -97,7 +97,7 @@ func (u users) verifyHeaders(ctx context.Context, appID string, headers http.Hea
 	if u.identities == nil || !hasToken {
 		return user{}, nil
 	}
-	app, err := u.apps.App(ctx, appID)
+	app, err := u.store.App(ctx, appID)
 	if err != nil {
 		return user{}, err
 	}

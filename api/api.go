@@ -188,51 +188,38 @@ func (o Options) withDefaults() Options {
 // Store holds the definitions. Every method returns repositories.ErrNotFound if the app or the object is
 // missing.
 type Store interface {
-	AppStore
-	RepositoryReader
-	RepositoryWriter
-	VersionStore
-	TestStore
-	Previewer
-	SameNamer
-	SessionStore
 	gateway.Settings
-}
-
-// AppStore keeps apps.
-type AppStore interface {
 	ChangeApp(ctx context.Context, change store.AppChange) (app *repositories.App, created bool, err error)
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
 	DeleteApp(ctx context.Context, appID string, on ...store.Precondition) error
-}
-
-type appReader interface {
-	App(ctx context.Context, appID string) (*repositories.App, error)
-}
-
-// RepositoryReader reads the repositories of a scope.
-type RepositoryReader interface {
+	// ChangeRepository returns a repository as stored. It returns a fault.List if the change does not fit the app, such
+	// as a module that the app lacks.
+	ChangeRepository(ctx context.Context, change store.RepositoryChange) (repository *repositories.Repository, created bool, err error)
 	Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error)
 	Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) (items []*repositories.Repository, next string, err error)
-}
-
-// RepositoryWriter changes repositories and returns them as stored. It returns a fault.List if the change
-// does not fit the app, such as a module that the app lacks.
-type RepositoryWriter interface {
-	ChangeRepository(ctx context.Context, change store.RepositoryChange) (repository *repositories.Repository, created bool, err error)
 	DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...store.Precondition) error
-}
-
-// Previewer returns what a change would do: store.WouldCreate, WouldUpdate or WouldLeave. It fails as the
-// change would, or with a *store.CompareError. by is the root of the caller's key, empty for the admin.
-type Previewer interface {
+	// SameNames reports which of several tools with the same name in a scope applies: for one repository, or for all if
+	// repositoryID is empty.
+	SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error)
+	// PreviewApp and PreviewRepository return what a change would do: store.WouldCreate, WouldUpdate or WouldLeave. They
+	// fail as the change would, or with a *store.CompareError. by is the root of the caller's key, empty for the admin.
 	PreviewApp(ctx context.Context, change store.AppChange, by string) (operation string, err error)
 	PreviewRepository(ctx context.Context, change store.RepositoryChange, by string) (operation string, err error)
-}
 
-// SessionStore keeps, lists and ends sessions.
-type SessionStore interface {
+	Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []store.Version, next int, err error)
+	// Version returns a version with its definition; nil if that write removed the repository.
+	Version(ctx context.Context, appID, repositoryID string, number int) (store.Version, *repositories.Repository, error)
+	// RestoreChange returns the change that restores a version; store.ErrDeleted if it has no definition.
+	RestoreChange(ctx context.Context, appID, repositoryID string, number int) (store.RepositoryChange, error)
+	// NextRepository returns what a change would write, or why it cannot.
+	NextRepository(ctx context.Context, change store.RepositoryChange) (*repositories.Repository, error)
+
+	PutTest(ctx context.Context, appID, name string, body json.RawMessage) (test *store.Test, created bool, err error)
+	Test(ctx context.Context, appID, name string) (*store.Test, error)
+	Tests(ctx context.Context, appID, after string, limit int) (items []*store.Test, next string, err error)
+	DeleteTest(ctx context.Context, appID, name string) error
+
 	PutSession(ctx context.Context, session *repositories.Session) (created bool, err error)
 	// CheckTemplates makes a part of PutSession's checks, for a body that has other faults.
 	CheckTemplates(ctx context.Context, session *repositories.Session) error

@@ -21,14 +21,13 @@ import (
 )
 
 type apps struct {
-	store   AppStore
-	preview Previewer
-	models  Models // nil: settings may name any
-	notes   writeNotes
+	store  Store
+	models Models // nil: settings may name any
+	notes  writeNotes
 }
 
 func (h apps) routes() []route {
-	list := handleByID(func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
+	list := handleByID(repositories.IsID, func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
 		return h.store.Apps(ctx, page.After, page.Limit)
 	})
 	remove := withPrecondition(func(c echo.Context, precondition store.Precondition) error {
@@ -127,7 +126,7 @@ func (h apps) change(c echo.Context, precondition store.Precondition, nextApp fu
 		if err != nil {
 			return err
 		}
-		operation, err := h.preview.PreviewApp(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
+		operation, err := h.store.PreviewApp(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
 		return answer.Result(c, http.StatusOK, struct {
 			Operation string `json:"operation"`
 		}{operation}, err)
@@ -167,7 +166,7 @@ type Reach func(ctx context.Context, host, port string) error
 
 // sources serves the sources of an app and whether this replica reaches them.
 type sources struct {
-	store appReader
+	store Store
 	reach Reach
 	now   func() time.Time
 

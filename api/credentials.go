@@ -46,7 +46,7 @@ type credentials struct {
 
 func (h credentials) routes() []route {
 	const keysPath = pathApp + "/keys"
-	list := handleByID(func(ctx context.Context, scope repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
+	list := handleByID(repositories.IsID, func(ctx context.Context, scope repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
 		return h.keys.AppKeys(ctx, scope.AppID, page.After, page.Limit)
 	})
 	return []route{

@@ -38,7 +38,7 @@ type Events interface {
 
 // events serves server-sent events (HTML standard, section 9.2).
 type events struct {
-	apps          appReader
+	store         Store
 	engine        Triggers
 	events        Events
 	authenticator auth.Authenticator
@@ -83,7 +83,7 @@ type stream struct {
 
 // open takes a slot for a stream, and determines where it starts.
 func (h events) open(ctx context.Context, c echo.Context) (opened stream, err error) {
-	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
+	if _, err := h.store.App(ctx, c.Param("appId")); err != nil {
 		return opened, err
 	}
 	sub := &subscription{Principal: auth.PrincipalOf(c), session: scopeOf(c)}

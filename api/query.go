@@ -58,7 +58,7 @@ func pageByID(c echo.Context) (query.Page, error) {
 	return page, err
 }
 
-// readPage reads limit and after. After is then a place in the list; bare reports that no mark says so.
+// readPage reads limit and after. After is then a place in the list; unmarked reports that no mark says so.
 func readPage(c echo.Context) (page query.Page, unmarked bool, err error) {
 	page = query.Page{Limit: defaultLimit}
 	if page.After, unmarked, err = decodeCursor(c, c.QueryParam("after")); err != nil {
@@ -162,18 +162,26 @@ func isSet(c echo.Context, name string) (bool, error) {
 	return false, answer.NewProblem(answer.InvalidQuery, name+" "+answer.Quote(values[0])+" is neither true nor false")
 }
 
-// handleByID returns the handler of a list whose cursors are ids.
-func handleByID[T any](read func(ctx context.Context, scope repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
+// handleByID returns the handler of a list whose cursors are valid ids.
+func handleByID[T any](valid func(id string) bool, read func(ctx context.Context, scope repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		page, err := pageByID(c)
 		if err != nil {
 			return err
 		}
-		if page.After != "" && repositories.CheckID("after", page.After) != nil {
+		if page.After != "" && !valid(page.After) {
 			return answer.BadCursor()
 		}
 		items, next, err := read(c.Request().Context(), scopeOf(c), page)
 		return listPage(c, items, next, err)
+	}
+}
+
+// finds returns the handler that reads the object of an app with the path parameter id.
+func finds[S, T any](from S, read func(from S, ctx context.Context, appID, id string) (T, error), id string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		found, err := read(from, c.Request().Context(), c.Param("appId"), c.Param(id))
+		return answer.Result(c, http.StatusOK, found, err)
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"earshot/repositories/files"
 	"earshot/repositories/store"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 	"earshot/trigger/trial"
 )
 
@@ -35,13 +36,10 @@ type Rehearser interface {
 
 type rehearsals struct {
 	rehearser Rehearser // nil: rehearsals are off
-	store     interface {
-		VersionStore
-		TestStore
-	}
-	models Models // nil: any model may be named
-	engine Messages
-	bodies *bodies.Definitions
+	store     Store
+	models    Models // nil: any model may be named
+	engine    Messages
+	bodies    *bodies.Definitions
 }
 
 func (h rehearsals) routes() []route {
@@ -200,15 +198,8 @@ func appendTest(list []*files.Test, stored *store.Test) ([]*files.Test, error) {
 	return append(list, test), err
 }
 
-// TestStore keeps the tests of apps, which are expected conversations.
-type TestStore interface {
-	PutTest(ctx context.Context, appID, name string, body json.RawMessage) (test *store.Test, created bool, err error)
-	Test(ctx context.Context, appID, name string) (*store.Test, error)
-	Tests(ctx context.Context, appID, after string, limit int) (items []*store.Test, next string, err error)
-	DeleteTest(ctx context.Context, appID, name string) error
-}
-
-type tests struct{ store TestStore }
+// tests serves the tests of apps, which are expected conversations.
+type tests struct{ store Store }
 
 const (
 	maxTest     = 32 << 10 // the longest test, in bytes: a conversation of some two hundred messages
@@ -217,11 +208,15 @@ const (
 
 func (h tests) routes() []route {
 	const all, one = pathApp + "/tests", pathApp + "/tests/:testName"
+	isName := func(name string) bool { return checkTestName(name) == nil }
+	list := handleByID(isName, func(ctx context.Context, of repositories.Scope, page query.Page) ([]*store.Test, string, error) {
+		return h.store.Tests(ctx, of.AppID, page.After, page.Limit)
+	})
 	return []route{
-		{method: http.MethodGet, path: all, access: toolKeys, handler: h.list, query: pageQuery},
-		{method: http.MethodGet, path: one, access: toolKeys, handler: h.get},
+		{method: http.MethodGet, path: all, access: toolKeys, handler: list, query: pageQuery},
+		{method: http.MethodGet, path: one, access: toolKeys, handler: finds(h.store, Store.Test, "testName")},
 		{method: http.MethodPut, path: one, access: toolKeys, handler: withBody(h.put), readsBody: true},
-		{method: http.MethodDelete, path: one, access: toolKeys, handler: removes(h.store, TestStore.DeleteTest, "testName")},
+		{method: http.MethodDelete, path: one, access: toolKeys, handler: removes(h.store, Store.DeleteTest, "testName")},
 	}
 }
 
@@ -232,20 +227,6 @@ func checkTestName(name string) error {
 		return fmt.Errorf("must be 1 to %d printable characters, without a space at either end", maxTestName)
 	}
 	return nil
-}
-
-func (h tests) list(c echo.Context) error {
-	page, err := pageByID(c)
-	if err != nil {
-		return err
-	}
-	items, next, err := h.store.Tests(c.Request().Context(), c.Param("appId"), page.After, page.Limit)
-	return listPage(c, items, next, err)
-}
-
-func (h tests) get(c echo.Context) error {
-	test, err := h.store.Test(c.Request().Context(), c.Param("appId"), c.Param("testName"))
-	return answer.Result(c, http.StatusOK, test, err)
 }
 
 func (h tests) put(c echo.Context, body []byte) error {

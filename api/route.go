@@ -154,11 +154,11 @@ var Requests = sync.OnceValue(func() (all []Request) {
 func (o Options) describedRoutes() (all []route) {
 	definitions, authenticator, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
 	eventStreams := events{o.Store, o.Engine, o.Events, authenticator, o.streams, o.Closing}
-	notes := writeNotes{o.Store, o.Store, o.Engine, o.Prepare}
+	notes := writeNotes{o.Store, o.Engine, o.Prepare}
 	for _, group := range []routeGroup{
-		apps{o.Store, o.Store, o.Models, notes},
-		toolRepositories{o.Store, o.Store, o.Store, notes, o.Offer, o.NewID},
-		versions{o.Store, o.Store, notes},
+		apps{o.Store, o.Models, notes},
+		toolRepositories{o.Store, notes, o.Offer, o.NewID},
+		versions{o.Store, notes},
 		tests{o.Store},
 		rehearsals{o.Rehearser, o.Store, o.Models, o.Engine, definitions},
 		scopedTools{o.Engine, definitions},
@@ -169,7 +169,7 @@ func (o Options) describedRoutes() (all []route) {
 		credentials{o.Keys, o.Tokens, definitions, o.NATSURL, o.Now},
 		acts{o.Audit, o.NewID},
 		usages{o.Usage, o.Now},
-		sessions{o.Store, o.Store, o.Engine, o.Memory, o.PendingCalls, definitions},
+		sessions{o.Store, o.Engine, o.Memory, o.PendingCalls, definitions},
 		hooks{o.Webhooks, definitions},
 		&sources{store: o.Store, reach: o.Reach, now: o.Now, results: map[string]reachability{}},
 		ingress{o, authenticator, people},

@@ -48,8 +48,7 @@ type PendingCalls interface {
 // sessions serves, closes, erases and exports sessions. A session begins with its first use and need not be
 // put.
 type sessions struct {
-	store        SessionStore
-	apps         appReader
+	store        Store
 	engine       Engine
 	memory       Memory       // nil: erasure and export answer 503
 	pendingCalls PendingCalls // nil: no agent's call can wait
@@ -83,9 +82,13 @@ func (h sessions) list(c echo.Context) error {
 	}
 	a := &searchQuery{c: c}
 	byActivity := a.oneOf("order", sessionOrders) == sessionsByActivity
-	if cursor := page.After; cursor != "" {
-		used, id, by := strings.Cut(cursor, "/")
-		if _, err := strconv.ParseInt(used, 10, 64); by != byActivity || by && err != nil || !by && repositories.CheckID("after", cursor) != nil || by && repositories.CheckID("after", id) != nil {
+	if id := page.After; id != "" {
+		if byActivity {
+			var used string
+			used, id, _ = strings.Cut(id, "/")
+			_, err = strconv.ParseInt(used, 10, 64)
+		}
+		if err != nil || !repositories.IsID(id) {
 			return answer.BadCursor()
 		}
 	}
@@ -414,7 +417,7 @@ func (h sessions) streamExport(c echo.Context, write func(ctx context.Context, o
 	if h.memory == nil {
 		return eventsDisabled()
 	}
-	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
+	if _, err := h.store.App(c.Request().Context(), c.Param("appId")); err != nil {
 		return err
 	}
 	out := exportWriter{c}

@@ -25,12 +25,10 @@ import (
 )
 
 type toolRepositories struct {
-	reader  RepositoryReader
-	writer  RepositoryWriter
-	preview Previewer
-	notes   writeNotes
-	offer   Offer // nil: a write does not ask servers
-	newID   func() string
+	store Store
+	notes writeNotes
+	offer Offer // nil: a write does not ask servers
+	newID func() string
 }
 
 // Offer asks the server of an mcp source for its tools, with a short timeout. It notes what was left out.
@@ -41,13 +39,13 @@ type Offer func(ctx context.Context, app *repositories.App, source string) (tool
 const offerTime = 10 * time.Second
 
 func (h toolRepositories) routes() (all []route) {
-	list := handleByID(func(ctx context.Context, scope repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
-		items, next, err := h.reader.Repositories(ctx, scope, page.After, page.Limit)
+	list := handleByID(repositories.IsID, func(ctx context.Context, scope repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
+		items, next, err := h.store.Repositories(ctx, scope, page.After, page.Limit)
 		shown := lists.Map(items, withTools)
 		return shown, next, err
 	})
 	drop := withPrecondition(func(c echo.Context, precondition store.Precondition) error {
-		return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), precondition))
+		return answer.Done(c, http.StatusNoContent, h.store.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), precondition))
 	})
 	for _, owner := range []string{pathApp, pathSession} {
 		change, remove, removeTool := audit.ChangeRepository, audit.DeleteRepository, audit.DeleteTool
@@ -78,7 +76,7 @@ func (h toolRepositories) post(c echo.Context, body []byte) error {
 	}
 	repository.ID = cmp.Or(createdID(c), h.newID())
 	advice := h.readOffer(c.Request().Context(), repository)
-	stored, _, err := h.writer.ChangeRepository(c.Request().Context(), store.ReplaceChange(repository))
+	stored, _, err := h.store.ChangeRepository(c.Request().Context(), store.ReplaceChange(repository))
 	if err != nil {
 		return err
 	}
@@ -91,8 +89,8 @@ func (h toolRepositories) decode(c echo.Context, id string, body []byte) (*repos
 	repository, err := repositories.DecodeRepository(scopeOf(c), id, body)
 	if faults := (fault.List)(nil); errors.As(err, &faults) {
 		ctx := c.Request().Context()
-		if app, missing := h.notes.apps.App(ctx, c.Param("appId")); missing == nil {
-			current, err := h.reader.Repository(ctx, scopeOf(c), id)
+		if app, missing := h.store.App(ctx, c.Param("appId")); missing == nil {
+			current, err := h.store.Repository(ctx, scopeOf(c), id)
 			if errors.Is(err, repositories.ErrNotFound) {
 				current = &repositories.Repository{}
 			}
@@ -119,7 +117,7 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 		if err != nil {
 			return err
 		}
-		operation, err := h.preview.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
+		operation, err := h.store.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
 		if err != nil {
 			return err
 		}
@@ -160,7 +158,7 @@ func (h toolRepositories) readOffer(ctx context.Context, repository *repositorie
 	if repository.From == "" || h.offer == nil {
 		return nil
 	}
-	app, err := h.notes.apps.App(ctx, repository.AppID)
+	app, err := h.store.App(ctx, repository.AppID)
 	if err != nil || repository.Check(app) != nil {
 		return nil // the write reports it
 	}
@@ -178,7 +176,7 @@ func (h toolRepositories) readOffer(ctx context.Context, repository *repositorie
 
 // change writes the next state of the path's repository.
 func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, advice ...string) error {
-	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change)
+	stored, created, err := h.store.ChangeRepository(c.Request().Context(), change)
 	if err != nil {
 		return err
 	}
@@ -201,7 +199,7 @@ func (h toolRepositories) patch(c echo.Context, body []byte) error {
 }
 
 func (h toolRepositories) get(c echo.Context) error {
-	repository, err := h.reader.Repository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"))
+	repository, err := h.store.Repository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"))
 	if err != nil {
 		return err
 	}
@@ -210,7 +208,7 @@ func (h toolRepositories) get(c echo.Context) error {
 
 // deleteTool removes one tool; the repository stays even without tools.
 func (h toolRepositories) deleteTool(c echo.Context, precondition store.Precondition) error {
-	_, _, err := h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
+	_, _, err := h.store.ChangeRepository(c.Request().Context(), store.RepositoryChange{
 		Scope: scopeOf(c), ID: c.Param("repositoryId"), If: ifExists(precondition), Removes: true,
 		Next: func(current *repositories.Repository) (*repositories.Repository, error) {
 			if current.Revision == "" {
@@ -270,15 +268,10 @@ func (h scopedTools) routes() []route {
 }
 
 func (h scopedTools) list(c echo.Context) error {
-	page, err := pageByID(c)
-	if err != nil {
-		return err
-	}
-	if page.After != "" && repositories.CheckToolName(page.After) != nil {
-		return answer.BadCursor()
-	}
-	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page.After, page.Limit)
-	return listPage(c, items, next, err)
+	isName := func(name string) bool { return repositories.CheckToolName(name) == nil }
+	return handleByID(isName, func(ctx context.Context, of repositories.Scope, page query.Page) ([]scope.Tool, string, error) {
+		return h.engine.Tools(ctx, of.AppID, of.SessionID, c.QueryParam("name"), page.After, page.Limit)
+	})(c)
 }
 
 func (h scopedTools) search(c echo.Context, body []byte) error {

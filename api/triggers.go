@@ -62,7 +62,7 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: app, access: triggerKeys, handler: h.list, natsName: "triggers", query: appQuery},
 		{method: http.MethodGet, path: session, access: eventKeys, handler: h.list, natsName: "triggers", query: listedQuery},
 		{method: http.MethodGet, path: pathApp + "/backlog", access: triggerKeys, handler: h.backlog},
-		{method: http.MethodGet, path: one, access: triggerKeys, handler: h.get, natsName: "get-trigger"},
+		{method: http.MethodGet, path: one, access: triggerKeys, handler: finds(h.engine, Triggers.Trigger, "triggerId"), natsName: "get-trigger"},
 		{method: http.MethodDelete, path: one, access: triggerKeys, handler: removes(h.engine, Triggers.Remove, "triggerId"), auditAction: audit.Remove},
 		{method: http.MethodPost, path: one + "/retry", access: triggerKeys, handler: retry, natsName: "retry", auditAction: audit.Retry},
 		{method: http.MethodPost, path: one + "/answer", access: triggerOwners, handler: withBody(h.answer), natsName: "answer", readsBody: true},
@@ -174,11 +174,6 @@ func (h triggers) backlog(c echo.Context) error {
 	return answer.Result(c, http.StatusOK, found, err)
 }
 
-func (h triggers) get(c echo.Context) error {
-	record, err := h.engine.Trigger(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
-	return answer.Result(c, http.StatusOK, record, err)
-}
-
 func (h triggers) answer(c echo.Context, body []byte) error {
 	if err := h.checkOwner(c); err != nil {
 		return err
@@ -192,7 +187,7 @@ func (h triggers) answer(c echo.Context, body []byte) error {
 }
 
 // transition returns the handler that changes the state of a trigger. read reads the body, which may be empty,
-// and form is its schema. do makes the first attempts at the effects before it returns, as Fire does.
+// and schema describes it. change makes the first attempts at the effects before it returns, as Fire does.
 func (h triggers) transition(
 	read func(c echo.Context) ([]byte, error), schema string,
 	change func(e Triggers, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),

@@ -136,20 +136,13 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 	return found, nil
 }
 
-// SameNamer reports which of several tools with the same name in a scope applies: for one repository, or
-// for all if repositoryID is empty.
-type SameNamer interface {
-	SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error)
-}
-
 // Prepare has databases prepare the statements of tools, with a short timeout, and returns which would
 // fail. It runs none.
 type Prepare func(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string
 
 // writeNotes collects notes on a write that its author may not expect.
 type writeNotes struct {
-	names   SameNamer
-	apps    appReader
+	store   Store
 	engine  Tools
 	prepare Prepare // nil: statements are not checked
 }
@@ -168,12 +161,12 @@ type notedRepository struct {
 // fails now, only the notes are lost.
 func (n writeNotes) ofWrite(ctx context.Context, scope repositories.Scope, written *repositories.Repository) []string {
 	if written == nil {
-		found, _ := n.names.SameNames(ctx, scope, "")
+		found, _ := n.store.SameNames(ctx, scope, "")
 		return found
 	}
 	var found []string
 	if !written.Options.Template {
-		found, _ = n.names.SameNames(ctx, scope, written.ID)
+		found, _ = n.store.SameNames(ctx, scope, written.ID)
 	}
 	found = append(written.NotesInWords(), found...)
 	found = append(found, n.unconfirmed(ctx, written)...)
@@ -182,7 +175,7 @@ func (n writeNotes) ofWrite(ctx context.Context, scope repositories.Scope, writt
 	if n.prepare == nil || !slices.ContainsFunc(written.Tools, runsStatement) {
 		return found
 	}
-	app, err := n.apps.App(ctx, scope.AppID)
+	app, err := n.store.App(ctx, scope.AppID)
 	if err != nil {
 		return found
 	}
@@ -194,7 +187,7 @@ func (n writeNotes) unconfirmed(ctx context.Context, written *repositories.Repos
 	if len(matcher.Unconfirmed(&repositories.App{}, written)) == 0 {
 		return nil // whatever the app's settings are
 	}
-	app, err := n.apps.App(ctx, written.AppID)
+	app, err := n.store.App(ctx, written.AppID)
 	if err != nil {
 		return nil
 	}
@@ -210,21 +203,10 @@ func (n writeNotes) unconfirmed(ctx context.Context, written *repositories.Repos
 	return texts
 }
 
-// VersionStore has the versions of the repositories of an app.
-type VersionStore interface {
-	Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []store.Version, next int, err error)
-	// Version returns a version with its definition; nil if that write removed the repository.
-	Version(ctx context.Context, appID, repositoryID string, number int) (store.Version, *repositories.Repository, error)
-	// RestoreChange returns the change that restores a version; store.ErrDeleted if it has no definition.
-	RestoreChange(ctx context.Context, appID, repositoryID string, number int) (store.RepositoryChange, error)
-	// NextRepository returns what a change would write, or why it cannot.
-	NextRepository(ctx context.Context, change store.RepositoryChange) (*repositories.Repository, error)
-}
-
+// versions serves the versions of the repositories of an app.
 type versions struct {
-	store  VersionStore
-	writer RepositoryWriter
-	notes  writeNotes
+	store Store
+	notes writeNotes
 }
 
 func (h versions) routes() []route {
@@ -294,7 +276,7 @@ func (h versions) restore(c echo.Context, on store.Precondition) error {
 		return err
 	}
 	change.If = on
-	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change.WithGrantsOf(auth.PrincipalOf(c).Owner()))
+	stored, created, err := h.store.ChangeRepository(c.Request().Context(), change.WithGrantsOf(auth.PrincipalOf(c).Owner()))
 	if err != nil {
 		return err
 	}
