@@ -93,7 +93,7 @@ func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
 	if !json.Valid(object) {
 		shown.JSON = true
 	}
-	tools := membersOfList(valueAt(object, []string{"tools"}))
+	tools := membersOfList(valueAt(object, "tools"))
 	for i, one := range tools {
 		line := toolLine{textAt(one, "name"), textAt(one, "description")}
 		shown.Tools = append(shown.Tools, line)
@@ -197,7 +197,7 @@ func saveRepository(v *pageRequest) error {
 			tool = which
 		case "add-tool", "drop-tool":
 			object := json.RawMessage(now.Text)
-			tools := membersOfList(valueAt(object, []string{"tools"}))
+			tools := membersOfList(valueAt(object, "tools"))
 			at := len(tools)
 			if do == "add-tool" {
 				tools = append(tools, json.RawMessage(`{"name":""}`))
@@ -237,7 +237,7 @@ func filledIn(text string, form url.Values) string {
 	for _, path := range optionFields {
 		object = newField("Repository", path, object).into(object, form, "o."+path)
 	}
-	tools := membersOfList(valueAt(object, []string{"tools"}))
+	tools := membersOfList(valueAt(object, "tools"))
 	if at, err := strconv.Atoi(form.Get("tool")); err == nil && at >= 0 && at < len(tools) {
 		if next := newToolForm(at, tools[at]).into(tools[at], form); !bytes.Equal(next, tools[at]) {
 			tools[at] = next

@@ -93,7 +93,7 @@ func newField(of, path string, definition json.RawMessage) formField {
 			f.Kind = "words"
 		}
 	}
-	value := valueAt(definition, pathOf(path))
+	value := valueAt(definition, pathOf(path)...)
 	f.Text, f.Locked = f.read(value)
 	if f.Kind == "choice" && f.Text != "" && !slices.Contains(f.Options, f.Text) {
 		f.Options = append(slices.Clone(f.Options), f.Text)
@@ -175,7 +175,7 @@ type toolForm struct {
 
 func newToolForm(index int, tool json.RawMessage) *toolForm {
 	names, _, _ := membersOf(tool)
-	f := &toolForm{Index: index, Name: unquoted(string(valueAt(tool, []string{"name"}))), Parameters: newParameterForm(tool),
+	f := &toolForm{Index: index, Name: textAt(tool, "name"), Parameters: newParameterForm(tool),
 		Types: described("Parameter", "type").Enum, Forms: described("Parameter", "format").Enum}
 	known := []string{f.Parameters.Field}
 	typed := slices.Contains(names, "type")
@@ -220,13 +220,16 @@ func (f *toolForm) into(tool json.RawMessage, form url.Values) json.RawMessage {
 // addFaults puts faults on the fields that they are about.
 func (f *toolForm) addFaults(flaws []flaw) {
 	at := "/tools/" + strconv.Itoa(f.Index) + "/"
+	add := func(to *string, path string) {
+		for _, one := range flaws {
+			if strings.HasPrefix(one.Pointer+"/", path+"/") {
+				*to = strings.TrimPrefix(*to+"; "+one.Detail, "; ")
+			}
+		}
+	}
 	for _, group := range [][]formField{f.Main, f.Typed, f.More} {
 		for i := range group {
-			for _, one := range flaws {
-				if one.Pointer == at+strings.ReplaceAll(group[i].Path, ".", "/") || strings.HasPrefix(one.Pointer, at+strings.ReplaceAll(group[i].Path, ".", "/")+"/") {
-					group[i].Fault = strings.TrimPrefix(group[i].Fault+"; "+one.Detail, "; ")
-				}
-			}
+			add(&group[i].Fault, at+strings.ReplaceAll(group[i].Path, ".", "/"))
 		}
 	}
 	for i := range f.Parameters.Rows {
@@ -235,18 +238,14 @@ func (f *toolForm) addFaults(flaws []flaw) {
 		if f.Parameters.schema {
 			path = at + f.Parameters.Field + "/properties/" + row.Name
 		}
-		for _, one := range flaws {
-			if strings.HasPrefix(one.Pointer+"/", path+"/") {
-				row.Fault = strings.TrimPrefix(row.Fault+"; "+one.Detail, "; ")
-			}
-		}
+		add(&row.Fault, path)
 	}
 }
 
 func pathOf(path string) []string { return strings.Split(path, ".") }
 
 // valueAt returns the value at a path of names; nil for none.
-func valueAt(object json.RawMessage, names []string) json.RawMessage {
+func valueAt(object json.RawMessage, names ...string) json.RawMessage {
 	for _, name := range names {
 		_, members, err := membersOf(object)
 		if err != nil {
@@ -261,11 +260,8 @@ func valueAt(object json.RawMessage, names []string) json.RawMessage {
 // and order; emptied objects are removed.
 func with(object, value json.RawMessage, path ...string) json.RawMessage {
 	names, members, err := membersOf(object)
-	if err != nil {
-		names, members = nil, nil // a value that is no object is replaced
-	}
-	if members == nil {
-		members = map[string]json.RawMessage{}
+	if err != nil || members == nil { // a value that is no object is replaced
+		names, members = nil, map[string]json.RawMessage{}
 	}
 	name := path[0]
 	if len(path) > 1 {
@@ -323,15 +319,15 @@ type parameterRow struct {
 
 func newParameterForm(tool json.RawMessage) parameterForm {
 	f := parameterForm{Field: "schema", name: "parameter"}
-	given := valueAt(tool, []string{f.Field})
-	if other := valueAt(tool, []string{"parameters"}); len(given) == 0 && len(other) > 0 {
+	given := valueAt(tool, f.Field)
+	if other := valueAt(tool, "parameters"); len(given) == 0 && len(other) > 0 {
 		f, given = parameterForm{Field: "parameters", name: "name", required: true}, other
 	}
 	if strings.HasPrefix(strings.TrimSpace(string(given)), "{") {
 		f.schema, f.name = true, ""
 		var required []string
-		_ = json.Unmarshal(valueAt(given, []string{"required"}), &required) // an invalid list requires none
-		names, properties, _ := membersOf(valueAt(given, []string{"properties"}))
+		_ = json.Unmarshal(valueAt(given, "required"), &required) // an invalid list requires none
+		names, properties, _ := membersOf(valueAt(given, "properties"))
 		for _, name := range names {
 			row := newRow(properties[name], "enum")
 			row.Name, row.Required = name, slices.Contains(required, name)
@@ -343,7 +339,7 @@ func newParameterForm(tool json.RawMessage) parameterForm {
 		row := newRow(one, "allowedValues")
 		row.Name = textAt(one, f.name)
 		row.Required = f.required
-		if required := valueAt(one, []string{"required"}); len(required) > 0 {
+		if required := valueAt(one, "required"); len(required) > 0 {
 			row.Required = string(required) == "true"
 		}
 		f.Rows = append(f.Rows, row)
@@ -353,13 +349,13 @@ func newParameterForm(tool json.RawMessage) parameterForm {
 
 func newRow(raw json.RawMessage, allowed string) parameterRow {
 	row := parameterRow{raw: raw, Type: textAt(raw, "type"), Format: textAt(raw, "format"), Description: textAt(raw, "description"), Ask: textAt(raw, "ask")}
-	lines := lists.Map(membersOfList(valueAt(raw, []string{allowed})), func(one json.RawMessage) string { return unquoted(string(one)) })
+	lines := lists.Map(membersOfList(valueAt(raw, allowed)), func(one json.RawMessage) string { return unquoted(string(one)) })
 	row.Allowed = strings.Join(lines, "\n")
 	return row
 }
 
 func textAt(object json.RawMessage, name string) string {
-	return unquoted(string(valueAt(object, []string{name})))
+	return unquoted(string(valueAt(object, name)))
 }
 
 // into writes the rows of a form into the tool. Rows past the tool's are new, new rows without a name are

@@ -129,7 +129,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 		Events:    tail, Usage: used, Webhooks: engine.Webhooks, Logger: log, Metrics: registry, Closing: running.Done(),
 		Reach: func(context.Context, string, string) error { return nil },
 	})
-	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Sealer: sealer, Now: func() time.Time {
+	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), time.Now), Sealer: sealer, Now: func() time.Time {
 		return time.Now().Add(time.Duration(s.later.Load()))
 	}}))
 	s.url = served.URL

@@ -147,7 +147,7 @@ func withExample(stored []byte, tool, example string) (body string, known bool, 
 		return "", false, &problem{Status: http.StatusNotFound, Title: "No such tool", Detail: "the repository has no tool of this name any more"}
 	}
 	var examples []string
-	if given := valueAt(tools[at], []string{"examples"}); len(given) > 0 {
+	if given := valueAt(tools[at], "examples"); len(given) > 0 {
 		if err := json.Unmarshal(given, &examples); err != nil {
 			return "", false, err
 		}

@@ -178,7 +178,7 @@ var tabs = []tab{
 	{"triggers", "Triggers", "r", "triggers", []string{"triggers", "trigger"}},
 	{"webhooks", "Endpoints", "e", "endpoints", []string{"endpoints"}},
 	{"tools", "Tools", "t", "tools", []string{"tools", "editor", "try", "versions"}},
-	{"tests", "Tests", "x", "tests", []string{"tests", "test"}},
+	{"tests", "Tests", "x", "tests", []string{"tests"}},
 	{"playground", "Playground", "p", "playground", []string{"playground"}},
 	{"app", "App", "a", "settings", []string{"app"}},
 }
@@ -310,12 +310,7 @@ func partsOf(value json.RawMessage, write func(json.RawMessage) string) (parts [
 		}
 		return parts, "{", "}"
 	case strings.HasPrefix(text, "["):
-		var items []json.RawMessage
-		_ = json.Unmarshal(value, &items)
-		for _, item := range items {
-			parts = append(parts, write(item))
-		}
-		return parts, "[", "]"
+		return lists.Map(membersOfList(value), write), "[", "]"
 	}
 	return nil, "", ""
 }
