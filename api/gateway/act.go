@@ -246,7 +246,7 @@ func (a *acting) write(text []byte) error {
 func (a *acting) takeWhole(response *http.Response) (retry bool, err error) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	if err != nil || len(text) > maxAnswer {
-		return false, a.broken(unreachable(errors.Join(err, errLong)))
+		return false, a.broken(unreachable(cmp.Or(err, errLong)))
 	}
 	edits, retry := a.r.form.whole(a, text)
 	if a.ended != nil {

@@ -322,31 +322,25 @@ func (s *Server) admitPage(ctx context.Context, appID, origin string) error {
 	return err
 }
 
-var (
-	errNoApp   = errors.New("the admin key is no app's: connect with a token of /api/platform/token, or a key of the app")
-	errNoToken = errors.New("no token: send one of /api/platform/token as the user name")
-	errSession = errors.New("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
-)
-
 var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}.ReadOnly()
 
 func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 	if token.Empty() {
-		return auth.Principal{}, refused(errNoToken)
+		return auth.Principal{}, refused("no token: send one of /api/platform/token as the user name")
 	}
 	who, err := s.Principal(ctx, token)
 	switch {
 	case err != nil:
 		return who, err
 	case who.Admin:
-		return who, refused(errNoApp)
+		return who, refused("the admin key is no app's: connect with a token of /api/platform/token, or a key of the app")
 	case who.FrontEnd():
-		return who, refused(errSession)
+		return who, refused("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
 	}
 	return who, who.Check(follower, who.AppID(), "")
 }
 
-func refused(because error) error { return answer.NewProblem(answer.NotPermitted, because.Error()) }
+func refused(detail string) error { return answer.NewProblem(answer.NotPermitted, detail) }
 
 var errNotMQTT = errors.New("what was sent first is no CONNECT packet of MQTT")
 
