@@ -55,12 +55,10 @@ var (
 
 func keysOf(scopes ...store.Permission) auth.Access { return auth.Access{Scopes: scopes} }
 
-// Identities verifies the ID token of a user. Its error is an *identity.Refused, which tells the sender why
-// and repeats nothing of the token.
+// Identities verifies the ID token of a user, or an access token, which may be bound to a resource. Its error is an
+// *identity.Refused, which tells the sender why and repeats nothing of the token.
 type Identities interface {
-	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
-	// VerifyAccess verifies an access token, which may be bound to a resource.
-	VerifyAccess(ctx context.Context, service repositories.AuthService, token, resource string) (claims map[string]any, err error)
+	Verify(ctx context.Context, service repositories.AuthService, token, resource string) (claims map[string]any, err error)
 }
 
 type users struct {
@@ -112,7 +110,7 @@ func (u users) verifyHeaders(ctx context.Context, appID string, headers http.Hea
 			verified.refuse(service.Name, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"})
 			continue
 		}
-		claims, err := u.identities.Verify(ctx, service, tokens[0])
+		claims, err := u.identities.Verify(ctx, service, tokens[0], "")
 		if err != nil {
 			verified.refuse(service.Name, err)
 			continue

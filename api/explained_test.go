@@ -127,11 +127,7 @@ const hiddenTools = `{"tools":[
 // claimsOf verifies every token.
 type claimsOf map[string]any
 
-func (c claimsOf) Verify(_ context.Context, _ repositories.AuthService, _ string) (map[string]any, error) {
-	return c, nil
-}
-
-func (c claimsOf) VerifyAccess(context.Context, repositories.AuthService, string, string) (map[string]any, error) {
+func (c claimsOf) Verify(context.Context, repositories.AuthService, string, string) (map[string]any, error) {
 	return c, nil
 }
 

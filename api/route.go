@@ -247,7 +247,7 @@ func chain(middleware ...echo.MiddlewareFunc) echo.MiddlewareFunc {
 func (o Options) authenticator() auth.Authenticator {
 	a := auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPaths: []string{pathSessionEvents, pathSocket}, SignIns: o.SignIns}
 	if o.Identities != nil {
-		a.Issued = &auth.Issued{App: o.Store.App, Session: o.Store.Session, Verify: o.Identities.VerifyAccess}
+		a.Issued = &auth.Issued{App: o.Store.App, Session: o.Store.Session, Verify: o.Identities.Verify}
 	}
 	return a
 }

@@ -89,14 +89,9 @@ func New(o Options) *Verifier {
 }
 
 // Verify checks signature, issuer, audience and expiry of a service's ID token. It returns its claims, with
-// numbers as json.Number. The error is a *Refused.
-func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService, token string) (map[string]any, error) {
-	return v.VerifyAccess(ctx, service, token, "")
-}
-
-// VerifyAccess is Verify for an access token (RFC 9068), whose audience may be a resource instead (RFC 8707).
-// Such a token may have any authorized party.
-func (v *Verifier) VerifyAccess(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error) {
+// numbers as json.Number. The audience of an access token (RFC 9068) may be a resource instead (RFC 8707); such a
+// token may have any authorized party. The error is a *Refused.
+func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error) {
 	claims, err := v.verify(ctx, service, token, resource)
 	if err != nil {
 		v.log.DebugContext(ctx, "identity.refused", "service", service.Name, "error", err.Error())

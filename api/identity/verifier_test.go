@@ -128,12 +128,12 @@ func TestTokensOfTheIssuerAreAccepted(t *testing.T) {
 		sign(t, jose.RS256, one, "r", i.claims(map[string]any{"iat": noon.Add(59 * time.Second).Unix()})),
 		sign(t, jose.RS256, one, "r", i.claims(map[string]any{"exp": noon.Add(-59 * time.Second).Unix()})),
 	} {
-		claims, err := v.Verify(t.Context(), i.service(), token)
+		claims, err := v.Verify(t.Context(), i.service(), token, "")
 		require.NoError(t, err)
 		require.Equal(t, "anna", claims["sub"])
 	}
 	require.EqualValues(t, 1, i.asked.Load(), "the keys are kept")
-	claims, err := v.Verify(t.Context(), i.service(), sign(t, jose.ES256, two, "e", i.claims(map[string]any{"big": json.Number("9007199254740993")})))
+	claims, err := v.Verify(t.Context(), i.service(), sign(t, jose.ES256, two, "e", i.claims(map[string]any{"big": json.Number("9007199254740993")})), "")
 	require.NoError(t, err)
 	require.Equal(t, json.Number("9007199254740993"), claims["big"])
 }
@@ -176,7 +176,7 @@ func TestTokensThatAreNotRightAreRefused(t *testing.T) {
 		"long":                  strings.Repeat("a", 20<<10),
 	} {
 		var log strings.Builder
-		claims, err := verifier(&log).Verify(t.Context(), i.service(), token)
+		claims, err := verifier(&log).Verify(t.Context(), i.service(), token, "")
 		refused := &identity.Refused{}
 		require.ErrorAs(t, err, &refused, name)
 		require.Nil(t, claims, name)
@@ -197,17 +197,17 @@ func TestKeysMayRotate(t *testing.T) {
 	old, young := rsaKey(t), ecKey(t)
 	i.publish(map[string]crypto.Signer{"old": old})
 	v := verifier(nil)
-	_, err := v.Verify(t.Context(), i.service(), sign(t, jose.RS256, old, "old", i.claims(nil)))
+	_, err := v.Verify(t.Context(), i.service(), sign(t, jose.RS256, old, "old", i.claims(nil)), "")
 	require.NoError(t, err)
 	i.publish(map[string]crypto.Signer{"young": young})
-	_, err = v.Verify(t.Context(), i.service(), sign(t, jose.ES256, young, "young", i.claims(nil)))
+	_, err = v.Verify(t.Context(), i.service(), sign(t, jose.ES256, young, "young", i.claims(nil)), "")
 	require.NoError(t, err)
-	_, err = v.Verify(t.Context(), i.service(), sign(t, jose.RS256, old, "old", i.claims(nil)))
+	_, err = v.Verify(t.Context(), i.service(), sign(t, jose.RS256, old, "old", i.claims(nil)), "")
 	require.Error(t, err, "what the issuer has withdrawn is good no more")
 	for range 2 { // each at once: the earlier fetch must not be reused
 		for id, key := range map[string]*ecdsa.PrivateKey{"next": ecKey(t), "young": young} {
 			i.publish(map[string]crypto.Signer{id: key})
-			_, err = v.Verify(t.Context(), i.service(), sign(t, jose.ES256, key, id, i.claims(nil)))
+			_, err = v.Verify(t.Context(), i.service(), sign(t, jose.ES256, key, id, i.claims(nil)), "")
 			require.NoError(t, err)
 		}
 	}
@@ -219,11 +219,11 @@ func TestMadeUpTokensDoNotBecomeRequestsToTheIssuer(t *testing.T) {
 	i.publish(map[string]crypto.Signer{"r": key})
 	v := verifier(nil)
 	for range 100 {
-		_, err := v.Verify(t.Context(), i.service(), sign(t, jose.ES256, foreign, rand.Text(), i.claims(nil)))
+		_, err := v.Verify(t.Context(), i.service(), sign(t, jose.ES256, foreign, rand.Text(), i.claims(nil)), "")
 		require.Error(t, err)
 	}
 	require.LessOrEqual(t, i.asked.Load(), int32(11))
-	_, err := v.Verify(t.Context(), i.service(), sign(t, jose.RS256, key, "r", i.claims(nil)))
+	_, err := v.Verify(t.Context(), i.service(), sign(t, jose.RS256, key, "r", i.claims(nil)), "")
 	require.NoError(t, err, "tokens with known keys need no request")
 }
 
@@ -235,13 +235,13 @@ func TestIssuerThatCannotBeAskedIsAskedAgainAfterAPause(t *testing.T) {
 	v := identity.New(identity.Options{Now: func() time.Time { return clock }})
 	token := sign(t, jose.ES256, key, "e", i.claims(nil))
 	i.down.Store(true)
-	_, err := v.Verify(t.Context(), i.service(), token)
+	_, err := v.Verify(t.Context(), i.service(), token, "")
 	require.ErrorContains(t, err, "its issuer cannot be asked now")
 	i.down.Store(false)
-	_, err = v.Verify(t.Context(), i.service(), token)
+	_, err = v.Verify(t.Context(), i.service(), token, "")
 	require.ErrorContains(t, err, "its issuer cannot be asked now")
 	clock = clock.Add(11 * time.Second)
-	_, err = v.Verify(t.Context(), i.service(), token)
+	_, err = v.Verify(t.Context(), i.service(), token, "")
 	require.NoError(t, err)
 }
 
@@ -251,7 +251,7 @@ func TestDiscoveryThatNamesAnotherIssuerIsRefused(t *testing.T) {
 	i.publish(map[string]crypto.Signer{"e": key})
 	service := i.service()
 	service.Issuer += "/"
-	_, err := verifier(nil).Verify(t.Context(), service, sign(t, jose.ES256, key, "e", i.claims(map[string]any{"iss": service.Issuer})))
+	_, err := verifier(nil).Verify(t.Context(), service, sign(t, jose.ES256, key, "e", i.claims(map[string]any{"iss": service.Issuer})), "")
 	require.Error(t, err)
 }
 
@@ -279,10 +279,10 @@ func TestGoogleIsAServiceOfItsOwn(t *testing.T) {
 	v := identity.New(identity.Options{Transport: elsewhere{i}, Now: func() time.Time { return noon }})
 	service := repositories.AuthService{Name: "google", Type: "google", ClientID: "clinic"}
 	for _, name := range []string{"https://accounts.google.com", "accounts.google.com"} {
-		claims, err := v.Verify(t.Context(), service, sign(t, jose.RS256, key, "g", i.claims(map[string]any{"iss": name, "email": "anna@example.org"})))
+		claims, err := v.Verify(t.Context(), service, sign(t, jose.RS256, key, "g", i.claims(map[string]any{"iss": name, "email": "anna@example.org"})), "")
 		require.NoError(t, err)
 		require.Equal(t, "anna@example.org", claims["email"])
 	}
-	_, err := v.Verify(t.Context(), service, sign(t, jose.RS256, key, "g", i.claims(nil)))
+	_, err := v.Verify(t.Context(), service, sign(t, jose.RS256, key, "g", i.claims(nil)), "")
 	require.Error(t, err, "of another issuer")
 }
