@@ -170,17 +170,17 @@ func (o Options) withDefaults() Options {
 	o.Metrics = cmp.Or(o.Metrics, prometheus.NewRegistry())
 	o.Audit, o.Usage = cmp.Or[Audit](o.Audit, unaudited{}), cmp.Or[Usage](o.Usage, unused{})
 	o.streams = admission.NewStreamLimit(o.Streams)
-	if o.Walls == nil {
-		o.Walls = ratelimit.New(admission.Bounds{}, o.Metrics, nil)
-	}
 	if o.NewID == nil {
 		o.NewID = rand.Text
 	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.Walls == nil {
+		o.Walls = ratelimit.New(admission.Bounds{}, o.Metrics, o.Now)
+	}
 	if o.SignIns == nil {
-		o.SignIns = signin.New(nil, o.Metrics)
+		o.SignIns = signin.New(o.Now, o.Metrics)
 	}
 	return o
 }
@@ -296,11 +296,7 @@ type Triggers interface {
 	Retry(ctx context.Context, appID, triggerID, by string) error
 	// Remove deletes the record of a trigger; it fails with trigger.ErrOwes if work is left to do.
 	Remove(ctx context.Context, appID, triggerID string) error
-	DeadLetters
-}
-
-// DeadLetters counts, retries or removes all failed triggers that match a query, and returns their number.
-type DeadLetters interface {
+	// CountFailed counts, RetryAll retries and Purge removes all failed triggers that match a query; they return the number.
 	CountFailed(ctx context.Context, query query.Triggers) (int, error)
 	RetryAll(ctx context.Context, query query.Triggers, by string) (int, error)
 	Purge(ctx context.Context, query query.Triggers) (int, error)

@@ -40,7 +40,7 @@ func (s faked) entries() []map[string]any {
 func TestEveryRequestIsOneLine(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := start(t, func(o *api.Options) {
-		o.Now = func() time.Time { now = now.Add(40 * time.Millisecond); return now }
+		o.Now = func() time.Time { now = now.Add(40 * time.Millisecond); return now } // the sign-in reads it as well
 	})
 	s.engine.answer = json.RawMessage(apitest.NoMatch)
 	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "traceparent: 00-"+callersTrace+"-00f067aa0ba902b7-01")
@@ -52,7 +52,7 @@ func TestEveryRequestIsOneLine(t *testing.T) {
 	delete(entry, "time")
 	require.Equal(t, map[string]any{
 		"level": "INFO", "msg": "http.request", "method": "POST", "route": "/v1/apps/:appId/sessions/:sessionId/messages",
-		"status": 200.0, "bytes": float64(len(apitest.NoMatch) + 1), "ms": 40.0, "trace": callersTrace, "appId": "clinic", "sessionId": "s1",
+		"status": 200.0, "bytes": float64(len(apitest.NoMatch) + 1), "ms": 80.0, "trace": callersTrace, "appId": "clinic", "sessionId": "s1",
 	}, entry)
 }
 

@@ -344,7 +344,7 @@ func TestAReplicaThatStopsAnswersWhatItHas(t *testing.T) {
 
 // TestWhatComesTooLateKeepsNoMemory sends a long request to a socket that is about to end, while another is answered.
 func TestWhatComesTooLateKeepsNoMemory(t *testing.T) {
-	closing, walls := make(chan struct{}), ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil)
+	closing, walls := make(chan struct{}), ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), time.Now)
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events, o.Closing, o.Walls = noEvents{}, closing, walls })
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
 	page, _ := dial(s.Service, apitest.AdminKey, "")

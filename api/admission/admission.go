@@ -83,7 +83,7 @@ type Bounds struct {
 // NewControl returns the admission control of a replica.
 func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 	open := func(label string, most int) gate {
-		return gate{label, newQueue(most, cmp.Or(b.Waiting, defaultWaiting), waitTime)}
+		return gate{label, newQueue(most, cmp.Or(b.Waiting, defaultWaiting))}
 	}
 	return &Control{
 		gates: map[Kind]gate{
@@ -188,7 +188,6 @@ var (
 // within an app by session.
 type queue struct {
 	max, maxWaiting int
-	patience        time.Duration
 
 	mu               sync.Mutex
 	running, waiting int
@@ -214,8 +213,8 @@ type flow struct {
 // waiter is a queued request; admitted is closed when it may run.
 type waiter struct{ admitted chan struct{} }
 
-func newQueue(most, mostWaiting int, patience time.Duration) *queue {
-	return &queue{max: most, maxWaiting: mostWaiting, patience: patience, tenants: map[string]*tenant{}}
+func newQueue(most, mostWaiting int) *queue {
+	return &queue{max: most, maxWaiting: mostWaiting, tenants: map[string]*tenant{}}
 }
 
 // enter waits for a slot. It fails with errBusy or ctx's error; otherwise call leave when the request is done.
@@ -270,7 +269,7 @@ func (a *queue) run(t *tenant, f *flow) {
 }
 
 func (a *queue) wait(ctx context.Context, t *tenant, f *flow, w *waiter) error {
-	timer := time.NewTimer(a.patience)
+	timer := time.NewTimer(waitTime)
 	defer timer.Stop()
 	err := errBusy
 	select {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -43,7 +44,7 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 	g := &gated{open: make(chan struct{}), began: make(chan trigger.Message, 100), frees: "neighbour"}
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) {
 		o.Metrics = prometheus.NewRegistry()
-		g.Engine, o.Engine, o.Walls = o.Engine, g, ratelimit.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics, nil)
+		g.Engine, o.Engine, o.Walls = o.Engine, g, ratelimit.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics, time.Now)
 	})
 	for _, app := range []string{"clinic", "neighbour"} {
 		s.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
@@ -111,7 +112,7 @@ func TestAFloodIsNotStoredAndNeighboursAreServed(t *testing.T) {
 		}
 		return apitest.Everything(request)
 	}, func(o *api.Options) {
-		o.Walls = ratelimit.New(admission.Bounds{Turns: 4, Waiting: 1}, prometheus.NewRegistry(), nil)
+		o.Walls = ratelimit.New(admission.Bounds{Turns: 4, Waiting: 1}, prometheus.NewRegistry(), time.Now)
 	})
 	for _, app := range []string{"clinic", "neighbour"} {
 		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")

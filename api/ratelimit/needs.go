@@ -70,13 +70,9 @@ type Walls struct {
 	floods floods
 }
 
-// New returns the limits of a replica. A nil now means time.Now.
+// New returns the limits of a replica.
 func New(bounds admission.Bounds, registry *prometheus.Registry, now func() time.Time) *Walls {
-	w := &Walls{Memory: NewMemory(0), Gates: admission.NewControl(bounds, registry), floods: floods{now: now}}
-	if now == nil {
-		w.floods.now = time.Now
-	}
-	return w
+	return &Walls{Memory: NewMemory(0), Gates: admission.NewControl(bounds, registry), floods: floods{now: now}}
 }
 
 // Around wraps a handler after authentication. It refuses a flood unread, reserves memory for the body, and

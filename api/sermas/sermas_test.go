@@ -519,7 +519,7 @@ func start(t testing.TB, change ...func(*sermas.Options)) *service {
 	now := func() time.Time { return s.now }
 	ids := 0
 	options := sermas.Options{
-		On: true, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
+		On: true, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), time.Now), Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
 		Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
 		Auth:   auth.Authenticator{Admin: secret.New(adminKey), Keys: s.store, Tokens: sealer, Now: now},
 		REST: api.New(api.Options{

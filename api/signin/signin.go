@@ -85,19 +85,15 @@ const (
 	DoorSERMAS  = "sermas"
 )
 
-// New returns a Guard. Several Guards on one registry share the metrics. A nil now means time.Now.
+// New returns a Guard. Several Guards on one registry share the metrics.
 func New(now func() time.Time, registry prometheus.Registerer) *Guard {
 	counts, _ := lru.New[counted, *count](mostCounts) // fails only for a size of 0
 	label, doors := []string{"door"}, []string{DoorConsole, DoorKey, DoorSERMAS}
-	g := &Guard{
+	return &Guard{
 		now: now, counts: counts, seed: maphash.MakeSeed(),
 		failures: server.Counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas (for a token of SERMAS).", label, doors...),
 		refused:  server.Counter(registry, "earshot_signin_refused_total", "Sign-ins that were refused without a check, because their address had failed too often, by door.", label, doors...),
 	}
-	if g.now == nil {
-		g.now = time.Now
-	}
-	return g
 }
 
 // doorKey and clientKey are the context keys of the door and the client.
