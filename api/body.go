@@ -62,6 +62,15 @@ func readOptional(c echo.Context) ([]byte, error) {
 	return answer.ReadBody(c.Request().Body)
 }
 
+// decodeOptional reads a JSON body by its schema; without a body, into stays as it is.
+func decodeOptional(c echo.Context, known *bodies.Definitions, schema string, into any) error {
+	body, err := readOptional(c)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	return known.Decode(schema, body, into)
+}
+
 // drainBody reads the unused body of a request before the answer: net/http would read it afterwards, too late
 // to report that it did not arrive.
 func drainBody(next echo.HandlerFunc) echo.HandlerFunc {

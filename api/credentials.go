@@ -95,11 +95,7 @@ func (h credentials) createToken(c echo.Context) error {
 	var request struct {
 		ExpiresIn string `json:"expiresIn"`
 	}
-	body, err := readOptional(c)
-	if err == nil && len(body) > 0 {
-		err = h.bodies.Decode("TokenRequest", body, &request)
-	}
-	if err != nil {
+	if err := decodeOptional(c, h.bodies, "TokenRequest", &request); err != nil {
 		return err
 	}
 	lifetime, _ := time.ParseDuration(cmp.Or(request.ExpiresIn, defaultTokenTTL)) // checked by the schema

@@ -184,17 +184,11 @@ func (h hooks) deliveries(c echo.Context) error {
 }
 
 func (h hooks) resend(c echo.Context) error {
-	body, err := readOptional(c)
-	if err != nil {
-		return err
-	}
 	var given struct {
 		Since *time.Time `json:"since"`
 	}
-	if len(body) > 0 {
-		if err := h.bodies.Decode("Resend", body, &given); err != nil {
-			return err
-		}
+	if err := decodeOptional(c, h.bodies, "Resend", &given); err != nil {
+		return err
 	}
 	return answer.Done(c, http.StatusAccepted, streamAway(h.webhooks.Resend(c.Request().Context(), c.Param("appId"), c.Param("webhookName"), given.Since)))
 }
