@@ -61,13 +61,6 @@ func TestCredentialsOfAnAppAreNeverAnswered(t *testing.T) {
 	require.NotContains(t, s.Log.String(), "planted")
 }
 
-func TestGetAppReadsTheAppOfThePath(t *testing.T) {
-	s := start(t)
-	s.store.apps = []*repositories.App{clinic()}
-	s.Call("GET", "/v1/apps/clinic", "").Is(200, "")
-	require.Equal(t, asked{"App", []any{"clinic"}}, s.store.last())
-}
-
 func TestListsArePagedAndNeverNull(t *testing.T) {
 	s := start(t)
 	s.Call("GET", "/v1/apps", "").Is(200, `{"items":[]}`)

@@ -51,12 +51,19 @@ func TestRepositoriesLiveInTheirScope(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything)
 	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Problem(404, `app "clinic"`)
 	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
-	for _, owner := range []string{"/v1/apps/clinic", "/v1/apps/clinic/sessions/s1"} {
+	for i, owner := range owners {
 		made := s.Call("POST", owner+"/repositories", apitest.BookingBody).Is(201, "").Header.Get("Location")
 		require.Regexp(t, "^"+owner+"/repositories/[A-Z2-7]{26}$", made)
-		s.Call("GET", made, "").Is(200, "")
+		require.NotContains(t, string(s.Call("GET", made, "").Is(200, "").Body), "planted", "headers are masked")
+		one := owner + "/repositories/info"
+		require.Equal(t, one, s.Call("PUT", one, hoursBody).Is(201, "").Header.Get("Location"))
+		require.Empty(t, s.Call("PUT", one, hoursBody).Is(200, "").Header.Get("Location"))
+		s.Call("GET", owners[1-i]+"/repositories/info", "").Problem(404)
+		s.Call("DELETE", owners[1-i]+"/repositories/info", "").Problem(404)
+		s.Call("DELETE", one, "").Is(204, "")
+		s.Call("GET", one, "").Problem(404)
 		s.Call("PATCH", owner+"/repositories/patched", hoursBody).Is(201, "")
-		s.Call("PATCH", owner+"/repositories/patched", `{"options":{"exclusive":true}}`).Is(200, "")
+		require.Contains(t, string(s.Call("PATCH", owner+"/repositories/patched", `{"options":{"exclusive":true}}`).Is(200, "").Body), `"opening-hours"`, "the whole")
 		got := s.Call("GET", owner+"/repositories?limit=1", "").Is(200, "")
 		require.Contains(t, string(got.Body), `"next"`)
 		s.Call("DELETE", made, "").Is(204, "")

@@ -17,49 +17,19 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories"
-	"earshot/repositories/secret"
 	"earshot/trigger/query"
 )
 
 // owners are the two places where repositories live.
-var owners = map[string]repositories.Scope{
-	"/v1/apps/clinic":             {AppID: "clinic"},
-	"/v1/apps/clinic/sessions/s1": {AppID: "clinic", SessionID: "s1"},
-}
+var owners = []string{"/v1/apps/clinic", "/v1/apps/clinic/sessions/s1"}
 
 const hoursBody = `{"tools":[{"name":"opening-hours","description":"User asks when the clinic is open"}]}`
 
-func hours(scope repositories.Scope) *repositories.Repository {
-	return &repositories.Repository{
-		AppID: scope.AppID, SessionID: scope.SessionID, ID: "info",
-		Tools: []repositories.Tool{{Name: "opening-hours", Description: "User asks when the clinic is open"}},
-	}
-}
-
-func TestPutRepositorySays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
-	for owner, scope := range owners {
-		for created, status := range map[bool]int{true: 201, false: 200} {
-			s := start(t)
-			s.store.created, s.store.repositories = created, []*repositories.Repository{hours(scope)}
-			got := s.Call("PUT", owner+"/repositories/info", hoursBody).Is(status, "")
-			require.Equal(t, created, got.Header.Get("Location") == owner+"/repositories/info")
-			put := s.store.calls[0].Args[0].(*repositories.Repository)
-			require.Equal(t, scope, put.Scope())
-			require.Equal(t, "info", put.ID)
-			require.Equal(t, "opening-hours", put.Tools[0].Name)
-		}
-	}
-}
-
-func TestPostRepositoryMakesAnID(t *testing.T) {
-	for owner, scope := range owners {
-		s := start(t)
-		s.store.created = true
-		got := s.Call("POST", owner+"/repositories", hoursBody).Is(201, "")
-		require.Equal(t, owner+"/repositories/made-1", got.Header.Get("Location"))
-		require.Equal(t, scope, s.store.calls[0].Args[0].(*repositories.Repository).Scope())
-		require.Contains(t, string(got.Body), `"repositoryId":"made-1"`)
-	}
+func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
+	s := start(t)
+	s.store.repositories = []*repositories.Repository{{AppID: "clinic", ID: "info"}}
+	s.Call("GET", "/v1/apps/clinic/repositories/info", "").Is(200,
+		`{"appId":"clinic","repositoryId":"info","options":{"triggerOnce":false,"exclusive":false},"tools":[]}`)
 }
 
 func TestPostRepositoryRefusesAnIDOfTheClients(t *testing.T) {
@@ -67,19 +37,6 @@ func TestPostRepositoryRefusesAnIDOfTheClients(t *testing.T) {
 	faults := s.Call("POST", "/v1/apps/clinic/repositories", `{"repositoryId":"mine","tools":[]}`).Problem(400)
 	require.Contains(t, faults["/repositoryId"], "PUT the repository under the id")
 	require.Zero(t, s.store.count())
-}
-
-func TestPatchRepositoryAnswersTheWhole(t *testing.T) {
-	for owner, scope := range owners {
-		for created, status := range map[bool]int{true: 201, false: 200} {
-			s := start(t)
-			s.store.created, s.store.repositories = created, []*repositories.Repository{hours(scope)}
-			got := s.Call("PATCH", owner+"/repositories/info", hoursBody).Is(status, "")
-			require.Contains(t, string(got.Body), `"opening-hours"`)
-			put := s.store.last().Args[0].(*repositories.Repository)
-			require.Equal(t, []any{scope, "info"}, []any{put.Scope(), put.ID})
-		}
-	}
 }
 
 func TestFaultsOfAPatchHaveTheirPlacesInIt(t *testing.T) {
@@ -98,26 +55,6 @@ func TestFaultsOfAPatchHaveTheirPlacesInIt(t *testing.T) {
 	}
 }
 
-func TestGetListAndDeleteKeepToTheirScope(t *testing.T) {
-	for owner, scope := range owners {
-		s := start(t)
-		s.store.repositories = []*repositories.Repository{hours(scope)}
-		s.Call("GET", owner+"/repositories/info", "").Is(200, "")
-		require.Equal(t, asked{"Repository", []any{scope, "info"}}, s.store.last())
-		s.Call("GET", owner+"/repositories?limit=7&after=aWQ6YQ", "").Is(200, "")
-		require.Equal(t, asked{"Repositories", []any{scope, "a", 7}}, s.store.last())
-		s.Call("DELETE", owner+"/repositories/info", "").Is(204, "")
-		require.Equal(t, asked{"DeleteRepository", []any{scope, "info"}}, s.store.last())
-	}
-}
-
-func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
-	s := start(t)
-	s.store.repositories = []*repositories.Repository{{AppID: "clinic", ID: "info"}}
-	s.Call("GET", "/v1/apps/clinic/repositories/info", "").Is(200,
-		`{"appId":"clinic","repositoryId":"info","options":{"triggerOnce":false,"exclusive":false},"tools":[]}`)
-}
-
 func TestFaultsOfABodyAndOfItsReferencesAreOneAnswer(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
@@ -127,23 +64,6 @@ func TestFaultsOfABodyAndOfItsReferencesAreOneAnswer(t *testing.T) {
 		require.Contains(t, faults["/tools/0/description"], "is a number")
 		require.Contains(t, faults["/tools/0/request/moduleId"], `the app has no module "phone"`)
 	}
-}
-
-func TestHeadersOfACallAreMasked(t *testing.T) {
-	s := start(t)
-	repository := hours(repositories.Scope{AppID: "clinic"})
-	repository.Tools[0].Request = &repositories.Request{Headers: repositories.Headers{"Authorization": secret.New("planted")}}
-	s.store.repositories = []*repositories.Repository{repository}
-	got := s.Call("GET", "/v1/apps/clinic/repositories/info", "").Is(200, "")
-	require.NotContains(t, string(got.Body), "planted")
-}
-
-func TestCloseSession(t *testing.T) {
-	s := start(t)
-	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
-	require.Equal(t, asked{"CloseSession", []any{"clinic", "s1"}}, s.store.last())
-	s.store.err = repositories.ErrNotFound
-	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Problem(404)
 }
 
 func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
@@ -159,7 +79,7 @@ func TestAPutNotesACallThatOnlyHeadersAuthenticate(t *testing.T) {
 func TestParametersInBracesAreRefusedByEveryWrite(t *testing.T) {
 	const tools = `{"tools":[{"name":"a","url":"https://h/{day}","schema":[{"parameter":"day","type":"string"}]},
 		{"name":"b","request":{"url":"https://h/{appId}"}},{"name":"c","url":"https://h/:day","schema":[{"parameter":"day","type":"string"}]}]}`
-	for owner := range owners {
+	for _, owner := range owners {
 		for _, write := range []string{"PUT " + owner + "/repositories/info", "PATCH " + owner + "/repositories/info", "POST " + owner + "/repositories"} {
 			s := start(t)
 			method, path, _ := strings.Cut(write, " ")
@@ -450,7 +370,7 @@ func TestWhatIsKnownIsNotSentAgain(t *testing.T) {
 
 func TestAToolIsDeletedAndTheOthersStay(t *testing.T) {
 	t.Parallel()
-	for owner := range owners {
+	for _, owner := range owners {
 		w := atClinic(t)
 		path := owner + "/repositories/info"
 		w.Call("PUT", path, `{"tools":[{"name":"a"},{"name":"_b"}]}`).Is(201, "")
@@ -507,7 +427,7 @@ func TestNotesSayWhichOfTwoToolsWithOneNameHolds(t *testing.T) {
 	w := atClinic(t)
 	const twice, second = `{"tools":[{"name":"book"},{"name":"hours"}]}`, `{"tools":[{"name":"book"}]}`
 	const other = "/v1/apps/clinic/sessions/s2"
-	for owner := range owners {
+	for _, owner := range owners {
 		require.Empty(t, noted(w.Call("PUT", owner+"/repositories/z", twice)))
 		want := []string{`tool "book" is in repository "z" and in "a": that of "z" holds, which was created first`}
 		require.Equal(t, want, noted(w.Call("PUT", owner+"/repositories/a", second)))
