@@ -36,9 +36,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
-	"earshot/trigger/effect"
 	"earshot/trigger/explain"
-	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
 )
@@ -235,28 +233,11 @@ type Store interface {
 // Models checks a model that the settings of an app name. It returns nil if the model can be asked.
 type Models interface{ CheckModel(named string) error }
 
-// Engine fires, matches and reads triggers and messages.
+// Engine fires, matches and reads triggers and messages, for chats and agents as well.
 type Engine interface {
-	Messages
-	Triggers
-	Tools
 	gateway.Engine
 	mcp.Engine
-	// Open lists the calls of a session that lack values.
-	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
-	// SessionsIn returns the sessions with triggers that are pending, confirming or failed; nil if there
-	// are too many to list.
-	SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error)
-	// LatestMessages finds the messages with a text in sessions, or with an empty text the last of the user.
-	LatestMessages(ctx context.Context, appID string, sessions []string, text string) (map[string]query.MessageExcerpt, error)
-}
 
-// Messages takes chat messages and returns their outcome.
-type Messages interface {
-	// Post returns the stored JSON of a query.Answer, the same bytes for each repeat of the message.
-	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
-	// PostAsync returns as soon as the message is stored.
-	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
 	// Draft matches a message that may still change. CommitDraft decides it as Post does, CommitDraftAsync
 	// as PostAsync. WithdrawDraft fails with *trigger.PostedError after the commit.
 	Draft(ctx context.Context, message trigger.Message) (json.RawMessage, error)
@@ -264,34 +245,21 @@ type Messages interface {
 	CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error
 	WithdrawDraft(ctx context.Context, appID, sessionID, messageID string) error
 	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
-	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
-	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// DryRun stores nothing.
 	DryRun(ctx context.Context, message trigger.Message) (query.Answer, explain.Explanation, error)
-	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
 	Message(ctx context.Context, appID, sessionID, messageID string) (query.Entry, error)
 	// Explain fails with query.ErrUnexplained if no explanation of the message is kept.
 	Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
-}
+	// LatestMessages finds the messages with a text in sessions, or with an empty text the last of the user.
+	LatestMessages(ctx context.Context, appID string, sessions []string, text string) (map[string]query.MessageExcerpt, error)
 
-// Triggers fires tools without the matcher, and reads the records of triggers.
-type Triggers interface {
-	// Fire returns the JSON of a query.Match.
-	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
-	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
-	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
-	// FiredInSession reports whether a trigger is of the present generation of a session.
-	FiredInSession(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
 	// Backlog counts the pending and the failed triggers of an app.
 	Backlog(ctx context.Context, appID string) (query.Backlog, error)
-	// Answer sets the answer of a trigger that waits for one; the first answer counts.
-	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
-	// Confirm releases a waiting trigger, Deny ends it, and Cancel ends one whose effects are deferred. The
-	// record names by. The digest identifies the question; an empty one denies any. They fail with
-	// query.ErrEnded if it is too late, and with trigger.ErrDigest if the digest differs.
-	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
-	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
-	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
+	// Open lists the calls of a session that lack values.
+	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
+	// SessionsIn returns the sessions with triggers that are pending, confirming or failed; nil if there
+	// are too many to list.
+	SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error)
 	// Retry makes the failed effects of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID, by string) error
 	// Remove deletes the record of a trigger; it fails with trigger.ErrOwes if work is left to do.
@@ -300,4 +268,10 @@ type Triggers interface {
 	CountFailed(ctx context.Context, query query.Triggers) (int, error)
 	RetryAll(ctx context.Context, query query.Triggers, by string) (int, error)
 	Purge(ctx context.Context, query query.Triggers) (int, error)
+
+	Tools(ctx context.Context, appID, sessionID, name, after string, limit int) (items []scope.Tool, next string, err error)
+	// Examples reports which examples of a written repository do not set off their tool.
+	Examples(ctx context.Context, scope repositories.Scope, repositoryID string) []string
+	// Usage returns the uses of each tool, by name.
+	Usage(ctx context.Context, appID string) ([]query.ToolUse, error)
 }

@@ -54,7 +54,7 @@ func TestTheTableOfCodesIsWhole(t *testing.T) {
 	// All codes in the program are in the table, and the reverse.
 	named := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || path == "answer/codes.go" {
 			return err
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)

@@ -39,7 +39,7 @@ type Events interface {
 // events serves server-sent events (HTML standard, section 9.2).
 type events struct {
 	store         Store
-	engine        Triggers
+	engine        Engine
 	events        Events
 	authenticator auth.Authenticator
 	limit         *admission.StreamLimit

@@ -30,7 +30,7 @@ import (
 
 // messages serves the messages of a session.
 type messages struct {
-	engine Messages
+	engine Engine
 	users  users
 	bodies *bodies.Definitions
 	newID  func() string
@@ -44,8 +44,8 @@ func (h messages) routes() []route {
 	return []route{
 		{method: http.MethodPost, path: path, access: messageCallers, handler: h.post, natsName: "message", query: []string{"dryRun", "explain"}, readsBody: true, share: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodGet, path: path, access: messageCallers, handler: h.history, natsName: "messages", query: slices.Concat(pageQuery, []string{"since", "order"})},
-		{method: http.MethodGet, path: path + "/:messageId", access: messageCallers, handler: showMessage(h, Messages.Message), natsName: "get-message"},
-		{method: http.MethodGet, path: path + "/:messageId/explain", access: messageKeys, handler: showMessage(h, Messages.Explain), natsName: "explain"},
+		{method: http.MethodGet, path: path + "/:messageId", access: messageCallers, handler: showMessage(h, Engine.Message), natsName: "get-message"},
+		{method: http.MethodGet, path: path + "/:messageId/explain", access: messageKeys, handler: showMessage(h, Engine.Explain), natsName: "explain"},
 		{method: http.MethodPost, path: path + "/:messageId/commit", access: messageCallers, handler: h.commit, natsName: "commit", query: []string{"explain"}, share: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodDelete, path: path + "/:messageId", access: messageCallers, handler: withdraw, natsName: "withdraw", oldNATSName: "retract"},
 	}
@@ -276,7 +276,7 @@ func (h messages) history(c echo.Context) error {
 }
 
 // showMessage returns the handler that reads one part of a stored message.
-func showMessage[T any](h messages, read func(m Messages, ctx context.Context, appID, sessionID, messageID string) (T, error)) echo.HandlerFunc {
+func showMessage[T any](h messages, read func(e Engine, ctx context.Context, appID, sessionID, messageID string) (T, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		found, err := read(h.engine, c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
 		return answer.Result(c, http.StatusOK, found, err)

@@ -38,7 +38,7 @@ type rehearsals struct {
 	rehearser Rehearser // nil: rehearsals are off
 	store     Store
 	models    Models // nil: any model may be named
-	engine    Messages
+	engine    Engine
 	bodies    *bodies.Definitions
 }
 

@@ -237,20 +237,9 @@ func withTools(repository *repositories.Repository) repositories.Repository {
 	return result
 }
 
-// Tools lists the tools in scope.
-type Tools interface {
-	Tools(ctx context.Context, appID, sessionID, name, after string, limit int) (items []scope.Tool, next string, err error)
-	// SearchTools lists the tools nearest to a text, the nearest first.
-	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
-	// Examples reports which examples of a written repository do not set off their tool.
-	Examples(ctx context.Context, scope repositories.Scope, repositoryID string) []string
-	// Usage returns the uses of each tool, by name.
-	Usage(ctx context.Context, appID string) ([]query.ToolUse, error)
-}
-
 // scopedTools serves the tools in the scope of an app or session, as a model sees them.
 type scopedTools struct {
-	engine Tools
+	engine Engine
 	bodies *bodies.Definitions
 }
 

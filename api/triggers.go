@@ -24,7 +24,7 @@ import (
 
 // triggers serves direct triggers and the records of all triggers.
 type triggers struct {
-	engine Triggers
+	engine Engine
 	users  users
 	bodies *bodies.Definitions
 }
@@ -44,7 +44,7 @@ func (h triggers) routes() []route {
 		one     = app + "/:triggerId"
 	)
 	noBody := func(echo.Context) ([]byte, error) { return nil, nil }
-	cancel := func(e Triggers, ctx context.Context, appID, triggerID, _, by string) (query.Record, error) {
+	cancel := func(e Engine, ctx context.Context, appID, triggerID, _, by string) (query.Record, error) {
 		return e.Cancel(ctx, appID, triggerID, by)
 	}
 	retry := func(c echo.Context) error {
@@ -62,12 +62,12 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: app, access: triggerKeys, handler: h.list, natsName: "triggers", query: appQuery},
 		{method: http.MethodGet, path: session, access: eventKeys, handler: h.list, natsName: "triggers", query: listedQuery},
 		{method: http.MethodGet, path: pathApp + "/backlog", access: triggerKeys, handler: h.backlog},
-		{method: http.MethodGet, path: one, access: triggerKeys, handler: finds(h.engine, Triggers.Trigger, "triggerId"), natsName: "get-trigger"},
-		{method: http.MethodDelete, path: one, access: triggerKeys, handler: removes(h.engine, Triggers.Remove, "triggerId"), auditAction: audit.Remove},
+		{method: http.MethodGet, path: one, access: triggerKeys, handler: finds(h.engine, Engine.Trigger, "triggerId"), natsName: "get-trigger"},
+		{method: http.MethodDelete, path: one, access: triggerKeys, handler: removes(h.engine, Engine.Remove, "triggerId"), auditAction: audit.Remove},
 		{method: http.MethodPost, path: one + "/retry", access: triggerKeys, handler: retry, natsName: "retry", auditAction: audit.Retry},
 		{method: http.MethodPost, path: one + "/answer", access: triggerOwners, handler: withBody(h.answer), natsName: "answer", readsBody: true},
-		{method: http.MethodPost, path: one + "/confirm", access: triggerOwners, handler: h.transition(readBody, "Confirmation", Triggers.Confirm), natsName: "confirm", readsBody: true, share: admission.Turn, auditAction: audit.Confirm},
-		{method: http.MethodPost, path: one + "/deny", access: triggerOwners, handler: h.transition(readOptional, "Denial", Triggers.Deny), natsName: "deny", readsBody: true, auditAction: audit.Deny},
+		{method: http.MethodPost, path: one + "/confirm", access: triggerOwners, handler: h.transition(readBody, "Confirmation", Engine.Confirm), natsName: "confirm", readsBody: true, share: admission.Turn, auditAction: audit.Confirm},
+		{method: http.MethodPost, path: one + "/deny", access: triggerOwners, handler: h.transition(readOptional, "Denial", Engine.Deny), natsName: "deny", readsBody: true, auditAction: audit.Deny},
 		{method: http.MethodPost, path: one + "/cancel", access: triggerOwners, handler: h.transition(noBody, "", cancel), natsName: "cancel", auditAction: audit.Cancel},
 		{method: http.MethodPost, path: app + "/retry", access: triggerKeys, handler: retryAll, query: bulkQuery, auditAction: audit.RetryAll},
 		{method: http.MethodDelete, path: app, access: triggerKeys, handler: h.purge, query: bulkQuery, auditAction: audit.Purge},
@@ -190,7 +190,7 @@ func (h triggers) answer(c echo.Context, body []byte) error {
 // and schema describes it. change makes the first attempts at the effects before it returns, as Fire does.
 func (h triggers) transition(
 	read func(c echo.Context) ([]byte, error), schema string,
-	change func(e Triggers, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),
+	change func(e Engine, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),
 ) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		body, err := read(c)

@@ -143,7 +143,7 @@ type Prepare func(ctx context.Context, app *repositories.App, tools []repositori
 // writeNotes collects notes on a write that its author may not expect.
 type writeNotes struct {
 	store   Store
-	engine  Tools
+	engine  Engine
 	prepare Prepare // nil: statements are not checked
 }
 

@@ -61,7 +61,7 @@ type Model struct {
 type Engine interface {
 	// PostAsync returns as soon as a message is stored. A repeated id fires nothing.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
-	// Post returns the answer to a message, the JSON of a query.Answer.
+	// Post returns the answer to a message, the JSON of a query.Answer: the same bytes for each repeat.
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// Fire fires a tool and returns the JSON of a query.Match; for a repeated id, that of the first time.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)

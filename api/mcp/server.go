@@ -44,6 +44,7 @@ import (
 // Engine fires tools and reads triggers.
 type Engine interface {
 	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
+	// SearchTools lists the tools nearest to a text, the nearest first.
 	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
 	// Count counts a use against the limits per minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
@@ -52,9 +53,13 @@ type Engine interface {
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
 	// FiredInSession reports whether a trigger is of the present generation of a session.
 	FiredInSession(ctx context.Context, appID, sessionID, triggerID string) (bool, error)
+	// Confirm releases a waiting trigger, Deny ends it, and Cancel ends one whose effects are deferred. The
+	// record names by. The digest identifies the question; an empty one denies any. They fail with
+	// query.ErrEnded if it is too late, and with trigger.ErrDigest if the digest differs.
 	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
+	// Answer sets the answer of a trigger that waits for one; the first answer counts.
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
 	// Background runs a function outside of any request. Shutdown waits for it.
 	Background(run func(ctx context.Context))
