@@ -205,9 +205,9 @@ const readyTime = 2 * time.Second
 // Check is the readiness check of one backing service.
 type Check struct {
 	Name string // public, such as redis or nats
-	// Ready returns an error if the service is unusable, and Away if it is partly usable. Only the log gets
-	// the error, which may name hosts; the public gets its Public or Words text. It must return soon after
-	// ctx ends.
+	// Ready returns an error if the service is unusable, and an *Unavailable if it is partly usable. Only the
+	// log gets the error, which may name hosts; the public gets its Public or Detail text. It must return soon
+	// after ctx ends.
 	Ready func(ctx context.Context) error
 }
 

@@ -240,27 +240,20 @@ func TestACallThatIsCutOffIsNotCarriedOut(t *testing.T) {
 	}
 }
 
-// TestACallThatIsCutOffInACompleteResponseIsNotCarriedOut: a server may mark the call alone.
-func TestACallThatIsCutOffInACompleteResponseIsNotCarriedOut(t *testing.T) {
-	cut := strings.Replace(calls("f1", "book", `{"day":5}`), `"completed"`, `"incomplete"`, 1)
+// TestACallThatIsCutOffInACompleteResponseOrBesideARefusalIsNotCarriedOut: a server may mark the call alone.
+func TestACallThatIsCutOffInACompleteResponseOrBesideARefusalIsNotCarriedOut(t *testing.T) {
+	const refusal = `{"id":"m1","type":"message","status":"completed","role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`
+	whole := calls("f1", "book", `{"day":5}`)
+	cut := strings.Replace(whole, `"completed"`, `"incomplete"`, 1)
 	require.Contains(t, cut, "incomplete")
-	for name, answer := range map[string]string{"whole": response("r1", 10, cut), "streamed": streamed("r1", 10, cut)} {
-		t.Run(name, func(t *testing.T) {
-			w, model := acts(t, answer)
-			require.NotContains(t, string(w.Ask("POST", responsesPath, `{"input":"the fifth"}`).Is(200, "").Body), `"book"`)
-			require.Empty(t, w.Triggers("s1"))
-			require.Equal(t, 1, model.count())
-		})
-	}
-}
-
-func TestACallBesideARefusalIsNotCarriedOut(t *testing.T) {
-	refusal := `{"id":"m1","type":"message","status":"completed","role":"assistant","content":[{"type":"refusal","refusal":"No."}]}`
-	for name, answer := range map[string]string{"whole": response("r1", 10, refusal, calls("f1", "book", `{"day":5}`)), "streamed": streamed("r1", 10, calls("f1", "book", `{"day":5}`), refusal)} {
+	for name, answer := range map[string]string{
+		"cut": response("r1", 10, cut), "cut, streamed": streamed("r1", 10, cut),
+		"refused": response("r1", 10, refusal, whole), "refused, streamed": streamed("r1", 10, whole, refusal),
+	} {
 		t.Run(name, func(t *testing.T) {
 			w, model := acts(t, answer)
 			got := string(w.Ask("POST", responsesPath, `{"input":"the fifth"}`).Is(200, "").Body)
-			require.Contains(t, got, `"refusal":"No."`)
+			require.Equal(t, strings.HasPrefix(name, "refused"), strings.Contains(got, `"refusal":"No."`))
 			require.NotContains(t, got, `"book"`)
 			require.Empty(t, w.Triggers("s1"))
 			require.Equal(t, 1, model.count())
