@@ -85,6 +85,7 @@ var goodBodies = map[string]string{
 	"POST /v1/apps/{appId}/tools/search":                  `{"text":"t"}`, "POST /v1/apps/{appId}/sessions/{sessionId}/tools/search": `{"text":"t"}`,
 	"POST /v1/apps/{appId}/openai/v1/chat/completions": `{}`, "POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": `{}`,
 	"POST /v1/apps/{appId}/openai/v1/responses": `{}`, "POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/responses": `{}`,
+	"POST /v1/apps/{appId}/rehearsals": `{}`, "PUT /v1/apps/{appId}/tests/{testName}": `{"chat":[{"user":"hello"}]}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":  `{"ok":true}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/confirm": `{"digest":"d"}`,
 }
@@ -92,12 +93,6 @@ var goodBodies = map[string]string{
 func goodBody(operation string) string {
 	if body, ok := goodBodies[operation]; ok {
 		return body
-	}
-	if strings.HasSuffix(operation, "/rehearsals") {
-		return `{}`
-	}
-	if operation == "PUT /v1/apps/{appId}/tests/{testName}" {
-		return `{"chat":[{"user":"hello"}]}`
 	}
 	if strings.Contains(operation, "/mcp") {
 		return `{"jsonrpc":"2.0","id":1,"method":"ping"}`

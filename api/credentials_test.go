@@ -271,22 +271,6 @@ func TestASessionTokenEndsWithItsAppAndItsSession(t *testing.T) {
 	w.Call("GET", apitest.MessagesPath, "", apitest.Bearer(token())).Is(200, "")
 }
 
-func TestAStreamEndsWithItsSession(t *testing.T) {
-	s := apitest.OnStage(t)
-	open := func() *stream {
-		token := s.Call("POST", tokenPath, "").Made().Token
-		opened := open(s, sessionEvents, token)
-		require.Equal(t, 200, opened.StatusCode)
-		return opened
-	}
-	mine := open()
-	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
-	mine.ends()
-	mine = open()
-	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
-	mine.ends()
-}
-
 func TestAFrontEndPostsAsItsUserAlone(t *testing.T) {
 	w := atClinic(t)
 	token := w.Call("POST", tokenPath, "").Made().Token

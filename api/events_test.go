@@ -168,27 +168,29 @@ func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
-	clock := testbed.NewClock(time.Now())
-	s := apitest.OnStage(t, func(o *api.Options) { o.Now = clock.Now })
+	s := apitest.OnStage(t)
 	key := s.Call("POST", keysPath, `{"scopes":["messages"]}`).Made()
-	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", apitest.Bearer(key.Key)).Made()
+	token := s.Call("POST", tokenPath, "", apitest.Bearer(key.Key)).Made()
 	byKey, byToken, other := open(s, appEvents, key.Key), open(s, sessionEvents, token.Token), open(s, sessionEvents, apitest.AdminKey)
 	s.Call("DELETE", keysPath+"/"+key.KeyID, "").Is(204, "")
 	byKey.ends()
 	byToken.ends()
-
-	brief := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`).Made()
-	ending := open(s, sessionEvents, brief.Token)
-	clock.Advance(time.Hour)
-	ending.ends()
 	s.Publish("tool.trigger.clinic.s1.book", "s1", `{"n":1}`)
 	require.Equal(t, `{"n":1}`, other.next().data, "others go on")
+}
 
-	elsewhere := open(s, appEvents, apitest.AdminKey)
+func TestAStreamEndsWithItsSession(t *testing.T) {
+	s := apitest.OnStage(t)
+	visits := func() *stream { return open(s, sessionEvents, s.Call("POST", tokenPath, "").Made().Token) }
+	visitor, other, elsewhere := visits(), open(s, sessionEvents, apitest.AdminKey), open(s, appEvents, apitest.AdminKey)
 	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
 	other.ends()
+	visitor.ends()
 	s.Publish("tool.trigger.clinic.s2.book", "s2", `{"n":2}`)
 	require.Equal(t, `{"n":2}`, elsewhere.next().data, "those of the app go on")
+	visitor = visits()
+	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
+	visitor.ends()
 }
 
 // A session's id may be used again, by somebody else.

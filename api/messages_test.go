@@ -30,13 +30,6 @@ func TestPostMessageAnswersWhatTheEngineStoredByteForByte(t *testing.T) {
 	require.Equal(t, trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: "hello"}, message)
 }
 
-func TestAMessageWithoutAnIDGetsOne(t *testing.T) {
-	s := start(t)
-	s.engine.answer = json.RawMessage(apitest.NoMatch)
-	s.Call("POST", apitest.MessagesPath, `{"actor":"agent","text":"hello"}`).Is(200, "")
-	require.Equal(t, "made-1", s.engine.last().Args[0].(trigger.Message).ID)
-}
-
 func TestRespondAsyncAnswersAsSoonAsTheMessageIsStored(t *testing.T) {
 	for _, prefer := range []string{"respond-async", "wait=10, Respond-Async", "return=minimal,respond-async; x=1"} {
 		s := start(t)
@@ -44,9 +37,6 @@ func TestRespondAsyncAnswersAsSoonAsTheMessageIsStored(t *testing.T) {
 		require.Equal(t, "respond-async", got.Header.Get("Preference-Applied"))
 		require.Equal(t, "PostAsync", s.engine.last().Method)
 	}
-}
-
-func TestOtherPreferencesAreNotApplied(t *testing.T) {
 	s := start(t)
 	s.engine.answer = json.RawMessage(apitest.NoMatch)
 	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Prefer: wait=10").Is(200, apitest.NoMatch)
