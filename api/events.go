@@ -56,62 +56,54 @@ func (h events) routes() []route {
 func (h events) stream(c echo.Context) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	opened, err := h.open(ctx, c)
+	sub, err := h.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer opened.release()
+	defer sub.release()
 	out := &eventWriter{out: c.Response(), controller: http.NewResponseController(c.Response())}
 	out.out.Header().Set("Content-Type", "text/event-stream")
 	out.out.Header().Set("X-Accel-Buffering", "no") // nginx would buffer events
 	out.out.WriteHeader(http.StatusOK)
 	// The id precedes any event: otherwise a client without an event would miss those during its reconnect.
-	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, opened.after)
+	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, sub.after)
 	if err := out.flush(); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
-	h.pump(ctx, out, opened)
+	h.pump(ctx, out, sub)
 	return nil
 }
 
-type stream struct {
-	after        uint64 // the sequence after which it starts
-	published    <-chan effect.Published
-	subscription *subscription
-	release      func() // releases its slot
-}
-
 // open takes a slot for a stream, and determines where it starts.
-func (h events) open(ctx context.Context, c echo.Context) (opened stream, err error) {
+func (h events) open(ctx context.Context, c echo.Context) (_ *subscription, err error) {
 	if _, err := h.store.App(ctx, c.Param("appId")); err != nil {
-		return opened, err
+		return nil, err
 	}
 	sub := &subscription{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
-	if opened.release, err = h.limit.Enter(sub.session); err != nil {
-		return opened, err
+	if sub.release, err = h.limit.Enter(sub.session); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			opened.release()
+			sub.release()
 		}
 	}()
 	sub.watch = h.authenticator.Watch(sub.Principal)
 	if sub.session.SessionID != "" {
 		if sub.generation, err = h.authenticator.Keys.CachedGeneration(ctx, sub.session.AppID, sub.session.SessionID); err != nil {
-			return opened, err
+			return nil, err
 		}
 	}
 	if sub.since, err = h.authenticator.Keys.LifeSince(ctx, sub.session.AppID, sub.Principal.SessionID); err != nil {
-		return opened, err
+		return nil, err
 	}
-	opened.subscription = sub
-	if opened.after, err = h.startAfter(ctx, c); err != nil {
-		return opened, err
+	if sub.after, err = h.startAfter(ctx, c); err != nil {
+		return nil, err
 	}
-	if opened.published, err = h.events.Follow(ctx, sub.session.AppID, sub.session.SessionID, opened.after); err != nil {
-		err = eventsUnreadable(err)
+	if sub.published, err = h.events.Follow(ctx, sub.session.AppID, sub.session.SessionID, sub.after); err != nil {
+		return nil, eventsUnreadable(err)
 	}
-	return opened, err
+	return sub, nil
 }
 
 // The last event that a client has seen: a reconnecting browser sends the header; a page with a new token
@@ -180,8 +172,7 @@ const (
 	endShutdown                    // this process stops
 )
 
-func (h events) pump(ctx context.Context, out eventSink, opened stream) streamEnd {
-	sub := opened.subscription
+func (h events) pump(ctx context.Context, out eventSink, sub *subscription) streamEnd {
 	heartbeats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer heartbeats.Stop()
 	defer checks.Stop()
@@ -190,7 +181,7 @@ func (h events) pump(ctx context.Context, out eventSink, opened stream) streamEn
 	}
 	for {
 		select {
-		case event, open := <-opened.published:
+		case event, open := <-sub.published:
 			if !open {
 				return endTooSlow
 			}
@@ -220,7 +211,7 @@ func (h events) pump(ctx context.Context, out eventSink, opened stream) streamEn
 	}
 }
 
-// subscription is the key or token of a stream.
+// subscription is an open stream, with its key or token.
 type subscription struct {
 	auth.Principal
 	watch      *auth.Watch
@@ -228,6 +219,9 @@ type subscription struct {
 	session    repositories.Scope
 	generation store.Generation // of the session when the stream was opened
 	since      time.Time        // when the life of a token's session began, or of the app
+	after      uint64           // the sequence after which it starts
+	published  <-chan effect.Published
+	release    func() // releases its slot
 }
 
 // sees reports whether a stream shows an event. It hides what an earlier app of that id has left. Tokens of front-ends

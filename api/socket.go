@@ -78,11 +78,11 @@ func (h sockets) serve(c echo.Context) error {
 	}
 	ctx, cancel := context.WithCancel(handshake.Context())
 	defer cancel()
-	opened, err := h.open(ctx, c)
+	sub, err := h.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer opened.release()
+	defer sub.release()
 	conn, err := websocket.Accept(c.Response(), handshake, &websocket.AcceptOptions{InsecureSkipVerify: true}) // auth.CrossOrigin has checked the origin
 	if err != nil {
 		return nil // Accept has answered
@@ -93,9 +93,9 @@ func (h sockets) serve(c echo.Context) error {
 		sockets: h, conn: conn, ctx: ctx, cancel: cancel, handshake: handshake, credential: h.authenticator.Credential(c), payer: ratelimit.PayerOf(c),
 		ids: map[string]string{"appId": c.Param("appId"), "sessionId": c.Param("sessionId")}, slots: make(chan struct{}, maxConcurrent),
 	}
-	if s.send(eventFrame{Event: "open", LastEventID: strconv.FormatUint(opened.after, 10)}) == nil {
+	if s.send(eventFrame{Event: "open", LastEventID: strconv.FormatUint(sub.after, 10)}) == nil {
 		go s.readFrames()
-		end := h.pump(ctx, s, opened)
+		end := h.pump(ctx, s, sub)
 		s.mu.Lock()
 		s.closing = true
 		s.mu.Unlock()
