@@ -14,6 +14,8 @@ func TestAbandons(t *testing.T) {
 	for text, abandons := range map[string]bool{
 		"never mind": true, "Never mind!": true, "ok, forget it": true, "cancel": true, "Cancel that, please": true,
 		"vergiss es": true, "laisse tomber": true, "olvídalo": true, "no thanks": true,
+		"goodbye": true, "Ok thanks, bye!": true, "Auf Wiedersehen": true, "Danke, tschüss": true, "au revoir": true, "merci, bonne journée": true,
+		"adiós": true, "gracias, hasta luego": true, "arrivederci": true, "Ciao, grazie": true, "thanks": false, "bye Anna": false, "Ciao, sono Marco": false, "bis morgen": false,
 		"": false, "on monday": false, "I never mind the rain": false, "the cancel button does not work on my phone today": false,
 		"no": false,
 	} {

@@ -271,3 +271,14 @@ func TestTwoNamesAreNotOne(t *testing.T) {
 	const call = `{"name":"meet","description":"Schedule a meeting","schema":[{"parameter":"person","type":"string"},{"parameter":"day","type":"string","format":"date","required":true}],"examples":["Schedule a meeting with [Ben](person) on [Monday](day)"]}`
 	assert.Equal(t, "meet misses []", last(t, call, "Schedule a meeting with Anna and Ben on Monday"), "an optional name is not dropped either")
 }
+
+func TestAGoodbyeEndsACallThatLacksValues(t *testing.T) {
+	t.Parallel()
+	for _, one := range [][4]string{
+		{"en", "Transfer 50 euros", "ok, goodbye", "Anna"}, {"de", "Überweise 50 Euro", "auf Wiedersehen", "Anna"}, {"fr", "Vire 50 euros", "merci, au revoir", "Anna"},
+		{"es", "Transfiere 50 euros", "adiós", "Ana"}, {"it", "Trasferisci 50 euro", "arrivederci", "Anna"},
+	} {
+		assert.NotContains(t, last(t, payments[one[0]], one[1], one[2], one[3]), `"to"`, one[2])
+		assert.Contains(t, last(t, payments[one[0]], one[1], one[3]), `"to"`, one[1])
+	}
+}

@@ -55,6 +55,7 @@ var english = language{
 	abandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
+	leavingPhrases: `bye; goodbye; good bye; bye bye; bye for now; see you; see you later; see you soon; see you tomorrow; farewell; so long; take care; have a nice day; have a good day; have a nice evening; good night`,
 	// Relations to earlier messages and to time.
 	Refusals: `no nope nah`,
 	repairPhrases: `

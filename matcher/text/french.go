@@ -25,6 +25,7 @@ var french = language{
 	PolitePersons:     `tu vous je nous`,
 	TellingWords:      `j je mon ma le la les hier avanthier`,
 	abandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
+	leavingPhrases:    `au revoir; adieu; a bientot; a plus; a plus tard; bonne journee; bonne soiree; bonne nuit`,
 	// Relations to earlier messages and to time.
 	Refusals: `non`,
 	repairPhrases: `

@@ -24,6 +24,7 @@ var german = language{
 	owingPhrases:      `ich muss; wir mussen`,
 	wishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
+	leavingPhrases:    `auf wiedersehen; auf wiederhoren; wiedersehen; tschuss; tschau; bis bald; bis dann; bis spater; schonen tag noch; schonen abend noch; einen schonen tag; einen schonen abend; machs gut; mach s gut`,
 	// Relations to earlier messages and to time.
 	Refusals: `nein ne nee`,
 	repairPhrases: `

@@ -41,6 +41,7 @@ var italian = language{
 	PolitePersons:     `mi`,
 	TellingWords:      `mi mio mia il lo ho abbiamo ieri`,
 	abandoningPhrases: `lascia stare; lascia perdere; annulla`,
+	leavingPhrases:    `arrivederci; arrivederla; ciao; ciao ciao; a presto; addio; buona giornata; buona serata; buona notte; buonanotte`,
 	wonderingVerbs:    `sapere chiedere`,
 	whetherWords:      `se quanto`,
 	// Yes and no.

@@ -42,6 +42,7 @@ const (
 	wishPairs         // wishes of two words whose second alone is none: "I like pizza"
 	owingPhrases      // what the speaker must, which a question mark makes a question: "¿tengo que …?"
 	abandoningPhrases // ways to abandon a call; few, since a call kept in vain fires nothing by itself
+	leavingPhrases    // the same, if a message has nothing else: "goodbye"
 
 	// Relations to earlier messages and to time.
 

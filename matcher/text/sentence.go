@@ -423,10 +423,15 @@ func (t Text) BreaksOff() bool {
 	return !before.Is(NumberWords, Numbers) && !StartsWithDigit(before.Norm) // "sept un un" are digits, and "10 am" is a time
 }
 
-// Abandons reports whether a text cancels a begun call. "Scratch that, Tuesday" does not, because it replaces it.
+// Abandons reports whether a text cancels a begun call, or only says good-bye. "Scratch that, Tuesday" does not, because it
+// replaces it.
 func Abandons(text string) bool {
 	var said []string
-	for _, w := range Split(text) {
+	words := Split(text)
+	if leaves(words) {
+		return true
+	}
+	for _, w := range words {
 		if !w.Is(Fillers) {
 			said = append(said, w.Norm)
 		}
@@ -435,6 +440,22 @@ func Abandons(text string) bool {
 	return slices.ContainsFunc(abandoningPhrases.Entries(), func(way string) bool {
 		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6 && !repairPhrases.Has(way)
 	})
+}
+
+// leaves reports whether words say good-bye and nothing else, beside thanks and courtesy: "ok thanks, bye".
+func leaves(words []Word) (left bool) {
+	for at := 0; at < len(words); {
+		length := leavingPhrases.PhraseAt(words, at)
+		left = left || length > 0
+		if length = max(length, CourtesyPhrases.PhraseAt(words, at)); length == 0 && words[at].Is(Fillers, PartingWords) {
+			length = 1
+		}
+		if length == 0 {
+			return false
+		}
+		at += length
+	}
+	return left
 }
 
 // Article reports whether a word is an article, or points to a thing, and does not tell whose that is.

@@ -43,6 +43,7 @@ var spanish = language{
 	PoliteVerbs:       `puede puedes podria podrias`,
 	TellingWords:      `yo el mis nuestro tengo tenemos tenia teniamos hay habia he hemos ayer anteayer anoche deberia deberiamos acabo acabamos iba ibamos`,
 	abandoningPhrases: `olvidalo; dejalo; cancela`,
+	leavingPhrases:    `adios; hasta luego; hasta pronto; hasta la vista; nos vemos; chao; chau; buenas noches; que tenga un buen dia`,
 	wonderingVerbs:    `saber preguntar conocer`,
 	whetherWords:      `si que cuanto`,
 	// Yes and no.
