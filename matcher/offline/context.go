@@ -487,8 +487,8 @@ func inherits(last, one intent) {
 
 // isReference reports whether a parameter's name tells of what its value is the number or the code: order_id, but not id.
 func isReference(name string) bool {
-	words := strings.Fields(strings.ToLower(text.Identifier(name))) // in a sentence "id" is "I would"
-	return len(words) > 1 && text.CodeNames.Has(words[len(words)-1])
+	words := text.Split(text.Identifier(name))
+	return len(words) > 1 && words[len(words)-1].Is(text.CodeNames)
 }
 
 // takes reports whether a value of one tool's parameter is valid for another tool's parameter.

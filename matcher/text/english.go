@@ -10,7 +10,7 @@ var english = language{
 		of in on at to for from by with about as into onto over under up down out off through during before after
 		between and or but if then than so because while until since there here what which who whom whose when where why
 		how just now some any all both each every other another such same own also too very really quite much many more
-		most few less only ever never again still yet already even maybe perhaps well`,
+		most few less only ever never again still yet already even maybe perhaps well id`,
 	RequestWords: `
 		want wants wanted need needs needed like liked love wish wishes hope hoping please pls plz thank thanks help
 		helping assist tell let lets give get got getting make made go going come look looking try trying know think see

@@ -38,3 +38,16 @@ func TestNumbersOfACalendarAreWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestWordsOfElisionsAndContractionsHaveTheirPlaces(t *testing.T) {
+	for said, want := range map[string]string{
+		"l'absence d'Anna": "l' absence d' Anna", "all’Aquila": "all’ Aquila", "don't": "don't don't", "aujourd'hui": "aujourd'hui",
+		"order id 5": "order id 5", "id like it": "id id like it",
+	} {
+		var places []string
+		for _, w := range Split(said) {
+			places = append(places, said[w.Start:w.End])
+		}
+		require.Equal(t, want, strings.Join(places, " "), said)
+	}
+}

@@ -26,7 +26,7 @@ type Text struct {
 // Of splits a text into its words.
 func Of(said string) Text { return Text{said, Split(said)} }
 
-// Word is a word of a text. A contraction gives several words at the same place.
+// Word is a word of a text. A contraction gives several words at the same place, an elision parts at the apostrophe.
 type Word struct {
 	Norm string // lower case, no accents
 	Stem string
@@ -97,9 +97,15 @@ func Split(text string) []Word {
 			continue
 		}
 		end := at + WordLength(text[at:], "'’.,")
-		parts = expand(parts[:0], Fold(text[at:end]))
-		for _, part := range parts {
+		parts = expand(parts[:0], Fold(text[at:end]), text[end:])
+		cut := elided(text[at:end], parts)
+		for i, part := range parts {
 			w := Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]}
+			if cut > 0 && i == 0 {
+				w.End = at + cut
+			} else if cut > 0 {
+				w.Start = at + cut
+			}
 			if w.Is(Hesitations) && isNameLike(text, w) {
 				w.tags = nil
 			}
@@ -183,8 +189,25 @@ func Fold(text string) string {
 // shortened are English words after an apostrophe; "wed" is a day, "we'd" is not.
 var shortened = map[string]string{"d": "would", "ll": "will", "re": "are", "ve": "have"}
 
-// expand appends the words of a contraction: do and not for "don't" and "dont".
-func expand(words []string, folded string) []string {
+// elided returns the length of a short word with its apostrophe, before the word that it is joined to; 0 for none.
+func elided(word string, parts []string) int {
+	if len(parts) != 2 || !elisions.Has(parts[0]) {
+		return 0
+	}
+	at := strings.IndexAny(word, "'’")
+	if at < 0 {
+		return 0
+	}
+	_, size := utf8.DecodeRuneInString(word[at:])
+	return at + size
+}
+
+// expand appends the words of a contraction: do and not for "don't" and "dont". In "order id 5" the id is none: what
+// follows tells.
+func expand(words []string, folded, rest string) []string {
+	if folded == "id" && !wishesNext(rest) {
+		return append(words, folded)
+	}
 	if full, ok := contractions.Value(strings.ReplaceAll(folded, "'", "")); ok {
 		return append(words, strings.Fields(full)...)
 	}
@@ -200,6 +223,13 @@ func expand(words []string, folded string) []string {
 		return append(words, before, after)
 	}
 	return append(words, strings.ReplaceAll(folded, "'", ""))
+}
+
+// wishesNext reports whether a text begins with what follows "I would" in a wish.
+func wishesNext(text string) bool {
+	text = strings.TrimLeft(text, " ")
+	next := Fold(text[:WordLength(text, "")])
+	return wishPairs.Has("would "+next) || adverbs.Has(next) || RatherWords.Has(next)
 }
 
 // At returns the word at a place, empty beyond the text.
