@@ -213,7 +213,9 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message denies what the nearest tool needs"
 	case none && !p.Moods[text.Question] && text.AsksAbility(r.Text.Text) && (text.Impersonal(r.Text.Text) || len(values.KindsOf(r.Tool).All) > 0) && !r.sampled(text.AsksAbility):
 		return "the message asks whether it can be done, and does not say with what"
-	case none && r.objectless(mood):
+	case none && len(named) == 0 && text.Declines(r.Words) && p.Undoes != "" && !p.Attended:
+		return "the message says that somebody does not come, and the nearest tool is about something else"
+	case none && r.objectless(p, mood):
 		return "the message names nothing that it is to be done to"
 	case !none && r.onlyValues() && slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
 		return maps.EqualFunc(values.Of(r.Text, rival).Values, r.Values, func(a, b any) bool { return reflect.DeepEqual(a, b) })
@@ -342,9 +344,12 @@ func (r reading) denies() bool {
 
 // objectless reports whether a text names no specific act and thing: "turn on", "stop", "cancel everything". A text
 // equal to one of the tool's examples is exempt.
-func (r reading) objectless(mood text.Mood) bool {
+func (r reading) objectless(p *retrieval.Document, mood text.Mood) bool {
 	person := func(w text.Word) bool { return w.Is(text.Persons) && !w.Is(text.Articles, text.Pronouns) }
 	if len(wordsOf(r.Tool).things) == 0 || mood == text.Question || mood == text.Wish && slices.ContainsFunc(r.Words, person) {
+		return false
+	}
+	if p.Attended && text.AnyIs(r.Words, text.UndoingWords) && text.Declines(r.Words) {
 		return false
 	}
 	if slices.ContainsFunc(r.Words, func(w text.Word) bool {
@@ -479,6 +484,9 @@ func (r reading) putOff() bool {
 	now := r.Now.Format(time.DateOnly)
 	return slices.ContainsFunc(r.Moments(), func(m datetime.Reading) bool {
 		// Today is usually named explicitly: "on Monday" is another Monday, or does not mean now.
+		if first, end := text.Clause(r.Text.Text, m.First); text.Declines(r.Words[first:end]) && end < len(r.Words) {
+			return false // "I can't make it on Tuesday, please cancel"
+		}
 		clock, names := isClock(m), kinds.Dates
 		if clock {
 			names = kinds.Clocks

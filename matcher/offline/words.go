@@ -39,7 +39,7 @@ func isNumber(w text.Word) bool {
 }
 
 func isThing(w text.Word) bool {
-	verb := w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords, text.UndoingWords, text.DroppingWords)
+	verb := w.Is(text.ActionVerbs, text.LightVerbs, text.AttendingVerbs, text.EverythingWords, text.UndoingWords, text.DroppingWords)
 	return w.IsSubject() && !verb && !isDirection(w) && !isNumber(w) && !isGrammar(w)
 }
 

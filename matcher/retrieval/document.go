@@ -21,10 +21,12 @@ type Document struct {
 	told     []example            // its examples that ask or tell
 	Topics   map[uint64]bool      // holds the topics of these words
 	Examples int                  // the number of its examples
+	Attended bool                 // it cancels what people come to: an appointment, a booking
 	Undoes   string               // the stem of the undoing or dropping word in the tool's name; empty for most tools
 	// acts holds the stems of the verbs that order what the tool does: of its name, its description and its examples.
-	acts map[string]bool
-	does []string // the acts of its name
+	acts    map[string]bool
+	does    []string    // the acts of its name
+	trouble []text.Word // the words for trouble in its name and description
 	// Plain means that an example calls for it without a verb, or that none has an order: "a table for four".
 	Plain bool
 	// Gives means that the tool gets or makes a thing: it books, orders, subscribes.
@@ -72,6 +74,9 @@ func newDocument(tool *repositories.Tool) *Document {
 	}
 	for _, w := range text.Split(text.Identifier(tool.Name) + " " + tool.Description) {
 		p.Title[w.Stem] = true
+		if w.Is(text.TroubleWords) {
+			p.trouble = append(p.trouble, w)
+		}
 		p.Drops = p.Drops || w.Is(text.DroppingWords) && w.Is(text.ActionVerbs)
 	}
 	for _, w := range named {
@@ -79,6 +84,7 @@ func newDocument(tool *repositories.Tool) *Document {
 			p.Undoes = w.Stem
 		}
 	}
+	p.Attended = p.Undoes != "" && slices.ContainsFunc(slices.Concat(named, described), text.Attended)
 	p.Gives = p.Undoes == "" && gives(named, described)
 	p.setActs(tool, named)
 	p.setMoods(tool, named, described)
@@ -226,13 +232,20 @@ func (e example) like(said text.Text, name map[string]bool) bool {
 func (p *Document) Mends(words []text.Word) bool {
 	denied := text.AnyIs(words, text.Negations, text.Denials, text.NegatingParticles)
 	return slices.ContainsFunc(words, func(w text.Word) bool {
-		return p.Title[w.Stem] && (w.Is(text.TroubleWords) && !denied || w.Is(text.FailingVerbs) && denied)
+		return !denied && w.Is(text.TroubleWords) && (p.Title[w.Stem] || p.troubles(w)) || p.Title[w.Stem] && w.Is(text.FailingVerbs) && denied
 	})
 }
 
-// Relates reports whether the tool's words include the word's root or one of its topics.
+// troubles reports whether the tool's name and description mention trouble of the same topic: "stole" for "stolen".
+func (p *Document) troubles(w text.Word) bool {
+	return slices.ContainsFunc(p.trouble, func(own text.Word) bool {
+		return slices.ContainsFunc(text.Topics(own), func(topic uint64) bool { return slices.Contains(text.Topics(w), topic) })
+	})
+}
+
+// Relates reports whether the tool's words include the word's root, one of its topics, or what the thing holds.
 func (p *Document) Relates(w text.Word) bool {
-	return p.Known[text.Root(w.Stem)] || slices.ContainsFunc(text.Topics(w), func(topic uint64) bool { return p.Topics[topic] })
+	return p.Known[text.Root(w.Stem)] || p.Known[text.HeldIn(w)] || slices.ContainsFunc(text.Topics(w), func(topic uint64) bool { return p.Topics[topic] })
 }
 
 // typoLength is the minimum length in bytes of a word that may be a typing error: shorter ones, such as boat and

@@ -101,7 +101,7 @@ var english = language{
 	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
 	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,
 	laterWords:      `later soon tonight afterwards someday sometime eventually`,
-	TroubleWords:    `lost stolen broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
+	TroubleWords:    `lost stolen stole broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
 	FailingVerbs:    `work works working start starts find`,
 	PastWords: `
 		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
@@ -366,13 +366,14 @@ var english = language{
 	HolderWords:   `account record entry profile item object data information details`,
 	ContractWords: `contract contracts subscription subscriptions account accounts membership memberships policy policies insurance plan plans`,
 	MoneyWords:    `money fund funds cash payment payments bank account accounts iban salary`,
+	holding:       `wallet=card purse=card handbag=card`,
 	// Topics.
 	related: `
 		weather: weather forecast rain rainy raining snow snowing sunny umbrella storm; pay: pay paid bill invoice check; doctor: doctor physician gp
 		medic clinician; appointment: appointment consultation visit checkup; medicine: medicine medication drug pill tablet prescription refill;
 		reserve: reserve book reservation; cancel: cancel cancellation revoke withdraw annul; taxi: taxi cab uber; wake: alarm wake;
 		remind: remind reminder remember; money: money cash fund balance; transfer: transfer send wire remit; block: block freeze lock
-		disable deactivate suspend; lost: lost lose stolen steal theft missing; light: light lamp bulb lighting; heating: heating heater heat
+		disable deactivate suspend; lost: lost lose stolen stole steal theft missing; light: light lamp bulb lighting; heating: heating heater heat
 		warm warmer thermostat radiator temperature; blind: blind shutter shade curtain; music: music song tune track playlist album; tv: tv television telly;
 		food: menu dish food meal eat hungry; drink: drink beverage thirsty; waiter: waiter waitress server; hotel: hotel motel hostel
 		accommodation lodging; train: train rail railway; flight: flight fly plane airplane airline; way: way route direction navigate navigation

@@ -233,6 +233,7 @@ var french = language{
 	ContractWords: `contrat contrats abonnement abonnements compte assurance adhesion`,
 	MoneyWords:    `argent fonds paiement banque compte iban`,
 	// Topics.
+	holding: `portefeuille=carte sac=carte`,
 	related: `
 		weather: meteo temps pluie pleuvoir pleut neige parapluie; pay: payer addition facture; doctor: medecin docteur; appointment: rendez consultation;
 		medicine: medicament ordonnance comprime; reserve: reserver reservation; cancel: annuler annulation; taxi: taxi; wake: reveil reveiller; remind: rappeler rappel;
@@ -254,14 +255,15 @@ var french = language{
 	GivingVerbs: `
 		prendre reserver commander louer acheter abonner inscrire demander creer ajouter prend reserve commande loue achete
 		abonne inscrit demande cree ajoute`,
-	GettingVerbs: `avoir prendre donner donnez apporter apportez obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
-	Definites:    `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
-	spokenTo:     `maman papa cheri cherie urgent allez docteur madame monsieur vite`,
-	otherPersons: `il elle ils elles quelqu personne client cliente patient patiente medecin gens`,
-	othersVerbs:  `veut veulent voudrait voudraient souhaite souhaitent aimerait demande demandent dit disent ont desire`,
-	thirdModals:  `doit devrait peut va`,
-	ownWords:     `mon ma mes notre nos`,
-	UnlessWords:  `pourquoi ou seulement si`,
+	GettingVerbs:   `avoir prendre donner donnez apporter apportez obtenir recevoir envoyer envoyez mettre vouloir venir aller prends`,
+	AttendingVerbs: `venir assister`,
+	Definites:      `le la les l mon ma mes notre nos votre vos ton ta tes ce cet cette ces`,
+	spokenTo:       `maman papa cheri cherie urgent allez docteur madame monsieur vite`,
+	otherPersons:   `il elle ils elles quelqu personne client cliente patient patiente medecin gens`,
+	othersVerbs:    `veut veulent voudrait voudraient souhaite souhaitent aimerait demande demandent dit disent ont desire`,
+	thirdModals:    `doit devrait peut va`,
+	ownWords:       `mon ma mes notre nos`,
+	UnlessWords:    `pourquoi ou seulement si`,
 	// Words after a value that are no part of it.
 	laterPhrases: `
 		l an prochain; l annee prochaine; le mois prochain; mois prochain; annee prochaine; a la fin du mois; fin du mois; un de ces jours; plus tard; une autre fois; ce week end`,

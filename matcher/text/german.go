@@ -256,6 +256,7 @@ var german = language{
 	HolderWords:   `konto eintrag datensatz profil daten objekt`,
 	ContractWords: `vertrag vertrage abonnement abo konto mitgliedschaft versicherung`,
 	MoneyWords:    `geld betrag zahlung konto bank iban`,
+	holding:       `brieftasche=karte geldborse=karte portemonnaie=karte handtasche=karte`,
 	// Topics.
 	related: `
 		weather: wetter wettervorhersage regnen regnet regen schneit schnee sonnig regenschirm; pay: zahlen bezahlen rechnung; doctor: arzt arztin doktor;
@@ -277,12 +278,13 @@ var german = language{
 	GivingVerbs: `
 		buchen bestellen reservieren mieten leihen kaufen abonnieren anmelden beantragen vereinbaren erstellen anlegen hinzufugen
 		registrieren bucht bestellt reserviert mietet kauft abonniert vereinbart erstellt`,
-	GettingVerbs:  `wollen mochten haben bekommen nehmen geben machen holen bringen schicken kommen brauchen kriegen`,
-	Definites:     `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
-	exceptPhrases: `ausser; ausgenommen; mit ausnahme von; bloss nicht; nur nicht; aber nicht`,
-	butWords:      `bis auf;`,
-	NobodyWords:   `niemand niemanden niemandem keiner`,
-	allWords:      `alle allen alles jeder jede jeden jedem jedes uberall`,
+	GettingVerbs:   `wollen mochten haben bekommen nehmen geben machen holen bringen schicken kommen brauchen kriegen`,
+	AttendingVerbs: `kommen erscheinen teilnehmen`,
+	Definites:      `der die das den dem mein meine meinen meinem meiner unser unsere unseren dein deine deinen dieser diese diesen dieses`,
+	exceptPhrases:  `ausser; ausgenommen; mit ausnahme von; bloss nicht; nur nicht; aber nicht`,
+	butWords:       `bis auf;`,
+	NobodyWords:    `niemand niemanden niemandem keiner`,
+	allWords:       `alle allen alles jeder jede jeden jedem jedes uberall`,
 	KinWords: `
 		mutter mama vater papa eltern bruder schwester frau mann partner partnerin sohn tochter kind onkel tante cousin cousine oma opa
 		grossmutter grossvater freund freundin chef chefin kollege kollegin nachbar nachbarin vermieter`,

@@ -35,6 +35,8 @@ var italian = language{
 	ableVerbs:         `puo possono potrebbe`,
 	CourtesyWords:     `possibile puoi puo potresti vuoi dispiace favore`,
 	perfectWords:      `ho hai ha abbiamo hanno`,
+	holding:           `portafoglio=carta borsa=carta`,
+	AttendingVerbs:    `venire partecipare`,
 	participles:       `fatto detto aperto chiuso messo preso scritto visto rotto rimosso spento acceso`,
 	titleWords:        `dott sig ing avv dr prof egr`,
 	PoliteVerbs:       `puoi potresti`,

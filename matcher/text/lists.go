@@ -178,6 +178,7 @@ const (
 	ContractWords // things that end for good when cancelled or closed
 	MoneyWords    // objects and ends of a transfer
 	HolderWords   // nouns with little meaning after another one: "a user account"
+	holding       // things with what is in them: who lost the wallet lost the card
 
 	// Topics.
 

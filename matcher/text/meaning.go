@@ -16,6 +16,12 @@ func Topics(w Word) []uint64 {
 	return of[Root(w.Stem)]
 }
 
+// HeldIn returns the stem of what a thing holds: card for wallet; empty for none.
+func HeldIn(w Word) string {
+	held, _ := holding.Value(w.Norm)
+	return Stem(held)
+}
+
 // topics maps stems to topics, from the tables of all languages.
 var topics = sync.OnceValue(func() map[string][]uint64 {
 	found := map[string][]uint64{}
@@ -28,6 +34,13 @@ var topics = sync.OnceValue(func() map[string][]uint64 {
 	}
 	return found
 })
+
+// Attended reports whether people come to what a word names: an appointment, a booking, a meeting.
+func Attended(w Word) bool {
+	return slices.ContainsFunc([]string{"appointment", "reservation", "meeting"}, func(seed string) bool {
+		return slices.ContainsFunc(topics()[Stem(seed)], func(topic uint64) bool { return slices.Contains(Topics(w), topic) })
+	})
+}
 
 // Acting is a text's acts and their objects.
 type Acting struct {

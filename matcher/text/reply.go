@@ -222,7 +222,7 @@ func Corrected(said string) Correction {
 			denied, r.marked = true, true
 			continue // "Tuesday, not Monday"
 		}
-		if !denies && denied && last >= 0 && part.end-part.first <= mostAnswer && r.denies(kept[last]) {
+		if !denies && denied && last >= 0 && part.end-part.first <= mostAnswer && r.denies(kept[last]) && !r.declines(kept[last], part) {
 			part.anew, r.marked = true, true // "not Monday, Tuesday"
 			kept = kept[:last]
 		}
@@ -268,6 +268,17 @@ func (r *corrector) denies(part statement) bool {
 		}
 	}
 	return false
+}
+
+// Declines reports whether words say that somebody cannot come: "I can't make it on Tuesday".
+func Declines(words []Word) bool {
+	return AnyIs(words, UnableWords) && AnyIs(words, Negations) && AnyIs(words, AttendingVerbs)
+}
+
+// declines reports whether a part says that the speaker cannot come, and the next undoes something for that: "I can't make it
+// on Tuesday, please cancel".
+func (r *corrector) declines(part, next statement) bool {
+	return Declines(r.Words[part.first:part.end]) && AnyIs(r.Words[next.first:next.end], UndoingWords)
 }
 
 // labelled reports whether a word follows a colon, as a value: "breakfast: no".

@@ -56,6 +56,8 @@ var spanish = language{
 	AnsweringVerbs: `digo pienso prefiero preferimos elijo vengo venimos tomo cojo digamos pongamos`,
 	havingWords:    `tengo tenemos`,
 	beingWords:     `estoy estamos soy`,
+	holding:        `cartera=tarjeta monedero=tarjeta bolso=tarjeta`,
+	AttendingVerbs: `venir asistir acudir`,
 	ownForms:       `tengo tenemos estoy estamos soy`,
 	availableWords: `libre libres disponible disponibles tiempo`,
 	InsteadWords:   `salvo excepto`,
