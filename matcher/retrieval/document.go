@@ -124,7 +124,8 @@ func gives(named, described []text.Word) bool {
 			return false
 		}
 		for i, w := range words {
-			if (i < most || i == len(words)-1) && w.StemIs(text.GivingVerbs) {
+			isThing := i > 0 && (words[i-1].Is(text.Articles, text.OfWords) || text.ActingOf(words[i-1:i]).Plain) // "track an order"
+			if (i < most || i == len(words)-1) && !isThing && w.StemIs(text.GivingVerbs) {
 				return true
 			}
 		}
@@ -149,11 +150,22 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 	if n := in[text.Question]; n > 1 && 2*n >= len(tool.Spoken()) && p.Undoes == "" { // if most ask, any question calls for it
 		p.Moods[text.Question] = true
 	}
+	p.Moods[text.Question] = p.Moods[text.Question] || tool.ReadOnly != nil && *tool.ReadOnly
+	gets := getsThing(described)
 	for _, own := range [][]text.Word{named, described} {
 		for i := range own {
-			p.Moods[text.Question] = p.Moods[text.Question] || informs(tool, own, i)
+			p.Moods[text.Question] = p.Moods[text.Question] || !(gets && i == 0) && informs(tool, own, i)
 		}
 	}
+}
+
+// getsThing reports whether a description begins with a verb that gets a new thing, or hands one over: "get a taxi", but not
+// "get a list of taxis".
+func getsThing(described []text.Word) bool {
+	if len(described) < 3 || described[0].Is(text.GivingVerbs) {
+		return len(described) > 0 && described[0].Is(text.GivingVerbs)
+	}
+	return described[0].Is(text.GettingVerbs, text.DeedWords) && described[1].Is(text.IndefiniteWords) && !text.AnyIs(described[2:min(len(described), 5)], text.InformingWords)
 }
 
 // claimsOf returns the claims of an example outside its marked values. Another verb of undoing may stand for the tool's own.
