@@ -298,7 +298,7 @@ var english = language{
 	OriginNames:      `from origin departure source sender`,
 	DestinationNames: `to destination target recipient receiver arrival`,
 	RoomNames:        `room zone floor ward department`,
-	PersonNames:      `recipient person contact guest doctor dentist attendee participant`,
+	PersonNames:      `recipient person contact guest doctor dentist attendee participant teacher professor student pupil patient employee`,
 	AuthorNames:      `author artist director by`,
 	// Words that introduce values.
 	StartCues:       `from leaving departing starting beginning leave depart start since`,

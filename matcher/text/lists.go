@@ -289,6 +289,9 @@ const (
 	AnnouncingWords // words after which the rest is the value
 	ObjectLinks     // between a verb and its object
 	PoliteWords     // politeness at the end
+	JourneyOrigins  // words before an origin, if one of the JourneyEnds follows it
+	JourneyEnds     // words between an origin and a destination
+	GoalCues        // words before the name of a place or a person to which something goes
 	OriginCues      // words before an origin
 	DestinationCues // words before a destination
 	PlaceCues       // words before a place

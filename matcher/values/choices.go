@@ -99,12 +99,29 @@ func (f *slotFiller) mentions(s *slot) (found []Mention) {
 
 func sameNumber(a, b text.Word) bool { return text.Singular(a.Norm) == text.Singular(b.Norm) }
 
+// adjectiveEndings are endings of adjectives after a consonant or "u", and in place of an "o".
+var adjectiveEndings = map[string]bool{"e": true, "es": true, "en": true, "er": true, "em": true, "s": true, "a": true, "as": true, "os": true}
+
+// inflects reports whether a word is a value with the ending of an adjective, in a language whose adjectives have some:
+// "bleues" for bleu, "rotes" for rot, "rojas" for rojo.
+func inflects(f *slotFiller, s *slot, c choice, here, of text.Word) bool {
+	base := strings.TrimSuffix(of.Norm, "o")
+	ending, ok := strings.CutPrefix(here.Norm, base)
+	if first, _ := utf8.DecodeRuneInString(c.written); !ok || !unicode.IsLower(first) || !adjectiveEndings[ending] || len(base) < 3 || strings.ContainsAny(base[len(base)-1:], "aei") {
+		return false
+	}
+	exact := func(other choice) bool { return len(other.words) == 1 && sameNumber(other.words[0], here) }
+	language := text.LanguageOf(f.Said)
+	return language != "en" && language != "" && !here.Common() && !slices.ContainsFunc(s.choices, exact)
+}
+
 // find looks for the words of a value outside the used words, and marks them used.
 func (f *slotFiller) find(s *slot, c choice, used []bool) (Mention, bool) {
 	n := len(c.words)
 	for first := 0; n > 0 && first+n <= len(f.Words); first++ {
 		end := first + n
-		if slices.EqualFunc(f.Words[first:end], c.words, sameNumber) && f.free(first, end) && !used[first] && f.meant(s, c, first, end) {
+		same := func(here, of text.Word) bool { return sameNumber(here, of) || inflects(f, s, c, here, of) }
+		if slices.EqualFunc(f.Words[first:end], c.words, same) && f.free(first, end) && !used[first] && f.meant(s, c, first, end) {
 			for i := first; i < end; i++ {
 				used[i] = true
 			}

@@ -218,7 +218,7 @@ func (f *slotFiller) alone(name, i int) bool {
 	if name > 0 && before.IsSubject() && !f.name[before.Stem] || before.Is(text.Articles) {
 		return false
 	}
-	if !f.Lowercase() || !w.IsSubject() || f.name[w.Stem] {
+	if !f.Lowercase() || !w.IsSubject() || f.name[w.Stem] || w.Begins(text.InexactPhrases, text.BeforeCues, text.AfterCues, text.ClockCues, text.BoundaryWords) {
 		return false
 	}
 	return i+1 == len(f.Words) || !f.Adjoins(i) || !f.Words[i+1].IsSubject()
@@ -239,7 +239,7 @@ func (f *slotFiller) quotations() []Mention {
 			}
 			first, end := f.Within(at[group], at[group+1])
 			if end > first && f.free(first, end) {
-				found = append(found, Mention{f.Said[at[group]:at[group+1]], first, end})
+				found = append(found, Mention{strings.TrimSpace(f.Said[at[group]:at[group+1]]), first, end})
 			}
 		}
 	}
@@ -265,13 +265,71 @@ var relations = []relation{
 	{names: text.PlaceNames, cues: text.PlaceCues},
 	{names: text.PlaceNames, cues: text.NamedPlaceCues, proper: true},
 	{names: text.RoomNames, cues: text.RoomCues, byName: true, article: true},
+	{names: text.DestinationNames, cues: text.GoalCues, byName: true, proper: true},
+	{names: text.PlaceNames, cues: text.GoalCues, proper: true},
+	{names: text.PersonNames, cues: text.GoalCues, byName: true, proper: true},
 	{names: text.PersonNames, cues: text.PersonCues},
 	{names: text.PersonNames, cues: text.PersonVerbs, byName: true, proper: true},
+	{names: text.PersonNames, cues: text.OfWords, byName: true, proper: true},
 	{names: text.AuthorNames, cues: text.AuthorCues, byName: true},
 }
 
 func (rel relation) fits(s *slot) bool {
 	return s.namedFor(rel.names) || !rel.byName && s.describedFor(rel.names)
+}
+
+// spoken reports whether the word at i can be a cue in the language of the text: "an" only in German, "a" as the French à,
+// or before a goal in languages where it is no article.
+func (rel relation) spoken(f *slotFiller, i int) bool {
+	if rel.cues == text.OfWords {
+		return f.name[f.At(i-1).Stem] // "l'absence de Paul", but not "l'hôpital de Lyon"
+	}
+	switch language := text.LanguageOf(f.Said); f.Norm(i) {
+	case "an":
+		return language == "de"
+	case "a":
+		return strings.EqualFold(f.Surface(i, i+1), "à") || rel.cues == text.GoalCues && language != "en" && language != "de" && language != ""
+	}
+	return true
+}
+
+// readJourney fills an origin and a destination that only together are told by prepositions with other uses: "de Madrid a
+// Roma".
+func readJourney(f *slotFiller) {
+	from := f.lone(func(s *slot) bool { return s.free && s.namedFor(text.OriginNames) })
+	to := f.lone(func(s *slot) bool { return s.free && s.namedFor(text.DestinationNames) })
+	if from == nil || to == nil || from == to {
+		return
+	}
+	name := func(first int) (end int) {
+		for end = first; f.Lowercase() && end < min(len(f.Words), first+2) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem]; end++ {
+		}
+		if end == first && first < len(f.Words) {
+			end = f.properName(to, first)
+		}
+		return end
+	}
+	var found [][2]Mention
+	for i, w := range f.Words {
+		first := i + 1
+		middle := name(first)
+		if !w.Is(text.JourneyOrigins) || middle == first || !f.At(middle).Is(text.JourneyEnds) {
+			continue
+		}
+		end := name(middle + 1)
+		if past := particles(f.Text.Text, end); end > middle+1 && past > end {
+			end = f.properName(to, past) // "Palma de Mallorca"
+		}
+		if end > middle+1 && f.free(first, end) {
+			found = append(found, [2]Mention{{f.Surface(first, middle), first, middle}, {f.Surface(middle+1, end), middle + 1, end}})
+		}
+	}
+	if len(found) == 1 {
+		for n, s := range []*slot{from, to} {
+			m := found[0][n]
+			f.fill(s, m.Value, m.First, m.End)
+		}
+	}
 }
 
 // readPlaces fills free strings after a preposition that fits one parameter and one name.
@@ -283,8 +341,8 @@ func readPlaces(f *slotFiller) {
 		}
 		var found []Mention
 		for i, w := range f.Words[:max(0, len(f.Words)-1)] {
-			french, german := w.Norm != "a" || strings.EqualFold(f.Surface(i, i+1), "à"), w.Norm != "an" || text.LanguageOf(f.Said) == "de"
-			if !w.Is(rel.cues) || !f.Adjoins(i) || !french || !german { // of "a" only the French à, of "an" only the German
+			own := rel.cues == text.PersonVerbs && acts(f, w) // "inscrivez Hugo"
+			if !w.Is(rel.cues) && !own || !f.Adjoins(i) || !rel.spoken(f, i) {
 				continue
 			}
 			first := i + 1
@@ -297,6 +355,9 @@ func readPlaces(f *slotFiller) {
 				for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1) && f.Trailing(end) == end) {
 					end++
 				}
+			}
+			if rel.cues == text.GoalCues && particles(f.Text.Text, end) > end {
+				continue // "a Palma de Mallorca", but "a Roma de Madrid"
 			}
 			if end > first && f.free(first, end) {
 				found = append(found, Mention{f.Surface(first, end), first, end})

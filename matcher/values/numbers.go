@@ -161,7 +161,8 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 			return f.Surface(first-1, end)
 		}
 		for i := end; i < min(end+2, len(f.Words)) && f.Adjoins(i-1); i++ {
-			if f.Words[i].Is(text.MoreWords) && !f.own[f.Words[i].Stem] {
+			towards := f.Words[i].Is(text.StopWords) && f.At(i+1).Is(text.TargetCues) // "two towels up to room 5"
+			if f.Words[i].Is(text.MoreWords) && !towards && !f.own[f.Words[i].Stem] {
 				return f.Surface(first, i+1)
 			}
 		}
@@ -224,7 +225,13 @@ func (f *slotFiller) inexact(first, end int) (from, to int) {
 	if before := strings.TrimRight(f.Said[:f.Words[first].Start], " €$£"); strings.TrimRight(before, "~≈<>≤≥±") != before {
 		return first, end
 	}
+	if before := f.At(first - 1); before.Is(text.OrWords) && f.At(first-2).Is(text.IndefiniteWords) { // "une ou deux vestes"
+		return first - 2, end
+	}
 	at := first - text.InexactPhrases.PhraseBefore(f.Words, first)
+	if length := text.InexactPhrases.PhraseBefore(f.Words, first-1); at == first && length > 0 && f.At(first-1).Is(text.ClockCues, text.TargetCues) && f.Adjoins(first-2) {
+		at = first - 1 - length // "circa a 20 gradi"
+	}
 	if at < first && !(at > 0 && len(f.Numbers(at-1)) > 0 && f.Adjoins(at-1)) {
 		return at, end
 	}
@@ -384,7 +391,7 @@ func (f *slotFiller) beside(s *slot) []datetime.Reading {
 	}
 	return slices.DeleteFunc(figures, func(n datetime.Reading) bool {
 		before := n.First - 1
-		for before > 0 && f.Words[before].Is(text.LinkingWords) {
+		for before > 0 && f.Words[before].Is(text.LinkingWords, text.LabelWords) {
 			before--
 		}
 		return !tells(f.At(n.End)) && !tells(f.At(before))
@@ -417,7 +424,7 @@ func (f *slotFiller) countsFor(s *slot, n datetime.Reading) bool {
 	case f.listedAt[n.End] && (amounts || s.Type == "integer" && s.Unit == nil): // "three beers"
 		return true
 	default:
-		return !next.IsSubject() || s.about[next.Stem] || next.StemIs(text.UnitNames)
+		return !next.IsSubject() || s.about[next.Stem] || next.StemIs(text.UnitNames) || amounts && s.Numeric() && f.name[next.Stem]
 	}
 }
 
@@ -441,7 +448,7 @@ func (f *slotFiller) labels(n datetime.Reading) bool {
 		return false
 	}
 	before := f.Words[n.First-1]
-	return before.IsSubject() && !before.Is(text.Currencies) && !f.means(before) && !strings.HasSuffix(before.Norm, "ly")
+	return before.IsSubject() && !before.Is(text.Currencies) && !f.means(before) && !text.ActingOf([]text.Word{before}).Plain && !strings.HasSuffix(before.Norm, "ly")
 }
 
 // isFor reports whether a single number belongs to the slot although no word of its name is beside it. In

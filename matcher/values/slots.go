@@ -262,7 +262,7 @@ func (s *slot) addresses() *regexp.Regexp {
 }
 
 // samplePhrase matches a sample of a code in a description.
-var samplePhrase = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
+var samplePhrase = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:|z\.\s?B\.|zum Beispiel|wie|par ex(?:\.|emple)|p\.\s?e[xjs]\.|comme|por ejemplo|como|(?:per|ad) es(?:\.|empio)|come)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
 
 // shortestCode is the minimum length of a code of digits: shorter ones are counts.
 const shortestCode = 3

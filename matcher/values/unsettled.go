@@ -23,6 +23,9 @@ func (f momentReader) settled(all []datetime.Reading, slots []*slot) []datetime.
 			continue
 		}
 		why := f.unsettled(m, all, slots)
+		if first, end := f.bound(m, slots); first < end && len(slots) > 0 && !slices.ContainsFunc(slots, func(s *slot) bool { return s.layout() != "" }) {
+			m.First, m.End, why = first, end, "" // "by 7" loses nothing as words
+		}
 		if why == "" {
 			found = append(found, m)
 			continue

@@ -27,7 +27,7 @@ type Reading struct {
 // readers fill the slots of a tool in order, each from the words that earlier ones left.
 var readers = []func(*slotFiller){
 	readPatterns, readAllowed, readKnown, readCodes, readNamed, readBooleans, readAhead, readDurations, readAmounts, readMoments,
-	readSpokenNumbers, readNumbers, readLists, readCued, readPlaces, readQuoted, readRest,
+	readSpokenNumbers, readNumbers, readLists, readCued, readJourney, readPlaces, readQuoted, readRest,
 }
 
 // Of reads the values of the tool's parameters from the text.
@@ -87,7 +87,7 @@ func (f restReader) announced() (s *slot, first, end int) {
 		return nil, 0, 0
 	}
 	for i := range f.Words[:max(0, len(f.Words)-1)] {
-		if gap := f.Gap(i); f.Words[i].Is(text.AnnouncingWords) || strings.HasPrefix(gap, ":") && len(gap) > 1 {
+		if gap := f.Gap(i); f.Words[i].Is(text.AnnouncingWords) || strings.HasPrefix(strings.TrimSpace(gap), ":") && len(gap) > 1 {
 			return slots[0], i + 1, f.trimmed(i+1, len(f.Words))
 		}
 	}
