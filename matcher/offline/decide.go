@@ -31,6 +31,8 @@ type judgement struct {
 	why string
 	// sure is the probability that the text calls for the first of them; 0 if not computed.
 	sure float64
+	// unsure means that only the probability is against it.
+	unsure bool
 }
 
 // decide judges whether the text calls for its nearest candidate; bar is the required probability.
@@ -429,7 +431,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		return j
 	}
 	p, lead := nearest[0].Document(), leadOf(nearest)
-	parts := func(w text.Word) bool { return w.Is(text.PartingWords) && !p.Known[w.Stem] }
+	parts := slices.ContainsFunc(u.Words, func(w text.Word) bool { return w.Is(text.PartingWords) && !p.Known[w.Stem] }) && !text.ThanksAhead(u.Text)
 	switch {
 	case u.refuses(p):
 		j.why = "the message does not want what the nearest tool does, or wants it undone"
@@ -445,7 +447,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 		j.why = "the message leaves open which of two tools it means"
 	case u.cites(p):
 		j.why = "the message quotes the words that call for the nearest tool"
-	case u.mood != text.Wish && u.mood != text.Question && slices.ContainsFunc(u.Words, parts):
+	case u.mood != text.Wish && u.mood != text.Question && parts:
 		j.why = "the message thanks or says good-bye"
 	case u.unasked(p):
 		j.why = "the nearest tool undoes what it is about, and the message does not ask for that"
@@ -465,6 +467,7 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	case p.FreeText && signs.strange():
 		j.why = "the nearest tool knows nothing of what the message is about"
 	case j.sure < bar:
+		j.unsure = true
 		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
 	}
 	return j

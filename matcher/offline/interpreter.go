@@ -103,12 +103,31 @@ func (p *interpreter) named(judged judgement) string {
 	return judged.why + " (nearest: " + p.request.Candidates[judged.nearest[0].Place].Tool.Name + ")"
 }
 
+// plainly is the required probability for a wish that has nothing beside the one thing that its tool gives, and values.
+const plainly = 0.45
+
+// plain reports whether a text wishes for the thing that only the nearest tool gives, and has nothing else but values: "I
+// need an appointment on Friday".
+func (p *interpreter) plain(judged judgement, said string) bool {
+	near, t := judged.nearest[0], p.words(said)
+	r := p.read(said, p.request.Candidates[near.Place])
+	gives := func(q *retrieval.Document) bool {
+		return q.Gives && slices.ContainsFunc(t.Words, func(w text.Word) bool { return isThing(w) && q.Name[w.Stem] })
+	}
+	return t.Mood() == text.Wish && r.whole() && gives(near.Document()) && !slices.ContainsFunc(p.scope.Nearest(t.Words, Compared), func(other retrieval.Near) bool {
+		return other.Place != near.Place && gives(other.Document())
+	})
+}
+
 // one finds the call of a text with a single intent, or several with different values of one parameter. Without any
 // it returns the reason, as the end of "Nothing fired: …".
 func (p *interpreter) one(said string) ([]intent, string) {
 	t := p.words(said)
 	first := decide(barOf(p.request), p.scope, t)
 	judged := p.byValues(first, t)
+	if judged.unsure && judged.sure >= plainly && p.plain(judged, said) {
+		judged.why = ""
+	}
 	if p.trace != nil && !p.traced {
 		p.trace.Scores, p.traced = p.scope.Scores(judged.nearest), true
 	}

@@ -229,10 +229,26 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message speaks of something else than the nearest tool"
 	case !answers && r.neighbours(p, named, rivals):
 		return "the message names a thing that another tool is for"
+	case mood == text.Fragment && r.tellsOfName(p):
+		return "the message tells what somebody does"
 	case r.overlooked(mood):
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
+}
+
+// tellsOfName reports whether the text begins with a name that is a value, and a verb that the tool does not know follows: "Léa
+// mange à la cantine".
+func (r reading) tellsOfName(p *retrieval.Document) bool {
+	end := 0
+	for end < len(r.Words) && r.Taken[end] {
+		end++
+	}
+	named := slices.ContainsFunc(values.KindsOf(r.Tool).Named, func(name string) bool {
+		return end > 0 && r.Values[name] == r.Surface(0, end)
+	})
+	verb := r.At(end)
+	return named && !r.Pause(end) && !r.Pause(end+1) && isThing(verb) && !p.Knows(verb.Stem) && !p.Relates(verb)
 }
 
 // ofOther reports whether the things that a statement is about, beside the trouble with them, are none of the tool's: "I lost my
@@ -266,10 +282,20 @@ func (r reading) otherThing(p *retrieval.Document) bool {
 
 // breaksOff reports whether the text breaks off, and its last word is no allowed value: "an appointment at desk A".
 func (r reading) breaksOff() bool {
-	return r.BreaksOff() && !slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+	return r.BreaksOff() && !r.separates() && !slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
 		chosen, _ := r.Values[p.Name].(string)
 		words, last := text.Split(chosen), len(r.Words)-1
 		return len(p.Allowed) > 0 && r.Taken[last] && len(words) > 0 && words[len(words)-1].Norm == r.Words[last].Norm
+	})
+}
+
+// separates reports whether the last word is the particle of a German verb of the tool, which is before: "trag … ein".
+func (r reading) separates() bool {
+	own := wordsOf(r.Tool)
+	particle := r.At(len(r.Words) - 1).Norm
+	return slices.ContainsFunc(slices.Collect(maps.Keys(own.description)), func(stem string) bool {
+		verb, ok := strings.CutPrefix(stem, particle)
+		return ok && slices.ContainsFunc(r.Words, func(w text.Word) bool { return text.SameVerb(verb, w.Norm) })
 	})
 }
 

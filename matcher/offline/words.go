@@ -86,7 +86,7 @@ func partsOf(said string) []string {
 		}
 		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1])
 		ranged = ranged || words[i].Is(text.SumWords) && (isNumber(words[i-1]) || words[i-1].Is(text.Currencies)) && i+1 < len(words) && isNumber(words[i+1]) // "50 euros plus 3"
-		joins := !ranged && text.JoiningPhrases.PhraseAt(words, i) > 0 && !t.Negates(i)                                                                       // but not the "plus" of "ne … plus"
+		joins := !ranged && (text.JoiningPhrases.PhraseAt(words, i) > 0 || text.AndInItalian(t, i)) && !t.Negates(i)                                          // but not the "plus" of "ne … plus"
 		if !t.Pause(i) && !joins || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
 			continue // but "and then" is one joint
 		}

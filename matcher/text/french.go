@@ -20,7 +20,7 @@ var french = language{
 	possiblePhrases:   `est il possible de; est il possible d; serait il possible de; serait il possible d; est ce possible de; est ce possible d; c est possible de; c est possible d; serait ce possible de; serait ce possible d`,
 	tellingVerbs:      `est sont etait sera`,
 	owingPhrases:      `je dois; nous devons; il faut que je`,
-	wishPairs:         `il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
+	wishPairs:         `je dois; nous devons; vous plait; te plait; il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
 	PoliteVerbs:       `peux pouvez pourriez pourrais`,
 	PolitePersons:     `tu vous je nous`,
 	TellingWords:      `j je mon ma le la les hier avanthier`,

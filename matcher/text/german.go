@@ -22,7 +22,7 @@ var german = language{
 	possiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
 	tellingVerbs:      `ist sind war waren hat hatte wird`,
 	owingPhrases:      `ich muss; wir mussen`,
-	wishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
+	wishPairs:         `ich muss; wir mussen; ich muesste; wir muessten; ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	leavingPhrases:    `auf wiedersehen; auf wiederhoren; wiedersehen; tschuss; tschau; bis bald; bis dann; bis spater; schonen tag noch; schonen abend noch; einen schonen tag; einen schonen abend; machs gut; mach s gut`,
 	// Relations to earlier messages and to time.

@@ -520,6 +520,9 @@ func maySpeak(text, code string) bool {
 	return scores[at] == slices.Max(scores)
 }
 
+// AndInItalian reports whether the word at i is the Italian "e", which folds like "è".
+func AndInItalian(t Text, i int) bool { return t.Surface(i, i+1) == "e" && maySpeak(t.Said, "it") }
+
 // scoresOf counts the grammar words of each language in a text.
 func scoresOf(text string) []float64 {
 	scores := make([]float64, len(languages))

@@ -251,6 +251,10 @@ func mutual(pairs []string) map[string][]string {
 	return found
 }
 
+// romanceForms are endings of an order and of its infinitive, which tell a verb although little is before them: "abre" and
+// "abrir".
+var romanceForms = map[string]bool{"e ir": true, "a ir": true, "a ar": true, "e ar": true, "e er": true, "a er": true, "i ire": true, "a ire": true, "i ere": true, "a are": true, "i are": true}
+
 // SameVerb reports whether two words are forms of one verb by their beginning: "sperr" and "sperren", "cancela" and
 // "cancelar".
 func SameVerb(a, b string) bool {
@@ -258,6 +262,9 @@ func SameVerb(a, b string) bool {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
+	}
+	if n == least-1 && !StopWords.Has(a) && !StopWords.Has(b) && (romanceForms[a[n:]+" "+b[n:]] || romanceForms[b[n:]+" "+a[n:]]) {
+		return true
 	}
 	return n >= least && len(a)-n <= ending && len(b)-n <= ending
 }

@@ -114,8 +114,8 @@ func romanceActor(t Text, first, verb int, isAct func(Word) bool) bool {
 		return true
 	}
 	end := verb
-	for end > first+1 && t.Words[end-1].Is(StopWords) && !t.Words[end-1].Is(Negations) {
-		end-- // "Marco mi invia"
+	for end > first+1 && t.Words[end-1].Is(StopWords) && !t.Words[end-1].Is(Negations, PersonCues, JourneyEnds, JourneyOrigins, BoundaryWords) {
+		end-- // "Marco mi invia", but not "appuntamento per la carta"
 	}
 	return begins && isNamed(t, first, end) && isBare(t, first, end, isAct)
 }

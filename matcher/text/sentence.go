@@ -26,12 +26,14 @@ func (t Text) Mood() Mood {
 	words := t.Words[first:]
 	offer, marked := offerPhrases.PhraseAt(words, 0), Asked(t.Said)
 	switch {
-	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), AsksAbility(t):
+	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), AsksAbility(t), marked && asksFavour(words):
 		return Wish // "do you have a table"
 	case asks(words), asksAfterCue(words), marked && clauseEnd(t, first) == len(t.Words) && owingPhrases.PhraseAt(words, 0) > 0:
 		return Question
-	case wishes(t.Words):
+	case wishes(t.Words), slices.ContainsFunc(t.Words, func(w Word) bool { return subjunctive(t, w) && w.Is(thirdModals) }): // "ich müsste"
 		return Wish
+	case len(words) == 3 && words[0].Is(Articles, DefiniteArticles) && words[1].IsSubject() && (StartsWithDigit(words[2].Norm) || words[2].Is(NumberWords, Numbers)):
+		return Fragment // "la pompe 4" names it
 	case words[0].Is(TellingWords), states(words), t.tellsOfDone(first), t.Cites():
 		if marked && clauseEnd(t, first) == len(t.Words) {
 			return Question // "I lost my card?"
@@ -165,7 +167,46 @@ func orders(words []Word) bool {
 		return false
 	}
 	own := spanish.has(PoliteVerbs, words[0].Norm) || italian.has(PoliteVerbs, words[0].Norm) // they need no person
-	return words[1].Is(PolitePersons) || own && hasInfinitiveEnding(words[1].Norm) && !words[1].Is(StopWords)
+	return words[1].Is(PolitePersons) || own && hasInfinitiveEnding(withoutClitic(words[1].Norm)) && !words[1].Is(StopWords)
+}
+
+// withoutClitic returns a Romance infinitive without the pronoun at its end: mandar for mandarmi.
+func withoutClitic(verb string) string {
+	for _, clitic := range []string{"mi", "ci", "lo", "la", "li", "le", "me", "nos", "los", "las", "les"} {
+		if base, ok := strings.CutSuffix(verb, clitic); ok && strings.HasSuffix(base, "r") {
+			return base
+		}
+	}
+	return verb
+}
+
+// subjunctive reports whether a word, which folds like a past, has the umlaut of a wish: "hätte", "müsste".
+func subjunctive(t Text, w Word) bool {
+	return strings.ContainsAny(strings.ToLower(t.Said[w.Start:w.End]), "äü")
+}
+
+// asksFavour reports whether a question that is no order by its form may be one: "¿me reservas un hotel?", "mi prenoti un
+// tavolo?", "kann ich einen Termin haben?".
+func asksFavour(words []Word) bool {
+	if len(words) < 3 {
+		return false
+	}
+	verb := words[1].Norm
+	switch words[0].Norm {
+	case "kann", "konnen":
+		return words[1].Is(firstPersons)
+	case "me", "nos":
+		return len(verb) > 2 && (strings.HasSuffix(verb, "as") || strings.HasSuffix(verb, "es"))
+	case "mi", "ci":
+		return !words[1].Is(StopWords) && strings.HasSuffix(verb, "i")
+	}
+	return false
+}
+
+// ThanksAhead reports whether a text orders by French thanks for what is to be done: "merci d'inscrire Paul".
+func ThanksAhead(t Text) bool {
+	at := max(0, t.Opening())
+	return t.Norm(at) == "merci" && french.has(OfWords, t.Norm(at+1)) && hasInfinitiveEnding(t.Norm(at+2))
 }
 
 // states reports whether a telling verb follows a noun at the beginning: "money can not buy it", "Monday is my
@@ -204,7 +245,7 @@ func PastForm(w Word) bool {
 // Tells reports whether a text tells of the past: "we were in the office", "I turned it off", "ich habe bestellt".
 func (t Text) Tells() bool {
 	for i, w := range t.Words {
-		if w.Is(PastWords) || t.accentedPast(i) {
+		if w.Is(PastWords) && !subjunctive(t, w) || t.accentedPast(i) { // but "ich hätte gern"
 			return true
 		}
 		if i == 0 {

@@ -271,7 +271,8 @@ func (t Text) Joined(i int) bool {
 	if gap == "." {
 		return !StartsWithDigit(next.Norm) && !t.Capital(i+1) || StartsWithDigit(said) && StartsWithDigit(next.Norm)
 	}
-	ordinal := len(said) <= 2 && strings.Trim(said, "0123456789") == "" && strings.TrimSpace(gap) == "."
+	day, month, _ := strings.Cut(said, ".") // "vom 1.2. bis zum 5.2."
+	ordinal := len(day) <= 2 && len(month) <= 2 && strings.Trim(day+month, "0123456789") == "" && strings.TrimSpace(gap) == "."
 	return ordinal && (next.Is(Months) || i > 0 && t.Words[i-1].IsForeign(DayCues) && !t.Capital(i+1))
 }
 
