@@ -52,7 +52,6 @@ func (p *interpreter) read(said string, c matcher.Candidate) reading {
 	if !before {
 		r = reading{c, values.Of(p.text(said), c.Tool)}
 		r.dropOwn()
-		r.dropRanges()
 		p.readings[key] = r
 	}
 	r.Values = maps.Clone(r.Values)

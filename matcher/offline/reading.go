@@ -1,7 +1,6 @@
 package offline
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
@@ -133,30 +132,6 @@ func (r reading) dropOwn() {
 		}
 		if len(said) > 0 && !foreign {
 			delete(r.Values, name)
-		}
-	}
-}
-
-// dropRanges removes a number that is one end of a range, as in "between 20 and 22", unless the tool takes both
-// ends.
-func (r reading) dropRanges() {
-	for i, w := range r.Words {
-		if !w.Is(text.BetweenWords) {
-			continue
-		}
-		var ends, is []string
-		for at := i + 1; at < min(len(r.Words), i+10) && len(ends) < 2; at++ {
-			if numbers := r.Numbers(at); len(numbers) > 0 {
-				ends, at = append(ends, numbers[0].Exact), numbers[0].End-1
-			}
-		}
-		for name, value := range r.Values {
-			if number, ok := value.(json.Number); ok && len(ends) == 2 && slices.Contains(ends, number.String()) {
-				is = append(is, name)
-			}
-		}
-		if len(is) == 1 {
-			delete(r.Values, is[0])
 		}
 	}
 }

@@ -21,10 +21,6 @@ func isGrammar(w text.Word) bool {
 	if w.Is(text.Negations, text.PastWords) || isDirection(w) || isNumber(w) {
 		return false
 	}
-	switch w.Norm {
-	case "oclock", "uhr", "heures", "well":
-		return true
-	}
 	return w.Is(grammar...) || w.StemIs(text.UnitNames)
 }
 
