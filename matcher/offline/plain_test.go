@@ -23,6 +23,7 @@ var plain = []struct{ tools, said string }{
 		block_card {} = my card was stolen
 		block_card {} = somebody stole my card
 		- = I lost my umbrella
+		- = the missing card arrived
 		wake_up {"time":"by 7"} = wake me by 7
 		wake_up {"time":"7"} = wake me at 7
 		track_order {"order id":"4711"} = track order id 4711

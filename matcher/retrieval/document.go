@@ -243,9 +243,13 @@ func (e example) like(said text.Text, name map[string]bool) bool {
 // Mends reports whether a text tells of trouble that the tool's name and description mention.
 func (p *Document) Mends(words []text.Word) bool {
 	denied := text.AnyIs(words, text.Negations, text.Denials, text.NegatingParticles)
-	return slices.ContainsFunc(words, func(w text.Word) bool {
-		return !denied && w.Is(text.TroubleWords) && (p.Title[w.Stem] || p.troubles(w)) || p.Title[w.Stem] && w.Is(text.FailingVerbs) && denied
-	})
+	for i, w := range words {
+		tells := i == 0 || !words[i-1].Is(text.Articles, text.Definites) // but not "the missing card arrived"
+		if !denied && w.Is(text.TroubleWords) && (p.Title[w.Stem] || tells && p.troubles(w)) || p.Title[w.Stem] && w.Is(text.FailingVerbs) && denied {
+			return true
+		}
+	}
+	return false
 }
 
 // troubles reports whether the tool's name and description mention trouble of the same topic: "stole" for "stolen".
