@@ -190,16 +190,24 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	}
 	session, err := f.session(ctx, readsCounters(s.text))
 	if err != nil {
-		return nil, f.failure(err, s)
+		return nil, f.failure(err, s, false)
 	}
-	rows, err = session.run(ctx, s)
+	arguments, err := sqliteArguments(s)
+	var prepared *sql.Stmt
+	if err == nil {
+		prepared, err = session.prepare(ctx, s.text)
+	}
+	sent := err == nil
+	if sent {
+		rows, err = readRows(ctx, prepared, arguments)
+	}
 	if err != nil || ctx.Err() != nil || session.stateful || session.file == nil {
 		_ = session.conn.Close() // it may have state; all writes are committed
 	} else {
 		f.free <- session // never blocks: its capacity is the number of open sessions
 	}
 	if err != nil {
-		err = f.failure(err, s)
+		err = f.failure(err, s, sent)
 	}
 	return rows, err
 }
@@ -253,16 +261,8 @@ func (q *sqliteSession) prepare(ctx context.Context, query string) (*sql.Stmt, e
 	return made, nil
 }
 
-// run runs a statement and reads its rows until the end or the result's limit.
-func (q *sqliteSession) run(ctx context.Context, s statement) (*result, error) {
-	arguments, err := sqliteArguments(s)
-	if err != nil {
-		return nil, err
-	}
-	prepared, err := q.prepare(ctx, s.text)
-	if err != nil {
-		return nil, err
-	}
+// readRows runs a statement and reads its rows until the end or the result's limit.
+func readRows(ctx context.Context, prepared *sql.Stmt, arguments []any) (*result, error) {
 	rows, err := prepared.QueryContext(ctx, arguments...)
 	if err != nil {
 		return nil, err
@@ -289,21 +289,26 @@ func (q *sqliteSession) run(ctx context.Context, s statement) (*result, error) {
 	return read, rows.Err()
 }
 
-// failure returns the failure for an error of SQLite, by its primary result code.
-func (f *sqliteFile) failure(err error, s statement) error {
-	detail := effect.Clip(err.Error())
-	var coded *sqlite.Error
-	code := 0
-	if errors.As(err, &coded) {
+// failure returns the failure for an error of SQLite, by its primary result code. sent reports that the statement
+// itself had begun.
+func (f *sqliteFile) failure(err error, s statement, sent bool) error {
+	detail, code := effect.Clip(err.Error()), 0
+	if coded, is := errors.AsType[*sqlite.Error](err); is {
 		code = coded.Code() & 0xff
+	}
+	broke := func(err error) error {
+		if sent {
+			return &afterSending{err}
+		}
+		return err
 	}
 	switch {
 	case errors.As(err, new(*effect.Failure)):
 		return err
 	case code == sqlite3.SQLITE_INTERRUPT, code == 0 && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
-		return &afterSending{err}
+		return broke(err)
 	case code == sqlite3.SQLITE_NOMEM, code == sqlite3.SQLITE_IOERR, code == sqlite3.SQLITE_FULL:
-		return &afterSending{effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source, detail)}
+		return broke(effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source, detail))
 	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PROTOCOL: // nothing ran
 		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source, detail)
 	case code == sqlite3.SQLITE_AUTH:

@@ -1,6 +1,7 @@
 package sqlquery_test
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 	"os"
@@ -148,6 +149,17 @@ func TestSQLiteResultsAndTimeAreLimited(t *testing.T) {
 	outcome = r.run(statement(endless+"select count(*) from n")+`,"request":{"timeout":"200ms"}`, "")
 	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout)
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
+}
+
+// A statement that was stopped before it was sent has not run, so it may wait though it is not idempotent.
+func TestSQLiteStatementThatWasNotSentIsKnown(t *testing.T) {
+	r := sqliteRig(t, newFile(t, flights))
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	outcome := r.Deliver(ctx, effectOf(r.tool(statement("delete from flights")+`,"request":{"idempotent":false}`), nil))
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonRequest, "the service is stopping")
+	require.True(t, outcome.Deferred)
+	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
 }
 
 func TestSQLiteErrors(t *testing.T) {

@@ -115,9 +115,8 @@ func fromFirstWord(tokens iter.Seq[string]) []string {
 // mysqlLeavesNothing reports whether a statement leaves no state in its session: no variable, lock, temporary
 // table or setting.
 func mysqlLeavesNothing(sql string) bool {
-	tokens := slices.Collect(mysqlDialect.tokens(sql))
-	first := slices.IndexFunc(tokens, func(word string) bool { return word != "(" })
-	if first < 0 || !slices.Contains(mysqlQueryWords, tokens[first]) && !slices.Contains(mysqlChangeWords, tokens[first]) {
+	tokens := fromFirstWord(mysqlDialect.tokens(sql))
+	if len(tokens) == 0 || !slices.Contains(mysqlQueryWords, tokens[0]) && !slices.Contains(mysqlChangeWords, tokens[0]) {
 		return false
 	}
 	return !slices.ContainsFunc(tokens, func(word string) bool { return word == "@" || word == "get_lock" || word == conditionalComment })
