@@ -58,7 +58,7 @@ func (i *Intake) withStream(ctx context.Context, do func(context.Context, jetstr
 	return i.nats.withTimeout(ctx, AnswerStream, func(ctx context.Context) error { return do(ctx, i.nats.js) })
 }
 
-// Run creates the stream, and passes its messages to take until ctx ends, through outages and denials.
+// Run creates the stream, and passes its messages to handle until ctx ends, through outages and denials.
 func (i *Intake) Run(ctx context.Context, handle AnswerHandler) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 100*time.Millisecond, 2*time.Second
@@ -87,7 +87,7 @@ func (i *Intake) Run(ctx context.Context, handle AnswerHandler) {
 	}
 }
 
-// consume consumes messages until ctx or the consumer ends. opened reports whether there was a consumer.
+// consume consumes messages until ctx or the consumer ends. started reports whether there was a consumer.
 func (i *Intake) consume(ctx context.Context, handle AnswerHandler) (started bool, err error) {
 	r := &answerReader{Intake: i, handle: handle, slots: make(chan struct{}, maxConcurrent)}
 	var consumer jetstream.Consumer
@@ -205,7 +205,7 @@ func (r *answerReader) receive(ctx context.Context, message jetstream.Msg) {
 	})
 }
 
-// process passes the earlier messages on the subject to take, and then this message.
+// process passes the earlier messages on the subject to the handler, and then this message.
 func (r *answerReader) process(ctx context.Context, message jetstream.Msg) error {
 	var app, triggerID string
 	answer, err := effect.ReadAnswer(message.Data())

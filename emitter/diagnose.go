@@ -20,9 +20,7 @@ import (
 
 type diagnosis struct {
 	conn     *nats.Conn
-	js       jetstream.JetStream
 	stream   *stream
-	options  Options
 	findings []finding.Finding
 }
 
@@ -53,22 +51,22 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	if _, err := options.Login.Options(); err != nil {
 		return nil, err
 	}
-	d, dial := &diagnosis{options: options}, &dialer{Dialer: net.Dialer{Timeout: options.Timeout}}
+	d, dial := &diagnosis{}, &dialer{Dialer: net.Dialer{Timeout: options.Timeout}}
 	ignoreErrors := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
 	conn, err := connect(list, options.Login, nats.Name("earshot-doctor"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(dial), ignoreErrors)
 	if errors.Is(err, nats.ErrNoServers) && dial.err != nil {
 		err = dial.err
 	}
+	var js jetstream.JetStream
 	if err == nil {
 		defer conn.Close()
-		d.conn = conn
-		d.js, err = jetstream.New(conn)
+		js, err = jetstream.New(conn)
 	}
 	if err != nil {
 		d.add("reach", finding.Unusable, "", fmt.Sprintf("it is not reached: %s; see NATS_URL (--nats-url)", err))
 		return d.findings, nil
 	}
-	d.stream = newStream(d.js, options)
+	d.conn, d.stream = conn, newStream(js, options)
 	version, major, minor := conn.ConnectedServerVersion(), 0, 0
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n == 2 && (major < 2 || major == 2 && minor < 10) {
 		d.add("version", finding.Doubtful, version, "it is version "+version+": sessions are not erased or exported, event streams do not resume, and events are acknowledged before they are on the disk; install 2.10 or later")
@@ -89,9 +87,6 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	}
 	return d.findings, nil
 }
-
-// codeNoLeader is the code of a cluster without a leader.
-const codeNoLeader jetstream.ErrorCode = 10008
 
 // wantedPayload is the longest event with its headers, in bytes.
 const wantedPayload = 2 << 20
@@ -136,7 +131,7 @@ func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 
 func (d *diagnosis) account(ctx context.Context) {
 	const check = "JetStream"
-	account, err := d.js.AccountInfo(ctx)
+	account, err := d.stream.js.AccountInfo(ctx)
 	switch {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled), errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, nats.ErrNoResponders):
 		d.add(check, finding.Unusable, "off", "NATS has no JetStream for this account; enable it in the server's configuration, and for the account")
@@ -153,7 +148,7 @@ func (d *diagnosis) account(ctx context.Context) {
 	if limit > 0 {
 		value = fmt.Sprintf("%d of %d bytes used", used, limit)
 	}
-	if need := d.options.MaxBytes; limit > 0 && limit < need {
+	if need := d.stream.options.MaxBytes; limit > 0 && limit < need {
 		d.add(check, finding.Doubtful, value, fmt.Sprintf("the account may store %d bytes, and the stream %d; give EARSHOT_STREAM_MAX_BYTES (--stream-max-bytes) less, or the account more", limit, need))
 		return
 	}
@@ -200,7 +195,7 @@ func (d *diagnosis) answers(ctx context.Context) {
 
 // readStream returns a stream, or nil after a finding if it does not exist or cannot be read.
 func (d *diagnosis) readStream(ctx context.Context, name string) jetstream.Stream {
-	current, err := d.js.Stream(ctx, name)
+	current, err := d.stream.js.Stream(ctx, name)
 	switch check := "stream " + name; {
 	case errors.Is(err, jetstream.ErrStreamNotFound):
 		d.add(check, finding.Good, "not there yet: serve makes it", "")
@@ -286,7 +281,8 @@ func within(pattern, other string) bool {
 	return len(patternParts) == len(otherParts)
 }
 
-func collide(a, b string) bool {
+// Overlap reports whether a subject can match both patterns.
+func Overlap(a, b string) bool {
 	first, second := strings.Split(a, "."), strings.Split(b, ".")
 	for i := 0; i < len(first) && i < len(second); i++ {
 		switch {
@@ -299,7 +295,7 @@ func collide(a, b string) bool {
 	return len(first) == len(second)
 }
 
-// allowance is a server's permission list; an empty Allow allows everything.
+// allowance is a server's permission list; an empty Allow, or no list, allows everything.
 type allowance struct {
 	Allow []string `json:"allow"`
 	Deny  []string `json:"deny"`
@@ -307,12 +303,12 @@ type allowance struct {
 
 // lacks returns the needed subjects that are not allowed completely.
 func (a *allowance) lacks(needed []string) (missing []string) {
+	if a == nil {
+		return nil
+	}
 	for _, subject := range needed {
-		if a == nil {
-			return nil
-		}
 		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(pattern string) bool { return within(subject, pattern) })
-		if !allowed || slices.ContainsFunc(a.Deny, func(pattern string) bool { return collide(subject, pattern) }) {
+		if !allowed || slices.ContainsFunc(a.Deny, func(pattern string) bool { return Overlap(subject, pattern) }) {
 			missing = append(missing, subject)
 		}
 	}

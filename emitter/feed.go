@@ -21,8 +21,8 @@ const (
 	feedBatch = 8
 )
 
-// After reads an app's events after a place in the stream, up to a number and a size, of some kinds or without
-// any of all. It omits events of emitters, which repeat their tool.trigger. Up to reached, no event was left
+// After reads an app's events after a place in the stream, up to a number and a size: those of the given kinds, or
+// all if none is given. It omits events of emitters, which repeat their tool.trigger. Up to reached, no event was left
 // out for lack of room; more reports whether any was. A place beyond the stream's end belongs to an earlier
 // stream: reading starts at the beginning.
 func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, limit int) (events []effect.StoredEvent, reached uint64, more bool, err error) {
@@ -220,7 +220,7 @@ func (e *Emitter) Erase(ctx context.Context, appID, sessionID string) error {
 		if err != nil || len(left) == 0 {
 			return err
 		}
-		held, err := e.js.Stream(ctx, Stream)
+		held, err := e.readStream(ctx)
 		if err != nil {
 			return err
 		}

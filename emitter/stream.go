@@ -35,6 +35,7 @@ var chatSubjects = []string{"chat.message.*.*", "chat.failed.*.*"}
 // JetStream error codes without a name in nats.go.
 const (
 	codeAccountFull jetstream.ErrorCode = 10002 // the account's storage is full
+	codeNoLeader    jetstream.ErrorCode = 10008 // the cluster has no leader
 	codeServerFull  jetstream.ErrorCode = 10023 // the server's storage is full
 	codeNoSpace     jetstream.ErrorCode = 10047 // the server cannot reserve the stream's limit
 	codeInvalid     jetstream.ErrorCode = 10052 // invalid stream configuration
@@ -52,9 +53,6 @@ var (
 )
 
 func code(err error) jetstream.ErrorCode {
-	if err == nil {
-		return 0
-	}
 	if api, ok := errors.AsType[*jetstream.APIError](err); ok {
 		return api.ErrorCode
 	}
@@ -64,7 +62,6 @@ func code(err error) jetstream.ErrorCode {
 type stream struct {
 	js      jetstream.JetStream
 	options Options
-	logger  *slog.Logger
 
 	// repairSlot lets one caller check the stream at a time; the others wait until their context ends.
 	repairSlot chan struct{}
@@ -77,7 +74,7 @@ type stream struct {
 }
 
 func newStream(js jetstream.JetStream, options Options) *stream {
-	return &stream{js: js, options: options, logger: options.Logger, repairSlot: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
+	return &stream{js: js, options: options, repairSlot: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
 }
 
 // ensure repairs the stream, unless another caller did so since seen was read from checks.
@@ -111,7 +108,7 @@ func (s *stream) repair(ctx context.Context) error {
 		}
 		if err == nil {
 			s.info.Store(created.CachedInfo())
-			s.logger.Info("stream created", "stream", Stream)
+			s.options.Logger.Info("stream created", "stream", Stream)
 		}
 		return err
 	}
@@ -125,7 +122,7 @@ func (s *stream) repair(ctx context.Context) error {
 		return err
 	}
 	// A stream with other limits is better than none.
-	s.logger.Error("stream.limits", "stream", Stream, "error", explain(err).Error())
+	s.options.Logger.Error("stream.limits", "stream", Stream, "error", explain(err).Error())
 	return s.update(ctx, current.CachedInfo().Config, false)
 }
 
@@ -140,7 +137,7 @@ func (s *stream) update(ctx context.Context, current jetstream.StreamConfig, lim
 		return err
 	}
 	s.info.Store(updated.CachedInfo())
-	s.logger.Warn("stream was not as it should be and was changed", "stream", Stream)
+	s.options.Logger.Warn("stream was not as it should be and was changed", "stream", Stream)
 	return nil
 }
 
@@ -157,7 +154,7 @@ func (s *stream) withChat(config jetstream.StreamConfig, write func(jetstream.St
 	config.Subjects = toolSubjects()
 	result, err := write(config)
 	if err == nil && !s.noChat.Swap(true) {
-		s.logger.Error("stream.chat", "stream", Stream, "subjects", strings.Join(chatSubjects, ", "),
+		s.options.Logger.Error("stream.chat", "stream", Stream, "subjects", strings.Join(chatSubjects, ", "),
 			"error", "no chat events are published, another stream holds some of their subjects: "+overlap.Error())
 	}
 	return result, err

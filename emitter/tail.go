@@ -45,7 +45,7 @@ type Tail struct {
 }
 
 // Tail returns a reader of the stream. It reads while Run runs and has subscribers, checks itself at the
-// interval every (DefaultWatch if zero), and continues for one or two intervals after the last subscriber has
+// interval every (DefaultCheckInterval if zero), and continues for one or two intervals after the last subscriber has
 // left.
 func (e *Emitter) Tail(every time.Duration) *Tail {
 	if every == 0 {

@@ -100,7 +100,7 @@ func (p *preparedCall) checkDeadline(ctx context.Context) error {
 	return nil
 }
 
-// statusOutcome classifies the status of an answer. called is false for the requests that precede an MCP call.
+// statusOutcome classifies the status of an answer. arrived is false for the requests that precede an MCP call.
 func (c *Caller) statusOutcome(call *preparedCall, status int, header http.Header, arrived bool) (effect.Outcome, hostHealth) {
 	outcome := effect.Outcome{Status: status}
 	outcome.Verdict, outcome.Reason = verdictOf(status)

@@ -199,22 +199,8 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 
 // checkSubject refuses a pattern that no event matches: the command would wait forever.
 func checkSubject(subject string) error {
-	a := strings.Split(subject, ".")
-	overlaps := func(pattern string) bool {
-		b := strings.Split(pattern, ".")
-		for i := 0; i < len(a) && i < len(b); i++ {
-			switch {
-			case a[i] == ">" || b[i] == ">":
-				return true
-			case a[i] == "" || strings.ContainsAny(a[i], " \t"):
-				return false
-			case a[i] != b[i] && a[i] != "*" && b[i] != "*":
-				return false
-			}
-		}
-		return len(a) == len(b)
-	}
-	if slices.ContainsFunc(emitter.Subjects(), overlaps) {
+	unclear := strings.ContainsAny(subject, " \t") || slices.Contains(strings.Split(subject, "."), "")
+	if !unclear && slices.ContainsFunc(emitter.Subjects(), func(held string) bool { return emitter.Overlap(subject, held) }) {
 		return nil
 	}
 	return fmt.Errorf("no event has the subject %q; events have these: %s", subject, strings.Join(emitter.Subjects(), ", "))
