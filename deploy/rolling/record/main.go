@@ -2,9 +2,10 @@
 // the test that this version works on:
 //
 //	go run ./deploy/rolling/record -from PROGRAM_OR_COMMIT -at 127.0.0.1:PORT -to testdata/NAME.jsonl
-//	go run ./deploy/rolling/record -first -from f8c110a -at 127.0.0.1:PORT -to testdata/first/f8c110a.jsonl
 //
-// Files of versions that know drafts and tasks are in testdata/tasks.
+// Files of versions that know drafts and tasks are in testdata/tasks. Those in testdata/first are of the first versions,
+// which had calls and events alone: more pending calls than one read takes, ended calls, and events without NATS. They
+// were recorded by this command at 5b537ff4.
 //
 // It needs a redis-server. The build leaves what an upgrade in the middle of the day meets: an app
 // with credentials and a key, a session with its history and its own repository, triggers that
@@ -34,7 +35,6 @@ func main() {
 	from := flag.String("from", "", "`COMMIT`, or the path of a program, of the earlier version")
 	to := flag.String("to", "", "`FILE` to write")
 	at := flag.String("at", "127.0.0.1:18923", "`ADDRESS` of the endpoints, where the test listens as well: what is sealed is sealed for it")
-	first := flag.Bool("first", false, "the build is one of the first versions, which had calls and events alone")
 	flag.Parse()
 	folder, err := os.MkdirTemp("", "earshot-record-")
 	if err == nil {
@@ -44,13 +44,9 @@ func main() {
 			if err := s.replica.Up(rig.Context()); err != nil {
 				return err
 			}
-			if *first {
-				s.fillFirst()
-			} else {
-				s.fill()
-				s.fillTasks()
-				s.leave()
-			}
+			s.fill()
+			s.fillTasks()
+			s.leave()
 			s.replica.Kill()
 			return write(rig.Context(), s.redis, head{time.Now().UnixMilli(), *at, s.key}, *to)
 		})
@@ -139,26 +135,6 @@ func (s *stage) leave() {
 }
 
 const drafted, draft = app + "/sessions/s2", `{"messageId":"d1","actor":"user","text":"Ring the bell","final":false}`
-
-// fillFirst leaves what the first versions had: more pending calls than one read takes, ended calls, events without NATS.
-func (s *stage) fillFirst() {
-	s.ask(http.MethodPut, app, `{"name":"Clinic"}`, http.StatusCreated)
-	s.ask(http.MethodPut, app+"/repositories/desk", `{"tools":[
-		{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"SINK/ok"},
-		{"name":"busy","url":"SINK/busy","request":{"auth":"basic","basic":{"username":"u","password":"p"},"retryFor":"24h"}},
-		{"name":"dead","url":"SINK/dead"}]}`, http.StatusCreated)
-	s.key = s.ask(http.MethodPost, app+"/keys", `{"name":"back-end","scopes":["messages","triggers","app"]}`, http.StatusCreated)
-	s.say("m1", "user", "Ring the bell")
-	s.trigger("t-dead", "dead", `{}`)
-	for n := range firstOwed {
-		s.trigger(fmt.Sprintf("t-busy-%d", n), "busy", `{}`)
-	}
-	s.nats.Stop()
-	s.say("m4", "user", "Ring the bell")
-	time.Sleep(time.Second) // what is written behind the answers
-}
-
-const firstOwed = 40
 
 func (s *stage) say(id, actor, text string) {
 	s.ask(http.MethodPost, session+"/messages", fmt.Sprintf(`{"messageId":%q,"actor":%q,"text":%q}`, id, actor, text), http.StatusOK)

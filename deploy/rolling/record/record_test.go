@@ -244,6 +244,9 @@ func (u *upgraded) owesNothing() {
 	require.Zero(u.t, u.redis.ZCard(u.t.Context(), keys.InState(keyspace.Pending)).Val())
 }
 
+// firstOwed is how many calls the data of the first versions owes.
+const firstOwed = 40
+
 // TestDataOfTheFirstVersionsIsWorkedOn uses data of builds with one set for all work of a partition: pending calls and events are
 // delivered once, under their ids. An unknown entry stays.
 func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
