@@ -2,7 +2,8 @@ package earshot
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"time"
 )
 
@@ -25,6 +26,11 @@ func (s *scope) Serve(ctx context.Context, after string, handlers map[string]Han
 	}
 	defer followed.Close()
 	places := make(chan struct{}, atOnce)
+	defer func() { // wait for the handlers, also after an error
+		for range atOnce {
+			places <- struct{}{}
+		}
+	}()
 	for event, err := range followed.All() {
 		if err != nil {
 			return err
@@ -43,23 +49,24 @@ func (s *scope) Serve(ctx context.Context, after string, handlers map[string]Han
 			s.handle(ctx, trigger, handler)
 		}()
 	}
-	for range atOnce {
-		places <- struct{}{}
-	}
 	return ctx.Err()
 }
 
-// handle answers one trigger. That nobody waits for the answer any more is no news to anybody.
+// handle answers one trigger. That nobody waits for the answer any more is no news to anybody. An answer that does not
+// arrive is no failure: the work is done.
 func (s *scope) handle(ctx context.Context, trigger Payload, handler Handler) {
 	result, err := handler(ctx, trigger.Values, trigger)
+	var text json.RawMessage
+	if err == nil {
+		if text, err = json.Marshal(result); err != nil {
+			err = fmt.Errorf("the result is no JSON: %w", err)
+		}
+	}
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), toTell)
 	defer end()
 	if err != nil {
 		_, _ = s.Fail(ctx, trigger.ID, err.Error())
 		return
 	}
-	var problem *Problem
-	if _, err := s.Answer(ctx, trigger.ID, result); err != nil && !errors.As(err, &problem) {
-		_, _ = s.Fail(ctx, trigger.ID, err.Error()) // what was returned is no JSON
-	}
+	_, _ = s.Answer(ctx, trigger.ID, text)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -177,6 +178,30 @@ func TestEventsOfNothingEndWithTheProblem(t *testing.T) {
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// The handler has done its work. To say that it has failed would be wrong, and the first answer holds.
+func TestAResultThatIsLostIsNotToldAsAFailure(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	events, written := io.Pipe()
+	go func() {
+		_, _ = io.WriteString(written, "id: 1\n\nid: 2\nevent: tool.trigger\ndata: {\"id\":\"t1\",\"name\":\"ring\",\"answer\":{}}\n\n")
+	}()
+	var answers []string
+	client := got(earshot.New("http://earshot.example", earshot.WithRetries(0), earshot.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		if r.Method == http.MethodGet {
+			return &http.Response{StatusCode: http.StatusOK, Body: events, Request: r}, nil
+		}
+		answers = append(answers, string(got(io.ReadAll(r.Body))(t)))
+		end()
+		_ = written.Close()
+		return nil, errors.New("connection reset by peer")
+	})})))(t)
+	err := client.App("clinic").Serve(ctx, "", map[string]earshot.Handler{
+		"ring": func(context.Context, earshot.Values, earshot.Payload) (any, error) { return "it rings", nil },
+	})
+	equal(t, true, errors.Is(err, context.Canceled))
+	equal(t, `{"ok":true,"result":"it rings"}`, strings.Join(answers, " "))
+}
 
 func TestAToolTakesWhatModelsWrite(t *testing.T) {
 	app := clinic(t, service(t), "go-agent")

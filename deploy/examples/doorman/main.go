@@ -107,7 +107,8 @@ func (d doorman) say(ctx context.Context, file string) error {
 		return err
 	}
 	defer lines.Close()
-	for n, read := 1, bufio.NewScanner(lines); read.Scan(); n++ {
+	read := bufio.NewScanner(lines)
+	for n := 1; read.Scan(); n++ {
 		body, err := json.Marshal(map[string]string{"messageId": fmt.Sprint("line-", n), "actor": "user", "text": read.Text()})
 		if err != nil {
 			return err
@@ -127,7 +128,7 @@ func (d doorman) say(ctx context.Context, file string) error {
 			}
 		}
 	}
-	return nil
+	return read.Err()
 }
 
 // ask makes a request and reads the reply into got. Where none comes it asks again: each of these requests does
