@@ -193,7 +193,8 @@ func (p *promise) decided(ctx context.Context, m promised) (d floorAnswer, err e
 		decision, err := p.redis.Get(ctx, m.key("decision")).Bytes()
 		switch {
 		case err == nil:
-			return d, json.Unmarshal(decision, &d)
+			err = json.Unmarshal(decision, &d)
+			return d, err
 		case !errors.Is(err, redis.Nil):
 			return d, err
 		}

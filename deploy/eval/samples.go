@@ -48,10 +48,10 @@ func spokenSet(folder string) (set, error) {
 		}
 	}
 	text, err := json.Marshal(tools)
-	if err != nil {
-		return s, err
+	if err == nil {
+		err = json.Unmarshal(text, &s.tools)
 	}
-	return s, json.Unmarshal(text, &s.tools)
+	return s, err
 }
 
 // longest is the length of a text of BFCL, in bytes: people do not say longer ones.

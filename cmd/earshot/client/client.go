@@ -189,9 +189,9 @@ type Caller struct {
 }
 
 // WhoAmI returns the client's identity.
-func (c *Client) WhoAmI(ctx context.Context) (Caller, error) {
-	var who Caller
-	return who, c.Get(ctx, Path("whoami"), &who)
+func (c *Client) WhoAmI(ctx context.Context) (who Caller, err error) {
+	err = c.Get(ctx, Path("whoami"), &who)
+	return who, err
 }
 
 // App returns the given app, or else the app of the key, or else the only app.

@@ -117,10 +117,10 @@ func (a *dryRunConversation) dryRun(ctx context.Context, text string) (result dr
 			}
 			continue
 		}
-		if err != nil {
-			return result, err
+		if err == nil {
+			err = client.Decode(answer, &result)
 		}
-		return result, client.Decode(answer, &result)
+		return result, err
 	}
 }
 

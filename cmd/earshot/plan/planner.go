@@ -141,7 +141,8 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 		old, existed := before.Source(source.Name)
 		p.hostChanged[source.Name] = existed && old.BaseURL != source.BaseURL
 	}
-	return made, p.compare(ctx, &made, canonical, current, path)
+	err = p.compare(ctx, &made, canonical, current, path)
+	return made, err
 }
 
 // merge lays the files' app over the service's: files that define only tools must not remove an app's modules

@@ -58,7 +58,8 @@ func ask(conn *nats.Conn, subject string, body []byte) (got answer, err error) {
 		}
 		code := reply.Header.Get(micro.ErrorCodeHeader)
 		if code == "" {
-			return got, json.Unmarshal(reply.Data, &got)
+			err = json.Unmarshal(reply.Data, &got)
+			return got, err
 		}
 		err = fmt.Errorf("%s: %s\n%s", code, reply.Header.Get(micro.ErrorHeader), reply.Data)
 		if code != "503" {
