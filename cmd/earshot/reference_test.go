@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,6 +17,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // update regenerates the reference pages of this package.
@@ -25,15 +26,9 @@ var update = flag.Bool("update", false, "write the reference of commands, settin
 
 const generated = "This page is generated from the program: do not edit it.\n"
 
-// requirePage compares a reference page with its expected text, or writes it.
 func requirePage(t *testing.T, name, text string) {
-	path := filepath.Join("..", "..", "deploy", "docs", "reference", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	have, err := os.ReadFile(path)
-	require.NoError(t, err)
-	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the program says; write it with: go test ./cmd/earshot -run Reference -update", name)
+	t.Helper()
+	testbed.Kept(t, *update, filepath.Join("../../deploy/docs/reference", name), text, "go test ./cmd/earshot -run Reference -update")
 }
 
 func cell(text string) string {

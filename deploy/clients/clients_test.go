@@ -66,12 +66,8 @@ func (s *service) save(path, file string) {
 var update = flag.Bool("update", false, "write the generated types of the clients anew")
 
 func upToDate(t *testing.T, generated, kept string) {
-	now := testbed.Got(os.ReadFile(generated))(t)
-	if *update {
-		require.NoError(t, os.WriteFile(kept, now, 0o600))
-	}
-	before := testbed.Read(t, kept)
-	require.True(t, before == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
+	t.Helper()
+	testbed.Kept(t, *update, kept, testbed.Read(t, generated), "go test -tags nightly ./deploy/clients -run AreUpToDate -update")
 }
 
 func desk(t *testing.T) string {

@@ -25,14 +25,9 @@ import (
 // update writes the pages that follow from the API. cmd/earshot and deploy/fields write the others.
 var update = flag.Bool("update", false, "write the reference of codes, routes and fields of events")
 
-// requirePage compares a page of the reference with what it should be, or writes it.
 func requirePage(t *testing.T, name, text string) {
-	path := filepath.Join("reference", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
-	have := testbed.Read(t, path)
-	require.True(t, text == have, "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
+	t.Helper()
+	testbed.Kept(t, *update, filepath.Join("reference", name), text, "go test ./deploy/docs -run Reference -update")
 }
 
 func cell(text string) string {

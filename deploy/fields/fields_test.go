@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"net/http/httptest"
 	"os"
 	"testing"
@@ -14,17 +13,11 @@ import (
 	"earshot/deploy/testbed"
 )
 
-var update = flag.Bool("update", false, "write the reference of fields, and the types of the Go client")
-
 func TestReferenceOfFieldsIsUpToDate(t *testing.T) {
 	made := testbed.Got(write("../.."))(t)
 	require.Len(t, made, 2)
 	for path, want := range made {
-		if *update {
-			require.NoError(t, os.WriteFile(path, want, 0o644))
-		}
-		have := testbed.Got(os.ReadFile(path))(t)
-		require.True(t, bytes.Equal(want, have), "%s is not what the schemas say: go run ./deploy/fields", path)
+		testbed.Kept(t, false, path, string(want), "go run ./deploy/fields")
 	}
 }
 

@@ -84,6 +84,15 @@ func Got[T any](value T, err error) func(require.TestingT) T {
 // Read is the text of a file.
 func Read(t require.TestingT, path string) string { return string(Got(os.ReadFile(path))(t)) }
 
+// Kept requires that a generated file holds a text, or writes it there. how is the command that writes it.
+func Kept(t testing.TB, write bool, path, text, how string) {
+	t.Helper()
+	if write {
+		Must(t, "write what was generated", os.WriteFile(path, []byte(text), 0o644))
+	}
+	require.True(t, text == Read(t, path), "%s is not what it follows from; write it with: %s", path, how)
+}
+
 // Background runs something until the test ends, or stop is called, which waits for its end.
 func Background(t TB, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
