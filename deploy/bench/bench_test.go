@@ -22,11 +22,9 @@ import (
 	"earshot/deploy/testbed"
 )
 
-const whole = "EARSHOT_BENCH_WHOLE"
-
 // TestMain lets the test binary play the roles of the bench's own servers.
 func TestMain(m *testing.M) {
-	if os.Getenv(roleVariable) != "" || os.Getenv(whole) != "" {
+	if os.Getenv(roleVariable) != "" {
 		main()
 		return
 	}
