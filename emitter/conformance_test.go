@@ -39,7 +39,7 @@ func TestConformanceOfACluster(t *testing.T) {
 		t.Skip("a cluster of three takes seconds to start")
 	}
 	options := emitter.Options{Replicas: 3, Timeout: 5 * time.Second}
-	conformance(t, options, func(t *testing.T) broker { return natstest.RunCluster(t, 3) })
+	conformance(t, options, func(t *testing.T) broker { return natstest.RunCluster(t) })
 }
 
 // conformance is the suite for every NATS that Earshot runs on. start gives each test its own broker.

@@ -229,7 +229,7 @@ func TestDoctorSeesAClusterOfNATSThatLosesServers(t *testing.T) {
 		t.Skip("a cluster needs seconds to form")
 	}
 	t.Parallel()
-	cluster := natstest.RunCluster(t, 3)
+	cluster := natstest.RunCluster(t)
 	w := newWorld(t)
 	w.env["NATS_URL"] = cluster.URL()
 	require.Zero(t, w.serve("--nats-replicas", "1").stop())

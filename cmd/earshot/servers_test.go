@@ -224,7 +224,7 @@ func TestNodeOfARedisClusterThatIsDownStopsItsOwnAppsOnly(t *testing.T) {
 func TestNATSWithoutAQuorumIsNotReady(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
-	cluster := natstest.RunCluster(t, 3)
+	cluster := natstest.RunCluster(t)
 	w := newWorld(t)
 	w.env["NATS_URL"] = cluster.URL()
 	r := w.serve("--nats-replicas", "3")
@@ -281,7 +281,7 @@ func TestAReplicaThatStartsTellsWhyRedisTakesNothing(t *testing.T) {
 func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 	t.Parallel()
 	leaveOutWhenShort(t)
-	cluster := natstest.RunCluster(t, 3)
+	cluster := natstest.RunCluster(t)
 	w := newWorld(t)
 	w.env["NATS_URL"] = cluster.URL()
 	w.serve("--nats-replicas", "3")

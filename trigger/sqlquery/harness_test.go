@@ -125,7 +125,7 @@ func one(o *sqlquery.Options) { o.SourceLimit = 1 }
 func BenchmarkStatement(b *testing.B) {
 	dir := newFile(b, flights)
 	for name, source := range map[string]repositories.Source{
-		"postgres": sqltest.RunPostgres(b).Source("db"), "sqlite": {Type: repositories.SourceSQLite, Database: "clinic.db"},
+		"postgres": sqltest.RunPostgres(b).Source(), "sqlite": {Type: repositories.SourceSQLite, Database: "clinic.db"},
 	} {
 		b.Run(name, func(b *testing.B) {
 			r := newRig(b, source, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })

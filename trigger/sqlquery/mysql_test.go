@@ -43,20 +43,20 @@ func mysqlTypes(t *testing.T, server *sqltest.Server) {
 			v13 text, v14 enum('a','b'), v15 set('a','b'), v16 tinyint(1), v17 bigint);
 		insert into kinds values (18446744073709551615, 1.50, 0.1, 1e300, b'1000000001', '2026-12-01', '2026-12-01 09:30:00.123456', '2026-12-01 09:30:00', '-09:30:00', 2026, x'deadbeef', x'01',
 			'<a & "b">', 'b', 'a,b', true, -9223372036854775808)`)
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	require.Equal(t, `[{"v1":18446744073709551615,"v2":1.50,"v3":0.1,"v4":1e+300,"v5":513,"v6":"2026-12-01","v7":"2026-12-01T09:30:00.123456","v8":"2026-12-01T00:30:00Z",`+
 		`"v9":"-09:30:00","v10":2026,"v11":"3q2+7w==","v12":"AQ==","v13":"<a & \"b\">","v14":"b","v15":"a,b","v16":1,"v17":-9223372036854775808}]`, r.rows("select * from kinds"))
 	require.Equal(t, `[{"id":2,"id_2":2,"airline":"DL","seats":null}]`, r.rows("select id, id, airline, seats from flights where id = 2"))
 	require.Equal(t, `[{"seats":12345678901234567890.0123456789,"v":"größer 😀"}]`, r.rows("select seats, 'größer 😀' as v from flights where id = 1"))
 	require.Equal(t, `[]`, r.rows("select * from flights where id = 3"))
 
-	source := server.Source("db")
+	source := server.Source()
 	source.QueryParams = repositories.Headers{"time_zone": secret.New("'-05:00'"), "collation": secret.New("utf8mb4_bin"), "parseTime": secret.New("true")}
 	require.Equal(t, `[{"z":"-05:00","v8":"2026-12-01T00:30:00Z","same":0}]`, newRig(t, source).rows("select @@time_zone as z, v8, 'a' = 'A' as same from kinds"))
 }
 
 func mysqlBinds(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	const three = `,"parameters":[{"name":"a","type":"string","description":"d"},{"name":"n","type":"number","description":"d"},
 		{"name":"l","type":"array","description":"d","items":{"type":"string","name":"i","description":"d"},"required":false}]`
 	const column = `,"templateParameters":[{"name":"c","type":"string","description":"d","escape":"backticks"}]`
@@ -93,7 +93,7 @@ func mysqlEscapes(t *testing.T, r *rig) {
 // mysqlDateTimes binds instants, whose offset most servers would ignore.
 func mysqlDateTimes(t *testing.T, server *sqltest.Server) {
 	for zone, want := range map[string]string{"+00:00": "2026-12-01T08:00:00Z", "-05:00": "2026-12-01T03:00:00"} {
-		source := server.Source("db")
+		source := server.Source()
 		source.QueryParams = repositories.Headers{"time_zone": secret.New(zone)}
 		r := newRig(t, source)
 		for _, given := range []string{
@@ -113,7 +113,7 @@ func mysqlDateTimes(t *testing.T, server *sqltest.Server) {
 }
 
 func mysqlCuts(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	outcome := r.run(statement("with recursive n as (select 1 as n union all select n + 1 from n where n < 100000) select n from n"), "")
 	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.True(t, outcome.Truncated)
@@ -131,7 +131,7 @@ func mysqlCuts(t *testing.T, server *sqltest.Server) {
 }
 
 func mysqlReadOnly(t *testing.T, server *sqltest.Server) {
-	source := server.Source("db")
+	source := server.Source()
 	source.ReadOnly = new(true)
 	r := newRig(t, source)
 	server.Exec("create function clear() returns int begin delete from flights; return 1; end")
@@ -163,7 +163,7 @@ func mysqlReadOnly(t *testing.T, server *sqltest.Server) {
 
 func mysqlErrors(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table people (email varchar(50) unique, age int); insert into people values ('ann@example.org', 1)")
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	const email = `,"parameters":[{"name":"email","type":"string","description":"d"}]`
 	for _, c := range []struct{ sql, values, want string }{
 		{"selec ?", `"x"`, "error in your SQL syntax"},
@@ -180,7 +180,7 @@ func mysqlErrors(t *testing.T, server *sqltest.Server) {
 }
 
 func mysqlSessions(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	require.Equal(t, r.rows("select connection_id() as v"), r.rows("select connection_id() as v"), "a connection is used again")
 	for _, leaves := range []string{"set @a = 1", "select @a := 1", "create temporary table mine (a int)", "select get_lock('l', 0)", "set autocommit = 0", "start transaction", "use information_schema", "lock tables flights write"} {
 		require.NotEmpty(t, r.rows(leaves), leaves)
@@ -192,7 +192,7 @@ func mysqlSessions(t *testing.T, server *sqltest.Server) {
 func mysqlTables(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create table gates (id int, flight int default 7, unique key spot (id, flight), constraint flies foreign key (flight) references flights (id));
 		create trigger landed after insert on gates for each row set @landed = 1`)
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	outcome := r.runs("mysql-list-tables", "", `{"table_names":"flights, gates","output_format":"simple"}`)
 	require.Equal(t, `[{"schema_name":"clinic","object_name":"flights","object_details":{"name":"flights"}},{"schema_name":"clinic","object_name":"gates","object_details":{"name":"gates"}}]`, string(outcome.Result), outcome.Error)
 	outcome = r.runs("mysql-list-tables", "", `{"table_names":"gates"}`)

@@ -48,7 +48,7 @@ func TestPostgres(t *testing.T) {
 }
 
 func typesSurvive(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	for sql, want := range map[string]string{
 		`1::int2`: `1`, `9223372036854775807::int8`: `9223372036854775807`, `12345678901234567890.1234567890::numeric`: `12345678901234567890.1234567890`,
 		`1.50::numeric(5,2)`: `1.50`, `'NaN'::numeric`: `"NaN"`, `0.1::float8`: `0.1`, `'Infinity'::float8`: `"Infinity"`, `1e300::float8`: `1e+300`,
@@ -83,7 +83,7 @@ func typesSurvive(t *testing.T, server *sqltest.Server) {
 }
 
 func valuesAreBound(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	const mixed = `"parameters":[
 	  {"name":"s","type":"string","description":"d"}, {"name":"i","type":"integer","description":"d"},
 	  {"name":"f","type":"float","description":"d"}, {"name":"b","type":"boolean","description":"d"},
@@ -109,7 +109,7 @@ func valuesAreBound(t *testing.T, server *sqltest.Server) {
 }
 
 func templatesArePasted(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	const seeds = `"templateParameters":[{"name":"tableName","type":"string","description":"d","allowedValues":["flights"]},
 	  {"name":"columnNames","type":"array","description":"d","items":{"name":"column","type":"string","description":"d","escape":"double-quotes"}}]`
 	outcome := r.run(statement(`SELECT {{array .columnNames}} FROM {{.tableName}} WHERE id = $1`)+`,"parameters":[{"name":"id","type":"integer","description":"d"}],`+seeds,
@@ -133,7 +133,7 @@ func templatesArePasted(t *testing.T, server *sqltest.Server) {
 }
 
 func resultsAreCut(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	outcome := r.run(statement("select n from generate_series(1, 1000) n"), "")
 	require.False(t, outcome.Truncated)
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"n"`))
@@ -160,7 +160,7 @@ func resultsAreCut(t *testing.T, server *sqltest.Server) {
 
 func statementsThatChange(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table notes (id serial primary key, note text)")
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	require.Equal(t, `[]`, r.rows("insert into notes (note) values ('a')"))
 	require.Equal(t, `[{"id":2}]`, r.rows("insert into notes (note) values ('b') returning id"))
 	outcome := r.run(statement("insert into notes (note) select 'x' from generate_series(1, 3000) returning id"), "")
@@ -172,7 +172,7 @@ func statementsThatChange(t *testing.T, server *sqltest.Server) {
 }
 
 func readOnly(t *testing.T, server *sqltest.Server) {
-	source := server.Source("db")
+	source := server.Source()
 	source.ReadOnly = new(true)
 	r := newRig(t, source)
 	require.Equal(t, `[{"id":1},{"id":2}]`, r.rows("select id from flights order by id"))
@@ -189,7 +189,7 @@ func readOnly(t *testing.T, server *sqltest.Server) {
 
 func wrongStatements(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table people (email text unique); insert into people values ('ann@example.org')")
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	const email = `,"parameters":[{"name":"email","type":"string","description":"d"}]`
 	for _, c := range []struct{ sql, value, want string }{
 		{"selec $1", `"x"`, `refused the statement: syntax error at or near "selec" (SQLSTATE 42601)`},
@@ -212,8 +212,8 @@ func wrongStatements(t *testing.T, server *sqltest.Server) {
 const waits = `"statement":"select pg_advisory_xact_lock_shared(7)","request":{"timeout":"60s"}`
 
 func room(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"), func(o *sqlquery.Options) { o.SourceLimit, o.SlotWait = 2, 50*time.Millisecond })
-	other := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source(), func(o *sqlquery.Options) { o.SourceLimit, o.SlotWait = 2, 50*time.Millisecond })
+	other := newRig(t, server.Source())
 	release, tool := server.Hold(7), r.tool(waits)
 	ended := make(chan effect.Outcome, 2)
 	for range 2 {
@@ -233,14 +233,14 @@ func room(t *testing.T, server *sqltest.Server) {
 }
 
 func changedSource(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	changed := *r.app
-	changed.Sources = []repositories.Source{server.Source("db")}
+	changed.Sources = []repositories.Source{server.Source()}
 	changed.Sources[0].QueryParams = repositories.Headers{"application_name": secret.New("changed")}
 	*r.app = changed
 	require.Equal(t, `[{"application_name":"changed"}]`, r.rows("show application_name"))
-	socket := server.Source("db")
+	socket := server.Source()
 	socket.Host = "/tmp"
 	outcome := newRig(t, socket).run(statement("select 1"), "")
 	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked) // a socket of the machine is no address
@@ -255,7 +255,7 @@ func changedSource(t *testing.T, server *sqltest.Server) {
 }
 
 func idle(t *testing.T, server *sqltest.Server) {
-	source := server.Source("db")
+	source := server.Source()
 	source.QueryParams = repositories.Headers{"application_name": secret.New("idler")}
 	r := newRig(t, source, func(o *sqlquery.Options) { o.Idle, o.Databases, o.SlotWait = 50*time.Millisecond, 1, time.Millisecond })
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
@@ -299,7 +299,7 @@ func hostile(t *testing.T, server *sqltest.Server) {
 				}
 			}
 		}()
-		source := server.Source("db")
+		source := server.Source()
 		_, source.Port, _ = net.SplitHostPort(listener.Addr().String())
 		outcome := newRig(t, source).run(statement("select 1")+`,"request":{"timeout":"500ms"}`, "")
 		require.Equal(t, effect.Retry, outcome.Verdict, "%s: %s", name, outcome.Error)
@@ -312,7 +312,7 @@ func hostile(t *testing.T, server *sqltest.Server) {
 // settings of the source unchanged.
 func sessions(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create role helper; create schema shadow; create table shadow.flights (id int, airline text); create sequence numbers`)
-	source := server.Source("db")
+	source := server.Source()
 	source.QueryParams = repositories.Headers{"timezone": secret.New("Europe/Berlin"), "search_path": secret.New("public")}
 	r := newRig(t, source, one)
 	backend := r.rows("select pg_backend_pid() as pid")
@@ -349,7 +349,7 @@ func queriesAlone(t *testing.T, server *sqltest.Server) {
 		require.NoError(t, os.Chmod(at, 0o777)) // the server may be another user
 	}
 	proof := filepath.Join(dir, "proof")
-	source, log := server.Source("db"), &bytes.Buffer{}
+	source, log := server.Source(), &bytes.Buffer{}
 	source.ReadOnly = new(true)
 	r := newRig(t, source, func(o *sqlquery.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
 	copies := "copy (select 1) to program 'touch " + proof + "'"
@@ -392,7 +392,7 @@ func postgresTables(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create table gates (id int unique, flight int not null default 7 references flights (id)); comment on column gates.id is 'number';
 		create function landed() returns trigger language plpgsql as 'begin return new; end';
 		create trigger landed after insert on gates for each row execute function landed()`)
-	r := newRig(t, server.Source("db"))
+	r := newRig(t, server.Source())
 	require.Empty(t, r.Check(t.Context(), r.app, []repositories.Tool{*effecttest.Tool(t, `"type":"postgres-list-tables","source":"db"`)}))
 	outcome := r.runs("postgres-list-tables", "", `{"table_names":"nowhere, gates","output_format":"simple"}`)
 	require.Equal(t, `[{"schema_name":"public","object_name":"gates","object_details":{"name":"gates"}}]`, string(outcome.Result), outcome.Error)

@@ -45,7 +45,7 @@ func everyServer(t *testing.T, s served) {
 }
 
 func verdicts(t *testing.T, s served) {
-	r := newRig(t, s.Source("db"))
+	r := newRig(t, s.Source())
 	for code, want := range s.codes {
 		s.Exec(fmt.Sprintf(s.fails, code))
 		outcome := r.run(statement("select fails()"), "")
@@ -57,7 +57,7 @@ func verdicts(t *testing.T, s served) {
 }
 
 func checks(t *testing.T, s served) {
-	r := newRig(t, s.Source("db"))
+	r := newRig(t, s.Source())
 	check := func(fields string) string {
 		return strings.Join(r.Check(t.Context(), r.app, []repositories.Tool{*r.tool(fields)}), "\n")
 	}
@@ -75,14 +75,14 @@ func checks(t *testing.T, s served) {
 }
 
 func timeIsLimited(t *testing.T, s served) {
-	r := newRig(t, s.Source("db"))
+	r := newRig(t, s.Source())
 	slow := statement(fmt.Sprintf("select %s, 'slow one'", fmt.Sprintf(s.sleep, 60)))
 	outcome := r.run(slow+`,"request":{"timeout":"300ms"}`, "")
 	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout)
 	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
 	require.Eventually(t, func() bool { return s.Count(s.sleeping) == 0 }, time.Minute, 10*time.Millisecond, "the server stops as well")
 
-	r = newRig(t, s.Source("db"))
+	r = newRig(t, s.Source())
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the connection is there, so that the time goes to the statement")
 	outcome = r.run(slow+`,"request":{"timeout":"1s","idempotent":false}`, "")
 	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonUnknown)
@@ -94,7 +94,7 @@ func timeIsLimited(t *testing.T, s served) {
 	outcome = r.Deliver(ctx, effectOf(r.tool(slow), nil))
 	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonRequest, "the service is stopping")
 
-	source, toolbox := s.Source("db"), s.Source("db")
+	source, toolbox := s.Source(), s.Source()
 	source.Timeout = repositories.Duration(200 * time.Millisecond)
 	toolbox.QueryTimeout = source.Timeout // Toolbox's name for it
 	for _, limited := range []repositories.Source{source, toolbox} {
@@ -105,17 +105,17 @@ func timeIsLimited(t *testing.T, s served) {
 func whoMay(t *testing.T, s served) {
 	t.Setenv("PGPASSWORD", sqltest.Password) // the operator's, not the app's
 	for _, password := range []string{"", "wrong-password-of-db"} {
-		source := s.Source("db")
+		source := s.Source()
 		source.Password = secret.New(password)
 		outcome := newRig(t, source).run(statement("select 1"), "")
 		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth)
 		require.NotContains(t, outcome.Error, "wrong-password-of-db")
 		require.NotContains(t, outcome.Error, "127.0.0.1", "where we connect from")
 	}
-	source := s.Source("db")
+	source := s.Source()
 	source.Database = "nowhere"
 	effecttest.Ended(t, newRig(t, source).run(statement("select 1"), ""), effect.Dead, effect.ReasonRequest, s.unknown[0])
-	source = s.Source("db")
+	source = s.Source()
 	source.QueryParams = s.secure
 	outcome := newRig(t, source).run(statement("select 1"), "")
 	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonRequest, s.unknown[3]) // nothing is sent in the clear if TLS is asked for
@@ -128,16 +128,16 @@ func addresses(t *testing.T, s served) {
 			return nil, fmt.Errorf("%w: %s is private", sqlquery.ErrRefused, address)
 		}
 	}
-	outcome := newRig(t, s.Source("db"), refuse).run(statement("select 1"), "")
+	outcome := newRig(t, s.Source(), refuse).run(statement("select 1"), "")
 	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked, "127.0.0.1", "is private")
-	named := s.Source("db")
+	named := s.Source()
 	named.Host = "localhost"
 	outcome = newRig(t, named, refuse).run(statement("select 1"), "")
 	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked, "localhost does not lead to a public one")
 	require.NotContains(t, outcome.Error, "127.0.0.1", "what a name leads to is not the tenant's to know")
 	require.Equal(t, `[{"v":1}]`, newRig(t, named).rows("select 1 as v"), "a name is looked up")
 
-	source := s.Source("db")
+	source := s.Source()
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, source.Port, _ = net.SplitHostPort(closed.Addr().String())
@@ -148,7 +148,7 @@ func addresses(t *testing.T, s served) {
 }
 
 func goesAway(t *testing.T, s served) {
-	r := newRig(t, s.Source("db"))
+	r := newRig(t, s.Source())
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	ended, tool := make(chan effect.Outcome), r.tool(statement(fmt.Sprintf("select %s, 'slow one'", fmt.Sprintf(s.sleep, 600)))+`,"request":{"timeout":"60s"}`)
 	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()

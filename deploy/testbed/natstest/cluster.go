@@ -22,8 +22,11 @@ type Cluster struct {
 	Servers []*Server // which can be stopped and started one by one
 }
 
-// RunCluster starts a cluster of size servers and returns when it takes streams, some seconds later.
-func RunCluster(t testing.TB, size int) *Cluster {
+// size is the least of a cluster that goes on without one of its servers.
+const size = 3
+
+// RunCluster starts a cluster, and returns when it takes streams, some seconds later.
+func RunCluster(t testing.TB) *Cluster {
 	t.Helper()
 	c := &Cluster{}
 	c.Streams = Streams{t, c.URL, nats.UserInfo("", "")}

@@ -49,7 +49,7 @@ func RunPostgres(t testbed.TB) *Server {
 	if bin == "" {
 		testbed.Missing(t, "no PostgreSQL server: install it (apt-get install postgresql, brew install postgresql) or set "+envPostgres+" to the folder of initdb and postgres")
 	}
-	s := newServer(t, syscall.SIGINT, repositories.Source{Type: repositories.SourcePostgres, Database: "postgres"})
+	s := newServer(t, syscall.SIGINT, repositories.Source{Name: "db", Type: repositories.SourcePostgres, Database: "postgres"})
 	data, file := filepath.Join(s.process.Dir, "data"), filepath.Join(s.process.Dir, "password")
 	testbed.Must(s.t, "write the password", os.WriteFile(file, []byte(Password), 0o600))
 	s.giveAway(file)
@@ -69,7 +69,7 @@ func RunMySQL(t testbed.TB) *Server {
 	if program == "" || script == "" {
 		testbed.Missing(t, "no MariaDB server: install it (apt-get install mariadb-server, brew install mariadb) or set "+envMariaDB+" to the folder of mariadbd")
 	}
-	s := newServer(t, syscall.SIGTERM, repositories.Source{Type: repositories.SourceMySQL, Database: "clinic"})
+	s := newServer(t, syscall.SIGTERM, repositories.Source{Name: "db", Type: repositories.SourceMySQL, Database: "clinic"})
 	data := filepath.Join(s.process.Dir, "data")
 	testbed.Must(s.t, "make a folder", os.Mkdir(data, 0o700))
 	s.giveAway(data)
@@ -173,12 +173,8 @@ func (s *Server) Waiting() int {
 	return s.Count("select count(*) from pg_locks where locktype = 'advisory' and not granted")
 }
 
-// Source is the server as a source of an app.
-func (s *Server) Source(name string) repositories.Source {
-	source := s.source
-	source.Name = name
-	return source
-}
+// Source is the server as the source "db" of an app.
+func (s *Server) Source() repositories.Source { return s.source }
 
 const (
 	envPostgres = "EARSHOT_POSTGRES_BIN"

@@ -19,7 +19,7 @@ func TestServerKeepsItsDataOverStopAndStart(t *testing.T) {
 			server.Exec("create table t (n int); insert into t values (1), (2)")
 			server.Stop()
 			server.Stop()
-			_, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", server.Source("db").Port))
+			_, err := net.Dial("tcp", net.JoinHostPort("127.0.0.1", server.Source().Port))
 			require.Error(t, err)
 			server.Start()
 			require.Equal(t, 2, server.Count("select count(*) from t"))
