@@ -158,8 +158,9 @@ func (t Table) Print(out io.Writer, rows [][]string, codeOf func(cell string) st
 	}
 	for i, row := range rows {
 		t.line(out, row[:t.Below], widths, i == 0, codeOf)
-		beneath := fit(gap+strings.TrimSpace(strings.Join(row[t.Below:], gap)), t.Columns)
-		fmt.Fprintln(out, t.Style.Paint(Faint, beneath))
+		if beneath := strings.TrimSpace(strings.Join(row[t.Below:], gap)); beneath != "" {
+			fmt.Fprintln(out, t.Style.Paint(Faint, fit(gap+beneath, t.Columns)))
+		}
 	}
 }
 

@@ -72,6 +72,10 @@ func TestATableTakesTwoLinesWhereOneIsTooLong(t *testing.T) {
 	require.Equal(t, show(0), show(43))
 	require.Equal(t, "STATE   TOOL\n  ID\nfailed  a-tool-with-a-long-name\n  0123456789\n", show(42))
 	require.Equal(t, "STATE   TOOL\n  ID\nfailed  a-tool-with…\n  0123456789\n", show(20))
+
+	var whole strings.Builder
+	terminal.Table{Columns: 20, Below: 3}.Print(&whole, rows, func(string) string { return "" })
+	require.Equal(t, "STATE   TOOL      ID\nfailed  a-tool-…  0123456…\n", whole.String(), "nothing is beneath")
 }
 
 func TestTheScreenIsAsWideAsColumnsSays(t *testing.T) {
