@@ -89,19 +89,12 @@ type Emitter struct {
 var _ effect.Deliverer = (*Emitter)(nil)
 
 // Connect returns an emitter with its own connection to a comma-separated list of servers. It does not wait for
-// the connection: until then, deliveries ask for a Retry. It fails for an invalid list or options, and never
-// shows a credential.
+// the connection: until then, deliveries ask for a Retry. It fails for an invalid list or number of replicas,
+// and never shows a credential.
 func Connect(list string, options Options) (*Emitter, error) {
 	o := options.withDefaults()
-	switch {
-	case o.MaxAge < time.Second:
-		return nil, fmt.Errorf("the events' MaxAge of %s is too short: at least a second", o.MaxAge)
-	case o.MaxBytes < 0:
-		return nil, fmt.Errorf("the stream's MaxBytes of %d is no size: a number of bytes, or 0 for no bound", o.MaxBytes)
-	case o.Replicas < 0 || o.Replicas > 5:
+	if o.Replicas < 0 || o.Replicas > 5 {
 		return nil, fmt.Errorf("%d replicas of the stream are not possible: 1 to 5, 3 in a cluster of three", o.Replicas)
-	case o.Timeout < 0:
-		return nil, fmt.Errorf("the Timeout of %s for a delivery is no time: more than 0, 2s is usual", o.Timeout)
 	}
 	hosts, err := servers(list)
 	if err != nil {

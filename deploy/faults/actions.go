@@ -230,8 +230,8 @@ func (c *client) reform() {
 	})
 }
 
-func (c *client) act(kind, triggerID, body string, alone bool) *operation {
-	return c.do(http.MethodPost, &operation{
+func (c *client) act(kind, triggerID, body string, alone bool) {
+	c.do(http.MethodPost, &operation{
 		App: c.app, Kind: kind, Trigger: triggerID, Alone: alone, Body: body, Path: pathOf(c.app, "") + "/triggers/" + triggerID + "/" + kind,
 	})
 }
@@ -370,7 +370,6 @@ var (
 type taskStatus struct {
 	ResultType, TaskID, Status string
 	InputRequests              map[string]json.RawMessage
-	Result                     json.RawMessage
 }
 
 func taskIn(answer string) (t taskStatus) {

@@ -303,5 +303,5 @@ func (p *planted) look(place, text string) {
 func (p *planted) all() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]string(nil), p.found...)
+	return slices.Clone(p.found)
 }

@@ -189,8 +189,8 @@ func (e *evidence) readFiles(s *system) error {
 func (o *operation) place() string { return o.App + "/" + o.Session + "/" + o.ID }
 
 type reply struct {
-	MessageID, TriggerID, Name string
-	Matches                    []struct{ TriggerID, Name, State string }
+	TriggerID string
+	Matches   []struct{ TriggerID, State string }
 }
 
 func (o *operation) reply() (a reply) {
