@@ -42,6 +42,9 @@ func TestEventsAreShownInAFewWords(t *testing.T) {
 	for _, test := range []struct{ subject, data, want string }{
 		{"tool.trigger.clinic.s1.book", `{"sessionId":"s1","name":"book","values":{"day":"Friday","n":12345678901234567890,"who":"Mr X"}}`,
 			`12:00  trigger      clinic/s1  book  day=Friday n=12345678901234567890 who="Mr X"`},
+		{"tool.trigger.clinic.s1.note", `{"sessionId":"s1","name":"note","values":{"a":"","b":"x=y","c":"\"","d":"é"}}`,
+			`12:00  trigger      clinic/s1  note  a="" b="x=y" c="\"" d=é`},
+		{"tool.trigger", `{"name":"book"}`, `12:00  tool.trigger            {"name":"book"}`},
 		{"app.clinic.calendar.request", `{"name":"book","values":{}}`, "12:00  emitter      clinic    book  calendar.request"},
 		{"tool.result.clinic._.book", `{"name":"book","ok":true,"status":200,"result":{"a": [1]}}`, `12:00  result       clinic    book  200 {"a":[1]}`},
 		{"tool.result.clinic._.book", `{"name":"book","ok":false,"reason":"auth","error":"no\ntoken"}`, "12:00  result       clinic    book  failed (auth): no token"},
@@ -82,5 +85,5 @@ func TestTheScreenIsAsWideAsColumnsSays(t *testing.T) {
 	require.Zero(t, terminal.Width(&strings.Builder{}, none))
 	require.Equal(t, 60, terminal.Width(&strings.Builder{}, func(string) (string, bool) { return "60", true }))
 	require.Equal(t, "one two\nthree\n\nfour", terminal.Wrap("one\ntwo three\n\nfour", 8))
-	require.Equal(t, "one\ntwo", terminal.Wrap("one\ntwo", 0))
+	require.Equal(t, "one two\nthree", terminal.Wrap("one two\nthree", 0))
 }
