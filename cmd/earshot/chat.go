@@ -178,8 +178,7 @@ func (c *chat) handle(ctx context.Context, line string) error {
 }
 
 func (c *chat) commandNames() []string {
-	names := lists.Map(c.commands(), func(command chatCommand) string { return command.name })
-	return names
+	return lists.Map(c.commands(), func(command chatCommand) string { return command.name })
 }
 
 type explainedAnswer struct {

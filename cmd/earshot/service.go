@@ -137,10 +137,7 @@ func (s *service) openDeliverers() (err error) {
 		return err
 	}
 	s.tail, s.intake = s.emitter.Tail(0), s.emitter.Intake()
-	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
-	if err != nil {
-		return err
-	}
+	policy, _ := guard.ParsePolicy(s.config.PrivateURLs) // checked by check
 	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
 	dial := guard.Dial(policy)
 	guardedDial := func(ctx context.Context, network, address string) (net.Conn, error) { // converts refusals to sqlquery's error
@@ -215,18 +212,16 @@ func (s *service) openEngine() (err error) {
 	}
 	s.store.OnChange(s.engine.Wake)
 	s.refresher = refresh.New(refresh.Options{Store: s.store, Offer: s.caller.Offered, Listen: s.caller.Listen, Pause: s.env.pause, Logger: s.log})
-	return s.openServer(registry)
+	s.openServer(registry)
+	return nil
 }
 
 const mostChats = 1024
 
 // openServer creates the HTTP server. Issuers of ID tokens are named by tenants, so the policy of tools applies
 // to them.
-func (s *service) openServer(registry *prometheus.Registry) error {
-	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
-	if err != nil {
-		return err
-	}
+func (s *service) openServer(registry *prometheus.Registry) {
+	policy, _ := guard.ParsePolicy(s.config.PrivateURLs) // checked by check
 	closing := make(chan struct{})
 	signIns := signin.New(s.env.now, registry)
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
@@ -268,7 +263,6 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	s.http = server.New(s.config.Addr, server.Identified(proxies.Handler(s.shutdown.Handler(console.New(console.Options{REST: surfaces, Walls: walls, Sealer: s.sealer, Now: s.env.now})))))
 	s.http.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelInfo) // such as failed handshakes, which any client can cause
 	s.http.RegisterOnShutdown(func() { close(closing) })
-	return nil
 }
 
 const telemetryTimeout = 3 * time.Second

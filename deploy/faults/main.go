@@ -63,7 +63,6 @@ func parse(args []string) (o options, race bool, err error) {
 	flags.IntVar(&o.kills, "kills", 0, "kill replicas at least so many times")
 	flags.DurationVar(&o.duration, "for", 0, "go on for at least so long")
 	flags.DurationVar(&o.within, "within", 0, "begin no round of phases that would not end within this time")
-	flags.DurationVar(&o.outage, "outage", 0, "how long NATS is away (5s; 1m with -kills or -for)")
 	flags.BoolVar(&race, "race", false, "build with the race detector")
 	flags.StringVar(&o.dir, "dir", "", "keep logs and data in this folder")
 	var names string
@@ -74,9 +73,6 @@ func parse(args []string) (o options, race bool, err error) {
 	}
 	if o.flaw != "" && !slices.Contains(failpoint.Flaws(), o.flaw) {
 		return o, race, fmt.Errorf("-flaw %s: there are %v", o.flaw, failpoint.Flaws())
-	}
-	if o.outage == 0 {
-		o.outage = o.pick(defaults().outage, time.Minute)
 	}
 	o, err = o.withPhases(names)
 	return o, race, err

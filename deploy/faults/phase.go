@@ -36,11 +36,12 @@ func phases(o options) []phase {
 	if o.long() {
 		kills, amid = kills*4, 10
 	}
+	withoutNATS := outage(o.pick(5*time.Second, time.Minute))
 	list := []phase{
 		{name: "kills", kills: kills, actions: everything, moody: true},
 		{name: "recovery", faults: []fault{death}, calm: true, actions: everything},
 		{name: "faults", faults: faults, actions: everything},
-		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, actions: everything},
+		{name: "outage", faults: []fault{withoutNATS}, amid: amid, actions: everything},
 		{name: "full", faults: []fault{filling}, amid: amid, full: 256 << 10, actions: everything},
 		{name: "restore", faults: []fault{snapshot}, restored: true, actions: plain},
 		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, actions: everything},
@@ -50,7 +51,7 @@ func phases(o options) []phase {
 	if !o.long() {
 		return list[:len(list)-1] // in another way, the cluster loses a master already
 	}
-	list[3].faults = []fault{trouble, outage(o.outage)}
+	list[3].faults = []fault{trouble, withoutNATS}
 	list[7].faults, list[7].amid = []fault{losing(apps...), lagging(false), losing(apps...)}, amid
 	return list
 }

@@ -30,7 +30,6 @@ type options struct {
 	kills    int            // at least as many
 	duration time.Duration  // at least as long
 	within   time.Duration  // no round begins that would take longer; 0 for any time
-	outage   time.Duration  // of NATS
 	rest     time.Duration  // that what is owed may take when all is quiet again
 	ready    time.Duration  // that the replicas may take until they are
 	flaw     failpoint.Flaw // that the replicas have; empty for none
@@ -48,7 +47,7 @@ const (
 
 func defaults() options {
 	return options{
-		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: failpoint.Points(),
+		rest: restLimit, ready: comeUp, points: failpoint.Points(),
 		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	}
 }

@@ -39,10 +39,8 @@ import (
 
 type options struct {
 	before, after string // commits, or paths of programs; empty for this source
-	replicas      int
 	clients       int
 	settle        time.Duration // load between two restarts
-	drain         time.Duration // EARSHOT_DRAIN of the replicas
 	marks         bool          // the balancer gives nothing to a replica that has refused a connection
 	logf          func(format string, args ...any)
 }
@@ -51,10 +49,8 @@ func main() {
 	o := options{logf: func(format string, args ...any) { fmt.Printf(format+"\n", args...) }}
 	flag.StringVar(&o.before, "before", "", "`COMMIT`, or the path of a program, that runs at first (default this source)")
 	flag.StringVar(&o.after, "after", "", "`COMMIT`, or the path of a program, that takes its place (default this source)")
-	flag.IntVar(&o.replicas, "replicas", 3, "replicas")
 	flag.IntVar(&o.clients, "clients", 8, "clients, each in a session of its own")
 	flag.DurationVar(&o.settle, "settle", 5*time.Second, "load before, between and after the restarts")
-	flag.DurationVar(&o.drain, "drain", time.Second, "EARSHOT_DRAIN of the replicas")
 	flag.BoolVar(&o.marks, "marks", false, "the proxy sends nothing more to a replica that has refused a connection, until it is ready")
 	flag.Parse()
 	folder, err := os.MkdirTemp("", "earshot-rolling-")
@@ -83,9 +79,9 @@ func roll(t testbed.TB, folder string, o options) (*report, error) {
 	ctx, program := t.Context(), testbed.ProgramOf(t, folder, o.before)
 	store, broker, sink := redistest.Run(t, "--appendfsync", "always"), natstest.Run(t), &testbed.Sink{}
 	var replicas []*testbed.Replica
-	for n := range o.replicas {
+	for n := range 3 {
 		r := testbed.NewReplica(t, folder, fmt.Sprintf("replica-%d", n+1), program,
-			"REDIS_URL="+store.URL(), "NATS_URL="+broker.URL(), "EARSHOT_STREAM_MAX_BYTES=256MiB", "EARSHOT_DRAIN="+o.drain.String())
+			"REDIS_URL="+store.URL(), "NATS_URL="+broker.URL(), "EARSHOT_STREAM_MAX_BYTES=256MiB", "EARSHOT_DRAIN=1s")
 		if err := r.Up(ctx); err != nil {
 			return nil, err
 		}

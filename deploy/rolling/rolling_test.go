@@ -16,7 +16,7 @@ func short(t *testing.T, o options) *report {
 	if testing.Short() {
 		t.Skip("restarts three replicas under load")
 	}
-	o.replicas, o.clients, o.settle, o.drain, o.logf = 3, 4, 300*time.Millisecond, time.Second, t.Logf
+	o.clients, o.settle, o.logf = 4, 300*time.Millisecond, t.Logf
 	found := testbed.Got(roll(t, t.TempDir(), o))(t)
 	t.Log(found)
 	require.NoError(t, found.fault())
