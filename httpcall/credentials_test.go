@@ -174,11 +174,14 @@ func oauthError(status int, code string) http.HandlerFunc {
 	}
 }
 
+// manyCalls are so many as are made together.
+const manyCalls = 50
+
 // together makes concurrent calls, which must all be delivered.
-func (r *rig) together(calls int, url string, request *repositories.Request) {
+func (r *rig) together(url string, request *repositories.Request) {
 	var done sync.WaitGroup
-	outcomes := make(chan effect.Outcome, calls)
-	for range calls {
+	outcomes := make(chan effect.Outcome, manyCalls)
+	for range manyCalls {
 		done.Go(func() { outcomes <- r.call(url, request, nil) })
 	}
 	done.Wait()
@@ -189,14 +192,13 @@ func (r *rig) together(calls int, url string, request *repositories.Request) {
 }
 
 func TestCallsAskForOneTokenTogether(t *testing.T) {
-	const calls = 50
 	i := newIssuer(t)
 	old, renewed := newEndpoint(t, accepts("tok-1")), newEndpoint(t, accepts("tok-2"))
-	r := newRig(t, func(o *httpcall.Options) { o.HostLimit = calls })
-	r.together(calls, old.URL, i.request())
+	r := newRig(t, func(o *httpcall.Options) { o.HostLimit = manyCalls })
+	r.together(old.URL, i.request())
 	require.Len(t, i.requests(), 1)
-	require.Len(t, old.requests(), calls)
-	r.together(calls, renewed.URL, i.request())
+	require.Len(t, old.requests(), manyCalls)
+	r.together(renewed.URL, i.request())
 	require.Len(t, i.requests(), 2, "a token that is refused is renewed once for all")
 }
 

@@ -36,8 +36,8 @@ func TestWhatIsOfOtherSessionsAndAppsIsNotShown(t *testing.T) {
 	}
 }
 
-func (w *world) operations(app, repository string) []string {
-	changes := w.events("tool.changed." + app + "." + repository)
+func (w *world) operations(repository string) []string {
+	changes := w.events("tool.changed.clinic." + repository)
 	return lists.Map(changes, func(one storedEvent) string { return one.Payload["operation"].(string) })
 }
 
@@ -62,9 +62,9 @@ func TestDeletedAppLeavesNothingBehind(t *testing.T) {
 	}
 	w.call(404, "DELETE", "/v1/apps/clinic", "")
 	w.rest()
-	require.Empty(t, w.leftOf("clinic"))
+	require.Empty(t, w.left())
 	for _, repository := range []string{"app", "own", "own2"} {
-		require.Equal(t, []string{"created", "deleted"}, w.operations("clinic", repository))
+		require.Equal(t, []string{"created", "deleted"}, w.operations(repository))
 	}
 
 	w.put("/v1/apps/clinic", `{}`)
@@ -75,15 +75,15 @@ func TestDeletedAppLeavesNothingBehind(t *testing.T) {
 	require.Empty(t, w.say("s1", "m1", "call ours {}; mine {}").Matches, "the message of before is not remembered")
 }
 
-// leftOf lists an app's keys in Redis that do not expire.
-func (w *world) leftOf(app string) []string {
-	left := []string{}
-	for _, key := range w.client().Keys(w.t.Context(), "*:"+app+"*").Val() {
+// left lists the app's keys in Redis that do not expire.
+func (w *world) left() []string {
+	keys := []string{}
+	for _, key := range w.client().Keys(w.t.Context(), "*:clinic*").Val() {
 		if w.client().PTTL(w.t.Context(), key).Val() < 0 {
-			left = append(left, key)
+			keys = append(keys, key)
 		}
 	}
-	return left
+	return keys
 }
 
 func TestCallThatADeletedAppOwesLeavesNothingBehind(t *testing.T) {
@@ -94,7 +94,7 @@ func TestCallThatADeletedAppOwesLeavesNothingBehind(t *testing.T) {
 	require.Equal(t, "pending", w.say("s1", "m1", "call book {}").Matches[0].Call.State)
 	w.call(204, "DELETE", "/v1/apps/clinic", "")
 	w.rest()
-	require.Empty(t, w.leftOf("clinic"))
+	require.Empty(t, w.left())
 	results := w.events("tool.result.clinic.s1.book")
 	require.Len(t, results, 1, "its end is told")
 	require.Equal(t, false, results[0].Payload["ok"])
@@ -111,8 +111,8 @@ func TestIdleSessionExpiresWithItsRepositories(t *testing.T) {
 	})
 	w.until("the history is gone", func() bool { return w.ask(w.replicas[0], "GET", messagesPath("s1"), "").Body == `{"items":[]}`+"\n" })
 	w.rest()
-	require.Equal(t, []string{"created", "deleted"}, w.operations("clinic", "own"))
-	require.Equal(t, []string{"created"}, w.operations("clinic", "app"))
+	require.Equal(t, []string{"created", "deleted"}, w.operations("own"))
+	require.Equal(t, []string{"created"}, w.operations("app"))
 	w.call(200, "GET", "/v1/apps/clinic/repositories/app", "")
 	client := w.client()
 	w.until("nothing of the session is left in Redis", func() bool {
@@ -135,7 +135,7 @@ func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
 	}
 	require.ElementsMatch(t, names, w.names(path))
 	w.rest()
-	operations := w.operations("clinic", "desk")
+	operations := w.operations("desk")
 	require.Len(t, operations, len(names))
 	require.Equal(t, "created", operations[0])
 }

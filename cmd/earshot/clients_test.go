@@ -177,9 +177,9 @@ type load struct {
 }
 
 // pressed starts clients that book in their own sessions, alternating replicas.
-func pressed(w *world, clients int) *load {
+func pressed(w *world) *load {
 	l := &load{t: w.t, world: w, answers: map[string]posted{}}
-	for c := range clients {
+	for c := range 4 {
 		l.clients.Go(func() {
 			for n := 0; !l.stopped.Load(); n++ {
 				l.post(fmt.Sprint("s", c), fmt.Sprintf("m%d-%d", c, n), fmt.Sprintf(`call book {"day":"%d"}`, n))

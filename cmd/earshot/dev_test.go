@@ -149,16 +149,16 @@ func TestDevLoadsFilesAndLoadsThemAgainWhenTheyChange(t *testing.T) {
 	require.NoError(t, os.Rename("next.yaml", "tools.yaml"), "as editors replace a file")
 	d.Await(t, regexp.QuoteMeta("- repository clinic/desk\n"))
 	d.Await(t, regexp.QuoteMeta("  repository clinic/others is not in the files and stays"))
-	require.Equal(t, "two", firstTool(w, "default"))
+	require.Equal(t, "two", firstTool(w))
 
 	write(t, "tools.yaml", "kind: tol\n")
 	d.Await(t, regexp.QuoteMeta("tools.yaml:1:7: unknown kind \"tol\""))
 	d.Await(t, regexp.QuoteMeta("the files were not loaded; what is running stays as it was"))
-	require.Equal(t, "two", firstTool(w, "default"))
+	require.Equal(t, "two", firstTool(w))
 
 	write(t, "tools.yaml", "kind: tool\nname: three\n")
 	d.Await(t, regexp.QuoteMeta("tools/three is new"))
-	require.Equal(t, "three", firstTool(w, "default"))
+	require.Equal(t, "three", firstTool(w))
 }
 
 func TestDevRemovesTheSettingsThatItsFilesNoLongerHave(t *testing.T) {
@@ -180,8 +180,8 @@ func TestDevRemovesTheSettingsThatItsFilesNoLongerHave(t *testing.T) {
 	require.Equal(t, "The clinic", w.request("GET", "/v1/apps/clinic", "")["name"], "which no file has named")
 }
 
-func firstTool(w *world, repository string) string {
-	tools := w.request("GET", "/v1/apps/clinic/repositories/"+repository, "")["tools"].([]any)
+func firstTool(w *world) string {
+	tools := w.request("GET", "/v1/apps/clinic/repositories/default", "")["tools"].([]any)
 	return tools[0].(map[string]any)["name"].(string)
 }
 

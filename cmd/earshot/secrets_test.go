@@ -470,13 +470,13 @@ func TestApplyGivesTheCredentialsOfToolsAgainWhereTheirSourceMoves(t *testing.T)
 }
 
 // keyOf creates a key of the app clinic and returns its header.
-func (w *world) keyOf(body string, headers ...string) []string {
-	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body, headers...).Body)
+func (w *world) keyOf(body string) []string {
+	made := read[struct{ Key string }](w.t, w.call(201, "POST", "/v1/apps/clinic/keys", body).Body)
 	return []string{"Authorization", "Bearer " + made.Key}
 }
 
-// named is the server under another name.
-func (e *endpoint) named(host string) string { return strings.Replace(e.URL, "127.0.0.1", host, 1) }
+// named is the URL of the server by its name.
+func (e *endpoint) named() string { return strings.Replace(e.URL, "127.0.0.1", "localhost", 1) }
 
 const tokenOfTheModule = "t0ken-of-the-module"
 
@@ -489,7 +489,7 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 	}
 	app(``, home.URL)
 	author := w.keyOf(`{"scopes":["tools"]}`)
-	there := onlyTool(`"url":"` + evil.named("localhost") + `/x","request":{"auth":"module","moduleId":"calendar"}`)
+	there := onlyTool(`"url":"` + evil.named() + `/x","request":{"auth":"module","moduleId":"calendar"}`)
 	onSource := onlyTool(`"type":"http","source":"crm","method":"GET","path":"x","request":{"moduleId":"calendar"}`)
 	const all, session = "/v1/apps/clinic/repositories", "/v1/apps/clinic/sessions/s1/repositories"
 	refused := func(method, path, body, pointer string, key []string) {
@@ -508,11 +508,11 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 		}
 	}
 	everywhere(there, "/tools/0/url")
-	app(``, evil.named("localhost"))
+	app(``, evil.named())
 	everywhere(onSource, "/tools/0/source")
 	app(``, home.URL)
 
-	w.call(201, "PUT", session+"/r", strings.ReplaceAll(there, evil.named("localhost"), home.URL), author...)
+	w.call(201, "PUT", session+"/r", strings.ReplaceAll(there, evil.named(), home.URL), author...)
 	require.Equal(t, "delivered", w.fire("s1", "t", `{}`).Call.State, "the host of tokenUrl needs no mention")
 	require.Contains(t, home.all(), tokenOfTheModule, "the test can see it")
 	app(`"localhost"`, home.URL)
@@ -526,7 +526,7 @@ func TestModuleIsUsedTowardsItsHostsAloneByWhomeverMayOnlyWriteTools(t *testing.
 	require.Equal(t, "failed auth", call.State+" "+call.Reason)
 	require.Contains(t, call.Error, `the hosts of module "calendar" do not name localhost`)
 	w.call(200, "PUT", session+"/r", onSource, author...)
-	app(``, evil.named("localhost")) // the source of the tool moves
+	app(``, evil.named()) // the source of the tool moves
 	require.Equal(t, "failed", w.fire("s1", "t", `{}`).Call.State)
 	require.Equal(t, 1, strings.Count(evil.all(), tokenOfTheModule))
 }
@@ -537,7 +537,7 @@ func TestWhatTheOwnerPointedElsewhereStaysAsLongAsItIsTheSame(t *testing.T) {
 	w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"`+home.URL+`/token"}]}`)
 	author, owner := w.keyOf(`{"scopes":["tools"]}`), w.keyOf(`{"scopes":["tools","app"]}`)
 	const path = "/v1/apps/clinic/sessions/s1/repositories/r"
-	there := onlyTool(`"url":"` + other.named("localhost") + `/x","request":{"auth":"module","moduleId":"calendar"}`)
+	there := onlyTool(`"url":"` + other.named() + `/x","request":{"auth":"module","moduleId":"calendar"}`)
 	for i, key := range [][]string{nil, owner} { // nil is the admin
 		w.call(201, "PUT", path, there, key...)
 		for _, other := range []string{`/y","request":{`, `/x","request":{"method":"DELETE",`, `/x","request":{"headers":{"X-A":"b"},`} {
@@ -559,7 +559,7 @@ func TestAVersionIsRestoredWithTheRightsOfItsRestorer(t *testing.T) {
 	w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"`+home.URL+`/token"}]}`)
 	author := w.keyOf(`{"scopes":["tools"]}`)
 	const path = "/v1/apps/clinic/repositories/r"
-	there := onlyTool(`"url":"` + other.named("localhost") + `/x","request":{"auth":"module","moduleId":"calendar"}`)
+	there := onlyTool(`"url":"` + other.named() + `/x","request":{"auth":"module","moduleId":"calendar"}`)
 	w.call(201, "PUT", path, there)
 	w.call(200, "PATCH", path, `{"tools":[{"name":"more"}]}`)
 	w.call(200, "POST", path+"/versions/1/restore", "", author...) // the repository still has the owner's grant

@@ -69,7 +69,7 @@ func failOver(t *testing.T, promote func(*redistest.Sentinel)) {
 	w.rest()
 	sentinel.Replicate()
 
-	l := pressed(w, 4)
+	l := pressed(w)
 	for c := range 4 { // for the same triggerOnce repositories in the same order
 		l.clients.Go(func() {
 			for i := range once {
@@ -291,7 +291,7 @@ func TestLeaderOfANATSClusterThatStopsUnderLoadLosesNothing(t *testing.T) {
 	w.rest()
 	require.Equal(t, 3, cluster.StreamConfig(emitter.Stream).Replicas)
 
-	l := pressed(w, 4)
+	l := pressed(w)
 	l.more(100)
 	leader := cluster.Leader(emitter.Stream)
 	leader.Stop()

@@ -87,7 +87,7 @@ func (c *otlp) named(name string) []exported {
 
 // traced starts a world with a collector. The SDK reads the process environment, so no other test may run at
 // the same time.
-func traced(t *testing.T, flags ...string) (*world, *otlp) {
+func traced(t *testing.T) (*world, *otlp) {
 	c := newCollector(t)
 	w := newWorld(t)
 	for name, value := range map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": c.URL, "OTEL_BSP_SCHEDULE_DELAY": "20", "OTEL_SERVICE_NAME": "earshot-of-the-tests"} {
@@ -95,7 +95,7 @@ func traced(t *testing.T, flags ...string) (*world, *otlp) {
 		w.env[name] = value
 	}
 	w.env["OTEL_SDK_DISABLED"] = os.Getenv("OTEL_SDK_DISABLED")
-	w.serve(flags...)
+	w.serve()
 	w.put("/v1/apps/clinic", `{"name":"Clinic"}`)
 	return w, c
 }
