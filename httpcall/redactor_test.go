@@ -156,6 +156,22 @@ func TestMaskTellsWhereACredentialWas(t *testing.T) {
 	require.NotContains(t, string(newRig(t).call(e.URL, request, nil).Result), "and-more", "of a longer one nothing is left")
 }
 
+// What differs from a credential in one character stays as it is, however that is written.
+func TestMaskLeavesWhatIsNoCredential(t *testing.T) {
+	const short, long = "abc-def", "abc-def[ghi]"
+	for text, want := range map[string]string{
+		"abc%2Ddef": "***", "abc%2Fdef": "abc%2Fdef", `abc\u002ddef`: "***", `abc\u002fdef`: `abc\u002fdef`, "abc-de%66": "***", "abc-de&#128512;": "abc-de&#128512;",
+		"%41bc-def": "%41bc-def", "%41bc-def[ghi]": "***", "ABC-DEF[GHI]": "***", "ABC-DEF{GHI]": "ABC-DEF{GHI]",
+		"abc-def=": "***=", "YWJjLWRlZg==": "***", "abc-de": "abc-de",
+	} {
+		mask := httpcall.Redacting(credential(short))
+		if strings.Contains(strings.ToLower(text), "ghi") {
+			mask = httpcall.Redacting(credential(long))
+		}
+		require.Equal(t, want, mask(text), text)
+	}
+}
+
 func TestMaskFindsACredentialHoweverItWasEncoded(t *testing.T) {
 	const query, password = `k7R/x+Vb9Lq2==`, `pw"&<'>/+ä\x`
 	for name, echoed := range map[string]string{
