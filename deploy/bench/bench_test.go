@@ -70,7 +70,7 @@ func flagSet() *flag.FlagSet {
 }
 
 func TestFlagsThatMeasureNothingAreRefused(t *testing.T) {
-	for _, args := range [][]string{{"-matches", "9"}, {"-matches", "2", "-tools", "1"}, {"-for", "0s"}, {"-connections", "many"}, {"rest"}, {"-tools", "10001"}, {"-hold", "-1s"}, {"-hold", "1m", "-rate", "0"}} {
+	for _, args := range [][]string{{"-matches", "9"}, {"-matches", "2", "-tools", "1"}, {"-for", "0s"}, {"-connections", "many"}, {"rest"}, {"-tools", "10001"}, {"-hold", "-1s"}, {"-hostile", "-1"}, {"-hold", "1m", "-rate", "0"}} {
 		o := options{}
 		require.Error(t, o.parse(flagSet(), args), "%q", args)
 	}

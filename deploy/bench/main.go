@@ -8,6 +8,7 @@
 //	go run ./deploy/bench -memory          # bytes in Redis
 //	go run ./deploy/bench -sql             # a SQL tool, beside Toolbox with -toolbox PATH
 //	go run ./deploy/bench -hold 1h         # what is held in memory under a constant load
+//	go run ./deploy/bench -hostile 2000    # what a polite app notices of hostile clients
 //	go run ./deploy/bench -for 1s -warmup 500ms -rounds 1    # a try
 package main
 
@@ -37,6 +38,7 @@ type options struct {
 	connections, points      []int
 	tools, matches, sessions int
 	things, rounds           int
+	hostiles                 int
 	rate                     float64
 	warmup, measured, hold   time.Duration
 	think                    time.Duration
@@ -82,6 +84,7 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	set.BoolVar(&o.sqlOnly, "sql", false, "SQL tools as direct triggers and over MCP, over 200 sessions, at 1 and 32 connections")
 	set.StringVar(&o.toolbox, "toolbox", "", "Google's Toolbox, a built `PROGRAM`, for -sql to compare with")
 	set.DurationVar(&o.hold, "hold", 0, "`HOW LONG` a constant load (-rate, default 50) is held: what server and Redis hold meanwhile, and whether it grows")
+	set.IntVar(&o.hostiles, "hostile", 0, "`CLIENTS` of mixed kinds that are hostile: what a polite app at -rate (default 50) notices of them")
 	set.Func("connections", "`N,N` requests under way at once (default 64,1; with -direct 1,32,128; with -sql 1,32; -grow, -memory and -hold take the first, 8, 8, 32)", numbersInto(&o.connections))
 	set.Func("points", "`N,N` where -grow measures, instead of its own", numbersInto(&o.points))
 	set.IntVar(&o.tools, "tools", 10, "tools in scope")
@@ -106,7 +109,7 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 		return fmt.Errorf("%d arguments that are no flags", set.NArg())
 	case o.matches < 1 || o.matches > 8 || o.matches > o.tools || o.tools > maxTools:
 		return fmt.Errorf("-tools %d -matches %d: 1 to 8 matches of at most %d tools", o.tools, o.matches, maxTools)
-	case o.rounds < 1 || o.measured <= 0 || o.hold < 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
+	case o.rounds < 1 || o.measured <= 0 || o.hold < 0 || o.hostiles < 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
 		return fmt.Errorf("-rounds %d -for %s -hold %s -sessions %d -things %d -rate %g: there is nothing to measure", o.rounds, o.measured, o.hold, o.sessions, o.things, o.rate)
 	case o.hold > 0 && (o.rate == 0 || o.sessions == 0):
 		return fmt.Errorf("-hold %s -rate %g -sessions %d: a load that is held has a rate, and sessions that it goes to", o.hold, o.rate, o.sessions)
@@ -119,7 +122,7 @@ func (o *options) complete(given map[string]bool) {
 	if o.sqlOnly && !given["sessions"] {
 		o.sessions = 200
 	}
-	if o.hold > 0 && !given["rate"] {
+	if (o.hold > 0 || o.hostiles > 0) && !given["rate"] {
 		o.rate = 50
 	}
 	if o.hold > 0 && !given["sessions"] {
@@ -131,7 +134,7 @@ func (o *options) complete(given map[string]bool) {
 		o.connections = []int{1, 32, 128}
 	case o.sqlOnly:
 		o.connections = []int{1, 32}
-	case o.hold > 0:
+	case o.hold > 0, o.hostiles > 0:
 		o.connections = []int{32}
 	case o.memoryOnly || o.dimension != "":
 		o.connections = []int{8}
@@ -171,6 +174,8 @@ func run(t testbed.TB, folder string, o options) {
 		b.memory(ctx)
 	case o.hold > 0:
 		b.holdLoad(ctx)
+	case o.hostiles > 0:
+		b.hostileLoad(ctx)
 	case o.sqlOnly:
 		b.sqlCalls(ctx)
 	default:
@@ -190,6 +195,8 @@ func playRole(ctx context.Context) (played bool, err error) {
 	}
 	handler := answering(r.Think)
 	switch r.Name {
+	case roleHostile:
+		return true, r.Siege.play(ctx)
 	case roleFloor, rolePromise:
 		f, end, err := newFloor(ctx, r)
 		if err != nil {

@@ -75,17 +75,23 @@ func (w *world) earshot(variables ...string) *server {
 
 func (w *world) play(name string, r role) *server {
 	r.Addr = testbed.Address(w.t)
+	s := w.serve(w.process(name, r), r.Addr, "/readyz", r.Name != roleFloor && r.Name != rolePromise)
+	if r.Name == rolePromise {
+		s.Key = testbed.AdminKey
+	}
+	return s
+}
+
+// process is one that plays a role.
+func (w *world) process(name string, r role) *testbed.Process {
 	self, err := os.Executable()
 	w.must(err)
 	text, err := json.Marshal(r)
 	w.must(err)
 	p := testbed.NewProcess(w.folder, name, self)
 	p.Env = []string{roleVariable + "=" + string(text)}
-	s := w.serve(p, r.Addr, "/readyz", r.Name != roleFloor && r.Name != rolePromise)
-	if r.Name == rolePromise {
-		s.Key = testbed.AdminKey
-	}
-	return s
+	w.t.Cleanup(p.Kill)
+	return p
 }
 
 // serve starts a server, and returns when it is healthy.
@@ -186,15 +192,17 @@ const (
 	rolePromise = "promise"
 	roleLLM     = "llm"
 	roleRelay   = "relay"
+	roleHostile = "hostile"
 )
 
 const roleVariable = "EARSHOT_BENCH_ROLE"
 
-// role is a server as a process of its own.
+// role is a server, or the hostile clients, as a process of its own.
 type role struct {
 	Name             string
-	Addr             string // where it listens
+	Addr             string // where a server listens
 	Think            time.Duration
 	Redis, NATS, LLM string        // URLs
 	Lease            time.Duration // of a message, of the promise
+	Siege            *siege        // of hostile clients
 }
