@@ -42,7 +42,7 @@ func (l *Ledger) ReadDue(ctx context.Context, partitions []int, most func(keyspa
 	found := Due{Unknown: map[int][]string{}}
 	var lanes []*lane
 	var err error
-	for _, one := range headsOf(ctx, l, partitions, keyspace.Keys.Due) {
+	for _, one := range headsOf(ctx, l, partitions, keyspace.Keys.Due, mostHeads) {
 		names, now, readErr := one.read()
 		if readErr != nil {
 			err = readErr
@@ -74,13 +74,13 @@ type dueHead struct {
 	first     *redis.ZSliceCmd
 }
 
-// headsOf reads the first entries of a sorted set of partitions in one round trip.
-func headsOf(ctx context.Context, l *Ledger, partitions []int, key func(keyspace.Keys) string) []dueHead {
+// headsOf reads the first entries of a sorted set of partitions in one round trip, at most most of each.
+func headsOf(ctx context.Context, l *Ledger, partitions []int, key func(keyspace.Keys) string, most int64) []dueHead {
 	pipe := l.db.Pipeline()
 	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueHead, len(partitions))
 	for i, n := range partitions {
 		of := key(keyspace.PartitionKeys(n))
-		heads[i] = dueHead{n, clocks(of), pipe.ZRangeWithScores(ctx, of, 0, mostHeads-1)}
+		heads[i] = dueHead{n, clocks(of), pipe.ZRangeWithScores(ctx, of, 0, most-1)}
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	return heads
@@ -99,7 +99,7 @@ func (h dueHead) read() (due []string, now float64, err error) {
 // IdleSessions returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is
 // partly unavailable, it returns those of the other nodes and an error.
 func IdleSessions(ctx context.Context, l *Ledger) (sessions []string, err error) {
-	for _, one := range headsOf(ctx, l, keyspace.AllPartitions(), keyspace.Keys.Idle) {
+	for _, one := range headsOf(ctx, l, keyspace.AllPartitions(), keyspace.Keys.Idle, mostHeads) {
 		due, _, readErr := one.read()
 		sessions, err = append(sessions, due...), errors.Join(err, readErr)
 	}
@@ -219,51 +219,32 @@ const mostSwept = 100
 
 // Sweep removes expired records of triggers, explanations of messages, users of ended sessions, and expired keys.
 func (l *Ledger) Sweep(ctx context.Context) error {
-	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.removeRecords), l.sweep(ctx, keyspace.Keys.Explained, l.removeExplanations), l.sweep(ctx, keyspace.Keys.Ended, removeEndedUsers(l.db)), l.sweep(ctx, keyspace.KeyEnds, removeExpiredKeys(l.db)))
+	return errors.Join(
+		l.sweep(ctx, keyspace.Keys.Over, removeExpiredRecords), l.sweep(ctx, keyspace.Keys.Explained, removeExpiredExplanations),
+		l.sweep(ctx, keyspace.Keys.Ended, removeEndedUsers), l.sweep(ctx, keyspace.KeyEnds, removeExpiredKeys),
+	)
 }
 
 // sweep removes expired members. Each partition lists them by expiry, so no search is needed.
-func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, remove func(context.Context, int, []string) error) (err error) {
+func (l *Ledger) sweep(
+	ctx context.Context, list func(keyspace.Keys) string, remove func(ctx context.Context, db *keyspace.DB, partition int, members []string) error,
+) (err error) {
 	for partitions := keyspace.AllPartitions(); len(partitions) > 0 && ctx.Err() == nil; {
-		over, readErr := l.over(ctx, list, partitions)
-		if readErr != nil {
-			err = readErr
-		}
+		heads := headsOf(ctx, l, partitions, list, mostSwept)
 		partitions = nil
-		for n, members := range over {
-			if readErr := remove(ctx, n, members); readErr != nil {
-				err = readErr
+		for _, one := range heads {
+			members, _, sweepErr := one.read()
+			if sweepErr == nil && len(members) > 0 {
+				sweepErr = remove(ctx, l.db, one.partition, members)
+			}
+			if sweepErr != nil {
+				err = sweepErr
 			} else if len(members) == mostSwept {
-				partitions = append(partitions, n)
+				partitions = append(partitions, one.partition)
 			}
 		}
 	}
 	return err
-}
-
-// over reads the expired members, by partition.
-func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, partitions []int) (found map[int][]string, err error) {
-	pipe := l.db.Pipeline()
-	clocks := l.db.Clocks(ctx, pipe)
-	times, heads := make([]keyspace.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
-	for i, n := range partitions {
-		key := list(keyspace.PartitionKeys(n))
-		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, mostSwept-1)
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-	found = map[int][]string{}
-	for i, n := range partitions {
-		at, readErr := times[i].Read()
-		if readErr == nil {
-			readErr = keyspace.Unavailable(heads[i].Err())
-		}
-		if readErr != nil {
-			err = readErr
-		} else if members := dueOf(heads[i].Val(), float64(at.UnixMilli())); len(members) > 0 {
-			found[n] = members
-		}
-	}
-	return found, err
 }
 
 // removeRecords removes expired records, their list entries and their dead effects.
@@ -289,13 +270,13 @@ end
 return 'ok'
 `)
 
-func (l *Ledger) removeRecords(ctx context.Context, partition int, members []string) error {
+func removeExpiredRecords(ctx context.Context, db *keyspace.DB, partition int, members []string) error {
 	triggers := make([]string, len(members))
 	for i, member := range members {
 		appID, id, _ := strings.Cut(member, "/")
 		triggers[i] = keyspace.KeysOf(appID).Trigger(id)
 	}
-	records, err := l.db.HashFields(ctx, triggers, "fire", "session")
+	records, err := db.HashFields(ctx, triggers, "fire", "session")
 	if err != nil {
 		return err
 	}
@@ -307,7 +288,7 @@ func (l *Ledger) removeRecords(ctx context.Context, partition int, members []str
 		keys = append(keys, triggers[i], k.Triggers(""), k.Triggers(session), k.InState(keyspace.Failed))
 		keys, args = append(keys, keyspace.Effects(k, fire)...), append(args, appID, id)
 	}
-	_, err = removeRecords.Run(ctx, l.db, keys, args...)
+	_, err = removeRecords.Run(ctx, db, keys, args...)
 	return err
 }
 
@@ -328,7 +309,7 @@ end
 return 'ok'
 `)
 
-func (l *Ledger) removeExplanations(ctx context.Context, partition int, members []string) error {
+func removeExpiredExplanations(ctx context.Context, db *keyspace.DB, partition int, members []string) error {
 	keys, args := []string{keyspace.PartitionKeys(partition).Explained()}, []any{}
 	for _, member := range members {
 		appID, rest, _ := strings.Cut(member, "/")
@@ -340,7 +321,7 @@ func (l *Ledger) removeExplanations(ctx context.Context, partition int, members 
 		}
 		keys, args = append(keys, key), append(args, member, field)
 	}
-	_, err := removeExplanations.Run(ctx, l.db, keys, args...)
+	_, err := removeExplanations.Run(ctx, db, keys, args...)
 	return err
 }
 
@@ -369,18 +350,16 @@ end
 return 'ok'
 `)
 
-func removeEndedUsers(db *keyspace.DB) func(ctx context.Context, partition int, members []string) error {
-	return func(ctx context.Context, partition int, members []string) error {
-		keys, args := []string{keyspace.PartitionKeys(partition).Ended()}, []any{}
-		for _, member := range members {
-			appID, rest, _ := strings.Cut(member, "/")
-			session, user, _ := strings.Cut(rest, "/")
-			k := keyspace.KeysOf(appID)
-			keys, args = append(keys, k.Users(), k.Turns(session), k.Closed(session)), append(args, member, session, user)
-		}
-		_, err := removeUsers.Run(ctx, db, keys, args...)
-		return err
+func removeEndedUsers(ctx context.Context, db *keyspace.DB, partition int, members []string) error {
+	keys, args := []string{keyspace.PartitionKeys(partition).Ended()}, []any{}
+	for _, member := range members {
+		appID, rest, _ := strings.Cut(member, "/")
+		session, user, _ := strings.Cut(rest, "/")
+		k := keyspace.KeysOf(appID)
+		keys, args = append(keys, k.Users(), k.Turns(session), k.Closed(session)), append(args, member, session, user)
 	}
+	_, err := removeUsers.Run(ctx, db, keys, args...)
+	return err
 }
 
 // removeKeys removes keys that have expired.
@@ -399,15 +378,13 @@ end
 return 'ok'
 `)
 
-func removeExpiredKeys(db *keyspace.DB) func(ctx context.Context, partition int, members []string) error {
-	return func(ctx context.Context, partition int, members []string) error {
-		keys, args := []string{keyspace.KeyEnds(keyspace.PartitionKeys(partition))}, []any{}
-		for _, member := range members {
-			appID, keyID, _ := strings.Cut(member, "/")
-			k := keyspace.KeysOf(appID)
-			keys, args = append(keys, k.AppKeys(), k.KeyUses()), append(args, member, keyID)
-		}
-		_, err := removeKeys.Run(ctx, db, keys, args...)
-		return err
+func removeExpiredKeys(ctx context.Context, db *keyspace.DB, partition int, members []string) error {
+	keys, args := []string{keyspace.KeyEnds(keyspace.PartitionKeys(partition))}, []any{}
+	for _, member := range members {
+		appID, keyID, _ := strings.Cut(member, "/")
+		k := keyspace.KeysOf(appID)
+		keys, args = append(keys, k.AppKeys(), k.KeyUses()), append(args, member, keyID)
 	}
+	_, err := removeKeys.Run(ctx, db, keys, args...)
+	return err
 }
