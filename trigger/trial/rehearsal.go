@@ -1,10 +1,10 @@
 package trial
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -207,8 +207,8 @@ func askingModel(state *scope.State, model string) *scope.State {
 
 // trialOutcome is the outcome of all messages and tests with the same tools.
 type trialOutcome struct {
-	results []*Result // of each message; nil if it was not tried
-	faults  []string  // causes of undecided messages
+	results []*Result // of each message; nil if it was not tried or is undecided
+	faults  []error   // why a message is undecided; nil for the others
 	report  *Report
 	Cost
 }
@@ -218,8 +218,7 @@ func (r *Rehearser) run(ctx context.Context, tools scope.Scope, messages []trigg
 	if c.Model != "" {
 		decider.Matcher, concurrency = r.Models, modelConcurrency
 	}
-	start, t := r.Now(), trialOutcome{results: make([]*Result, len(messages))}
-	var mu sync.Mutex
+	start, t := r.Now(), trialOutcome{results: make([]*Result, len(messages)), faults: make([]error, len(messages))}
 	inParallel(concurrency, len(messages), func(i int) {
 		if ctx.Err() != nil {
 			return
@@ -228,9 +227,7 @@ func (r *Rehearser) run(ctx context.Context, tools scope.Scope, messages []trigg
 		if err == nil {
 			t.results[i] = resultOf(result)
 		} else if ctx.Err() == nil {
-			mu.Lock()
-			t.faults = append(t.faults, err.Error())
-			mu.Unlock()
+			t.faults[i] = err
 		}
 	})
 	t.report = runAll(ctx, c.Tests, &Process{Matcher: decider, App: tools.App, Repositories: tools.Repositories, History: r.History, Now: r.Now, allTools: &tools}, concurrency)
@@ -285,8 +282,13 @@ func changeOf(before, after *Result) string {
 func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutcome) *Outcome {
 	o := &Outcome{Model: c.Model, Differences: []Difference{}, Tests: []TestOutcome{}, Before: before.Cost, After: after.Cost, Notes: []string{}}
 	page := repositories.PageBudget{}
+	var fault error // of the first undecided message
 	for i, message := range messages {
 		resultBefore, resultAfter := before.results[i], after.results[i]
+		if cause := cmp.Or(before.faults[i], after.faults[i]); cause != nil {
+			o.Messages.add(undecided)
+			fault = cmp.Or(fault, cause)
+		}
 		if resultBefore == nil || resultAfter == nil {
 			continue
 		}
@@ -302,11 +304,8 @@ func outcomeOf(c Change, messages []trigger.PastMessage, before, after trialOutc
 		}
 		o.Differences = append(o.Differences, difference)
 	}
-	for range max(len(before.faults), len(after.faults)) {
-		o.Messages.add(undecided)
-	}
-	if faults := append(before.faults, after.faults...); len(faults) > 0 {
-		o.Notes = append(o.Notes, "Some messages were not decided: "+faults[0]+".")
+	if fault != nil {
+		o.Notes = append(o.Notes, "Some messages were not decided: "+fault.Error()+".")
 	}
 	if untried := len(messages) - o.Messages.Tried; untried > 0 {
 		o.Notes = append(o.Notes, fmt.Sprintf("%d of %d messages were not tried, as that takes longer than %s.", untried, len(messages), mostTime))

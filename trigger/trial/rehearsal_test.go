@@ -2,6 +2,7 @@ package trial_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -15,6 +16,9 @@ import (
 	"earshot/trigger/trial"
 )
 
+// noAnswer is the Why of an outcome that stands for a failure of the model.
+const noAnswer = "the model does not answer"
+
 // engine has the outcome of each message, by its text, with the current and the changed tools.
 type engine map[string][2]trigger.RehearsalOutcome
 
@@ -26,7 +30,11 @@ func (e engine) LastMessages(context.Context, string, int) (message []trigger.Pa
 }
 
 func (e engine) Try(_ context.Context, message trigger.PastMessage, tools scope.Scope, _ matcher.Matcher) (trigger.RehearsalOutcome, error) {
-	return e[message.Text][len(tools.Repositories)], nil
+	outcome := e[message.Text][len(tools.Repositories)]
+	if outcome.Why == noAnswer {
+		return trigger.RehearsalOutcome{}, errors.New(noAnswer)
+	}
+	return outcome, nil
 }
 
 func (e engine) Read(context.Context, string, string) (scope.Scope, error) {
@@ -64,4 +72,13 @@ func TestARehearsalCountsTheChangesOfOutcomes(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"one more": "fires", "none any more": "noLonger", "another tool": "otherTool", "another day": "otherValues", "lacks otherwise": "otherRejection",
 	}, changes)
+}
+
+func TestARehearsalCountsEachMessageThatAModelLeavesUndecided(t *testing.T) {
+	failed := trigger.RehearsalOutcome{Why: noAnswer}
+	rehearser := trial.Rehearser{Now: time.Now, Engine: engine{"fails before": {failed, {}}, "fails after": {{}, failed}, "fails twice": {failed, failed}, "decided": {}}}
+	outcome, err := rehearser.Rehearse(t.Context(), trial.Change{AppID: "clinic", Messages: 10, Repositories: []*repositories.Repository{{ID: "desk"}}})
+	require.NoError(t, err)
+	require.Equal(t, trial.Counts{Tried: 4, Same: 1, Undecided: 3}, outcome.Messages)
+	require.Equal(t, []string{"Some messages were not decided: " + noAnswer + ".", "The words decided, and no model was asked."}, outcome.Notes)
 }
