@@ -20,7 +20,3 @@ func each(t *testing.T, test func(t *testing.T, w *world)) {
 func keeping(t *testing.T, keep store.Retention, test func(t *testing.T, w *world)) {
 	enginetest.Keeping(t, keep, func(t *testing.T, w *enginetest.World) { test(t, &world{w}) })
 }
-
-func idleWorld(t testing.TB, server *redistest.Server, workers int) *world {
-	return &world{enginetest.Idle(t, server, workers)}
-}

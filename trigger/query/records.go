@@ -169,16 +169,23 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 	var waiting, calls []Record
 	var ids []string // of the triggers of calls
 	for _, state := range []string{StateConfirming, StatePending} {
-		page, _, err := r.Triggers(ctx, Triggers{AppID: appID, SessionID: sessionID, State: state, Page: Page{Limit: mostWaiting}})
-		if err != nil {
-			return nil, err
-		}
-		for _, record := range page {
-			if state == StateConfirming || record.DueAt != nil {
-				waiting = append(waiting, record)
-			} else if record.Call != nil && record.Call.State == StatePending {
-				calls, ids = append(calls, record), append(ids, record.TriggerID)
+		q := Triggers{AppID: appID, SessionID: sessionID, State: state, Page: Page{Limit: mostWaiting}}
+		for found := 0; ; { // a page may end early
+			page, next, err := r.Triggers(ctx, q)
+			if err != nil {
+				return nil, err
 			}
+			for _, record := range page {
+				if state == StateConfirming || record.DueAt != nil {
+					waiting = append(waiting, record)
+				} else if record.Call != nil && record.Call.State == StatePending {
+					calls, ids = append(calls, record), append(ids, record.TriggerID)
+				}
+			}
+			if found += len(page); next == "" || found >= mostWaiting {
+				break
+			}
+			q.Page.After = next
 		}
 	}
 	deadlines, err := r.answerDeadlines(ctx, appID, ids)

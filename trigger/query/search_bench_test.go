@@ -19,8 +19,9 @@ import (
 	"earshot/trigger/query"
 )
 
-// storeForSearch returns the records of an app with so many triggers in stored form, newest last.
-func storeForSearch(t testing.TB, count int) *query.Records {
+// storeForSearch returns the records of an app with so many triggers in stored form, newest last. Each session has the same
+// number of them.
+func storeForSearch(t testing.TB, count, ofEachSession int) (*query.Records, *keyspace.DB) {
 	t.Helper()
 	server := redistest.Run(t)
 	db := &keyspace.DB{UniversalClient: server.Client()}
@@ -29,7 +30,7 @@ func storeForSearch(t testing.TB, count int) *query.Records {
 	for from := 0; from < count; from += 1000 {
 		pipe := db.Pipeline()
 		for i := from; i < min(count, from+1000); i++ {
-			id, session, at := fmt.Sprintf("%032x", i), fmt.Sprint("s", i/10), time.Unix(1_795_000_000+int64(i), 0).UTC()
+			id, session, at := fmt.Sprintf("%032x", i), fmt.Sprint("s", i/ofEachSession), time.Unix(1_795_000_000+int64(i), 0).UTC()
 			record := query.Record{
 				Match: query.Match{
 					TriggerID: id, RepositoryID: "booking", Name: "book-table-kitchen", Source: query.SourceMessage,
@@ -44,12 +45,14 @@ func storeForSearch(t testing.TB, count int) *query.Records {
 			require.NoError(t, err)
 			pipe.HSet(ctx, k.Trigger(id), "record", kept, "open", "0", "dead", "0", "fire", id, "session", session,
 				"event", `{"state":"published"}`, "call", `{"state":"delivered","status":200,"attempts":1,"result":{"ok":true}}`)
-			pipe.ZAdd(ctx, k.Triggers(""), redis.Z{Score: float64(at.UnixMicro()), Member: id})
+			for _, list := range []string{k.Triggers(""), k.Triggers(session)} {
+				pipe.ZAdd(ctx, list, redis.Z{Score: float64(at.UnixMicro()), Member: id})
+			}
 		}
 		_, err := pipe.Exec(ctx)
 		require.NoError(t, err)
 	}
-	return &query.Records{Ledger: ledger.NewReader(db), Now: time.Now, AwaitFlush: func(context.Context, string) {}}
+	return &query.Records{Ledger: ledger.NewReader(db), Now: time.Now, AwaitFlush: func(context.Context, string) {}}, db
 }
 
 // searches are filters that match nothing, or only the farthest of the triggers of searched.
@@ -70,7 +73,7 @@ var searches = map[string]query.Triggers{
 
 // BenchmarkSearchByEachFilter measures a page of triggers among 100,000, by each filter: how long it takes, and how many pages the whole list takes.
 func BenchmarkSearchByEachFilter(b *testing.B) {
-	records := storeForSearch(b, 100_000)
+	records, _ := storeForSearch(b, 100_000, 10)
 	for name, q := range searches {
 		q.AppID, q.Page.Limit = "clinic", 50
 		b.Run(name, func(b *testing.B) {
@@ -97,12 +100,29 @@ func BenchmarkSearchByEachFilter(b *testing.B) {
 	}
 }
 
-func TestASearchThatFindsNothingEndsInTimeAndGoesOn(t *testing.T) {
-	records, now := storeForSearch(t, 5000), time.Unix(1_800_000_000, 0)
+// letBatchesTake sets the time that a search takes for each batch that it examines.
+func letBatchesTake(records *query.Records, took time.Duration) {
+	now := time.Unix(1_800_000_000, 0)
 	records.Now = func() time.Time {
-		now = now.Add(40 * time.Millisecond)
+		now = now.Add(took)
 		return now
 	}
+}
+
+func TestTheOldestTriggerOfALongSessionIsListedAsWaiting(t *testing.T) {
+	records, db := storeForSearch(t, 5000, 5000)
+	letBatchesTake(records, 40*time.Millisecond)
+	oldest := fmt.Sprintf("%032x", 0)
+	require.NoError(t, db.HSet(t.Context(), keyspace.KeysOf("clinic").Trigger(oldest), "state", query.StateConfirming).Err())
+	waiting, err := records.Waiting(t.Context(), "clinic", "s0")
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	require.Equal(t, oldest, waiting[0].TriggerID)
+}
+
+func TestASearchThatFindsNothingEndsInTimeAndGoesOn(t *testing.T) {
+	records, _ := storeForSearch(t, 5000, 10)
+	letBatchesTake(records, 40*time.Millisecond)
 	for _, oldest := range []bool{false, true} {
 		q := query.Triggers{AppID: "clinic", Value: map[bool]string{true: "keller the 4777", false: "keller the 77"}[oldest], Oldest: oldest, Page: query.Page{Limit: 50}}
 		pages, found, until := 0, 0, []time.Time{}

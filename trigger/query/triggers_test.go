@@ -8,11 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/redistest"
-	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -94,57 +91,4 @@ func TestSearchCombinesFilters(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 1, count)
 	})
-}
-
-// storeForBenchmark fills the list of an app with n records of ordinary messages; one in a hundred has failed. A word is
-// in the values of few and in the schema of all.
-func storeForBenchmark(t testing.TB, client redis.UniversalClient, n int) {
-	t.Helper()
-	k, schema := keyspace.KeysOf("clinic"), `[{"parameter":"day","type":"string","allowedValues":["Monday","Friday"]},{"parameter":"name","type":"string","description":"`+strings.Repeat("who asks for it, ", 20)+`"}]`
-	for from := 0; from < n; from += 500 {
-		pipe := client.Pipeline()
-		for i := from; i < from+500; i++ {
-			id, day, open, dead := fmt.Sprint("trigger-", i), "Monday", "0", "0"
-			if i%1000 == 7 {
-				day = "Friday"
-			}
-			if i%100 == 0 {
-				dead = "1"
-				pipe.ZAdd(t.Context(), k.InState("failed"), redis.Z{Score: float64(i), Member: id})
-			}
-			record, err := json.Marshal(query.Record{
-				Match: query.Match{TriggerID: id, RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{"day": day, "name": fmt.Sprint("Name ", i)}},
-				AppID: "clinic", SessionID: fmt.Sprint("s", i%50), MessageID: fmt.Sprint("m", i), Schema: json.RawMessage(schema),
-				Text: "I would like to have an appointment on Friday or Monday, if there is one left: " + strings.Repeat("please ", 20),
-			})
-			require.NoError(t, err)
-			pipe.HSet(t.Context(), k.Trigger(id), "record", record, "open", open, "dead", dead, "fire", id, "session", fmt.Sprint("s", i%50), "log", strings.Repeat("l", 300),
-				"event", `{"subject":"tool.trigger.clinic.s.book","state":"published"}`, "call", `{"state":"delivered","status":200,"attempts":1,"result":{"ok":true}}`)
-			pipe.ZAdd(t.Context(), k.Triggers(""), redis.Z{Score: float64(i), Member: id})
-		}
-		_, err := pipe.Exec(t.Context())
-		require.NoError(t, err)
-	}
-}
-
-// BenchmarkSearch searches 10,000 records of ordinary size.
-func BenchmarkSearch(b *testing.B) {
-	w := idleWorld(b, redistest.Run(b), 0)
-	storeForBenchmark(b, w.Server.Client(), 10_000)
-	for name, q := range map[string]query.Triggers{
-		"value":        {Value: "friday"},
-		"valueOfNone":  {Value: "Saturday"},
-		"tool":         {Name: "ring"},
-		"session":      {SessionID: "s7", Closed: true},
-		"stateAndText": {State: "delivered", Source: "message", Value: "name 77"},
-		"failed":       {State: "failed", Value: "monday"},
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				q.AppID, q.Page.Limit = "clinic", 200
-				_, _, err := w.Engine.Triggers(b.Context(), q)
-				require.NoError(b, err)
-			}
-		})
-	}
 }
