@@ -174,15 +174,8 @@ const mostSessions = 1000
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (ts *Turns) LastMessages(ctx context.Context, appID string, most int) ([]PastMessage, error) {
-	exists, err := ts.records.Ledger.AppExists(ctx, appID)
-	if err != nil {
+	if err := ts.records.Ledger.CheckApp(ctx, appID); err != nil || most == 0 {
 		return nil, err
-	}
-	if !exists {
-		return nil, ledger.AppNotFound(appID)
-	}
-	if most == 0 {
-		return nil, nil
 	}
 	sessions, err := ts.records.Ledger.LastUsedSessions(ctx, appID, mostSessions)
 	var latest []PastMessage

@@ -11,6 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // Reader reads messages and triggers from the ledger, for lists and single look-ups. It is safe for concurrent
@@ -39,9 +40,15 @@ type StoredTrigger struct {
 
 var triggerFields = []string{"record", "event", "emitter", "call", "result", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
 
-// AppExists reports whether an app exists.
-func (l *Reader) AppExists(ctx context.Context, appID string) (bool, error) {
-	return l.KeyExists(ctx, keyspace.KeysOf(appID).App())
+// CheckApp returns the error for an app that does not exist.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (l *Reader) CheckApp(ctx context.Context, appID string) error {
+	exists, err := l.KeyExists(ctx, keyspace.KeysOf(appID).App())
+	if err == nil && !exists {
+		err = AppNotFound(appID)
+	}
+	return err
 }
 
 // Triggers reads triggers in one round trip; a missing one is nil.
@@ -106,21 +113,13 @@ func (l *Reader) CallDue(ctx context.Context, appID, id string) (*CallDue, error
 // Awaiting returns until when effects wait for an external answer. It is the zero time for an effect that is
 // answered or asks no question.
 func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
-	k, pipe := keyspace.KeysOf(appID), l.db.Pipeline()
-	found := make([]*redis.SliceCmd, len(ids))
-	for i, id := range ids {
-		found[i] = pipe.HMGet(ctx, k.Effect(id), "kind", "given", "created", "wait")
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, keyspace.Unavailable(err)
-	}
-	until := make([]time.Time, len(ids))
-	for i := range found {
-		if v := keyspace.Fields(found[i].Val()); v[0] == "answer" && v[1] == "" {
-			until[i] = time.UnixMilli(int64(number(v[2]) + number(v[3]))).UTC()
+	found, err := l.db.HashFields(ctx, lists.Map(ids, keyspace.KeysOf(appID).Effect), "kind", "given", "created", "wait")
+	return lists.Map(found, func(v []string) (until time.Time) {
+		if v[0] == "answer" && v[1] == "" {
+			until = time.UnixMilli(int64(number(v[2]) + number(v[3]))).UTC()
 		}
-	}
-	return until, nil
+		return until
+	}), err
 }
 
 // TimeRange is a part of a list of triggers by time (µs), bounds included. Its first Most members are read: the
@@ -153,21 +152,13 @@ func (l *Reader) InList(ctx context.Context, list, id string) (bool, error) {
 
 // SessionsOf reads the sessions of triggers; empty for those without one and for missing triggers.
 func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]string, error) {
-	k, hashes := keyspace.KeysOf(appID), make([]string, len(ids))
-	for i, id := range ids {
-		hashes[i] = k.Trigger(id)
-	}
-	read, err := l.db.HashFields(ctx, hashes, "session")
-	sessions := make([]string, len(read))
-	for i, fields := range read {
-		sessions[i] = fields[0]
-	}
-	return sessions, err
+	read, err := l.db.HashFields(ctx, lists.Map(ids, keyspace.KeysOf(appID).Trigger), "session")
+	return lists.Map(read, func(fields []string) string { return fields[0] }), err
 }
 
-// KeyExists reports whether an app or a list of triggers exists.
-func (l *Reader) KeyExists(ctx context.Context, list string) (bool, error) {
-	there, err := l.db.Exists(ctx, list).Result()
+// KeyExists reports whether a key, as of a list of triggers, exists.
+func (l *Reader) KeyExists(ctx context.Context, key string) (bool, error) {
+	there, err := l.db.Exists(ctx, key).Result()
 	return there > 0, keyspace.Unavailable(err)
 }
 
@@ -460,17 +451,8 @@ func (l *Reader) FilterTriggers(ctx context.Context, appID string, ids []string,
 	for _, text := range by.Values {
 		args = append(args, text)
 	}
-	keys := make([]string, len(ids))
-	for i, id := range ids {
-		keys[i] = keyspace.KeysOf(appID).Trigger(id)
-	}
-	err = inParts(len(ids), mostFiltered, func(parts []portion) ([]any, error) {
-		calls := make([]keyspace.Call, len(parts))
-		for i, p := range parts {
-			calls[i] = keyspace.Call{Keys: keys[p.from:p.to], Args: args}
-		}
-		return filterTriggers.RunAll(ctx, l.db, calls)
-	}, func(from int, found []any) {
+	keys := lists.Map(ids, keyspace.KeysOf(appID).Trigger)
+	err = scan{filterTriggers, keys, 1, mostFiltered, args}.run(ctx, l.db, func(from int, found []any) {
 		for _, item := range found {
 			place, _ := item.(int64)
 			places = append(places, from+int(place)-1)
@@ -480,18 +462,26 @@ func (l *Reader) FilterTriggers(ctx context.Context, appID string, ids []string,
 	return places, err
 }
 
-// portion is a range of the list that a script examines.
-type portion struct{ from, to int }
+// scan runs a script over a list, at most most elements at a time. Each element has so many keys. The script replies
+// with how many elements it has examined, which may be fewer, and what it found in them.
+type scan struct {
+	script     *keyspace.Script
+	keys       []string
+	each, most int
+	args       []any
+}
 
-// inParts runs a script over count elements, at most most at a time. The script replies with how many it has
-// examined, which may be fewer, and what it found in them.
-func inParts(count, most int, run func([]portion) ([]any, error), add func(from int, found []any)) error {
+// run calls add with the index of the first element that a call examined, and what the call found.
+func (s scan) run(ctx context.Context, db *keyspace.DB, add func(from int, found []any)) error {
+	type portion struct{ from, to int }
 	var portions []portion
-	for from := 0; from < count; from += most {
-		portions = append(portions, portion{from, min(from+most, count)})
+	for from, count := 0, len(s.keys)/s.each; from < count; from += s.most {
+		portions = append(portions, portion{from, min(from+s.most, count)})
 	}
 	for len(portions) > 0 {
-		replies, err := run(portions)
+		replies, err := s.script.RunAll(ctx, db, lists.Map(portions, func(p portion) keyspace.Call {
+			return keyspace.Call{Keys: s.keys[p.from*s.each : p.to*s.each], Args: s.args}
+		}))
 		if err != nil {
 			return err
 		}
@@ -578,13 +568,7 @@ func (l *Reader) FindMessages(ctx context.Context, appID string, sessions, texts
 		args = append(args, text)
 	}
 	found = map[int][]string{}
-	err = inParts(len(sessions), mostSearchedSessions, func(parts []portion) ([]any, error) {
-		calls := make([]keyspace.Call, len(parts))
-		for i, p := range parts {
-			calls[i] = keyspace.Call{Keys: keys[2*p.from : 2*p.to], Args: args}
-		}
-		return findMessages.RunAll(ctx, l.db, calls)
-	}, func(from int, pairs []any) {
+	err = scan{findMessages, keys, 2, mostSearchedSessions, args}.run(ctx, l.db, func(from int, pairs []any) {
 		for pair := range slices.Chunk(pairs, 2) {
 			place, _ := pair[0].(int64)
 			id, _ := pair[1].(string)
@@ -610,16 +594,22 @@ end
 return counts
 `)
 
-// StateCount is the number of an app's triggers in a state, and the time when the oldest fired.
-type StateCount struct {
-	Count  int64
-	Oldest time.Time
+// AppBacklog is the outstanding work of an app. Its JSON is the answer of the REST call.
+type AppBacklog struct {
+	Pending Stock `json:"pending"`
+	Failed  Stock `json:"failed"`
+	// The following counts are of the oldest 5,000 pending triggers.
+	Confirming int `json:"confirming"` // triggers that wait for a confirmation
+	Settling   int `json:"settling"`   // triggers that can be taken back
+	FirstTries int `json:"firstAttempts"`
+	Retries    int `json:"laterAttempts"`
+	Examined   int `json:"looked"`
 }
 
-// AppBacklog is the outstanding work of an app. The waits are counted for the oldest Looked pending triggers.
-type AppBacklog struct {
-	Pending, Failed                                     StateCount
-	Examined, Confirming, Settling, FirstTries, Retries int
+// Stock is the number of triggers in a state, and the time when the oldest fired.
+type Stock struct {
+	Count  int64      `json:"count"`
+	Oldest *time.Time `json:"oldest,omitempty"`
 }
 
 // mostBacklog bounds the pending triggers that are examined.
@@ -636,26 +626,16 @@ func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err e
 	if _, err := pipe.Exec(ctx); err != nil {
 		return b, keyspace.Unavailable(err)
 	}
-	stock := func(state string) (s StateCount) {
-		s.Count = counts[state].Val()
+	for state, stock := range map[string]*Stock{keyspace.Pending: &b.Pending, keyspace.Failed: &b.Failed} {
+		stock.Count = counts[state].Val()
 		for _, first := range firsts[state].Val() {
-			s.Oldest = time.UnixMicro(int64(first.Score)).UTC()
+			oldest := time.UnixMicro(int64(first.Score)).UTC()
+			stock.Oldest = &oldest
 		}
-		return s
 	}
-	b.Pending, b.Failed = stock(keyspace.Pending), stock(keyspace.Failed)
-	keys := make([]string, len(ids.Val()))
-	for i, id := range ids.Val() {
-		keys[i] = k.Trigger(id)
-	}
+	keys := lists.Map(ids.Val(), k.Trigger)
 	b.Examined = len(keys)
-	err = inParts(len(keys), mostFiltered, func(parts []portion) ([]any, error) {
-		calls := make([]keyspace.Call, len(parts))
-		for i, p := range parts {
-			calls[i] = keyspace.Call{Keys: keys[p.from:p.to]}
-		}
-		return countWaits.RunAll(ctx, l.db, calls)
-	}, func(_ int, found []any) {
+	err = scan{countWaits, keys, 1, mostFiltered, nil}.run(ctx, l.db, func(_ int, found []any) {
 		for i, to := range []*int{&b.Confirming, &b.Settling, &b.FirstTries, &b.Retries} {
 			n, _ := found[i].(int64)
 			*to += int(n)

@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 // TallyLua defines tally(dead, app, failed), which sets the app's number in dead to the length of its list of
@@ -33,21 +32,10 @@ local function fired(triggers, id) return firedAt[id] or redis.call('ZSCORE', tr
 
 // EffectStates reads the states of effects by their ids; empty for one that is no longer outstanding.
 func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (states map[string]string, err error) {
-	pipe, replies := l.db.Pipeline(), map[string]*redis.StringCmd{}
-	for _, id := range ids {
-		replies[id] = pipe.HGet(ctx, keyspace.KeysOf(appID).Effect(id), "state")
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	found, err := l.db.HashFields(ctx, lists.Map(ids, keyspace.KeysOf(appID).Effect), "state")
 	states = map[string]string{}
-	for id, one := range replies {
-		switch one.Err() {
-		case nil:
-			states[id] = one.Val()
-		case redis.Nil:
-			states[id] = ""
-		default:
-			err = keyspace.Unavailable(one.Err())
-		}
+	for i, fields := range found {
+		states[ids[i]] = fields[0]
 	}
 	return states, err
 }

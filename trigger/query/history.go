@@ -107,7 +107,7 @@ type History struct {
 // cursor is a place in the history, valid in either order: messages that are added to or leave the history
 // between two pages move no others to another page.
 func (r *Records) History(ctx context.Context, q History) ([]Entry, string, error) {
-	if err := r.appExists(ctx, q.AppID); err != nil {
+	if err := r.Ledger.CheckApp(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
 	r.AwaitFlush(ctx, q.AppID)
@@ -206,7 +206,7 @@ func decodeCursor(cursor string) (string, error) {
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, keyspace.ErrUnavailable.
 func (r *Records) Message(ctx context.Context, appID, sessionID, messageID string) (Entry, error) {
-	if err := r.appExists(ctx, appID); err != nil {
+	if err := r.Ledger.CheckApp(ctx, appID); err != nil {
 		return Entry{}, err
 	}
 	r.AwaitFlush(ctx, appID)

@@ -283,14 +283,6 @@ func triggerIDs(matches []Match) []string {
 	return lists.Map(matches, func(match Match) string { return match.TriggerID })
 }
 
-func (r *Records) appExists(ctx context.Context, appID string) error {
-	exists, err := r.Ledger.AppExists(ctx, appID)
-	if err == nil && !exists {
-		return ledger.AppNotFound(appID)
-	}
-	return err
-}
-
 // Explain returns the explanation of a decided message, while it is kept.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoMessage, ErrUnexplained,
@@ -312,7 +304,7 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 		return explanation, err
 	}
 	if stored.Message == "" {
-		if err := r.appExists(ctx, appID); err != nil {
+		if err := r.Ledger.CheckApp(ctx, appID); err != nil {
 			return explain.Explanation{}, err
 		}
 		return explain.Explanation{}, fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
@@ -405,41 +397,15 @@ func (r *Records) LatestMessages(ctx context.Context, appID string, sessions []s
 }
 
 // Backlog is the outstanding work of an app.
-type Backlog struct {
-	Pending Stock `json:"pending"`
-	Failed  Stock `json:"failed"`
-	// The following counts are of the oldest 5,000 pending triggers.
-	Confirming int `json:"confirming"` // triggers that wait for a confirmation
-	Settling   int `json:"settling"`   // triggers that can be taken back
-	FirstTries int `json:"firstAttempts"`
-	Retries    int `json:"laterAttempts"`
-	Examined   int `json:"looked"`
-}
-
-// Stock is the number of triggers in a state, and the time when the oldest fired.
-type Stock struct {
-	Count  int64      `json:"count"`
-	Oldest *time.Time `json:"oldest,omitempty"`
-}
+type Backlog = ledger.AppBacklog
 
 // Backlog counts the outstanding work of an app.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err error) {
-	if err := r.appExists(ctx, appID); err != nil {
+	if err := r.Ledger.CheckApp(ctx, appID); err != nil {
 		return b, err
 	}
 	r.AwaitFlush(ctx, appID)
-	backlog, err := r.Ledger.Backlog(ctx, appID)
-	stock := func(of ledger.StateCount) Stock {
-		s := Stock{Count: of.Count}
-		if !of.Oldest.IsZero() {
-			s.Oldest = &of.Oldest
-		}
-		return s
-	}
-	return Backlog{
-		Pending: stock(backlog.Pending), Failed: stock(backlog.Failed), Confirming: backlog.Confirming, Settling: backlog.Settling,
-		FirstTries: backlog.FirstTries, Retries: backlog.Retries, Examined: backlog.Examined,
-	}, err
+	return r.Ledger.Backlog(ctx, appID)
 }

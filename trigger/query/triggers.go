@@ -95,7 +95,7 @@ const (
 // to another page. A page may have fewer records than its limit, even none, with more behind it: if few match,
 // it ends after 75 ms. SearchedUntil returns how far its cursor has searched.
 func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, error) {
-	if err := r.appExists(ctx, q.AppID); err != nil {
+	if err := r.Ledger.CheckApp(ctx, q.AppID); err != nil {
 		return nil, "", err
 	}
 	start, err := readPosition(q.Page.After)

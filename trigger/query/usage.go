@@ -165,7 +165,7 @@ func (c *Counter) Read(ctx context.Context, appID string) ([]ToolUse, error) {
 
 // Usage returns how often each tool of an app fired or was rejected in the last 24 hours, by name.
 func (r *Records) Usage(ctx context.Context, appID string) ([]ToolUse, error) {
-	if err := r.appExists(ctx, appID); err != nil {
+	if err := r.Ledger.CheckApp(ctx, appID); err != nil {
 		return nil, err
 	}
 	return r.Counter.Read(ctx, appID)
