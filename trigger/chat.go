@@ -85,17 +85,17 @@ func (c chatEvents) message(part, actor, text string, at time.Time) (*keyspace.E
 	if actor == actorAssistant {
 		header.MessageID = query.ReplyID(c.Message)
 	}
-	return c.entry(payload.KindMessage, header, payload.Message{Header: header, Actor: actor})
+	return c.entry(payload.KindMessage, payload.Message{Header: header, Actor: actor})
 }
 
 // failed returns the event of a message that could not be decided under the lease of a token.
 func (c chatEvents) failed(at time.Time, token, reason string, pause time.Duration) (*keyspace.Entry, error) {
 	header := c.header(at, "failed", token)
-	return c.entry(payload.KindFailed, header, payload.Failed{Header: header, Reason: reason, RetryAfter: int(math.Ceil(pause.Seconds()))})
+	return c.entry(payload.KindFailed, payload.Failed{Header: header, Reason: reason, RetryAfter: int(math.Ceil(pause.Seconds()))})
 }
 
-func (c chatEvents) entry(kind string, header payload.Header, content payload.Payload) (*keyspace.Entry, error) {
-	event, _, err := payload.EventOf(kind, header, "", content)
+func (c chatEvents) entry(kind string, content payload.Payload) (*keyspace.Entry, error) {
+	event, _, err := payload.EventOf(kind, "", content)
 	if err != nil {
 		return nil, err
 	}

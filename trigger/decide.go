@@ -170,7 +170,7 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 	// The decision is final from here on: failed effects are delivered later, and the context does not end with
 	// the lease.
 	answer, err := d.deliver(d.Context, t, p, request, result)
-	if err == nil && p.UnderReplicated {
+	if err == nil && p.Committed.UnderReplicated {
 		return nil, keyspace.ErrReplicas
 	}
 	return answer, err
@@ -570,7 +570,7 @@ func (p *planner) planActions(t *turn, result matcher.Result) error {
 }
 
 // commit has the ledger decide, within a part of the lease, and retries while Redis is briefly unavailable. Each retry
-// returns the same answer. For a committed plan it sets the holder of the session's outbox.
+// returns the same answer.
 func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status, err error) {
 	d.deliveries.AwaitFlush(ctx, p.App, p.Box)
 	p.SentAt = time.Now()
@@ -596,15 +596,13 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 		if failpoint.Planted(failpoint.EarlyPublish) {
 			d.deliveries.EarlyPublish(ctx, &p.Decision)
 		}
-		p.commitResult, err = d.Ledger.Commit(ctx, doc)
+		p.Committed, err = d.Ledger.Commit(ctx, doc)
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	result := p.commitResult
-	p.Holder, p.Batch, p.UnderReplicated = result.Holder, result.Batch, result.UnderReplicated
-	switch result.Status {
+	switch p.Committed.Status {
 	case ledger.NoApp:
 		return "", ledger.AppNotFound(p.App)
 	case ledger.Committed:
@@ -623,7 +621,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 			}
 		}
 	}
-	return result.Status, nil
+	return p.Committed.Status, nil
 }
 
 // outcome returns the outcome of the message as a letter of keyspace.OutcomeTo.

@@ -146,7 +146,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 	failpoint.At(failpoint.MoveBefore)
 	status, err := hs.commit(ctx, p)
 	failpoint.At(failpoint.MoveReply)
-	if err == nil && p.commitResult.Status == ledger.Moved && p.commitResult.State == "expired" {
+	if err == nil && p.Committed.Status == ledger.Moved && p.Committed.State == "expired" {
 		err = &query.StateError{TriggerID: record.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Detail: ": nobody has confirmed it within " + confirmWithin.String()}
 	}
 	if err != nil || status != ledger.Committed {
@@ -179,7 +179,7 @@ func (d *decider) deliverPlan(p *plan, closing ledger.Report, onDelivered func(a
 		closing.Answer = string(answer)
 	}
 	stored, err := first.Save(d.Context, closing)
-	if err == nil && p.UnderReplicated {
+	if err == nil && p.Committed.UnderReplicated {
 		return nil, keyspace.ErrReplicas
 	}
 	return json.RawMessage(stored), err

@@ -31,13 +31,12 @@ import (
 // plan is a decision ready to be committed: the firings, and all their effects.
 type plan struct {
 	delivery.Decision
-	doc          ledger.Commitment // the planner fills the fields that the Decision lacks
-	firings      []firing          // of the answer's matches, in their order
-	unfinished   []conversation.IncompleteCall
-	callerFires  bool // its outcome is known when its chat ends
-	packed       explain.Packed
-	chat         *chatEvents // builds the event of its reply; nil if the app wants none
-	commitResult ledger.Decision
+	doc         ledger.Commitment // the planner fills the fields that the Decision lacks
+	firings     []firing          // of the answer's matches, in their order
+	unfinished  []conversation.IncompleteCall
+	callerFires bool // its outcome is known when its chat ends
+	packed      explain.Packed
+	chat        *chatEvents // builds the event of its reply; nil if the app wants none
 }
 
 // firing is one trigger of a plan: new, or held before.
@@ -249,7 +248,7 @@ func (p *planner) addEffects(id string, tool *repositories.Tool, body payload.Tr
 		match.Event.Subject = payload.Subject(payload.KindTrigger, body.Header, tool.Name)
 		return nil
 	}
-	event, cut, err := payload.EventOf(payload.KindTrigger, body.Header, tool.Name, body)
+	event, cut, err := payload.EventOf(payload.KindTrigger, tool.Name, body)
 	if err != nil {
 		return err
 	}
@@ -392,16 +391,21 @@ func (p *planner) deferEffects(f firing, c matcher.Candidate, body payload.Trigg
 // notify adds an event about a trigger without effects, or without effects yet. The event is not one of the
 // trigger's effects, whose names begin with id.
 func (p *planner) notify(id, kind string, body payload.Held) error {
+	_, part, _ := strings.Cut(kind, ".")
+	body.ID, body.Time = keyspace.EffectID(body.TriggerID, part), p.now
+	return p.announce(keyspace.EffectID(id, part), kind, body.Name, body)
+}
+
+// announce adds an event that is no effect of a trigger, if the plan is for commit.
+func (p *planner) announce(id, kind, name string, body payload.Payload) error {
 	if p.store == nil {
 		return nil
 	}
-	_, part, _ := strings.Cut(kind, ".")
-	body.ID, body.Time = keyspace.EffectID(body.TriggerID, part), p.now
-	event, _, err := payload.EventOf(kind, body.Header, body.Name, body)
+	event, _, err := payload.EventOf(kind, name, body)
 	if err != nil {
 		return err
 	}
-	return p.addEvent(keyspace.EffectID(id, part), "", event, false)
+	return p.addEvent(id, "", event, false)
 }
 
 // addRejected adds a match that failed validation.
@@ -418,27 +422,16 @@ func (p *planner) addRejected(n int, rejected matcher.Rejected) error {
 		rejection.Missing = []string{}
 	}
 	p.Answer.Rejected = append(p.Answer.Rejected, rejection)
-	if p.store == nil {
-		return nil
-	}
 	id := firingID(p.Turn, p.generation, &repositories.Repository{ID: rejection.RepositoryID}, "rejected "+rejection.Name, n)
-	header := p.header(id)
-	event, _, err := payload.EventOf(payload.KindRejected, header, rejection.Name, payload.Rejected{
-		Header: header, RepositoryID: rejection.RepositoryID, Name: rejection.Name, Values: rejection.Values, Missing: rejection.Missing, Errors: rejection.Errors,
+	return p.announce(id, payload.KindRejected, rejection.Name, payload.Rejected{
+		Header: p.header(id), RepositoryID: rejection.RepositoryID, Name: rejection.Name, Values: rejection.Values, Missing: rejection.Missing, Errors: rejection.Errors,
 		Ask: rejection.Ask,
 	})
-	if err != nil {
-		return err
-	}
-	return p.addEvent(id, "", event, false)
 }
 
 // addNotMatching adds the event that tools were in scope and none matched. It names only the nearest of many tools, since
 // most messages match nothing and must not cost more with more tools.
 func (p *planner) addNotMatching(inScope, ranked []matcher.Candidate) error {
-	if p.store == nil {
-		return nil
-	}
 	header := p.header(ledger.Hash("notmatching", turnHash(p.Turn, p.generation)))
 	nearest := nearestOf(inScope, ranked)
 	body := payload.NotMatching{Header: header, Tools: make([]string, len(nearest)), ToolsTotal: len(inScope)}
@@ -448,11 +441,7 @@ func (p *planner) addNotMatching(inScope, ranked []matcher.Candidate) error {
 			body.Repositories = append(body.Repositories, c.Repository.ID)
 		}
 	}
-	event, _, err := payload.EventOf(payload.KindNotMatching, header, "", body)
-	if err != nil {
-		return err
-	}
-	return p.addEvent(header.ID, "", event, false)
+	return p.announce(header.ID, payload.KindNotMatching, "", body)
 }
 
 // nearestOf returns all candidates in scope, or, for more than matcher.MostNearest, the best of a ranking.
@@ -569,11 +558,11 @@ func (d *decider) addConflict(ctx context.Context, conflicts *knownConflicts, p 
 	if conflicts.firsts == nil {
 		*conflicts = knownConflicts{map[string]string{}, map[string]*query.CallState{}, map[string]bool{}}
 	}
-	first := p.commitResult.First
+	first := p.Committed.First
 	for i, f := range p.firings {
 		switch {
-		case p.Answer.Matches[i].TriggerID != p.commitResult.Firing:
-		case p.commitResult.Confirmed:
+		case p.Answer.Matches[i].TriggerID != p.Committed.Firing:
+		case p.Committed.Confirmed:
 			conflicts.confirmed[f.move.Unless] = true
 		default:
 			conflicts.firsts[f.move.Fence] = first

@@ -136,17 +136,3 @@ func (a attempt) unanswered() attempt {
 	a.Attempt, a.outcome, a.deferred = 0, effect.Outcome{Verdict: effect.Retry, Deferred: true}, true
 	return a
 }
-
-// answerDeliverer is the Deliverer of answers that have arrived.
-type answerDeliverer struct{}
-
-// Deliver returns the outcome of the answer.
-func (answerDeliverer) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
-	return delivery.Awaited.Given.Outcome()
-}
-
-// noAnswers is the Deliverer of an engine that gets answers only by Answer.
-type noAnswers struct{}
-
-// Deliver ends the wait.
-func (noAnswers) Deliver(context.Context, effect.Effect) effect.Outcome { return effect.Unanswered() }

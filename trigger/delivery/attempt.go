@@ -47,7 +47,7 @@ var (
 	}
 	// crashedOutcome is the outcome of an effect whose attempts repeatedly crashed their workers.
 	crashedOutcome = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
-	// recordGoneOutcome is the outcome of a call whose record is gone, as after the deletion of its app.
+	// recordGoneOutcome is the outcome of an effect whose record is gone, as after the deletion of its app.
 	recordGoneOutcome = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "its trigger is gone"}
 	// unsafeOutcome is the outcome of a call that must not be repeated, while a failover of Redis could lose its
 	// record.
@@ -63,12 +63,12 @@ var recordingPoints = map[effect.Verdict]failpoint.Point{effect.Done: failpoint.
 func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	deliverer := d.Calls
 	switch {
-	case a.Kind == effect.KindEvent && a.Event.Subject == "":
-		deliverer = orphanDeliverer{}
+	case a.Kind == effect.KindEvent && a.Event.Subject == "": // its record is gone, as after an erasure
+		deliverer = knownOutcome(recordGoneOutcome)
 	case a.Kind == effect.KindEvent:
 		deliverer = d.Events
 	case a.Kind == effect.KindAnswer && a.Awaited.Given != nil:
-		deliverer = answerDeliverer{}
+		deliverer = knownOutcome(a.Awaited.Given.Outcome())
 	case a.Kind == effect.KindAnswer:
 		deliverer = d.Answers
 	case a.Call.RunsStatement():
@@ -87,12 +87,12 @@ func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	return a
 }
 
-// orphanDeliverer is the Deliverer of an event whose record is gone, as after an erasure.
-type orphanDeliverer struct{}
+// knownOutcome is the Deliverer of effects whose outcome is known without a delivery.
+type knownOutcome effect.Outcome
 
-// Deliver gives the event up.
-func (orphanDeliverer) Deliver(context.Context, effect.Effect) effect.Outcome {
-	return recordGoneOutcome
+// Deliver returns the outcome.
+func (k knownOutcome) Deliver(context.Context, effect.Effect) effect.Outcome {
+	return effect.Outcome(k)
 }
 
 // deliver calls the deliverer. A panic counts as not delivered.
@@ -190,7 +190,13 @@ func (a attempt) callState() query.CallState {
 }
 
 func stateOf(verdict effect.Verdict, success string) string {
-	return map[effect.Verdict]string{effect.Done: success, effect.Retry: query.StatePending, effect.Dead: query.StateFailed}[verdict]
+	switch verdict {
+	case effect.Done:
+		return success
+	case effect.Retry:
+		return query.StatePending
+	}
+	return query.StateFailed
 }
 
 // report adds the attempts to a ledger report, with the effects that follow from them.
@@ -303,7 +309,7 @@ func (d *Deliveries) resultOf(call attempt) (attempt, error) {
 	}
 	o, header := call.outcome, trigger.Header
 	header.ID, header.Time, header.Text = id(call.TriggerID), d.Now().UTC(), ""
-	event, _, err := payload.EventOf(payload.KindResult, header, trigger.Name, payload.Result{
+	event, _, err := payload.EventOf(payload.KindResult, trigger.Name, payload.Result{
 		Header: header, TriggerID: call.TriggerID, RepositoryID: trigger.RepositoryID, Source: trigger.Source, Name: trigger.Name,
 		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
 	})

@@ -58,11 +58,11 @@ type Deliveries struct {
 // New returns Deliveries, which handle the calls and outboxes of the worker. It makes Records wait for
 // unwritten outcomes.
 func New(o Options) *Deliveries {
-	if o.Statements == nil {
-		o.Statements = noStatements{}
+	if o.Statements == nil { // a later attempt would meet the same engine
+		o.Statements = knownOutcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "this service runs no statements"}
 	}
 	if o.Answers == nil {
-		o.Answers = noAnswers{}
+		o.Answers = knownOutcome(effect.Unanswered())
 	}
 	d := &Deliveries{
 		Worker: o.Worker, Options: o, waiters: eventWaiters{events: map[outbox]map[string]chan<- attempt{}},
@@ -81,14 +81,6 @@ func New(o Options) *Deliveries {
 	return d
 }
 
-// noStatements is the Deliverer of an engine without one for SQL tools.
-type noStatements struct{}
-
-// Deliver fails the call: a later attempt would meet the same engine.
-func (noStatements) Deliver(context.Context, effect.Effect) effect.Outcome {
-	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "this service runs no statements"}
-}
-
 // Decision is a decision with the effects that follow from it.
 type Decision struct {
 	ledger.Turn        // without a message for a direct trigger
@@ -99,14 +91,10 @@ type Decision struct {
 	// Unawaited reports that no request waits for answers to its triggers.
 	Unawaited bool
 
-	// SentAt is when it was sent to Redis: this process counts its leases from then. Holder is the token that has the
-	// outbox after the commit. Batch reports that its own events are one entry of the ledger. UnderReplicated
-	// reports that too few Redis replicas acknowledged it: it is carried out nevertheless, and its client must
-	// ask again.
-	SentAt          time.Time
-	Holder          string
-	Batch           bool
-	UnderReplicated bool
+	// SentAt is when it was sent to Redis: this process counts its leases from then. Committed is the ledger's reply. An
+	// under-replicated decision is carried out nevertheless, and its client must ask again.
+	SentAt    time.Time
+	Committed ledger.Decision
 
 	outcomes  chan attempt // of its own events, if another token holds the outbox
 	earlyCall chan attempt // the attempt at its call, if made before the commit; else nil
@@ -120,7 +108,7 @@ type Planned struct {
 }
 
 // HoldsOutbox reports whether the decision has the lease of its outbox: its events are the next of the session.
-func (d *Decision) HoldsOutbox() bool { return d.Holder == d.Token }
+func (d *Decision) HoldsOutbox() bool { return d.Committed.Holder == d.Token }
 
 // Owns reports whether an effect is an event of the decision's own outbox. The removal event of an app's
 // triggerOnce repository is not.
@@ -171,7 +159,7 @@ func (f *First) OnDelivered(onDelivered func()) {
 	repeatable := !slices.ContainsFunc(f.decision.Effects, func(e Planned) bool {
 		return e.Kind == effect.KindAnswer || e.Kind == effect.KindCall && !e.Call.Repeatable()
 	})
-	if repeatable && !f.decision.UnderReplicated {
+	if repeatable && !f.decision.Committed.UnderReplicated {
 		f.onDelivered = onDelivered
 	}
 }
@@ -191,7 +179,7 @@ func (f *First) callsDelivered() bool {
 
 // First prepares the first attempts at the effects of a committed decision.
 func (d *Deliveries) First(decision *Decision) *First {
-	return &First{Deliveries: d, decision: decision, batch: decision.Batch, blocksOutbox: decision.HoldsOutbox()}
+	return &First{Deliveries: d, decision: decision, batch: decision.Committed.Batch, blocksOutbox: decision.HoldsOutbox()}
 }
 
 // Run tries all effects and writes all outcomes but the last ones, which are left to Save.
@@ -302,7 +290,7 @@ func (f *First) start(ctx context.Context, calls chan<- attempt) (started int) {
 
 // call makes the first attempt at a call, within the lease from the decision.
 func (f *First) call(ctx context.Context, a attempt) attempt {
-	if f.decision.UnderReplicated && !a.Call.Repeatable() {
+	if f.decision.Committed.UnderReplicated && !a.Call.Repeatable() {
 		a.start, a.outcome, a.pause = f.Now().UTC(), unsafeOutcome, f.Jitter(time.Second)
 		return a
 	}
@@ -354,7 +342,7 @@ func (f *First) await(ctx context.Context, events []attempt) []attempt {
 	}
 	for polls := 0; len(openEvents) > 0 && !f.eventsStalled.Load(); polls++ {
 		var poll <-chan time.Time
-		if !f.IsOwnToken(f.decision.Holder) {
+		if !f.IsOwnToken(f.decision.Committed.Holder) {
 			poll = time.After(worker.Pause(polls))
 		}
 		select {

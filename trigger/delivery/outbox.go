@@ -49,7 +49,7 @@ func eventOf(record *query.Record, part string) (effect.Event, error) {
 		},
 		RepositoryID: record.RepositoryID, Source: record.Source, Name: record.Name, Schema: record.Schema, Values: record.Values,
 	}
-	event, _, err := payload.EventOf(payload.KindTrigger, body.Header, record.Name, body)
+	event, _, err := payload.EventOf(payload.KindTrigger, record.Name, body)
 	if part == effect.PartEmitter && record.Emitter != nil {
 		event.Subject = record.Emitter.Subject
 	}

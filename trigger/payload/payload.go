@@ -49,8 +49,13 @@ func (h Header) without(fields ...string) Header {
 	return h
 }
 
-// Payload is the payload of an event in one or several forms, each shorter than the one before.
-type Payload interface{ forms() []any }
+func (h Header) header() Header { return h }
+
+// Payload is the payload of an event, with a Header, in one or several forms, each shorter than the one before.
+type Payload interface {
+	header() Header
+	forms() []any
+}
 
 // Trigger is the payload of KindTrigger and of a tool's emitter event.
 type Trigger struct {
@@ -205,7 +210,8 @@ func (w Webhook) forms() []any { return []any{w} }
 
 // EventOf returns the event of a payload in its first form that fits, and reports whether it was shortened.
 // With an empty name, the subject ends without one.
-func EventOf(kind string, header Header, name string, says Payload) (event effect.Event, cut bool, err error) {
+func EventOf(kind, name string, says Payload) (event effect.Event, cut bool, err error) {
+	header := says.header()
 	data, err := exactjson.Encode(says)
 	if err == nil && len(data) > cloudevent.MaxPayload { // nearly all events fit as they are
 		data, cut, err = cloudevent.EncodeWithin(says.forms()...)

@@ -418,7 +418,7 @@ func (t *round) disabledEvent(reason string) (*keyspace.Entry, error) {
 	if !t.claim.Failing.IsZero() {
 		content.FailingSince = &t.claim.Failing
 	}
-	event, _, err := payload.EventOf(payload.KindWebhook, header, t.webhook.Name, content)
+	event, _, err := payload.EventOf(payload.KindWebhook, t.webhook.Name, content)
 	if err != nil {
 		return nil, err
 	}
