@@ -64,9 +64,9 @@ func NewPacker(keep time.Duration, now func() time.Time) *Packer {
 // AppFacts are computed once per state of an app: the tools of its repositories, and the texts to be masked.
 type AppFacts struct {
 	ranked   []*repositories.Repository
-	listings [][]byte // names are their part names
-	names    []string
-	list     []byte // of the listings, with its part name; nil for none
+	listings [][]byte
+	names    []string // of the parts that the listings are stored as
+	list     []byte   // of the listings, with its part name; nil for none
 	listName string
 	mask     mask
 }

@@ -176,7 +176,7 @@ type Outcome struct {
 	Attempt string `json:"attempt"` // JSON of the Attempt, a line each for several; empty for none
 	Opens   int    `json:"opens"`   // number of effects that follow from this one
 	Message string `json:"message"`
-	Result  string `json:"result"` // JSON of the callResult of an ended call
+	Result  string `json:"result"` // JSON of the CallResult of an ended call
 	// Fence is the fence of a call's values, empty for none. It is freed when the call is dead and no attempt
 	// was Sent.
 	Fence string `json:"fence"`
@@ -273,7 +273,7 @@ type ExternalAnswer struct {
 	At           time.Time // when it was given; zero for now
 }
 
-// Answer stores the first answer to a trigger, and returns Given for a repeat. With keyspace.ErrReplicas the
+// Answer stores the first answer to a trigger, and returns AlreadyGiven for a repeat. With keyspace.ErrReplicas the
 // answer is stored, but too few Redis replicas have it.
 func (l *Ledger) Answer(ctx context.Context, g ExternalAnswer) (Status, error) {
 	k, at := keyspace.KeysOf(g.App), ""

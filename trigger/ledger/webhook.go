@@ -111,7 +111,7 @@ func webhookKeys(appID, name string) []string {
 	return []string{k.Due(), k.Lane(keyspace.LaneWebhooks), webhook, resends}
 }
 
-// Claim takes the lease of a webhook with at most most of its due deliveries, or one beyond WebhookBrink. It
+// Claim takes the lease of a webhook with at most most of its due deliveries, or one beyond WebhookProbeAfter. It
 // returns nil if the webhook is not available.
 func (w *Webhooks) Claim(ctx context.Context, appID, name, token string, lease time.Duration, most int) (*WebhookClaim, error) {
 	r, err := w.l.run(ctx, claimWebhook, webhookKeys(appID, name), appID, name, token, lease.Milliseconds(), most, WebhookProbeAfter)

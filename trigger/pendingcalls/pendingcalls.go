@@ -110,7 +110,7 @@ return 'ok'
 // Begin stores a call under the id of its future trigger. It returns once enough Redis replicas have it, as for
 // accepted requests.
 //
-// Errors: ErrMany, ErrLong, repositories.ErrErasing, keyspace.ErrUnavailable.
+// Errors: ErrTooMany, ErrTooLong, repositories.ErrErasing, keyspace.ErrUnavailable.
 func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, call Call) error {
 	call.Began = c.now().UTC()
 	call.Changed = call.Began
@@ -133,7 +133,7 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 	return nil
 }
 
-// Get returns a call that waits or has ended. Its error is ErrNone or keyspace.ErrUnavailable.
+// Get returns a call that waits or has ended. Its error is ErrNotFound or keyspace.ErrUnavailable.
 func (c *Calls) Get(ctx context.Context, scope repositories.Scope, id string) (Call, error) {
 	call, _, err := c.read(ctx, scope, id)
 	return call, err
@@ -151,7 +151,7 @@ func (c *Calls) read(ctx context.Context, scope repositories.Scope, id string) (
 	return call, stored, err
 }
 
-// decode reads a stored call and its expiry. It returns ErrNone for an expired call.
+// decode reads a stored call and its expiry. It returns ErrNotFound for an expired call.
 func (c *Calls) decode(stored string) (call Call, ends time.Time, err error) {
 	at, text, _ := strings.Cut(stored, " ")
 	ms, err := strconv.ParseInt(at, 10, 64)
@@ -203,7 +203,7 @@ return 'ok'
 
 // Change changes a waiting call, also under concurrent changes, and returns the new call once replicas have it,
 // as with Begin. An ended call stays unchanged, and one with all its values cannot be cancelled: it is about to
-// be fired. Its error is ErrNone, ErrLong or keyspace.ErrUnavailable.
+// be fired. Its error is ErrNotFound, ErrTooLong or keyspace.ErrUnavailable.
 func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string, change func(*Call)) (Call, error) {
 	for {
 		call, stored, err := c.read(ctx, scope, id)

@@ -258,7 +258,7 @@ type Keys struct {
 	None    int `json:"none"`    // by no available key
 }
 
-// ByCurrent, ByOld and ByNone select counts for Sum and Words.
+// ByCurrent, ByOld and ByNone select counts for Sum and Text.
 func ByCurrent(k Keys) int { return k.Current }
 
 // ByOld selects the count of old keys.

@@ -34,7 +34,7 @@ type Watch struct {
 	tally *Tally // nil before the first walk
 }
 
-// NewWatch returns a Watch before its first walk. It sets walk.After.
+// NewWatch returns a Watch before its first walk. It ignores walk.After.
 func NewWatch(walk Walk, log *slog.Logger, now func() time.Time, pause func(context.Context, time.Duration) error) *Watch {
 	return &Watch{walk: walk, log: log, now: now, pause: pause}
 }

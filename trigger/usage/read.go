@@ -211,7 +211,7 @@ func (c *Counter) Hosts(ctx context.Context, appID string, step Step, from, to t
 	return list, nil
 }
 
-// hostsOf returns the calls of one period by host, and adds their durations to took.
+// hostsOf returns the calls of one period by host, and adds their durations to durations.
 func hostsOf(counts map[string]int64, durations map[string]*histogram) map[string]*Host {
 	hosts := map[string]*Host{}
 	for field, count := range counts {

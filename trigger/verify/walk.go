@@ -88,7 +88,7 @@ func (w *walk) checkNames(ctx context.Context, p probe, names []string, key func
 }
 
 // script is one check in Lua in two forms: one only reads, the other repairs what it finds. It returns three
-// texts for each fault: the rule, the detail, and ” if there is no repair, '0' if there is one, '1' if it was
+// texts for each fault: the rule, the detail, and an empty text if there is no repair, '0' if there is one, '1' if it was
 // made.
 type script struct{ read, mend *keyspace.Script }
 

@@ -375,7 +375,7 @@ func (t *round) send(ctx, begin context.Context, next *delivery) {
 	t.report.Again = append(t.report.Again, next.WebhookDelivery)
 }
 
-// mustStop reports whether this turn must send no more: too many failures and no delivery, or 410 Gone.
+// mustStop reports whether this round must send no more: too many failures and no delivery, or 410 Gone.
 func (t *round) mustStop() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

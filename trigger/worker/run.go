@@ -177,7 +177,7 @@ const panicDelay = time.Minute
 
 // start begins the work on a member, unless it is in progress; false if there is no slot. A member whose worker
 // panics is delayed: a turn or a call until its lease ends, and after five claims it is listed as failed; an
-// outbox or a held trigger for setAside.
+// outbox or a held trigger by panicDelay.
 func (w *Worker) start(ctx context.Context, lane ledger.Lane, member string) bool {
 	name, q := string(lane.Kind)+"/"+lane.App+"/"+member, w.queues[lane.Kind]
 	if _, busy := w.busy.LoadOrStore(name, true); busy {
