@@ -15,7 +15,11 @@ import (
 	"earshot/trigger/query"
 )
 
-const asking = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`
+// Of these tools, the message waits for the answer to the first one, and not for that to the second.
+const (
+	asking  = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`
+	leaving = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`
+)
 
 var yes = effect.Answer{OK: true, Result: json.RawMessage(`{"page":7}`)}
 
@@ -38,7 +42,6 @@ func (w *world) endAnswerTime() {
 	require.Len(w.T, waiting, 1)
 	require.NoError(w.T, client.HSet(w.T.Context(), keys.Effect(waiting[0]), "created", 1).Err())
 	w.Lapse(keyspace.LaneCalls, waiting[0])
-	w.Keeper.Wake("clinic")
 }
 
 func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
@@ -46,13 +49,7 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		w.Put("s1", "r", asking)
 		_, second := w.Replica()
-		answers := make(chan query.Answer, 1)
-		go func() {
-			answer, err := w.TrySay("m1", "ask")
-			if err == nil {
-				answers <- answer
-			}
-		}()
+		answers := w.saying("m1", "ask")
 		id := w.awaitedTrigger()
 		payload := w.Events.Payloads("tool.trigger.clinic.s1.ask")[0]
 		require.Equal(t, map[string]any{"subject": "answer.clinic." + id, "url": "/v1/apps/clinic/triggers/" + id + "/answer"}, payload["answer"])
@@ -81,13 +78,7 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 func TestAnAnswerMayBeTheReplyItself(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", strings.Replace(asking, `"answer"`, `"returnDirect":true,"answer"`, 1))
-		answers := make(chan query.Answer, 1)
-		go func() {
-			answer, err := w.TrySay("m1", "ask")
-			if err == nil {
-				answers <- answer
-			}
-		}()
+		answers := w.saying("m1", "ask")
 		_, err := w.Engine.Answer(t.Context(), "clinic", w.awaitedTrigger(), effect.Answer{OK: true, Result: json.RawMessage(`"` + strings.Repeat("x", 70<<10) + `"`)})
 		require.NoError(t, err)
 		answer := <-answers
@@ -136,7 +127,7 @@ func TestTriggerWithoutAnAnswerFails(t *testing.T) {
 
 func TestAPublishedAnswerIsReadBeforeTheTriggerIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+		w.Put("s1", "r", leaving)
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		w.Inbox.Answer(func(asked effect.Effect) effect.Outcome {
 			if asked.Awaited.Subject == "answer.clinic."+fired.TriggerID && asked.Awaited.Until.UnixMilli() == 3_600_001 && asked.Awaited.Since.IsZero() {
@@ -152,7 +143,7 @@ func TestAPublishedAnswerIsReadBeforeTheTriggerIsGivenUp(t *testing.T) {
 
 func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+		w.Put("s1", "r", leaving)
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		w.Inbox.Answer(func(effect.Effect) effect.Outcome { return effect.Answer{Error: "published"}.Outcome() })
 		record, err := w.Engine.Answer(t.Context(), "clinic", fired.TriggerID, yes)
@@ -163,7 +154,7 @@ func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 
 func TestAnAnswerSurvivesTheDeathOfItsReplica(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+		w.Put("s1", "r", leaving)
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 		waiting := db.ZRange(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneCalls), 0, -1).Val()

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
@@ -23,9 +22,7 @@ func (w *world) dueNow(id string) {
 	if client.HExists(context.Background(), keys.Effect(id), "wait").Val() {
 		client.HSet(context.Background(), keys.Effect(id), "wait", 0)
 	}
-	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
-	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
-	w.Keeper.Wake("clinic")
+	w.Lapse(keyspace.LaneCalls, id)
 }
 
 // TestNothingOfADeletedAppIsCalled deletes an app whose call and whose question wait for another attempt, and

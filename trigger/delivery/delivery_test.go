@@ -207,14 +207,7 @@ func TestSlowCallHoldsUpNoEvents(t *testing.T) {
 			<-release
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		slow := make(chan query.Answer, 1)
-		go func() {
-			answer, err := w.TrySay("", "slow")
-			if err != nil {
-				t.Error(err)
-			}
-			slow <- answer
-		}()
+		slow := w.saying("", "slow")
 		w.Until("the slow tool's event is out", func() bool { return len(w.Events.Subjects()) == 1 })
 		answer := w.Say("", "quick")
 		require.Equal(t, "published", answer.Matches[0].Event.State)

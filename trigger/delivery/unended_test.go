@@ -1,12 +1,10 @@
 package delivery_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/keyspace"
@@ -30,20 +28,13 @@ func TestAnUnendedAttemptIsInTheRecord(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		go func() { _, _ = w.TrySay("m1", "ring") }()
+		w.saying("m1", "ring")
 		for range 2 {
-			w.lapsed(<-frozen)
+			w.Lapse(keyspace.LaneCalls, <-frozen)
 		}
-		var record query.Record
-		w.Until("it is delivered", func() bool {
-			records, _, err := w.Engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: query.StateDelivered, Page: query.Page{Limit: 1}})
-			if err == nil && len(records) == 1 {
-				record = records[0]
-			}
-			return err == nil && len(records) == 1
-		})
+		record := w.untilOne(query.StateDelivered)
 		close(goOn)
-		calls := callsOf(record)
+		calls := attemptsAt(record, "call")
 		require.Len(t, calls, 3)
 		for i, one := range calls {
 			require.Equal(t, i+1, one.Number)
@@ -55,25 +46,6 @@ func TestAnUnendedAttemptIsInTheRecord(t *testing.T) {
 		require.Equal(t, 3, record.Call.Attempts)
 		w.Rest()
 		again := w.Trigger(record.TriggerID)
-		require.Len(t, callsOf(again), 3, "who comes back has lost the lease")
+		require.Len(t, attemptsAt(again, "call"), 3, "who comes back has lost the lease")
 	})
-}
-
-// callsOf returns the attempts at the call of a record.
-func callsOf(record query.Record) (calls []query.Attempt) {
-	for _, one := range record.Attempts {
-		if one.Effect == "call" {
-			calls = append(calls, one)
-		}
-	}
-	return calls
-}
-
-// lapsed ends the lease of a call now.
-func (w *world) lapsed(id string) {
-	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
-	client.HSet(context.Background(), keys.Effect(id), "until", time.Now().UnixMilli()-1)
-	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
-	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
-	w.Keeper.Wake("clinic")
 }

@@ -1,11 +1,9 @@
 package delivery_test
 
 import (
-	"context"
 	"sync/atomic"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/keyspace"
@@ -14,15 +12,6 @@ import (
 )
 
 const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`
-
-// endLease ends the lease of a call, as after the death of its replica.
-func (w *world) endLease(id string) {
-	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
-	client.HSet(context.Background(), keys.Effect(id), "until", 0)
-	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
-	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
-	w.Keeper.Wake("clinic")
-}
 
 // TestUnrepeatableCallEndsWithItsReplica ends the lease of an attempt in progress: of a
 // first one, and of one after a refused connection.
@@ -45,16 +34,9 @@ func TestUnrepeatableCallEndsWithItsReplica(t *testing.T) {
 					}
 					return effect.Outcome{Verdict: effect.Done, Status: 200}
 				})
-				go func() { _, _ = w.TrySay("m1", "pay") }()
-				w.endLease(<-frozen)
-				var record query.Record
-				w.Until("it is given up", func() bool {
-					records, _, err := w.Engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 1}})
-					if err == nil && len(records) == 1 {
-						record = records[0]
-					}
-					return err == nil && len(records) == 1
-				})
+				w.saying("m1", "pay")
+				w.Lapse(keyspace.LaneCalls, <-frozen)
+				record := w.untilOne(query.StateFailed)
 				require.Equal(t, effect.ReasonUnknown, record.Call.Reason)
 				require.EqualValues(t, refused+1, record.Call.Attempts)
 				w.Until("its result is told", func() bool { return len(w.Events.Payloads("tool.result.clinic.s1.pay")) == 1 })
