@@ -330,28 +330,26 @@ func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, cached
 // encode adds a new message in stored form to a. An agent's message has a fixed answer, and may ask the user
 // about a trigger named in its metadata.
 func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
-	text, err := exactjson.Encode(message)
-	if err != nil {
+	var err error
+	if a.Message, err = exactjson.Text(message); err != nil {
 		return err
 	}
-	a.Message, a.WordsHash, a.User = string(text), contentHash(message), message.User
+	a.WordsHash, a.User = contentHash(message), message.User
 	if len(message.Claims) > 0 {
-		claims, err := exactjson.Encode(message.Claims)
-		if err != nil {
+		if a.Claims, err = exactjson.Text(message.Claims); err != nil {
 			return err
 		}
-		a.Claims = string(claims)
 	}
 	if message.Actor != matcher.ActorAgent {
 		return nil
 	}
-	answer, err := exactjson.Encode(query.Answer{MessageID: a.Turn.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}})
 	var metadata struct {
 		Asks any `json:"asks"`
 	}
 	_ = json.Unmarshal(message.Metadata, &metadata) // any other metadata names no trigger
 	a.AsksFor, _ = metadata.Asks.(string)
-	a.Answer, a.Words = string(answer), conversation.Sentences(message.Text)
+	a.Words = conversation.Sentences(message.Text)
+	a.Answer, err = exactjson.Text(query.Answer{MessageID: a.Turn.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}})
 	return err
 }
 

@@ -50,10 +50,10 @@ func (t *Turns) EndChat(ctx context.Context, id ledger.Turn, end ChatEnd) error 
 		letter = keyspace.OutcomeRejected
 	}
 	stored, err := ledger.EndChat(ctx, t.Ledger, id, end.Length, letter)
-	switch outcome, counts := outcomes[stored]; {
+	switch _, counts := outcomes[stored]; {
 	case err != nil || end.Decided:
 	case counts:
-		t.countMessage(id.App, outcome)
+		t.countMessage(id.App, stored)
 	case end.Length == 0:
 		t.Metrics.Messages.WithLabelValues("undecided").Inc()
 	}
@@ -100,8 +100,8 @@ func (c chatEvents) entry(kind string, content payload.Payload) (*keyspace.Entry
 		return nil, err
 	}
 	event.TraceParent = c.traceParent
-	body, err := exactjson.Encode(event)
-	entry := keyspace.EventEntry(event.ID, c.Session, "", string(body))
+	body, err := exactjson.Text(event)
+	entry := keyspace.EventEntry(event.ID, c.Session, "", body)
 	entry.Box = keyspace.ChatBox(c.Session)
 	return &entry, err
 }

@@ -172,11 +172,10 @@ func (d *decider) deliverPlan(p *plan, closing ledger.Report, onDelivered func(a
 		return nil, err
 	}
 	if closing.Trigger != "" && closing.Answer == "" {
-		answer, err := exactjson.Encode(p.Answer.Matches[0].WithState())
-		if err != nil {
+		var err error
+		if closing.Answer, err = exactjson.Text(p.Answer.Matches[0].WithState()); err != nil {
 			return nil, err
 		}
-		closing.Answer = string(answer)
 	}
 	stored, err := first.Save(d.Context, closing)
 	if err == nil && p.Committed.UnderReplicated {
@@ -282,13 +281,13 @@ func (hs *Holds) revive(ctx context.Context, stored *query.StoredTrigger, by str
 	if err != nil {
 		return err
 	}
-	line, err := exactjson.Encode(query.Retry{Time: hs.Now().UTC(), By: by})
+	line, err := exactjson.Text(query.Retry{Time: hs.Now().UTC(), By: by})
 	if err != nil {
 		return err
 	}
 	record := stored.Record
 	return hs.Ledger.Revive(ctx, ledger.Revival{
-		App: record.AppID, Session: record.SessionID, Trigger: record.TriggerID, Name: stored.Firing, States: states, Line: string(line), Wait: wait,
+		App: record.AppID, Session: record.SessionID, Trigger: record.TriggerID, Name: stored.Firing, States: states, Line: line, Wait: wait,
 	})
 }
 

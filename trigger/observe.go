@@ -61,14 +61,21 @@ func (d *decider) countFired(appID, tool string) {
 	d.Usage.Add(appID, usage.Triggers, 1)
 }
 
-// outcomes are the outcomes of messages in metrics, by letters of keyspace.OutcomeTo.
-var outcomes = map[string]string{keyspace.OutcomeFired: "matched", keyspace.OutcomeRejected: "rejected", keyspace.OutcomeUnmatched: "unmatched"}
+// outcomes are the outcomes of messages in metrics and in the usage, by letters of keyspace.OutcomeTo.
+var outcomes = map[string]struct {
+	name string
+	kind usage.Kind
+}{
+	keyspace.OutcomeFired:     {"matched", usage.Matched},
+	keyspace.OutcomeRejected:  {"rejected", usage.Rejected},
+	keyspace.OutcomeUnmatched: {"unmatched", usage.Unmatched},
+}
 
-// countMessage counts a message by one of the outcomes.
-func (d *decider) countMessage(appID, outcome string) {
+// countMessage counts a message by the letter of its outcome.
+func (d *decider) countMessage(appID, letter string) {
 	d.Usage.Add(appID, usage.Messages, 1)
-	d.Usage.Add(appID, map[string]usage.Kind{"matched": usage.Matched, "rejected": usage.Rejected, "unmatched": usage.Unmatched}[outcome], 1)
-	d.Metrics.Messages.WithLabelValues(outcome).Inc()
+	d.Usage.Add(appID, outcomes[letter].kind, 1)
+	d.Metrics.Messages.WithLabelValues(outcomes[letter].name).Inc()
 }
 
 // observe logs a decided message, counts it, and completes its span.
@@ -76,12 +83,12 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, durat
 	if span.IsRecording() {
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
 	}
-	outcome, names := outcomes[p.outcome()], make([]string, 0, len(p.Answer.Matches))
+	outcome, names := outcomes[p.outcome()].name, make([]string, 0, len(p.Answer.Matches))
 	d.Usage.CountDecision(p.App, max(duration, d.Now().Sub(t.message.Time)))
 	if p.callerFires { // the chat's model calls tools afterwards: EndChat counts
 		outcome = "acted"
 	} else {
-		d.countMessage(p.App, outcome)
+		d.countMessage(p.App, p.outcome())
 	}
 	for _, match := range p.Answer.Matches {
 		names = append(names, match.Name)

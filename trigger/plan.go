@@ -383,8 +383,8 @@ func (p *planner) deferEffects(f firing, c matcher.Candidate, body payload.Trigg
 			return err
 		}
 	}
-	text, err := exactjson.Encode(stored)
-	f.move.Held = string(text)
+	var err error
+	f.move.Held, err = exactjson.Text(stored)
 	return err
 }
 

@@ -52,8 +52,7 @@ func Write(calls []IncompleteCall) (string, error) {
 	if len(calls) == 0 {
 		return "", nil
 	}
-	text, err := exactjson.Encode(calls)
-	return string(text), err
+	return exactjson.Text(calls)
 }
 
 // ForMatcher returns the calls as a matcher sees them, without the values that a message takes back.

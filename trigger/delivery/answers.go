@@ -85,11 +85,11 @@ func (d *Deliveries) storeAnswer(ctx context.Context, appID, triggerID string, a
 	if err != nil {
 		return "", err
 	}
-	text, err := exactjson.Encode(answer.Bounded())
+	text, err := exactjson.Text(answer.Bounded())
 	if err != nil {
 		return "", err
 	}
-	given := ledger.ExternalAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: string(text), At: answer.At}
+	given := ledger.ExternalAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: text, At: answer.At}
 	status, err := d.Ledger.Answer(ctx, given)
 	if status == ledger.Stored {
 		if err := d.takeCall(ctx, appID, given.Effect); err != nil {

@@ -249,9 +249,9 @@ func (a attempt) encode() (r ledger.Outcome, err error) {
 	}
 	var event payload.Trigger
 	err = exactjson.Unmarshal(a.Call.Event, &event)
-	text, errText := exactjson.Encode(query.CallResult{TriggerID: a.TriggerID, Result: o.Result, Error: o.Error})
-	r.Message, r.Result = event.MessageID, string(text)
-	return r, errors.Join(err, errText)
+	result, errResult := exactjson.Text(query.CallResult{TriggerID: a.TriggerID, Result: o.Result, Error: o.Error})
+	r.Message, r.Result = event.MessageID, result
+	return r, errors.Join(err, errResult)
 }
 
 // Bounds of the attempts at a call stored with their request, besides the last one, and of the bytes of each
@@ -317,12 +317,12 @@ func (d *Deliveries) resultOf(call attempt) (attempt, error) {
 		return attempt{}, err
 	}
 	event.TraceParent = call.TraceParent
-	body, err := exactjson.Encode(event)
+	body, err := exactjson.Text(event)
 	result := attempt{Planned: Planned{Match: -1, Effect: effect.Effect{
 		ID: id(strings.TrimSuffix(call.ID, "."+effect.PartCall)), Kind: effect.KindEvent, AppID: call.AppID, SessionID: call.SessionID, TriggerID: call.TriggerID,
 		Attempt: 1, TraceParent: call.TraceParent, Event: &event,
 	}}}
-	result.Entry = keyspace.EventEntry(result.ID, call.SessionID, call.TriggerID, string(body))
+	result.Entry = keyspace.EventEntry(result.ID, call.SessionID, call.TriggerID, body)
 	result.Entry.Part = effect.PartResult
 	return result, err
 }

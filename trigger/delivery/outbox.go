@@ -76,7 +76,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	failpoint.At(failpoint.EffectClaimed)
 	ctx, cancel := context.WithDeadline(d.Context, start.Add(claim.Lease))
 	defer cancel()
-	a, announced, err := d.attemptCall(ctx, a, *claim)
+	a, announced, err := d.attemptCall(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 
 // attemptCall makes an attempt, unless its outcome is known without one. announced reports whether an event may
 // announce its end: not if its app was deleted, and another app has the id.
-func (d *Deliveries) attemptCall(ctx context.Context, a attempt, claim ledger.Claimed) (_ attempt, announced bool, err error) {
+func (d *Deliveries) attemptCall(ctx context.Context, a attempt) (_ attempt, announced bool, err error) {
 	announced = true
 	stored, err := d.Records.Ledger.Triggers(ctx, a.AppID, []string{a.TriggerID})
 	if err != nil {
@@ -123,9 +123,9 @@ func (d *Deliveries) attemptCall(ctx context.Context, a attempt, claim ledger.Cl
 	switch {
 	case recordGone:
 		a.outcome = recordGoneOutcome
-	case claim.Begun:
+	case a.claim.Begun:
 		a.outcome = unknownOutcome
-	case claim.Crashed:
+	case a.claim.Crashed:
 		a.outcome = crashedOutcome
 	case !a.Call.Repeatable() && d.Ledger.DB().Confirm(ctx, a.AppID) != nil:
 		a.outcome, a.pause = unsafeOutcome, d.Jitter(time.Second)
@@ -209,9 +209,10 @@ func (d *Deliveries) writeReport(ctx context.Context, r ledger.Report) (answer s
 	ctx, cancel := d.ShutdownContext(ctx)
 	defer cancel()
 	keep := d.Store.Retention()
+	r.Keep, r.KeepDead = keep.Done.Milliseconds(), keep.Dead.Milliseconds()
 	failpoint.At(failpoint.FinishBefore)
 	err = d.Write(ctx, func() error {
-		answer, holds, err = d.Ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
+		answer, holds, err = d.Ledger.Finish(ctx, r)
 		return err
 	})
 	return answer, holds, err

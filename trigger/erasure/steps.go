@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/ledger"
+
+	"github.com/redis/go-redis/v9"
 )
 
 // An erasure removes the session's calls, its outboxes and its triggers, in this order: an ended call leads to
@@ -44,10 +47,7 @@ func (e *Eraser) eraseCalls(ctx context.Context, appID, session string) error {
 		return keyspace.Unavailable(err)
 	}
 	for ids := range slices.Chunk(calls, callsPerRead) {
-		effects := make([]string, len(ids))
-		for i, id := range ids {
-			effects[i] = k.Effect(id)
-		}
+		effects := lists.Map(ids, k.Effect)
 		sessions, err := db.HashFields(ctx, effects, "session")
 		if err != nil {
 			return err
@@ -172,10 +172,8 @@ func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error
 		return streamsError(err)
 	}
 	return e.eachTrigger(ctx, appID, session, func(ids []string) error {
-		k, triggers := keyspace.KeysOf(appID), make([]string, len(ids))
-		for i, id := range ids {
-			triggers[i] = k.Trigger(id)
-		}
+		k := keyspace.KeysOf(appID)
+		triggers := lists.Map(ids, k.Trigger)
 		records, err := e.Ledger.DB().HashFields(ctx, triggers, "fire", "fence", "retries")
 		if err != nil {
 			return err
@@ -218,18 +216,12 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, visit f
 		if err != nil || len(list) == 0 {
 			return err
 		}
-		ids := make([]string, len(list))
-		for i, member := range list {
-			ids[i] = member.Member.(string)
-		}
+		ids := lists.Map(list, func(place redis.Z) string { return place.Member.(string) })
 		places, err := reader.FilterTriggers(ctx, appID, ids, ledger.Filter{Session: session})
 		if err != nil {
 			return err
 		}
-		found = nil
-		for _, place := range places {
-			found = append(found, ids[place])
-		}
+		found = lists.Map(places, func(place int) string { return ids[place] })
 		newest := list[len(list)-1].Score
 		last, after = len(list) < triggersPerRead || newest == after, newest
 	}

@@ -189,14 +189,11 @@ type FollowUp struct {
 	After int `json:"after"` // index of the outcome that it follows from, from 1
 }
 
-// Retention is how long the record of a trigger is kept: of a delivered one and of a failed one.
-type Retention struct{ Done, Dead time.Duration }
-
 // Finish records a report. It returns the valid answer, if the report has one: a replica that considered this
 // one dead may have stored another. holds reports whether the report's next token has the outbox with more
 // events.
-func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer string, holds bool, err error) {
-	r.Keep, r.KeepDead, r.Lease = keep.Done.Milliseconds(), keep.Dead.Milliseconds(), keyspace.EventLease.Milliseconds()
+func (l *Ledger) Finish(ctx context.Context, r Report) (answer string, holds bool, err error) {
+	r.Lease = keyspace.EventLease.Milliseconds()
 	r.Outcomes, r.FollowUps = append([]Outcome{}, r.Outcomes...), append([]FollowUp{}, r.FollowUps...) // Lua tells an empty list from a missing one
 	text, err := exactjson.Encode(r)
 	if err != nil {

@@ -68,7 +68,7 @@ func (c *chat) decide(id, decision string, results ...ledger.Result) {
 func (c *chat) answer(id, reply string) {
 	c.Helper()
 	report := ledger.Report{App: "shop", Session: "s", Box: "s", Token: "of " + id, Message: id, Answer: "{}", Reply: reply}
-	_, _, err := c.Finish(c.Context(), report, ledger.Retention{})
+	_, _, err := c.Finish(c.Context(), report)
 	require.NoError(c, err)
 }
 

@@ -166,7 +166,7 @@ func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
 func (w *world) finish(token string, outcome ledger.Outcome) {
 	w.Helper()
 	for range 2 {
-		_, _, err := w.Finish(w.Context(), ledger.Report{App: "shop", Session: "s", Box: "s", Token: token, Outcomes: []ledger.Outcome{outcome}}, ledger.Retention{Done: time.Hour, Dead: time.Hour})
+		_, _, err := w.Finish(w.Context(), ledger.Report{App: "shop", Session: "s", Box: "s", Token: token, Keep: 3_600_000, KeepDead: 3_600_000, Outcomes: []ledger.Outcome{outcome}})
 		require.NoError(w, err)
 	}
 }
@@ -411,10 +411,10 @@ func TestALateReportChangesItsOwnTriggerAlone(t *testing.T) {
 			for range 2 {
 				var err error
 				answer, _, err = w.Finish(w.Context(), ledger.Report{
-					App: "shop", Session: "s", Box: "s", Token: token, Trigger: "t1", Answer: `"` + firing + `"`,
+					App: "shop", Session: "s", Box: "s", Token: token, Keep: 3_600_000, KeepDead: 3_600_000, Trigger: "t1", Answer: `"` + firing + `"`,
 					Outcomes:  []ledger.Outcome{{ID: firing + ".call", Verdict: "done", Trigger: "t1", Part: "call", State: `{"state":"delivered"}`, Attempt: `"` + firing + `"`, Opens: 1}},
 					FollowUps: []ledger.FollowUp{{Entry: keyspace.EventEntry(firing+".result", "s", "t1", "{}"), After: 1}},
-				}, ledger.Retention{Done: time.Hour, Dead: time.Hour})
+				})
 				require.NoError(w, err)
 			}
 			return answer

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,6 +14,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 )
 
 const (
@@ -209,27 +211,25 @@ return 'ok'
 // Report records the outcome of deliveries. If another token has the lease, it returns false and writes
 // nothing: these deliveries are repeated.
 func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
-	done, again := make([]string, len(r.Done)), make([]reportedResend, len(r.Again))
-	for i, sequence := range r.Done {
-		done[i] = strconv.FormatUint(sequence, 10)
-	}
-	for i, one := range r.Again {
-		again[i] = reportedResend{strconv.FormatUint(one.Sequence, 10), one.field(), -1}
+	decimal := func(sequence uint64) string { return strconv.FormatUint(sequence, 10) }
+	again := lists.Map(r.Again, func(one WebhookDelivery) reportedResend {
+		pause := int64(-1)
 		if !one.Next.IsZero() {
-			again[i].Pause = max(0, one.Next.Sub(r.Claim.Now).Milliseconds())
+			pause = max(0, one.Next.Sub(r.Claim.Now).Milliseconds())
 		}
-	}
+		return reportedResend{decimal(one.Sequence), one.field(), pause}
+	})
 	position := ""
 	if r.Positioned {
-		position = strconv.FormatUint(r.Position, 10)
+		position = decimal(r.Position)
 	}
 	event := r.Event
 	if event == nil {
 		event = &keyspace.Entry{}
 	}
-	report, err := exactjson.Encode(map[string]any{
+	report, err := exactjson.Text(map[string]any{
 		"app": r.App, "name": r.Name, "token": r.Token, "hints": r.Claim.hints, "position": position,
-		"done": done, "again": again, "delivered": r.Delivered, "gone": r.Gone, "streak": r.Streak, "pause": r.Pause.Milliseconds(),
+		"done": lists.Map(r.Done, decimal), "again": again, "delivered": r.Delivered, "gone": r.Gone, "streak": r.Streak, "pause": r.Pause.Milliseconds(),
 		"disabled": r.Disabled, "event": event, "most": MostResends, "brink": WebhookProbeAfter,
 	})
 	if err != nil {
@@ -237,7 +237,7 @@ func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
 	}
 	k := keyspace.KeysOf(r.App)
 	keys := append(webhookKeys(r.App, r.Name), k.Outbox(event.Box), k.Effect(event.ID))
-	written, err := w.l.run(ctx, reportWebhook, append(keys, k.Ledger()...), string(report))
+	written, err := w.l.run(ctx, reportWebhook, append(keys, k.Ledger()...), report)
 	return written.Status == "ok", err
 }
 
@@ -303,14 +303,11 @@ return 'ok'
 // those it has not had. It enables a webhook that Earshot has disabled. It returns false if there is no such
 // webhook.
 func (w *Webhooks) Resend(ctx context.Context, appID, name string, after *uint64, enabled bool) (bool, error) {
-	position, on := "", "0"
+	position := ""
 	if after != nil {
 		position = strconv.FormatUint(*after, 10)
 	}
-	if enabled {
-		on = "1"
-	}
-	r, err := w.l.run(ctx, resendWebhook, webhookKeys(appID, name), appID, name, position, on)
+	r, err := w.l.run(ctx, resendWebhook, webhookKeys(appID, name), appID, name, position, enabled)
 	return r.Status == "ok", err
 }
 
@@ -366,10 +363,7 @@ func (w *Webhooks) Deliveries(ctx context.Context, appID, name string) ([]Webhoo
 	if err != nil || len(listed) == 0 {
 		return nil, keyspace.Unavailable(err)
 	}
-	fields := make([]string, len(listed))
-	for i, z := range listed {
-		fields[i] = "d:" + z.Member.(string)
-	}
+	fields := lists.Map(listed, func(z redis.Z) string { return "d:" + z.Member.(string) })
 	values, err := w.l.db.HMGet(ctx, webhook, fields...).Result()
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
@@ -381,6 +375,6 @@ func (w *Webhooks) Deliveries(ctx context.Context, appID, name string) ([]Webhoo
 			deliveries[i].Next = time.UnixMilli(int64(score)).UTC()
 		}
 	}
-	slices.SortFunc(deliveries, func(a, b WebhookDelivery) int { return int(int64(a.Sequence) - int64(b.Sequence)) })
+	slices.SortFunc(deliveries, func(a, b WebhookDelivery) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return deliveries, nil
 }

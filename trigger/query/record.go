@@ -219,15 +219,12 @@ func readEvent(event **EventState, text string) error {
 func (m Match) States() (states ledger.States, err error) {
 	event, err1 := m.Event.Encode()
 	emitter, err2 := m.Emitter.Encode()
-	call, err3 := encodePart(m.Call)
-	return ledger.States{Event: event, Emitter: emitter, Call: call}, errors.Join(err1, err2, err3)
-}
-
-func encodePart[T any](part *T) (string, error) {
-	if part == nil {
-		return "", nil
+	states.Event, states.Emitter = event, emitter
+	if m.Call == nil {
+		return states, errors.Join(err1, err2)
 	}
-	return exactjson.Text(part)
+	states.Call, err = exactjson.Text(m.Call)
+	return states, errors.Join(err1, err2, err)
 }
 
 func decodePart[T any](part **T, text string) error {

@@ -75,12 +75,19 @@ func (r *Reader) CachedScope(appID string) (Scope, bool) {
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Reader) Read(ctx context.Context, appID, sessionID string) (Scope, error) {
+	s, _, err := r.read(ctx, appID, sessionID)
+	return s, err
+}
+
+// read reads the current scope, with what the ledger stores of the session.
+func (r *Reader) read(ctx context.Context, appID, sessionID string) (Scope, ledger.SessionFields, error) {
 	cached := r.CachedState(appID)
 	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, cached.Version)
 	if err != nil {
-		return Scope{}, err
+		return Scope{}, session, err
 	}
-	return r.Build(appID, cached, app, session)
+	s, err := r.Build(appID, cached, app, session)
+	return s, session, err
 }
 
 // Build returns the scope of fields that a caller has read, with its cached state of the app.
@@ -263,16 +270,11 @@ type Catalog struct {
 // Catalog reads the current scope. If the app was read before, it costs one round trip, whatever the number of
 // tools.
 func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog, error) {
-	cached := r.CachedState(appID)
-	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, cached.Version)
+	s, session, err := r.read(ctx, appID, sessionID)
 	if err != nil {
 		return nil, err
 	}
-	s, err := r.Build(appID, cached, app, session)
-	if err != nil {
-		return nil, err
-	}
-	version := app.Version
+	version := s.Version
 	if len(session.Repositories) > 0 {
 		version = ledger.Hash(append([]string{version}, slices.Sorted(slices.Values(session.Repositories))...)...)
 	}

@@ -423,7 +423,7 @@ func (t *round) disabledEvent(reason string) (*keyspace.Entry, error) {
 		return nil, err
 	}
 	event.Subject = payload.KindWebhook + "." + t.app.ID + "." + t.webhook.Name
-	body, err := exactjson.Encode(event)
-	entry := keyspace.EventEntry(header.ID, "", "", string(body))
+	body, err := exactjson.Text(event)
+	entry := keyspace.EventEntry(header.ID, "", "", body)
 	return &entry, err
 }
