@@ -216,7 +216,11 @@ func (f *Firings) planDirect(direct Direct, tools scope.Scope, conflicts knownCo
 	p.metadata, p.language = direct.Metadata.Over(tools.Profile.Metadata), cmp.Or(tools.Profile.Language, tools.App.Settings.Language)
 	candidate.Tool = tool
 	p.readOnly = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && direct.Generations == nil && isReadOnly(tools.App, candidate)
-	return p, p.fire(matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced}, direct.Source, triggerID)
+	err = p.fire(matcher.Match{Candidate: candidate, Values: reading.Values, Coerced: reading.Coerced}, direct.Source, triggerID)
+	if err != nil { // half a plan must not be committed
+		return nil, err
+	}
+	return p, nil
 }
 
 // hasOtherValues reports whether the request names a value that differs from the record's. values are the request's, as
