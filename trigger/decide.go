@@ -204,7 +204,7 @@ func (d *decider) releaseUndecided(t *turn, cause error, retry time.Duration) er
 	d.Metrics.Messages.WithLabelValues(outcome).Inc()
 	ctx, cancel := context.WithTimeout(d.Context, d.Lease)
 	defer cancel()
-	text, err := exactjson.Encode(query.Failure{Error: recorded.Error()})
+	text, err := exactjson.Text(query.Failure{Error: recorded.Error()})
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (d *decider) releaseUndecided(t *turn, cause error, retry time.Duration) er
 		}
 	}
 	failpoint.At(failpoint.GiveBackBefore)
-	err = d.Write(ctx, func() error { return d.Ledger.ReleaseUndecided(ctx, t.Turn, t.token, string(text), retry, event) })
+	err = d.Write(ctx, func() error { return d.Ledger.ReleaseUndecided(ctx, t.Turn, t.token, text, retry, event) })
 	if event != nil {
 		d.Wake(t.App)
 	}

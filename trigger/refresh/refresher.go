@@ -80,8 +80,8 @@ func (r *Refresher) Run(ctx context.Context) {
 			troubles.Trouble(ctx, "sources", "", "sources.undue", "error", err.Error())
 		}
 		for _, one := range due {
+			slots <- struct{}{}
 			refreshes.Go(func() {
-				slots <- struct{}{}
 				defer func() { <-slots }()
 				panics.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() {
 					ctx, cancel := context.WithTimeout(ctx, lease)

@@ -17,10 +17,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/redis/go-redis/v9"
-
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
@@ -84,18 +83,14 @@ const perRead = 50
 // fields reads a field of each hash, and calls do with the existing ones.
 func (w Walk) fields(ctx context.Context, places []keyspace.KeyName, field string, do func([]item) error) error {
 	for some := range slices.Chunk(places, perRead) {
-		pipe, replies := w.DB.Pipeline(), make([]*redis.StringCmd, len(some))
-		for i, place := range some {
-			replies[i] = pipe.HGet(ctx, place.Key(), field)
+		found, err := w.DB.HashFields(ctx, lists.Map(some, keyspace.KeyName.Key), field)
+		if err != nil {
+			return err
 		}
-		_, _ = pipe.Exec(ctx) // every command has its own error
 		var items []item
-		for i, reply := range replies {
-			if err := reply.Err(); err != nil && err != redis.Nil {
-				return keyspace.Unavailable(err)
-			}
-			if reply.Val() != "" {
-				items = append(items, item{some[i], field, reply.Val()})
+		for i, values := range found {
+			if values[0] != "" {
+				items = append(items, item{some[i], field, values[0]})
 			}
 		}
 		if err := do(items); err != nil {
@@ -152,10 +147,9 @@ func (w Walk) held(ctx context.Context, lane keyspace.KeyName, p *Progress) erro
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	places := make([]keyspace.KeyName, len(ids))
-	for i, id := range ids {
-		places[i] = keyspace.KeyName{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
-	}
+	places := lists.Map(ids, func(id string) keyspace.KeyName {
+		return keyspace.KeyName{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
+	})
 	return w.fields(ctx, places, "held", w.countAndReseal(ctx, p, &p.Tally.Calls, w.resealDeferred))
 }
 

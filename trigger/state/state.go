@@ -25,9 +25,6 @@ const (
 // Held reports whether a trigger in that state holds its effects.
 func (s State) Held() bool { return s == Confirming || s == Settling }
 
-// Ended reports whether the state is final, without an effect.
-func (s State) Ended() bool { return s == Cancelled || s == Duplicate }
-
 // Action is a transition of a held trigger.
 type Action string
 

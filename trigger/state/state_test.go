@@ -27,7 +27,6 @@ func TestWaysOfHeldTriggers(t *testing.T) {
 				require.Equal(t, expected, to)
 			}
 		}
-		require.False(t, from.Held() && from.Ended())
 	}
 	to, can := state.Next(state.Confirming, state.Confirm, true)
 	require.True(t, can)
