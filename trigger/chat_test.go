@@ -13,7 +13,6 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/trigger"
 )
 
 const following = `{"settings":{"chatEvents":true,"chatModeEnabled":true}}`
@@ -94,13 +93,11 @@ func TestADraftIsAChatEventWhenItIsCommitted(t *testing.T) {
 		w.App("clinic", following)
 		w.Put("s1", "booking", booking)
 		for _, text := range []string{"boo", `book {"day":"friday"}`} {
-			_, err := w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text})
-			require.NoError(t, err)
+			w.drafted(w.Engine, "m1", text)
 		}
 		w.Rest()
 		require.Empty(t, w.told())
-		_, err := w.Engine.CommitDraft(t.Context(), "clinic", "s1", "m1")
-		require.NoError(t, err)
+		w.committed(w.Engine, "m1")
 		w.Rest()
 		require.Equal(t, []string{`user: book {"day":"friday"}`, "assistant: done: book"}, w.told())
 	})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
@@ -40,6 +41,19 @@ func (w *world) commit(engine *trigger.Engine) (query.Answer, error) {
 	return enginetest.AnswerOf(engine.CommitDraft(w.T.Context(), "clinic", "s1", "m1"))
 }
 
+// drafted posts a draft in session s1, which is matched.
+func (w *world) drafted(engine *trigger.Engine, id, text string) query.Answer {
+	w.T.Helper()
+	message := trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text}
+	return testbed.Got(enginetest.AnswerOf(engine.Draft(w.T.Context(), message)))(w.T)
+}
+
+// committed commits a draft of session s1, which is decided.
+func (w *world) committed(engine *trigger.Engine, id string) query.Answer {
+	w.T.Helper()
+	return testbed.Got(enginetest.AnswerOf(engine.CommitDraft(w.T.Context(), "clinic", "s1", id)))(w.T)
+}
+
 func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried() // a renewal of a lease is a trip as well
@@ -51,8 +65,7 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 		w.Rest()
 		events, requests := len(w.Events.Subjects()), w.Matcher.Requests()
 
-		drafted, err := w.draft(other, monday)
-		require.NoError(t, err)
+		drafted := w.drafted(other, "m1", monday)
 		require.Len(t, drafted.Matches, 1)
 		match := drafted.Matches[0]
 		require.Equal(t, []string{"draft", "draft", "draft", "draft"}, []string{match.State, match.Event.State, match.Emitter.State, match.Call.State})
@@ -61,8 +74,7 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 		require.Len(t, w.Events.Subjects(), events, "no event")
 		require.Len(t, w.History("s1"), 1, "it is in no history")
 
-		answer, err := w.commit(w.Engine)
-		require.NoError(t, err)
+		answer := w.committed(w.Engine, "m1")
 		require.Equal(t, requests+1, w.Matcher.Requests(), "no model is asked")
 		require.Equal(t, match.TriggerID, answer.Matches[0].TriggerID)
 		require.Equal(t, query.StateDelivered, answer.Matches[0].State)
@@ -72,8 +84,7 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 		w.Rest()
 		require.Len(t, w.Events.Subjects(), events+3, "event, emitter and result")
 
-		again, err := w.commit(other)
-		require.NoError(t, err)
+		again := w.committed(other, "m1")
 		require.Equal(t, answer, again)
 		posted := w.Say("m1", monday)
 		require.Equal(t, answer, posted)
@@ -89,12 +100,10 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 // tripsOfCommit has a replica draft a message, and counts the round trips of the first replica when that is committed.
 func (w *world) tripsOfCommit(drafts *trigger.Engine, id string) int64 {
 	w.T.Helper()
-	_, err := drafts.Draft(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: monday})
-	require.NoError(w.T, err)
+	w.drafted(drafts, id, monday)
 	w.Rest()
 	trips := w.Trips.Made()
-	_, err = w.Engine.CommitDraft(w.T.Context(), "clinic", "s1", id)
-	require.NoError(w.T, err)
+	w.committed(w.Engine, id)
 	w.Flushed()
 	defer w.Rest()
 	return w.Trips.Made() - trips
@@ -105,13 +114,10 @@ func TestACommittedDraftIsExplainedAsAnyMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		for _, text := range []string{monday, "book", "nothing that is known"} {
-			_, err := w.draft(w.Engine, text)
-			require.NoError(t, err)
-			before, err := w.Keeper.ExplainDraft(t.Context(), "clinic", "s1", "m1")
-			require.NoError(t, err)
-			_, err = w.commit(w.Keeper)
-			require.NoError(t, err)
-			_, err = w.SayOn(w.Engine, "s1", "m2", text)
+			w.drafted(w.Engine, "m1", text)
+			before := testbed.Got(w.Keeper.ExplainDraft(t.Context(), "clinic", "s1", "m1"))(t)
+			w.committed(w.Keeper, "m1")
+			_, err := w.SayOn(w.Engine, "s1", "m2", text)
 			require.NoError(t, err)
 			drafted, posted := w.explained("m1"), w.explained("m2")
 			require.True(t, drafted.Time.After(before.Time) || drafted.Time.Equal(before.Time))
@@ -124,8 +130,7 @@ func TestACommittedDraftIsExplainedAsAnyMessage(t *testing.T) {
 }
 
 func (w *world) explained(id string) explain.Explanation {
-	found, err := w.Engine.Explain(w.T.Context(), "clinic", "s1", id)
-	require.NoError(w.T, err)
+	found := testbed.Got(w.Engine.Explain(w.T.Context(), "clinic", "s1", id))(w.T)
 	return found
 }
 
@@ -142,13 +147,11 @@ func plain(e explain.Explanation) explain.Explanation {
 func TestTheSameTextAsAMessageDecidesItsDraft(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
-		_, err := w.draft(w.Engine, monday)
-		require.NoError(t, err)
-		answer, err := w.SayOn(w.Keeper, "s1", "m1", monday)
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", monday)
+		answer := testbed.Got(w.SayOn(w.Keeper, "s1", "m1", monday))(t)
 		require.Len(t, answer.Matches, 1)
 		require.Equal(t, 1, w.Matcher.Requests())
-		_, err = w.draft(w.Engine, monday)
+		_, err := w.draft(w.Engine, monday)
 		posted := &trigger.PostedError{}
 		require.ErrorAs(t, err, &posted, "it is a message now")
 	})
@@ -157,10 +160,8 @@ func TestTheSameTextAsAMessageDecidesItsDraft(t *testing.T) {
 func TestAnotherTextAsAMessageIsMatched(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
-		_, err := w.draft(w.Engine, monday)
-		require.NoError(t, err)
-		answer, err := w.SayOn(w.Keeper, "s1", "m1", `book {"day":"tuesday"}`)
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", monday)
+		answer := testbed.Got(w.SayOn(w.Keeper, "s1", "m1", `book {"day":"tuesday"}`))(t)
 		require.Equal(t, "tuesday", answer.Matches[0].Values["day"])
 		require.Equal(t, 2, w.Matcher.Requests())
 		require.Zero(t, w.Server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val())
@@ -248,11 +249,9 @@ func TestTheSameDraftWaitsForItsMatchAndThenHasItsAnswer(t *testing.T) {
 		}
 		<-h.begun
 		close(h.let)
-		first, err := w.draft(other, monday)
-		require.NoError(t, err)
+		first := w.drafted(other, "m1", monday)
 		for _, wait := range waiting {
-			answer, err := wait()
-			require.NoError(t, err)
+			answer := testbed.Got(wait())(t)
 			require.Equal(t, first, answer)
 		}
 		require.Equal(t, 1, w.Matcher.Requests())
@@ -271,11 +270,10 @@ func TestACommitWaitsForTheMatchInProgress(t *testing.T) {
 			commit := background(func() (query.Answer, error) { return w.commit(engine) })
 			w.Until("it is accepted", func() bool { return len(w.History("s1")) == 1 })
 			close(h.let)
-			answer, err := commit()
-			require.NoError(t, err)
+			answer := testbed.Got(commit())(t)
 			require.Len(t, answer.Matches, 1)
 			require.Equal(t, requests+1, w.Matcher.Requests())
-			_, err = draft()
+			_, err := draft()
 			require.NoError(t, err)
 			w.Close()
 			w.Put("s1", "booking", booking)
@@ -310,14 +308,12 @@ func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 		}
 		group.Wait()
 		require.Less(t, superseded, 50, "the newest is matched")
-		_, err := w.draft(engines[0], monday)
-		require.NoError(t, err)
+		w.drafted(engines[0], "m1", monday)
 		requests := w.Matcher.Requests()
 		answers := make([]query.Answer, 6)
 		for i := range answers {
 			group.Go(func() {
-				answer, err := w.commit(engines[i%3])
-				require.NoError(t, err)
+				answer := w.committed(engines[i%3], "m1")
 				answers[i] = answer
 			})
 		}
@@ -355,8 +351,7 @@ func TestADraftIsMatchedAgainAfterAChangeOfItsTools(t *testing.T) {
 			}, true, []string{"book"}},
 		} {
 			w.Put("s1", "booking", booking)
-			_, err := w.draft(w.Engine, test.said)
-			require.NoError(t, err)
+			w.drafted(w.Engine, "m1", test.said)
 			requests := w.Matcher.Requests()
 			test.change()
 			answer, err := w.commit(w.Keeper)
@@ -383,15 +378,13 @@ func TestATriggerOnceRepositoryFiresForOneOfManyDrafts(t *testing.T) {
 		w.Put("", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"once"}]}`)
 		ids := []string{"d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8"}
 		for _, id := range ids {
-			_, err := w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: "once"})
-			require.NoError(t, err)
+			w.drafted(w.Engine, id, "once")
 		}
 		var group sync.WaitGroup
 		fired := make([]int, len(ids))
 		for i, id := range ids {
 			group.Go(func() {
-				answer, err := enginetest.AnswerOf([]*trigger.Engine{w.Engine, w.Keeper}[i%2].CommitDraft(t.Context(), "clinic", "s1", id))
-				require.NoError(t, err)
+				answer := w.committed([]*trigger.Engine{w.Engine, w.Keeper}[i%2], id)
 				fired[i] = len(answer.Matches)
 			})
 		}
@@ -406,14 +399,13 @@ func TestADraftExpiresWithinAMinute(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
 		client, key := w.Server.Client(), keyspace.KeysOf("clinic").Draft("s1", "m1")
-		_, err := w.draft(w.Engine, monday)
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", monday)
 		left := client.PTTL(t.Context(), key).Val()
 		require.Greater(t, left, 30*time.Second)
 		require.LessOrEqual(t, left, time.Minute)
 		require.NoError(t, client.PExpire(t.Context(), key, time.Millisecond).Err())
 		w.Until("it is gone", func() bool { return client.Exists(t.Context(), key).Val() == 0 })
-		_, err = w.commit(w.Engine)
+		_, err := w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
 		require.ErrorIs(t, w.Engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
 		require.ErrorIs(t, w.Engine.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
@@ -426,17 +418,15 @@ func TestADraftExpiresWithinAMinute(t *testing.T) {
 func TestADraftIsTakenBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
-		_, err := w.draft(w.Engine, monday)
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", monday)
 		require.NoError(t, w.Keeper.WithdrawDraft(t.Context(), "clinic", "s1", "m1"))
-		_, err = w.commit(w.Engine)
+		_, err := w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
 		require.ErrorIs(t, w.Keeper.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
 
 		_, err = w.draft(w.Engine, monday)
 		require.NoError(t, err, "it may be said again")
-		answer, err := w.commit(w.Engine)
-		require.NoError(t, err)
+		answer := w.committed(w.Engine, "m1")
 		posted := &trigger.PostedError{}
 		require.ErrorAs(t, w.Keeper.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), &posted)
 		require.Equal(t, "decided", posted.State)
@@ -454,8 +444,7 @@ func TestADraftThatTheModelDidNotMatchIsMatchedWhenItIsDecided(t *testing.T) {
 		require.ErrorContains(t, err, "it answered 500")
 		require.Equal(t, "failed", w.History("s1")[0].State)
 		w.Matcher.Intercept(nil)
-		answer, err := w.commit(w.Engine)
-		require.NoError(t, err)
+		answer := w.committed(w.Engine, "m1")
 		require.Len(t, answer.Matches, 1)
 	})
 }
@@ -464,8 +453,7 @@ func TestADraftThatTheModelDidNotMatchIsMatchedWhenItIsDecided(t *testing.T) {
 func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
-		_, err := w.draft(w.Engine, monday)
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", monday)
 		db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 		found, err := ledger.New(db).Accept(t.Context(), ledger.Acceptance{
 			Turn: ledger.Turn{App: "clinic", Session: "s1", Message: "m1"}, Token: "dead", Lease: time.Millisecond,
@@ -483,14 +471,12 @@ func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
 func TestADraftEndsWithTheGenerationOfItsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "all", `{"tools":[{"name":"greet"}]}`)
-		_, err := w.draft(w.Engine, "greet")
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", "greet")
 		w.Close()
-		_, err = w.commit(w.Engine)
+		_, err := w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
 		require.ErrorIs(t, w.Engine.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
-		_, err = w.draft(w.Engine, "greet")
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", "greet")
 		require.Equal(t, 2, w.Matcher.Requests())
 	})
 }
@@ -503,8 +489,7 @@ func TestADraftIsGoodForItsUserAlone(t *testing.T) {
 		leave := `leave {"day":"monday"}`
 		_, err := w.draftAs(w.Engine, anna(), leave)
 		require.NoError(t, err)
-		answer, err := w.commit(w.Keeper)
-		require.NoError(t, err)
+		answer := w.committed(w.Keeper, "m1")
 		require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"])
 		left := w.Server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val()
 		require.Subset(t, left, []string{"kept", "explained"})
@@ -514,8 +499,7 @@ func TestADraftIsGoodForItsUserAlone(t *testing.T) {
 		w.Close()
 		_, err = w.draftAs(w.Engine, anna(), leave)
 		require.NoError(t, err)
-		answer, err = w.sayAs(nil, "m1", leave)
-		require.NoError(t, err)
+		answer = testbed.Got(w.sayAs(nil, "m1", leave))(t)
 		require.Empty(t, answer.Matches)
 		require.Equal(t, 3, w.Matcher.Requests())
 	})
@@ -525,8 +509,7 @@ func TestDraftsOverTheLimitAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", `{"settings":{"limits":{"sessionDraftsPerMinute":2,"sessionMessagesPerMinute":1}}}`)
 		for _, text := range []string{"one", "one", "two"} {
-			_, err := w.draft(w.Engine, text)
-			require.NoError(t, err)
+			w.drafted(w.Engine, "m1", text)
 		}
 		_, err := w.draft(w.Engine, "three")
 		limited := &ledger.RateError{}
@@ -546,8 +529,7 @@ func TestDraftsOverTheLimitAreRefused(t *testing.T) {
 func TestAnAsynchronousCommitIsDecidedInTheBackground(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "booking", booking)
-		_, err := w.draft(w.Engine, monday)
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", monday)
 		require.NoError(t, w.Engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"))
 		w.Until("it fires", func() bool { return len(w.Events.Payloads("tool.trigger.clinic.s1.book")) == 1 })
 		w.Rest()
@@ -561,11 +543,9 @@ func TestADraftIsNotTheNextMessage(t *testing.T) {
 		w.Put("s1", "shop", shop)
 		w.Put("", "greetings", `{"tools":[{"name":"greet"}]}`)
 		lamp := w.One("l1", "lamp")
-		_, err := w.draft(w.Engine, "greet")
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", "greet")
 		require.Equal(t, query.StatePending, w.Trigger(lamp.TriggerID).State, "it settles")
-		_, err = w.commit(w.Engine)
-		require.NoError(t, err)
+		w.committed(w.Engine, "m1")
 		w.UntilState(lamp.TriggerID, query.StateCancelled)
 		w.Rest()
 	})
@@ -580,14 +560,12 @@ func TestADraftOfAHeldToolIsHeldWhenItIsDecided(t *testing.T) {
 			}
 			requests := w.Matcher.Requests()
 			id := want + "1"
-			drafted, err := enginetest.AnswerOf(w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: said}))
-			require.NoError(t, err)
+			drafted := w.drafted(w.Engine, id, said)
 			match := drafted.Matches[0]
 			require.Equal(t, []string{"draft", "draft"}, []string{match.State, match.Event.State})
 			require.Empty(t, match.Digest+match.Of)
 			require.True(t, match.DueAt == nil && match.ExpiresAt == nil)
-			decided, err := enginetest.AnswerOf(w.Keeper.CommitDraft(t.Context(), "clinic", "s1", id))
-			require.NoError(t, err)
+			decided := w.committed(w.Keeper, id)
 			require.Equal(t, match.TriggerID, decided.Matches[0].TriggerID)
 			require.Equal(t, want, decided.Matches[0].State)
 			require.Equal(t, want == query.StateConfirming, decided.Matches[0].Digest != "")
@@ -603,9 +581,7 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 		for _, id := range []string{"q1", "q2"} {
 			asked := w.One(id, `refund {"order":"`+id+`"}`)
 			requests := w.Matcher.Requests()
-			yes := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "yes-" + id, Actor: "user", Text: "yes"}
-			drafted, err := enginetest.AnswerOf(w.Engine.Draft(t.Context(), yes))
-			require.NoError(t, err)
+			drafted := w.drafted(w.Engine, "yes-"+id, "yes")
 			require.Equal(t, []string{asked.TriggerID, "draft"}, []string{drafted.Matches[0].TriggerID, drafted.Matches[0].State})
 			require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State)
 			require.Equal(t, requests, w.Matcher.Requests(), "no model is asked")
@@ -613,8 +589,7 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 				_, err := w.Engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")
 				require.NoError(t, err)
 			}
-			decided, err := enginetest.AnswerOf(w.Keeper.CommitDraft(t.Context(), "clinic", "s1", yes.ID))
-			require.NoError(t, err)
+			decided := w.committed(w.Keeper, "yes-"+id)
 			if id == "q2" {
 				require.Empty(t, decided.Matches, "it is a message like any other")
 				require.Equal(t, requests+1, w.Matcher.Requests())
@@ -640,12 +615,10 @@ func TestTheYesOfADraftAnswersNoLaterQuestion(t *testing.T) {
 				_, err := w.Engine.Deny(t.Context(), "clinic", earlier.TriggerID, "", "key-1")
 				require.NoError(t, err)
 			}
-			drafted, err := enginetest.AnswerOf(w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: "yes"}))
-			require.NoError(t, err)
+			drafted := w.drafted(w.Engine, id, "yes")
 			require.Len(t, drafted.Matches, waiting)
 			later := w.One("q-"+id, `refund {"order":"`+id+`"}`)
-			decided, err := enginetest.AnswerOf(w.Keeper.CommitDraft(t.Context(), "clinic", "s1", id))
-			require.NoError(t, err)
+			decided := w.committed(w.Keeper, id)
 			require.Empty(t, decided.Matches)
 			require.Equal(t, query.StateConfirming, w.Trigger(later.TriggerID).State)
 			w.Say("again-"+id, "yes")
@@ -662,8 +635,7 @@ func TestAPanicReleasesADraft(t *testing.T) {
 		_, err := w.draft(w.Engine, "hello")
 		require.ErrorContains(t, err, "failed inside Earshot")
 		w.Matcher.Intercept(nil)
-		_, err = w.draft(w.Engine, "hello")
-		require.NoError(t, err)
+		w.drafted(w.Engine, "m1", "hello")
 	})
 }
 

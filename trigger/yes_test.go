@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
@@ -41,10 +42,8 @@ func (c *talk) agent(text string, asks ...string) {
 // user posts a user's message, and returns the triggers that it confirmed or ended.
 func (c *talk) user(text string) []string {
 	c.T.Helper()
-	answer, err := c.TrySay(c.id(), text)
-	require.NoError(c.T, err)
 	ids := []string{}
-	for _, match := range answer.Matches {
+	for _, match := range c.Say(c.id(), text).Matches {
 		if match.State == query.StateDelivered || match.State == query.StateCancelled {
 			ids = append(ids, match.TriggerID)
 		}
@@ -55,8 +54,7 @@ func (c *talk) user(text string) []string {
 // button fires the refund without a message.
 func (c *talk) button(order string) query.Match {
 	c.T.Helper()
-	match, err := c.TryFire(trigger.Direct{SessionID: "s1", Name: "refund", Source: query.SourceUI, Values: map[string]any{"order": order}})
-	require.NoError(c.T, err)
+	match := c.Fire(trigger.Direct{SessionID: "s1", Name: "refund", Values: map[string]any{"order": order}})
 	require.Equal(c.T, query.StateConfirming, match.State)
 	return match
 }
@@ -97,8 +95,7 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		require.Empty(t, c.user("yes"))
 		require.Empty(t, c.user("no"), "nor is it a no")
 		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
-		explained, err := c.Engine.Explain(t.Context(), "clinic", "s1", fmt.Sprint("t", c.said))
-		require.NoError(t, err)
+		explained := testbed.Got(c.Engine.Explain(t.Context(), "clinic", "s1", fmt.Sprint("t", c.said)))(t)
 		require.Contains(t, explained.Why, "was not the last thing that was put to the user")
 	},
 	"an agent used the words of the question in another sentence": func(t *testing.T, c *talk) {
@@ -155,8 +152,7 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		require.Equal(t, query.StateConfirming, c.Trigger(second.TriggerID).State)
 	},
 	"one answer asked two questions": func(t *testing.T, c *talk) {
-		answer, err := c.TrySay(c.id(), `refund {"order":"A1"}; refund {"order":"A2"}`)
-		require.NoError(t, err)
+		answer := testbed.Got(c.TrySay(c.id(), `refund {"order":"A1"}; refund {"order":"A2"}`))(t)
 		require.Equal(t, []string{answer.Matches[0].TriggerID, answer.Matches[1].TriggerID}, c.user("yes"))
 	},
 	"two answers asked one question each": func(t *testing.T, c *talk) {
@@ -186,8 +182,7 @@ var yeses = map[string]func(t *testing.T, c *talk){
 	"the reply was the result of another tool": func(t *testing.T, c *talk) {
 		c.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		c.Put("", "info", `{"tools":[{"name":"hours","url":"https://shop.example/hours","returnDirect":true}]}`)
-		answer, err := c.TrySay(c.id(), `refund {"order":"A1"}; hours`)
-		require.NoError(t, err)
+		answer := testbed.Got(c.TrySay(c.id(), `refund {"order":"A1"}; hours`))(t)
 		require.JSONEq(t, `{"ok":true}`, string(answer.Reply))
 		require.Empty(t, c.user("yes"))
 	},
@@ -199,29 +194,23 @@ var yeses = map[string]func(t *testing.T, c *talk){
 	},
 	"the yes is a draft that is committed": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
-		_, err := c.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
-		require.NoError(t, err)
+		c.drafted(c.Engine, "d1", "yes")
 		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
-		_, err = c.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
-		require.NoError(t, err)
+		c.committed(c.Engine, "d1")
 		require.Equal(t, query.StateDelivered, c.Trigger(asked.TriggerID).State)
 	},
 	"an agent spoke between draft and commit": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
-		_, err := c.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
-		require.NoError(t, err)
+		c.drafted(c.Engine, "d1", "yes")
 		c.agent(newsletter)
-		_, err = c.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
-		require.NoError(t, err)
+		c.committed(c.Engine, "d1")
 		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
 	},
 	"another question was asked between draft and commit": func(t *testing.T, c *talk) {
 		c.refund("A1")
-		_, err := c.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
-		require.NoError(t, err)
+		c.drafted(c.Engine, "d1", "yes")
 		asked := c.refund("B2")
-		_, err = c.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
-		require.NoError(t, err)
+		c.committed(c.Engine, "d1")
 		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
 	},
 	"the tool asks once": func(t *testing.T, c *talk) {
@@ -259,8 +248,7 @@ func TestWhenAYesIsOne(t *testing.T) {
 // yesRows are the first cells of the table in the document.
 func yesRows(t *testing.T) (rows []string) {
 	t.Helper()
-	text, err := os.ReadFile("../deploy/docs/confirm.md")
-	require.NoError(t, err)
+	text := testbed.Got(os.ReadFile("../deploy/docs/confirm.md"))(t)
 	_, section, found := strings.Cut(string(text), "### When a yes is one\n")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n#")
@@ -291,8 +279,7 @@ func TestTheExplanationMentionsOpenQuestions(t *testing.T) {
 		} {
 			id := fmt.Sprint("w", i)
 			w.Say(id, step.said)
-			explained, err := w.Engine.Explain(t.Context(), "clinic", "s1", id)
-			require.NoError(t, err)
+			explained := testbed.Got(w.Engine.Explain(t.Context(), "clinic", "s1", id))(t)
 			require.Equal(t, step.why, explained.Why, step.said)
 		}
 	})
