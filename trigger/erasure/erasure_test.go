@@ -2,7 +2,6 @@ package erasure_test
 
 import (
 	"context"
-	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -33,27 +34,14 @@ func (streams) Stored(context.Context, string, string, func(effect.Published) er
 	return nil
 }
 
-// reads counts the reads of a list.
-type reads struct {
-	key   string
-	count atomic.Int32
-}
-
-func (*reads) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (*reads) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (r *reads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if args := cmd.Args(); cmd.Name() == "lrange" && args[1] == r.key {
-			r.count.Add(1)
+// readsOf counts the reads of a list.
+func readsOf(key string, count *atomic.Int32) enginetest.Hook {
+	return enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		if args := cmd.Args(); cmd.Name() == "lrange" && args[1] == key {
+			count.Add(1)
 		}
 		return next(ctx, cmd)
-	}
+	}}
 }
 
 // TestErasureWaitsWhileAnotherReplicaPublishes has an outbox whose lease ends later: until then nothing of it
@@ -61,17 +49,15 @@ func (r *reads) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestErasureWaitsWhileAnotherReplicaPublishes(t *testing.T) {
 	t.Parallel()
 	client, k, box := redistest.Run(t).Client(), keyspace.KeysOf("clinic"), keyspace.Box("s1", "")
-	read := &reads{key: k.Outbox(box)}
-	client.AddHook(read)
+	var reads atomic.Int32
+	client.AddHook(readsOf(k.Outbox(box), &reads))
 	db := &keyspace.DB{UniversalClient: client}
-	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer([]byte(strings.Repeat("k", store.KeySize))))(t)
 	definitions := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
-	_, err = definitions.PutApp(t.Context(), &repositories.App{ID: "clinic"})
+	_, err := definitions.PutApp(t.Context(), &repositories.App{ID: "clinic"})
 	require.NoError(t, err)
 
-	now, err := client.Time(t.Context()).Result()
-	require.NoError(t, err)
+	now := testbed.Got(client.Time(t.Context()).Result())(t)
 	ends := now.Add(500 * time.Millisecond)
 	require.NoError(t, client.RPush(t.Context(), k.Outbox(box), "t1.event").Err())
 	require.NoError(t, client.HSet(t.Context(), k.Holders(), box, "token of another replica").Err())
@@ -80,10 +66,9 @@ func TestErasureWaitsWhileAnotherReplicaPublishes(t *testing.T) {
 
 	e := &erasure.Eraser{Store: definitions, Ledger: ledger.New(db), Events: streams{}, Answers: streams{}}
 	require.NoError(t, e.Erase(t.Context(), "clinic", "s1"))
-	now, err = client.Time(t.Context()).Result()
-	require.NoError(t, err)
+	now = testbed.Got(client.Time(t.Context()).Result())(t)
 	require.False(t, now.Before(ends.Truncate(time.Millisecond)), "the lease of the other has ended")
 	require.Zero(t, client.Exists(t.Context(), k.Outbox(box), k.Holders()).Val())
 	require.Equal(t, "0", client.Get(t.Context(), k.PendingCount()).Val())
-	require.Less(t, read.count.Load(), int32(80), "500 ms are 50 pauses of 10 ms")
+	require.Less(t, reads.Load(), int32(80), "500 ms are 50 pauses of 10 ms")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/exactjson"
@@ -63,7 +64,7 @@ func costOf(t testing.TB, sessions int) func(n, together int) (cpu, commands, by
 	k := keyspace.KeysOf("shop")
 	require.NoError(t, client.HSet(t.Context(), k.App(), "rev", "r1", "version", "v1", "record", "{}", "generation", "g1", "limits", "0 0 0 0 0 0 0 0").Err())
 	l, next := &talk{Ledger: ledger.New(&keyspace.DB{UniversalClient: client}), sessions: sessions}, 0
-	client.AddHook(l)
+	client.AddHook(enginetest.Hook{Command: l.command})
 	return func(n, together int) (cpu, commands, bytes float64) {
 		beforeCPU, beforeCommands, beforeBytes := used(t, client)
 		first := next
@@ -109,21 +110,14 @@ type talk struct {
 	hold     atomic.Pointer[func()] // called before the next script runs
 }
 
-func (l *talk) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (l *talk) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (l *talk) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if strings.HasPrefix(cmd.Name(), "evalsha") {
-			if hold := l.hold.Swap(nil); hold != nil {
-				(*hold)()
-			}
+// command calls hold before a script.
+func (l *talk) command(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if strings.HasPrefix(cmd.Name(), "evalsha") {
+		if hold := l.hold.Swap(nil); hold != nil {
+			(*hold)()
 		}
-		return next(ctx, cmd)
 	}
+	return next(ctx, cmd)
 }
 
 // meet makes so many requests, all but the first of which wait for the script that the first one runs. So what they

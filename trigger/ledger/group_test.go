@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -27,24 +29,17 @@ type gate struct {
 
 func newGate() *gate { return &gate{first: make(chan struct{}), open: make(chan struct{})} }
 
-func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if !strings.HasPrefix(cmd.Name(), "evalsha") {
-			return next(ctx, cmd)
-		}
-		g.mu.Lock()
-		g.scripts++
-		g.mu.Unlock()
-		g.once.Do(func() { close(g.first) })
-		<-g.open
+// command holds a script up.
+func (g *gate) command(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	if !strings.HasPrefix(cmd.Name(), "evalsha") {
 		return next(ctx, cmd)
 	}
+	g.mu.Lock()
+	g.scripts++
+	g.mu.Unlock()
+	g.once.Do(func() { close(g.first) })
+	<-g.open
+	return next(ctx, cmd)
 }
 
 // whileOneRuns makes count requests, each of its own session, while the script runs for another one, and returns the
@@ -59,7 +54,7 @@ func whileOneRuns[R any](
 	_, err := request(ledger.New(db), "warm")
 	require.NoError(t, err) // the server knows the script now
 	g = newGate()
-	client.AddHook(g)
+	client.AddHook(enginetest.Hook{Command: g.command})
 	l := ledger.New(db)
 	var all errgroup.Group
 	all.Go(func() error {
@@ -223,8 +218,7 @@ func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testin
 	l := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
 	require.NoError(t, client.HSet(t.Context(), keyspace.KeysOf("shop").App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1", "limits", "0 0 0 0 0 0 0 0").Err())
 	for n := range 10 {
-		had, err := accept(l, fmt.Sprint("early", n))
-		require.NoError(t, err)
+		had := testbed.Got(accept(l, fmt.Sprint("early", n)))(t)
 		seen, recalled = had.Taken.History.Messages, had.Taken.History.Cached
 	}
 	found, errs, g := whileOneRuns(t, server, count, accept, func(l *ledger.Ledger) int { return l.Waiting("shop") }, func(func() int) { calls = hmgets() })
@@ -248,8 +242,7 @@ func TestMessagesOfASessionThatAreAcceptedTogetherHaveEachTheirHistory(t *testin
 		if n%2 == 0 {
 			require.Equal(t, len(seen), had)
 		}
-		whole, err := l.Peek(t.Context(), ledger.Turn{App: "shop", Session: "s", Message: fmt.Sprint("s", n)}, 40, "")
-		require.NoError(t, err)
+		whole := testbed.Got(l.Peek(t.Context(), ledger.Turn{App: "shop", Session: "s", Message: fmt.Sprint("s", n)}, 40, ""))(t)
 		require.Equal(t, whole.History.Messages, history)
 		require.GreaterOrEqual(t, len(history), 12)
 	}
@@ -343,8 +336,7 @@ func TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents(t *testing.
 	accepted := func(session, message string) ledger.Turn {
 		a := acceptance(session, message)
 		a.Token = "token of " + message
-		found, err := early.Accept(t.Context(), a)
-		require.NoError(t, err)
+		found := testbed.Got(early.Accept(t.Context(), a))(t)
 		require.Equal(t, ledger.Taken, found.Status)
 		return a.Turn
 	}

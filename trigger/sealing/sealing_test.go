@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -29,8 +30,7 @@ func sealerOf(t *testing.T, letters ...string) *store.Sealer {
 	for _, letter := range letters {
 		keys = append(keys, bytes.Repeat([]byte(letter), store.KeySize))
 	}
-	sealer, err := store.NewSealer(keys[0], keys[1:]...)
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer(keys[0], keys[1:]...))(t)
 	return sealer
 }
 
@@ -52,27 +52,15 @@ func put(t *testing.T, s *store.Store, id, signing string) {
 
 func goOn(ctx context.Context, _ sealing.Progress) error { return ctx.Err() }
 
-// before is a hook that calls a function before the first script that writes.
-type before struct {
-	do   func()
-	once sync.Once
-}
-
-func (b *before) DialHook(next redis.DialHook) redis.DialHook {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
-}
-
-func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
+// before calls a function before the first script that writes.
+func before(do func()) enginetest.Hook {
+	var once sync.Once
+	return enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		if cmd.Name() == "evalsha" {
-			b.once.Do(b.do)
+			once.Do(do)
 		}
 		return next(ctx, cmd)
-	}
+	}}
 }
 
 // TestAWriteOfSomebodyElseStands writes, and removes, between the walk's read and write.
@@ -91,10 +79,9 @@ func TestAWriteOfSomebodyElseStands(t *testing.T) {
 			put(t, storeOf(t, server.Client(), "a"), "clinic", "a secret that is ours")
 			theirs, client := storeOf(t, server.Client(), "b", "a"), server.Client()
 			var fault error
-			client.AddHook(&before{do: func() { fault = elsewhere(theirs) }})
+			client.AddHook(before(func() { fault = elsewhere(theirs) }))
 			walk := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
-			found, err := walk.Run(t.Context())
-			require.NoError(t, err)
+			found := testbed.Got(walk.Run(t.Context()))(t)
 			require.NoError(t, fault)
 			require.Zero(t, found.Resealed, "what it had read is not there any more")
 			app, err := storeOf(t, server.Client(), "b").App(t.Context(), "clinic")
@@ -172,13 +159,11 @@ func TestAWalkGoesThroughAllMastersOfACluster(t *testing.T) {
 		require.NoError(t, err)
 	}
 	walk := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
-	found, err := walk.Run(t.Context())
-	require.NoError(t, err)
+	found := testbed.Got(walk.Run(t.Context()))(t)
 	require.Equal(t, apps, found.Resealed)
 	require.Equal(t, sealing.Tally{Apps: sealing.Keys{Current: apps}}, found.Tally)
 	for n := range apps {
-		app, err := storeOf(t, client, "b").App(t.Context(), fmt.Sprint("app", n))
-		require.NoError(t, err)
+		app := testbed.Got(storeOf(t, client, "b").App(t.Context(), fmt.Sprint("app", n)))(t)
 		require.Equal(t, fmt.Sprint("a secret of app", n), app.SigningSecret.Reveal())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/worker"
@@ -25,8 +26,7 @@ import (
 func TestGoroutinesAreReused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		w, err := worker.New(worker.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))})
-		require.NoError(t, err)
+		w := testbed.Got(worker.New(worker.Options{Log: slog.New(slog.NewJSONHandler(&log, nil))}))(t)
 		run := func() (ran map[string]bool) {
 			ran = map[string]bool{}
 			var mu sync.Mutex
@@ -68,8 +68,7 @@ func goroutine() string {
 
 // BenchmarkGo measures work that needs a deep stack.
 func BenchmarkGo(b *testing.B) {
-	w, err := worker.New(worker.Options{})
-	require.NoError(b, err)
+	w := testbed.Got(worker.New(worker.Options{}))(b)
 	done := make(chan byte)
 	for b.Loop() {
 		w.Go(func() { done <- deep(40) })
@@ -78,29 +77,20 @@ func BenchmarkGo(b *testing.B) {
 	require.NoError(b, w.Stop(b.Context()))
 }
 
-// cancelHook ends a context at the first command, which fails for it.
-type cancelHook struct {
-	redis.Hook
-	end func()
-}
-
-func (e cancelHook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (e cancelHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
-	return func(_ context.Context, command redis.Cmder) error {
-		e.end()
-		command.SetErr(context.Canceled)
-		return context.Canceled
-	}
-}
-
-func (e cancelHook) ProcessPipelineHook(redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(_ context.Context, commands []redis.Cmder) error {
-		e.end()
-		for _, one := range commands {
-			one.SetErr(context.Canceled)
+// canceling ends a context at the first command, which fails for it.
+func canceling(end func()) enginetest.Hook {
+	fail := func(commands ...redis.Cmder) error {
+		end()
+		for _, command := range commands {
+			command.SetErr(context.Canceled)
 		}
 		return context.Canceled
+	}
+	return enginetest.Hook{
+		Command: func(_ context.Context, command redis.Cmder, _ redis.ProcessHook) error { return fail(command) },
+		Pipeline: func(_ context.Context, commands []redis.Cmder, _ redis.ProcessPipelineHook) error {
+			return fail(commands...)
+		},
 	}
 }
 
@@ -110,7 +100,7 @@ func TestEndOfAReplicaIsNoErrorOfTheLedger(t *testing.T) {
 	w, err := worker.New(worker.Options{DB: &keyspace.DB{UniversalClient: client}, Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	require.NoError(t, err)
 	ctx, end := context.WithCancel(t.Context())
-	client.AddHook(cancelHook{end: end})
+	client.AddHook(canceling(end))
 	w.Run(ctx)
 	require.NoError(t, w.Stop(t.Context()))
 	require.NotContains(t, log.String(), "ledger.unreadable")
