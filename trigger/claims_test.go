@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
@@ -40,13 +41,11 @@ func TestToolForVerifiedUsersIsInScopeOfThoseAlone(t *testing.T) {
 		w.App("clinic", staffApp)
 		w.Put("s1", "staff", staff)
 		for _, claims := range []parameters.Claims{nil, {}, {"other": {"sub": "x"}}} {
-			answer, err := w.sayAs(claims, "", "payroll; leave {\"day\":\"monday\"}; free")
-			require.NoError(t, err)
+			answer := testbed.Got(w.sayAs(claims, "", "payroll; leave {\"day\":\"monday\"}; free"))(t)
 			require.Equal(t, []string{"free"}, w.Offered())
 			require.Len(t, answer.Matches, 1)
 		}
-		answer, err := w.sayAs(anna(), "", "payroll")
-		require.NoError(t, err)
+		answer := testbed.Got(w.sayAs(anna(), "", "payroll"))(t)
 		require.Equal(t, []string{"free", "leave", "payroll"}, w.Offered())
 		require.Equal(t, "payroll", answer.Matches[0].Name)
 	})
@@ -65,8 +64,7 @@ func TestOfEqualNamesTheFirstThatTheUserMayUseIsInScope(t *testing.T) {
 				claims = anna()
 			}
 			for i, text := range []string{"payroll", "leave", "good morning"} {
-				answer, err := w.sayAs(claims, "", text)
-				require.NoError(t, err)
+				answer := testbed.Got(w.sayAs(claims, "", text))(t)
 				require.Equal(t, []string{"leave", "payroll"}, w.Offered())
 				require.Len(t, answer.Matches, 1)
 				require.Equal(t, from[i], answer.Matches[0].RepositoryID, text+" of "+user)
@@ -79,8 +77,7 @@ func TestAuthenticatedValueIsTheClaimAndNeverTheModelsWord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("clinic", staffApp)
 		w.Put("s1", "staff", staff)
-		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday","who":"boss@example.org"}`)
-		require.NoError(t, err)
+		answer := testbed.Got(w.sayAs(anna(), "m1", `leave {"day":"monday","who":"boss@example.org"}`))(t)
 		require.EqualValues(t, map[string]any{"day": "monday", "who": "anna@example.org"}, answer.Matches[0].Values)
 		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, w.Events.Payloads("tool.trigger.clinic.s1.leave")[0]["values"])
 		for _, candidate := range w.Matcher.Asked[0].Candidates {
@@ -149,8 +146,7 @@ func TestWaitingMessageKeepsTheClaimsThatItNeedsAndNoOthers(t *testing.T) {
 		require.NotContains(t, stored, "hidden-subject")
 
 		w.Matcher.Intercept(nil)
-		answer, err := w.sayAs(nil, "m1", `leave {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := testbed.Got(w.sayAs(nil, "m1", `leave {"day":"monday"}`))(t)
 		require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "a message is what it was when it was accepted")
 		require.NotContains(t, w.everythingStored(), "v:m1", "they go with the decision")
 	})
@@ -164,8 +160,7 @@ func TestLaterClaimsDoNotChangeTheClaimsOfAMessage(t *testing.T) {
 		_, err := w.sayAs(nil, "m1", `leave {"day":"monday"}`)
 		require.Error(t, err)
 		w.Matcher.Intercept(nil)
-		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := testbed.Got(w.sayAs(anna(), "m1", `leave {"day":"monday"}`))(t)
 		require.Empty(t, answer.Matches)
 	})
 }
@@ -182,8 +177,7 @@ func TestClaimsOutliveAChangeOfTheRepositories(t *testing.T) {
 			}
 			return nil
 		})
-		answer, err := w.sayAs(anna(), "", "payroll")
-		require.NoError(t, err)
+		answer := testbed.Got(w.sayAs(anna(), "", "payroll"))(t)
 		require.Len(t, answer.Matches, 1)
 	})
 }

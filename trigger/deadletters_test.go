@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/trigger"
@@ -32,8 +33,7 @@ func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 		require.Equal(t, 4, w.failed(query.Triggers{}))
 		require.Equal(t, 3, w.failed(query.Triggers{Name: "a"}))
 
-		purged, err := w.Engine.Purge(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s1", Name: "a"})
-		require.NoError(t, err)
+		purged := testbed.Got(w.Engine.Purge(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s1", Name: "a"}))(t)
 		require.Equal(t, 1, purged)
 		require.Equal(t, 3, w.failed(query.Triggers{}))
 
@@ -45,8 +45,7 @@ func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 		w.Rest()
 		require.Equal(t, 1, w.failed(query.Triggers{}), "that of the other tool")
 
-		purged, err = w.Engine.Purge(t.Context(), query.Triggers{AppID: "clinic"})
-		require.NoError(t, err)
+		purged = testbed.Got(w.Engine.Purge(t.Context(), query.Triggers{AppID: "clinic"}))(t)
 		require.Equal(t, 1, purged)
 		require.Zero(t, w.failed(query.Triggers{}))
 		for _, key := range w.Server.Client().Keys(t.Context(), "*effect:clinic:*").Val() {
@@ -177,8 +176,7 @@ func TestRecordAndNextAttemptAreOfOneMoment(t *testing.T) {
 				}
 				return next(ctx, cmds)
 			}})
-			read, err := reader.Trigger(t.Context(), "clinic", id)
-			require.NoError(t, err)
+			read := testbed.Got(reader.Trigger(t.Context(), "clinic", id))(t)
 			require.Equal(t, 203, read.Call.Status)
 			require.Equal(t, verdict == effect.Done, read.State == query.StateDelivered, read.State)
 			if verdict == effect.Retry {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
@@ -59,13 +60,11 @@ func TestDirectTriggerOfAnEarlierGenerationFiresNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "r", `{"tools":[{"name":"greet"}]}`)
 		greet := func() error {
-			life, err := w.Store.Generation(t.Context(), "clinic", "s1")
-			require.NoError(t, err)
-			_, err = w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Generations: &ledger.Generations{App: life.App, Session: life.Session}})
+			life := testbed.Got(w.Store.Generation(t.Context(), "clinic", "s1"))(t)
+			_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "greet", Source: "ui", Generations: &ledger.Generations{App: life.App, Session: life.Session}})
 			return err
 		}
-		first, err := w.Store.Generation(t.Context(), "clinic", "s1")
-		require.NoError(t, err)
+		first := testbed.Got(w.Store.Generation(t.Context(), "clinic", "s1"))(t)
 		require.NoError(t, greet())
 		w.Close()
 		require.NoError(t, greet())
@@ -111,11 +110,9 @@ func TestDirectTriggerOfOneIdHasItsValues(t *testing.T) {
 		pay := func(values map[string]any) (query.Match, error) {
 			return w.TryFire(trigger.Direct{SessionID: "s1", Name: "pay", Source: "ui", TriggerID: "t1", Values: values})
 		}
-		first, err := pay(map[string]any{"amount": json.Number("30")})
-		require.NoError(t, err)
+		first := testbed.Got(pay(map[string]any{"amount": json.Number("30")}))(t)
 		for _, same := range []map[string]any{{"amount": json.Number("30.0")}, {"amount": json.Number("30"), "to": "Anna"}} {
-			again, err := pay(same)
-			require.NoError(t, err)
+			again := testbed.Got(pay(same))(t)
 			require.Equal(t, first, again)
 		}
 		for _, other := range []map[string]any{{"amount": json.Number("31")}, {"amount": json.Number("30"), "to": "Eve"}} {

@@ -23,8 +23,7 @@ import (
 // why returns the explanation of a message as another replica reads it.
 func (w *world) why(id string) explain.Explanation {
 	w.T.Helper()
-	found, err := w.Keeper.Explain(w.T.Context(), "clinic", "s1", id)
-	require.NoError(w.T, err)
+	found := testbed.Got(w.Keeper.Explain(w.T.Context(), "clinic", "s1", id))(w.T)
 	return found
 }
 
@@ -103,8 +102,7 @@ func TestAnUnmatchedMessageExplainsTheDecider(t *testing.T) {
 		w.Fire(trigger.Direct{SessionID: "s1", Name: "a", Source: query.SourceMessage, TriggerID: "t-a", MessageID: "m1", Text: "a; b"})
 		w.Fire(trigger.Direct{SessionID: "s1", Name: "a", Source: query.SourceMessage, MessageID: "unknown"})
 		require.Equal(t, offered+" The model called r/a, r/b.", w.why("m1").Why)
-		entry, err := w.Keeper.Message(t.Context(), "clinic", "s1", "m1")
-		require.NoError(t, err)
+		entry := testbed.Got(w.Keeper.Message(t.Context(), "clinic", "s1", "m1"))(t)
 		require.Len(t, entry.Matches, 2)
 		require.Equal(t, []string{"t-a a delivered", "t-b b delivered"}, []string{
 			entry.Matches[0].TriggerID + " " + entry.Matches[0].Name + " " + entry.Matches[0].State, entry.Matches[1].TriggerID + " " + entry.Matches[1].Name + " " + entry.Matches[1].State,

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
@@ -47,8 +48,7 @@ func TestConfirmedTriggerTakesEffect(t *testing.T) {
 		asked := w.One("m1", `refund {"order":"A1"}`)
 		require.Equal(t, []string{query.StateConfirming, query.StateConfirming, query.StateConfirming}, []string{asked.State, asked.Event.State, asked.Call.State})
 		require.NotEmpty(t, asked.Digest)
-		explained, err := w.Engine.Explain(t.Context(), "clinic", "s1", "m1")
-		require.NoError(t, err)
+		explained := testbed.Got(w.Engine.Explain(t.Context(), "clinic", "s1", "m1"))(t)
 		require.Contains(t, explained.Calls[0].Why, "no effect until it is confirmed")
 		require.Contains(t, asked.Question, "A1")
 		require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State)
@@ -58,10 +58,9 @@ func TestConfirmedTriggerTakesEffect(t *testing.T) {
 		told := w.Events.Payloads("tool.confirm.clinic.s1.refund")[0]
 		require.Equal(t, []any{asked.TriggerID, asked.Digest, asked.Question, map[string]any{"order": "A1"}}, []any{told["triggerId"], told["digest"], told["question"], told["values"]})
 
-		_, err = w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")
+		_, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")
 		require.ErrorIs(t, err, trigger.ErrDigest)
-		record, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
-		require.NoError(t, err)
+		record := testbed.Got(w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1"))(t)
 		require.Equal(t, []any{query.StateDelivered, query.StatePublished, query.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
 		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
 		w.Rest()
@@ -89,8 +88,7 @@ func TestOnlyFiredTriggersCountAsFired(t *testing.T) {
 		fired := func() (list []string) {
 			_, err := w.Keeper.Usage(t.Context(), "clinic") // which writes its counts
 			require.NoError(t, err)
-			used, err := w.Engine.Usage(t.Context(), "clinic")
-			require.NoError(t, err)
+			used := testbed.Got(w.Engine.Usage(t.Context(), "clinic"))(t)
 			for _, one := range used {
 				list = append(list, fmt.Sprint(one.Name, " ", one.Fired))
 			}
@@ -122,8 +120,7 @@ func TestPlainWordsAnswerTheLastQuestion(t *testing.T) {
 		require.Equal(t, first.TriggerID, yes.TriggerID)
 		require.Equal(t, []string{query.StateDelivered, query.StatePublished, query.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
 		require.Len(t, w.Matcher.Asked, before, "no model is asked")
-		explained, err := w.Engine.Explain(t.Context(), "clinic", "s1", "m2")
-		require.NoError(t, err)
+		explained := testbed.Got(w.Engine.Explain(t.Context(), "clinic", "s1", "m2"))(t)
 		require.Equal(t, "fired", string(explained.Calls[0].Verdict))
 
 		second := w.One("m3", `refund {"order":"A2"}`)
@@ -232,8 +229,7 @@ func TestConfirmedOnceIsNotAskedForAgain(t *testing.T) {
 		require.Equal(t, query.StateConfirming, w.One("m4", `address {"street":"Oak"}`).State, "other values are asked for")
 		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "address", Source: query.SourceUI, Values: map[string]any{"street": "Elm"}})
 		require.Equal(t, query.StateDelivered, match.State, "it holds for every source")
-		answer, err := w.SayOn(w.Engine, "s2", "n1", `address {"street":"Elm"}`)
-		require.NoError(t, err)
+		answer := testbed.Got(w.SayOn(w.Engine, "s2", "n1", `address {"street":"Elm"}`))(t)
 		require.Equal(t, query.StateConfirming, answer.Matches[0].State, "in that session alone")
 	})
 }
@@ -245,13 +241,11 @@ func TestSettlingTriggerCanBeCancelled(t *testing.T) {
 		require.Equal(t, []string{query.StatePending, query.StatePending}, []string{mail.State, mail.Event.State})
 		require.Greater(t, time.Until(*mail.DueAt), time.Second)
 		require.Equal(t, query.StatePending, w.Trigger(mail.TriggerID).State)
-		record, err := w.Engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
-		require.NoError(t, err)
+		record := testbed.Got(w.Engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1"))(t)
 		require.Equal(t, query.StateCancelled, record.State)
 		w.Rest()
 		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.Events.Subjects())
-		again, err := w.Engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
-		require.NoError(t, err)
+		again := testbed.Got(w.Engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1"))(t)
 		require.Equal(t, []any{query.StateCancelled, true}, []any{again.State, again.Repeated})
 
 		second := w.One("m2", "mail")
@@ -302,15 +296,13 @@ func TestAnswerListsRetractedTriggers(t *testing.T) {
 		require.Nil(t, w.Say("n3", "hello").Retracted, "once")
 
 		third := w.One("n4", "lamp")
-		draft, err := w.draft(w.Engine, "lamp")
-		require.NoError(t, err)
+		draft := testbed.Got(w.draft(w.Engine, "lamp"))(t)
 		require.Nil(t, draft.Retracted, "it may be a cough")
-		committed, err := w.commit(w.Engine)
-		require.NoError(t, err)
+		committed := testbed.Got(w.commit(w.Engine))(t)
 		require.Equal(t, []query.Retracted{{TriggerID: third.TriggerID, Name: "lamp"}}, committed.Retracted)
 
 		w.Matcher.Intercept(func(context.Context, matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
-		_, err = w.TrySay("n5", "no, wait")
+		_, err := w.TrySay("n5", "no, wait")
 		require.Error(t, err)
 		w.UntilState(committed.Matches[0].TriggerID, query.StateCancelled)
 		w.Matcher.Intercept(nil)
@@ -362,8 +354,7 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, query.StateDelivered, other.Matches[0].State, "of the same session, unless the tool says otherwise")
 		require.Equal(t, query.StateDelivered, w.One("m3", "alarm").State)
-		other, err = w.SayOn(w.Engine, "s2", "n2", "alarm")
-		require.NoError(t, err)
+		other = testbed.Got(w.SayOn(w.Engine, "s2", "n2", "alarm"))(t)
 		require.Equal(t, query.StateDuplicate, other.Matches[0].State)
 	})
 }
@@ -469,8 +460,7 @@ func TestDirectTriggersAreHeld(t *testing.T) {
 		require.Equal(t, query.StateConfirming, asked.State)
 		again := w.Fire(refund)
 		require.Equal(t, asked, again, "it is the same trigger")
-		record, err := w.Engine.Confirm(t.Context(), "clinic", "r1", asked.Digest, "key-1")
-		require.NoError(t, err)
+		record := testbed.Got(w.Engine.Confirm(t.Context(), "clinic", "r1", asked.Digest, "key-1"))(t)
 		require.Equal(t, query.StateDelivered, record.State)
 		w.Rest()
 		require.Equal(t, []string{"tool.confirm.clinic._.refund", "tool.trigger.clinic._.refund", "tool.result.clinic._.refund"}, w.Events.Subjects())
@@ -515,11 +505,9 @@ func TestAFullRedisAcceptsTheEndOfATrigger(t *testing.T) {
 	full("1")
 	_, err := w.Engine.Confirm(t.Context(), "clinic", kept.TriggerID, kept.Digest, "key-1")
 	require.ErrorIs(t, err, keyspace.ErrMemory, "a yes has effects")
-	record, err := w.Engine.Deny(t.Context(), "clinic", denied.TriggerID, "", "key-1")
-	require.NoError(t, err)
+	record := testbed.Got(w.Engine.Deny(t.Context(), "clinic", denied.TriggerID, "", "key-1"))(t)
 	require.Equal(t, query.StateCancelled, record.State)
-	record, err = w.Engine.Cancel(t.Context(), "clinic", cancelled.TriggerID, "key-1")
-	require.NoError(t, err)
+	record = testbed.Got(w.Engine.Cancel(t.Context(), "clinic", cancelled.TriggerID, "key-1"))(t)
 	require.Equal(t, query.StateCancelled, record.State)
 	full("0")
 	w.Rest()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -48,9 +49,8 @@ func TestMessagesOfSessionsOfOneNameAreDifferentOnes(t *testing.T) {
 func TestDirectTriggersOfOneNameInDifferentAppsAreDifferentOnes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("other", "{}")
-		repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "other"}, "greetings", []byte(greetings))
-		require.NoError(t, err)
-		_, err = w.Store.PutRepository(t.Context(), repository)
+		repository := testbed.Got(repositories.DecodeRepository(repositories.Scope{AppID: "other"}, "greetings", []byte(greetings)))(t)
+		_, err := w.Store.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
 		w.Put("", "greetings", greetings)
 		for _, app := range []string{"clinic", "other"} {
@@ -85,13 +85,11 @@ func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Close()
 		client, closed := w.Server.Client(), keyspace.KeysOf("clinic").Closed("s1")
-		before, err := w.Store.Generation(t.Context(), "clinic", "s1")
-		require.NoError(t, err)
+		before := testbed.Got(w.Store.Generation(t.Context(), "clinic", "s1"))(t)
 		client.PExpire(t.Context(), closed, time.Minute)
 		w.Say("m1", "hello")
 		require.Greater(t, client.PTTL(t.Context(), closed).Val(), 24*time.Hour)
-		after, err := w.Store.Generation(t.Context(), "clinic", "s1")
-		require.NoError(t, err)
+		after := testbed.Got(w.Store.Generation(t.Context(), "clinic", "s1"))(t)
 		require.Equal(t, before, after)
 	})
 }
@@ -119,12 +117,10 @@ func TestMessageIDBelongsToOneMessage(t *testing.T) {
 			}
 		}
 		w.Matcher.Intercept(func(context.Context, matcher.Request) error { refused(); return nil })
-		answer, err := w.Engine.Post(t.Context(), first)
-		require.NoError(t, err)
+		answer := testbed.Got(w.Engine.Post(t.Context(), first))(t)
 		refused()
 		first.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-		again, err := w.Engine.Post(t.Context(), first)
-		require.NoError(t, err)
+		again := testbed.Got(w.Engine.Post(t.Context(), first))(t)
 		require.JSONEq(t, string(answer), string(again))
 		w.Rest()
 		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.greet"), 1)

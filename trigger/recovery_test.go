@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/matcher"
 	"earshot/repositories"
@@ -60,8 +61,7 @@ func TestAnswerOfAReplicaConsideredDeadIsTheSame(t *testing.T) {
 					late <- string(answer)
 				}()
 				<-reached
-				answer, err := ask(w, w.Engine)
-				require.NoError(t, err)
+				answer := testbed.Got(ask(w, w.Engine))(t)
 				require.Contains(t, string(answer), `"state":"pending"`)
 				again, err := ask(w, w.Engine)
 				require.NoError(t, err)
@@ -69,8 +69,7 @@ func TestAnswerOfAReplicaConsideredDeadIsTheSame(t *testing.T) {
 				close(release)
 				hold.Thaw()
 				require.Equal(t, string(answer), <-late)
-				again, err = ask(w, w.Engine)
-				require.NoError(t, err)
+				again = testbed.Got(ask(w, w.Engine))(t)
 				require.Equal(t, string(answer), string(again))
 				w.Rest()
 				require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.greet"), 1)
@@ -124,9 +123,8 @@ func TestFiredRegistrationIsNotRepeated(t *testing.T) {
 			fired = len(answer.Matches) == 1
 			w.Rest()
 		}))
-		repository, err := repositories.DecodeRepository(session("s1"), "choice", []byte(choice))
-		require.NoError(t, err)
-		_, err = definitions.PutRepository(t.Context(), repository)
+		repository := testbed.Got(repositories.DecodeRepository(session("s1"), "choice", []byte(choice)))(t)
+		_, err := definitions.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
 		require.True(t, fired)
 		_, err = w.Store.Repository(t.Context(), session("s1"), "choice")
@@ -146,9 +144,8 @@ func TestEveryScriptMayRunTwice(t *testing.T) {
 		_, worker := w.Replica(stutter(func() {}))
 		w.Run(worker)
 		for id, body := range map[string]string{"booking": booking, "choice": choice, "bad": `{"tools":[{"name":"bad","url":"http://x.example"}]}`} {
-			repository, err := repositories.DecodeRepository(session("s1"), id, []byte(body))
-			require.NoError(t, err)
-			_, err = store.PutRepository(t.Context(), repository)
+			repository := testbed.Got(repositories.DecodeRepository(session("s1"), id, []byte(body)))(t)
+			_, err := store.PutRepository(t.Context(), repository)
 			require.NoError(t, err)
 		}
 		for id, text := range map[string]string{"m1": `book {"day":"monday"}`, "m2": "yes; no", "m3": "yes"} {
@@ -158,15 +155,13 @@ func TestEveryScriptMayRunTwice(t *testing.T) {
 		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest}
 		})
-		raw, err := engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: "t1", Name: "bad", Source: "ui"})
-		require.NoError(t, err)
+		raw := testbed.Got(engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: "t1", Name: "bad", Source: "ui"}))(t)
 		require.Contains(t, string(raw), `"failed"`)
 		w.Rest()
 		w.Calls.Answer(nil)
 		require.NoError(t, engine.Retry(t.Context(), "clinic", "t1", "admin"))
 		w.Rest()
-		record, err := engine.Trigger(t.Context(), "clinic", "t1")
-		require.NoError(t, err)
+		record := testbed.Got(engine.Trigger(t.Context(), "clinic", "t1"))(t)
 		require.Equal(t, "delivered", record.State)
 		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
 		require.Len(t, append(w.Events.Payloads("tool.trigger.clinic.s1.yes"), w.Events.Payloads("tool.trigger.clinic.s1.no")...), 1)
@@ -237,10 +232,8 @@ func TestSessionEndsAtItsOwnTime(t *testing.T) {
 		w.Say("m1", `book {"day":"monday"}`)
 		w.Fire(trigger.Direct{SessionID: "s1", Name: "book", Values: map[string]any{"day": "monday"}, Source: query.SourceUI})
 		client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
-		ends, err := client.ZScore(t.Context(), keys.Idle(), "clinic/s1").Result()
-		require.NoError(t, err)
-		began, err := client.HGet(t.Context(), keys.Turns("s1"), "since").Float64()
-		require.NoError(t, err)
+		ends := testbed.Got(client.ZScore(t.Context(), keys.Idle(), "clinic/s1").Result())(t)
+		began := testbed.Got(client.HGet(t.Context(), keys.Turns("s1"), "since").Float64())(t)
 		require.InDelta(t, began+time.Minute.Seconds()*1000, ends, 1, "no use has put it off")
 
 		_, err = w.Store.Session(t.Context(), "clinic", "s1")

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/matcher"
 	"earshot/trigger/query"
@@ -68,10 +69,9 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 		history := w.History("s1")
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})
-		reply, err := w.Engine.Message(t.Context(), "clinic", "s1", "m1.reply")
-		require.NoError(t, err)
+		reply := testbed.Got(w.Engine.Message(t.Context(), "clinic", "s1", "m1.reply"))(t)
 		require.Equal(t, history[1], reply)
-		_, err = w.Engine.Message(t.Context(), "clinic", "s1", "m3.reply")
+		_, err := w.Engine.Message(t.Context(), "clinic", "s1", "m3.reply")
 		require.ErrorIs(t, err, query.ErrNoMessage)
 	})
 }
@@ -106,8 +106,7 @@ func TestReplyIsStoredBeforeItIsAnswered(t *testing.T) {
 		close(release)
 		answer := <-answers
 		require.JSONEq(t, `"I heard: hello"`, string(answer.Reply))
-		again, err := w.SayOn(w.Engine, "s1", "m1", "hello")
-		require.NoError(t, err)
+		again := testbed.Got(w.SayOn(w.Engine, "s1", "m1", "hello"))(t)
 		require.Equal(t, answer, again, "on another replica")
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
@@ -92,15 +93,14 @@ func TestOtherCallsStayOpen(t *testing.T) {
 					answer := w.Say(strconv.Itoa(i), said)
 					history = append(history, trigger.Earlier{Actor: matcher.ActorUser, Text: said, Matches: answer.Matches, Rejected: answer.Rejected})
 				}
-				open, err := w.Engine.Open(t.Context(), "clinic", "s1")
-				require.NoError(t, err)
+				open := testbed.Got(w.Engine.Open(t.Context(), "clinic", "s1"))(t)
 				var listed []string
 				for _, one := range open {
 					listed = append(listed, fmt.Sprint(one.Name, " ", one.Missing))
 				}
 				require.Equal(t, test.open, listed)
 
-				_, _, err = w.Engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "hm", History: history})
+				_, _, err := w.Engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "hm", History: history})
 				require.NoError(t, err)
 				var replayed []string
 				for _, one := range w.Matcher.Asked[len(w.Matcher.Asked)-1].Unfinished {
@@ -138,8 +138,7 @@ func TestValueThatIsTakenBackFiresNothing(t *testing.T) {
 		w.Say("m1", `heat {"room":"office"}`)
 		w.Say("m2", "not the office")
 		require.Equal(t, []string{"degrees", "room"}, w.waiting(), "the model called for nothing")
-		open, err := w.Engine.Open(t.Context(), "clinic", "s1")
-		require.NoError(t, err)
+		open := testbed.Got(w.Engine.Open(t.Context(), "clinic", "s1"))(t)
 		require.Equal(t, "Which room?", open[0].Ask)
 		answer := w.Say("m3", `heat {"degrees":21}`)
 		require.Empty(t, answer.Matches)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -108,11 +109,9 @@ func TestTriggerWithoutAnAnswerFails(t *testing.T) {
 		require.Equal(t, "timeout", w.Events.Payloads("tool.result.clinic.s1.ask")[0]["reason"])
 
 		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", id, "admin"))
-		settled, err := w.Engine.TakeAnswer(t.Context(), "clinic", id, effect.Answer{OK: true, At: time.UnixMilli(1)})
-		require.NoError(t, err)
+		settled := testbed.Got(w.Engine.TakeAnswer(t.Context(), "clinic", id, effect.Answer{OK: true, At: time.UnixMilli(1)}))(t)
 		require.False(t, settled, "what was given before it was asked for again does not count")
-		record, err := w.Engine.Answer(t.Context(), "clinic", id, effect.Answer{Error: "closed on mondays"})
-		require.NoError(t, err)
+		record := testbed.Got(w.Engine.Answer(t.Context(), "clinic", id, effect.Answer{Error: "closed on mondays"}))(t)
 		require.Equal(t, "closed on mondays", record.Call.Error)
 		require.Equal(t, effect.ReasonRequest, record.Call.Reason)
 		require.Equal(t, query.StateFailed, record.State)
@@ -146,8 +145,7 @@ func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 		w.Put("s1", "r", leaving)
 		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		w.Inbox.Answer(func(effect.Effect) effect.Outcome { return effect.Answer{Error: "published"}.Outcome() })
-		record, err := w.Engine.Answer(t.Context(), "clinic", fired.TriggerID, yes)
-		require.NoError(t, err)
+		record := testbed.Got(w.Engine.Answer(t.Context(), "clinic", fired.TriggerID, yes))(t)
 		require.Equal(t, "published", record.Call.Error)
 	})
 }
@@ -160,8 +158,7 @@ func TestAnAnswerSurvivesTheDeathOfItsReplica(t *testing.T) {
 		waiting := db.ZRange(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneCalls), 0, -1).Val()
 		given := ledger.ExternalAnswer{App: "clinic", Trigger: fired.TriggerID, Effect: waiting[0], Answer: asJSON(t, yes)}
 		for _, status := range []ledger.Status{ledger.Stored, ledger.AlreadyGiven} { // and asked again, it says the same
-			found, err := ledger.New(db).Answer(t.Context(), given)
-			require.NoError(t, err)
+			found := testbed.Got(ledger.New(db).Answer(t.Context(), given))(t)
 			require.Equal(t, status, found)
 		}
 		w.Keeper.Wake("clinic") // the process that took it has died
@@ -191,8 +188,7 @@ func TestAHeldTriggerIsAnsweredAfterItsRelease(t *testing.T) {
 
 		settling := w.Fire(trigger.Direct{SessionID: "s1", Name: "turn", Source: query.SourceUI})
 		w.Until("it is let go", func() bool { return len(w.Events.Payloads("tool.trigger.clinic.s1.turn")) == 1 })
-		record, err := w.Engine.Answer(t.Context(), "clinic", settling.TriggerID, yes)
-		require.NoError(t, err)
+		record := testbed.Got(w.Engine.Answer(t.Context(), "clinic", settling.TriggerID, yes))(t)
 		require.Equal(t, query.StateDelivered, record.Call.State)
 		w.Rest()
 	})

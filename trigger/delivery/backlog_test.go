@@ -49,10 +49,8 @@ func (w *world) enqueueIn(app string, n int, session func(int) string) {
 		for _, i := range chunk {
 			id := fmt.Sprintf("%s.%d", session(i), i)
 			event := effect.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
-			body, err := json.Marshal(event)
-			require.NoError(w.T, err)
-			owed, err := json.Marshal(keyspace.EventEntry(id, session(i), "", string(body)))
-			require.NoError(w.T, err)
+			body := testbed.Got(json.Marshal(event))(w.T)
+			owed := testbed.Got(json.Marshal(keyspace.EventEntry(id, session(i), "", string(body))))(w.T)
 			keys, args = append(keys, k.Outbox(session(i)), k.Effect(id)), append(args, owed)
 		}
 		_, err := enqueueScript.Run(w.T.Context(), db, append(keys, k.Ledger()...), args...)
@@ -184,10 +182,8 @@ func TestOutboxIsReleasedAtShutdown(t *testing.T) {
 		close(release)
 		require.NoError(t, <-stopped)
 		require.Less(t, len(w.order("s1")), 400, "it did not stay for all of them")
-		due, err := server.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneOutboxes), "s1").Result()
-		require.NoError(t, err)
-		at, err := server.Client().Time(t.Context()).Result()
-		require.NoError(t, err)
+		due := testbed.Got(server.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneOutboxes), "s1").Result())(t)
+		at := testbed.Got(server.Client().Time(t.Context()).Result())(t)
 		require.LessOrEqual(t, int64(due), at.UnixMilli(), "it is due at once")
 		w.Run(w.Engine)
 		w.Rest()

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
@@ -103,8 +104,7 @@ func TestAnswerDoesNotWaitForItsSettlement(t *testing.T) {
 		})
 		answer := w.Say("m1", "a")
 		require.Equal(t, "published", answer.Matches[0].Event.State)
-		owed, err := w.Server.Client().LLen(t.Context(), keyspace.KeysOf("clinic").Outbox("s1")).Result()
-		require.NoError(t, err)
+		owed := testbed.Got(w.Server.Client().LLen(t.Context(), keyspace.KeysOf("clinic").Outbox("s1")).Result())(t)
 		require.EqualValues(t, 1, owed, "it is owed until it is written down")
 		w.Events.Answer(nil)
 		hold.Thaw()
@@ -256,18 +256,15 @@ func TestUnavailableShardDelaysNoOther(t *testing.T) {
 	w.App("shop", "{}")
 	require.NotEqual(t, keyspace.PartitionOf("clinic"), keyspace.PartitionOf("shop"))
 	for _, app := range []string{"clinic", "shop"} {
-		repository, err := repositories.DecodeRepository(repositories.Scope{AppID: app}, "r", []byte(`{"tools":[{"name":"a"}]}`))
-		require.NoError(t, err)
-		_, err = w.Store.PutRepository(t.Context(), repository)
+		repository := testbed.Got(repositories.DecodeRepository(repositories.Scope{AppID: app}, "r", []byte(`{"tools":[{"name":"a"}]}`)))(t)
+		_, err := w.Store.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
 	}
 	w.Say("m1", "a")
 	w.Until("the clinic's settlement hangs", hangs.Load)
-	raw, err := w.Engine.Fire(t.Context(), trigger.Direct{AppID: "shop", Name: "a", Source: "ui", TriggerID: "t1"})
-	require.NoError(t, err)
+	raw := testbed.Got(w.Engine.Fire(t.Context(), trigger.Direct{AppID: "shop", Name: "a", Source: "ui", TriggerID: "t1"}))(t)
 	require.Contains(t, string(raw), `"published"`)
-	record, err := w.Engine.Trigger(t.Context(), "shop", "t1")
-	require.NoError(t, err)
+	record := testbed.Got(w.Engine.Trigger(t.Context(), "shop", "t1"))(t)
 	require.Equal(t, "delivered", record.State)
 	close(released)
 	w.Rest()

@@ -15,6 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
@@ -60,8 +61,7 @@ func (w *world) newFrozenReplica() *frozenReplica {
 func (s *frozenReplica) Fire(d trigger.Direct) (match query.Match) {
 	s.T.Helper()
 	d.AppID, d.Source = "clinic", query.SourceUI
-	raw, err := s.Engine.Fire(s.T.Context(), d)
-	require.NoError(s.T, err)
+	raw := testbed.Got(s.Engine.Fire(s.T.Context(), d))(s.T)
 	require.NoError(s.T, json.Unmarshal(raw, &match))
 	return match
 }
@@ -298,8 +298,7 @@ func TestReadsBeyondTheQueueAreWrittenBeforeTheAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		s := w.newFrozenReplica()
 		s.Fire(trigger.Direct{Name: "seek"})
-		large, err := json.Marshal(strings.Repeat("r", 1<<20))
-		require.NoError(t, err)
+		large := testbed.Got(json.Marshal(strings.Repeat("r", 1<<20)))(t)
 		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			return effect.Outcome{Verdict: effect.Done, Status: 200, Result: large}
 		})
@@ -501,8 +500,7 @@ func awaitsItsEvent(w *world, id, text string) bool {
 		if id != "" {
 			id = fmt.Sprintf("%s-%d", id, attempt)
 		}
-		answer, err := w.SayOn(w.Engine, "s2", id, text)
-		require.NoError(w.T, err)
+		answer := testbed.Got(w.SayOn(w.Engine, "s2", id, text))(w.T)
 		close(answered)
 		if answer.Matches[0].Event.State == "published" {
 			return true
@@ -565,8 +563,7 @@ func TestReadCostsLittle(t *testing.T) {
 
 // commandsOf returns the number of commands that Redis has run, including those in scripts.
 func commandsOf(t *testing.T, server *redistest.Server) (commands float64) {
-	info, err := server.Client().Info(t.Context(), "commandstats").Result()
-	require.NoError(t, err)
+	info := testbed.Got(server.Client().Info(t.Context(), "commandstats").Result())(t)
 	for line := range strings.Lines(info) {
 		_, stats, _ := strings.Cut(line, ":calls=")
 		calls, _, _ := strings.Cut(stats, ",")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -51,8 +52,7 @@ func TestEventsOfOneSessionDoNotHoldUpAnothers(t *testing.T) {
 			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.Say("", "a")
-		answer, err := w.SayOn(w.Engine, "s2", "", "a")
-		require.NoError(t, err)
+		answer := testbed.Got(w.SayOn(w.Engine, "s2", "", "a"))(t)
 		require.Equal(t, "published", answer.Matches[0].Event.State)
 	})
 }
@@ -365,9 +365,8 @@ func TestIdleSessionExpires(t *testing.T) {
 		store, engine := w.Replica()
 		w.Run(engine)
 		scope := repositories.Scope{AppID: "clinic", SessionID: "s9"}
-		repository, err := repositories.DecodeRepository(scope, "r", []byte(`{"tools":[{"name":"a"}]}`))
-		require.NoError(t, err)
-		_, err = store.PutRepository(t.Context(), repository)
+		repository := testbed.Got(repositories.DecodeRepository(scope, "r", []byte(`{"tools":[{"name":"a"}]}`)))(t)
+		_, err := store.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
 		w.Until("its repositories are gone", func() bool {
 			items, _, err := store.Repositories(t.Context(), scope, "", 10)

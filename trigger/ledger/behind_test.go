@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -28,10 +29,8 @@ func reads(app, session string, ids ...string) ledger.Behind {
 
 func (w *world) behind(list ...ledger.Behind) []ledger.Written {
 	w.Helper()
-	first, err := ledger.WriteBehind(w.Context(), w.Ledger, list)
-	require.NoError(w, err)
-	again, err := ledger.WriteBehind(w.Context(), w.Ledger, list)
-	require.NoError(w, err)
+	first := testbed.Got(ledger.WriteBehind(w.Context(), w.Ledger, list))(w)
+	again := testbed.Got(ledger.WriteBehind(w.Context(), w.Ledger, list))(w)
 	require.Equal(w, first, again)
 	return first
 }
@@ -53,8 +52,7 @@ func TestReadsAreWrittenTogether(t *testing.T) {
 			reads("other", "s1", "r6"), reads("shop", "s2", "r7")))
 		require.InDelta(w, 4, w.owed(), 0, "batches of a, s1 and s2, and the event of r3")
 
-		list, err := w.reader.Triggers(w.Context(), "shop", []string{"r1", "r2", "r3", "r4", "r5", "r7"})
-		require.NoError(w, err)
+		list := testbed.Got(w.reader.Triggers(w.Context(), "shop", []string{"r1", "r2", "r3", "r4", "r5", "r7"}))(w)
 		for i, id := range []string{"r1", "r2", "r3", "", "", "r7"} {
 			if id == "" {
 				require.Nil(w, list[i])
@@ -63,16 +61,14 @@ func TestReadsAreWrittenTogether(t *testing.T) {
 			require.Equal(w, id, list[i].Name)
 			require.JSONEq(w, `{"state":"delivered"}`, list[i].Call)
 		}
-		pending, err := w.db.ZRange(w.Context(), w.k.InState(keyspace.Pending), 0, -1).Result()
-		require.NoError(w, err)
+		pending := testbed.Got(w.db.ZRange(w.Context(), w.k.InState(keyspace.Pending), 0, -1).Result())(w)
 		require.Equal(w, []string{"r3"}, pending, "only what no publisher has")
 		for key, want := range map[string][]string{
 			w.k.Triggers(""):   {"t1", "r1", "r2", "r3", "r7"},
 			w.k.Triggers("s1"): {"r1", "r2"},
 			w.k.Sessions():     {"s", "s1", "s2"},
 		} {
-			found, err := w.db.ZRange(w.Context(), key, 0, -1).Result()
-			require.NoError(w, err)
+			found := testbed.Got(w.db.ZRange(w.Context(), key, 0, -1).Result())(w)
 			require.Equal(w, want, found, key)
 		}
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -52,9 +53,7 @@ func (w *world) accept(token string, change func(*ledger.Acceptance)) (found led
 		change(&a)
 	}
 	for range 2 {
-		var err error
-		found, err = w.Accept(w.Context(), a)
-		require.NoError(w, err)
+		found = testbed.Got(w.Accept(w.Context(), a))(w)
 	}
 	return found
 }
@@ -76,25 +75,21 @@ func (w *world) decide(token string, calls bool, change func(*ledger.Commitment)
 		change(&c)
 	}
 	for range 2 {
-		var err error
-		decided, err = w.Commit(w.Context(), c)
-		require.NoError(w, err)
+		decided = testbed.Got(w.Commit(w.Context(), c))(w)
 	}
 	return decided
 }
 
 func (w *world) trigger() ledger.StoredTrigger {
 	w.Helper()
-	list, err := w.reader.Triggers(w.Context(), "shop", []string{"t1", "none"})
-	require.NoError(w, err)
+	list := testbed.Got(w.reader.Triggers(w.Context(), "shop", []string{"t1", "none"}))(w)
 	require.Nil(w, list[1])
 	return *list[0]
 }
 
 func (w *world) owed() float64 {
 	w.Helper()
-	found, err := ledger.ReadBacklog(w.Context(), w.Ledger)
-	require.NoError(w, err)
+	found := testbed.Got(ledger.ReadBacklog(w.Context(), w.Ledger))(w)
 	return found.Pending
 }
 
@@ -120,8 +115,7 @@ func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
 			Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: `{"state":"published"}`}, Attempts: "{}\n"}},
 		}
 		for run := range 2 {
-			flushed, err := w.Settle(w.Context(), []ledger.Settlement{done})
-			require.NoError(w, err)
+			flushed := testbed.Got(w.Settle(w.Context(), []ledger.Settlement{done}))(w)
 			require.Equal(w, []ledger.Flushed{{Lost: run > 0}}, flushed)
 		}
 		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1"}, w.trigger())
@@ -135,8 +129,7 @@ func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
 	each(t, func(w *world) {
 		w.accept("a", nil)
 		w.decide("a", false, nil)
-		run, err := w.ClaimRun(w.Context(), "shop", "s", "b")
-		require.NoError(w, err)
+		run := testbed.Got(w.ClaimRun(w.Context(), "shop", "s", "b"))(w)
 		require.Empty(w, run, "who has decided publishes")
 
 		had, err := w.Release(w.Context(), ledger.HeldLeases{Turn: m1, Token: "a", Box: "s"})
@@ -151,8 +144,7 @@ func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
 		}
 		outcome := ledger.Outcome{ID: "t1.event", Event: true, Verdict: "retry", Counts: 1, Trigger: "t1", Part: "event", State: `{"state":"pending","error":"away"}`}
 		w.finish("b", outcome)
-		run, err = w.ClaimRun(w.Context(), "shop", "s", "c")
-		require.NoError(w, err)
+		run = testbed.Got(w.ClaimRun(w.Context(), "shop", "s", "c"))(w)
 		require.Equal(w, [2]int{2, 1}, [2]int{run[0].Attempt, run[0].Fails})
 		outcome.Verdict, outcome.State = "done", `{"state":"published"}`
 		w.finish("b", outcome)
@@ -177,8 +169,7 @@ func TestACallIsTriedUntilItIsDeadAndCanBeRevived(t *testing.T) {
 		require.True(w, w.decide("a", true, nil).Batch, "its event alone: the call is an effect")
 		claim := func(token string) *ledger.Claimed {
 			w.Helper()
-			claimed, err := w.Claim(w.Context(), "shop", "t1.call", token)
-			require.NoError(w, err)
+			claimed := testbed.Got(w.Claim(w.Context(), "shop", "t1.call", token))(w)
 			return claimed
 		}
 		require.Nil(w, claim("b"), "who has decided makes the first attempt")
@@ -197,8 +188,7 @@ func TestACallIsTriedUntilItIsDeadAndCanBeRevived(t *testing.T) {
 		}
 		require.Equal(w, "{}\n", w.trigger().Retries)
 		require.Equal(w, 1, claim("c").Revived)
-		removed, err := w.Purge(w.Context(), "shop", "s", "t1", "t1", false)
-		require.NoError(w, err)
+		removed := testbed.Got(w.Purge(w.Context(), "shop", "s", "t1", "t1", false))(w)
 		require.False(w, removed, "it owes a call")
 	})
 }
@@ -213,8 +203,7 @@ func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
 		}
 		keep := func(token string) bool {
 			w.Helper()
-			held, err := w.StoreDraftMatch(w.Context(), ledger.MatchedDraft{Turn: m1, Token: token, Match: "match", Answer: "{}"})
-			require.NoError(w, err)
+			held := testbed.Got(w.StoreDraftMatch(w.Context(), ledger.MatchedDraft{Turn: m1, Token: token, Match: "match", Answer: "{}"}))(w)
 			return held
 		}
 		first := begin("a", "old")
@@ -228,8 +217,7 @@ func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
 		found := w.accept("d", func(a *ledger.Acceptance) { a.Message, a.WordsHash, a.OfDraft = "", "", true })
 		require.Equal(w, ledger.Taken, found.Status)
 		require.Equal(w, ledger.DraftMatch{Match: "match"}, found.Taken.Draft)
-		status, err := w.WithdrawDraft(w.Context(), m1, "r")
-		require.NoError(w, err)
+		status := testbed.Got(w.WithdrawDraft(w.Context(), m1, "r"))(w)
 		require.Equal(w, ledger.Decided, status)
 	})
 }
@@ -263,8 +251,7 @@ func TestATurnThatTakesItsWorkersDownIsGivenUp(t *testing.T) {
 			require.Equal(w, status, found.Status)
 		}
 		require.Zero(w, w.owed())
-		explained, err := w.reader.Explained(w.Context(), m1)
-		require.NoError(w, err)
+		explained := testbed.Got(w.reader.Explained(w.Context(), m1))(w)
 		require.JSONEq(w, `{"error":"crashed_worker"}`, explained.Failure)
 	})
 }
@@ -285,8 +272,7 @@ func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
 		require.Empty(w, ids)
 
 		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends).Err())
-		held, err := w.Extend(w.Context(), m1, "a", time.Minute)
-		require.NoError(w, err)
+		held := testbed.Got(w.Extend(w.Context(), m1, "a", time.Minute))(w)
 		require.True(w, held)
 		require.Equal(w, ledger.Lost, w.decide("b", false, nil).Status)
 		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends).Err())
@@ -317,11 +303,9 @@ func TestAReplySettledTogetherWithTheEventOfItsMessageIsPublished(t *testing.T) 
 			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answer: ledger.AsDecided, Reply: `"Done."`, ReplyEvent: &replied},
 		})
 		require.NoError(w, err)
-		due, err := w.ReadDue(w.Context(), keyspace.AllPartitions(), func(keyspace.Lane) int { return 10 })
-		require.NoError(w, err)
+		due := testbed.Got(w.ReadDue(w.Context(), keyspace.AllPartitions(), func(keyspace.Lane) int { return 10 }))(w)
 		require.Equal(w, []ledger.Lane{{App: "shop", Kind: keyspace.LaneOutboxes, Members: []string{box}}}, due.Lanes)
-		run, err := w.ClaimRun(w.Context(), "shop", box, "b")
-		require.NoError(w, err)
+		run := testbed.Got(w.ClaimRun(w.Context(), "shop", box, "b"))(w)
 		require.Len(w, run, 1)
 		require.Equal(w, "m1.reply", run[0].ID)
 	})
@@ -340,8 +324,7 @@ func TestASettlementHasTheCallsThatWereDelivered(t *testing.T) {
 			if change != nil {
 				change(&of)
 			}
-			flushed, err := w.Settle(w.Context(), []ledger.Settlement{of})
-			require.NoError(w, err)
+			flushed := testbed.Got(w.Settle(w.Context(), []ledger.Settlement{of}))(w)
 			return !flushed[0].Lost
 		}
 		delivered := func(of *ledger.Settlement) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -40,8 +41,7 @@ func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
 	call, err := patient.Change(t.Context(), scope, "t1", give)
 	require.NoError(t, err)
 	require.Equal(t, []string{"desk"}, call.Missing, "it is one call, as it was left")
-	call, err = patient.Change(t.Context(), scope, "t0", end)
-	require.NoError(t, err)
+	call = testbed.Got(patient.Change(t.Context(), scope, "t0", end))(t)
 	require.True(t, call.Ended())
 }
 
@@ -54,8 +54,7 @@ func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 	change := func(id string, how func(*pendingcalls.Call)) pendingcalls.Call {
 		_, err := calls.Change(t.Context(), scope, id, how)
 		require.NoError(t, err)
-		call, err := calls.Get(t.Context(), scope, id)
-		require.NoError(t, err)
+		call := testbed.Got(calls.Get(t.Context(), scope, id))(t)
 		return call
 	}
 	give := func(c *pendingcalls.Call) { c.AddValues(map[string]any{"day": "monday"}) }
@@ -73,8 +72,7 @@ func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 	require.True(t, change("given", func(c *pendingcalls.Call) { c.Failed = "its tool is gone" }).Ended(), "it may turn out that it cannot be fired")
 
 	require.True(t, change("cancelled", end).Cancelled)
-	waiting, err = calls.Waiting(t.Context(), scope)
-	require.NoError(t, err)
+	waiting = testbed.Got(calls.Waiting(t.Context(), scope))(t)
 	require.Empty(t, waiting)
 	require.Equal(t, []string{"day"}, change("cancelled", give).Missing, "what is over takes no values")
 }

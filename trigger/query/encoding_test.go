@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -38,17 +39,14 @@ func TestARecordIsReadAsItWasStored(t *testing.T) {
 		newRecord("", "book", ""),
 		newRecord("m1", "book", strings.Repeat("x", mostPacked)),
 	} {
-		plain, err := exactjson.Text(record)
-		require.NoError(t, err)
+		plain := testbed.Got(exactjson.Text(record))(t)
 		encoded, size, err := record.Encode()
 		require.NoError(t, err)
 		require.InDelta(t, len(plain), size, 60, "the size is that of the JSON, not of the packed text")
 		for _, stored := range []string{encoded, plain} { // an earlier build stored plain JSON
-			read, err := ReadStoredTrigger(&ledger.StoredTrigger{ID: record.TriggerID, Record: stored})
-			require.NoError(t, err)
+			read := testbed.Got(ReadStoredTrigger(&ledger.StoredTrigger{ID: record.TriggerID, Record: stored}))(t)
 			read.Record.Attempts, read.Record.Match.State, read.Record.State = nil, "", "" // they follow from other fields of the trigger
-			again, err := exactjson.Text(read.Record)
-			require.NoError(t, err)
+			again := testbed.Got(exactjson.Text(read.Record))(t)
 			require.Equal(t, plain, again)
 		}
 		short := strings.Contains(encoded, shorttext.Mark)
@@ -67,13 +65,10 @@ func TestADecisionIsReadAsItWasStored(t *testing.T) {
 		record := newRecord("m1", "cancel-window-kitchen", text)
 		record.Values["text"] = text
 		answer := Answer{MessageID: "m1", Matches: []Match{record.Match}, Rejected: []Rejected{}, Reply: json.RawMessage("null")}
-		plain, err := exactjson.Text(answer)
-		require.NoError(t, err)
-		encoded, err := answer.Encode()
-		require.NoError(t, err)
+		plain := testbed.Got(exactjson.Text(answer))(t)
+		encoded := testbed.Got(answer.Encode())(t)
 		for _, stored := range []string{encoded, plain} {
-			read, err := ReadDecision("m1", stored)
-			require.NoError(t, err)
+			read := testbed.Got(ReadDecision("m1", stored))(t)
 			require.Equal(t, answer, read)
 		}
 		if len(plain) < mostPacked {
@@ -87,8 +82,7 @@ func TestADamagedRecordIsAnError(t *testing.T) {
 	record := newRecord("m1", "cancel-window-kitchen", "please cancel the window")
 	whole, _, err := record.Encode()
 	require.NoError(t, err)
-	decision, err := Answer{Matches: []Match{record.Match}}.Encode()
-	require.NoError(t, err)
+	decision := testbed.Got(Answer{Matches: []Match{record.Match}}.Encode())(t)
 	damaged := []string{"\x00", "{}\x00", "{}\x00\xff\xff\xff\xff\x7f", "{}" + decision[:9], `{"name":1}` + whole[strings.Index(whole, "\x00"):]}
 	for n := 1; n < len(whole); n++ {
 		if whole[n] != shorttext.Mark[0] { // the part before the mark is JSON
@@ -109,8 +103,7 @@ func TestADamagedRecordIsAnError(t *testing.T) {
 // TestTheDictionaryReadsEarlierRecords reads a record stored by an earlier build with the same mark.
 func TestTheDictionaryReadsEarlierRecords(t *testing.T) {
 	t.Parallel()
-	answer, err := ReadDecision("m1", decidedEarlier)
-	require.NoError(t, err)
+	answer := testbed.Got(ReadDecision("m1", decidedEarlier))(t)
 	require.Equal(t, "tool.trigger.bench.s61.book", answer.Matches[0].Event.Subject)
 }
 
@@ -122,14 +115,12 @@ func TestTheStateOfAnEventIsReadWithTheSubjectOfItsRecord(t *testing.T) {
 	encoded, _, err := record.Encode()
 	require.NoError(t, err)
 	want := EventState{Subject: record.Event.Subject, State: StateFailed, Error: "no"}
-	short, err := want.Encode()
-	require.NoError(t, err)
+	short := testbed.Got(want.Encode())(t)
 	require.NotContains(t, short, "subject")
 	whole, err := exactjson.Text(want) // as earlier builds stored it
 	require.NoError(t, err)
 	for _, state := range []string{short, whole} {
-		read, err := ReadStoredTrigger(&ledger.StoredTrigger{ID: record.TriggerID, Record: encoded, Event: state})
-		require.NoError(t, err)
+		read := testbed.Got(ReadStoredTrigger(&ledger.StoredTrigger{ID: record.TriggerID, Record: encoded, Event: state}))(t)
 		require.Equal(t, want, *read.Record.Event)
 		require.Equal(t, StatePending, read.Decided.Event.State)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
@@ -99,8 +100,7 @@ func TestAHistoryBeginsAtATime(t *testing.T) {
 			stored := map[string]any{}
 			require.NoError(t, json.Unmarshal([]byte(client.HGet(t.Context(), turns, "m:"+id).Val()), &stored))
 			stored["ts"] = shown
-			text, err := json.Marshal(stored)
-			require.NoError(t, err)
+			text := testbed.Got(json.Marshal(stored))(t)
 			require.NoError(t, client.HSet(t.Context(), turns, "m:"+id, text, "t:"+id, at.UnixMilli()).Err())
 			all, times[id] = append(all, id), shown
 		}
@@ -127,8 +127,7 @@ func TestAHistoryBeginsAtATime(t *testing.T) {
 func TestADecidedMessageIsReadAsItIsParsed(t *testing.T) {
 	turn := ledger.Turn{App: "shop", Session: "s", Message: "m1"}
 	message := query.StoredMessage{Actor: matcher.ActorUser, Text: "a <table>, please", Time: time.Unix(1_800_000_000, 0).UTC()}
-	stored, err := exactjson.Text(&message)
-	require.NoError(t, err)
+	stored := testbed.Got(exactjson.Text(&message))(t)
 	read := func(pasts *query.ConversationCache, past ledger.PastMessage) []matcher.Utterance {
 		return pasts.Utterances(turn, query.ParsedConversation{}, ledger.Conversation{Messages: []ledger.PastMessage{past}})
 	}
@@ -142,8 +141,7 @@ func TestADecidedMessageIsReadAsItIsParsed(t *testing.T) {
 		"longer than ok": {{TriggerID: "t1", Name: "book", Values: exactjson.Members{"note": strings.Repeat("a note, ", 2000)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			decision, err := query.Answer{MessageID: "m1", Matches: matches, Rejected: []query.Rejected{}}.Encode()
-			require.NoError(t, err)
+			decision := testbed.Got(query.Answer{MessageID: "m1", Matches: matches, Rejected: []query.Rejected{}}.Encode())(t)
 			pasts := query.NewConversationCache()
 			pasts.Decided(turn, stored, message, decision, matches)
 			for _, past := range []ledger.PastMessage{

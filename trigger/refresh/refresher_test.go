@@ -35,8 +35,7 @@ type rig struct {
 }
 
 func newRig(t *testing.T, server *redistest.Server) *rig {
-	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
-	require.NoError(t, err)
+	sealer := testbed.Got(store.NewSealer([]byte(strings.Repeat("k", store.KeySize))))(t)
 	db := &keyspace.DB{UniversalClient: server.Connect(redis.UniversalOptions{}), Embedded: server.Embedded()}
 	r := &rig{t: t, redis: server, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour}), log: &testbed.Lines{}}
 	r.app(`{"sources":[{"name":"crm","type":"mcp","url":"https://crm.example/mcp","refresh":"1m"}]}`)
@@ -44,16 +43,14 @@ func newRig(t *testing.T, server *redistest.Server) *rig {
 }
 
 func (r *rig) app(body string) {
-	app, err := repositories.DecodeApp("clinic", []byte(body))
-	require.NoError(r.t, err)
-	_, err = r.store.PutApp(r.t.Context(), app)
+	app := testbed.Got(repositories.DecodeApp("clinic", []byte(body)))(r.t)
+	_, err := r.store.PutApp(r.t.Context(), app)
 	require.NoError(r.t, err)
 }
 
 func (r *rig) put(session, id, body string) {
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic", SessionID: session}, id, []byte(body))
-	require.NoError(r.t, err)
-	_, err = r.store.PutRepository(r.t.Context(), repository)
+	repository := testbed.Got(repositories.DecodeRepository(repositories.Scope{AppID: "clinic", SessionID: session}, id, []byte(body)))(r.t)
+	_, err := r.store.PutRepository(r.t.Context(), repository)
 	require.NoError(r.t, err)
 }
 
@@ -102,8 +99,7 @@ func (r *rig) ticks(replicas int) {
 }
 
 func (r *rig) tools(session, id string) (names []string) {
-	found, err := r.store.Repository(r.t.Context(), repositories.Scope{AppID: "clinic", SessionID: session}, id)
-	require.NoError(r.t, err)
+	found := testbed.Got(r.store.Repository(r.t.Context(), repositories.Scope{AppID: "clinic", SessionID: session}, id))(r.t)
 	for _, tool := range found.Tools {
 		names = append(names, tool.Name)
 	}

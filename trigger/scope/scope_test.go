@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
@@ -13,9 +14,8 @@ import (
 func TestToolsOfOthersAreNotInScope(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.App("other", "{}")
-		foreign, err := repositories.DecodeRepository(repositories.Scope{AppID: "other"}, "r", []byte(`{"tools":[{"name":"foreign"}]}`))
-		require.NoError(t, err)
-		_, err = w.Store.PutRepository(t.Context(), foreign)
+		foreign := testbed.Got(repositories.DecodeRepository(repositories.Scope{AppID: "other"}, "r", []byte(`{"tools":[{"name":"foreign"}]}`)))(t)
+		_, err := w.Store.PutRepository(t.Context(), foreign)
 		require.NoError(t, err)
 		w.Put("s2", "theirs", `{"tools":[{"name":"theirs"}]}`)
 		w.Put("s1", "ours", `{"tools":[{"name":"ours"}]}`)
@@ -201,17 +201,15 @@ func TestUseOfToolsIsCounted(t *testing.T) {
 			w.Say("", text)
 		}
 		w.Fire(trigger.Direct{Name: "a", Source: "ui"})
-		used, err := w.Engine.Usage(t.Context(), "clinic")
-		require.NoError(t, err)
+		used := testbed.Got(w.Engine.Usage(t.Context(), "clinic"))(t)
 		require.Len(t, used, 2)
 		require.Equal(t, []int{3, 0, 0, 1}, []int{used[0].Fired, used[0].Rejected, used[1].Fired, used[1].Rejected})
-		_, err = w.Engine.Usage(t.Context(), "nobody")
+		_, err := w.Engine.Usage(t.Context(), "nobody")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 
 		require.NoError(t, w.Store.DeleteApp(t.Context(), "clinic"))
 		w.App("clinic", "{}")
-		used, err = w.Engine.Usage(t.Context(), "clinic")
-		require.NoError(t, err)
+		used = testbed.Got(w.Engine.Usage(t.Context(), "clinic"))(t)
 		require.Empty(t, used)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -94,8 +95,7 @@ func TestUseIsAddedUpByAppAndDay(t *testing.T) {
 		found, err := days(t, c, "a", now.AddDate(0, 0, -2), *now)
 		require.NoError(t, err)
 		require.Equal(t, []usage.Use{{Day: "2026-11-29", Messages: 3}, {Day: "2026-11-30", PromptTokens: 700}}, found)
-		found, err = days(t, c, "a", *now, *now)
-		require.NoError(t, err)
+		found = testbed.Got(days(t, c, "a", *now, *now))(t)
 		require.Len(t, found, 1)
 		_, err = days(t, c, "gone", *now, *now)
 		require.ErrorIs(t, err, repositories.ErrNotFound)
@@ -119,8 +119,7 @@ func TestUnwrittenCountsAreKept(t *testing.T) {
 		c.Add("a", usage.Events, 4)
 		hook.away.Store(false)
 		for app, want := range map[string]int64{"a": 5, "b": 2} {
-			found, err := days(t, c, app, *now, *now)
-			require.NoError(t, err)
+			found := testbed.Got(days(t, c, app, *now, *now))(t)
 			require.Equal(t, []usage.Use{{Day: "2026-11-29", Events: want}}, found)
 		}
 	})
@@ -135,8 +134,7 @@ func TestMetricsNameSoManyApps(t *testing.T) {
 	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(metrics)
-	found, err := registry.Gather()
-	require.NoError(t, err)
+	found := testbed.Got(registry.Gather())(t)
 	counted := map[string]float64{}
 	for _, one := range found[0].GetMetric() {
 		counted[one.GetLabel()[0].GetValue()+" "+one.GetLabel()[1].GetValue()] = one.GetCounter().GetValue()
@@ -178,14 +176,12 @@ func TestUseIsKeptByMinutesAndHoursWithDurationsAndHosts(t *testing.T) {
 		hours, _, err := c.Read(t.Context(), "a", usage.Hour, first, *now)
 		require.NoError(t, err)
 		require.Len(t, hours, 2)
-		hosts, err := c.Hosts(t.Context(), "a", usage.Minute, first, *now)
-		require.NoError(t, err)
+		hosts := testbed.Got(c.Hosts(t.Context(), "a", usage.Minute, first, *now))(t)
 		require.Len(t, hosts, 1)
 		require.Equal(t, []int64{2, 1, 1}, []int64{hosts[0].Calls, hosts[0].Failures, hosts[0].Held})
 		require.Equal(t, usage.HostDown, hosts[0].State)
 		require.InDelta(t, 200, hosts[0].Took.P95, 40)
-		days, err := c.Hosts(t.Context(), "a", usage.Day, first, *now)
-		require.NoError(t, err)
+		days := testbed.Got(c.Hosts(t.Context(), "a", usage.Day, first, *now))(t)
 		require.Empty(t, days)
 		for _, key := range db.Keys(t.Context(), "*usage:a:*").Val() {
 			require.Contains(t, keyspace.AllUsage(keyspace.KeysOf("a"), *now), key, "it goes with its app")
@@ -200,8 +196,7 @@ func TestHostsAreCountedByNameUpToABound(t *testing.T) {
 		for i := range 70 {
 			c.CountCall("a", fmt.Sprintf("h%02d.example", i), usage.Failed, time.Second)
 		}
-		hosts, err := c.Hosts(t.Context(), "a", usage.Minute, *now, *now)
-		require.NoError(t, err)
+		hosts := testbed.Got(c.Hosts(t.Context(), "a", usage.Minute, *now, *now))(t)
 		require.Len(t, hosts, 51)
 		require.EqualValues(t, 20, hosts[0].Calls, "those beyond 50 are one")
 		for i := range 600 {

@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
@@ -80,8 +81,7 @@ func (w *world) fill() {
 		w.say("s1", tool)
 	}
 	w.say("s2", "note")
-	raw, err := w.engine.Fire(w.t.Context(), trigger.Direct{AppID: "clinic", Name: "note", Source: "task"})
-	require.NoError(w.t, err)
+	raw := testbed.Got(w.engine.Fire(w.t.Context(), trigger.Direct{AppID: "clinic", Name: "note", Source: "task"}))(w.t)
 	match := query.Match{}
 	require.NoError(w.t, json.Unmarshal(raw, &match))
 	w.ids["direct"] = match.TriggerID
@@ -91,16 +91,14 @@ func (w *world) fill() {
 }
 
 func (w *world) app(id string) {
-	app, err := repositories.DecodeApp(id, []byte(`{}`))
-	require.NoError(w.t, err)
-	_, err = w.store.PutApp(w.t.Context(), app)
+	app := testbed.Got(repositories.DecodeApp(id, []byte(`{}`)))(w.t)
+	_, err := w.store.PutApp(w.t.Context(), app)
 	require.NoError(w.t, err)
 }
 
 func (w *world) put(session, id, body string) {
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic", SessionID: session}, id, []byte(body))
-	require.NoError(w.t, err)
-	_, err = w.store.PutRepository(w.t.Context(), repository)
+	repository := testbed.Got(repositories.DecodeRepository(repositories.Scope{AppID: "clinic", SessionID: session}, id, []byte(body)))(w.t)
+	_, err := w.store.PutRepository(w.t.Context(), repository)
 	require.NoError(w.t, err)
 }
 
@@ -132,8 +130,7 @@ func (w *world) settled() {
 
 // firing returns the prefix of the ids of a trigger's effects.
 func (w *world) firing(id string) string {
-	fire, err := w.client.HGet(w.t.Context(), w.k.Trigger(id), "fire").Result()
-	require.NoError(w.t, err)
+	fire := testbed.Got(w.client.HGet(w.t.Context(), w.k.Trigger(id), "fire").Result())(w.t)
 	return fire
 }
 

@@ -21,6 +21,7 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
@@ -68,8 +69,7 @@ func set(t *testing.T, server *redistest.Server, pace func(time.Duration) time.D
 	s.store = store.New(s.db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
 	s.nats = natstest.Run(t)
 	quiet := slog.New(slog.DiscardHandler)
-	s.emitter, err = emitter.Connect(s.nats.URL(), emitter.Options{Timeout: 10 * time.Second, Logger: quiet})
-	require.NoError(t, err)
+	s.emitter = testbed.Got(emitter.Connect(s.nats.URL(), emitter.Options{Timeout: 10 * time.Second, Logger: quiet}))(t)
 	t.Cleanup(s.emitter.Close)
 	s.until("the stream is there", func() bool { return s.emitter.Ready(t.Context()) == nil })
 	s.stream = streamOf(t, s.nats)
@@ -79,22 +79,18 @@ func set(t *testing.T, server *redistest.Server, pace func(time.Duration) time.D
 
 // streamOf returns the stream that the emitter makes.
 func streamOf(t *testing.T, server *natstest.Server) (stream jetstream.Stream) {
-	conn, err := nats.Connect(server.URL())
-	require.NoError(t, err)
+	conn := testbed.Got(nats.Connect(server.URL()))(t)
 	t.Cleanup(conn.Close)
 	js, err := jetstream.New(conn)
 	require.NoError(t, err)
-	stream, err = js.Stream(t.Context(), emitter.Stream)
-	require.NoError(t, err)
+	stream = testbed.Got(js.Stream(t.Context(), emitter.Stream))(t)
 	return stream
 }
 
 // serve runs one more replica until the test ends.
 func (s *stage) serve(pace func(time.Duration) time.Duration) {
-	w, err := worker.New(worker.Options{DB: s.db, Store: s.store, Poll: 20 * time.Millisecond, Jitter: pace})
-	require.NoError(s.t, err)
-	loopback, err := guard.ParsePolicy("127.0.0.0/8")
-	require.NoError(s.t, err)
+	w := testbed.Got(worker.New(worker.Options{DB: s.db, Store: s.store, Poll: 20 * time.Millisecond, Jitter: pace}))(s.t)
+	loopback := testbed.Got(guard.ParsePolicy("127.0.0.0/8"))(s.t)
 	caller := httpcall.New(httpcall.Options{Apps: s.store, Policy: loopback, Logger: slog.New(slog.DiscardHandler)})
 	hooks := webhooks.New(webhooks.Options{Worker: w, Apps: s.store, Events: s.emitter, Sender: caller})
 	for _, lane := range keyspace.Lanes {
@@ -140,9 +136,8 @@ func quick(pause time.Duration) time.Duration { return pause / 500 }
 // app writes the app clinic with webhooks.
 func (s *stage) app(hooks string) {
 	s.t.Helper()
-	app, err := repositories.DecodeApp("clinic", []byte(`{"signingSecret":"`+signing+`","settings":{"webhooks":[`+hooks+`]}}`))
-	require.NoError(s.t, err)
-	_, err = s.store.PutApp(s.t.Context(), app)
+	app := testbed.Got(repositories.DecodeApp("clinic", []byte(`{"signingSecret":"`+signing+`","settings":{"webhooks":[`+hooks+`]}}`)))(s.t)
+	_, err := s.store.PutApp(s.t.Context(), app)
 	require.NoError(s.t, err)
 }
 
@@ -170,8 +165,7 @@ func (s *stage) fires(session, id string, data ...json.RawMessage) {
 }
 
 func (s *stage) state() webhooks.Webhook {
-	all, err := s.webhooks.List(s.t.Context(), "clinic")
-	require.NoError(s.t, err)
+	all := testbed.Got(s.webhooks.List(s.t.Context(), "clinic"))(s.t)
 	return all[0]
 }
 
@@ -259,8 +253,7 @@ func TestEventsArriveSignedAndThoseOfASessionInTheirOrder(t *testing.T) {
 			if got.path == "/all" {
 				secret = "whsec_" + strings.Repeat("A", 32)
 			}
-			verifier, err := standardwebhooks.NewWebhook(secret)
-			require.NoError(t, err)
+			verifier := testbed.Got(standardwebhooks.NewWebhook(secret))(t)
 			require.NoError(t, verifier.Verify(got.body, got.header), "as receivers verify it")
 			require.Equal(t, "1", got.attempt)
 			if got.id == "s2.1" {
@@ -451,8 +444,7 @@ func TestEventsAreSentAgainFromAMomentOn(t *testing.T) {
 		s.fires("s1", "a")
 		s.fires("s1", "b")
 		s.until("they have arrived", func() bool { return s.state().Delivered == 2 })
-		stored, err := s.stream.GetMsg(t.Context(), 2)
-		require.NoError(t, err)
+		stored := testbed.Got(s.stream.GetMsg(t.Context(), 2))(t)
 		require.NoError(t, s.webhooks.Resend(t.Context(), "clinic", "desk", &stored.Time))
 		s.until("the second has come again", func() bool { return s.state().Delivered == 3 })
 		later := time.Now().Add(time.Hour)
@@ -544,8 +536,7 @@ func TestEventsOfAProcessThatDiedAreSentAgain(t *testing.T) {
 		s.until("another has the lease", func() bool {
 			_, err := l.Resend(t.Context(), "clinic", "desk", nil, true)
 			require.NoError(t, err)
-			claim, err := l.Claim(t.Context(), "clinic", "desk", "dead", 300*time.Millisecond, 1)
-			require.NoError(t, err)
+			claim := testbed.Got(l.Claim(t.Context(), "clinic", "desk", "dead", 300*time.Millisecond, 1))(t)
 			dead = claim
 			return claim != nil
 		})
