@@ -506,8 +506,7 @@ func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	p.metadata, p.language, p.stage, p.generation, p.conflicts = t.metadata(), t.language(), result.Stage, t.generation, t.conflicts
 	p.doc.HasClaims, p.Answer.Auth, p.Answer.Retracted, p.result = len(t.scope.Claims) > 0, t.message.Auth, t.retracted, result
 	if t.scope.App.Settings.ChatEvents {
-		events := t.events()
-		p.chat = &events
+		p.chat = new(t.events())
 	}
 	if err := p.planActions(t, result); err != nil {
 		return nil, err

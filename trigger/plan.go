@@ -491,8 +491,7 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 	switch next {
 	case state.Settling:
 		m.Wait = h.Settle
-		until := p.now.Add(time.Duration(h.Settle) * time.Millisecond)
-		match.DueAt = &until
+		match.DueAt = new(p.now.Add(time.Duration(h.Settle) * time.Millisecond))
 	case state.Cancelled:
 		match.SetStates(query.StateCancelled)
 	}

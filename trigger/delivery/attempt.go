@@ -137,8 +137,7 @@ func (d *Deliveries) assess(a *attempt) {
 		return
 	}
 	if a.Kind == effect.KindCall {
-		until := a.start.Add(a.Call.Request.GiveUpAfter() - a.claim.Age).Truncate(time.Millisecond)
-		a.lastStart = &until
+		a.lastStart = new(a.start.Add(a.Call.Request.GiveUpAfter() - a.claim.Age).Truncate(time.Millisecond))
 	}
 	pauses := callPauses
 	if isEvent {

@@ -10,6 +10,7 @@ import (
 
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/panics"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -128,8 +129,7 @@ func (d *Deliveries) AwaitCall(decision *Decision, wait time.Duration) bool {
 		if a.outcome.Verdict != effect.Done {
 			return false
 		}
-		state := a.callState()
-		decision.Answer.Matches[a.Match].Call = &state
+		decision.Answer.Matches[a.Match].Call = new(a.callState())
 		return true
 	case <-timer.C:
 		return false
@@ -277,7 +277,6 @@ func (b *writeBehind) writeRuns(runs []*behindRun) {
 		b.giveUp(runs[1:], errors.New("it is planted"))
 		runs = runs[:1]
 	}
-	var documents []ledger.Behind
 	runs = slices.DeleteFunc(runs, func(run *behindRun) bool {
 		err := b.compose(run)
 		if err != nil {
@@ -285,9 +284,7 @@ func (b *writeBehind) writeRuns(runs []*behindRun) {
 		}
 		return err != nil
 	})
-	for _, run := range runs {
-		documents = append(documents, run.Behind)
-	}
+	documents := lists.Map(runs, func(run *behindRun) ledger.Behind { return run.Behind })
 	var sentAt time.Time
 	var written []ledger.Written
 	write := func(ctx context.Context) error {

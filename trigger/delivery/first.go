@@ -383,14 +383,11 @@ func (f *First) addAttempt(a attempt) {
 		match := &f.decision.Answer.Matches[a.Match]
 		switch a.Entry.Part {
 		case effect.PartEvent:
-			state := a.eventState()
-			match.Event = &state
+			match.Event = new(a.eventState())
 		case effect.PartEmitter:
-			state := a.eventState()
-			match.Emitter = &state
+			match.Emitter = new(a.eventState())
 		case effect.PartCall:
-			state := a.callState()
-			match.Call = &state
+			match.Call = new(a.callState())
 		}
 	}
 	switch {

@@ -629,8 +629,7 @@ func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err e
 	for state, stock := range map[string]*Stock{keyspace.Pending: &b.Pending, keyspace.Failed: &b.Failed} {
 		stock.Count = counts[state].Val()
 		for _, first := range firsts[state].Val() {
-			oldest := time.UnixMicro(int64(first.Score)).UTC()
-			stock.Oldest = &oldest
+			stock.Oldest = new(time.UnixMicro(int64(first.Score)).UTC())
 		}
 	}
 	keys := lists.Map(ids.Val(), k.Trigger)

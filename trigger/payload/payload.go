@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/cloudevent"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
@@ -82,20 +83,17 @@ func AnswerTo(tool *repositories.Tool, appID, triggerID string) *AnswerPlace {
 	return &AnswerPlace{Subject: effect.AnswerSubject(appID, triggerID), URL: "/v1/apps/" + appID + "/triggers/" + triggerID + "/answer"}
 }
 
-func (t Trigger) shorter() [3]Trigger {
+// versions returns the trigger and its shorter forms.
+func (t Trigger) versions() []Trigger {
 	worded, described, bare := t, t, t
 	worded.Header = t.without("text")
 	described.Header, described.Schema = t.without("text", "schema"), json.RawMessage("[]")
 	bare.Header, bare.Schema, bare.Values = t.without("text", "schema", "values"), described.Schema, map[string]any{}
-	return [3]Trigger{worded, described, bare}
+	return []Trigger{t, worded, described, bare}
 }
 
 func (t Trigger) forms() []any {
-	forms := []any{t}
-	for _, shorter := range t.shorter() {
-		forms = append(forms, shorter)
-	}
-	return forms
+	return lists.Map(t.versions(), func(version Trigger) any { return version })
 }
 
 // Held is the payload of KindConfirm, KindCancelled and KindDuplicate, for a trigger without effects or without
@@ -114,12 +112,10 @@ type Held struct {
 }
 
 func (h Held) forms() []any {
-	forms := []any{h}
-	for _, shorter := range h.Trigger.shorter() {
-		h.Trigger = shorter
-		forms = append(forms, h)
-	}
-	return forms
+	return lists.Map(h.versions(), func(version Trigger) any {
+		h.Trigger = version
+		return h
+	})
 }
 
 // Rejected is the payload of KindRejected.

@@ -334,8 +334,7 @@ func ReadStoredTrigger(raw *ledger.StoredTrigger) (*StoredTrigger, error) {
 	match, current := &record.Match, state.State(raw.State)
 	match.State, match.DueAt = MatchState(current), nil
 	if current == state.Settling {
-		due := time.UnixMilli(raw.Due).UTC()
-		match.DueAt = &due
+		match.DueAt = new(time.UnixMilli(raw.Due).UTC())
 	}
 	err := errors.Join(
 		readEvent(&match.Event, raw.Event), readEvent(&match.Emitter, raw.Emitter), decodePart(&match.Call, raw.Call),

@@ -65,8 +65,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
 		if p.allTools == nil {
-			all := scope.Of(p.App, p.Repositories)
-			p.allTools = &all
+			p.allTools = new(scope.Of(p.App, p.Repositories))
 		}
 		return *p.allTools, nil
 	}
