@@ -85,16 +85,11 @@ func dying(ice *enginetest.Ice, word string) enginetest.Hook {
 
 // leasesOver ends all leases, as after the death of a replica.
 func (w *world) leasesOver() {
-	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	for _, lane := range []keyspace.Lane{keyspace.LaneCalls, keyspace.LaneOutboxes} {
-		for _, member := range client.ZRange(context.Background(), keys.Lane(lane), 0, -1).Val() {
-			if lane == keyspace.LaneCalls {
-				client.HSet(context.Background(), keys.Effect(member), "until", 0)
-			}
+		for _, member := range w.Server.Client().ZRange(context.Background(), keyspace.KeysOf("clinic").Lane(lane), 0, -1).Val() {
 			w.Lapse(lane, member)
 		}
 	}
-	w.Keeper.Wake("clinic")
 }
 
 // TestMoveSurvivesTheDeathOfItsReplica kills a replica between the commit of a move and its effects.
