@@ -213,8 +213,8 @@ func storeMatch(basis matchBasis, result matcher.Result, nearest []matcher.Candi
 		faults = append(faults, err)
 		s.Rejected = append(s.Rejected, storedCall{Tool: tool, Values: r.Values, Missing: r.Missing, Errors: r.Errors, Call: r.Call})
 	}
-	text, err := exactjson.Encode(s)
-	return string(text), errors.Join(append(faults, err)...)
+	text, err := exactjson.Text(s)
+	return text, errors.Join(append(faults, err)...)
 }
 
 // loadMatch returns the result in the scope of a request. valid is false if the user's claims or locale differ; if a tool

@@ -26,6 +26,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
@@ -152,11 +153,7 @@ func (h *Webhooks) hint(appID string) {
 }
 
 func namesOf(app *repositories.App) []string {
-	names := make([]string, len(app.Settings.Webhooks))
-	for i, webhook := range app.Settings.Webhooks {
-		names[i] = webhook.Name
-	}
-	return names
+	return lists.Map(app.Settings.Webhooks, func(webhook repositories.Webhook) string { return webhook.Name })
 }
 
 // take serves a webhook that is due, if its lease is free.
@@ -332,11 +329,7 @@ func (t *round) readDue(ctx context.Context) (deliveries []*delivery, err error)
 }
 
 func sequencesOf(deliveries []ledger.WebhookDelivery) []uint64 {
-	sequences := make([]uint64, len(deliveries))
-	for i, next := range deliveries {
-		sequences[i] = next.Sequence
-	}
-	return sequences
+	return lists.Map(deliveries, func(next ledger.WebhookDelivery) uint64 { return next.Sequence })
 }
 
 // idlePause returns the pause before the next claim if no event is left; it grows with the webhook's age.
