@@ -8,11 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"earshot/repositories/keyspace"
 	"earshot/repositories/lists"
 	"earshot/trigger/ledger"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // An erasure removes the session's calls, its outboxes and its triggers, in this order: an ended call leads to
