@@ -111,7 +111,12 @@ func (p *interpreter) plain(judged judgement, said string) bool {
 	near, t := judged.nearest[0], p.words(said)
 	r := p.read(said, p.request.Candidates[near.Place])
 	gives := func(q *retrieval.Document) bool {
-		return q.Gives && slices.ContainsFunc(t.Words, func(w text.Word) bool { return isThing(w) && q.Name[w.Stem] })
+		for i, w := range t.Words {
+			if q.Gives && isThing(w) && q.Name[w.Stem] && !t.At(i-1).Is(text.Definites) { // "my appointment" is there already
+				return true
+			}
+		}
+		return false
 	}
 	return t.Mood() == text.Wish && r.whole() && gives(near.Document()) && !slices.ContainsFunc(p.scope.Nearest(t.Words, Compared), func(other retrieval.Near) bool {
 		return other.Place != near.Place && gives(other.Document())

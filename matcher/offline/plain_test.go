@@ -29,6 +29,17 @@ var plain = []struct{ tools, said string }{
 		track_order {"order id":"4711"} = track order id 4711
 		track_order {"order id":"A-4711"} = id like to track the order with id A-4711`,
 	},
+	{
+		`{"name":"start_pump","description":"Start the pump","schema":[{"parameter":"speed","type":"integer"}],"examples":["Start the pump"]},
+		{"name":"book_appointment","description":"Book an appointment at the clinic","schema":[{"parameter":"day","type":"string","required":true}],"examples":["I need an appointment on [Monday](day)"]},
+		{"name":"cancel_appointment","description":"Cancel an appointment at the clinic","examples":["I need to cancel my appointment"]},
+		{"name":"move_appointment","description":"Move an appointment to another day","examples":["Move my appointment to [Thursday](new_day)"],"schema":[{"parameter":"new_day","type":"string","required":true}]},
+		{"name":"refill","description":"Order a prescription again","examples":["I need a new prescription for [ibuprofen](medicine)"],"schema":[{"parameter":"medicine","type":"string","required":true}]},
+		{"name":"call_nurse","description":"Call a nurse to the patient","examples":["I need a nurse"]}`,
+		`start_pump {} = Start the pump in building 4
+		- = I need to be there at my appointment
+		book_appointment misses [day] = I need an appointment`,
+	},
 	{`{"name":"cancel_order","description":"Cancel an order"}`, `- = I can't make it on Tuesday, please cancel`},
 	{`{"name":"absagen","description":"Einen Termin absagen"}`, `absagen {} = Ich kann am Freitag nicht kommen, bitte absagen
 		absagen {} = Ich muss meinen Termin absagen

@@ -99,7 +99,7 @@ var gerundCues = []string{"from", "of", "by", "about", "without", "than", "befor
 // closed", "cancelo". asking means that the text asks. A thing is wished to be so: "I want it closed".
 func tellsAt(t Text, first, i int, asking bool, knows func(Word) bool) bool {
 	w := t.Words[i]
-	if strings.HasSuffix(w.Norm, "ing") && hasVowel(w.Norm[:len(w.Norm)-len("ing")]) { // but not "bring"
+	if Gerund(w) {
 		return i == first && !t.At(i+1).Is(OfWords) || slices.Contains(gerundCues, t.Norm(i-1))
 	}
 	it, es := maySpeak(t.Said, "it"), maySpeak(t.Said, "es")
@@ -112,6 +112,12 @@ func tellsAt(t Text, first, i int, asking bool, knows func(Word) bool) bool {
 		return true
 	}
 	return i > first && !asking && !t.At(i-1).Is(firstPersons) && (PastForm(w) || participleAt(t, i))
+}
+
+// Gerund reports whether a word has the form of an English gerund, as "building" has, and not "bring".
+func Gerund(w Word) bool {
+	base, ok := strings.CutSuffix(w.Norm, "ing")
+	return ok && hasVowel(base)
 }
 
 // hasInfinitiveEnding reports whether a word has the ending of an infinitive, in any language but English.

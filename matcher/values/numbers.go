@@ -442,13 +442,14 @@ func (s *slot) countsPeople() bool {
 // isPeople reports whether a unit is of people, as guests is.
 func isPeople(unit string) bool { return text.PeopleWords.HasStem(text.Stem(text.Fold(unit))) }
 
-// labels reports whether the number belongs to the noun before it: "table three".
+// labels reports whether the number belongs to the noun before it: "table three", "building 4", but not "bring 4".
 func (f *slotFiller) labels(n datetime.Reading) bool {
 	if n.First == 0 || !f.Adjoins(n.First-1) {
 		return false
 	}
 	before := f.Words[n.First-1]
-	return before.IsSubject() && !before.Is(text.Currencies) && !f.means(before) && !text.ActingOf([]text.Word{before}).Plain && !strings.HasSuffix(before.Norm, "ly")
+	verb := text.ActingOf([]text.Word{before}).Plain && !text.Gerund(before) && !f.At(n.First-2).Is(text.PlaceCues, text.Articles, text.Definites, text.OfWords)
+	return before.IsSubject() && !before.Is(text.Currencies) && !f.means(before) && !verb && !strings.HasSuffix(before.Norm, "ly")
 }
 
 // isFor reports whether a single number belongs to the slot although no word of its name is beside it. In
