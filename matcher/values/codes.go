@@ -109,7 +109,7 @@ func (f codeReader) spoken(i int) (digits string, end int) {
 		return "1", i + 1
 	case text.StartsWithDigit(w) && len(w) == 1:
 		return w, i + 1 // 0 8 1 5
-	case text.StartsWithDigit(w):
+	case text.StartsWithDigit(w), len(f.Numbers(i)) == 0 && !f.At(i).Is(text.NumberWords, text.Numbers): // reading costs more than looking
 		return "", i
 	}
 	for end = min(i+2, len(f.Words)); end > i; end-- {
