@@ -113,17 +113,23 @@ func saying(id, text string, final bool) string {
 	return fmt.Sprintf(`,"body":{"messageId":%q,"actor":"user","text":%q,"final":%t}`, id, text, final)
 }
 
+// hangs lets the model leave its next request unanswered, and tells when that has come.
+func hangs(model *llmtest.Server) (asked chan struct{}) {
+	asked = make(chan struct{})
+	model.Handle(func(llmtest.Request) llmtest.Reply {
+		close(asked)
+		return llmtest.Hang()
+	})
+	return asked
+}
+
 // TestASocketTakesWhatAFrontEndHears runs all steps with a session's token over one connection, with a model
 // that is slow at first.
 func TestASocketTakesWhatAFrontEndHears(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events = noEvents{} })
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book","settle":"30s","cancelOnNext":true,"schema":[{"parameter":"date","type":"string"}]}]}`).Is(201, "")
 	page, _ := dial(s.Service, "none", "?access_token="+s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token, "Authorization: none")
-	asked := make(chan struct{})
-	model.Handle(func(llmtest.Request) llmtest.Reply {
-		close(asked)
-		return llmtest.Hang()
-	})
+	asked := hangs(model)
 	page.send(`{"id":"1","request":"message"` + saying("u1", "a table", false) + `}`)
 	<-asked
 	model.Queue(llmtest.Call("book", `{"date":"2026-12-01"}`))
@@ -348,11 +354,7 @@ func TestWhatComesTooLateKeepsNoMemory(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Events, o.Closing, o.Walls = noEvents{}, closing, walls })
 	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
 	page, _ := dial(s.Service, apitest.AdminKey, "")
-	asked := make(chan struct{})
-	model.Handle(func(llmtest.Request) llmtest.Reply {
-		close(asked)
-		return llmtest.Hang()
-	})
+	asked := hangs(model)
 	page.send(`{"id":"1","request":"message"` + saying("m1", "hello", true) + `}`)
 	<-asked
 	closing <- struct{}{}

@@ -17,9 +17,11 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if one, ok := p.byExample(); ok {
 		return []intent{one}, ""
 	}
-	if p.drops() {
+	open, dropped := p.stillOpen()
+	if dropped {
 		return nil, "the message drops the call that was begun"
 	}
+	p.request.Unfinished = open
 	meant, forbidden := text.WithoutForbidden(text.WithoutOmitted(p.request.Text))
 	if meant == "" && p.request.Text != "" {
 		return nil, "the message names what is not to be done, or not yet"
@@ -72,17 +74,19 @@ func (p *interpreter) interpret() ([]intent, string) {
 	return nil, why
 }
 
-// drops reports whether a message refuses the call that was begun. "cancel that" cancels nothing else. A message that abandons
-// the call may ask for another.
-func (p *interpreter) drops() bool {
+// stillOpen returns the begun calls that the message leaves open. dropped reports whether it refuses them: "cancel that" cancels
+// nothing else. A message that abandons them may ask for another call.
+func (p *interpreter) stillOpen() (open []matcher.Unfinished, dropped bool) {
 	if len(p.request.Unfinished) == 0 {
-		return false
+		return nil, false
+	}
+	if _, no := text.Consents(p.request.Text); no {
+		return nil, true
 	}
 	if text.Abandons(p.request.Text) {
-		p.request.Unfinished = nil
+		return nil, false
 	}
-	_, no := text.Consents(p.request.Text)
-	return no
+	return p.request.Unfinished, false
 }
 
 // valueOnly reports whether a call lacks values, and the text has a value for other tools and nothing else: "actually Paris"

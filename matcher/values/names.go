@@ -284,11 +284,16 @@ func (rel relation) spoken(f *slotFiller, i int) bool {
 	if rel.cues == text.OfWords {
 		return f.name[f.At(i-1).Stem] // "l'absence de Paul", but not "l'hôpital de Lyon"
 	}
-	switch language := text.LanguageOf(f.Said); f.Norm(i) {
+	switch f.Norm(i) {
 	case "an":
-		return language == "de"
+		return text.LanguageOf(f.Said) == "de"
 	case "a":
-		return strings.EqualFold(f.Surface(i, i+1), "à") || rel.cues == text.GoalCues && language != "en" && language != "de" && language != ""
+		accented := strings.EqualFold(f.Surface(i, i+1), "à")
+		if accented || rel.cues != text.GoalCues {
+			return accented
+		}
+		language := text.LanguageOf(f.Said)
+		return language != "en" && language != "de" && language != ""
 	}
 	return true
 }
