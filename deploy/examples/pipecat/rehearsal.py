@@ -9,10 +9,16 @@ from pipecat.frames.frames import EndFrame, InterimTranscriptionFrame, LLMMessag
 from pipecat.processors.frame_processor import FrameDirection, FrameProcessor
 
 
+delivered, seen, news = set(), set(), asyncio.Event()  # tools that the model knows as delivered, and those whose event came
+
+
 class Earshot(EarshotProcessor):
     async def on_earshot_event(self, event, data):
         if event in ("tool.trigger", "tool.cancelled"):
             print("event:", event, data["name"], data.get("reason", ""))
+        if event == "tool.trigger":
+            seen.add(data["name"])
+            news.set()
 
 
 class Rest(FrameProcessor):
@@ -23,7 +29,9 @@ class Rest(FrameProcessor):
         if isinstance(frame, TTSSpeakFrame):
             print("speaks:", frame.text)
         elif isinstance(frame, LLMMessagesAppendFrame):
-            print("the model knows:", *frame.messages[0]["content"].split("\n")[1:])
+            known = frame.messages[0]["content"].split("\n")[1:]
+            print("the model knows:", *known)
+            delivered.update(line.split()[0] for line in known if line.endswith(": delivered"))
         elif isinstance(frame, TranscriptionFrame):
             print("the model hears:", frame.text)
 
@@ -37,6 +45,9 @@ async def main():
         frames += [InterimTranscriptionFrame(" ".join(words[:n]), "ada", "") for n in range(1, len(words))]
         for frame in frames + [TranscriptionFrame(text, "ada", "")]:
             await earshot.process_frame(frame, FrameDirection.DOWNSTREAM)
+    while delivered - seen:  # an event may come after the answer
+        news.clear()
+        await news.wait()
     await earshot.process_frame(EndFrame(), FrameDirection.DOWNSTREAM)
     print("closed")
 
