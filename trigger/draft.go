@@ -133,7 +133,7 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	case !stored:
 		return nil, fmt.Errorf("the draft %q %w", t.Turn.Message, ErrSuperseded)
 	}
-	ts.packer.MarkWritten(p.packed)
+	ts.packer.MarkDraft(p.packed)
 	return answer, nil
 }
 

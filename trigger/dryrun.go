@@ -63,7 +63,7 @@ func (ts *Turns) DryRun(ctx context.Context, m Message) (query.Answer, explain.E
 		return query.Answer{}, explain.Explanation{}, err
 	}
 	p.explain(ts.packer, ts.Log, t, "")
-	unpacked, err := explain.Unpack(t.Turn.Message, p.packed.Body, func([]string) (map[string]string, error) { return p.packed.Parts, nil })
+	unpacked, err := explain.Unpack(t.Turn.Message, p.packed.Body, func([]string) (map[string]string, error) { return p.packed.Parts, nil }, nil)
 	return p.dryAnswer(t, result, request, query.StateDry), unpacked, err
 }
 

@@ -180,6 +180,45 @@ func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 	})
 }
 
+// TestAnExplanationHasTheWholeRequest: it is stored by reference to those before it, also of drafts and of other replicas.
+func TestAnExplanationHasTheWholeRequest(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("", "plain", `{"tools":[{"name":"greet"}]}`)
+		_, other := w.Replica()
+		requests := map[string]string{}
+		w.Matcher.Intercept(func(ctx context.Context, request matcher.Request) error {
+			body := `{"messages":[`
+			for _, said := range request.History {
+				body += fmt.Sprintf(`{"role":"user","content":%q},`, said.Text)
+			}
+			body += fmt.Sprintf(`{"role":"user","content":%q}]}`, request.Text)
+			requests[request.ID] = body
+			matcher.TraceOf(ctx).Asked(matcher.Exchange{Request: []matcher.Piece{{Text: []byte(body)}}, Answer: []byte(`{}`)})
+			return nil
+		})
+		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
+		for i := range 30 {
+			id, text := fmt.Sprint("m", i), strings.Repeat(fmt.Sprintf("the %dth of my wishes, ", i*i), 8)
+			switch i % 3 {
+			case 0:
+				w.Say(id, text)
+			case 1:
+				testbed.Got(w.SayOn(other, "s1", id, text))(t)
+			default:
+				w.drafted(w.Engine, id, text+"perhaps")
+				w.drafted(other, id, text)
+				w.committed(w.Engine, id)
+			}
+			require.Less(t, client.HStrLen(t.Context(), k.Turns("s1"), "e:"+id).Val(), int64(800), id)
+		}
+		for id, request := range requests {
+			found := w.why(id)
+			require.Empty(t, found.Cut, id)
+			require.Equal(t, request, string(found.Requests[0].Request), id)
+		}
+	})
+}
+
 func TestAShareOfFiredMessagesIsExplained(t *testing.T) {
 	keeping(t, store.Retention{Unexplained: 0.5}, func(t *testing.T, w *world) {
 		w.Put("", "plain", `{"tools":[{"name":"greet"}]}`)

@@ -20,7 +20,7 @@ import (
 func (p *planner) explain(packer *explain.Packer, log *slog.Logger, t *turn, owner string) {
 	var err error
 	if t.draftExplanation != "" {
-		p.packed, err = explain.Redecide(t.draftExplanation, p.now, p.verdicts(t))
+		p.packed, err = packer.Redecide(t.draftExplanation, p.now, p.verdicts(t))
 	} else {
 		d := p.explanation(t)
 		d.Owner, d.App, d.Session, d.Claims = owner, t.matchedScope.Facts(), t.matchedScope.Session, t.matchedScope.Claims
@@ -44,7 +44,7 @@ func (p *planner) keepsExplanation(t *turn, unexplained float64) bool {
 // explanation returns the explanation of a turn's decision, without the app's facts.
 func (p *planner) explanation(t *turn) explain.Decision {
 	d := explain.Decision{
-		MessageID: t.Turn.Message, Time: p.now, Stage: p.stage, Trace: *t.trace, Verdicts: p.verdicts(t),
+		SessionID: t.Session, MessageID: t.Turn.Message, History: t.history, Time: p.now, Stage: p.stage, Trace: *t.trace, Verdicts: p.verdicts(t),
 	}
 	add := func(call matcher.Call, verdict explain.Verdict) {
 		d.Trace.Calls = append(slices.Clip(d.Trace.Calls), call)

@@ -50,6 +50,8 @@ type Packer struct {
 	partNames *lru.Cache[uint64, string]       // by a hash of the content
 	listNames *lru.Cache[uint64, string]       // names of lists, by a hash of the owner and the content
 	written   *lru.Cache[[2]string, time.Time] // when a part was last written, by owner and name
+	texts     *lru.Cache[[2]string, askedText] // of the last explanation, by owner and session
+	drafts    *lru.Cache[uint64, Packed]       // without their texts, by a hash of the body
 }
 
 // NewPacker returns a packer for explanations that are kept for keep.
@@ -58,7 +60,9 @@ func NewPacker(keep time.Duration, now func() time.Time) *Packer {
 	partNames, _ := lru.New[uint64, string](cachedParts)
 	listNames, _ := lru.New[uint64, string](cachedRepositories)
 	written, _ := lru.New[[2]string, time.Time](cachedParts)
-	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), facts: repositoryFacts, partNames: partNames, listNames: listNames, written: written}
+	drafts, _ := lru.New[uint64, Packed](cachedDrafts)
+	texts, _ := lru.New[[2]string, askedText](cachedSessions)
+	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), facts: repositoryFacts, partNames: partNames, listNames: listNames, written: written, texts: texts, drafts: drafts}
 }
 
 // AppFacts are computed once per state of an app: the tools of its repositories, and the texts to be masked.

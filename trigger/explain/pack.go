@@ -22,11 +22,14 @@ import (
 type Decision struct {
 	// Owner is the generation of the app; empty if the explanation is not stored and so includes all its parts.
 	Owner     string
+	SessionID string
 	MessageID string
-	Time      time.Time
-	Stage     string
-	Why       string
-	Trace     matcher.Trace
+	// History are the earlier messages that the matcher saw.
+	History []matcher.Utterance
+	Time    time.Time
+	Stage   string
+	Why     string
+	Trace   matcher.Trace
 	// App are the facts of the app at the match; Session its own repositories, in the order in which they win a
 	// name.
 	App     *AppFacts
@@ -62,6 +65,7 @@ type packedExplanation struct {
 	Limit    int               `json:"limit,omitempty"`
 	Offered  string            `json:"offered,omitempty"` // a part: names
 	Scores   []packedScore     `json:"scores,omitempty"`
+	Base     *base             `json:"base,omitempty"` // of the ranges in the first request
 	Requests []packedRequest   `json:"requests,omitempty"`
 	Calls    []Call            `json:"calls,omitempty"`
 	Notes    []string          `json:"notes,omitempty"`
@@ -119,7 +123,7 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 	}
 	for _, most := range textBounds {
 		packed.Cut = nil
-		w.requests(&packed, d.Trace.Exchanges, most)
+		w.requests(&packed, d, most)
 		w.calls(&packed, d, most)
 		if err := exactjson.Use(&packed, func(text []byte) { w.Body = compress(text) }); err != nil {
 			return Packed{}, err
@@ -128,7 +132,8 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 			return w.Packed, nil
 		}
 	}
-	packed.Cut, packed.Requests, packed.Calls, packed.Barred = []string{"requests and calls are left out: they are too long to be kept"}, nil, nil, nil
+	packed.Cut = []string{"requests and calls are left out: they are too long to be kept"}
+	packed.Base, packed.Requests, packed.Calls, packed.Barred, w.asked = nil, nil, nil, nil, askedText{}
 	err := exactjson.Use(&packed, func(text []byte) { w.Body = compress(text) })
 	return w.Packed, err
 }
@@ -165,9 +170,9 @@ func (w *packing) barred(d Decision) map[string]string {
 	return refusals
 }
 
-func (w *packing) requests(into *packedExplanation, exchanges []matcher.Exchange, most int) {
-	into.Requests = nil
-	for i, x := range exchanges {
+func (w *packing) requests(into *packedExplanation, d Decision, most int) {
+	into.Base, into.Requests = nil, nil
+	for i, x := range d.Trace.Exchanges {
 		head := 0 // the pieces up to the last shared one stay the same for a while, and are shared as a whole
 		for i, piece := range x.Request {
 			if piece.Shared {
@@ -178,8 +183,10 @@ func (w *packing) requests(into *packedExplanation, exchanges []matcher.Exchange
 			Model: x.Model, Pieces: w.shareHead(make([]string, 0, 1+len(x.Request)-head), x.Request[:head]), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
 			Tokens: Tokens{Prompt: x.PromptTokens, Cached: x.CachedTokens, Completion: x.CompletionTokens},
 		}
-		for _, piece := range x.Request[head:] {
-			request.Pieces = append(request.Pieces, w.literal(piece.Text, most))
+		if tail := w.joined(x.Request[head:], most); i == 0 {
+			request.Pieces = append(request.Pieces, w.ranges(into, d, tail)...)
+		} else {
+			request.Pieces = append(request.Pieces, literal+string(tail))
 		}
 		request.Answer = clip(w.mask.text(string(x.Answer)), most)
 		if len(x.Answer) > most {
@@ -192,11 +199,15 @@ func (w *packing) requests(into *packedExplanation, exchanges []matcher.Exchange
 	}
 }
 
-func (w *packing) literal(text []byte, most int) string {
-	if len(w.mask) == 0 && len(text) <= most {
-		return literal + string(text) // one copy
+// joined returns the text of pieces, masked and each cut to most bytes.
+func (w *packing) joined(pieces []matcher.Piece, most int) (text []byte) {
+	if len(pieces) == 1 && len(w.mask) == 0 && len(pieces[0].Text) <= most {
+		return pieces[0].Text
 	}
-	return literal + clip(w.mask.text(string(text)), most)
+	for _, piece := range pieces {
+		text = append(text, clip(w.mask.text(string(piece.Text)), most)...)
+	}
+	return text
 }
 
 func clip(text string, most int) string {
@@ -268,11 +279,28 @@ const rewriteAfter = 10 * time.Minute
 type Packed struct {
 	Body  string
 	Parts map[string]string // the shared parts to write with it, by name
-	owner string
+
+	owner, session string
+	asked          askedText
 }
 
 // MarkWritten records that an explanation is written with its parts.
 func (p *Packer) MarkWritten(packed Packed) {
+	for name := range packed.Parts {
+		p.written.Add([2]string{packed.owner, name}, p.now())
+	}
+	if packed.session != "" {
+		p.texts.Add([2]string{packed.owner, packed.session}, packed.asked)
+	}
+}
+
+// MarkDraft records that the explanation of a draft is written with its parts. Another draft may still replace it.
+func (p *Packer) MarkDraft(packed Packed) {
+	p.markParts(packed)
+	p.drafts.Add(maphash.String(p.seed, packed.Body), Packed{owner: packed.owner, session: packed.session, asked: packed.asked})
+}
+
+func (p *Packer) markParts(packed Packed) {
 	for name := range packed.Parts {
 		p.written.Add([2]string{packed.owner, name}, p.now())
 	}
@@ -341,17 +369,14 @@ const (
 	literal = "="
 	shared  = "#" // the name of a part that is a text
 	listed  = "^" // the name of a part that is such a list
+	ranged  = "<" // from:to, spans of the text of an earlier explanation
 )
 
 // Redecide returns the explanation of a message from that of its draft, with the time of the decision and the verdicts
 // on its calls. The shared parts are already written.
-func Redecide(body string, at time.Time, verdicts []Verdict) (Packed, error) {
-	text, err := decompress(body)
+func (p *Packer) Redecide(body string, at time.Time, verdicts []Verdict) (Packed, error) {
+	packed, err := read(body, nil)
 	if err != nil {
-		return Packed{}, err
-	}
-	var packed packedExplanation
-	if err := exactjson.Unmarshal(text, &packed); err != nil {
 		return Packed{}, err
 	}
 	packed.Time = at.UnixMilli()
@@ -361,6 +386,8 @@ func Redecide(body string, at time.Time, verdicts []Verdict) (Packed, error) {
 			packed.Calls[i].Verdict, packed.Calls[i].Why, packed.Calls[i].TriggerID = verdict.Verdict, verdict.Why, verdict.TriggerID
 		}
 	}
-	text, err = exactjson.Encode(packed)
-	return Packed{Body: compress(text)}, err
+	text, err := exactjson.Encode(packed)
+	of, _ := p.drafts.Get(maphash.String(p.seed, body)) // empty if another replica matched the draft
+	of.Body = compress(text)
+	return of, err
 }

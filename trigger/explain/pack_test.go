@@ -39,7 +39,7 @@ func pack(t *testing.T, p *explain.Packer, written map[string]string, trace matc
 		written[name] = text
 	}
 	p.MarkWritten(packed)
-	read, err := explain.Unpack("m1", packed.Body, func(names []string) (map[string]string, error) { return written, nil })
+	read, err := explain.Unpack("m1", packed.Body, func(names []string) (map[string]string, error) { return written, nil }, nil)
 	require.NoError(t, err)
 	return read, packed
 }

@@ -19,14 +19,17 @@ const maxCandidates = 1000
 // Fetch reads shared parts by name. Missing ones are skipped.
 type Fetch func(names []string) (map[string]string, error)
 
-// Unpack reads the explanation of a message. It fetches shared parts at most twice.
-func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
-	text, err := decompress(body)
+// Unpack reads the explanation of a message. It fetches shared parts at most twice, and at most maxSteps earlier
+// explanations.
+func Unpack(messageID, body string, fetch Fetch, earlier FetchEarlier) (Explanation, error) {
+	steps := 0
+	packed, err := read(body, func(messageID string) (string, error) {
+		if steps++; steps > maxSteps || earlier == nil {
+			return "", nil
+		}
+		return earlier(messageID)
+	})
 	if err != nil {
-		return Explanation{}, err
-	}
-	var packed packedExplanation
-	if err := exactjson.Unmarshal(text, &packed); err != nil {
 		return Explanation{}, err
 	}
 	parts := partTexts{}
@@ -40,7 +43,7 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 	}
 	for _, piece := range pieces {
 		kind, name := piece[:1], piece[1:]
-		if kind != literal {
+		if kind == shared || kind == listed {
 			names = append(names, name)
 		}
 		if kind == listed {
@@ -62,6 +65,17 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 		return Explanation{}, err
 	}
 	return packed.explanation(messageID, parts), nil
+}
+
+func read(body string, earlier FetchEarlier) (packed packedExplanation, err error) {
+	text, err := decompress(body)
+	if err == nil {
+		err = exactjson.Unmarshal(text, &packed)
+	}
+	if err == nil {
+		err = packed.restore(earlier)
+	}
+	return packed, err
 }
 
 // Unmatched returns the explanation of a message that is not matched.

@@ -293,7 +293,7 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 		return explain.Explanation{}, err
 	}
 	if stored.Explanation != "" {
-		explanation, err := r.unpack(ctx, appID, messageID, stored.Explanation)
+		explanation, err := r.unpack(ctx, appID, sessionID, messageID, stored.Explanation)
 		var calls []string // after the decision
 		for _, match := range readLines[Match](stored.Called) {
 			calls = append(calls, match.RepositoryID+"/"+match.Name)
@@ -339,12 +339,14 @@ func (r *Records) ExplainDraft(ctx context.Context, appID, sessionID, messageID 
 	if body == "" {
 		return explain.Explanation{}, fmt.Errorf("draft %q: %w", messageID, ErrUnexplained)
 	}
-	return r.unpack(ctx, appID, messageID, body)
+	return r.unpack(ctx, appID, sessionID, messageID, body)
 }
 
-func (r *Records) unpack(ctx context.Context, appID, messageID, body string) (explain.Explanation, error) {
-	return explain.Unpack(messageID, body, func(names []string) (map[string]string, error) {
-		return r.Ledger.ExplainedParts(ctx, appID, names)
+func (r *Records) unpack(ctx context.Context, appID, sessionID, messageID, body string) (explain.Explanation, error) {
+	parts := func(names []string) (map[string]string, error) { return r.Ledger.ExplainedParts(ctx, appID, names) }
+	return explain.Unpack(messageID, body, parts, func(earlierID string) (string, error) {
+		earlier, err := r.Ledger.Explained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: earlierID})
+		return earlier.Explanation, err
 	})
 }
 
