@@ -23,21 +23,24 @@ import (
 //
 // Errors: query.ErrNotFound, query.ErrEnded if its time is over or it was cancelled, query.ErrNotAsked, keyspace.ErrUnavailable.
 func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer effect.Answer) (query.Record, error) {
+	stored, err := d.Records.StoredTrigger(ctx, appID, triggerID)
+	if err != nil {
+		return query.Record{}, err
+	}
 	// An answer published earlier may not have arrived yet, and still counts as the first.
-	published := d.deliver(ctx, d.Answers, effect.Effect{
-		Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID,
-		Awaited: &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: d.Now()},
-	})
-	status, err := ledger.Early, error(nil)
+	awaited := &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: d.Now()}
+	if retries := stored.Record.Retries; len(retries) > 0 {
+		awaited.Since = retries[len(retries)-1].Time // a retry asks again: what was published before it is no answer to that
+	}
+	published := d.deliver(ctx, d.Answers, effect.Effect{Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID, Awaited: awaited})
+	first := answer
 	switch {
 	case published.Verdict == effect.Done:
-		status, err = d.storeAnswer(ctx, appID, triggerID, effect.Answer{OK: true, Result: published.Result, Truncated: published.Truncated})
+		first = effect.Answer{OK: true, Result: published.Result, Truncated: published.Truncated}
 	case published.Verdict == effect.Dead && published.Reason == effect.ReasonRequest:
-		status, err = d.storeAnswer(ctx, appID, triggerID, effect.Answer{Error: published.Error})
+		first = effect.Answer{Error: published.Error}
 	}
-	if status == ledger.Early && err == nil {
-		status, err = d.storeAnswer(ctx, appID, triggerID, answer)
-	}
+	status, err := d.storeAnswer(ctx, appID, triggerID, stored.Firing, first)
 	switch {
 	case err != nil:
 		return query.Record{}, err
@@ -72,24 +75,24 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 // TakeAnswer stores an answer that was published some time ago. It reports whether the trigger needs no other:
 // it is answered, or no longer waits for an answer. After an error, the caller must call it again.
 func (d *Deliveries) TakeAnswer(ctx context.Context, appID, triggerID string, answer effect.Answer) (settled bool, err error) {
-	status, err := d.storeAnswer(ctx, appID, triggerID, answer)
+	stored, err := d.Records.StoredTrigger(ctx, appID, triggerID)
+	if errors.Is(err, query.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	status, err := d.storeAnswer(ctx, appID, triggerID, stored.Firing, answer)
 	return status != ledger.Early, err
 }
 
 // storeAnswer stores an answer, and ends the trigger with it at once unless another replica does.
-func (d *Deliveries) storeAnswer(ctx context.Context, appID, triggerID string, answer effect.Answer) (ledger.Status, error) {
-	stored, err := d.Records.StoredTrigger(ctx, appID, triggerID)
-	if errors.Is(err, query.ErrNotFound) {
-		return ledger.Gone, nil
-	}
-	if err != nil {
-		return "", err
-	}
+func (d *Deliveries) storeAnswer(ctx context.Context, appID, triggerID, firing string, answer effect.Answer) (ledger.Status, error) {
 	text, err := exactjson.Text(answer.Bounded())
 	if err != nil {
 		return "", err
 	}
-	given := ledger.ExternalAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: text, At: answer.At}
+	given := ledger.ExternalAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(firing, effect.PartCall), Answer: text, At: answer.At}
 	status, err := d.Ledger.Answer(ctx, given)
 	if status == ledger.Stored {
 		if err := d.takeCall(ctx, appID, given.Effect); err != nil {

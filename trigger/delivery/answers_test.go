@@ -150,6 +150,25 @@ func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 	})
 }
 
+func TestAnAnswerThatWasPublishedBeforeARetryIsNoAnswerToIt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "r", leaving)
+		fired := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
+		w.Inbox.Answer(func(asked effect.Effect) effect.Outcome {
+			if asked.Awaited.Since.IsZero() {
+				return effect.Answer{Error: "published"}.Outcome()
+			}
+			return nobody(asked)
+		})
+		record := testbed.Got(w.Engine.Answer(t.Context(), "clinic", fired.TriggerID, yes))(t)
+		require.Equal(t, "published", record.Call.Error)
+
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", fired.TriggerID, "admin"))
+		record = testbed.Got(w.Engine.Answer(t.Context(), "clinic", fired.TriggerID, yes))(t)
+		require.JSONEq(t, `{"page":7}`, string(record.Call.Result))
+	})
+}
+
 func TestAnAnswerSurvivesTheDeathOfItsReplica(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "r", leaving)
