@@ -577,6 +577,19 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 	}
 }
 
+func TestChangedSettingsHoldFromTheNextChatOn(t *testing.T) {
+	w, _ := relaying(t)
+	ask := func() apitest.Answer {
+		return w.Ask("POST", sessionChatPath, `{"model":"gpt-5-pro","messages":[{"role":"user","content":"hello"}]}`)
+	}
+	for range 3 { // whatever the replica has just read
+		ask().Is(200, completion)
+		w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"limits":{"models":["small"]}}}}`).Is(200, "")
+		require.Equal(t, 403, ask().StatusCode)
+		w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":null}}`).Is(200, "")
+	}
+}
+
 // credentialsOf returns a session token of s1, and a key for messages.
 func credentialsOf(w apitest.World, app string) map[string]string {
 	_, key, err := w.Store.CreateKey(w.T.Context(), app, store.NewKey{Scopes: []store.Permission{"messages"}})

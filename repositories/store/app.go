@@ -152,6 +152,7 @@ func (w *appWrites) ChangeApp(ctx context.Context, change AppChange) (app *repos
 		}
 		reply, err := putApp.Run(ctx, w.db, keys, args...)
 		w.appReads.originCache.forget(app.ID)
+		w.appReads.chatCache.forget(app.ID)
 		return asConflict(reply, err)
 	})
 	return app, created, err
