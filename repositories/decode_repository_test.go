@@ -248,7 +248,7 @@ func TestMarksOfExamplesAreHeldAgainstTheirParameters(t *testing.T) {
 		example(`press [OK], see [1]`):                              ``,
 		example(`see \\[here](https://example.org)`):                ``,
 		example(`for [blue](people)`):                               `/examples/1: "blue" is marked as people: "blue" is not an integer`,
-		example(`for [twenty one](people)`):                         `/examples/1: "twenty one" is marked as people: "twenty one" is not an integer`,
+		example(`for [twenty one](people)`):                         `/examples/1: "twenty one" is marked as people: 21 is above the maximum of 20`,
 		example(`for [99](people)`):                                 `/examples/1: "99" is marked as people: 99 is above the maximum of 20`,
 		example(`for [two or three](people)`):                       `/examples/1: "two or three" is marked as people: "two or three" is not an integer`,
 		example(`in the [cellar](room)`):                            `/examples/1: "cellar" is marked as room: "cellar" is not an allowed value; allowed: "garden", "hall"`,

@@ -399,8 +399,8 @@ func (p *Parameters) Said(name, words string) (value any, why string, known bool
 	}
 	value, why = of.valueOf(words)
 	if number, ok := quantity.Number(words); ok && why != "" {
-		if counted, flaw := of.valueOf(string(number)); flaw == "" {
-			return counted, "", true
+		if counted, flaw := of.valueOf(string(number)); flaw == "" || of.kind.numeric() {
+			return counted, flaw, true
 		}
 	}
 	return value, why, true
