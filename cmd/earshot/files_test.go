@@ -429,6 +429,9 @@ func TestAWriteNotesExamplesThatDoNotFireTheirTool(t *testing.T) {
 	require.Empty(t, w.noting(app+"v", `{"tools":[{"name":"mine","description":"Show what is mine","authRequired":["google"],"examples":["show what is mine"],
 		"schema":[{"parameter":"user","type":"string","required":true,"authServices":[{"name":"google","field":"sub"}]}]}]}`), "a token has the user")
 	require.Empty(t, w.noting(app+"u", `{"tools":[{"name":"collect-user-message","examples":["let me sit"]}]}`), "it takes what nothing else does")
+	require.Equal(t, []string{`tool "dine": examples/0 "dinner at banana" fires it without time: "banana" is marked as that, and gives no value; mark words that do`},
+		w.noting(app+"w", `{"tools":[{"name":"dine","description":"Dinner","examples":["dinner at [banana](time)","dinner at [noon](time)"],
+		"schema":[{"parameter":"time","type":"string","format":"time"}]}]}`), "only the matcher reads times")
 }
 
 // TestAWriteDoesNotWaitForManyExamples has more examples than can be checked in time.

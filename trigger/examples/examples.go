@@ -79,6 +79,8 @@ type outcome struct {
 	// fires reports that its own tool fires; others fire too, or are called for.
 	fires  bool
 	others []matcher.Candidate
+	// match is the match of its own tool; nil for none.
+	match *matcher.Match
 	// incomplete is the incomplete call of its own tool; nil for none.
 	incomplete *matcher.Rejected
 	trace      *matcher.Trace
@@ -91,7 +93,7 @@ func (s *Stage) try(ctx context.Context, request matcher.Request, c matcher.Cand
 	tried := outcome{fires: err != nil, trace: trace} // an error is no fault of the example
 	for _, match := range conversation.Fires(result.Matches) {
 		if match.Candidate == c {
-			tried.fires = true
+			tried.fires, tried.match = true, &match
 		} else {
 			tried.others = append(tried.others, match.Candidate)
 		}
@@ -127,7 +129,7 @@ func Free(tool *repositories.Tool) []string {
 func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) string {
 	tried := s.try(ctx, s.Request, c, said)
 	if tried.fires && len(tried.others) == 0 {
-		return ""
+		return unread(c, said, tried.match)
 	}
 	if detail := s.unintended(c, said, tried); detail != "" {
 		return detail
@@ -145,6 +147,22 @@ func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) str
 		why = fmt.Sprintf("it is as near to %s; %s", nearest, ownWords)
 	}
 	return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), why)
+}
+
+// unread describes marked words of an example that give the fired tool no value: a parameter's format is only known to
+// the matcher. It is empty if all give one.
+func unread(c matcher.Candidate, said string, match *matcher.Match) string {
+	if match == nil {
+		return ""
+	}
+	for _, example := range c.Tool.Marked() {
+		for _, mark := range example.Marks {
+			if example.Text == said && match.Values[mark.Parameter] == nil && !c.Tool.Params().Hidden(mark.Parameter) {
+				return fmt.Sprintf("%s fires it without %s: %s is marked as that, and gives no value; mark words that do", fault.Show(said), fault.Clip(mark.Parameter), fault.Show(example.Words(mark)))
+			}
+		}
+	}
+	return ""
 }
 
 // unintended describes an unintended effect of an example; empty for none.
