@@ -140,6 +140,7 @@ const (
 const (
 	defaultFound = 10
 	maxFound     = 50
+	maxSearched  = 100 // of any repository
 )
 
 var searchTools = exactjson.EncodeOrNull([]tool{
@@ -172,7 +173,15 @@ func (x *rpcCall) search() (any, error) {
 	if query == "" {
 		return x.toolError("query: is required, a text that says what is to be done"), nil
 	}
-	tools, err := x.server.Engine.SearchTools(x.ctx(), x.AppID, x.SessionID, query, int(limit))
+	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	repositoryID, most := x.c.Param("repositoryId"), int(limit)
+	if repositoryID != "" {
+		most = maxSearched // those of other repositories are left out
+	}
+	tools, err := x.server.Engine.SearchTools(x.ctx(), x.AppID, x.SessionID, query, most)
 	if err != nil {
 		return nil, err
 	}
@@ -182,8 +191,9 @@ func (x *rpcCall) search() (any, error) {
 	}
 	list := []found{}
 	for _, match := range tools {
-		if repositoryID := x.c.Param("repositoryId"); repositoryID == "" || repositoryID == match.RepositoryID {
-			list = append(list, found{tool{Name: match.Name, Description: match.Description, InputSchema: match.InputSchema}, match.Score})
+		candidate, inScope := catalog.Find(match.Name, match.RepositoryID)
+		if inScope && len(list) < int(limit) && (repositoryID == "" || repositoryID == match.RepositoryID) {
+			list = append(list, found{describeTool(catalog.App(), candidate.Tool), match.Score})
 		}
 	}
 	text, err := exactjson.Encode(map[string]any{"tools": list})
