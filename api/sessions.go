@@ -359,15 +359,15 @@ func (h sessions) incompleteCalls(ctx context.Context, owner repositories.Scope)
 		return nil, err
 	}
 	for _, call := range waiting {
-		question, values := "", call.Values
+		question, repositoryID, values := "", call.RepositoryID, call.Values
 		if values == nil {
 			values = map[string]any{} // it is required
 		}
 		if found, inScope := tools.Find(call.Name, call.RepositoryID); inScope {
-			question = found.Tool.Params().Ask(call.Missing...)
+			question, repositoryID = found.Tool.Params().Ask(call.Missing...), found.Repository.ID
 		}
 		calls = append(calls, scope.OpenCall{
-			TriggerID: call.ID, State: scope.OpenAsking, ExpiresAt: &call.Ends, RepositoryID: call.RepositoryID, Name: call.Name, Values: values, Missing: call.Missing,
+			TriggerID: call.ID, State: scope.OpenAsking, ExpiresAt: &call.Ends, RepositoryID: repositoryID, Name: call.Name, Values: values, Missing: call.Missing,
 			Question: question, Ask: question,
 		})
 	}

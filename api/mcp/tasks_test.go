@@ -355,6 +355,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	require.Equal(t, []any{id, "asking", "move", []any{"to"}, map[string]any{"from": "ward 3"}}, []any{waits["triggerId"], waits["state"], waits["name"], waits["missing"], waits["values"]})
 	require.Equal(t, []any{"Which ward?", "Which ward?"}, []any{waits["question"], waits["ask"]})
 	require.NotEmpty(t, waits["expiresAt"])
+	require.NotEmpty(t, waits["repositoryId"], "also where the call names none")
 
 	var both sync.WaitGroup
 	for _, a := range []agent{here, there, here, there} {

@@ -327,7 +327,7 @@ type OpenCall struct {
 	Question     string         `json:"question,omitempty"` // for the user
 	Digest       string         `json:"digest,omitempty"`
 	ExpiresAt    *time.Time     `json:"expiresAt,omitempty"`    // end of the wait
-	RepositoryID string         `json:"repositoryId,omitempty"` // empty if an agent named none
+	RepositoryID string         `json:"repositoryId,omitempty"` // empty if an agent named none, and its tool is gone
 	Name         string         `json:"name"`
 	Values       map[string]any `json:"values"`  // the valid ones
 	Missing      []string       `json:"missing"` // names of the others

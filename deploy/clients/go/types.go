@@ -45,7 +45,7 @@ type OpenCall struct {
 	Digest    string     `json:"digest,omitempty"`    // a confirmation names it
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when it waits no more
 
-	RepositoryID string   `json:"repositoryId,omitempty"` // missing where an agent named none
+	RepositoryID string   `json:"repositoryId,omitempty"` // missing where an agent named none, and its tool is gone
 	Name         string   `json:"name"`
 	Ask          string   `json:"ask,omitempty"` // the question for the first missing one, where its parameter has one
 	Missing      []string `json:"missing"`       // the parameters that have none

@@ -2549,7 +2549,7 @@ export interface components {
             name: components["schemas"]["ToolName"];
             /** @description What the user is to be asked. */
             question?: string;
-            /** @description The repository that has the tool; missing where an agent named none. */
+            /** @description The repository that has the tool; missing where an agent named none, and its tool is gone. */
             repositoryId?: components["schemas"]["Id"];
             /**
              * @description What it waits for: values, a confirmation, the end of the time in which it can be taken back, or an answer.

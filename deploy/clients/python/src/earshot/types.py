@@ -1318,7 +1318,7 @@ class OpenCall(_OpenCall, total=False):
     expiresAt: str
     # What the user is to be asked.
     question: str
-    # The repository that has the tool; missing where an agent named none.
+    # The repository that has the tool; missing where an agent named none, and its tool is gone.
     repositoryId: Id
     # The trigger, or the task of an agent that lacks values; missing of a call that messages have begun.
     triggerId: Id
