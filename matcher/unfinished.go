@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"earshot/matcher/text"
 	"earshot/repositories/parameters"
@@ -96,19 +95,27 @@ func (u Unfinished) Survives(said string) bool {
 	if _, no := text.Consents(said); no || u.forbidden(said) {
 		return false
 	}
-	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || !text.Denies(said) && !text.Corrects(said))
+	return !Abandons(said) && (len(u.Values) == 0 || len(u.Without(said).Values) < len(u.Values) || text.Idles(text.Of(said)) || !text.Denies(said) && !text.Corrects(said))
 }
 
-// forbidden reports whether a text denies the tool's act, by a verb of its name or its examples.
+// forbidden reports whether a text denies the tool's act, by a verb of its name or its examples. A word that begins those, and
+// is no plain verb, must follow the negation: "don't block it", but not "I don't have the order number".
 func (u Unfinished) forbidden(said string) bool {
 	if !text.HasDenial(said) {
 		return false
 	}
 	t := text.Of(said)
-	acts := func(w text.Word) bool { return text.ActingOf([]text.Word{w}).Plain }
-	own := slices.DeleteFunc(text.Split(text.Identifier(u.Tool.Name)+" "+strings.Join(u.Tool.Spoken(), " ")), func(w text.Word) bool { return !acts(w) })
+	var verbs, leading []text.Word
+	for _, phrase := range append(u.Tool.Spoken(), text.Identifier(u.Tool.Name)) {
+		of := text.Of(phrase)
+		if first := of.At(of.Opening()); first.IsSubject() {
+			leading = append(leading, first)
+		}
+		verbs = append(verbs, slices.DeleteFunc(of.Words, func(w text.Word) bool { return !text.ActingOf([]text.Word{w}).Plain })...)
+	}
 	return t.DeniesAct(func(i int) bool {
-		return slices.ContainsFunc(own, func(w text.Word) bool { return w.Stem == t.Words[i].Stem || text.SameVerb(w.Norm, t.Norm(i)) })
+		same := func(w text.Word) bool { return w.Stem == t.Words[i].Stem || text.SameVerb(w.Norm, t.Norm(i)) }
+		return slices.ContainsFunc(verbs, same) || t.At(i-1).Is(text.Negations) && slices.ContainsFunc(leading, same)
 	})
 }
 

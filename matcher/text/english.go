@@ -18,8 +18,8 @@ var english = language{
 		requested require required user users customer customers person people use used using uses used tool function
 		call allow allows current`,
 	CalendarWords: `
-		today tonight tomorrow yesterday now later soon morning afternoon evening night noon midnight monday tuesday
-		wednesday thursday friday saturday sunday weekend week month year day hour minute mon tue tues wed thu thur
+		today tonight tomorrow tomorow tommorow tommorrow yesterday now later soon morning afternoon evening night noon midnight monday tuesday
+		wednesday wensday wednsday thursday friday saturday saterday sunday weekend week month year day hour minute mon tue tues wed thu thur
 		thurs fri sat sun january february march april may june july august september october november december jan feb
 		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock mondays tuesdays wednesdays thursdays fridays
 		saturdays sundays weekdays weekends mornings afternoons evenings nights`,
@@ -195,7 +195,8 @@ var english = language{
 		that is no longer needed; not needed any more; not needed anymore; i do not need it any more; i do not need it anymore; i do not need that any
 		more; i do not need that anymore; i no longer need it; i no longer need that; we do not need it any more; we do not need it anymore; we do not need that
 		any more; we do not need that anymore; we no longer need it; i take that back; i take it back; let us leave it; let us drop it;
-		let us forget it; leave it; forget about that`,
+		let us forget it; leave it; forget about that;
+		actually no; keep it; keep it as it is; keep it like that; leave it as it is`,
 	CourtesyPhrases: `
 		please; pls; plz; thanks; thank you; thank you very much; thanks a lot; many thanks; thx; great; perfect; uh;
 		um; hey; good; cool; nice; awesome; lovely; wonderful`,
@@ -237,9 +238,9 @@ var english = language{
 	Months: `
 		january=1 february=2 march=3 april=4 may=5 june=6 july=7 august=8 september=9 october=10 november=11 december=12
 		jan=1 feb=2 mar=3 apr=4 may=5 jun=6 jul=7 aug=8 sep=9 oct=10 nov=11 dec=12 sept=9`,
-	Weekdays:      `sunday=0 monday=1 tuesday=2 wednesday=3 thursday=4 friday=5 saturday=6`,
+	Weekdays:      `sunday=0 monday=1 tuesday=2 wednesday=3 wensday=3 wednsday=3 thursday=4 friday=5 saturday=6 saterday=6`,
 	ShortWeekdays: `sun=0 mon=1 tue=2 tues=2 wed=3 thu=4 thur=4 thurs=4 fri=5 sat=6`,
-	NearDays:      `yesterday=-1; last night=-1; today=0; tonight=0; tomorrow=1; day after tomorrow=2; day before yesterday=-2`,
+	NearDays:      `yesterday=-1; last night=-1; today=0; tonight=0; tomorrow=1; tomorow=1; tommorow=1; tommorrow=1; day after tomorrow=2; day before yesterday=-2`,
 	MorningCues:   `good`,
 	PastDays:      `last past previous`,
 	ComingDays:    `this coming`,
@@ -252,6 +253,7 @@ var english = language{
 	AheadCues:     `in`,
 	DayUnits:      `day=1 days=1 week=7 weeks=7 fortnight=14 month=m months=m`,
 	DayShifts:     `before=-1 after=1 from=1`,
+	BesideDays:    `the day after that=1; the day after=1; day after=1; the next day=1; the following day=1; a day later=1; one day later=1; the day before that=-1; the day before=-1; a day earlier=-1; one day earlier=-1`,
 	SpanCues:      `for`,
 	BeforeCues:    `before; by; until; till; no later than; not later than; at the latest; up to; by the latest`,
 	AfterCues:     `after; since; not before; no earlier than; not earlier than`,
@@ -303,7 +305,7 @@ var english = language{
 	// Words that introduce values.
 	StartCues:       `from leaving departing starting beginning leave depart start since`,
 	EndCues:         `to until till through returning return back ending end`,
-	LabelWords:      `number no nr code id name`,
+	LabelWords:      `number no nr code id name under`,
 	LinkingWords:    `of is to at be for`,
 	Copulas:         `is are named called titled of`,
 	BoundaryWords:   `and or but with for on at in to from by please`,
@@ -431,7 +433,7 @@ var english = language{
 	CentNames:      `cent cents pence penny`,
 	SumWords:       `plus minus`,
 	idlePhrases: `
-		one sec; one second; one moment; a moment; just a moment; just a sec; a sec; sec; hang on; hold on; wait; brb; be right back; lol; rofl; haha; wtf; omg; damn; damn it; shit; fuck; fuck off; fuck you; crap; see above; good question; no idea; whatever; whenever; anyone; dunno; not sure; let me think; let me see; do not know; i do not know; who knows; guess; guess who; hm; later; nothing; good morning; good afternoon; good evening; good night; for whom; for who; who for; to whom; wrong chat`,
+		one sec; one second; one moment; a moment; just a moment; just a sec; a sec; sec; hang on; hold on; wait; brb; be right back; lol; rofl; haha; wtf; omg; damn; damn it; shit; fuck; fuck off; fuck you; crap; see above; good question; no idea; whatever; whenever; anyone; dunno; not sure; not sure yet; not yet; i do not know yet; let me think; let me see; do not know; i do not know; who knows; guess; guess who; hm; later; nothing; good morning; good afternoon; good evening; good night; for whom; for who; who for; to whom; wrong chat`,
 	MeansCues:      `via; using; as a; as an; in cash; by card; by bank transfer`,
 	repeatingWords: `daily weekly monthly yearly annually hourly nightly fortnightly`,
 	periodWords:    `year quarter workday`,

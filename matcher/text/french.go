@@ -13,7 +13,7 @@ var french = language{
 	elisions:         `l d j m n s t c qu un`,
 	DefiniteArticles: `le la les`,
 	// Moods of sentences.
-	Fillers:           `bonjour oui et alors salut coucou`,
+	Fillers:           `bonjour bon oui et alors salut coucou`,
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,
 	WishWords:         `veux voulons voudrais voudrions voudrait souhaite aimerais besoin svp`,
 	offerPhrases:      `avez vous; as tu; vous avez; tu as`,
@@ -83,7 +83,7 @@ var french = language{
 	DroppingWords:  `oublie oubliez`,
 	firstPersons:   `je j nous`,
 	OwnGroup:       `nous`,
-	AnsweringVerbs: `dis pense prends prenons prendrai choisis prefere viens venons viendrons reste restons disons mettons`,
+	AnsweringVerbs: `dis pense prends prenons prendrai choisis prefere viens venons viendrons arrive arrivons arriverons reste restons disons mettons`,
 	havingWords:    `ai avons`,
 	beingWords:     `suis sommes`,
 	availableWords: `libre libres disponible disponibles temps`,
@@ -134,7 +134,7 @@ var french = language{
 		maintenant; c est faux; je ne veux plus; je n en veux plus; je ne
 		le veux plus; finalement non; finalement pas; j ai change d avis; tant pis; plus maintenant; ce n est plus
 		necessaire; c est plus necessaire; ce n est plus la peine; plus la peine; pas la peine; plus besoin; je n en ai plus besoin; laissons tomber;
-		on laisse tomber; n en parlons plus`,
+		on laisse tomber; n en parlons plus; garde la; garde le; gardez la; gardez le; laisse la; laisse le; laissez la; laissez le`,
 	CourtesyPhrases: `
 		s il te plait; s il vous plait; sil te plait; sil vous plait; svp; stp; merci; merci bien; merci beaucoup;
 		parfait; super; euh; ca va; c est bon; c est parfait; bien; bon; bah; ben`,
@@ -170,6 +170,7 @@ var french = language{
 	AheadCues:      `dans; d ici`,
 	DayUnits:       `jour=1 jours=1 semaine=7 semaines=7 mois=m`,
 	DayShifts:      `avant=-1 apres=1`,
+	BesideDays:     `le lendemain=1; le jour d apres=1; le jour suivant=1; un jour plus tard=1; un jour apres=1; la veille=-1; le jour d avant=-1; un jour plus tot=-1; un jour avant=-1`,
 	SpanCues:       `pour pendant`,
 	BeforeCues:     `avant; d ici; d ici a; d ici au; jusqu a; jusqu au; au plus tard; pas apres`,
 	AfterCues:      `apres; depuis; au plus tot; pas avant`,
@@ -199,7 +200,7 @@ var french = language{
 	ArrivalNames:     `arrivee`,
 	DepartureNames:   `depart`,
 	// Words that introduce values.
-	LabelWords:      `numero no code nom`,
+	LabelWords:      `numero no code nom sous`,
 	StartCues:       `du de`,
 	EndCues:         `au jusqu`,
 	Copulas:         `est`,
@@ -282,7 +283,7 @@ var french = language{
 	SumWords:       `plus moins`,
 	HalfHours:      `et demi=30; et demie=30; et quart=15; moins le quart=-15`,
 	idlePhrases: `
-		un instant; une seconde; un moment; attends; attendez; plus tard; merde; putain; zut; bonne question; aucune idee; je ne sais pas; sais pas; peu importe; voir plus haut; on verra; mdr; bof; rien; bonsoir; bonne journee; bonne nuit; pour qui; a qui; avec qui`,
+		un instant; une seconde; un moment; pas encore; je ne sais pas encore; attends; attendez; plus tard; merde; putain; zut; bonne question; aucune idee; je ne sais pas; sais pas; peu importe; voir plus haut; on verra; mdr; bof; rien; bonsoir; bonne journee; bonne nuit; pour qui; a qui; avec qui`,
 	MeansCues:      `via; en tant que; comme; en cadeau; par virement; par paypal; par carte; en liquide; en especes`,
 	repeatingWords: `mensuellement quotidiennement hebdomadairement annuellement regulierement`,
 	periodWords:    `an ans annee mois trimestre matin soir nuit lundi`,

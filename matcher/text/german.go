@@ -6,7 +6,7 @@ var german = language{
 	StopWords: `
 		ich du er sie es wir ihr ihm ihn ihnen mich mir dich dir uns euch mein meine meinen meiner dein deine der die das den dem des
 		ein eine einen einem einer und oder aber nicht kein keine ist sind bin bist sein haben habe hat hatte werden
-		wird wurde kann konnen konnte soll muss im auf aus bei mit nach von vom zu zum zur fur uber unter vor durch wie
+		wird wurde kann konnen konnte soll muss im auf aus bei beim mit nach von vom zu zum zur fur uber unter vor durch wie
 		wer wo wann warum welche welcher welches auch noch nur schon sehr`,
 	RequestWords:     `mochte mochten will wollen wollte brauche brauchen bitte gerne gern hatte danke`,
 	CalendarWords:    `heute morgen ubermorgen montag dienstag mittwoch donnerstag freitag samstag sonntag uhr`,
@@ -14,7 +14,7 @@ var german = language{
 	// Moods of sentences.
 	Fillers:           `hallo bitte ja und also`,
 	QuestionWords:     `soll sollte sollen wann wo wer wie welche welcher welches warum wieso weshalb ist sind hat gibt`,
-	WishWords:         `mochte mochten brauche brauchen bitte gerne gern hatte`,
+	WishWords:         `mochte mochten brauche brauchen bitte gerne gern haette`,
 	PoliteVerbs:       `kannst konnen konnten konntest wurden wurdest`,
 	PolitePersons:     `ihr sie du mir uns ich`,
 	TellingWords:      `ich wir mein meine der die das es gestern vorgestern`,
@@ -22,7 +22,7 @@ var german = language{
 	possiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
 	tellingVerbs:      `ist sind war waren hat hatte wird`,
 	owingPhrases:      `ich muss; wir mussen`,
-	wishPairs:         `ich muss; wir mussen; ich muesste; wir muessten; ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
+	wishPairs:         `ich muss; wir mussen; ich muesste; wir muessten; ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme`,
 	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	leavingPhrases:    `auf wiedersehen; auf wiederhoren; wiedersehen; tschuss; tschau; bis bald; bis dann; bis spater; schonen tag noch; schonen abend noch; einen schonen tag; einen schonen abend; machs gut; mach s gut`,
 	// Relations to earlier messages and to time.
@@ -145,7 +145,8 @@ var german = language{
 		mochte nicht mehr; ich will das nicht mehr; ich mochte das nicht mehr; doch nicht; lieber doch nicht; nicht mehr; ich habe es mir anders uberlegt;
 		hat sich erledigt; das hat sich erledigt; es hat sich erledigt; hat sich schon erledigt; das hat sich schon erledigt; das ist erledigt; schon
 		gut; lass gut sein; lassen sie es gut sein; nicht mehr notig; das ist nicht mehr notig; ist nicht mehr notig; nicht mehr notwendig; brauche
-		ich nicht mehr; ich brauche es nicht mehr; das brauche ich nicht mehr; brauchst du nicht mehr; brauchen wir nicht mehr; das brauchen wir nicht mehr; lassen wir das; lassen wir es`,
+		ich nicht mehr; ich brauche es nicht mehr; das brauche ich nicht mehr; brauchst du nicht mehr; brauchen wir nicht mehr; das brauchen wir nicht mehr; lassen wir das; lassen wir es; oder nein; ach nein; lass ihn;
+		lass ihn stehen; lass sie; lass sie stehen; lass es stehen; lass es so; behalte ihn; behalte sie; behalte es`,
 	CourtesyPhrases: `
 		bitte; bitte schon; danke; danke schon; danke sehr; dankeschon; vielen dank; super; prima; perfekt; ahm;
 		passt; das passt; ist gut; das ist gut; gut`,
@@ -182,6 +183,7 @@ var german = language{
 	AheadCues:     `in`,
 	DayUnits:      `tag=1 tage=1 tagen=1 woche=7 wochen=7 monat=m monate=m monaten=m`,
 	DayShifts:     `vor=-1 nach=1 ab=1`,
+	BesideDays:    `am tag danach=1; der tag danach=1; den tag danach=1; am tag darauf=1; tags darauf=1; am nachsten tag=1; am folgetag=1; einen tag spater=1; ein tag spater=1; am tag davor=-1; der tag davor=-1; den tag davor=-1; tags zuvor=-1; einen tag fruher=-1; ein tag fruher=-1`,
 	SpanCues:      `fur`,
 	BeforeCues:    `vor; bis; bis zum; spatestens; spatestens am; spatestens um; bis spatestens; nicht nach`,
 	AfterCues:     `nach; seit; fruhestens; fruhestens am; fruhestens um; nicht vor`,
@@ -212,7 +214,7 @@ var german = language{
 	ArrivalNames:     `ankunft anreise ankunftstag anreisetag`,
 	DepartureNames:   `abfahrt abreise abflug abreisetag`,
 	// Words that introduce values.
-	LabelWords:      `nummer nr code name namen`,
+	LabelWords:      `nummer nr code name namen unter`,
 	StartCues:       `von vom ab`,
 	EndCues:         `bis`,
 	Copulas:         `ist heisst`,
@@ -311,7 +313,7 @@ var german = language{
 	CentNames:      `rappen`,
 	SumWords:       `zuzuglich abzuglich`,
 	idlePhrases: `
-		moment; einen moment; ein moment; moment mal; sekunde; eine sekunde; warte; warte mal; gleich; sofort; na klar; ach egal; egal; ist egal; ist mir egal; keine ahnung; weiss nicht; weiss ich nicht; gute frage; siehe oben; scheisse; mist; verdammt; spater; mal sehen; haha; naja; na ja; hmm; nichts; guten morgen; guten tag; guten abend; gute nacht; fur wen; an wen; mit wem; bei wem; falscher chat`,
+		moment; noch nicht; weiss noch nicht; weiss ich noch nicht; ich weiss noch nicht; ich weiss es noch nicht; nicht sicher; bin nicht sicher; einen moment; ein moment; moment mal; sekunde; eine sekunde; warte; warte mal; gleich; sofort; na klar; ach egal; egal; ist egal; ist mir egal; keine ahnung; weiss nicht; weiss ich nicht; gute frage; siehe oben; scheisse; mist; verdammt; spater; mal sehen; haha; naja; na ja; hmm; nichts; guten morgen; guten tag; guten abend; gute nacht; fur wen; an wen; mit wem; bei wem; falscher chat`,
 	MeansCues: `via; per; als; mittels; in bar`,
 	modalVerbs: `
 		will willst wollen wollt mochte mochtest mochten kann kannst konnen konnt konntest konnte konnten konntet soll sollst sollen muss musst mussen wurde wurdest wurden darf durfen`,

@@ -13,7 +13,9 @@ var italian = language{
 	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
 	// Moods of sentences.
-	AdditionPhrases:   `e; anche; e anche; inoltre; e inoltre`,
+	AgainPhrases:      `di nuovo; ancora; ancora una volta; un altra volta`,
+	SamePhrases:       `lo stesso; la stessa cosa; idem`,
+	AdditionPhrases:   `e; anche; e anche; inoltre; e inoltre; un altro; un altra; e un altro; e un altra`,
 	JoiningPhrases:    `e poi; e anche; e dopo; poi; inoltre; ed`,
 	LightVerbs:        `fai faccia metti mettere metta`,
 	IndefiniteWords:   `un uno una`,
@@ -26,8 +28,8 @@ var italian = language{
 	KnowingWords:      `sapere sai sa dimmi chiedere chiedi verificare`,
 	TroubleWords:      `perso persa rubato rubata rotto rotta guasto guasta scaduto scaduta dimenticato`,
 	WrongWords:        `sbagliato sbagliata`,
-	repairPhrases:     `intendevo; no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
-	loosePhrases:      `scusa; scusi; scusami; anzi`,
+	repairPhrases:     `intendevo; meglio; no meglio; no scusa; scusa; scusi; scusami; anzi; no anzi; voglio dire; volevo dire; o meglio; mi correggo`,
+	loosePhrases:      `scusa; scusi; scusami; anzi; meglio`,
 	SuitingWords:      `perfetto ideale bene meglio va`,
 	Hesitations:       `eh ehm uhm mmm`,
 	conditionWords:    `se; quando; appena; non appena; nel caso; qualora; a meno che; purche; salvo che; finche; a patto che; a condizione che; a meno di; dopo che; prima che; solo se; solo dopo; solo quando; aspetta che; aspetti che`,
@@ -56,7 +58,7 @@ var italian = language{
 	DroppingWords:  `dimentica lascia`,
 	firstPersons:   `io noi`,
 	OwnGroup:       `noi siamo saremo`,
-	AnsweringVerbs: `dico penso prendo preferisco preferiamo scelgo vengo veniamo diciamo facciamo`,
+	AnsweringVerbs: `dico penso prendo preferisco preferiamo scelgo vengo veniamo arrivo arriviamo diciamo facciamo`,
 	havingWords:    `ho abbiamo`,
 	beingWords:     `sono siamo`,
 	ownForms:       `ho abbiamo`,
@@ -113,7 +115,7 @@ var italian = language{
 		non adesso; no non ora; sbagliato; e sbagliato; non
 		voglio piu; non lo voglio piu; non piu; meglio no; ho cambiato idea; non serve; non serve piu; non mi
 		serve piu; non ne ho piu bisogno; non c e piu bisogno; non occorre; non occorre piu; come non detto; lasciamo stare; lasciamo perdere; fa
-		niente; non fa niente`,
+		niente; non fa niente; ci ho ripensato; ci ripenso; lasciala; lascialo; lasciala stare; lascialo stare; tienila; tienilo`,
 	CourtesyPhrases: `
 		per favore; per piacere; per cortesia; prego; grazie; grazie mille; mille grazie; molte grazie; perfetto;
 		ottimo; ehm; allora; va bene cosi; bene`,
@@ -146,6 +148,7 @@ var italian = language{
 	TimeUnits:    `secondo secondi minuto minuti ora ore giorno giorni settimana settimane mese mesi`,
 	AheadCues:    `tra fra`,
 	DayUnits:     `giorno=1 giorni=1 settimana=7 settimane=7 mese=m mesi=m`,
+	BesideDays:   `il giorno dopo=1; il giorno seguente=1; il giorno successivo=1; un giorno dopo=1; un giorno piu tardi=1; il giorno prima=-1; il giorno precedente=-1; un giorno prima=-1`,
 	DayShifts:    `prima di=-1; prima del=-1; prima della=-1; dopo=1`,
 	SpanCues:     `per`,
 	BeforeCues:   `prima di; prima delle; prima del; fino a; fino alle; entro; entro le; al piu tardi; non dopo; non dopo le`,
@@ -205,7 +208,7 @@ var italian = language{
 	CentNames:      `centesimo centesimi`,
 	SumWords:       `piu meno`,
 	idlePhrases: `
-		aspetta; aspetti; un attimo; un momento; un secondo; attimo; boh; mah; piu tardi; dopo; non so; non lo so; non saprei; buona domanda; bella domanda; cavolo; cazzo; merda; vedi sopra; fa lo stesso; lascia stare; e uguale; vediamo; niente; buongiorno; buon giorno; buonasera; buona sera; buonanotte; per chi; a chi; con chi`,
+		aspetta; aspetti; non ancora; non so ancora; non lo so ancora; ancora non lo so; un attimo; un momento; un secondo; attimo; boh; mah; piu tardi; dopo; non so; non lo so; non saprei; buona domanda; bella domanda; cavolo; cazzo; merda; vedi sopra; fa lo stesso; lascia stare; e uguale; vediamo; niente; buongiorno; buon giorno; buonasera; buona sera; buonanotte; per chi; a chi; con chi`,
 	MeansCues:      `tramite; mediante; come regalo; come rimborso; in regalo; in contanti; con bonifico; con paypal`,
 	repeatingWords: `mensilmente quotidianamente settimanalmente annualmente regolarmente`,
 	periodWords:    `anno anni mese mesi trimestre sera mattina`,

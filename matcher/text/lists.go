@@ -225,6 +225,7 @@ const (
 	AheadCues      // before an amount of days from now on
 	AgoCues        // beside an amount of days until now
 	DayUnits       // units of an amount of days, by days; m for months
+	BesideDays     // days that are counted from one that is known, by days: "the day after"
 	DayShifts      // between an amount of days and the day that it is counted from, by direction
 	SpanCues       // before an amount of days that is a length
 	BeforeCues     // before a moment that is the latest

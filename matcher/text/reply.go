@@ -125,14 +125,26 @@ func denial(w Word) bool {
 	return w.Is(Negations, Denials, DroppingWords, UndoingWords, InsteadWords)
 }
 
+// BeforeApology returns the text before an apology at its end, which may correct something: "three, sorry". It is empty if there
+// is none.
+func BeforeApology(said string) string {
+	t := Of(said)
+	for i := 1; i < len(t.Words); i++ {
+		if t.parted(i) && repairPhrases.PhraseAt(t.Words, i) == len(t.Words)-i {
+			return t.Surface(0, i)
+		}
+	}
+	return ""
+}
+
 // HasDenial reports whether any word of a text denies, drops or undoes something.
 func HasDenial(said string) bool { return slices.ContainsFunc(Split(said), denial) }
 
-// Objects reports whether a text may refuse or correct what was asked before it: it denies, drops or undoes something,
-// or says a number.
+// Objects reports whether a text may refuse or correct what was asked before it: it refuses, denies, keeps, drops or undoes
+// something, or says a number.
 func Objects(said string) bool {
 	return slices.ContainsFunc(Split(said), func(w Word) bool {
-		return denial(w) || StartsWithDigit(w.Norm) || w.Is(NumberWords, Numbers)
+		return denial(w) || w.Is(RefusingWords, KeepingWords) || StartsWithDigit(w.Norm) || w.Is(NumberWords, Numbers)
 	})
 }
 

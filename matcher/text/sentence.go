@@ -30,7 +30,7 @@ func (t Text) Mood() Mood {
 		return Wish // "do you have a table"
 	case asks(words), asksAfterCue(words), marked && clauseEnd(t, first) == len(t.Words) && owingPhrases.PhraseAt(words, 0) > 0:
 		return Question
-	case wishes(t.Words), slices.ContainsFunc(t.Words, func(w Word) bool { return subjunctive(t, w) && w.Is(thirdModals) }): // "ich müsste"
+	case wishes(t.Words), slices.ContainsFunc(t.Words, func(w Word) bool { return subjunctive(t, w) && w.Is(thirdModals, PastWords) }): // "ich müsste", "ich hätte"
 		return Wish
 	case len(words) == 3 && words[0].Is(Articles, DefiniteArticles) && words[1].IsSubject() && (StartsWithDigit(words[2].Norm) || words[2].Is(NumberWords, Numbers)):
 		return Fragment // "la pompe 4" names it
@@ -193,7 +193,7 @@ func asksFavour(words []Word) bool {
 	}
 	verb := words[1].Norm
 	switch words[0].Norm {
-	case "kann", "konnen":
+	case "kann", "konnen", "konnte", "konnten":
 		return words[1].Is(firstPersons)
 	case "me", "nos":
 		return len(verb) > 2 && (strings.HasSuffix(verb, "as") || strings.HasSuffix(verb, "es"))

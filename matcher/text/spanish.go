@@ -12,7 +12,9 @@ var spanish = language{
 	CalendarWords:    `manana hoy ayer anteayer lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
 	// Moods of sentences.
-	AdditionPhrases:   `y; tambien; y tambien; ademas; y ademas`,
+	AgainPhrases:      `otra vez; de nuevo; nuevamente; una vez mas`,
+	SamePhrases:       `lo mismo; idem`,
+	AdditionPhrases:   `y; tambien; y tambien; ademas; y ademas; otro; otra; y otro; y otra; otro mas; otra mas`,
 	JoiningPhrases:    `y; y luego; y despues; y tambien; luego; despues; ademas`,
 	LightVerbs:        `haz hacer haga pon poner ponga`,
 	IndefiniteWords:   `un una unos unas`,
@@ -25,8 +27,8 @@ var spanish = language{
 	KnowingWords:      `saber sabes sabe dime digame preguntar averiguar comprobar`,
 	TroubleWords:      `perdido perdida robado robada roto rota averiado averiada caducado caducada olvidado`,
 	WrongWords:        `equivocado equivocada`,
-	repairPhrases:     `no perdon; perdon; perdona; disculpa; digo; no digo; quiero decir; queria decir; mejor dicho; no espera; corrijo`,
-	loosePhrases:      `perdon; perdona; disculpa; digo`,
+	repairPhrases:     `no perdon; perdon; perdona; disculpa; digo; no digo; quiero decir; queria decir; mejor; mejor dicho; no espera; corrijo`,
+	loosePhrases:      `perdon; perdona; disculpa; digo; mejor`,
 	SuitingWords:      `perfecto ideal bien mejor viene conviene`,
 	Hesitations:       `eh em ehm mmm`,
 	conditionWords:    `si; cuando; en cuanto; siempre que; en caso de; en caso de que; a menos que; tan pronto como; una vez que; salvo que; siempre y cuando; mientras; a no ser que; despues de que; antes de que; solo si; solo cuando; solo despues; espera a que; espere a que`,
@@ -56,7 +58,7 @@ var spanish = language{
 	DroppingWords:  `olvida deja`,
 	firstPersons:   `yo nosotros`,
 	OwnGroup:       `nosotros somos seremos`,
-	AnsweringVerbs: `digo pienso prefiero preferimos elijo vengo venimos tomo cojo digamos pongamos`,
+	AnsweringVerbs: `digo pienso prefiero preferimos elijo vengo venimos llego llegamos tomo cojo digamos pongamos`,
 	havingWords:    `tengo tenemos`,
 	beingWords:     `estoy estamos soy`,
 	holding:        `cartera=tarjeta monedero=tarjeta bolso=tarjeta`,
@@ -115,7 +117,7 @@ var spanish = language{
 		nunca; jamas; no quiero; no lo quiero; no la quiero; prefiero que no; preferiria que no; rechazo; rechazado;
 		lo rechazo; no cancelalo; no cancelala; no anulalo; no dejalo; no olvidalo; ahora no; no ahora no; incorrecto; ya no; ya no
 		quiero; ya no lo quiero; no quiero mas; mejor dejalo; he cambiado de idea; cambie de idea; ya no hace
-		falta; no hace falta; ya no es necesario; ya no lo necesito; ya no la necesito; dejalo estar; dejelo estar; dejemoslo; olvidemoslo`,
+		falta; no hace falta; ya no es necesario; ya no lo necesito; ya no la necesito; dejalo estar; dejelo estar; dejemoslo; olvidemoslo; dejala; dejala asi; dejela; me lo he pensado mejor; lo he pensado mejor; me lo pense mejor`,
 	CourtesyPhrases: `
 		por favor; porfa; porfavor; gracias; muchas gracias; mil gracias; perfecto; genial; bueno; esta perfecto; bien`,
 	Opposites: `encender apagar; abrir cerrar; bloquear desbloquear; bloquear desbloquea; bloquear desbloquee`,
@@ -151,6 +153,7 @@ var spanish = language{
 	TimeUnits:    `segundo segundos minuto minutos hora horas dia dias semana semanas mes meses`,
 	AheadCues:    `en; dentro de`,
 	DayUnits:     `dia=1 dias=1 semana=7 semanas=7 mes=m meses=m`,
+	BesideDays:   `al dia siguiente=1; el dia siguiente=1; el dia despues=1; un dia despues=1; un dia mas tarde=1; el dia de despues=1; el dia antes=-1; el dia anterior=-1; un dia antes=-1`,
 	DayShifts:    `antes de=-1; antes del=-1; despues de=1; despues del=1`,
 	SpanCues:     `por para durante`,
 	BeforeCues:   `antes de; antes de las; antes del; hasta; hasta el; hasta las; a mas tardar; no despues de; no despues de las`,
@@ -212,7 +215,7 @@ var spanish = language{
 	CentNames:      `centimo centimos centavo centavos`,
 	SumWords:       `mas menos`,
 	idlePhrases: `
-		espera; espere; un momento; momento; un segundo; luego; mas tarde; da igual; me da igual; ni idea; no se; buena pregunta; mierda; joder; cono; ver arriba; ya vere; jaja; vale; nada; buenos dias; buenas tardes; buenas noches; para quien; a quien; con quien`,
+		espera; espere; todavia no; aun no; todavia no se; todavia no lo se; aun no lo se; no lo se; un momento; momento; un segundo; luego; mas tarde; da igual; me da igual; ni idea; no se; buena pregunta; mierda; joder; cono; ver arriba; ya vere; jaja; vale; nada; buenos dias; buenas tardes; buenas noches; para quien; a quien; con quien`,
 	MeansCues:      `via; mediante; a traves de; por medio de; como regalo; como pago; como adelanto; de regalo; en efectivo; por bizum; por paypal`,
 	repeatingWords: `mensualmente diariamente semanalmente anualmente regularmente`,
 	periodWords:    `ano anos mes meses trimestre noche tarde`,
