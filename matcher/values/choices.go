@@ -133,7 +133,7 @@ func (f *slotFiller) find(s *slot, c choice, used []bool) (Mention, bool) {
 
 // meant reports whether the words from first to before end mean the value: they are not denied, excepted or only remarked,
 // they do not only tell whose mother or account is meant, and a lone letter or a word such as "on" follows the parameter's
-// name or is written like the value.
+// name or is written like the value, "a" as the whole text.
 func (f *slotFiller) meant(s *slot, c choice, first, end int) bool {
 	remarked := !s.free && text.Remarks(f.Text.Text, first, end) // but a thing may be named so: "the shoes are too small, I return them"
 	if f.Excludes(first, end) || f.ofAnotherPerson(c, first, end) || remarked {
@@ -146,7 +146,7 @@ func (f *slotFiller) meant(s *slot, c choice, first, end int) bool {
 	if end-first > 1 || utf8.RuneCountInString(w.Norm) > 1 && !w.Is(text.StopWords) || first > 0 && s.ends(f.Words[first-1]) {
 		return true
 	}
-	return w.Norm != "a" && w.Norm != "i" && f.Surface(first, end) == c.written
+	return (len(f.Words) == 1 || w.Norm != "a" && w.Norm != "i") && f.Surface(first, end) == c.written
 }
 
 // ofAnotherPerson reports whether a name only tells who else is meant: "Anna's mother", "la madre de Ana". What

@@ -18,6 +18,7 @@ func readMoments(f *slotFiller) {
 	moments.noteReadings()
 	dates := moments.following(moments.settled(f.Dates(), f.slots(func(s *slot) bool { return s.date })))
 	clocks := moments.settled(f.Clocks(), f.slots(func(s *slot) bool { return s.clock }))
+	moments.coming(dates, clocks)
 	if both := f.slots(func(s *slot) bool { return s.date && s.clock }); len(both) == 1 && len(dates) == 1 && len(clocks) <= 1 {
 		whole := dates[0]
 		if len(clocks) == 1 {
@@ -102,6 +103,17 @@ func (f momentReader) following(dates []datetime.Reading) []datetime.Reading {
 		moved.Values = []string{moved.Exact}
 	}
 	return dates
+}
+
+// coming moves the weekday of today to next week if its time of day is over: "Monday at 9 am", on a Monday at noon.
+func (f momentReader) coming(dates, clocks []datetime.Reading) {
+	if len(dates) != 1 || len(clocks) != 1 || clocks[0].Exact == "" || clocks[0].Exact > f.Now.Format("15:04") {
+		return
+	}
+	day, today, next := &dates[0], f.Now.Format(time.DateOnly), f.Now.AddDate(0, 0, 7).Format(time.DateOnly)
+	if day.Exact == today && slices.Contains(day.Values, next) {
+		day.Exact = next
+	}
 }
 
 // share gives each slot the moment after its cue, and a single slot the single moment.

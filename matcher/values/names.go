@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -292,7 +293,7 @@ func (rel relation) spoken(f *slotFiller, i int) bool {
 		if accented || rel.cues != text.GoalCues {
 			return accented
 		}
-		language := text.LanguageOf(f.Said)
+		language := cmp.Or(text.LanguageOf(f.Said), f.language) // "a Marta" is of several
 		return language != "en" && language != "de" && language != ""
 	}
 	return true

@@ -62,6 +62,8 @@ type toolSlots struct {
 	verb   string          // first word of the tool's name
 	own    map[string]bool // stems of its name and description, and of its examples outside of marks
 	verbs  map[string]bool // first words of its examples
+
+	language string // of its examples; empty if unknown
 }
 
 type toolSlotsKey struct{}
@@ -71,7 +73,7 @@ func toolSlotsOf(tool *repositories.Tool) *toolSlots {
 	return tool.Params().Derived(toolSlotsKey{}, func() any {
 		name := text.Identifier(tool.Name)
 		a := &toolSlots{lesson: lessonOf(tool), name: text.Subjects(name), own: map[string]bool{}, verbs: map[string]bool{}}
-		a.verb = text.Of(name).Norm(0)
+		a.verb, a.language = text.Of(name).Norm(0), text.LanguageOf(strings.Join(tool.Spoken(), ". "))
 		for _, w := range text.Split(name + " " + tool.Description) {
 			a.own[w.Stem] = true
 		}
@@ -176,7 +178,7 @@ func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 		s.pattern = s.addresses()
 		s.setShapes()
 		formless := !s.isMoment() && !s.amount && s.pattern == nil
-		s.code = formless && (s.namedFor(text.CodeNames) || len(s.shapes) > 0)
+		s.code = formless && (s.holdsCode() || len(s.shapes) > 0)
 		s.free = formless && !s.code
 	}
 	return s
@@ -311,6 +313,11 @@ func (s *slot) stemmed(words ...string) bool {
 		stem := text.Stem(word)
 		return slices.ContainsFunc(s.name, func(w text.Word) bool { return w.Stem == stem })
 	})
+}
+
+// holdsCode reports whether the slot's name has a word for a code, in one or many. The French "plat" has the stem of "plate".
+func (s *slot) holdsCode() bool {
+	return slices.ContainsFunc(s.name, func(w text.Word) bool { return text.CodeNames.Has(w.Norm) || text.CodeNames.Has(text.Singular(w.Norm)) })
 }
 
 // describedFor reports whether the list has a stem of the slot's name or description.
