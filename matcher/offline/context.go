@@ -96,7 +96,35 @@ func (p *interpreter) bare(begun matcher.Unfinished, r reading) (intent, bool) {
 			return intent{r.Candidate, map[string]any{names[0]: value}, r.Said}, true
 		}
 	}
+	if value := partOfChoice(r, askedFor(begun)); value != nil && len(r.Values) == 0 {
+		return intent{r.Candidate, map[string]any{askedFor(begun): value}, r.Said}, true
+	}
 	return intent{}, false
+}
+
+// partOfChoice returns the only allowed value of a parameter that has all words of a text beside grammar, and beside these only
+// things: "the debit one" of "credit card" and "debit card". "The small one" is not "too small". It is nil for none.
+func partOfChoice(r reading, name string) (value any) {
+	said := slices.DeleteFunc(contentOf(r.Words), func(w text.Word) bool { return w.Norm == "one" || isPolite(w) })
+	for _, parameter := range r.Tool.Params().List() {
+		if parameter.Name != name || len(said) == 0 {
+			continue
+		}
+		for _, allowed := range parameter.Allowed {
+			words := text.Split(fmt.Sprint(allowed))
+			lacks := func(all []text.Word, w text.Word) bool {
+				return !slices.ContainsFunc(all, func(of text.Word) bool { return of.Norm == w.Norm })
+			}
+			if slices.ContainsFunc(said, func(w text.Word) bool { return lacks(words, w) }) || slices.ContainsFunc(words, func(w text.Word) bool { return lacks(said, w) && !isThing(w) }) {
+				continue
+			}
+			if value != nil {
+				return nil
+			}
+			value = allowed
+		}
+	}
+	return value
 }
 
 // replaces finds the call in which another name replaces the known one: "I meant Ben". Of several it is the one that the text
@@ -240,8 +268,9 @@ func onlyAnswer(tool *repositories.Tool, missing []string, said string) string {
 	if len(missing) != 1 || len(t.Words) == 0 || t.Opening() < 0 || !slices.Contains(kinds.Free, missing[0]) {
 		return ""
 	}
+	origin := text.AnyIs(text.Split(text.Identifier(missing[0])), text.OriginNames)
 	brings := func(w text.Word) bool { // introduces a value: "for Peter"
-		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
+		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues) || origin && w.Is(text.OriginCues, text.JourneyOrigins)
 	}
 	words, named := withoutEnds(t.Words[text.Assents(t):], brings, isPolite), slices.Contains(kinds.Named, missing[0])
 	if named {
@@ -294,6 +323,46 @@ func isAct(t text.Text) bool {
 	return false
 }
 
+// dated returns a text with the date of a day that it counts from that of the open call, else of the last one: "the day after".
+func (p *interpreter) dated(said text.Correction) text.Correction {
+	t := p.words(said.After)
+	words := t.Words
+	for i := range words {
+		days, length := text.BesideDays.PhraseNumber(words, i)
+		if next := i + length; length == 0 || next < len(words) && t.Adjoins(next-1) && !words[next].Is(text.ClockCues, text.PoliteWords) {
+			continue // "the day after tomorrow"
+		}
+		if day := p.knownDay(); !day.IsZero() {
+			said.After = t.Said[:words[i].Start] + day.AddDate(0, 0, days).Format(time.DateOnly) + t.Said[words[i+length-1].End:]
+			return said
+		}
+	}
+	return said
+}
+
+// knownDay returns the only day among the values of the open call, else of the last one; zero for none.
+func (p *interpreter) knownDay() (day time.Time) {
+	call, found := p.last()
+	if open := p.request.Unfinished; len(open) > 0 {
+		call, found = intent{open[0].Candidate, open[0].Values, ""}, true
+	}
+	if !found {
+		return day
+	}
+	for _, name := range values.KindsOf(call.Tool).Dates {
+		written := fmt.Sprint(call.values[name])
+		at, err := time.Parse(time.DateOnly, written[:min(len(written), len(time.DateOnly))])
+		if err != nil {
+			continue
+		}
+		if !day.IsZero() {
+			return time.Time{}
+		}
+		day = at
+	}
+	return day
+}
+
 // last returns the latest call whose tool is still in scope.
 func (p *interpreter) last() (intent, bool) {
 	for _, past := range p.recent() {
@@ -306,9 +375,14 @@ func (p *interpreter) last() (intent, bool) {
 }
 
 // otherwise marks a text as a correction if it begins with "no" without a pause and repeats the thing of the call
-// before: "no tank B", after "fill tank A". "No sugar" denies its thing.
-func otherwise(last intent, said text.Correction) text.Correction {
+// before, "no tank B" after "fill tank A", or is a value and an apology: "tank B, sorry". "No sugar" denies its thing.
+func (p *interpreter) otherwise(last intent, said text.Correction) text.Correction {
 	words := text.Split(said.After)
+	if value := text.BeforeApology(said.After); value != "" && !said.Marked {
+		if r := p.read(value, last.Candidate); len(r.Values) > 0 && r.whole() {
+			return text.Correction{After: value, Marked: true}
+		}
+	}
 	if said.Marked || len(words) < 3 || !words[0].Is(text.Refusals) || !isThing(words[1]) {
 		return said
 	}
@@ -336,21 +410,87 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 	if rest == "" || !said.Marked && !isAddition(rest) {
 		return intent{}, false
 	}
+	if words := text.Split(rest); additionAt(words) == len(words) {
+		return intent{}, false // "another one"
+	}
 	rest = withoutAddition(rest)
 	r := p.read(rest, last.Candidate)
 	if r.breaksOff() {
 		return intent{}, false
 	}
+	if len(r.Values) == 0 {
+		r = p.completed(last, r)
+	}
+	whole, adds := last.known(), !said.Marked && text.AnyIs(r.Words, text.IndefiniteWords)
 	if !r.whole() || len(r.Values) == 0 {
 		value, name := p.freeTextAnswer(last, rest, said.Marked)
 		if name == "" {
 			return intent{}, false
 		}
 		r.Values = map[string]any{name: value}
+		if counted(last, name) && slices.ContainsFunc(r.Words, isNumberOrOne) { // of the new thing
+			if r.Values = p.exchanged(last, name, rest); r.Values[name] == nil || r.Values[name] == value {
+				return intent{}, false
+			}
+			adds = true
+		}
 	}
-	whole := last.known()
+	for _, parameter := range last.Tool.Params().List() { // "two pens", then "and a notebook"
+		if adds && countsThings(parameter) {
+			delete(whole, parameter.Name)
+		}
+	}
 	maps.Copy(whole, r.Values)
 	return intent{last.Candidate, whole, rest}, fmt.Sprint(whole) != fmt.Sprint(last.known())
+}
+
+// isNumberOrOne reports whether a word is a number, or "one", which is mostly none.
+func isNumberOrOne(w text.Word) bool { return isNumber(w) || w.Is(text.NumberWords) }
+
+// countsThings reports whether a parameter may say how many of another one are meant.
+func countsThings(p parameters.Parameter) bool { return !p.Required && p.Numeric() && p.Unit == nil }
+
+// counted reports whether a number beside a value of the last call counts it, and is not a part of it: "two pens", but not "7
+// Oak Road".
+func counted(last intent, name string) bool {
+	return slices.ContainsFunc(last.Tool.Params().List(), countsThings) && !slices.ContainsFunc(text.Split(fmt.Sprint(last.values[name])), isNumber)
+}
+
+// completed reads a text that tells only the day, or only the time of day, of a value that has both, with the other part of the
+// last call: "at 4 pm".
+func (p *interpreter) completed(last intent, r reading) reading {
+	for _, parameter := range last.Tool.Params().List() {
+		day, clock, both := strings.Cut(fmt.Sprint(last.values[parameter.Name]), "T")
+		if parameter.Format != "date-time" || !both || len(clock) < len("15:04") {
+			continue
+		}
+		for _, part := range []string{day, clock[:len("15:04")]} {
+			if one := p.read(r.Said+" "+part, r.Candidate); one.Values[parameter.Name] != nil && one.whole() {
+				return one
+			}
+		}
+	}
+	return r
+}
+
+// exchanged reads the message of the last call with other words for one of its values and what counts that: "two pens" for the
+// notebooks of "order three notebooks".
+func (p *interpreter) exchanged(last intent, name, words string) map[string]any {
+	value := fmt.Sprint(last.values[name])
+	at := strings.Index(last.said, value)
+	if at < 0 {
+		return nil
+	}
+	t := p.text(last.said)
+	first, _ := t.Within(at, at+len(value))
+	for first > 0 && t.Adjoins(first-1) && (isNumberOrOne(t.Words[first-1]) || t.Words[first-1].Is(text.IndefiniteWords)) {
+		first--
+	}
+	whole := last.said[:t.Words[first].Start] + words + last.said[at+len(value):]
+	if one, ok := p.byExample(whole); ok && one.Tool == last.Tool {
+		return one.values
+	}
+	return p.read(whole, last.Candidate).Values
 }
 
 // freeTextAnswer reads the value of the only parameter that takes any words: a few words that name nothing of
@@ -373,7 +513,10 @@ func (p *interpreter) freeTextAnswer(last intent, rest string, corrects bool) (v
 		return w.Is(text.StopWords) && !w.Is(text.Articles) || w.Is(text.Hesitations) || w.IsForeign(text.PersonCues)
 	}
 	words := withoutEnds(t.Words, leads, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
-	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) || isClause(words) {
+	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) || isClause(words) || text.AnyIs(words, text.WrongWords) {
+		return "", ""
+	}
+	if leadsElsewhere(last, t.At(t.Opening()), words[0]) || text.BeforeApology(rest) != "" {
 		return "", ""
 	}
 	if slices.ContainsFunc(t.Words, func(w text.Word) bool { return w.Is(text.ActionVerbs) && !isGrammar(w) }) {
@@ -386,6 +529,27 @@ func (p *interpreter) freeTextAnswer(last intent, rest string, corrects bool) (v
 		}
 	}
 	return rest[words[0].Start:words[len(words)-1].End], free[0]
+}
+
+// leadsElsewhere reports whether the last call's message has a preposition, and before none of the call's values: "for the
+// concert" is no recipient after "30 euros to Anna for the tickets".
+func leadsElsewhere(last intent, cue, value text.Word) bool {
+	said, found := text.Split(last.said), false
+	if cue == value || cue.Is(text.RefusingWords) {
+		return false
+	}
+	for i := 1; i < len(said); i++ {
+		if said[i-1].Norm != cue.Norm {
+			continue
+		}
+		for _, known := range last.values {
+			if words := text.Split(fmt.Sprint(known)); len(words) > 0 && slices.ContainsFunc(words, func(w text.Word) bool { return w.Norm == said[i].Norm }) {
+				return false
+			}
+		}
+		found = true
+	}
+	return found
 }
 
 // isClause reports whether words tell or thank, and so are no name: "Tom got 20", "Tom will be happy", "thank Tom".
@@ -402,6 +566,11 @@ func (p *interpreter) turns(last intent, said string) (intent, bool) {
 		return intent{}, false
 	}
 	content, mood := contentOf(t.Words), t.Mood()
+	if end := withoutEnd(t.Words, isPolite); len(end) > 1 && t.At(t.Opening()).Is(text.LightVerbs) { // "mach es wieder zu"
+		if particle := end[len(end)-1]; particle.Is(text.ActionVerbs) && !isContent(particle) {
+			content = append(content, particle)
+		}
+	}
 	if len(content) == 0 || mood == text.Question || mood == text.Statement {
 		return intent{}, false
 	}
@@ -437,7 +606,7 @@ func (p *interpreter) otherTool(last intent, said string, content []text.Word, m
 		titled := 1 + shares(wordsOf(c.Tool).things, wordsOf(last.Tool).things)
 		for i, w := range r.Words {
 			switch {
-			case !isContent(w) || r.Taken[i]:
+			case !slices.Contains(content, w) || r.Taken[i]:
 			case doc.Title[w.Stem]:
 				titled += 4
 			case !doc.Known[w.Stem] || contradicts(doc, w):
@@ -501,24 +670,35 @@ func takes(parameter parameters.Parameter, value any) bool {
 // office".
 func isAddition(said string) bool {
 	words := text.Split(said)
-	if text.AdditionPhrases.PhraseAt(words, 0) > 0 || text.SamePhrases.PhraseAt(words, 0) > 0 {
+	if additionAt(words) > 0 {
 		return true
 	}
 	words = withoutEnd(words, isPolite)
 	return text.AdditionPhrases.PhraseBefore(words, len(words)) > 0
 }
 
-// withoutAddition removes the words that mark an addition.
-func withoutAddition(said string) string {
-	words := text.Split(said)
-	first, end := 0, len(words)
-	for first < end {
-		length := max(text.AdditionPhrases.PhraseAt(words, first), text.SamePhrases.PhraseAt(words, first))
+// additionAt returns the number of words at the beginning that add to the previous text: "and", "the same again for".
+func additionAt(words []text.Word) (n int) {
+	if len(words) > 1 && words[0].Norm == "too" {
+		return 0 // "too late"
+	}
+	for n < len(words) {
+		length := max(text.AdditionPhrases.PhraseAt(words, n), text.SamePhrases.PhraseAt(words, n))
+		if again := text.AgainPhrases.PhraseAt(words, n); again > length && (n > 0 || text.SamePhrases.PhraseAt(words, again) > 0) {
+			length = again
+		}
 		if length == 0 {
 			break
 		}
-		first += length
+		n += length
 	}
+	return n
+}
+
+// withoutAddition removes the words that mark an addition.
+func withoutAddition(said string) string {
+	words := text.Split(said)
+	first, end := additionAt(words), len(words)
 	for end > first {
 		length := text.AdditionPhrases.PhraseBefore(words, end)
 		if length == 0 || end-length < first {

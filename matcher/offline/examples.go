@@ -189,7 +189,11 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 		thanked = isPolite(w) && (thanked || !w.Is(text.PolitePersons))
 		return thanked
 	}
-	words := withoutEnds(t.Words, leads, isPolite)
+	called := t.Words
+	for len(called) > 1 && called[0].Is(text.Fillers) && t.Pause(1+len(t.Words)-len(called)) { // "well, …"
+		called = called[1:]
+	}
+	words := withoutEnds(called, leads, isPolite)
 	if n := len(words); n > 0 {
 		if first, end := t.Within(words[0].Start, words[n-1].End); text.AsideAt(t.Text, end-1) > end {
 			return t.Words[first:]
@@ -198,13 +202,13 @@ func withoutPoliteness(t *datetime.Text) []text.Word {
 	return words
 }
 
-// byExample finds the tool with the message as an example. Among several, the pattern with the most own words wins;
-// a tie decides nothing.
-func (p *interpreter) byExample() (intent, bool) {
-	said := datetime.NewText(p.request.Text, p.request.Now)
+// byExample finds the tool with a text as an example. Among several, the pattern with the most own words wins; a tie decides
+// nothing.
+func (p *interpreter) byExample(whole string) (intent, bool) {
+	said := datetime.NewText(whole, p.request.Now)
 	said.Words = withoutPoliteness(said)
-	whether := text.ByMark(p.request.Text)
-	back := text.TakenBack(p.request.Text) != "" || excepting(said.Text)
+	whether := text.ByMark(whole)
+	back := text.TakenBack(whole) != "" || excepting(said.Text)
 	var best intent
 	most, tied := 0, false
 	for _, candidate := range p.exemplary(said.Words) {

@@ -14,7 +14,7 @@ import (
 // interpret finds the calls that the message asks for, or the reason why there are none. It first tries to continue
 // an unfinished or finished call: such a message is short, and a comparison could match an unrelated tool.
 func (p *interpreter) interpret() ([]intent, string) {
-	if one, ok := p.byExample(); ok {
+	if one, ok := p.byExample(p.request.Text); ok {
 		return []intent{one}, ""
 	}
 	open, dropped := p.stillOpen()
@@ -29,13 +29,13 @@ func (p *interpreter) interpret() ([]intent, string) {
 	if forbidden != "" {
 		p.trace.Note("The message forbids a part of what it names: " + forbidden + ".")
 	}
-	said := text.Corrected(meant)
+	said := p.dated(text.Corrected(meant))
 	if one, ok := p.answers(said); ok {
 		return []intent{one}, ""
 	}
 	last, done := p.last()
 	if done {
-		said = otherwise(last, said)
+		said = p.otherwise(last, said)
 		if one, ok := p.changes(last, said); ok {
 			return []intent{one}, ""
 		}

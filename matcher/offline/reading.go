@@ -190,6 +190,8 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message asks whether it can be done, and does not say with what"
 	case none && len(named) == 0 && text.Declines(r.Words) && p.Undoes != "" && !p.Attended:
 		return "the message says that somebody does not come, and the nearest tool is about something else"
+	case none && mood == text.Question && r.asksBare():
+		return "the message asks or tells, and does not call for the nearest tool as its examples do"
 	case none && r.objectless(p, mood):
 		return "the message names nothing that it is to be done to"
 	case !none && r.onlyValues() && slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
@@ -361,6 +363,26 @@ func (r reading) objectless(p *retrieval.Document, mood text.Mood) bool {
 	own := contentOf(r.Words)
 	return !r.sampled(func(t text.Text) bool {
 		return !slices.ContainsFunc(t.Words, isThing) && slices.EqualFunc(contentOf(t.Words), own, func(a, b text.Word) bool { return a.Stem == b.Stem })
+	})
+}
+
+// asksBare reports whether a question has no word but grammar: "how much?", "what's that?". Then it is about what was said before,
+// unless an example says nothing else either, or the tool's name or an example has all of some more words.
+func (r reading) asksBare() bool {
+	content := func(w text.Word) bool {
+		return w.Is(text.RequestWords) || isContent(w) && !w.Is(text.QuestionWords, text.PolitePersons)
+	}
+	if slices.ContainsFunc(r.Words, content) {
+		return false
+	}
+	const some = 4
+	within := func(of text.Text) bool {
+		return !slices.ContainsFunc(r.Words, func(w text.Word) bool {
+			return !slices.ContainsFunc(of.Words, func(own text.Word) bool { return own.Norm == w.Norm })
+		})
+	}
+	return !within(text.Of(text.Identifier(r.Tool.Name))) && !r.sampled(func(t text.Text) bool {
+		return !slices.ContainsFunc(t.Words, content) || len(r.Words) >= some && within(t)
 	})
 }
 
