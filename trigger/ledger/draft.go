@@ -136,7 +136,7 @@ func (l *Ledger) ExtendDraft(ctx context.Context, t Turn, token string, lease ti
 var storeDraftMatch = keyspace.NewScript(`
 local key = KEYS[1]
 if redis.call('HGET', key, 'token') ~= ARGV[1] then return 'lost' end
-redis.call('HSET', key, 'kept', ARGV[2], 'explained', ARGV[3], 'answer', ARGV[4], 'ends', 0)
+redis.call('HSET', key, 'kept', ARGV[2], 'explained', ARGV[3], 'answer', ARGV[4])
 redis.call('PEXPIRE', key, ARGV[5])
 for i = 8, #ARGV, 2 do
   redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])

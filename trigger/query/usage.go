@@ -80,7 +80,7 @@ for i = 3, #ARGV, 2 do
   if not known then room = room - 1 end
   if known or room >= 0 then redis.call('HINCRBY', KEYS[1], ARGV[i], ARGV[i + 1]) end
 end
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 'ok'
 `)
 
