@@ -46,9 +46,10 @@ func TestReadsAreWrittenTogether(t *testing.T) {
 		require.NoError(w, w.db.HSet(w.Context(), w.k.Closed("erased"), "generation", "", "erasing", "99999999999999").Err())
 		require.NoError(w, w.db.HSet(w.Context(), w.k.Closed("reborn"), "generation", "2").Err())
 
-		gone := ledger.Written{Gone: true}
+		first, gone := reads("shop", "s1", "r1", "r2"), ledger.Written{Gone: true}
+		first.Firings[1].States.Emitter = `{"state":"published"}`
 		require.Equal(w, []ledger.Written{{Batch: true}, {}, gone, gone, gone, {Batch: true}}, w.behind(
-			reads("shop", "s1", "r1", "r2"), reads("shop", "s", "r3"), reads("shop", "erased", "r4"), reads("shop", "reborn", "r5"),
+			first, reads("shop", "s", "r3"), reads("shop", "erased", "r4"), reads("shop", "reborn", "r5"),
 			reads("other", "s1", "r6"), reads("shop", "s2", "r7")))
 		require.InDelta(w, 4, w.owed(), 0, "batches of a, s1 and s2, and the event of r3")
 
@@ -61,6 +62,7 @@ func TestReadsAreWrittenTogether(t *testing.T) {
 			require.Equal(w, id, list[i].Name)
 			require.JSONEq(w, `{"state":"delivered"}`, list[i].Call)
 		}
+		require.Equal(w, []string{"", `{"state":"published"}`}, []string{list[0].Emitter, list[1].Emitter})
 		pending := testbed.Got(w.db.ZRange(w.Context(), w.k.InState(keyspace.Pending), 0, -1).Result())(w)
 		require.Equal(w, []string{"r3"}, pending, "only what no publisher has")
 		for key, want := range map[string][]string{
@@ -70,6 +72,31 @@ func TestReadsAreWrittenTogether(t *testing.T) {
 		} {
 			found := testbed.Got(w.db.ZRange(w.Context(), key, 0, -1).Result())(w)
 			require.Equal(w, want, found, key)
+		}
+	})
+}
+
+func TestAReadIsAdmittedOnlyAsItWasPlanned(t *testing.T) {
+	each(t, func(w *world) {
+		require.NoError(w, w.db.HSet(w.Context(), w.k.Repos("own"), "r", "r1 g1 {}").Err())
+		require.NoError(w, w.db.HSet(w.Context(), w.k.Closed("erased"), "erasing", "99999999999999").Err())
+		for name, test := range map[string]struct {
+			change func(*ledger.Commitment)
+			want   ledger.Status
+		}{
+			"as planned":            {func(*ledger.Commitment) {}, ledger.Committed},
+			"another version":       {func(c *ledger.Commitment) { c.Matched = "v0" }, ledger.Changed},
+			"no app":                {func(c *ledger.Commitment) { c.App = "none" }, ledger.NoApp},
+			"in erasure":            {func(c *ledger.Commitment) { c.Session = "erased" }, ledger.Closed},
+			"tools nobody has read": {func(c *ledger.Commitment) { c.Session = "own" }, ledger.Changed},
+			"tools that were read":  {func(c *ledger.Commitment) { c.Session, c.Optimistic = "own", false }, ledger.Committed},
+			"another profile":       {func(c *ledger.Commitment) { c.Profile = "{}" }, ledger.Changed},
+		} {
+			c := ledger.Commitment{Turn: ledger.Turn{App: "shop", Session: "s"}, Matched: "v1", Optimistic: true}
+			test.change(&c)
+			status, _, err := ledger.Admit(w.Context(), w.Ledger, c, 1)
+			require.NoError(w, err)
+			require.Equal(w, test.want, status, name)
 		}
 	})
 }

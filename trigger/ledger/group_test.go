@@ -380,3 +380,26 @@ func TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents(t *testing.
 	require.EqualValues(t, 2*count-1, client.ZCard(t.Context(), k.InState(keyspace.Pending)).Val())
 	require.Equal(t, fmt.Sprint(3+2*(2*count-1)), client.Get(t.Context(), k.PendingCount()).Val(), "three batches, and the events behind two")
 }
+
+// TestAToolThatGoesWithItsFirstFiringFiresOnceInARun has decisions wait that all fire a tool which goes with its firing.
+func TestAToolThatGoesWithItsFirstFiringFiresOnceInARun(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	require.NoError(t, server.Client().HSet(t.Context(), keyspace.KeysOf("shop").Repos(""), "r", "r1 g1 {}").Err())
+	commit := func(l *ledger.Ledger, id string) (ledger.Decision, error) {
+		once := id != "warm" && id != "first"
+		return l.Commit(t.Context(), ledger.Commitment{
+			Turn: ledger.Turn{App: "shop"}, Box: "x", Token: "token of " + id, Matched: "v1", Version: "v2", TTL: 3_600_000, Lease: 15000,
+			Firings: []ledger.Firing{{ID: id, Name: id, Record: "{}", Repository: "r", Revision: "r1", Once: once, Open: 1}},
+			Events:  []keyspace.Entry{keyspace.EventEntry(id+".event", "", id, "{}")},
+		})
+	}
+	found, errs, g := whileOneRuns(t, server, 3, commit, func(l *ledger.Ledger) int { return l.WaitingCommits("shop") }, func(func() int) {})
+	require.Equal(t, 2, g.scripts)
+	count := map[ledger.Status]int{}
+	for n, one := range found {
+		require.NoError(t, errs[n])
+		count[one.Status]++
+	}
+	require.Equal(t, map[ledger.Status]int{ledger.Committed: 1, ledger.Stale: 2}, count)
+}

@@ -1,15 +1,18 @@
 package ledger_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/lists"
 	"earshot/trigger/ledger"
 )
 
@@ -142,6 +145,11 @@ func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
 			require.Equal(w, "t1.event", run[0].ID)
 			require.Equal(w, 1, run[0].Attempt)
 		}
+		had, err = w.Release(w.Context(), ledger.HeldLeases{Turn: ledger.Turn{App: "shop", Session: "s"}, Token: "b", Box: "s"})
+		require.NoError(w, err)
+		require.True(w, had)
+		run = testbed.Got(w.ClaimRun(w.Context(), "shop", "s", "b"))(w)
+		require.Len(w, run, 1, "nobody waits for the end of the lease")
 		outcome := ledger.Outcome{ID: "t1.event", Event: true, Verdict: "retry", Counts: 1, Trigger: "t1", Part: "event", State: `{"state":"pending","error":"away"}`}
 		w.finish("b", outcome)
 		run = testbed.Got(w.ClaimRun(w.Context(), "shop", "s", "c"))(w)
@@ -152,6 +160,43 @@ func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
 		w.finish("c", outcome)
 		require.JSONEq(w, `{"state":"published"}`, w.trigger().Event)
 		require.Zero(w, w.owed())
+
+		w.Purge(w.Context(), "shop", "s", "t1", "t1", false)
+		require.NoError(w, w.db.HDel(w.Context(), w.k.Turns("s"), "d:m1").Err())
+		erased := slices.Repeat([]string{"erased"}, 128) // as many as are read at once
+		require.NoError(w, w.db.RPush(w.Context(), w.k.Outbox("s"), lists.Map(erased, func(id string) any { return id })...).Err())
+		w.accept("a", nil)
+		require.False(w, w.decide("a", false, nil).Batch)
+		run = testbed.Got(w.ClaimRun(w.Context(), "shop", "s", "d"))(w)
+		require.Len(w, run, 1, "the first that is left")
+	})
+}
+
+func TestEachLeaseIsReleased(t *testing.T) {
+	each(t, func(w *world) {
+		released := func(h ledger.HeldLeases) bool {
+			w.Helper()
+			return testbed.Got(w.Release(w.Context(), h))(w)
+		}
+		w.accept("a", nil)
+		require.False(w, released(ledger.HeldLeases{Turn: m1, Token: "b"}))
+		require.True(w, released(ledger.HeldLeases{Turn: m1, Token: "a"}))
+		require.Equal(w, ledger.Taken, w.accept("b", nil).Status)
+		w.decide("d", false, func(c *ledger.Commitment) { c.Turn.Message, c.Decision = "", "" })
+		direct := ledger.HeldLeases{Turn: ledger.Turn{App: "shop", Session: "s"}, Token: "d", Box: "another", Trigger: "t1"}
+		require.True(w, released(direct))
+		require.False(w, w.trigger().Answering)
+	})
+}
+
+func TestOnlyHeldTriggersStayInTheirLane(t *testing.T) {
+	each(t, func(w *world) {
+		for state, stays := range map[string]int64{"confirming": 1, "settling": 1, "cancelled": 0, "": 0} {
+			require.NoError(w, w.db.HSet(w.Context(), w.k.Trigger("t1"), "state", state).Err())
+			require.NoError(w, w.db.ZAdd(w.Context(), w.k.Lane(keyspace.LaneHeld), redis.Z{Score: 1, Member: "t1"}).Err())
+			require.NoError(w, w.DropFromHeld(w.Context(), "shop", "t1"))
+			require.Equal(w, stays, w.db.ZCard(w.Context(), w.k.Lane(keyspace.LaneHeld)).Val(), state)
+		}
 	})
 }
 
@@ -187,9 +232,20 @@ func TestACallIsTriedUntilItIsDeadAndCanBeRevived(t *testing.T) {
 			require.NoError(w, w.Revive(w.Context(), ledger.Revival{App: "shop", Session: "s", Trigger: "t1", Name: "t1", States: ledger.States{Call: `{"state":"pending"}`}, Line: "{}"}))
 		}
 		require.Equal(w, "{}\n", w.trigger().Retries)
+		failed := func() float64 { return testbed.Got(ledger.ReadBacklog(w.Context(), w.Ledger))(w).Dead }
+		require.Zero(w, failed())
 		require.Equal(w, 1, claim("c").Revived)
 		removed := testbed.Got(w.Purge(w.Context(), "shop", "s", "t1", "t1", false))(w)
 		require.False(w, removed, "it owes a call")
+
+		w.finish("c", outcome)
+		require.InDelta(w, 1, failed(), 0)
+		_, err := w.Settle(w.Context(), []ledger.Settlement{{Turn: m1, Box: "s", Token: "a", Keep: time.Hour}})
+		require.NoError(w, err)
+		require.NoError(w, w.db.HSet(w.Context(), w.k.Trigger("t1"), "open", 0).Err()) // as if its event were published
+		removed = testbed.Got(w.Purge(w.Context(), "shop", "s", "t1", "t1", true))(w)
+		require.True(w, removed)
+		require.Zero(w, failed())
 	})
 }
 
@@ -219,6 +275,8 @@ func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
 		require.Equal(w, ledger.DraftMatch{Match: "match"}, found.Taken.Draft)
 		status := testbed.Got(w.WithdrawDraft(w.Context(), m1, "r"))(w)
 		require.Equal(w, ledger.Decided, status)
+		status = testbed.Got(w.WithdrawDraft(w.Context(), ledger.Turn{App: "none", Session: "s", Message: "m1"}, "r"))(w)
+		require.Equal(w, ledger.NoApp, status)
 	})
 }
 
@@ -253,6 +311,9 @@ func TestATurnThatTakesItsWorkersDownIsGivenUp(t *testing.T) {
 		require.Zero(w, w.owed())
 		explained := testbed.Got(w.reader.Explained(w.Context(), m1))(w)
 		require.JSONEq(w, `{"error":"crashed_worker"}`, explained.Failure)
+		require.Equal(w, ledger.Taken, w.accept("g", nil).Status, "its client may send it again")
+		explained = testbed.Got(w.reader.Explained(w.Context(), m1))(w)
+		require.Empty(w, explained.Failure)
 	})
 }
 
@@ -282,6 +343,7 @@ func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
 		answered := ledger.Accepted{Status: ledger.Answered, Answer: ledger.AsDecided, Decision: `{"decided":true}`}
 		require.Equal(w, answered, w.accept("b", nil))
 		require.Zero(w, w.db.Exists(w.Context(), w.k.Outbox("s")).Val())
+		require.False(w, w.db.HExists(w.Context(), turns, "u:m1").Val(), "nothing of its lease is left")
 
 		require.NoError(w, w.db.HDel(w.Context(), turns, "k:m1").Err())
 		require.Equal(w, ledger.Decided, w.accept("b", nil).Status)
