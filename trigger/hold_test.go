@@ -63,6 +63,9 @@ func TestConfirmedTriggerTakesEffect(t *testing.T) {
 		record := testbed.Got(w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1"))(t)
 		require.Equal(t, []any{query.StateDelivered, query.StatePublished, query.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
 		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
+		client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
+		require.Equal(t, []any{nil, nil}, client.HMGet(t.Context(), keys.Trigger(asked.TriggerID), "held", "due").Val(), "nothing is held any more")
+		require.Zero(t, client.Exists(t.Context(), keys.Lane(keyspace.LaneHeld)).Val())
 		w.Rest()
 		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.Events.Subjects())
 		again, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-2")
@@ -356,6 +359,8 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 		require.Equal(t, query.StateDelivered, w.One("m3", "alarm").State)
 		other = testbed.Got(w.SayOn(w.Engine, "s2", "n2", "alarm"))(t)
 		require.Equal(t, query.StateDuplicate, other.Matches[0].State)
+		w.Close()
+		require.Equal(t, query.StateDelivered, w.One("m4", `order {"amount":5,"id":"A1"}`).State, "a new session of that name has fired nothing")
 	})
 }
 
