@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/httpcall"
 	"earshot/repositories"
 	"earshot/trigger/effect"
@@ -39,7 +41,8 @@ var kinds = map[string]mcp.StreamableHTTPOptions{
 	"with sessions": {}, "with sessions, in JSON": {JSONResponse: true},
 }
 
-const findSchema = `{"type":"object","properties":{"query":{"type":"string","x-mcp-header":"Query"},"n":{"type":"integer"}},"required":["query"]}`
+const findSchema = `{"type":"object","properties":{"query":{"type":"string","x-mcp-header":"Query"},"n":{"type":"integer"},
+"all":{"type":"boolean","x-mcp-header":"All"}},"required":["query"]}`
 
 func newToolServer(t *testing.T, kind mcp.StreamableHTTPOptions) *toolServer {
 	s := &toolServer{kind: &kind, served: mcp.NewServer(&mcp.Implementation{Name: "crm", Version: "1"}, &mcp.ServerOptions{PageSize: 2})}
@@ -127,15 +130,18 @@ func TestAToolOfAServerIsCalled(t *testing.T) {
 			s := newToolServer(t, kind)
 			r := remoteRig(t, s.URL, func(source *repositories.Source) {
 				source.Headers = repositories.Headers{"X-Api-Key": credential("planted-key"), "Accept": credential("text/html")}
-			})
+			}, func(o *httpcall.Options) { o.Now = time.Now }) // Verify uses the machine's time
+			const signing = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+			r.apps["clinic"].SigningSecret = credential(signing)
+			verifier := testbed.Got(standardwebhooks.NewWebhook(signing))(t)
 			for range 3 {
-				outcome := r.remote(find, `{"query":"Ån","n":9007199254740993}`)
+				outcome := r.remote(find, `{"query":"Ån","n":9007199254740993,"all":true}`)
 				require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 				require.JSONEq(t, `"Ann"`, string(outcome.Result))
 				require.Equal(t, 200, outcome.Status)
 			}
 			asked := s.asked.Load()
-			require.JSONEq(t, `{"query":"Ån","n":9007199254740993}`, string(asked.Params.Arguments), "numbers keep their digits")
+			require.JSONEq(t, `{"query":"Ån","n":9007199254740993,"all":true}`, string(asked.Params.Arguments), "numbers keep their digits")
 			require.Equal(t, "t1", asked.Params.Meta["earshot/idempotencyKey"])
 			require.Equal(t, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", asked.Params.Meta["traceparent"])
 			require.Equal(t, 3, s.times("tools/call"))
@@ -145,7 +151,9 @@ func TestAToolOfAServerIsCalled(t *testing.T) {
 				if strings.Contains(one.body, `"tools/call"`) {
 					require.Equal(t, "t1", one.header.Get("Webhook-Id"))
 					require.Equal(t, "t1", one.header.Get("Idempotency-Key"))
+					require.NoError(t, verifier.Verify([]byte(one.body), one.header))
 					require.Equal(t, "=?base64?w4Vu?=", one.header.Get("Mcp-Param-Query"))
+					require.Equal(t, "true", one.header.Get("Mcp-Param-All"))
 					require.NotEqual(t, "text/html", one.header.Get("Accept"), "what the protocol needs is not the source's to say")
 				} else {
 					require.Empty(t, one.header.Get("Webhook-Id"), one.body)
@@ -253,6 +261,7 @@ func TestAServerThatIsOutOfOrderIsTriedAgain(t *testing.T) {
 			require.NotContains(t, outcome.Error, "127.0.0.1:9", name)
 			if test.status != 0 {
 				require.Equal(t, 7*time.Second, outcome.After, name)
+				require.Equal(t, method != "", outcome.Reached, "%s %s: the call itself was sent", name, method)
 			}
 			s.faulty.Store(nil)
 			require.Equal(t, effect.Done, r.remote(find, `{"query":"x"}`).Verdict, "%s: it is back", name)
@@ -417,6 +426,17 @@ func TestAServerIsAskedForItsTools(t *testing.T) {
 	require.Len(t, tools, 200)
 	require.Contains(t, notes[0], "x-mcp-header")
 	require.Contains(t, notes[len(notes)-1], "does not end")
+	page = 0
+	s.fails("tools/list", func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ ID json.Number }
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		page++
+		saysJSON(200, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","ttlMs":0,"cacheScope":"private","tools":[],"nextCursor":"again"}}`, asked.ID))(w, r)
+	})
+	_, notes, err = remoteRig(t, s.URL, nil).offered()
+	require.NoError(t, err)
+	require.Contains(t, notes[len(notes)-1], "does not end")
+	require.Equal(t, 2, page, "a server that goes in circles is left")
 }
 
 // hears listens to the source crm, and returns its notifications and its end.
