@@ -19,7 +19,9 @@ func TestARebuiltEventIsTheSame(t *testing.T) {
 		w.Put("", "r", `{"tools":[
 			{"name":"a","description":"An \"A\"","emitter":"desk.a","schema":[{"parameter":"n","type":"number"},{"parameter":"day","type":"string","description":"wished day"}]},
 			{"name":"b","settle":"1ms"},
-			{"name":"c","answer":{"within":"1h"}}]}`)
+			{"name":"c","answer":{"within":"1h"}},
+			{"name":"d","url":"http://desk.example/d"}]}`)
+		const traced = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 		var mu sync.Mutex
 		tried := map[string][]effect.Effect{}
 		w.Events.Answer(func(e effect.Effect) effect.Outcome {
@@ -38,15 +40,19 @@ func TestARebuiltEventIsTheSame(t *testing.T) {
 			require.NoError(t, err)
 		}
 		w.Fire(trigger.Direct{AppID: "clinic", SessionID: "s4", Name: "a", Values: map[string]any{"n": 1}, Source: "ui", Metadata: repositories.Metadata(`{"who":"desk"}`)})
+		w.Fire(trigger.Direct{SessionID: "s5", Name: "d", TraceParent: traced})
 		w.Until("all is published", func() bool {
 			_, taken := w.Events.Count()
-			return taken >= 6 && w.Server.Client().Get(t.Context(), keyspace.KeysOf("clinic").PendingCount()).Val() <= "1"
+			return taken >= 8 && w.Server.Client().Get(t.Context(), keyspace.KeysOf("clinic").PendingCount()).Val() <= "1"
 		})
 		mu.Lock()
 		defer mu.Unlock()
-		require.GreaterOrEqual(t, len(tried), 6)
+		require.GreaterOrEqual(t, len(tried), 8)
 		again := 0
 		for id, list := range tried {
+			if list[0].SessionID == "s5" {
+				require.Equal(t, traced, list[len(list)-1].TraceParent, id)
+			}
 			for _, later := range list[1:] {
 				again++
 				require.Equal(t, list[0].Event, later.Event, id)
