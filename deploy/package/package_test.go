@@ -10,9 +10,11 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
 )
 
 const root = "../.."
@@ -126,6 +128,25 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 		volume, _, _ := strings.Cut(server.Volumes[1], ":")
 		require.Contains(t, compose.Volumes, volume)
 	}
+}
+
+// TestServersReadTheirFiles starts Redis with its file, but not at its port, which may be taken.
+func TestServersReadTheirFiles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "redis.conf")
+	here := strings.Replace(testbed.Read(t, "redis.conf"), "\nport 6379\n", "\n", 1)
+	require.NoError(t, os.WriteFile(file, []byte(here), 0o600))
+	client := redistest.Run(t, "--include", file).Client()
+	for name, want := range map[string]string{
+		"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction",
+		"hash-max-listpack-value": "1024", "hash-max-listpack-entries": "32",
+	} {
+		require.Equal(t, map[string]string{name: want}, client.ConfigGet(t.Context(), name).Val())
+	}
+
+	options, err := server.ProcessConfigFile("nats.conf")
+	require.NoError(t, err)
+	require.True(t, options.JetStream)
+	require.True(t, options.SyncAlways)
 }
 
 // TestKeysAreMadeOnce runs the script again: only the first secret key decrypts what is in Redis.
