@@ -29,7 +29,7 @@ func newChat(env environment) *cobra.Command {
 	c := &chat{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
 		Use:  "chat [MESSAGE]",
-		Args: cobra.MaximumNArgs(1),
+		Args: arguments(0, 1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			ctx := cmd.Context()
 			if c.appID, err = c.client.App(ctx, c.appID); err != nil {

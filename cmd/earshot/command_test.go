@@ -67,8 +67,10 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"serve", "--rediss-url", "x"}, `unknown flag: --rediss-url; did you mean "--redis-url"? (see: earshot serve --help)`},
 		{[]string{"dev", "--prot", "9000"}, "unknown flag: --prot (see: earshot dev --help)"},
 		{[]string{"serve", "-x"}, "in -x (see: earshot serve --help)"},
-		{[]string{"serve", "now"}, `"now"`},
-		{[]string{"version", "now"}, `"now"`},
+		{[]string{"serve", "now"}, `"now" is one argument too many: earshot serve [flags] (see: earshot serve --help)`},
+		{[]string{"version", "now"}, `"now" is one argument too many`},
+		{[]string{"triggers", "confirm"}, "an argument is missing: earshot triggers confirm ID [flags] (see: earshot triggers confirm --help)"},
+		{[]string{"--version"}, "unknown flag: --version; use earshot version"},
 	} {
 		got := failing(t, nil, test.args...)
 		require.Contains(t, got.err, "earshot: ")

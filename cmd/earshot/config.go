@@ -120,8 +120,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 		s.number(&c.MaxWaiting, "max-waiting", "EARSHOT_MAX_WAITING", 2000, "requests of either kind that wait, up to 10s. One app has at most half; further ones are answered 503 with Retry-After")
 	})
 	s.group("Logs and metrics", func(s settings) {
-		s.text(&c.LogLevel, "log-level", "EARSHOT_LOG_LEVEL", "info", "debug, info, warn or error")
-		s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "json or text (words with name=value)")
+		s.text(&c.LogLevel, "log-level", "EARSHOT_LOG_LEVEL", "info", "the least important lines that are logged: debug, info, warn or error")
+		s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "form of the lines: json, or text (words with name=value)")
 		s.BoolVar(&c.LogTexts, "log-texts", false, "write the texts of messages to the log")
 		s.annotate("log-texts", "EARSHOT_LOG_TEXTS")
 		s.number(&c.MetricsApps, "metrics-apps", "EARSHOT_METRICS_APPS", 0, "apps that metrics name, at most 10,000: the first that use a replica. All others count as (other). 0: no metric is by app. /metrics needs no key and shows the names")
@@ -149,7 +149,7 @@ func (c *config) registerNATS(s settings) {
 	c.StreamMax = defaultStreamSize
 	s.flagValue(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes. A full stream refuses events, which stay pending until there is room")
 	c.NATSIngress = choice{"off", "on|keys|off"}
-	s.flagValue(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: also take requests over NATS, on earshot.v1.>. With keys each request needs a key of its app. With on, anyone who may publish there has the admin's rights")
+	s.flagValue(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take requests over NATS too, on earshot.v1.>: on, keys or off. With keys each request needs a key of its app. With on, anyone who may publish there has the admin's rights")
 	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "comma-separated `PREFIXES` of subjects for replies to these requests, for clients with their own inbox prefix. > is any subject but the service's own")
 }
 
@@ -356,7 +356,7 @@ func secretKey(name string, text secret.Secret) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(text.Reveal())
 	found := fmt.Sprintf("%d bytes", len(key))
 	if err != nil {
-		found = "none"
+		found = "not base64"
 	}
 	if err != nil || len(key) != store.KeySize {
 		return nil, fmt.Errorf("%s must be %d bytes in base64, and is %s; make one with: head -c %d /dev/urandom | base64",

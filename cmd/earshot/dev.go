@@ -46,7 +46,7 @@ func newDev(env environment) *cobra.Command {
 	c, d := &config{}, &devOptions{}
 	cmd := &cobra.Command{
 		Use:  "dev",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			err := errors.Join(d.check(c, cmd.Flags().Changed), c.checkFiles(env.now()))
 			if slices.Contains(d.source.paths, files.Stdin) {
@@ -86,8 +86,8 @@ func newDev(env environment) *cobra.Command {
 	}
 	d.source.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.noKeys, "no-keys", false, "require no key, even if one is given or REDIS_URL is set")
-	cmd.Flags().IntVar(&d.natsPort, "nats-port", embedded.NATSPort, "`port` of the embedded NATS server, 0 for any free one; if the default is taken, another is used")
-	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, post messages to it, and show what happens")
+	cmd.Flags().IntVar(&d.natsPort, "nats-port", embedded.NATSPort, "`PORT` of the embedded NATS server, 0 for any free one; if the default is taken, another is used")
+	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, post a message to it, and show what happens")
 	cmd.Flags().BoolVar(&d.json, "json", false, "log as lines of JSON on standard error; the default without a terminal, from level warn on")
 	return cmd
 }

@@ -47,7 +47,7 @@ func newDoctor(env environment) *cobra.Command {
 	e := &examination{env: env}
 	cmd := &cobra.Command{
 		Use:  "doctor",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		PreRunE: func(*cobra.Command, []string) error {
 			var missing error
 			c := &e.config

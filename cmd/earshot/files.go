@@ -243,7 +243,7 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "openapi FILE",
 		Annotations: offline,
-		Args:        cobra.ExactArgs(1),
+		Args:        arguments(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Stdin = env.in
 			if err := o.readEarlier(); err != nil {

@@ -236,19 +236,34 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
 }
 
+// arguments takes from least to most arguments. Unlike cobra's own checks, its errors show what the command takes.
+func arguments(least, most int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < least:
+			return fmt.Errorf("an argument is missing: %s (see: %s --help)", cmd.UseLine(), cmd.CommandPath())
+		case len(args) > most:
+			return fmt.Errorf("%q is one argument too many: %s (see: %s --help)", fault.Clip(args[most]), cmd.UseLine(), cmd.CommandPath())
+		default:
+			return nil
+		}
+	}
+}
+
 // elsewhere hints at the equivalent of commands and flags that people try but that do not exist.
 var elsewhere = map[string]string{
-	"explain":      "; earshot chat shows why with /why, and GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain for programs",
-	"why":          "; earshot chat shows why with /why",
-	"run":          "; earshot dev runs all in one process, earshot serve is the service",
-	"start":        "; earshot dev runs all in one process, earshot serve is the service",
-	"server":       "; earshot dev runs all in one process, earshot serve is the service",
-	"console":      "; the service shows it at /console",
-	"docs":         "; the service shows them at /docs",
-	"test":         "; earshot eval runs tests",
-	"dev --port":   "; use --addr, as in --addr 127.0.0.1:9000",
-	"serve --port": "; use --addr, as in --addr 127.0.0.1:9000",
-	"listen --app": "; name the app in the SUBJECT, as in 'tool.*.APP.>'",
+	"explain":           "; earshot chat shows why with /why, and GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain for programs",
+	"why":               "; earshot chat shows why with /why",
+	"run":               "; earshot dev runs all in one process, earshot serve is the service",
+	"start":             "; earshot dev runs all in one process, earshot serve is the service",
+	"server":            "; earshot dev runs all in one process, earshot serve is the service",
+	"console":           "; the service shows it at /console",
+	"docs":              "; the service shows them at /docs",
+	"test":              "; earshot eval runs tests",
+	"dev --port":        "; use --addr, as in --addr 127.0.0.1:9000",
+	"serve --port":      "; use --addr, as in --addr 127.0.0.1:9000",
+	"earshot --version": "; use earshot version",
+	"listen --app":      "; name the app in the SUBJECT, as in 'tool.*.APP.>'",
 }
 
 // size is a flag for a number of bytes with an optional unit: 4GiB, 512MiB, 1000000.
@@ -294,7 +309,7 @@ type sourceFlags struct {
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
 	s.registerSkip(flags, "skip sources and tools of unsupported types, and tools that need such a source, with a note each")
-	flags.Func("prebuilt", "`postgres`, mysql or sqlite: tools for a database, as Toolbox's --prebuilt. POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE, and the variables beside it, name the database; may be repeated", s.add(files.Prebuilt))
+	flags.Func("prebuilt", "tools for a database of `KIND` postgres, mysql or sqlite, as Toolbox's --prebuilt. POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE, and the variables beside it, name the database; may be repeated", s.add(files.Prebuilt))
 	flags.StringVar(&s.appID, "app", "", "`ID` of the app if the files name none; default: the name of their folder")
 }
 

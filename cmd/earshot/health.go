@@ -27,7 +27,7 @@ func newSchema(env environment) *cobra.Command {
 	return &cobra.Command{
 		Use:         "schema",
 		Annotations: offline,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := env.out.Write(files.Schema())
 			return err
@@ -40,7 +40,7 @@ func newHealth(env environment) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:  "health",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if timeout <= 0 {
 				return fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", timeout, healthTimeout)
@@ -117,7 +117,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "version",
 		Annotations: offline,
-		Args:        cobra.NoArgs,
+		Args:        arguments(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(version.Current())

@@ -22,7 +22,7 @@ import (
 
 func newListen(env environment) *cobra.Command {
 	l := &subscriber{env: env, client: &client.Client{}}
-	cmd := &cobra.Command{Use: "listen [SUBJECT]", Args: cobra.MaximumNArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
+	cmd := &cobra.Command{Use: "listen [SUBJECT]", Args: arguments(0, 1), RunE: func(cmd *cobra.Command, args []string) error {
 		return l.run(cmd.Context(), append(args, ">")[0])
 	}}
 	flags := settings{cmd.Flags()}

@@ -22,7 +22,7 @@ type resealing struct {
 
 func newReseal(env environment) *cobra.Command {
 	r := &resealing{env: env}
-	cmd := &cobra.Command{Use: "reseal", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) }}
+	cmd := &cobra.Command{Use: "reseal", Args: arguments(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) }}
 	set := settings{cmd.Flags()}
 	set.redis(&r.config)
 	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key has encrypted, and write nothing")

@@ -25,7 +25,7 @@ func newServe(env environment) *cobra.Command {
 	c := &config{}
 	cmd := &cobra.Command{
 		Use:  "serve",
-		Args: cobra.NoArgs,
+		Args: arguments(0, 0),
 		PreRunE: func(*cobra.Command, []string) error {
 			return errors.Join(c.required(), c.check(), c.checkFiles(env.now()))
 		},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -185,7 +186,7 @@ func (l *triggerList) newRetry() *cobra.Command {
 		Use: "retry [ID...]",
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			if all == (len(ids) > 0) {
-				return errors.New("name the triggers that are to be tried again, or give --all")
+				return errors.New("give either the IDs of the triggers that are to be tried again, or --all")
 			}
 			if all {
 				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry", filter, url.Values{}, "tried again")
@@ -213,7 +214,7 @@ func (l *triggerList) newRetry() *cobra.Command {
 
 func (l *triggerList) newPurge() *cobra.Command {
 	filter := &triggerFilter{}
-	cmd := &cobra.Command{Use: "purge", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
+	cmd := &cobra.Command{Use: "purge", Args: arguments(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
 		return l.forAllFailed(cmd.Context(), http.MethodDelete, "", filter, url.Values{"state": {"failed"}}, "removed")
 	}}
 	filter.register(cmd.Flags())
@@ -243,7 +244,7 @@ func (l *triggerList) newConfirm() *cobra.Command {
 	sure := false
 	cmd := &cobra.Command{
 		Use:  "confirm ID",
-		Args: cobra.ExactArgs(1),
+		Args: arguments(1, 1),
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			ctx, id := cmd.Context(), ids[0]
 			if l.appID, err = l.client.App(ctx, l.appID); err != nil {
@@ -287,7 +288,7 @@ func (l *triggerList) newConfirm() *cobra.Command {
 }
 
 func (l *triggerList) newEnd(use string) *cobra.Command {
-	return &cobra.Command{Use: use, Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, ids []string) (err error) {
+	return &cobra.Command{Use: use, Args: arguments(1, math.MaxInt), RunE: func(cmd *cobra.Command, ids []string) (err error) {
 		if l.appID, err = l.client.App(cmd.Context(), l.appID); err != nil {
 			return err
 		}

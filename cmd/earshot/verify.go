@@ -33,7 +33,7 @@ type verification struct {
 
 func newVerify(env environment) *cobra.Command {
 	v := &verification{env: env}
-	cmd := &cobra.Command{Use: "verify", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) }}
+	cmd := &cobra.Command{Use: "verify", Args: arguments(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) }}
 	set := settings{cmd.Flags()}
 	set.redis(&v.config)
 	set.duration(&v.retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
