@@ -92,4 +92,5 @@ func TestAnOutageOfRedisIsOneLogLine(t *testing.T) {
 	w.Until("it is there again", func() bool { return linesOf(out, "INFO", "ledger.readable") == 1 })
 	require.Equal(t, 1, linesOf(out, "WARN", "ledger.unreadable"))
 	require.Equal(t, 1, strings.Count(out.String(), "ledger.readable held="))
+	require.NotContains(t, out.String(), `refused\nthe store`, "each partition has the same error")
 }

@@ -64,7 +64,8 @@ func (l *Ledger) ReadDue(ctx context.Context, partitions []int, most func(keyspa
 			}
 		}
 	}
-	return found, errors.Join(err, l.readLanes(ctx, lanes, most, &found))
+	lanesErr := l.readLanes(ctx, lanes, most, &found)
+	return found, cmp.Or(err, lanesErr)
 }
 
 // dueHead has the first entries of a sorted set of a partition, with the clock of its scores.
@@ -89,7 +90,7 @@ func headsOf(ctx context.Context, l *Ledger, partitions []int, key func(keyspace
 // read returns the due entries, and the time (ms) by the clock of their scores.
 func (h dueHead) read() (due []string, now float64, err error) {
 	at, err := h.clock.Read()
-	if err = errors.Join(err, keyspace.Unavailable(h.first.Err())); err != nil {
+	if err = cmp.Or(err, keyspace.Unavailable(h.first.Err())); err != nil {
 		return nil, 0, err
 	}
 	now = float64(at.UnixMilli())
@@ -97,11 +98,11 @@ func (h dueHead) read() (due []string, now float64, err error) {
 }
 
 // IdleSessions returns sessions that may have expired, as appId/sessionId: some of each partition. If a cluster is
-// partly unavailable, it returns those of the other nodes and an error.
+// partly unavailable, it returns those of the other nodes and the first error.
 func IdleSessions(ctx context.Context, l *Ledger) (sessions []string, err error) {
 	for _, one := range headsOf(ctx, l, keyspace.AllPartitions(), keyspace.Keys.Idle, mostHeads) {
 		due, _, readErr := one.read()
-		sessions, err = append(sessions, due...), errors.Join(err, readErr)
+		sessions, err = append(sessions, due...), cmp.Or(err, readErr)
 	}
 	return sessions, err
 }
@@ -219,7 +220,7 @@ const mostSwept = 100
 
 // Sweep removes expired records of triggers, explanations of messages, users of ended sessions, and expired keys.
 func (l *Ledger) Sweep(ctx context.Context) error {
-	return errors.Join(
+	return cmp.Or(
 		l.sweep(ctx, keyspace.Keys.Over, removeExpiredRecords), l.sweep(ctx, keyspace.Keys.Explained, removeExpiredExplanations),
 		l.sweep(ctx, keyspace.Keys.Ended, removeEndedUsers), l.sweep(ctx, keyspace.KeyEnds, removeExpiredKeys),
 	)

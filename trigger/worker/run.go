@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -99,7 +100,8 @@ func (w *Worker) Run(ctx context.Context) {
 		panics.Run(w.Log, "look", "", func() {
 			err := w.startDue(ctx, partitions)
 			if len(partitions) == keyspace.Partitions && polls%pollsPerSurvey == 0 {
-				err = errors.Join(err, w.survey(ctx))
+				surveyErr := w.survey(ctx) // mostly the same error
+				err = cmp.Or(err, surveyErr)
 			}
 			if ctx.Err() != nil {
 				return
@@ -169,7 +171,7 @@ func (w *Worker) survey(ctx context.Context) error {
 		w.Metrics.due.Set(backlog.Pending)
 		w.Metrics.dead.Set(backlog.Dead)
 	}
-	return errors.Join(err, backlogErr)
+	return cmp.Or(err, backlogErr)
 }
 
 // panicDelay is how long an outbox or a held trigger waits after its worker panicked.
