@@ -254,6 +254,9 @@ func (c *chat) show(ctx context.Context, result explainedAnswer) {
 		for _, fault := range rejected.Errors {
 			fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
 		}
+		if rejected.Ask != "" {
+			fmt.Fprintf(c.env.out, "    asks: %s\n", terminal.OneLine(rejected.Ask))
+		}
 	}
 	if len(result.Matches)+len(result.Rejected) == 0 {
 		var explanation explain.Explanation

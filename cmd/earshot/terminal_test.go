@@ -40,6 +40,14 @@ func TestChatShowsWhatFiresAndWhyNothingDoes(t *testing.T) {
 	require.Contains(t, again.out, "user: I want an appointment\n  fired booking/book", "an old session shows what was said")
 }
 
+func TestChatShowsWhatAToolAsks(t *testing.T) {
+	w := devInFolder(t)
+	write(t, "tools.yaml", "kind: tool\nname: book\ndescription: Book an appointment\nexamples: [I want an appointment]\n"+
+		"schema: [{parameter: day, type: string, required: true, ask: Which day suits you?}]\n---\nkind: app\nname: clinic\n")
+	w.ok("apply", "-f", "tools.yaml")
+	require.Contains(t, w.ok("chat", "I want an appointment"), "  not fired default/book {}\n    day is required\n    asks: Which day suits you?\n")
+}
+
 func TestChatExplainsTheLastMessage(t *testing.T) {
 	w, _ := talking(t)
 	r := typing(t, w.env, "I want an appointment\n/why\nmy appointment was fine\n/why\n", "chat").good(t)
