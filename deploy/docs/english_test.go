@@ -133,15 +133,19 @@ func judged(text string, tables bool) (is english) {
 	return is
 }
 
-// TestThePagesAreInPlainEnglish finds long sentences and words of our own: in pages, in the help of commands, of settings, of metrics
+// TestThePagesAreInPlainEnglish finds long sentences and words of our own: in pages, also of clients, examples and packages, in the help of commands, of settings, of metrics
 // and of fields, which the reference has, in the list of changes, and in the templates of the console.
 func TestThePagesAreInPlainEnglish(t *testing.T) {
 	nested, err := filepath.Glob("*/*.md")
 	require.NoError(t, err)
+	around, err := filepath.Glob("../*/*/README.md")
+	require.NoError(t, err)
 	templates, err := filepath.Glob("../../api/console/templates/*.html")
 	require.NoError(t, err)
 	require.NotEmpty(t, templates)
-	for _, path := range slices.Concat(documents(t), nested, []string{"README.md", "../../CHANGELOG.md"}, templates) {
+	for _, path := range slices.Concat(documents(t), nested, around, []string{
+		"README.md", "../../CHANGELOG.md", "../../CONTRIBUTING.md", "../../SECURITY.md", "../README.md", "../examples/README.md", "../package/README.md",
+	}, templates) {
 		read, err := os.ReadFile(path)
 		require.NoError(t, err)
 		text := string(read)
