@@ -140,26 +140,24 @@ func (w *world) until(what string, condition func() bool) {
 func (w *world) rest() {
 	w.t.Helper()
 	client := w.client()
-	var owed []string
-	empty := func() bool {
-		owed = nil
-		counts, _ := client.Pipelined(w.t.Context(), func(all redis.Pipeliner) error {
-			for _, key := range keyspace.AllPendingCounts() {
-				all.Get(w.t.Context(), key)
-			}
-			return nil
-		}) // each has its own error
-		for n, key := range keyspace.AllPendingCounts() {
-			if count, err := counts[n].(*redis.StringCmd).Int(); count > 0 || err != nil && !errors.Is(err, redis.Nil) {
-				lanes := client.ZRangeWithScores(w.t.Context(), keyspace.PartitionKeys(n).Due(), 0, 9).Val()
-				owed = append(owed, fmt.Sprintf("%s: %d %v, of the lanes %v", key, count, err, lanes))
-			}
+	require.EventuallyWithT(w.t, func(c *assert.CollectT) { assert.Empty(c, w.owedLanes(client)) }, patience, glance, "the ledger is empty")
+}
+
+// owedLanes describes what is owed in each shard.
+func (w *world) owedLanes(client redis.UniversalClient) (owed []string) {
+	counts, _ := client.Pipelined(w.t.Context(), func(all redis.Pipeliner) error {
+		for _, key := range keyspace.AllPendingCounts() {
+			all.Get(w.t.Context(), key)
 		}
-		return len(owed) == 0
+		return nil
+	}) // each has its own error
+	for n, key := range keyspace.AllPendingCounts() {
+		if count, err := counts[n].(*redis.StringCmd).Int(); count > 0 || err != nil && !errors.Is(err, redis.Nil) {
+			lanes := client.ZRangeWithScores(w.t.Context(), keyspace.PartitionKeys(n).Due(), 0, 9).Val()
+			owed = append(owed, fmt.Sprintf("%s: %d %v, of the lanes %v", key, count, err, lanes))
+		}
 	}
-	if !assert.Eventually(w.t, empty, patience, glance, "the ledger is empty") {
-		w.t.Fatalf("this is owed: %s", strings.Join(owed, "; "))
-	}
+	return owed
 }
 
 // load is a set of clients that post messages until they are stopped. A client repeats a message after a 503.

@@ -108,7 +108,7 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 		require.Equal(t, upTo(n), w.order("s1"))
 		attempts, _ := w.Events.Count()
 		require.Equal(t, n, attempts, "none was tried before its turn")
-		require.Less(t, commands.Load(), int64(n/10))
+		require.Less(t, commands.Load(), int64(20+n/10)) // some for what the replica does at its start
 		left, err := server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Holders(), keyspace.KeysOf("clinic").Outbox("s1")).Result()
 		require.NoError(t, err)
 		require.Zero(t, left)
