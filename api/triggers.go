@@ -164,7 +164,7 @@ func (a *searchQuery) triggers() query.Triggers {
 	}
 	if q.SessionID == "" {
 		q.SessionID = a.valid("session", func(id string) error { return repositories.CheckID("session", id) })
-		q.Closed = q.SessionID != ""
+		q.AllLives = q.SessionID != ""
 	}
 	return q
 }

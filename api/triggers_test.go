@@ -95,7 +95,7 @@ func TestTriggersAreSearched(t *testing.T) {
 	s := start(t)
 	s.engine.records = recordsOfOne()
 	s.Call("GET", "/v1/apps/clinic/triggers?session=s1", "").Is(200, "")
-	require.Equal(t, query.Triggers{AppID: "clinic", SessionID: "s1", Closed: true, Page: query.Page{Limit: 50}}, s.engine.last().Args[0])
+	require.Equal(t, query.Triggers{AppID: "clinic", SessionID: "s1", AllLives: true, Page: query.Page{Limit: 50}}, s.engine.last().Args[0])
 	s.Call("GET", "/v1/apps/clinic/sessions/s1/triggers?session=s1", "").Problem(400, `"session" is not known here`)
 }
 
@@ -269,7 +269,7 @@ func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
 
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 	s := start(t)
-	query := query.Triggers{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}
+	query := query.Triggers{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", AllLives: true}
 	got := s.Call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1&value=x", "").Is(202, "")
 	require.JSONEq(t, `{"triggers":3}`, string(got.Body))
 	require.Equal(t, asked{"RetryAll", []any{query, "admin"}}, s.engine.last())

@@ -311,7 +311,7 @@ const failedPage = 100
 // eachFailed applies action, if not nil, to each matching failed trigger that still exists, and counts those for which it
 // succeeded; newest first unless the query asks for the oldest.
 func (hs *Holds) eachFailed(ctx context.Context, q query.Triggers, action func(index int, stored *query.StoredTrigger) (bool, error)) (count int, err error) {
-	q.State, q.Closed, q.Page = query.StateFailed, true, query.Page{Limit: failedPage}
+	q.State, q.AllLives, q.Page = query.StateFailed, true, query.Page{Limit: failedPage}
 	for {
 		records, next, err := hs.records.Triggers(ctx, q)
 		if err != nil {

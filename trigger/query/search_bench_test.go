@@ -61,7 +61,7 @@ var searches = map[string]query.Triggers{
 	"value of the oldest": {Value: "Keller the 0"},
 	"name none":           {Name: "cancel-table"},
 	"source none":         {Source: query.SourceTask},
-	"session none":        {SessionID: "nobody", Closed: true},
+	"session none":        {SessionID: "nobody", AllLives: true},
 	"message none":        {MessageID: "nothing"},
 	"reason none":         {Reason: effect.ReasonTimeout},
 	"confirming none":     {State: query.StateConfirming},

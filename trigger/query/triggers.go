@@ -35,9 +35,7 @@ type Triggers struct {
 	// Since and Until bound the time of firing; Until is exclusive.
 	Since, Until time.Time
 	Oldest       bool // lists the oldest first
-	// Closed includes triggers fired before the session was closed.
-	Closed bool
-	// AllLives includes triggers of all generations of the session; it searches the whole list of the app.
+	// AllLives includes triggers fired before the session was closed, also if it is in use again.
 	AllLives bool
 	Page     Page
 }
@@ -169,7 +167,8 @@ type listing struct {
 	at       position // of the last item, or of the last record examined
 }
 
-// chooseIndex chooses the list with the fewest records: the session's, unless it was closed, else a state's.
+// chooseIndex chooses the list with the fewest records: the session's, unless that lacks an earlier life, else a
+// state's.
 func (l *listing) chooseIndex(ctx context.Context) error {
 	q, k := l.query, keyspace.KeysOf(l.query.AppID)
 	var byState, bySession bool
@@ -180,16 +179,16 @@ func (l *listing) chooseIndex(ctx context.Context) error {
 	case StateConfirming: // they are among the pending ones
 		l.index = k.InState(StatePending)
 	}
-	if sessionIndex := k.Triggers(q.SessionID); q.SessionID != "" && !q.AllLives {
-		exists, err := !q.Closed, error(nil)
-		if q.Closed {
-			exists, err = l.Ledger.KeyExists(ctx, sessionIndex)
+	if q.SessionID != "" {
+		closed := false
+		if q.AllLives { // a close removes the session's list
+			var err error
+			if closed, err = l.Ledger.KeyExists(ctx, k.Closed(q.SessionID)); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
-		if exists {
-			l.index, byState, bySession = sessionIndex, false, true
+		if !closed {
+			l.index, byState, bySession = k.Triggers(q.SessionID), false, true
 		}
 	}
 	l.filtered = q.Name+q.Source+q.MessageID+string(q.Reason)+q.Value != "" || q.State != "" && !byState || q.SessionID != "" && !bySession

@@ -65,7 +65,7 @@ func TestSearchCombinesFilters(t *testing.T) {
 			messageTrigger:         {{Name: "bell"}, {MessageID: "m1"}, {Source: "message"}},
 			"t2 t1":                {{State: "failed"}, {State: "failed", Name: "book"}},
 			"t3 t1":                {{Source: "task"}, {SessionID: "s1", Source: "task", State: ""}},
-			"t4 t2 t0":             {{SessionID: "s0"}, {SessionID: "s0", Closed: true}, {Source: "ui"}},
+			"t4 t2 t0":             {{SessionID: "s0"}, {SessionID: "s0", AllLives: true}, {Source: "ui"}},
 			"":                     {{Value: "none"}, {Value: "c"}, {Name: "bell", Source: "ui"}, {Reason: effect.ReasonAuth}, {State: "failed", SessionID: "s2"}, {Value: "friday", State: "failed"}},
 			messageTrigger + " t4": {{State: "delivered", Until: time.Now().Add(time.Hour), Since: w.Trigger("t4").Time}},
 			"t1 t0":                {{Until: w.Trigger("t2").Time}},
@@ -86,9 +86,14 @@ func TestSearchCombinesFilters(t *testing.T) {
 
 		require.NoError(t, w.Store.CloseSession(t.Context(), "clinic", "s0"))
 		require.Empty(t, w.search(query.Triggers{SessionID: "s0"}, 9))
-		require.Equal(t, []string{"t4", "t2", "t0"}, w.search(query.Triggers{SessionID: "s0", Closed: true}, 2), "they are still kept")
+		require.Equal(t, []string{"t4", "t2", "t0"}, w.search(query.Triggers{SessionID: "s0", AllLives: true}, 2), "they are still kept")
 		count, err := w.Engine.CountFailed(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s0"})
 		require.NoError(t, err)
 		require.Equal(t, 1, count)
+
+		w.Fire(trigger.Direct{SessionID: "s0", Name: "book", Source: "ui", TriggerID: "t5"})
+		require.Equal(t, []string{"t5"}, w.search(query.Triggers{SessionID: "s0"}, 9))
+		require.Equal(t, []string{"t5", "t4", "t2", "t0"}, w.search(query.Triggers{SessionID: "s0", AllLives: true}, 2), "also when the session is in use again")
+		require.Equal(t, []string{"t2"}, w.search(query.Triggers{SessionID: "s0", State: "failed", AllLives: true}, 2))
 	})
 }
