@@ -41,7 +41,7 @@ func withBody(handle func(c echo.Context, body []byte) error) echo.HandlerFunc {
 func readBody(c echo.Context) ([]byte, error) {
 	body, err := readOptional(c)
 	if err == nil && len(body) == 0 {
-		return nil, answer.NewProblem(answer.InvalidBody, "a JSON body is needed and there is none")
+		return nil, answer.BadBody(fault.Missing, "a JSON body is needed and there is none")
 	}
 	return body, err
 }

@@ -222,7 +222,8 @@ func TestACompressedBodyIsRefused(t *testing.T) {
 func TestAMissingBodyIsA400(t *testing.T) {
 	s := start(t)
 	for path, method := range map[string]string{apitest.MessagesPath: "POST", "/v1/apps/clinic/triggers": "POST", "/v1/apps/clinic": "PUT", "/v1/apps/clinic/repositories": "POST"} {
-		s.Call(method, path, "").Problem(400, "a JSON body is needed")
+		faults := s.Call(method, path, "").Problem(400, "a JSON body is needed")
+		require.Equal(t, map[string]string{"": "a JSON body is needed and there is none"}, faults)
 	}
 }
 

@@ -183,6 +183,11 @@ func faulty(code Code, detail string, faults fault.List) *Problem {
 	return found
 }
 
+// BadBody is the problem of a body that has one fault as a whole.
+func BadBody(code fault.Code, detail string) *Problem {
+	return faulty(InvalidBody, detail, fault.List{{Detail: detail, Meant: fault.Meant{Code: code}}})
+}
+
 // undecided is the problem of a message that the LLM did not decide.
 func undecided(llm *matcher.Unavailable) *Problem {
 	code := MessageUndecided
@@ -211,7 +216,7 @@ func Unread(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return NewProblem(BodyTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")
 	default:
-		return NewProblem(InvalidBody, "the body broke off before its end")
+		return BadBody(fault.Malformed, "the body broke off before its end")
 	}
 }
 
