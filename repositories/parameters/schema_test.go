@@ -259,7 +259,7 @@ func TestSchemaFaultsAreSentencesAboutTheValue(t *testing.T) {
 		{`{"anyOf":[{"type":"string"},{"type":"integer"}]}`, `true`, `true is not an integer or a string`},
 		{`{"oneOf":[{"type":"string"},{"type":"object","required":["a"]}]}`, `{}`, `p.a: is required`},
 		{`{"type":"object","properties":{"a":false}}`, `{"a":1}`, `p.a: is not allowed here`},
-		{`{"multipleOf":2}`, `3`, `multipleOf: got 3, want 2`},
+		{`{"multipleOf":2}`, `3`, `3 is not a multiple of 2`},
 		{`{"enum":[1,2,3,4,5,6,7,8,9,10,11,12,13]}`, `0`, `0 is not one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …`},
 		{`{"type":"array","items":{"type":"array","items":{"type":"integer"}}}`, `[[1],[2,"x"]]`, `p[1][1]: "x" is not an integer`},
 		{`{"type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"}}`, `["a",1]`, `p[0]: "a" is not an integer`},

@@ -155,6 +155,12 @@ func words(cause jsonschema.ErrorKind) (detail string, about bool) {
 		return "is under the minimum of " + Decimal(cause.Want).String(), true
 	case *finding.Maximum:
 		return "is above the maximum of " + Decimal(cause.Want).String(), true
+	case *finding.ExclusiveMinimum:
+		return "is not above " + Decimal(cause.Want).String(), true
+	case *finding.ExclusiveMaximum:
+		return "is not under " + Decimal(cause.Want).String(), true
+	case *finding.MultipleOf:
+		return "is not a multiple of " + Decimal(cause.Want).String(), true
 	case *finding.Format:
 		return cause.Err.Error(), false
 	case *finding.MinLength:

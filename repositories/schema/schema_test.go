@@ -36,15 +36,19 @@ func TestEveryViolationHasItsPlaceAndAPlainSentence(t *testing.T) {
 	require.Equal(t, []string{
 		`/list/2 "x" is not an integer`,
 		`/list/10 "y" is not an integer`, // by number, not by letter
+		`/most 5 is not under 5`,
 		`/name is required`,
 		`/size 0.05 is under the minimum of 0.1`,
+		`/some 1 is not above 1.5`,
 		`/state "don" is not one of "done", "open"`,
+		`/step 7 is not a multiple of 2`,
 		`/text is too long: 4 of at most 3 characters`,
 		`/zip is not a known field`,
 	}, violations(t, `{"type": "object", "required": ["name"], "additionalProperties": false, "properties": {
 		"list": {"items": {"type": "integer"}}, "name": {}, "size": {"minimum": 0.1},
+		"most": {"exclusiveMaximum": 5}, "some": {"exclusiveMinimum": 1.5}, "step": {"multipleOf": 2},
 		"state": {"enum": ["done", "open"]}, "text": {"maxLength": 3}}}`,
-		`{"list": [0, 1, "x", 3, 4, 5, 6, 7, 8, 9, "y"], "size": 0.05, "state": "don", "text": "four", "zip": 1}`))
+		`{"list": [0, 1, "x", 3, 4, 5, 6, 7, 8, 9, "y"], "most": 5, "size": 0.05, "some": 1, "state": "don", "step": 7, "text": "four", "zip": 1}`))
 }
 
 func TestAChoiceNamesTheFaultsOfTheFormThatWasMeant(t *testing.T) {
