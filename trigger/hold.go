@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/trigger/delivery"
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
@@ -138,7 +139,15 @@ func (hs *Holds) repeatedMove(ctx context.Context, appID, triggerID string, acti
 // commitMove commits an action on a held trigger, and makes the first attempts at the effects that become due.
 func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Action, by string) (ledger.Status, error) {
 	record := h.Record
-	p := hs.planner(ledger.Turn{App: record.AppID, Session: record.SessionID}, hs.Token(), &scope.State{}, record.Text, "")
+	trace := "" // of the request that the trigger comes from
+	if len(h.Effects) > 0 {
+		deferred, err := delivery.HeldEffect(hs.Store, &record, h.Effects[0], -1)
+		if err != nil {
+			return "", err
+		}
+		trace = deferred.TraceParent
+	}
+	p := hs.planner(ledger.Turn{App: record.AppID, Session: record.SessionID}, hs.Token(), &scope.State{}, record.Text, trace)
 	p.Box, p.Unawaited = keyspace.Box(record.SessionID, record.TriggerID), action == state.Release
 	if err := p.move(h, action, by); err != nil {
 		return "", err

@@ -161,7 +161,7 @@ func (p *planner) fire(matched matcher.Match, source, triggerID string) (err err
 	if state.State(move.State) == state.Duplicate || !repository.Options.TriggerOnce || p.store == nil {
 		return nil
 	}
-	entry, err := p.store.ChangeEntry(repository, "deleted") // the event of the repository's removal
+	entry, err := p.store.ChangeEntry(repository, "deleted", p.traceParent) // the event of the repository's removal
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/lists"
+	"earshot/repositories/tracing"
 )
 
 type repositoryRecords struct {
@@ -82,7 +83,7 @@ const writeTTL = 10 * time.Minute
 // now, unless ttl is 0.
 func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, revision, stored string, options writeOptions, ttl time.Duration) error {
 	scope := repository.Scope()
-	entry, err := r.ChangeEntry(repository, options.operation)
+	entry, err := r.ChangeEntry(repository, options.operation, tracing.Of(ctx))
 	if err != nil {
 		return err
 	}
@@ -373,8 +374,9 @@ func (c changeEvent) forms() []any {
 	return []any{c, named, bare}
 }
 
-// ChangeEntry makes the tool.changed event of a change, as an entry of the outbox.
-func (c *core) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
+// ChangeEntry makes the tool.changed event of a change, as an entry of the outbox. traceParent is the trace of the
+// request that makes the change, or empty.
+func (c *core) ChangeEntry(repository *repositories.Repository, operation, traceParent string) (keyspace.Entry, error) {
 	payload := changeEvent{
 		ID: changeID(repository, operation), Time: c.now().UTC(), Operation: operation, Record: public(repository),
 		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
@@ -386,7 +388,7 @@ func (c *core) ChangeEntry(repository *repositories.Repository, operation string
 	body, err := exactjson.Encode(cloudevent.Event{
 		Subject: "tool.changed." + repository.AppID + "." + repository.ID,
 		ID:      payload.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
-		Time: payload.Time, Data: data,
+		Time: payload.Time, TraceParent: traceParent, Data: data,
 	})
 	return keyspace.EventEntry(payload.ID, repository.SessionID, "", string(body)), err
 }

@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/failpoint"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/tracing"
 )
 
 // undecidedLua defines undecided(order, turns, session): whether a message of the session (named as in Keys.Idle)
@@ -309,7 +310,7 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), keyspace.Recent(k)}
 	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.sessionTTL.Milliseconds(), limit, s.newID(), session.User}
 	for _, template := range templates {
-		entry, stored, ref, err := s.copyTemplate(app, template, scope)
+		entry, stored, ref, err := s.copyTemplate(ctx, app, template, scope)
 		if err != nil {
 			return false, err
 		}
@@ -392,7 +393,7 @@ func (s *sessionRecords) readTemplates(ctx context.Context, session *repositorie
 	return found, faults.Err()
 }
 
-func (s *sessionRecords) copyTemplate(app *repositories.App, template *repositories.Repository, scope repositories.Scope) (entry keyspace.Entry, stored string, ref sourceRef, err error) {
+func (s *sessionRecords) copyTemplate(ctx context.Context, app *repositories.App, template *repositories.Repository, scope repositories.Scope) (entry keyspace.Entry, stored string, ref sourceRef, err error) {
 	made := template.Clone()
 	made.SessionID, made.Options.Template = scope.SessionID, false
 	made.Generation, made.Revision, made.Created = s.newID(), s.newID(), s.now().UTC()
@@ -400,7 +401,7 @@ func (s *sessionRecords) copyTemplate(app *repositories.App, template *repositor
 	if stored, err = s.sealer.encode(made); err != nil {
 		return entry, "", ref, err
 	}
-	entry, err = s.ChangeEntry(made, "created")
+	entry, err = s.ChangeEntry(made, "created", tracing.Of(ctx))
 	return entry, stored, sourceRefOf(app, made), err
 }
 

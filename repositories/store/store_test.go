@@ -330,7 +330,7 @@ func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
 	for count, omitted := range map[int][]string{900: nil, 1100: {"record.tools"}} {
 		repository, err := repositories.DecodeRepository(session, "r", []byte(tools(count)))
 		require.NoError(t, err)
-		entry, err := store.ChangeEntry(repository, "created")
+		entry, err := store.ChangeEntry(repository, "created", "")
 		require.NoError(t, err)
 		var event cloudevent.Event
 		require.NoError(t, json.Unmarshal([]byte(entry.Body), &event))
@@ -353,7 +353,7 @@ func TestACredentialInAURLIsNotTold(t *testing.T) {
 	store := storeOn(t, redistest.Mini(t), 'k')
 	repository, err := repositories.DecodeRepository(session, "r", []byte(`{"tools":[{"name":"t","url":"https://x.example/p/:day?api_key=planted&day=:day&token=:token","schema":[{"parameter":"day","type":"string","required":true},{"parameter":"token","type":"string","required":true}]}]}`))
 	require.NoError(t, err)
-	entry, err := store.ChangeEntry(repository, "created")
+	entry, err := store.ChangeEntry(repository, "created", "")
 	require.NoError(t, err)
 	require.NotContains(t, entry.Body, "planted")
 	require.Contains(t, entry.Body, "/p/:day?api_key=***")
