@@ -143,7 +143,7 @@ func New(options Options) http.Handler {
 	if options.AdminKey.Empty() {
 		middleware = append(middleware, auth.Guarded(openPaths))
 	}
-	middleware = append(middleware, auth.Authenticated(options.authenticator(), openPaths))
+	middleware = append(middleware, auth.Authenticated(options.authenticator(), openPaths), missingApp(options.Store))
 	// Chained once; echo would chain them again for each request.
 	handle := chain(middleware...)(func(c echo.Context) error { return c.Handler()(c) })
 	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })

@@ -21,12 +21,31 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/server"
+	"earshot/repositories"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/lists"
 	"earshot/repositories/outages"
 	"earshot/repositories/panics"
 	"earshot/repositories/tracing"
 )
+
+// missingApp answers for the app if that is missing as well: a client makes an app first, and then what is in it.
+func missingApp(stored Store) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			err := next(c)
+			appID := c.Param("appId")
+			if err == nil || appID == "" || answer.ProblemOf(err).Status != http.StatusNotFound {
+				return err
+			}
+			_, readErr := stored.App(c.Request().Context(), appID)
+			if missing, ok := errors.AsType[*repositories.NotFoundError](readErr); ok && missing.Kind == "app" {
+				return missing
+			}
+			return err
+		}
+	}
+}
 
 // answerErrors writes the error of a handler as an answer, so that the outer middleware sees the client's
 // status. It first waits for a pending body, as on success: a stalled body is reported before any other

@@ -360,3 +360,24 @@ func refused(w apitest.World, list, cursor string) {
 	got := w.Call("GET", list+"?after="+url.QueryEscape(cursor), "").Is(400, "")
 	require.Contains(w.T, string(got.Body), `"code":"`+string(answer.InvalidCursor)+`"`, "%s %s", list, cursor)
 }
+
+// TestAMissingAppIsNamedBeforeWhatIsMissingInIt expects the code by which a client makes the app first.
+func TestAMissingAppIsNamedBeforeWhatIsMissingInIt(t *testing.T) {
+	t.Parallel()
+	s := apitest.Live(t, apitest.Everything)
+	for _, call := range []string{
+		"GET /repositories/r", "PATCH /repositories/r", "DELETE /repositories/r", "GET /sessions/s1/repositories/r", "GET /triggers/t",
+		"POST /triggers/t/cancel", "POST /triggers/t/retry", "DELETE /keys/k", "GET /sessions/s1", "GET /sessions/s1/messages/m",
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		body := ""
+		if method == "PATCH" {
+			body = "{}"
+		}
+		got := s.Call(method, "/v1/apps/nobody"+path, body).Is(404, "")
+		require.Contains(t, string(got.Body), `"code":"unknown_app"`, call)
+	}
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/repositories/r", "").Is(404, "").Body), `"code":"unknown_repository"`)
+	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/triggers/t", "").Is(404, "").Body), `"code":"unknown_trigger"`)
+}
