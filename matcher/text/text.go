@@ -243,12 +243,16 @@ func (t Text) At(i int) Word {
 // Norm returns the folded word at a place, empty beyond the text.
 func (t Text) Norm(i int) string { return t.At(i).Norm }
 
-// Gap returns the text between a word and the next.
+// Gap returns the text between a word and the next, which for -1 is the first.
 func (t Text) Gap(i int) string {
-	if i+1 >= len(t.Words) {
-		return t.Said[t.Words[i].End:]
+	from, to := 0, len(t.Said)
+	if i >= 0 {
+		from = t.Words[i].End
 	}
-	return t.Said[t.Words[i].End:max(t.Words[i].End, t.Words[i+1].Start)]
+	if i+1 < len(t.Words) {
+		to = max(from, t.Words[i+1].Start)
+	}
+	return t.Said[from:to]
 }
 
 // Adjoins reports whether only space is between a word and the next.

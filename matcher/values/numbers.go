@@ -222,7 +222,7 @@ func (f *slotFiller) partOfSum(s *slot, first, end int) string {
 // inexact finds the words around a number by which it is a bound, an estimate or a share; to is 0 for none. "120
 // over 80" is no bound.
 func (f *slotFiller) inexact(first, end int) (from, to int) {
-	if before := strings.TrimRight(f.Said[:f.Words[first].Start], " €$£"); strings.TrimRight(before, "~≈<>≤≥±") != before {
+	if before := strings.TrimRight(f.Said[:startOf(f, first)], " €$£"); strings.TrimRight(before, "~≈<>≤≥±") != before {
 		return first, end
 	}
 	if before := f.At(first - 1); before.Is(text.OrWords) && f.At(first-2).Is(text.IndefiniteWords) { // "une ou deux vestes"
@@ -251,9 +251,17 @@ func (f *slotFiller) inexact(first, end int) (from, to int) {
 	return 0, 0
 }
 
+// startOf returns where the word at a place begins. An amount such as "½ %" has no word, and may end the text.
+func startOf(f *slotFiller, i int) int {
+	if i == len(f.Words) {
+		return len(f.Said)
+	}
+	return f.Words[i].Start
+}
+
 // unitAt returns the unit of the number in the words from first to before end; 0 if unknown.
 func (f *slotFiller) unitAt(first, end int) int {
-	if sign := f.currencyBefore(f.Words[first].Start); sign != "" {
+	if sign := f.currencyBefore(startOf(f, first)); sign != "" {
 		return unitOf[sign]
 	}
 	if before := f.At(first - 1); before.Is(text.Currencies) && f.Adjoins(first-1) && unitOf[f.Norm(end)] == 0 { // "EUR 50"
@@ -262,7 +270,7 @@ func (f *slotFiller) unitAt(first, end int) int {
 	if end < len(f.Words) && f.Adjoins(end-1) {
 		return unitOf[f.Norm(end)]
 	}
-	rest := strings.TrimSpace(f.Said[f.Words[end-1].End:])
+	rest := strings.TrimSpace(f.Gap(end - 1))
 	_, size := utf8.DecodeRuneInString(rest)
 	return unitOf[rest[:size]]
 }

@@ -43,6 +43,17 @@ func TestCodesAreRead(t *testing.T) {
 	}.of(t, `{"name":"unlock","schema":[{"parameter":"pin","type":"integer"}]}`)
 }
 
+func TestAmountsWithoutAWordAreRead(t *testing.T) {
+	expected{
+		"½ €":                   {"amount": number("0.5")},
+		"½ € to Anna":           {"amount": number("0.5")},
+		"pay ½ € to Anna":       {"amount": number("0.5")},
+		"pay Anna ¼ €":          {"amount": number("0.25")},
+		"pay Anna up to ½ €":    {},
+		"pay up to ½ € to Anna": {},
+	}.of(t, `{"name":"pay","schema":[{"parameter":"amount","type":"number","unit":"€"}]}`)
+}
+
 func TestACodeHasTheFormOfItsSamples(t *testing.T) {
 	expected{
 		"how far is T-5123":   {"ticket": "T-5123"},
