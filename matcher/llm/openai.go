@@ -55,12 +55,14 @@ func (o *openAI) complete(ctx context.Context, request chatRequest) (completion,
 }
 
 // inOrder moves all system texts to the front, inserts an assistant's message between a tool and the user, and
-// joins consecutive texts of one role, so that roles alternate.
+// joins consecutive texts of one role, so that roles alternate, the user's first.
 func inOrder(messages []chatMessage) []chatMessage {
 	ordered := []chatMessage{{role: roleSystem}}
 	for _, message := range messages {
 		last := &ordered[len(ordered)-1]
 		switch {
+		case message.role == roleAssistant && len(ordered) == 1:
+			ordered = append(ordered, chatMessage{role: roleUser, text: noBeginning}, message)
 		case message.role == roleSystem:
 			ordered[0].text = strings.TrimSpace(ordered[0].text + "\n\n" + message.text)
 		case message.role == roleUser && last.role == roleTool:

@@ -162,6 +162,14 @@ func TestEndpointThatWantsItsMessagesInOrderGetsThemSo(t *testing.T) {
 		}
 	}
 	server, refusal := llmtest.New(t), llmtest.Status(http.StatusBadRequest, nil, `{"message":"Unexpected role 'system'"}`)
+	server.Queue(refusal, call("book", `{"day":"mon"}`))
+	greeted := matchertest.Request(t, "book monday", book)
+	greeted.History = []matcher.Utterance{{Actor: matcher.ActorAgent, Text: "Hello"}}
+	_, err := newLLM(server).Match(t.Context(), greeted)
+	require.NoError(t, err)
+	require.Equal(t, []string{"system", "user", "assistant", "user"}, roles(server.Requests()[1].Messages), "the user's side is first")
+
+	server = llmtest.New(t)
 	server.Queue(refusal, refusal)
 	require.Contains(t, unavailable(t, llmOptions(server)).Reason, "Unexpected role")
 	require.Equal(t, 2, server.Count(), "one that refuses this order as well is unavailable")
