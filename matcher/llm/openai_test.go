@@ -84,7 +84,7 @@ func TestAnswersOfCompatibleServersAreRead(t *testing.T) {
 func TestTextOfCompatibleServersIsRead(t *testing.T) {
 	result, _ := matchOne(t, talk(t, book), llmtest.Answer(map[string]any{"content": []any{
 		map[string]any{"type": "reasoning", "text": "secret thoughts"},
-		map[string]any{"type": "text", "text": "Good "}, map[string]any{"text": "morning."},
+		map[string]any{"type": "text", "text": "Good "}, map[string]any{"text": []any{map[string]any{"text": "deeper"}}}, map[string]any{"text": "morning."},
 	}}, "stop"))
 	require.Equal(t, "Good morning.", result.Text)
 	result, _ = matchOne(t, talk(t, book), llmtest.Raw(`{"choices":[{"message":{"role":"assistant","content":null},"finish_reason":"stop"}]}`))

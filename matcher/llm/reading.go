@@ -102,15 +102,15 @@ func (t *anyText) UnmarshalJSON(raw []byte) error {
 		return nil
 	}
 	var parts []struct {
-		Type string  `json:"type"`
-		Text anyText `json:"text"`
+		Type string `json:"type"`
+		Text any    `json:"text"` // lists in lists are left out: each level would be read once more for all above it
 	}
 	if json.Unmarshal(raw, &parts) != nil {
 		return nil
 	}
 	for _, part := range parts {
-		if part.Type == "text" || part.Type == "" {
-			*t += part.Text
+		if written, is := part.Text.(string); is && (part.Type == "text" || part.Type == "") {
+			*t += anyText(written)
 		}
 	}
 	return nil
