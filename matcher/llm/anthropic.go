@@ -211,7 +211,7 @@ func (a *anthropic) read(body []byte) (completion, error) {
 			Input json.RawMessage `json:"input"`
 		}
 		if json.Unmarshal(raw, &block) != nil || block.Type == "tool_use" && block.Name == "" {
-			return completion{}, errUnreadableCalls
+			return found, errUnreadableCalls
 		}
 		switch block.Type {
 		case "text":
@@ -225,8 +225,5 @@ func (a *anthropic) read(body []byte) (completion, error) {
 			thoughts = nil
 		}
 	}
-	if err := checkFinish(answer.StopReason, "end_turn", "stop_sequence", "tool_use"); err != nil {
-		return completion{usage: found.usage}, err
-	}
-	return found, nil
+	return found, checkFinish(answer.StopReason, "end_turn", "stop_sequence", "tool_use")
 }

@@ -236,13 +236,10 @@ func (c *cohere) read(body []byte) (completion, error) {
 	}}
 	var err error
 	if found.calls, err = message.calls(); err != nil {
-		return completion{}, err
-	}
-	if err := checkFinish(answer.FinishReason, "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL"); err != nil {
-		return completion{usage: found.usage}, err
+		return found, err
 	}
 	if len(found.calls) > 0 {
 		found.calls[0].echo = string(message.Plan)
 	}
-	return found, nil
+	return found, checkFinish(answer.FinishReason, "COMPLETE", "STOP_SEQUENCE", "TOOL_CALL")
 }

@@ -57,7 +57,7 @@ func NewHTTPClient(messages int) *http.Client {
 type wireForm interface {
 	// write writes a request without the parts that the model refuses.
 	write(request chatRequest, without []string) requestBody
-	// read reads an answer. It returns the usage even with an error.
+	// read reads an answer. With an error only the usage of the completion is valid.
 	read(body []byte) (completion, error)
 }
 
@@ -138,14 +138,21 @@ func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, req
 		return completion{}, failure(ctx, err, e.key)
 	}
 	read, err := e.read(answer)
-	if _, known := errors.AsType[*matcher.Unavailable](err); err == nil || known {
-		return read, err
+	if err == nil && len(read.calls) > maxCalls {
+		err = fmt.Errorf("the answer has %d tool calls, more than %d", len(read.calls), maxCalls)
 	}
+	if err == nil {
+		return read, nil
+	}
+	reason := err.Error()
 	if failed, is := errors.AsType[serverError](err); is {
-		err = errors.New("it answered with an error: " + Scrub(string(failed), e.key))
+		reason = "it answered with an error: " + Scrub(string(failed), e.key)
 	}
-	return completion{}, &matcher.Unavailable{Reason: err.Error()}
+	return completion{usage: read.usage}, &matcher.Unavailable{Reason: reason}
 }
+
+// maxCalls bounds the calls of an answer: a model that repeats itself makes thousands, and each would fire its tool.
+const maxCalls = 128
 
 // post sends a request without the parts that the model is known to refuse. If the model refuses another optional
 // part, the request is repeated once without it.

@@ -307,20 +307,21 @@ func (g *gemini) read(body []byte) (completion, error) {
 	if err := decodeAnswer(body, &answer); err != nil {
 		return completion{}, err
 	}
-	if len(answer.Candidates) == 0 {
-		if reason := string(answer.Feedback.BlockReason); reason != "" {
-			return completion{}, fmt.Errorf("the provider's content filter held the request back (%s)", text.Clip(reason, maxFinish))
-		}
-		return completion{}, errors.New("the answer has no candidates")
-	}
-	counted, chosen := answer.Usage.value, answer.Candidates[0]
+	counted := answer.Usage.value
 	found := completion{usage: Usage{
 		Prompt: int(counted.Prompt + counted.ToolPrompt), Cached: int(counted.Cached), Completion: int(counted.Candidates + counted.Thoughts),
 	}}
+	if len(answer.Candidates) == 0 {
+		if reason := string(answer.Feedback.BlockReason); reason != "" {
+			return found, fmt.Errorf("the provider's content filter held the request back (%s)", text.Clip(reason, maxFinish))
+		}
+		return found, errors.New("the answer has no candidates")
+	}
+	chosen := answer.Candidates[0]
 	for _, part := range chosen.Content.Parts {
 		switch {
 		case part.Call != nil && part.Call.Name == "":
-			return completion{}, errUnreadableCalls
+			return found, errUnreadableCalls
 		case part.Call != nil:
 			found.calls = append(found.calls, toolCall{
 				id: string(part.Call.ID), name: string(part.Call.Name), arguments: string(part.Call.Args), echo: string(part.Signature),
@@ -329,8 +330,5 @@ func (g *gemini) read(body []byte) (completion, error) {
 			found.text += string(part.Text)
 		}
 	}
-	if err := checkFinish(chosen.FinishReason, "STOP", "FINISH_REASON_UNSPECIFIED"); err != nil {
-		return completion{usage: found.usage}, err
-	}
-	return found, nil
+	return found, checkFinish(chosen.FinishReason, "STOP", "FINISH_REASON_UNSPECIFIED")
 }

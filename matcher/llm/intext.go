@@ -47,7 +47,7 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 		}
 		return found, size
 	})
-	if len(calls) == 0 {
+	if len(calls) == 0 || len(calls) > maxCalls {
 		return nil, text
 	}
 	return calls, ""

@@ -93,6 +93,7 @@ func TestTextThatIsNoCallStaysText(t *testing.T) {
 		"a definition that is cut":         `<tool_call>{"name":"book","description":"Book","parameters":{"day"`,
 		"an answer around calls":           `{"content":"no","tool_calls":[{"name":"light","arguments":{}}]}`,
 		"nothing between marks":            `Hi <tool_call></tool_call>`,
+		"more calls than an answer has":    strings.Repeat(`<tool_call>{"name":"book","arguments":{}}</tool_call>`, maxCalls+1),
 		"more than is read":                strings.Repeat("x", maxInText) + `{"name":"book","arguments":{}}`,
 	} {
 		t.Run(rule, func(t *testing.T) {

@@ -142,22 +142,22 @@ func (o *openAI) read(body []byte) (completion, error) {
 			continue
 		}
 		if choice.Message.Refusal != "" {
-			return completion{}, errors.New("the model refused to answer")
+			return found, errors.New("the model refused to answer")
 		}
 		calls, err := choice.Message.calls()
 		if err != nil {
-			return completion{}, err
+			return found, err
 		}
 		found.calls = append(found.calls, calls...)
 		found.text = strings.TrimSpace(found.text + "\n" + string(choice.Message.Content))
 		reasons = append(reasons, choice.FinishReason)
 	}
 	if len(reasons) == 0 {
-		return completion{}, errors.New("the answer has no choices")
+		return found, errors.New("the answer has no choices")
 	}
 	for _, reason := range reasons {
 		if err := checkFinish(reason); err != nil {
-			return completion{usage: found.usage}, err
+			return found, err
 		}
 	}
 	return found, nil

@@ -313,6 +313,28 @@ func TestObserverIsCalledForEveryRequest(t *testing.T) {
 	require.Error(t, seen[1].Err)
 }
 
+func TestTokensOfAnAnswerWithoutUseAreCounted(t *testing.T) {
+	const counted = `"usage":{"prompt_tokens":120,"completion_tokens":9}`
+	for _, choice := range []string{`{"message":{"refusal":"I cannot help"}}`, `{"message":{"content":"Hel"},"finish_reason":"length"}`} {
+		options := openAISpoken().options(newProvider(t, answer{body: `{"choices":[` + choice + `],` + counted + `}`}))
+		var seen llm.Exchange
+		options.Observe = func(exchange llm.Exchange) { seen = exchange }
+		unavailable(t, options)
+		require.Equal(t, llm.Usage{Prompt: 120, Completion: 9}, seen.Usage, choice)
+	}
+}
+
+func TestAnswerOfEndlessCallsIsUnavailable(t *testing.T) {
+	every(t, func(t *testing.T, one spoken) {
+		calls := make([][2]string, 129)
+		for i := range calls {
+			calls[i] = [2]string{"book", fmt.Sprintf(`{"day":"d%d"}`, i)}
+		}
+		e := newProvider(t, bodiesOf(one.calls(calls...))...)
+		require.Contains(t, unavailable(t, one.options(e)).Reason, "129 tool calls, more than 128")
+	})
+}
+
 func TestEveryProvidersTextIsTheReply(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
 		result, _ := one.match(t, talk(t, book), one.text("Good morning."))

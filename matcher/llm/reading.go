@@ -12,7 +12,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"earshot/matcher"
 	"earshot/matcher/text"
 )
 
@@ -61,16 +60,16 @@ func checkFinish(reason anyText, sound ...anyText) error {
 	}
 	switch strings.ToLower(string(reason)) {
 	case "length", "max_tokens", "model_length", "model_context_window_exceeded", "error_limit":
-		return &matcher.Unavailable{Reason: "the answer was cut short by the model's limit of tokens"}
+		return errors.New("the answer was cut short by the model's limit of tokens")
 	case "content_filter", "safety", "refusal", "recitation", "blocklist", "prohibited_content", "spii", "error_toxic":
-		return &matcher.Unavailable{Reason: "the provider's content filter held the answer back"}
+		return errors.New("the provider's content filter held the answer back")
 	case "error", "malformed_function_call":
 	default:
 		if sound == nil {
 			return nil
 		}
 	}
-	return &matcher.Unavailable{Reason: fmt.Sprintf("the model failed with finish_reason %q", text.Clip(string(reason), maxFinish))}
+	return fmt.Errorf("the model failed with finish_reason %q", text.Clip(string(reason), maxFinish))
 }
 
 // maxFinish bounds a provider's single word in an error, in bytes.
