@@ -2,6 +2,7 @@ package evidence_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -75,6 +76,17 @@ func TestValuesOfAnySizeAreLookedUpWithinBounds(t *testing.T) {
 	require.Nil(t, found["stops"], "what was not looked up is not said to be there")
 	found = evidence.Find(request, map[string]any{"stops": stops[:512]}, tool)
 	require.Equal(t, &matcher.Evidence{Words: "Rome"}, found["stops"])
+}
+
+func TestAmountsOfAMessageAreReadOnceForAllValues(t *testing.T) {
+	tool := evidenceTool(t, `{"parameter":"times","type":"array","items":{"type":"number","unit":"seconds"}}`)
+	request := matcher.Request{Text: strings.Repeat("it took 3 hours, not days. ", 40), Now: evidenceNow}
+	allocations := func(values int) float64 {
+		times := slices.Repeat([]any{json.Number("10800")}, values)
+		require.Equal(t, "3 hours", evidence.Find(request, map[string]any{"times": times}, tool)["times"].Words)
+		return testing.AllocsPerRun(1, func() { evidence.Find(request, map[string]any{"times": times}, tool) })
+	}
+	require.Less(t, allocations(200), 2*allocations(1))
 }
 
 func TestTheCostGrowsWithTheLengthOfTheMessage(t *testing.T) {

@@ -1,13 +1,14 @@
 package evidence
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/quantity"
 )
 
 // message is one message of a conversation with its cached readings.
@@ -18,6 +19,8 @@ type message struct {
 	line  string // words with a space around each
 	texts []reader
 	meant map[string]span // meanings with their first places
+
+	amounts map[*quantity.Unit]map[string]span // numbers of amounts by unit, with their first places
 }
 
 // span is a range of a message's text, in bytes.
@@ -38,15 +41,33 @@ func (m *message) has(want *forms, now time.Time) (span, bool) {
 			return at, true
 		}
 	}
-	if want.unit != nil {
-		for _, said := range want.unit.Amounts(m.said) {
-			numbers := want.unit.Numbers(said)
-			if slices.ContainsFunc(want.means(), func(one string) bool { return hasNumber(numbers, json.Number(one)) }) {
-				return span{said.From, said.To}, true
-			}
+	for _, one := range want.means() {
+		if at, ok := m.counts(want.unit)[one]; ok {
+			return at, true
 		}
 	}
 	return span{}, false
+}
+
+// counts returns the numbers of the message's amounts in a unit; none without a unit.
+func (m *message) counts(unit *quantity.Unit) map[string]span {
+	if unit == nil || m.amounts[unit] != nil {
+		return m.amounts[unit]
+	}
+	found := map[string]span{}
+	for _, said := range unit.Amounts(m.said) {
+		for _, number := range unit.Numbers(said) {
+			decimal, _ := exactjson.ParseDecimal(number.String()) // its own plain decimals
+			if _, known := found[decimal.String()]; !known {
+				found[decimal.String()] = span{said.From, said.To}
+			}
+		}
+	}
+	if m.amounts == nil {
+		m.amounts = map[*quantity.Unit]map[string]span{}
+	}
+	m.amounts[unit] = found
+	return found
 }
 
 // find returns the first place of a form at word boundaries.
