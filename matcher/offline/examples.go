@@ -93,8 +93,9 @@ func patternsOf(tool *repositories.Tool) []pattern {
 const longestFill = 2
 
 // fits matches parts to a text from a word on, with the shortest possible values. The text may tell more of when and how
-// at its end.
-func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
+// at its end. misfits are the numbers of parts that are left, with words from which on they do not fit: without them,
+// adjacent places of values would be tried in all combinations.
+func fits(t *datetime.Text, parts []piece, at int, fills []fill, misfits map[[2]int]bool) ([]fill, bool) {
 	if len(parts) == 0 {
 		return fills, at == len(t.Words) || goesOn(t, at, fills)
 	}
@@ -103,7 +104,10 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		if at == len(t.Words) || t.Words[at].Norm != first.word {
 			return nil, false
 		}
-		return fits(t, parts[1:], at+1, fills)
+		return fits(t, parts[1:], at+1, fills, misfits)
+	}
+	if misfits[[2]int{len(parts), at}] {
+		return nil, false
 	}
 	for end := at + 1; end <= min(len(t.Words), at+len(first.marked)+longestFill); end++ {
 		last := t.Words[end-1]
@@ -116,10 +120,11 @@ func fits(t *datetime.Text, parts []piece, at int, fills []fill) ([]fill, bool) 
 		if !first.isMarked(t.Words[at:end]) && (!first.bounds(t, at, end) || first.counted && !first.tellsNumber(t, at, end)) {
 			continue
 		}
-		if found, fit := fits(t, parts[1:], end, append(fills, fill{first, at, end})); fit {
+		if found, fit := fits(t, parts[1:], end, append(fills, fill{first, at, end}), misfits); fit {
 			return found, true
 		}
 	}
+	misfits[[2]int{len(parts), at}] = true
 	return nil, false
 }
 
@@ -216,7 +221,7 @@ func (p *interpreter) byExample(whole string) (intent, bool) {
 			if of.own < most || whether && !of.asks || back && of.own < len(of.parts) { // "… to [Anna](to)", and then "just kidding"
 				continue
 			}
-			fills, fit := fits(said, of.parts, 0, nil)
+			fills, fit := fits(said, of.parts, 0, nil, map[[2]int]bool{})
 			if !fit {
 				continue
 			}

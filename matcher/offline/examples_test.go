@@ -1,6 +1,7 @@
 package offline_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -32,6 +33,17 @@ func TestAnExampleIsLaw(t *testing.T) {
 	} {
 		require.Equal(t, want, matched(t, said, exemplaryBook, exemplaryCancel, exemplaryOrder), said)
 	}
+}
+
+// TestAdjacentPlacesOfAnExampleAreTriedOnce exceeds the time limit if all their combinations are tried.
+func TestAdjacentPlacesOfAnExampleAreTriedOnce(t *testing.T) {
+	var places, fields []string
+	for i := range 16 {
+		places = append(places, fmt.Sprintf("[red green blue white](p%d)", i))
+		fields = append(fields, fmt.Sprintf(`{"parameter":"p%d","type":"string"}`, i))
+	}
+	tool := fmt.Sprintf(`{"name":"paint","description":"Paint","examples":["paint %s walls"],"schema":[%s]}`, strings.Join(places, " "), strings.Join(fields, ","))
+	require.Equal(t, "paint {}", matched(t, "paint "+strings.Repeat("foo ", 80)+"doors", tool))
 }
 
 // TestAnExampleHasTheValueThatStandsInIt has an hour that another message would have to explain.
