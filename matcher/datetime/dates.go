@@ -29,9 +29,19 @@ func (t *Text) date(i int) Reading {
 	if !t.At(i).Begins(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
 		return Reading{} // most words
 	}
-	days := dayReader{t}
+	if found, known := t.dateAt[i]; known { // "two days before two days before …" reads each once
+		return found
+	}
+	if t.dateAt == nil {
+		t.dateAt = map[int]Reading{}
+	}
+	t.dateAt[i] = dayReader{t}.read(i)
+	return t.dateAt[i]
+}
+
+func (t dayReader) read(i int) Reading {
 	for _, read := range []func(int) Reading{
-		t.figuresDate, days.shifted, days.nearDay, days.weekday, days.week, t.monthDay, t.dayMonth, t.dayAlone, days.ahead,
+		t.figuresDate, t.shifted, t.nearDay, t.weekday, t.week, t.monthDay, t.dayMonth, t.dayAlone, t.ahead,
 	} {
 		if found := read(i); found.End > 0 {
 			return found

@@ -1,9 +1,13 @@
 package datetime_test
 
 import (
+	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"earshot/matcher/datetime"
+	"earshot/matcher/matchertest"
 )
 
 func TestDaysAreReadWithTheWordsAroundThem(t *testing.T) {
@@ -150,4 +154,12 @@ func TestTimesAsGermanAndFrenchSayThem(t *testing.T) {
 		"in zehn Minuten":                "",
 		"zehn Tische":                    "",
 	})
+}
+
+func TestDaysCountedFromEachOtherAreReadOnce(t *testing.T) {
+	allocations := func(days int) float64 {
+		said := strings.Repeat("two days before ", days)
+		return testing.AllocsPerRun(1, func() { require.Empty(t, datetime.NewText(said, matchertest.Friday).Dates()) })
+	}
+	require.Less(t, allocations(80), 3*allocations(40))
 }

@@ -36,6 +36,7 @@ type Text struct {
 
 	// Cached readings; nil before the first use. Several tools often read one text.
 	dates, clocks []Reading
+	dateAt        map[int]Reading // by first word
 	amounts       []quantity.Amount
 	numbers       [][]Reading // by word
 	moments       []int       // ends, by first words
