@@ -71,8 +71,7 @@ func (t *Text) Language() string {
 	if t.language == nil {
 		found := ""
 		if strings.ContainsAny(t.Said, "0123456789") {
-			preferred, _, _ := strings.Cut(strings.ToLower(t.Preferred), "-")
-			found = text.LanguageIn(t.Said, preferred)
+			found = text.LanguageIn(t.Said, t.Preferred)
 		}
 		t.language = &found
 	}

@@ -197,7 +197,7 @@ func (v vendor) connect(options Options) connection {
 // CheckModel returns why messages cannot be matched with a model that settings name; nil if they can.
 func (l *LLM) CheckModel(named string) error {
 	_, _, err := l.choose(&repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{Tools: named}}})
-	if unavailable := (*matcher.Unavailable)(nil); errors.As(err, &unavailable) {
+	if unavailable, is := errors.AsType[*matcher.Unavailable](err); is {
 		return errors.New(unavailable.Reason)
 	}
 	return err

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"earshot/matcher"
+	"earshot/matcher/text"
 	"earshot/repositories/parameters"
 )
 
@@ -57,7 +57,7 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 }
 
 // retry sends an answer with faults back once. It returns the corrected answer, or the zero answer if there is
-// nothingDone to correct. In a chat it also does so if the model only called unknown tools, because the user waits for
+// nothing to correct. In a chat it also does so if the model only called unknown tools, because the user waits for
 // a reply. If the second request fails, the first answer's sound calls are kept and its faulty ones rejected.
 func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
 	if !first.has(checkedCall.correctable) && !(t.request.Chat && first.onlyUnknown()) {
@@ -72,8 +72,7 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 // askAgain asks for the second answer. If the first suffices (stands), an unavailable model is only logged.
 func (l *LLM) askAgain(ctx context.Context, t *llmTurn, ask chatRequest, stands bool, failed string) (checkedAnswer, error) {
 	answer, err := l.ask(ctx, t, ask)
-	var unavailable *matcher.Unavailable
-	if stands && errors.As(err, &unavailable) {
+	if unavailable, is := errors.AsType[*matcher.Unavailable](err); stands && is {
 		l.options.Logger.WarnContext(ctx, failed, "reason", unavailable.Reason)
 		return checkedAnswer{}, nil
 	}
@@ -190,8 +189,7 @@ func (t *llmTurn) text(first, second checkedAnswer) string {
 		last = second
 	}
 	if last.onlyUnknown() && !first.has(func(made checkedCall) bool { return made.known }) {
-		language, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(t.request.Language), "_", "-"), "-")
-		return cmp.Or(nothingDone[language], nothingDone[matcher.LanguageOf(t.request.Text)], nothingDone["en"])
+		return cmp.Or(nothingDone[text.Base(t.request.Language)], nothingDone[matcher.LanguageOf(t.request.Text)], nothingDone["en"])
 	}
 	return cmp.Or(second.text, first.text)
 }

@@ -98,11 +98,18 @@ func deniesNext(t Text, i int) bool {
 // Common reports whether the word is in any of the lists. Such a word is no misspelling of another.
 func (w Word) Common() bool { return w.tags != nil && w.tags.any != listSet{} }
 
-// LanguageIn returns the language of a text whose writer is expected to use the preferred one, which decides where
-// the words do not. If the words are clearly of another language it returns Mixed. An unsupported preference does
+// Base returns the language of a BCP 47 tag as an ISO 639 code: de for de-AT and de_AT.
+func Base(tag string) string {
+	base, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(tag), "_", "-"), "-")
+	return base
+}
+
+// LanguageIn returns the language of a text whose writer is expected to use the preferred one, a BCP 47 tag, which
+// decides where the words do not. If the words are clearly of another language it returns Mixed. An unsupported preference does
 // not count.
 func LanguageIn(said, preferred string) string {
-	of := slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == preferred })
+	base := Base(preferred)
+	of := slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == base })
 	if of < 0 {
 		return LanguageOf(said)
 	}
@@ -110,7 +117,7 @@ func LanguageIn(said, preferred string) string {
 	if scores := scoresOf(said); scores[of]+clearly <= slices.Max(scores) {
 		return Mixed
 	}
-	return preferred
+	return base
 }
 
 // Mixed is the ISO 639 code for several languages.

@@ -9,7 +9,6 @@
 package llmtest
 
 import (
-	"earshot/repositories/lists"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,6 +17,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"earshot/repositories/lists"
 )
 
 // Server is the scripted endpoint. It is safe for concurrent use.
