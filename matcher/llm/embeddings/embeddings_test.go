@@ -259,7 +259,7 @@ func TestWordsAloneRankWhereTheModelIsAway(t *testing.T) {
 		require.Contains(t, matchertest.Found(retrieval.NewFused(space).Search(ctx, one, one.Text, 3)), "transport")
 		require.Len(t, trace.Notes, 1)
 		require.Contains(t, trace.Notes[0], "Tools were ranked without embeddings: the embedding model small gave no vector: "+
-			"error, status code: 429, status: 429 Too Many Requests, message: no quota for ***")
+			"HTTP 429 Too Many Requests: no quota for ***")
 	}
 	require.Len(t, s.requests(), 3)
 	s.answers(nil)

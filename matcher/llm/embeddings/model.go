@@ -55,7 +55,7 @@ func (m *model) embed(ctx context.Context, texts []string) ([]vector, error) {
 	}
 	err = json.NewDecoder(http.MaxBytesReader(nil, response.Body, maxAnswer)).Decode(&answer)
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		err = fmt.Errorf("error, status code: %d, status: %s, message: %s", response.StatusCode, response.Status, answer.Error.Message)
+		err = fmt.Errorf("HTTP %s: %s", response.Status, answer.Error.Message)
 	}
 	if err != nil {
 		return nil, errors.New(llm.Scrub(err.Error(), m.key))
