@@ -61,7 +61,7 @@ func (t *Text) numbersAt(i int) []Reading {
 	all := []Reading{t.signed(t.scaled(one))}
 	if figures {
 		if digits, end, sure := t.groups(i); end > i+1 {
-			sure = sure || decimalComma[t.Language()] && t.At(end).Is(text.Currencies)
+			sure = sure || quantity.WritesCommas(t.Language()) && t.At(end).Is(text.Currencies)
 			all = append(all, t.signed(t.scaled(t.number(i, end, !sure, digits))))
 			if sure {
 				all = all[1:]
@@ -137,11 +137,7 @@ var (
 	// The letters are a unit, a scale or the ending of an ordinal.
 	figureText  = regexp.MustCompile(`^([0-9][0-9.,]*)([a-z]{0,4})$`)
 	shortScales = map[string]int{"k": 3, "m": 6, "mio": 6, "mn": 6, "bn": 9}
-	grouping    = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 )
-
-// decimalComma has the languages that write decimals with a comma.
-var decimalComma = map[string]bool{"de": true, "fr": true, "it": true, "es": true}
 
 // inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. With letters other than a unit it may be a code.
 func (t *Text) inFigures(i int) Reading {
@@ -150,23 +146,8 @@ func (t *Text) inFigures(i int) Reading {
 		return Reading{}
 	}
 	figures, letters := strings.TrimRight(parts[1], ".,"), parts[2]
-	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
-	var forms []string
-	switch {
-	case points+commas == 0:
-		forms = []string{figures}
-	case grouping.MatchString(figures) && points == 1 && !decimalComma[t.Language()]: // 1 or 1000
-		forms = []string{WithoutMarks(figures), figures}
-	case grouping.MatchString(figures) && commas == 1 && (decimalComma[t.Language()] || t.Language() == text.Mixed):
-		forms = []string{WithoutMarks(figures), strings.Replace(figures, ",", ".", 1)}
-	case grouping.MatchString(figures):
-		forms = []string{WithoutMarks(figures)}
-	case points+commas == 1:
-		forms = []string{strings.Replace(figures, ",", ".", 1)}
-	case points == 1 || commas == 1:
-		last := strings.LastIndexAny(figures, ".,")
-		forms = []string{WithoutMarks(figures[:last]) + "." + figures[last+1:]}
-	case points == 0:
+	forms := quantity.Figures(figures, t.Language())
+	if forms == nil && !strings.Contains(figures, ".") {
 		forms = strings.Split(figures, ",") // a list without spaces
 	}
 	found := t.number(i, i+1, letters != "" && !text.UnitSigns.Has(letters), forms...)

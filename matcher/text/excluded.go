@@ -105,7 +105,7 @@ func Base(tag string) string {
 }
 
 // LanguageIn returns the language of a text whose writer is expected to use the preferred one, a BCP 47 tag, which
-// decides where the words do not. If the words are clearly of another language it returns Mixed. An unsupported preference does
+// decides where the words do not. If the words are clearly of another language it returns mixed. An unsupported preference does
 // not count.
 func LanguageIn(said, preferred string) string {
 	base := Base(preferred)
@@ -115,10 +115,10 @@ func LanguageIn(said, preferred string) string {
 	}
 	const clearly = 1 // a word of no other language
 	if scores := scoresOf(said); scores[of]+clearly <= slices.Max(scores) {
-		return Mixed
+		return mixed
 	}
 	return base
 }
 
-// Mixed is the ISO 639 code for several languages.
-const Mixed = "mul"
+// mixed is the ISO 639 code for several languages.
+const mixed = "mul"

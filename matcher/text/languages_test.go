@@ -56,5 +56,5 @@ func TestTheExpectedLanguageDecidesWhereWordsDoNot(t *testing.T) {
 	for preferred, want := range map[string]string{"de": "de", "de-AT": "de", "de_AT": "de", "FR": "fr", "ja": "", "": ""} {
 		require.Equal(t, want, LanguageIn("1.500", preferred), preferred)
 	}
-	require.Equal(t, Mixed, LanguageIn("please send 1.500", "de-AT"))
+	require.Equal(t, mixed, LanguageIn("please send 1.500", "de-AT"))
 }

@@ -52,7 +52,7 @@ type parser struct {
 }
 
 func newParser(text, own, language string) parser {
-	p := parser{own: own, commas: commaLanguages[language]}
+	p := parser{own: own, commas: WritesCommas(language)}
 	for _, at := range lexemes.FindAllStringIndex(text, maxTokens) {
 		one := token{from: at[0], to: at[1]}
 		if n := len(p.tokens); n > 0 {
@@ -110,8 +110,10 @@ func fold(word string) string {
 
 const maxFigures = 40
 
-// commaLanguages write decimals with a comma.
 var commaLanguages = setOf(`de fr it es`)
+
+// WritesCommas reports whether a language, as an ISO 639 code, writes decimals with a comma.
+func WritesCommas(language string) bool { return commaLanguages[language] }
 
 // One group of three digits after a point may also be a fraction, unless the language writes those with a comma.
 // After a comma it is one only in such a language.
@@ -120,29 +122,34 @@ var (
 	plain   = strings.NewReplacer(".", "", ",", "")
 )
 
-// figuresOf lists the possible values of figures in a language; none if they are not a number.
-func figuresOf(figures, language string) (numbers []*big.Rat) {
+// Figures lists the decimals that figures with points and commas may be in a language, as in Unit.In; none if they are
+// not a number.
+func Figures(figures, language string) []string {
 	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
-	written := []string{figures}
 	switch {
-	case len(figures) > maxFigures:
-		return nil
 	case points+commas == 0:
-	case grouped.MatchString(figures) && points == 1 && !commaLanguages[language]:
-		written = []string{plain.Replace(figures), figures}
-	case grouped.MatchString(figures) && commas == 1 && (commaLanguages[language] || language == "mul"):
-		written = []string{plain.Replace(figures), strings.Replace(figures, ",", ".", 1)}
+		return []string{figures}
+	case grouped.MatchString(figures) && points == 1 && !WritesCommas(language):
+		return []string{plain.Replace(figures), figures}
+	case grouped.MatchString(figures) && commas == 1 && (WritesCommas(language) || language == "mul"):
+		return []string{plain.Replace(figures), strings.Replace(figures, ",", ".", 1)}
 	case grouped.MatchString(figures):
-		written[0] = plain.Replace(figures)
+		return []string{plain.Replace(figures)}
 	case points+commas == 1:
-		written[0] = strings.Replace(figures, ",", ".", 1)
+		return []string{strings.Replace(figures, ",", ".", 1)}
 	case points == 1 || commas == 1:
 		last := strings.LastIndexAny(figures, ".,")
-		written[0] = plain.Replace(figures[:last]) + "." + figures[last+1:]
-	default:
+		return []string{plain.Replace(figures[:last]) + "." + figures[last+1:]}
+	}
+	return nil
+}
+
+// figuresOf lists the possible values of figures in a language.
+func figuresOf(figures, language string) (numbers []*big.Rat) {
+	if len(figures) > maxFigures {
 		return nil
 	}
-	for _, one := range written {
+	for _, one := range Figures(figures, language) {
 		if number, ok := new(big.Rat).SetString(one); ok {
 			numbers = append(numbers, number)
 		}
