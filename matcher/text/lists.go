@@ -241,7 +241,6 @@ const (
 	Numbers        // numbers that are never compound
 	Ordinals       // ordinals in words
 	GroupWords     // numbers with an article: "a dozen"
-	PointWords     // the spoken decimal sign
 	Scales         // multipliers, by their zeros
 
 	// Names of parameters.
