@@ -14,11 +14,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/google"
+	"golang.org/x/sync/singleflight"
 
 	"earshot/matcher"
 	"earshot/matcher/text"
@@ -113,46 +113,50 @@ func (g *gemini) modelPath(model string) (string, error) {
 type googleAccount struct {
 	client *http.Client // for tokens
 
-	mu          sync.Mutex
-	credentials *google.Credentials
+	lookups     singleflight.Group
+	credentials *google.Credentials // only for a lookup
 }
 
-// authorize sets a token, cached until it expires, and the project that pays for requests with a person's
-// credentials. Missing credentials are looked for again each time. Google's libraries do not end with the context
-// of one request, so they run in a goroutine.
+// grant is a token, with the project that pays for requests with a person's credentials; empty for none.
+type grant struct {
+	token   *oauth2.Token
+	project string
+}
+
+// authorize sets a token, cached until it expires, and who pays. Google's libraries do not end with the context of one
+// request, so they run in the background, once for all messages that wait for them.
 func (a *googleAccount) authorize(ctx context.Context, header http.Header) error {
-	var token *oauth2.Token
-	var file struct {
-		Project string `json:"quota_project_id"`
-	}
-	done := make(chan error, 1)
-	go func() {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		var err error
-		if a.credentials == nil {
-			ctx := context.WithValue(context.Background(), oauth2.HTTPClient, a.client)
-			a.credentials, err = google.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/cloud-platform")
-		}
-		if err == nil {
-			_ = json.Unmarshal(a.credentials.JSON, &file) // no file, no project
-			token, err = a.credentials.TokenSource.Token()
-		}
-		done <- err
-	}()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case err := <-done:
-		if err != nil {
-			return err
+	case found := <-a.lookups.DoChan("", a.lookUp):
+		if found.Err != nil {
+			return found.Err
 		}
-		token.SetAuthHeader(&http.Request{Header: header})
-		if project := cmp.Or(os.Getenv("GOOGLE_CLOUD_QUOTA_PROJECT"), file.Project); project != "" {
+		given := found.Val.(grant)
+		given.token.SetAuthHeader(&http.Request{Header: header})
+		if project := cmp.Or(os.Getenv("GOOGLE_CLOUD_QUOTA_PROJECT"), given.project); project != "" {
 			header.Set("X-Goog-User-Project", project)
 		}
 		return nil
 	}
+}
+
+// lookUp returns a grant. Missing credentials are looked for again each time.
+func (a *googleAccount) lookUp() (found any, err error) {
+	if a.credentials == nil {
+		ctx := context.WithValue(context.Background(), oauth2.HTTPClient, a.client)
+		a.credentials, err = google.FindDefaultCredentials(ctx, "https://www.googleapis.com/auth/cloud-platform")
+	}
+	if err != nil {
+		return nil, err
+	}
+	var file struct {
+		Project string `json:"quota_project_id"`
+	}
+	_ = json.Unmarshal(a.credentials.JSON, &file) // no file, no project
+	token, err := a.credentials.TokenSource.Token()
+	return grant{token, file.Project}, err
 }
 
 // geminiSchemas is Gemini's subset of JSON Schema, from its API's description of responseJsonSchema.

@@ -6,13 +6,18 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
@@ -264,4 +269,37 @@ func TestVertexWithoutAnyCredentialsIsUnavailable(t *testing.T) {
 	options := vertexAt(newProvider(t))
 	options.Timeout = 500 * time.Millisecond
 	require.Equal(t, "no answer within 500ms", unavailable(t, options).Reason, "nor does it wait longer for a token")
+}
+
+// tokensAway asks nobody for a token until it is closed, and then has none.
+type tokensAway struct {
+	closed chan struct{}
+	asked  atomic.Int32
+}
+
+func (a *tokensAway) RoundTrip(*http.Request) (*http.Response, error) {
+	a.asked.Add(1)
+	<-a.closed
+	return nil, errors.New("no token today")
+}
+
+func TestMessagesWaitForOneTokenTogether(t *testing.T) {
+	serviceAccount(t, "http://tokens.test", "")
+	request := matchertest.Request(t, "x", book)
+	synctest.Test(t, func(t *testing.T) {
+		away := &tokensAway{closed: make(chan struct{})}
+		options := llm.Options{Gemini: llm.Config{BaseURL: "http://vertex.test/v1/projects/p/locations/l"}, HTTPClient: &http.Client{Transport: away}}
+		model := llm.New(options)
+		var messages sync.WaitGroup
+		for range 5 {
+			messages.Go(func() {
+				_, err := model.Match(t.Context(), request)
+				assert.ErrorContains(t, err, "no token today")
+			})
+		}
+		synctest.Wait()
+		close(away.closed)
+		messages.Wait()
+		require.EqualValues(t, 1, away.asked.Load())
+	})
 }
