@@ -109,7 +109,7 @@ func Base(tag string) string {
 // not count.
 func LanguageIn(said, preferred string) string {
 	base := Base(preferred)
-	of := slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == base })
+	of := indexOf(base)
 	if of < 0 {
 		return LanguageOf(said)
 	}

@@ -364,6 +364,7 @@ type entry struct {
 	value    string
 	number   int
 	isNumber bool
+	spoken   uint // languages whose list has the word, as bits by index
 }
 
 // tagged holds the tags of every word and phrase, known their entries by list.
@@ -391,7 +392,7 @@ func read() (map[string]*tags, [lists]map[string]entry) {
 				}
 				word, value, _ := strings.Cut(one, "=")
 				number, err := strconv.Atoi(value)
-				all[list][word] = entry{value, number, err == nil}
+				all[list][word] = entry{value, number, err == nil, all[list][word].spoken | 1<<i}
 				t, first := of(word), word
 				t.any.add(list)
 				t.spoken |= 1 << i
@@ -496,10 +497,12 @@ func (l List) PhraseBefore(words []Word, end int) int {
 }
 
 func (t language) has(list List, word string) bool {
-	return slices.ContainsFunc(entries(t[list]), func(one string) bool {
-		own, _, _ := strings.Cut(one, "=")
-		return own == word
-	})
+	return known[list][word].spoken&(1<<indexOf(t[languageCode])) != 0
+}
+
+// indexOf returns the index of the language with a code; -1 for none.
+func indexOf(code string) int {
+	return slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == code })
 }
 
 // LanguageOf returns the code of the language of most grammar words in a text; a word of two languages counts half
@@ -516,8 +519,7 @@ func LanguageOf(text string) string {
 // maySpeak reports whether no language has more of a text's grammar words than the one with a code.
 func maySpeak(text, code string) bool {
 	scores := scoresOf(text)
-	at := slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == code })
-	return scores[at] == slices.Max(scores)
+	return scores[indexOf(code)] == slices.Max(scores)
 }
 
 // AndInItalian reports whether the word at i is the Italian "e", which folds like "è".
@@ -542,17 +544,13 @@ func scoresOf(text string) []float64 {
 // NumberIn reports whether a word is a number in the language of a text, and nothing else there: "dos" in Spanish, but not the
 // Italian "sei", which is a verb, too.
 func NumberIn(said, word string) bool {
-	code := LanguageOf(said)
-	return slices.ContainsFunc(languages, func(t language) bool {
-		return t[languageCode] == code && (t.has(Numbers, word) || t.has(NumberWords, word)) && !t.has(tellingVerbs, word)
-	})
+	at := indexOf(LanguageOf(said))
+	return at >= 0 && (languages[at].has(Numbers, word) || languages[at].has(NumberWords, word)) && !languages[at].has(tellingVerbs, word)
 }
 
 // foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a
 // hotel in LA".
 func foreignTo(said string, list List, word string) bool {
-	code := LanguageOf(said)
-	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {
-		return t[languageCode] == code && slices.ContainsFunc(entries(t[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
-	})
+	at := indexOf(LanguageOf(said))
+	return at >= 0 && !slices.ContainsFunc(entries(languages[at][list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
 }
