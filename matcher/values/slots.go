@@ -1,7 +1,6 @@
 package values
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -187,7 +186,7 @@ func newSlot(parameter parameters.Parameter, owner *toolSlots) *slot {
 func (s *slot) setChoices() {
 	for _, value := range slices.Concat(s.Allowed, s.Spelled) {
 		if literal, ok := value.(string); ok {
-			s.choices = append(s.choices, choice{value: value, words: text.Split(literal), written: fmt.Sprint(value)})
+			s.choices = append(s.choices, choice{value: value, words: text.Split(literal), written: literal})
 		}
 	}
 	for _, alias := range s.Aliases {
