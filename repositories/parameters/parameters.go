@@ -192,8 +192,11 @@ func (e *evaluation) evaluate(given map[string]any) {
 
 	for _, found := range p.schema.validate(e.Values) {
 		_, present := e.Values[found.Parameter]
-		// A value left out as faulty is not also missing.
-		if present || !slices.ContainsFunc(e.Errors, func(f ValueFault) bool { return f.Parameter == found.Parameter }) {
+		// A value left out as faulty is not also missing. The values together may have several faults.
+		known := func(f ValueFault) bool {
+			return f.Parameter == found.Parameter && (f.Parameter != "" || f.Detail == found.Detail)
+		}
+		if present || !slices.ContainsFunc(e.Errors, known) {
 			e.Errors = append(e.Errors, found)
 		}
 	}

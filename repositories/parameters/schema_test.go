@@ -135,6 +135,10 @@ func TestSchemaRulesAboutTheWholeHold(t *testing.T) {
 	require.NotEmpty(t, faults)
 	_, faults = p.Check(values(t, `{"a":"1","b":"2"}`))
 	require.Equal(t, []string{`: together the values are not valid: fits several of the forms of which it may have one`}, details(faults))
+
+	p = compiled(t, `"parameters":{"type":"object","properties":{"a":{"type":"integer"}},"minProperties":2,"not":{"required":["a"]},"additionalProperties":true}`)
+	_, faults = p.Check(values(t, `{"a":1}`))
+	require.Len(t, faults, 2, "all of them: %v", details(faults))
 }
 
 func TestSchemaBoundsNumbersBeforeItExpandsThem(t *testing.T) {
