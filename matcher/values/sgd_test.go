@@ -76,7 +76,8 @@ type turn struct {
 func turns(c evaldata.Case) (all []turn) {
 	for _, one := range c.Messages {
 		said := map[string]string{}
-		for name, forms := range c.Calls[0].Accepted {
+		for _, name := range slices.Sorted(maps.Keys(c.Calls[0].Accepted)) { // the same figures in each run
+			forms := c.Calls[0].Accepted[name]
 			slices.SortFunc(forms, func(a, b any) int { return len(fmt.Sprint(b)) - len(fmt.Sprint(a)) })
 			for _, form := range forms {
 				form, others := fmt.Sprint(form), strings.Join(slices.Collect(maps.Values(said)), "\n")
