@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"hash/maphash"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,11 +55,17 @@ func (w *packing) ranges(into *packedExplanation, d Decision, text []byte) (piec
 	if count > maxSpans {
 		return []string{literal + string(text)}
 	}
-	ends, end := make([]int, 0, count), 0
+	var room [256]int // of a usual history
+	ends, end := room[:0], 0
 	asked := askedText{base: base{d.MessageID, crc32.ChecksumIEEE(text)}, since: d.Time, spans: make([]uint64, 0, count)}
-	for span := range bytes.SplitAfterSeq(text, spanEnd) {
-		end += len(span)
-		ends, asked.spans = append(ends, end), append(asked.spans, maphash.Bytes(w.seed, span))
+	for range count {
+		begin := end
+		if at := bytes.Index(text[begin:], spanEnd); at >= 0 {
+			end += at + len(spanEnd)
+		} else {
+			end = len(text)
+		}
+		ends, asked.spans = append(ends, end), append(asked.spans, maphash.Bytes(w.seed, text[begin:end]))
 	}
 	previous := w.previous(d)
 	written, saved, next := 0, 0, 0 // bytes of the text, and the previous text's span after the last range
@@ -70,7 +77,7 @@ func (w *packing) ranges(into *packedExplanation, d Decision, text []byte) (piec
 			if written < begin {
 				pieces = append(pieces, literal+string(text[written:begin]))
 			}
-			pieces = append(pieces, fmt.Sprintf("%s%d:%d", ranged, from, from+n))
+			pieces = append(pieces, ranged+strconv.Itoa(from)+":"+strconv.Itoa(from+n))
 			written, saved, next = end, saved+end-begin, from+n
 		}
 		begin = end
@@ -80,7 +87,7 @@ func (w *packing) ranges(into *packedExplanation, d Decision, text []byte) (piec
 	}
 	if saved >= minSaved {
 		into.Base, asked.since, asked.steps = new(previous.base), previous.since, previous.steps+1
-	} else {
+	} else if saved > 0 {
 		pieces = []string{literal + string(text)}
 	}
 	w.asked, w.session = asked, d.SessionID
