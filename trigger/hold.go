@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
 	"earshot/trigger/delivery"
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
@@ -34,6 +35,15 @@ type heldTrigger struct {
 	*query.StoredTrigger
 	state state.State
 	deferredEffects
+}
+
+// trace returns the trace of the request that the trigger comes from; empty if it has no effects.
+func (h *heldTrigger) trace(definitions *store.Store) (string, error) {
+	if len(h.Effects) == 0 {
+		return "", nil
+	}
+	first, err := delivery.HeldEffect(definitions, &h.Record, h.Effects[0], -1)
+	return first.TraceParent, err
 }
 
 // readHeld reads a trigger that may be held; query.ErrNotFound if it is gone.
@@ -139,15 +149,7 @@ func (hs *Holds) repeatedMove(ctx context.Context, appID, triggerID string, acti
 // commitMove commits an action on a held trigger, and makes the first attempts at the effects that become due.
 func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Action, by string) (ledger.Status, error) {
 	record := h.Record
-	trace := "" // of the request that the trigger comes from
-	if len(h.Effects) > 0 {
-		deferred, err := delivery.HeldEffect(hs.Store, &record, h.Effects[0], -1)
-		if err != nil {
-			return "", err
-		}
-		trace = deferred.TraceParent
-	}
-	p := hs.planner(ledger.Turn{App: record.AppID, Session: record.SessionID}, hs.Token(), &scope.State{}, record.Text, trace)
+	p := hs.planner(ledger.Turn{App: record.AppID, Session: record.SessionID}, hs.Token(), &scope.State{}, record.Text, "")
 	p.Box, p.Unawaited = keyspace.Box(record.SessionID, record.TriggerID), action == state.Release
 	if err := p.move(h, action, by); err != nil {
 		return "", err

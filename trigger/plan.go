@@ -509,6 +509,12 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 		}
 		return nil
 	}
+	if p.traceParent == "" { // no message cancels it
+		var err error
+		if p.traceParent, err = h.trace(p.store); err != nil {
+			return err
+		}
+	}
 	record := h.Record
 	return p.notify(h.Firing, payload.KindCancelled, payload.Held{
 		Trigger: payload.Trigger{

@@ -156,8 +156,11 @@ func unread(c matcher.Candidate, said string, match *matcher.Match) string {
 		return ""
 	}
 	for _, example := range c.Tool.Marked() {
+		if example.Text != said {
+			continue
+		}
 		for _, mark := range example.Marks {
-			if example.Text == said && match.Values[mark.Parameter] == nil && !c.Tool.Params().Hidden(mark.Parameter) {
+			if match.Values[mark.Parameter] == nil && !c.Tool.Params().Hidden(mark.Parameter) {
 				return fmt.Sprintf("%s fires it without %s: %s is marked as that, and gives no value; mark words that do", fault.Show(said), fault.Clip(mark.Parameter), fault.Show(example.Words(mark)))
 			}
 		}
