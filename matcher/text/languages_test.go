@@ -14,7 +14,7 @@ func TestTablesOfLanguagesHoldWordsAsTextsAreRead(t *testing.T) {
 		NumberWords: true, Numbers: true, Ordinals: true, GroupWords: true, Scales: true, contractions: true, holding: true,
 	}
 	for i, table := range languages {
-		for list, words := range table {
+		for list, words := range table.words {
 			for _, one := range entries(words) {
 				word, value, has := strings.Cut(one, "=")
 				require.Equal(t, Fold(word), word, "language %d, list %d: no capitals, no accents", i, list)
@@ -28,7 +28,7 @@ func TestNumbersOfACalendarAreWhole(t *testing.T) {
 	for i, table := range languages {
 		for list, most := range map[List]int{Months: 12, Weekdays: 6} {
 			seen := map[int]bool{}
-			for _, one := range entries(table[list]) {
+			for _, one := range entries(table.words[list]) {
 				word, _, _ := strings.Cut(one, "=")
 				number, ok := list.Number(word)
 				require.True(t, ok && number <= most, word)

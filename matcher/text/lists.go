@@ -1,6 +1,7 @@
 package text
 
 import (
+	"embed"
 	"maps"
 	"math/bits"
 	"slices"
@@ -12,20 +13,20 @@ import (
 // List names one of the word lists in every language's table: grammar, not the vocabulary of a domain. Words are
 // folded: lower case, no accents. A lookup covers all languages at once, since people mix them and messages do not
 // declare theirs.
+//
+//go:generate go run golang.org/x/tools/cmd/stringer@v0.52.0 -type List
 type List int
 
 // The lists by purpose.
 const (
-	languageCode List = iota // the language's ISO 639-1 code
-
 	// Words without a subject.
 
-	StopWords        // articles, pronouns, prepositions, auxiliaries and question words
-	RequestWords     // phrases around a request, whatever it is
-	CalendarWords    // words for a time: values, not subjects
-	DefiniteArticles // articles often left out of names: "The Hague"; not die, which is an English verb
-	elisions         // short words joined to the next one by an apostrophe
-	contractions     // joined forms without their apostrophe (but not ill, well, were, shed, wont)
+	StopWords        List = iota // articles, pronouns, prepositions, auxiliaries and question words
+	RequestWords                 // phrases around a request, whatever it is
+	CalendarWords                // words for a time: values, not subjects
+	DefiniteArticles             // articles often left out of names: "The Hague"; not die, which is an English verb
+	elisions                     // short words joined to the next one by an apostrophe
+	contractions                 // joined forms without their apostrophe (but not ill, well, were, shed, wont)
 
 	// Moods of sentences.
 
@@ -317,12 +318,53 @@ const (
 	lists // number of lists
 )
 
-// language is the table of one language. Words are separated by spaces, phrases by semicolons; a word may have a
-// value, as in march=3.
-type language map[List]string
+// language is the table of one language: the words of each list as its file has them. Words are separated by spaces,
+// phrases by semicolons; a word may have a value, as in march=3.
+type language struct {
+	code  string // ISO 639-1
+	words map[List]string
+}
 
-// languages are all supported languages. To add one, write its table and add it here.
-var languages = []language{english, german, french, italian, spanish}
+//go:embed languages
+var tables embed.FS
+
+// languages are all supported languages. To add one, write its file and add it here.
+var (
+	english, german, french, italian, spanish = load("en"), load("de"), load("fr"), load("it"), load("es")
+	languages                                 = []language{english, german, french, italian, spanish}
+)
+
+// load reads the file of a language: the name of each list and a colon, then its words, with every further line
+// indented. A line that begins with # is a comment.
+func load(code string) language {
+	file, err := tables.ReadFile("languages/" + code + ".txt")
+	if err != nil {
+		panic(err)
+	}
+	table, list := language{code, map[List]string{}}, lists
+	for line := range strings.Lines(string(file)) {
+		if strings.HasPrefix(line, "#") || strings.TrimSpace(line) == "" {
+			continue
+		}
+		if !strings.HasPrefix(line, " ") {
+			name, words, _ := strings.Cut(line, ":")
+			if list, line = listNamed(name), words; list == lists {
+				panic(code + ".txt: no list has the name " + strconv.Quote(name))
+			}
+		}
+		table.words[list] += line
+	}
+	return table
+}
+
+// listNamed returns the list with a name; lists for none.
+func listNamed(name string) List {
+	list := List(0)
+	for list < lists && list.String() != name {
+		list++
+	}
+	return list
+}
 
 func entries(words string) []string {
 	if !strings.Contains(words, ";") {
@@ -379,7 +421,7 @@ func read() (map[string]*tags, [lists]map[string]entry) {
 		return found[word]
 	}
 	for i, table := range languages {
-		for list, words := range table {
+		for list, words := range table.words {
 			if all[list] == nil {
 				all[list] = map[string]entry{}
 			}
@@ -497,12 +539,12 @@ func (l List) PhraseBefore(words []Word, end int) int {
 }
 
 func (t language) has(list List, word string) bool {
-	return known[list][word].spoken&(1<<indexOf(t[languageCode])) != 0
+	return known[list][word].spoken&(1<<indexOf(t.code)) != 0
 }
 
 // indexOf returns the index of the language with a code; -1 for none.
 func indexOf(code string) int {
-	return slices.IndexFunc(languages, func(t language) bool { return t[languageCode] == code })
+	return slices.IndexFunc(languages, func(t language) bool { return t.code == code })
 }
 
 // LanguageOf returns the code of the language of most grammar words in a text; a word of two languages counts half
@@ -513,7 +555,7 @@ func LanguageOf(text string) string {
 	if best == 0 {
 		return ""
 	}
-	return languages[slices.Index(scores, best)][languageCode]
+	return languages[slices.Index(scores, best)].code
 }
 
 // maySpeak reports whether no language has more of a text's grammar words than the one with a code.
@@ -552,5 +594,5 @@ func NumberIn(said, word string) bool {
 // hotel in LA".
 func foreignTo(said string, list List, word string) bool {
 	at := indexOf(LanguageOf(said))
-	return at >= 0 && !slices.ContainsFunc(entries(languages[at][list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
+	return at >= 0 && !slices.ContainsFunc(entries(languages[at].words[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
 }

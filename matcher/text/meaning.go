@@ -26,7 +26,7 @@ func HeldIn(w Word) string {
 var topics = sync.OnceValue(func() map[string][]uint64 {
 	found := map[string][]uint64{}
 	for _, table := range languages {
-		each(table[related], func(name, word string) {
+		each(table.words[related], func(name, word string) {
 			number := fnv.New64a()
 			number.Write([]byte(name))
 			found[Stem(word)] = append(found[Stem(word)], number.Sum64())
@@ -65,7 +65,7 @@ type actTable struct {
 var actsKnown = sync.OnceValue(func() actTable {
 	t := actTable{map[string][]string{}, map[string][]string{}, map[string][]phrasal{}}
 	for _, table := range languages {
-		each(table[acts], func(act, word string) {
+		each(table.words[acts], func(act, word string) {
 			parts := strings.Split(word, "_")
 			for i, part := range parts {
 				parts[i] = Stem(part)
@@ -76,7 +76,7 @@ var actsKnown = sync.OnceValue(func() actTable {
 			}
 			t.verbs[parts[0]] = append(t.verbs[parts[0]], act)
 		})
-		each(table[actNouns], func(act, word string) { t.nouns[Stem(word)] = append(t.nouns[Stem(word)], act) })
+		each(table.words[actNouns], func(act, word string) { t.nouns[Stem(word)] = append(t.nouns[Stem(word)], act) })
 	}
 	return t
 })
@@ -233,7 +233,7 @@ func OppositesOf(act string) []string { return opposed[act] }
 var oppositeWords = sync.OnceValue(func() map[string][]string {
 	var pairs []string
 	for _, table := range languages {
-		pairs = append(pairs, entries(table[Opposites])...)
+		pairs = append(pairs, entries(table.words[Opposites])...)
 	}
 	return mutual(pairs)
 })
