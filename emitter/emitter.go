@@ -215,7 +215,9 @@ var (
 )
 
 func (e *Emitter) send(ctx context.Context, delivery effect.Effect, options []jetstream.PublishOpt) error {
-	message := messageOf(delivery)
+	h := headerPool.Get().(*headers)
+	defer headerPool.Put(h) // the client has written it when it returns
+	message := messageOf(delivery, h)
 	failpoint.At(failpoint.PublishBefore)
 	if deadline, hasDeadline := ctx.Deadline(); hasDeadline && !time.Now().Before(deadline) {
 		return context.DeadlineExceeded // a suspended process notices this before its timers fire
@@ -364,9 +366,9 @@ func (r *refused) Detail() string { return r.text }
 
 // messageOf returns the event as a CloudEvent in binary mode. NATS header names are case-sensitive. The
 // expected stream keeps another stream with our subjects from acknowledging.
-func messageOf(delivery effect.Effect) *nats.Msg {
+func messageOf(delivery effect.Effect, h *headers) *nats.Msg {
 	event := delivery.Event
-	h := headers{make(nats.Header, maxHeaders), make([]string, 0, maxHeaders)}
+	clear(h.Header)
 	h.set("ce-specversion", "1.0")
 	h.set("ce-id", escape(event.ID))
 	h.set("ce-type", escape(event.Type))
@@ -382,18 +384,20 @@ func messageOf(delivery effect.Effect) *nats.Msg {
 	return &nats.Msg{Subject: event.Subject, Header: h.Header, Data: event.Data}
 }
 
-const maxHeaders = 10
-
-// headers stores the one-value lists of a header in one slice.
+// headers stores the one-value lists of a header in one array. Its map is used again for later messages.
 type headers struct {
 	nats.Header
-	values []string
+	values [maxHeaders]string
 }
 
+const maxHeaders = 10
+
+var headerPool = sync.Pool{New: func() any { return &headers{Header: make(nats.Header, maxHeaders)} }}
+
 func (h *headers) set(name, value string) {
-	h.values = append(h.values, value)
-	last := len(h.values)
-	h.Header[name] = h.values[last-1 : last : last]
+	n := len(h.Header)
+	h.values[n] = value
+	h.Header[name] = h.values[n : n+1 : n+1]
 }
 
 // escape percent-encodes all but printable ASCII, and the space, the double quote and the percent sign
