@@ -362,7 +362,7 @@ func (b *writeBehind) compose(run *behindRun) error {
 	decision := run.triggers[0].decision
 	run.Behind = ledger.Behind{
 		Turn: ledger.Turn{App: decision.App, Session: decision.Session}, Box: decision.Box, Token: b.Token(), Generations: run.triggers[0].generations,
-		TTL: b.Store.SessionTTL().Milliseconds(),
+		TTL: b.Store.SessionTTL(),
 	}
 	for i, trigger := range run.triggers {
 		doc, err := trigger.commitment()

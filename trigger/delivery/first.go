@@ -65,7 +65,7 @@ func New(o Options) *Deliveries {
 		o.Answers = knownOutcome(effect.Unanswered())
 	}
 	d := &Deliveries{
-		Worker: o.Worker, Options: o, waiters: eventWaiters{events: map[outbox]map[string]chan<- attempt{}},
+		Worker: o.Worker, Options: o, waiters: eventWaiters{events: map[outbox][]eventWaiter{}},
 		flusher: flusher{queues: map[int]*flushQueue{}, latest: map[outbox]*queuedSettlement{}},
 	}
 	d.writeBehind = newWriteBehind(d)
@@ -480,8 +480,7 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 		Turn: f.decision.Turn, Box: f.decision.Box, Token: f.decision.Token, Next: f.NextHolder(),
 		Keep: f.Store.Retention().Done, Answer: closing.Answer, Reply: closing.Reply, ReplyEvent: closing.ReplyEvent, Trigger: closing.Trigger,
 	}
-	index := make([]int, len(f.decision.Answer.Matches)) // index of the match's firing in the settlement
-	for i, match := range f.decision.Answer.Matches {
+	for _, match := range f.decision.Answer.Matches {
 		if !match.Due() {
 			continue
 		}
@@ -490,12 +489,15 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 			return s, false, err
 		}
 		states.Call = "" // the settlement of the call sets it
-		index[i] = len(s.Firings)
 		s.Firings = append(s.Firings, ledger.Settled{ID: match.TriggerID, States: states})
+	}
+	firingOf := func(match int) *ledger.Settled {
+		id := f.decision.Answer.Matches[match].TriggerID
+		return &s.Firings[slices.IndexFunc(s.Firings, func(one ledger.Settled) bool { return one.ID == id })]
 	}
 	for _, e := range f.decision.Effects {
 		if e.Kind == effect.KindCall {
-			s.Firings[index[e.Match]].Call, calls = e.ID, true
+			firingOf(e.Match).Call, calls = e.ID, true
 		}
 	}
 	if s.Answer != "" && !calls {
@@ -505,7 +507,7 @@ func (f *First) settlement(closing ledger.Report) (s ledger.Settlement, calls bo
 		if a.Match < 0 {
 			continue // it belongs to no trigger
 		}
-		firing := &s.Firings[index[a.Match]]
+		firing := firingOf(a.Match)
 		if a.Kind == effect.KindEvent {
 			lines, err := a.lines()
 			if err != nil {

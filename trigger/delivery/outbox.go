@@ -316,7 +316,13 @@ type outbox struct{ app, box string }
 // lease of the outbox publishes them and notifies the requests.
 type eventWaiters struct {
 	mu     sync.Mutex
-	events map[outbox]map[string]chan<- attempt // by the event's id
+	events map[outbox][]eventWaiter
+}
+
+// eventWaiter is a request that waits for the outcome of an event.
+type eventWaiter struct {
+	event    string // its id
+	outcomes chan<- attempt
 }
 
 // SubscribeOutcomes subscribes a decision to the outcomes of its events. It is called before they are in the outbox,
@@ -326,16 +332,13 @@ func (d *Deliveries) SubscribeOutcomes(decision *Decision) {
 	w := &d.waiters
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	channels := w.events[decision.outbox()]
-	if channels == nil {
-		channels = map[string]chan<- attempt{}
-		w.events[decision.outbox()] = channels
-	}
+	list := w.events[decision.outbox()]
 	for i := range decision.Effects {
 		if decision.Owns(decision.Effects[i]) {
-			channels[decision.Effects[i].ID] = decision.outcomes
+			list = append(list, eventWaiter{decision.Effects[i].ID, decision.outcomes})
 		}
 	}
+	w.events[decision.outbox()] = list
 }
 
 // UnsubscribeOutcomes ends SubscribeOutcomes.
@@ -344,12 +347,12 @@ func (d *Deliveries) UnsubscribeOutcomes(decision *Decision) { d.waiters.unsubsc
 func (w *eventWaiters) unsubscribe(decision *Decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	channels := w.events[decision.outbox()]
-	for i := range decision.Effects {
-		delete(channels, decision.Effects[i].ID) // effects of other outboxes are not listed
-	}
-	if len(channels) == 0 {
-		delete(w.events, decision.outbox())
+	w.set(decision.outbox(), slices.DeleteFunc(w.events[decision.outbox()], func(one eventWaiter) bool { return one.outcomes == decision.outcomes }))
+}
+
+func (w *eventWaiters) set(box outbox, list []eventWaiter) {
+	if w.events[box] = list; len(list) == 0 {
+		delete(w.events, box)
 	}
 }
 
@@ -358,21 +361,24 @@ func (w *eventWaiters) unsubscribe(decision *Decision) {
 func (w *eventWaiters) notify(box outbox, attempts []attempt) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	channels := w.events[box]
+	list := w.events[box]
 	for _, a := range attempts {
 		if a.Kind != effect.KindEvent {
 			continue
 		}
-		if outcomes, exists := channels[a.ID]; exists {
-			outcomes <- a
-			delete(channels, a.ID)
-		}
+		list = slices.DeleteFunc(list, func(one eventWaiter) bool {
+			if one.event == a.ID {
+				one.outcomes <- a
+			}
+			return one.event == a.ID
+		})
 		if a.outcome.Verdict != effect.Retry {
 			continue
 		}
-		for id, outcomes := range channels {
-			outcomes <- attempt{Planned: Planned{Effect: effect.Effect{ID: id}}, outcome: notTriedOutcome}
-			delete(channels, id)
+		for _, one := range list {
+			one.outcomes <- attempt{Planned: Planned{Effect: effect.Effect{ID: one.event}}, outcome: notTriedOutcome}
 		}
+		list = nil
 	}
+	w.set(box, list)
 }
