@@ -654,7 +654,7 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 		}
 		doc.ChatMessage = p.messageID
 	}
-	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, p.decision, p.store.SessionTTL().Milliseconds()
+	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.TTL = p.Turn, p.Box, p.Token, p.decision, p.store.SessionTTL()
 	doc.Explanation = ledger.Explanation{Body: p.packed.Body, Parts: p.packed.Parts, Keep: p.store.Retention().Explain}
 	for _, e := range p.Effects {
 		if p.Owns(e) {
@@ -666,7 +666,7 @@ func (p *planner) commitment(newID func() string, lease time.Duration) (ledger.C
 			lease = max(lease, time.Duration(e.Entry.Lease)*time.Millisecond)
 		}
 	}
-	doc.Lease, doc.Firings = lease.Milliseconds(), make([]ledger.Firing, 0, len(p.firings))
+	doc.Lease, doc.Firings = lease, make([]ledger.Firing, 0, len(p.firings))
 	for i, f := range p.firings {
 		states, err := p.Answer.Matches[i].States()
 		if err != nil {

@@ -94,7 +94,7 @@ func newPlanner(id ledger.Turn, token string, app *scope.State, now time.Time, t
 			Turn: id, Token: token, Box: keyspace.Box(id.Session, ""),
 			Answer: query.Answer{MessageID: id.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}},
 		}, doc: ledger.Commitment{Matched: app.Version}},
-		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, firingCounts: map[firedTool]int{},
+		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, firingCounts: make(map[firedTool]int, 1),
 	}
 }
 
@@ -146,8 +146,8 @@ func (p *planner) fire(matched matcher.Match, source, triggerID string) (err err
 		return err
 	}
 	f.open = len(p.Effects) - firstEffect
-	if *move != (ledger.Move{New: true, Wait: -1}) {
-		f.move = move
+	if move != (ledger.Move{New: true, Wait: -1}) {
+		f.move = &move
 	}
 	if !f.due() {
 		if err := p.deferEffects(f, matched.Candidate, body, firstEffect); err != nil {
@@ -188,8 +188,8 @@ func (p *planner) record(matched matcher.Match, schema json.RawMessage) (stored 
 const confirmWithin = 3 * time.Minute
 
 // newMove returns how a new firing begins: as a duplicate, held, or due.
-func (p *planner) newMove(c matcher.Candidate, triggerID string, values map[string]any) *ledger.Move {
-	tool, m := c.Tool, &ledger.Move{New: true, Wait: -1}
+func (p *planner) newMove(c matcher.Candidate, triggerID string, values map[string]any) ledger.Move {
+	tool, m := c.Tool, ledger.Move{New: true, Wait: -1}
 	if dedupe := tool.Dedupe; dedupe != nil {
 		session := p.Session
 		if dedupe.Scope == repositories.DedupeApp {

@@ -32,7 +32,10 @@ import (
 func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
 	found := make(map[string]*matcher.Evidence, len(values))
 	s, list := newSearch(request), tool.Params().List()
-	names := slices.AppendSeq(make([]string, 0, len(values)), maps.Keys(values))
+	names := make([]string, 0, len(values))
+	for name := range values {
+		names = append(names, name)
+	}
 	slices.Sort(names)
 	for _, name := range names {
 		of := parameters.Parameter{Name: name} // a JSON Schema may allow one without naming it

@@ -68,7 +68,7 @@ func partsOf(parts []part, whole part) []part {
 // without evidence. A value without parts has neither.
 func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Evidence, missing *part) {
 	newest := len(s.messages)
-	var words []string
+	words := make([]string, 0, 4)
 	parts := partsOf(nil, part{of: of, value: value})
 	for i := range parts {
 		places := s.places(parts[i])

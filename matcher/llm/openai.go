@@ -93,7 +93,11 @@ func (o *openAI) write(request chatRequest, without []string) requestBody {
 	if !slices.Contains(without, "stream") {
 		rest.Stream = false
 	}
-	var calls []functionCall // of all messages
+	count := 0
+	for _, entry := range request.messages {
+		count += len(entry.calls)
+	}
+	calls := make([]functionCall, 0, count) // of all messages
 	for i, entry := range request.messages {
 		rest.Messages[i] = message{Role: entry.role, Content: entry.text, ToolCallID: entry.callID}
 		first := len(calls)

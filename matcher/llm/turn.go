@@ -49,7 +49,12 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 		t.limit = min(request.App.Settings.LLM.MostTools, MaxTools)
 	}
 	seen := request.History[matcher.HistoryStart(len(request.History), l.options.History):]
-	messages := append(make([]chatMessage, 0, 2*len(seen)+3), chatMessage{role: roleSystem, text: systemText(request)})
+	fired := 0
+	for _, utterance := range seen {
+		fired += len(utterance.Fired)
+	}
+	t.ids = make([]string, 0, fired)
+	messages := append(make([]chatMessage, 0, 2*len(seen)+fired+3), chatMessage{role: roleSystem, text: systemText(request)})
 	for _, utterance := range seen {
 		if utterance.Text != "" {
 			role := roleUser

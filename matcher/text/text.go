@@ -89,7 +89,8 @@ func Subjects(text string) map[string]bool {
 // Split splits a text into words: runs of letters and digits, and each sign of a script without spaces.
 func Split(text string) []Word {
 	found := make([]Word, 0, 16)
-	var parts []string
+	var room [4]string
+	parts := room[:]
 	for at := 0; at < len(text) && len(found) < MaxWords; {
 		r, size := utf8.DecodeRuneInString(text[at:])
 		if !InWord(r) {

@@ -114,7 +114,15 @@ func (b *Body) checkIntegers(known *jsonschema.Schema, value any, at []string) {
 			b.checkIntegers(schema.Item(known, i), member, below(strconv.Itoa(i)))
 		}
 	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(value)) {
+		var names []string
+		for name, member := range value {
+			switch member.(type) {
+			case json.Number, []any, map[string]any:
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		for _, name := range names {
 			b.checkIntegers(memberSchema(known, name), value[name], below(name))
 		}
 	}

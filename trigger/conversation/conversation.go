@@ -73,7 +73,7 @@ func (c IncompleteCall) forMatcher() matcher.Unfinished {
 // it is a question that is answered at once: "when are you open?" changes no subject.
 // now is in milliseconds.
 func After(calls []IncompleteCall, message string, matched matcher.Result, now int64) []IncompleteCall {
-	var complete []Call
+	complete := make([]Call, 0, len(matched.Matches)+len(matched.Rejected))
 	for _, match := range matched.Matches {
 		complete = append(complete, Call{RepositoryID: match.Repository.ID, Name: match.Tool.Name, Values: match.Values})
 	}
@@ -87,7 +87,7 @@ func After(calls []IncompleteCall, message string, matched matcher.Result, now i
 // continued returns the incomplete calls after a message with complete and incomplete calls. Those of the message come
 // first, since the user is asked for their values.
 func continued(earlier []IncompleteCall, message string, complete []Call, incomplete []IncompleteCall) []IncompleteCall {
-	calls := slices.Clone(complete)
+	calls := complete
 	for _, call := range incomplete {
 		calls = append(calls, Call{RepositoryID: call.RepositoryID, Name: call.Name, Values: call.Values})
 	}
@@ -176,6 +176,10 @@ func Replay(history []Past, candidates []matcher.Candidate, now time.Time) []Inc
 // the first of each triggerOnce repository.
 func Fires(matches []matcher.Match) []matcher.Match {
 	exclusive := slices.ContainsFunc(matches, func(m matcher.Match) bool { return m.Repository.Options.Exclusive })
+	once := slices.ContainsFunc(matches, func(m matcher.Match) bool { return m.Repository.Options.TriggerOnce })
+	if !exclusive && !once {
+		return matches
+	}
 	fires := make([]matcher.Match, 0, len(matches))
 	for _, match := range matches {
 		options := match.Repository.Options

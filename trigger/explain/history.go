@@ -68,6 +68,7 @@ func (w *packing) ranges(into *packedExplanation, d Decision, text []byte) (piec
 		ends, asked.spans = append(ends, end), append(asked.spans, maphash.Bytes(w.seed, text[begin:end]))
 	}
 	previous := w.previous(d)
+	pieces = make([]string, 0, 4)
 	written, saved, next := 0, 0, 0 // bytes of the text, and the previous text's span after the last range
 	for i, begin := 0, 0; i < count; {
 		from, n := previous.find(asked.spans[i:], next)

@@ -138,7 +138,8 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 	return w.Packed, err
 }
 
-func (w *packing) scope(d Decision) (pieces []string) {
+func (w *packing) scope(d Decision) []string {
+	pieces := make([]string, 0, len(d.Session)+1)
 	for _, repository := range d.Session {
 		pieces = append(pieces, shared+w.share(w.factsOf(repository).listing))
 	}

@@ -236,12 +236,16 @@ func (s Settlement) item() (keyspace.Part, error) {
 		return keyspace.Part{}, err
 	}
 	k := s.Turn.keys()
-	closing := k.Turns(s.Session)
+	box, closing := k.Outbox(s.Box), k.Turns(s.Session)
 	if s.Trigger != "" {
 		closing = k.Trigger(s.Trigger)
 	}
+	chatBox, reply := box, box // neither is used without an event of a reply
+	if s.ReplyEvent != nil {
+		chatBox, reply = k.Outbox(keyspace.ChatBox(s.Session)), k.Effect(s.ReplyEvent.ID)
+	}
 	item := keyspace.Part{
-		Keys: append(make([]string, 0, 4+2*len(s.Firings)), k.Outbox(s.Box), closing, k.Outbox(keyspace.ChatBox(s.Session)), effectKey(k, s.ReplyEvent)),
+		Keys: append(make([]string, 0, 4+2*len(s.Firings)), box, closing, chatBox, reply),
 		Args: append(make([]string, 0, 10+6*len(s.Firings)+2*len(s.Results)),
 			s.Box, s.Token, s.Next, eventLease, milliseconds(s.Keep), s.Message, s.Answer, s.Reply, replyEvent, strconv.Itoa(len(s.Firings))),
 	}

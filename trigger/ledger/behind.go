@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"time"
 
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
@@ -131,7 +132,7 @@ type Behind struct {
 	Box         string
 	Token       string
 	Generations Generations
-	TTL         int64 // ms, of the session
+	TTL         time.Duration // of the session
 	// Firings have the states of their parts; Open counts their unpublished events. Attempts are those of each
 	// firing's call.
 	Firings  []Firing
@@ -186,7 +187,7 @@ func (b Behind) item() keyspace.Part {
 	item := keyspace.Part{
 		Keys: []string{k.Turns(b.Session), k.Outbox(b.Box), k.Triggers(b.Session), k.Closed(b.Session)},
 		Args: []string{
-			b.Session, b.Box, b.Token, strconv.FormatInt(b.TTL, 10), milliseconds(keyspace.EventLease), packed(b.Events),
+			b.Session, b.Box, b.Token, milliseconds(b.TTL), eventLease, packed(b.Events),
 			b.Generations.App, b.Generations.Session, strconv.Itoa(len(b.Firings)),
 		},
 	}

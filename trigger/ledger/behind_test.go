@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +16,7 @@ import (
 // reads is a run of direct triggers of a session that are written behind their answers.
 func reads(app, session string, ids ...string) ledger.Behind {
 	b := ledger.Behind{
-		Turn: ledger.Turn{App: app, Session: session}, Box: session, Token: "of-" + session, Generations: ledger.Generations{App: "g1"}, TTL: 3_600_000,
+		Turn: ledger.Turn{App: app, Session: session}, Box: session, Token: "of-" + session, Generations: ledger.Generations{App: "g1"}, TTL: time.Hour,
 	}
 	for _, id := range ids {
 		b.Firings = append(b.Firings, ledger.Firing{ID: id, Name: id, Record: "{}", Open: 1, States: ledger.States{Event: `{"state":"pending"}`, Call: `{"state":"delivered"}`}})

@@ -229,7 +229,7 @@ var commitParts = []string{
 }
 
 // Commitment is a decision as the script reads it, with all its effects. The script treats the JSON strings as
-// opaque. Times are in milliseconds.
+// opaque.
 type Commitment struct {
 	Turn
 	Box        string // the outbox of its events
@@ -242,9 +242,9 @@ type Commitment struct {
 	// Matched is the app version of the match, Version the next one, for when a repository of the app is
 	// removed.
 	Matched, Version string
-	TTL              int64
-	Lease            int64 // of its answer
-	HasClaims        bool  // the turn has verified claims
+	TTL              time.Duration
+	Lease            time.Duration // of its answer
+	HasClaims        bool          // the turn has verified claims
 	Firings          []Firing
 	Events           []keyspace.Entry // of its outbox, in their order
 	Others           []keyspace.Entry // calls, and events of the app's outbox
@@ -442,7 +442,7 @@ func (c Commitment) arguments() ([]string, error) {
 	answers := slices.ContainsFunc(c.Others, func(entry keyspace.Entry) bool { return entry.Wait > 0 })
 	args := append(make([]string, 0, 30+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
-		strconv.FormatInt(c.TTL, 10), strconv.FormatInt(c.Lease, 10), c.counts(), flag(c.HasClaims), flag(!answers), eventLease,
+		milliseconds(c.TTL), milliseconds(c.Lease), c.counts(), flag(c.HasClaims), flag(!answers), eventLease,
 		packed(c.Events), flag(c.Optimistic), c.Body, milliseconds(c.Keep), strconv.Itoa(len(c.Parts)), strconv.Itoa(len(c.Firings)),
 		linesOf(c.Questions), string(c.QuestionChange), c.Profile, strconv.Itoa(c.size()), c.Outcome, c.ChatMessage, c.ChatMatch, c.ReplyWords, c.generations())
 	for name, text := range c.Parts {

@@ -202,7 +202,7 @@ func commit(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err
 	}
 	decided, err := l.Commit(ctx, ledger.Commitment{
 		Turn: of, Box: of.Session, Token: token, Decision: decision, Matched: "v1", Version: "v2",
-		TTL: time.Hour.Milliseconds(), Lease: 15000, Explanation: ledger.Explanation{Body: strings.Repeat("x", 460), Keep: 24 * time.Hour},
+		TTL: time.Hour, Lease: 15 * time.Second, Explanation: ledger.Explanation{Body: strings.Repeat("x", 460), Keep: 24 * time.Hour},
 		Firings: []ledger.Firing{{ID: trigger, Name: trigger, Record: kept, Repository: "booking", Revision: "r1", Open: 1, States: states}},
 		Events:  []keyspace.Entry{keyspace.EventEntry(trigger+".event", of.Session, trigger, "@"+traceParent)},
 	})

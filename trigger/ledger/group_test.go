@@ -261,7 +261,7 @@ func TestARunShortensTheHistoryOfASessionOnce(t *testing.T) {
 		_, err := early.Accept(t.Context(), a)
 		require.NoError(t, err)
 		if n != 38 { // that one stays undecided, and so it stays with those behind it
-			decided, err := early.Commit(t.Context(), ledger.Commitment{Turn: a.Turn, Box: "s", Token: a.Token, Decision: "{}", Matched: "v1", TTL: 3_600_000, Lease: 15000})
+			decided, err := early.Commit(t.Context(), ledger.Commitment{Turn: a.Turn, Box: "s", Token: a.Token, Decision: "{}", Matched: "v1", TTL: time.Hour, Lease: 15 * time.Second})
 			require.NoError(t, err)
 			require.Equal(t, ledger.Committed, decided.Status)
 		}
@@ -348,7 +348,7 @@ func TestDecisionsOfASessionThatAreCommittedTogetherQueueTheirEvents(t *testing.
 	commit := func(l *ledger.Ledger, message string) (ledger.Decision, error) {
 		turn, id := turns[message], "trigger-of-"+message
 		return l.Commit(t.Context(), ledger.Commitment{
-			Turn: turn, Box: turn.Session, Token: "token of " + message, Decision: "{}", Matched: "v1", TTL: 3_600_000, Lease: 15000,
+			Turn: turn, Box: turn.Session, Token: "token of " + message, Decision: "{}", Matched: "v1", TTL: time.Hour, Lease: 15 * time.Second,
 			Firings: []ledger.Firing{{ID: id, Name: id, Record: "{}", Repository: "r", Revision: "r1", Open: 2}},
 			Events:  []keyspace.Entry{keyspace.EventEntry(id+".event", turn.Session, id, "{}"), keyspace.EventEntry(id+".emitter", turn.Session, id, "{}")},
 		})
@@ -389,7 +389,7 @@ func TestAToolThatGoesWithItsFirstFiringFiresOnceInARun(t *testing.T) {
 	commit := func(l *ledger.Ledger, id string) (ledger.Decision, error) {
 		once := id != "warm" && id != "first"
 		return l.Commit(t.Context(), ledger.Commitment{
-			Turn: ledger.Turn{App: "shop"}, Box: "x", Token: "token of " + id, Matched: "v1", Version: "v2", TTL: 3_600_000, Lease: 15000,
+			Turn: ledger.Turn{App: "shop"}, Box: "x", Token: "token of " + id, Matched: "v1", Version: "v2", TTL: time.Hour, Lease: 15 * time.Second,
 			Firings: []ledger.Firing{{ID: id, Name: id, Record: "{}", Repository: "r", Revision: "r1", Once: once, Open: 1}},
 			Events:  []keyspace.Entry{keyspace.EventEntry(id+".event", "", id, "{}")},
 		})

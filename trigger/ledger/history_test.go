@@ -54,7 +54,7 @@ func (c *chat) decide(id, decision string, results ...ledger.Result) {
 	c.Helper()
 	turn, token := ledger.Turn{App: "shop", Session: "s", Message: id}, "of "+id
 	decided, err := c.Commit(c.Context(), ledger.Commitment{
-		Turn: turn, Box: "s", Token: token, Decision: decision, TTL: 3_600_000, Lease: 15000,
+		Turn: turn, Box: "s", Token: token, Decision: decision, TTL: time.Hour, Lease: 15 * time.Second,
 		Events: []keyspace.Entry{keyspace.EventEntry(id+".event", "s", "", "{}")},
 	})
 	require.NoError(c, err)

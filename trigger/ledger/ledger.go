@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -194,7 +195,24 @@ func (r reply) duration(name string) time.Duration {
 func (r reply) time(name string) time.Time { return time.UnixMilli(int64(r.number(name))) }
 
 // milliseconds returns a duration as an argument of a script.
-func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+func milliseconds(d time.Duration) string {
+	of := &spelled[uint64(d/time.Millisecond)%uint64(len(spelled))]
+	if known := of.Load(); known != nil && known.duration == d {
+		return known.text
+	}
+	text := strconv.FormatInt(d.Milliseconds(), 10)
+	of.Store(&spelledDuration{d, text})
+	return text
+}
+
+// spelled has durations as texts: they are settings, and each message has several. The number of places is a prime, since
+// durations are round.
+var spelled [61]atomic.Pointer[spelledDuration]
+
+type spelledDuration struct {
+	duration time.Duration
+	text     string
+}
 
 // eventLease is the lease of an outbox as an argument of a script.
 var eventLease = milliseconds(keyspace.EventLease)

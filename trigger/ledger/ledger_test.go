@@ -65,7 +65,7 @@ func (w *world) accept(token string, change func(*ledger.Acceptance)) (found led
 func (w *world) decide(token string, calls bool, change func(*ledger.Commitment)) (decided ledger.Decision) {
 	w.Helper()
 	c := ledger.Commitment{
-		Turn: m1, Box: "s", Token: token, Decision: `{"decided":true}`, Matched: "v1", Version: "v2", TTL: 3_600_000, Lease: 3_600_000,
+		Turn: m1, Box: "s", Token: token, Decision: `{"decided":true}`, Matched: "v1", Version: "v2", TTL: time.Hour, Lease: time.Hour,
 		Firings: []ledger.Firing{{ID: "t1", Name: "t1", Record: "{}", Repository: "booking", Revision: "r1", Open: 1, States: ledger.States{Event: `{"state":"pending"}`}}},
 		Events:  []keyspace.Entry{keyspace.EventEntry("t1.event", "s", "t1", "{}")},
 	}
