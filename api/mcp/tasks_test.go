@@ -418,6 +418,19 @@ func TestATaskEndsWithItsToolAndGoesWithItsSession(t *testing.T) {
 	require.EqualValues(t, -32602, fault["code"])
 }
 
+func TestATaskThatLacksValuesGoesWithItsApp(t *testing.T) {
+	s := agents(t, refunds)
+	begin := func() any { return agentAt(s, "/v1/apps/clinic/sessions/silent/mcp", withBoth).calls("refund", `{}`)["taskId"] }
+	id := begin()
+	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/sessions", "").Body), `"sessionId":"silent"`)
+	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
+	_, fault, _ := agentAt(s, "/v1/apps/clinic/sessions/silent/mcp", withBoth).rpc("tasks/get", `"taskId":"`+id.(string)+`"`)
+	require.EqualValues(t, -32602, fault["code"], fault)
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	_, fault, _ = agentAt(s, "/v1/apps/clinic/sessions/silent/mcp", withBoth).rpc("tasks/get", `"taskId":"`+id.(string)+`"`)
+	require.EqualValues(t, -32602, fault["code"], "another app has the id")
+}
+
 func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 	s := agents(t, greets)
 	a := agentAt(s, agentsOfApp, `{}`)

@@ -241,7 +241,7 @@ func (s *service) openServer(registry *prometheus.Registry) {
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
-		PendingCalls: pendingcalls.New(s.db, s.env.now), Webhooks: s.engine.Webhooks, Retention: s.store.Retention().Done,
+		PendingCalls: pendingcalls.New(s.db, s.store.SessionTTL(), s.env.now), Webhooks: s.engine.Webhooks, Retention: s.store.Retention().Done,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.shutdown.Ready}},
 	})
 	if s.config.NATSIngress.on() {

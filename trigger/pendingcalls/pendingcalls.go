@@ -73,23 +73,28 @@ var (
 
 // Calls stores the waiting calls in Redis. It is safe for concurrent use, on any replica.
 type Calls struct {
-	db  *keyspace.DB
-	now func() time.Time
+	db         *keyspace.DB
+	sessionTTL time.Duration
+	now        func() time.Time
 }
 
-// New returns Calls.
-func New(db *keyspace.DB, now func() time.Time) *Calls { return &Calls{db, now} }
+// New returns Calls. A session that has only such calls lives for sessionTTL.
+func New(db *keyspace.DB, sessionTTL time.Duration, now func() time.Time) *Calls {
+	return &Calls{db, sessionTTL, now}
+}
 
-// begin stores a call unless it exists.
+// begin stores a call unless it exists. The call uses its session, so that closing the session and deleting the app
+// remove it.
 //
-//	=>   ok, many, or erasing if the session is being erased
+//	=>   ok, many, noapp, or erasing if the session is being erased
 //
 // A call is stored after its expiry (ms). A repetition writes too, so that it waits for replicas as the first
 // did (see keyspace.Script.RunSafely).
-var begin = keyspace.NewScript(keyspace.ErasingLua, `
-KEYS calls closed
-ARGV id call ttl most
+var begin = keyspace.NewScript(keyspace.ErasingLua, keyspace.SessionLua, `
+KEYS calls closed app turns idle sessions recent
+ARGV id call ttl most app session sessionTTL
 local calls, at = @calls, now()
+if redis.call('EXISTS', @app) == 0 then return 'noapp' end
 if erasing(@closed) then return 'erasing' end
 if redis.call('HEXISTS', calls, $id) == 1 then
   redis.call('PEXPIRE', calls, $ttl)
@@ -104,13 +109,14 @@ if redis.call('HLEN', calls) >= tonumber($most) then
 end
 redis.call('HSET', calls, $id, string.format('%.0f %s', at + tonumber($ttl), $call))
 redis.call('PEXPIRE', calls, $ttl)
+if $session ~= '' then useSession(@turns, @idle, @sessions, @recent, $app, $session, tonumber($sessionTTL)) end
 return 'ok'
 `)
 
 // Begin stores a call under the id of its future trigger. It returns once enough Redis replicas have it, as for
 // accepted requests.
 //
-// Errors: ErrTooMany, ErrTooLong, repositories.ErrErasing, keyspace.ErrUnavailable.
+// Errors: ErrTooMany, ErrTooLong, repositories.ErrErasing, repositories.ErrNotFound for the app, keyspace.ErrUnavailable.
 func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, call Call) error {
 	call.Began = c.now().UTC()
 	call.Changed = call.Began
@@ -120,13 +126,16 @@ func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, 
 	}
 	k := keyspace.KeysOf(scope.AppID)
 	failpoint.At(failpoint.AskedBefore)
-	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, text, TTL.Milliseconds(), mostWaiting)
+	keys := []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID), k.App(), k.Turns(scope.SessionID), k.Idle(), k.Sessions(), keyspace.Recent(k)}
+	reply, err := begin.RunSafely(ctx, c.db, keys, id, text, TTL.Milliseconds(), mostWaiting, scope.AppID, scope.SessionID, c.sessionTTL.Milliseconds())
 	failpoint.At(failpoint.AskedReply)
 	switch {
 	case err != nil:
 		return err
 	case reply == "many":
 		return ErrTooMany
+	case reply == "noapp":
+		return &repositories.NotFoundError{Kind: "app", ID: scope.AppID}
 	case reply == "erasing":
 		return fmt.Errorf("session %q: %w", scope.SessionID, repositories.ErrErasing)
 	}

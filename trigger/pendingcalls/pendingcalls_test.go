@@ -20,9 +20,10 @@ func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
 	master := redistest.Run(t, "--repl-diskless-sync-delay", "0")
 	replica := redistest.RunReplica(t, master)
 	calls := func(timeout time.Duration) *pendingcalls.Calls {
-		return pendingcalls.New(&keyspace.DB{UniversalClient: master.Client(), Replicas: keyspace.Replicas{Count: 1, Timeout: timeout}}, time.Now)
+		return pendingcalls.New(&keyspace.DB{UniversalClient: master.Client(), Replicas: keyspace.Replicas{Count: 1, Timeout: timeout}}, time.Hour, time.Now)
 	}
 	hasty, patient := calls(time.Millisecond), calls(time.Second)
+	require.NoError(t, master.Client().HSet(t.Context(), keyspace.KeysOf("clinic").App(), "rev", "r1").Err())
 	scope, lacks := repositories.Scope{AppID: "clinic", SessionID: "s1"}, pendingcalls.Call{Name: "book", Missing: []string{"day", "desk"}}
 	give := func(c *pendingcalls.Call) { c.AddValues(map[string]any{"day": "monday"}) }
 	end := func(c *pendingcalls.Call) { c.Cancelled = true }
@@ -49,7 +50,9 @@ func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
 // before that it was cancelled.
 func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 	t.Parallel()
-	calls := pendingcalls.New(&keyspace.DB{UniversalClient: redistest.Run(t).Client()}, time.Now)
+	redis := redistest.Run(t).Client()
+	require.NoError(t, redis.HSet(t.Context(), keyspace.KeysOf("clinic").App(), "rev", "r1").Err())
+	calls := pendingcalls.New(&keyspace.DB{UniversalClient: redis}, time.Hour, time.Now)
 	scope := repositories.Scope{AppID: "clinic"}
 	change := func(id string, how func(*pendingcalls.Call)) pendingcalls.Call {
 		_, err := calls.Change(t.Context(), scope, id, how)

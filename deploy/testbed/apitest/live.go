@@ -80,7 +80,7 @@ func LiveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 		testbed.Background(t, engine.Run)
 		o.Store, o.Engine, o.Keys, o.Origins = w.Store, engine, w.Store, w.Store
 		o.Rehearser = &trial.Rehearser{Engine: engine, Words: match, Models: match, History: 40, Now: time.Now}
-		o.PendingCalls = pendingcalls.New(db, time.Now)
+		o.PendingCalls = pendingcalls.New(db, w.Store.SessionTTL(), time.Now)
 		o.Ready = []api.Check{{Name: "redis", Ready: func(ctx context.Context) error { return db.Shards(ctx)[0].Err }}}
 		for _, alter := range change {
 			alter(o)
