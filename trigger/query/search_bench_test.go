@@ -118,6 +118,13 @@ func TestTheOldestTriggerOfALongSessionIsListedAsWaiting(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
 	require.Equal(t, oldest, waiting[0].TriggerID)
+
+	later := fmt.Sprintf("%032x", 7)
+	require.NoError(t, db.HSet(t.Context(), keyspace.KeysOf("clinic").Trigger(later), "due", time.Now().Add(time.Hour).UnixMilli(), "state", "settling", "open", 1).Err())
+	waiting, err = records.Waiting(t.Context(), "clinic", "s0")
+	require.NoError(t, err)
+	require.Len(t, waiting, 2)
+	require.Equal(t, later, waiting[0].TriggerID, "the newest first, whatever it waits for")
 }
 
 func TestASearchThatFindsNothingEndsInTimeAndGoesOn(t *testing.T) {
