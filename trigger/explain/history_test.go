@@ -124,6 +124,13 @@ func TestAnExplanationRefersOnlyToWhatItsReaderFinds(t *testing.T) {
 		delete(talk.stored, last)
 		require.Equal(t, request, string(talk.explanation("n").Requests[0].Request))
 	})
+	t.Run("unless it would cost too much to compare", func(t *testing.T) {
+		talk, _ := begin(t)
+		talk.say("long", strings.Repeat(`"}`, 1100))
+		request, _ := talk.say("n", "hello")
+		require.Equal(t, request, string(talk.explanation("n").Requests[0].Request))
+		require.Zero(t, talk.fetched)
+	})
 	t.Run("and says if it is lost", func(t *testing.T) {
 		talk, last := begin(t)
 		talk.say("n", "hello")
