@@ -10,7 +10,8 @@ import (
 
 // Why describes in a sentence the outcome of a message with so many tools in scope.
 func Why(d Decision, candidates int) string {
-	var fired, rejected []string
+	const usual = 4 // names that need no allocation
+	fired, rejected := make([]string, 0, usual), make([]string, 0, usual)
 	for i, call := range d.Trace.Calls {
 		name := call.Name
 		if call.Tool != nil { // a model may write the name in another way

@@ -21,7 +21,7 @@ type Counter struct {
 	now func() time.Time
 
 	mu     sync.Mutex
-	counts map[hour]map[string]int // by field
+	counts map[hour]map[use]int
 }
 
 // hour is an hour of an app.
@@ -32,8 +32,11 @@ type hour struct {
 
 // NewCounter returns a Counter without counts.
 func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
-	return &Counter{db: db, now: now, counts: map[hour]map[string]int{}}
+	return &Counter{db: db, now: now, counts: map[hour]map[use]int{}}
 }
+
+// use is what is counted of a tool.
+type use struct{ kind, tool string }
 
 // Kinds of use, the first letter of fields.
 const (
@@ -42,20 +45,22 @@ const (
 )
 
 // CountFired counts a firing of a tool.
-func (c *Counter) CountFired(appID, tool string) { c.add(hour{appID, c.hour()}, usedFired+tool, 1) }
+func (c *Counter) CountFired(appID, tool string) {
+	c.add(hour{appID, c.hour()}, use{usedFired, tool}, 1)
+}
 
 // CountRejected counts a message that called for a tool and did not fire it.
 func (c *Counter) CountRejected(appID, tool string) {
-	c.add(hour{appID, c.hour()}, usedRejected+tool, 1)
+	c.add(hour{appID, c.hour()}, use{usedRejected, tool}, 1)
 }
 
-func (c *Counter) add(period hour, field string, count int) {
+func (c *Counter) add(period hour, of use, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[period] == nil {
-		c.counts[period] = map[string]int{}
+		c.counts[period] = map[use]int{}
 	}
-	c.counts[period][field] += count
+	c.counts[period][of] += count
 }
 
 func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
@@ -88,16 +93,16 @@ return 'ok'
 func (c *Counter) Flush(ctx context.Context) (err error) {
 	c.mu.Lock()
 	counts := c.counts
-	c.counts = map[hour]map[string]int{}
+	c.counts = map[hour]map[use]int{}
 	c.mu.Unlock()
-	for period, fields := range counts {
+	for period, uses := range counts {
 		args := []any{2 * usageTools, (usageHours * time.Hour).Milliseconds()}
-		for field, count := range fields {
-			args = append(args, field, count)
+		for of, count := range uses {
+			args = append(args, of.kind+of.tool, count)
 		}
 		if _, writeErr := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(period.app).Uses(period.number)}, args...); writeErr != nil {
-			for field, count := range fields {
-				c.add(period, field, count)
+			for of, count := range uses {
+				c.add(period, of, count)
 			}
 			err = writeErr
 		}
