@@ -420,7 +420,9 @@ func TestATaskEndsWithItsToolAndGoesWithItsSession(t *testing.T) {
 
 func TestATaskThatLacksValuesGoesWithItsApp(t *testing.T) {
 	s := agents(t, refunds)
-	begin := func() any { return agentAt(s, "/v1/apps/clinic/sessions/silent/mcp", withBoth).calls("refund", `{}`)["taskId"] }
+	begin := func() any {
+		return agentAt(s, "/v1/apps/clinic/sessions/silent/mcp", withBoth).calls("refund", `{}`)["taskId"]
+	}
 	id := begin()
 	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/sessions", "").Body), `"sessionId":"silent"`)
 	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")

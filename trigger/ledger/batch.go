@@ -240,12 +240,12 @@ func (s Settlement) item() (keyspace.Part, error) {
 	if s.Trigger != "" {
 		closing = k.Trigger(s.Trigger)
 	}
-	chatBox, reply := box, box // neither is used without an event of a reply
+	chatBox, replyEffect := box, box // neither is used without an event of a reply
 	if s.ReplyEvent != nil {
-		chatBox, reply = k.Outbox(keyspace.ChatBox(s.Session)), k.Effect(s.ReplyEvent.ID)
+		chatBox, replyEffect = k.Outbox(keyspace.ChatBox(s.Session)), k.Effect(s.ReplyEvent.ID)
 	}
 	item := keyspace.Part{
-		Keys: append(make([]string, 0, 4+2*len(s.Firings)), box, closing, chatBox, reply),
+		Keys: append(make([]string, 0, 4+2*len(s.Firings)), box, closing, chatBox, replyEffect),
 		Args: append(make([]string, 0, 10+6*len(s.Firings)+2*len(s.Results)),
 			s.Box, s.Token, s.Next, eventLease, milliseconds(s.Keep), s.Message, s.Answer, s.Reply, replyEvent, strconv.Itoa(len(s.Firings))),
 	}

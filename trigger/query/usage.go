@@ -152,11 +152,11 @@ func (c *Counter) Read(ctx context.Context, appID string) ([]ToolUse, error) {
 			if len(tool.Hours) == 0 || !tool.Hours[len(tool.Hours)-1].Begins.Equal(begins) {
 				tool.Hours = append(tool.Hours, HourUse{Begins: begins})
 			}
-			use := &tool.Hours[len(tool.Hours)-1]
+			inHour := &tool.Hours[len(tool.Hours)-1]
 			if field[:1] == usedFired {
-				tool.Fired, use.Fired = tool.Fired+count, use.Fired+count
+				tool.Fired, inHour.Fired = tool.Fired+count, inHour.Fired+count
 			} else {
-				tool.Rejected, use.Rejected = tool.Rejected+count, use.Rejected+count
+				tool.Rejected, inHour.Rejected = tool.Rejected+count, inHour.Rejected+count
 			}
 		}
 	}
