@@ -30,7 +30,7 @@ const (
 	// caller's tools; if the model calls another one all the same, the answer is an error.
 	maxRounds  = 8
 	maxOffered = 128      // how many tools models take in a request, the caller's and ours
-	maxAnswer  = 16 << 20 // the longest unstreamed answer, and the longest event of a stream, in bytes
+	maxAnswer  = 16 << 20 // the longest unstreamed answer, the longest event, and what is kept of streams, in bytes
 )
 
 var errLong = errors.New("the model's answer is too long to be read")
@@ -44,6 +44,7 @@ type acting struct {
 	names              []string // of the tools, in the order in which they are offered
 	round              int
 	spent              [][]byte // the usage of the earlier rounds
+	retained           int      // bytes of the streams of all rounds that are kept
 }
 
 // act serves a request whose calls of tools in scope run here. It asks the model, runs its calls, and asks
@@ -298,6 +299,9 @@ func (a *acting) takeStream(response *http.Response) (retry bool, err error) {
 	for {
 		event, err := nextEvent(in)
 		out, fault := takeEvent(s, event)
+		if a.retained > maxAnswer {
+			out, fault = nil, errLong // a host that never ends would fill the memory
+		}
 		if len(out) > 0 && a.ended == nil {
 			if gone := a.write(out); gone != nil {
 				a.h.metrics.requests.WithLabelValues("left").Inc()

@@ -859,3 +859,37 @@ func TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs(t *testing.T) {
 	w.Ask("POST", sessionChatPath, saying("a visit tomorrow")).Is(200, "")
 	require.EqualValues(t, map[string]any{"date": "2026-11-24"}, w.Triggers("s1")[0].Values)
 }
+
+// TestAStreamThatNeverEndsBreaksOff has a host that streams three times as much as may be kept of an answer.
+func TestAStreamThatNeverEndsBreaksOff(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	for name, test := range map[string]struct{ path, body, begin, event string }{
+		"text":           {sessionChatPath, saying("the fifth"), "", chunk(`{"content":"`+long+`"}`, "null")},
+		"calls":          {sessionChatPath, saying("the fifth"), "", chunk(`{"tool_calls":[{"function":{"name":"book","arguments":"`+long+`"}}]}`, "null")},
+		"arguments":      {sessionChatPath, saying("the fifth"), chunk(`{"tool_calls":[{"index":0,"id":"c","function":{"name":"book","arguments":""}}]}`, "null"), chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"`+long+`"}}]}`, "null")},
+		"responses":      {responsesPath, `{"input":"the fifth"}`, "", events([2]string{"response.created", `"response":{"id":"` + long + `"}`})},
+		"items":          {responsesPath, `{"input":"the fifth"}`, "", events([2]string{"response.output_item.done", `"output_index":0,"item":{"type":"message","id":"` + long + `"}`})},
+		"parts of calls": {responsesPath, `{"input":"the fifth"}`, events([2]string{"response.output_item.added", `"output_index":0,"item":{"type":"function_call","name":"book"}`}), events([2]string{"response.function_call_arguments.delta", `"output_index":0,"delta":"` + long + `"`})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			model := newChatModel(t, func(out http.ResponseWriter, _ *http.Request) {
+				out.Header().Set("Content-Type", "text/event-stream")
+				_, err := io.WriteString(out, test.begin)
+				for range 48 {
+					if err == nil {
+						_, err = io.WriteString(out, test.event)
+					}
+				}
+				_, _ = io.WriteString(out, map[string]string{sessionChatPath: chunk("{}", `"stop"`) + done, responsesPath: streamed("r1", 10)}[test.path])
+			})
+			w, _ := actsOn(t, time.Now, model)
+			got, err := sends(w, test.path, test.body)
+			if err == nil {
+				_, err = io.ReadAll(got.Body)
+				_ = got.Body.Close()
+			}
+			require.Error(t, err)
+			require.Empty(t, w.Triggers("s1"))
+		})
+	}
+}

@@ -168,6 +168,7 @@ type streamedCall struct {
 	call
 	ours  bool
 	index int
+	parts []byte // of the arguments of one of ours
 }
 
 func (*completions) stream(a *acting) stream {
@@ -188,6 +189,7 @@ func (s *completionStream) carry() {
 	var ours []call
 	var texts [][]byte
 	for _, streamed := range s.ours {
+		streamed.arguments = string(streamed.parts)
 		ours, texts = append(ours, streamed.call), append(texts, writtenCall(streamed.call))
 	}
 	var content []byte
@@ -240,7 +242,9 @@ func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, re
 	if delta.to == 0 {
 		return nil, true
 	}
-	s.text.WriteString(unquoted(memberOf(event, delta, "content").in(event)))
+	content := unquoted(memberOf(event, delta, "content").in(event))
+	s.text.WriteString(content)
+	s.retained += len(content)
 	others := 0
 	var clientCalls [][]byte
 	calls := span{}
@@ -293,7 +297,8 @@ func (s *completionStream) callOf(event []byte, part span) *streamedCall {
 	}
 	if target == nil || found.name != "" && (key == "id " || found.id != "" && target.id != "" && found.id != target.id) {
 		_, ours := s.tools[found.name]
-		target = &streamedCall{call{name: found.name}, ours, s.others}
+		target = &streamedCall{call: call{name: found.name}, ours: ours, index: s.others}
+		s.retained += len(part.in(event))
 		if ours {
 			s.ours = append(s.ours, target)
 		} else {
@@ -301,6 +306,10 @@ func (s *completionStream) callOf(event []byte, part span) *streamedCall {
 		}
 	}
 	s.begun[key], s.last = target, target
-	target.id, target.arguments = cmp.Or(target.id, found.id), target.arguments+found.arguments
+	target.id = cmp.Or(target.id, found.id)
+	if target.ours {
+		target.parts = append(target.parts, found.arguments...)
+		s.retained += len(found.arguments)
+	}
 	return target
 }

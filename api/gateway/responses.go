@@ -245,7 +245,6 @@ type responseStream struct {
 	first  []heldEvent // the events that begin the response
 	id     []byte      // of this round's response
 	held   []heldEvent
-	size   int          // of held, in bytes
 	calls  bool         // held has calls, so that all later events are held as well
 	places map[int]int  // indexes of items in the client's stream
 	items  map[int]item // completed items
@@ -288,6 +287,7 @@ func (s *responseStream) take(text []byte, data span) ([]byte, error) {
 	switch kind := unquoted(memberOf(text, data, "type").in(text)); kind {
 	case "response.created", "response.queued", "response.in_progress":
 		s.first, s.id = append(s.first, e), memberOf(text, memberOf(text, data, "response"), "id").in(text)
+		s.retained += len(text)
 		return nil, nil
 	case "response.completed", "response.incomplete", "response.failed":
 		return s.finish(e, kind == "response."+completed), nil
@@ -301,33 +301,34 @@ func (s *responseStream) take(text []byte, data span) ([]byte, error) {
 		case one.kind != reasoning && !s.calls:
 			return append(s.release(nil), s.pass(e)...), nil
 		case one.kind == reasoning:
-			return nil, s.hold(e)
+			s.hold(e)
+			return nil, nil
 		}
 	case "response.output_item.done":
 		s.items[e.item] = itemOf(memberOf(text, data, "item").in(text), e.item)
+		s.retained += len(text)
 	}
 	if e.item >= 0 && (s.calls || len(s.held) > 0) {
-		return nil, s.hold(e)
+		s.hold(e)
+		return nil, nil
 	}
 	return s.pass(e), nil
 }
 
-func (s *responseStream) hold(e heldEvent) error {
-	s.held, s.size = append(s.held, e), s.size+len(e.text)
-	if s.size > maxAnswer {
-		return errLong
-	}
-	return nil
+func (s *responseStream) hold(e heldEvent) {
+	s.held = append(s.held, e)
+	s.retained += len(e.text)
 }
 
 // release relays the held events, except those of dropped items.
 func (s *responseStream) release(dropped map[int]bool) (out []byte) {
 	for _, e := range s.held {
+		s.retained -= len(e.text)
 		if !dropped[e.item] {
 			out = append(out, s.pass(e)...)
 		}
 	}
-	s.held, s.size, s.calls = nil, 0, false
+	s.held, s.calls = nil, false
 	return out
 }
 
