@@ -309,7 +309,7 @@ func TestAnswersThatAreNoFailureKeepAHostOpen(t *testing.T) {
 func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
 	e, r := newEndpoint(t, nil), newRig(t)
 	values := map[string]any{
-		"id": "7", "idCard": "C9", "date": "2026-12-01", "evil": "../../admin?x=1#y&z=/\\", "dollar": "$&$1",
+		"id": "7", "idCard": "C9", "date": "2026-12-01", "evil": "../../admin?x=1#y&z=/\\", "slash": "a/.../admin?x=1#y&z=/\\", "dollar": "$&$1",
 		"n": json.Number("9007199254740993"), "f": json.Number("1.10"), "yes": true,
 		"list": []any{"a", json.Number("1"), "<"}, "map": map[string]any{"k": nil},
 		"empty": "", "null": nil, "umlaut": "Zürich West", "pct": "50%25", "12": "dozen",
@@ -322,7 +322,7 @@ func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
 		"/x:id-:idCard.json":          "/x7-C9.json",
 		"/:id-x/:a-b/:a-b-c":          "/7-x/AB/AB-c",
 		"/:appId/x?app=:appId":        "/clinic/x?app=clinic",
-		"/p/:evil":                    "/p/..%2F..%2Fadmin%3Fx=1%23y&z=%2F%5C",
+		"/p/:slash":                   "/p/a%2F...%2Fadmin%3Fx=1%23y&z=%2F%5C",
 		"/p?q=:evil":                  "/p?q=..%2F..%2Fadmin%3Fx%3D1%23y%26z%3D%2F%5C",
 		"/p/:dollar?d=:dollar":        "/p/$&$1?d=%24%26%241",
 		"/n/:n/:f/:yes":               "/n/9007199254740993/1.10/true",
@@ -350,6 +350,7 @@ func TestPathNeedsItsValues(t *testing.T) {
 	e, r := newEndpoint(t, nil), newRig(t)
 	values := map[string]any{
 		"id": "7", "null": nil, "empty": "", "dot": ".", "dots": "..", "e": "%2e", "long": strings.Repeat("x", 20_000),
+		"up": "../admin", "back": `a\..\b`, "below": "a/..",
 	}
 	for template, named := range map[string]string{
 		"/book/:date":      `"date"`,
@@ -362,6 +363,10 @@ func TestPathNeedsItsValues(t *testing.T) {
 		"/a/.:dot":         `"dot"`,
 		"/a/:dot:dot/b":    `"dot"`,
 		"/a/%2e:dot":       `"dot"`,
+		"/a/:up":           `"up"`,
+		"/a/x:back":        `"back"`,
+		"/a/:below":        `"below"`,
+		"/a/x%2F:up":       `"up"`,
 		"/a/:long":         "bytes",
 		"/a?q=:long":       "bytes",
 		"/a/:id/:id/:date": `"date"`,

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -144,7 +145,7 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 }
 
 // fillSegment fills one segment of an escaped path. It refuses a value that makes it empty, "." or "..", which
-// would change the path (RFC 3986 5.2.4).
+// would change the path (RFC 3986 5.2.4), also between slashes: many servers unescape these before they resolve a path.
 func (v *variables) fillSegment(segment string) (string, error) {
 	var b strings.Builder
 	last := ""
@@ -165,10 +166,16 @@ func (v *variables) fillSegment(segment string) (string, error) {
 		}
 	}
 	filled := b.String()
-	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || plain == "." || plain == "..") {
+	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || climbs(plain)) {
 		return "", effect.Permanent(effect.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
 	}
 	return filled, nil
+}
+
+// climbs reports whether a part between the slashes of a text is "." or "..".
+func climbs(text string) bool {
+	parts := strings.FieldsFunc(text, func(r rune) bool { return r == '/' || r == '\\' })
+	return slices.Contains(parts, ".") || slices.Contains(parts, "..")
 }
 
 // maxBodyBytes bounds a filled body.
